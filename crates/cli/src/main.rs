@@ -1,0 +1,2 @@
+//! The `ssdlab` command.
+fn main() {}

@@ -1,0 +1,29 @@
+//! What every reader and generator yields.
+
+/// What a record asks of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Read data.
+    Read,
+    /// Write data.
+    Write,
+    /// Discard data.
+    Trim,
+    /// Anything else (flush, sync, …): counted, never simulated.
+    Other,
+}
+
+/// One request of a trace or a generator, before it is fitted to a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Arrival in nanoseconds since the first record of the trace.
+    pub time_ns: u64,
+    /// First byte on its volume.
+    pub offset: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// Index of the volume (disk, ASU, LUN) in the order of first appearance.
+    pub volume: u32,
+    /// Operation.
+    pub op: Op,
+}
