@@ -1,0 +1,382 @@
+//! The configuration of a run: every key, its meaning, unit and default, and every check that spans keys.
+//!
+//! A [`Config`] is plain data that `serde` reads; [`Config::check`] refuses what can't work and says what would. Once
+//! checked, building and running a device can't fail.
+
+use serde::{Deserialize, Serialize};
+
+use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyVictim, Place};
+use crate::units::{Bytes, Nanos, Ppm, Rate, Threshold, Warmup};
+
+/// A configuration that can't work: which key, why, and what would make it valid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// Dotted key, such as `gc.threshold`.
+    pub key: String,
+    /// The rule that is broken, with its arithmetic.
+    pub message: String,
+    /// What would make it valid.
+    pub help: String,
+}
+
+impl std::fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{}: {} ({})", self.key, self.message, self.help)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// Everything that decides a run, apart from its workload and its seed.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The flash array.
+    pub geometry: Geometry,
+    /// How long things take.
+    pub timing: Timing,
+    /// The controller around the array.
+    pub device: Device,
+    /// When and where garbage is collected.
+    pub gc: Gc,
+    /// Write points, free blocks, wear levelling.
+    pub ftl: Ftl,
+    /// What the device holds before the first request.
+    pub precondition: Precondition,
+    /// What of the run is measured.
+    pub run: Run,
+    /// The policy in each of the six slots.
+    pub schemes: Schemes,
+    /// Knobs of the dispatch window.
+    pub order: OrderKnobs,
+}
+
+/// Declares a section: a struct whose fields carry their documentation and default in one place.
+macro_rules! section {
+    ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident: $ty:ty = $default:expr),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Deserialize, Serialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $name { $($(#[$fdoc])* pub $field: $ty),+ }
+        impl Default for $name {
+            fn default() -> Self { Self { $($field: $default),+ } }
+        }
+    };
+}
+
+/// Declares a choice: an enum whose text form is kebab-case.
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident ($style:literal) { $($(#[$vdoc:meta])* $variant:ident),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+        #[serde(rename_all = $style)]
+        pub enum $name { $($(#[$vdoc])* $variant),+ }
+    };
+}
+
+section! {
+    /// The flash array: `channels x chips_per_channel x dies_per_chip x planes_per_die` planes.
+    Geometry {
+        /// Channels, each with a bus of its own.
+        channels: u32 = 8,
+        /// Chips (packages) on a channel.
+        chips_per_channel: u32 = 4,
+        /// Dies in a chip.
+        dies_per_chip: u32 = 2,
+        /// Planes in a die.
+        planes_per_die: u32 = 2,
+        /// Blocks in a plane.
+        blocks_per_plane: u32 = 512,
+        /// Pages in a block.
+        pages_per_block: u32 = 64,
+        /// Data bytes of a page.
+        page_size: Bytes = Bytes(4096),
+    }
+}
+
+/// One time for all pages, or one a page type: page `i` of a block has type `i mod n`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum PageTimes {
+    /// All pages alike.
+    All(Nanos),
+    /// By page type, such as lower, middle and upper pages of TLC.
+    ByType(Vec<Nanos>),
+}
+
+impl PageTimes {
+    /// The times by page type.
+    pub fn types(&self) -> &[Nanos] {
+        match self {
+            PageTimes::All(time) => std::slice::from_ref(time),
+            PageTimes::ByType(times) => times,
+        }
+    }
+}
+
+choice! {
+    /// What a read may suspend (rule R10).
+    Suspendable("lowercase") {
+        /// Nothing.
+        None,
+        /// A block erase.
+        Erase,
+        /// A program or a block erase.
+        #[serde(rename = "program+erase")]
+        ProgramErase,
+    }
+}
+
+section! {
+    /// How long things take.
+    Timing {
+        /// Array time of a page read (tR).
+        read: PageTimes = PageTimes::All(Nanos(50_000)),
+        /// Array time of a page program (tPROG).
+        program: PageTimes = PageTimes::All(Nanos(600_000)),
+        /// Array time of a block erase (tBERS).
+        erase: Nanos = Nanos(3_500_000),
+        /// Time of a byte on the channel, as a rate or per byte.
+        transfer: Rate = "800MB/s".parse().expect("a rate"),
+        /// Command and address time of an operation on the channel.
+        command: Nanos = Nanos::ZERO,
+        /// Whether a die may transfer one page while it reads or programs the next (rule R8).
+        cache_register: bool = false,
+        /// Time of a byte between host and controller, each direction on its own; none by default (rule R6).
+        host_link: Option<Rate> = None,
+        /// Time until a suspended operation lets go of the array (tSUS).
+        suspend: Nanos = Nanos::ZERO,
+        /// Time to take a suspended operation up again (tRES).
+        resume: Nanos = Nanos::ZERO,
+        /// What a read may suspend.
+        suspendable: Suspendable = Suspendable::None,
+        /// Array time of a whole copyback in place of tR + tPROG.
+        copyback: Option<Nanos> = None,
+    }
+}
+
+choice! {
+    /// What serves one operation at a time.
+    Exclusion("lowercase") {
+        /// A die.
+        Die,
+        /// A chip with all its dies.
+        Chip,
+        /// A channel with all its chips.
+        Channel,
+    }
+}
+choice! {
+    /// When a host write is acknowledged.
+    WriteAck("snake_case") {
+        /// At the end of its page program.
+        AfterProgram,
+        /// At the end of its data transfer to the die.
+        AfterTransfer,
+    }
+}
+choice! {
+    /// What a read of a page that was never written does.
+    UnwrittenRead("snake_case") {
+        /// The page is put on flash in no time, then read.
+        Preload,
+        /// The read takes no flash time.
+        ZeroCost,
+        /// The run stops with an error.
+        Error,
+    }
+}
+choice! {
+    /// What a write of part of a page does.
+    PartialWrite("kebab-case") {
+        /// Read the old page, then program the new one.
+        ReadModifyWrite,
+        /// Program the page without reading the old one.
+        WholePage,
+    }
+}
+
+section! {
+    /// The controller around the array.
+    Device {
+        /// What serves one operation at a time.
+        exclusion: Exclusion = Exclusion::Die,
+        /// When a host write is acknowledged.
+        write_ack: WriteAck = WriteAck::AfterProgram,
+        /// Whether the controller's buffer survives a power cut.
+        power_loss_protection: bool = true,
+        /// Outstanding host requests; the others wait outside in arrival order.
+        queue_depth: u32 = 32,
+        /// Share of the physical pages that is not exported.
+        over_provisioning: Ppm = Ppm(100_000),
+        /// What a read of a page that was never written does.
+        unwritten_read: UnwrittenRead = UnwrittenRead::Preload,
+        /// Whether host pages of one request on one die at equal page offset share a multi-plane command.
+        multi_plane: bool = false,
+        /// What a write of part of a page does.
+        partial_write: PartialWrite = PartialWrite::ReadModifyWrite,
+        /// Time of a page that controller memory serves.
+        memory: Nanos = Nanos::ZERO,
+    }
+}
+
+choice! {
+    /// Over what free pages are counted.
+    Scope("lowercase") {
+        /// Each plane on its own.
+        Plane,
+        /// All planes of a chip together.
+        Chip,
+        /// The whole device.
+        Device,
+    }
+}
+choice! {
+    /// Whether collections take time.
+    GcTime("lowercase") {
+        /// They occupy dies and buses.
+        Real,
+        /// They happen at once and hold nothing: the zero-cost collector that papers compare with.
+        None,
+    }
+}
+choice! {
+    /// Where externally moved pages go.
+    Destination("lowercase") {
+        /// The victim's plane.
+        Plane,
+        /// Any plane of the victim's chip.
+        Chip,
+        /// Any plane of the device.
+        Any,
+    }
+}
+
+section! {
+    /// When and where garbage is collected.
+    Gc {
+        /// A plane (or chip, or device) with fewer free pages than this is collected.
+        threshold: Threshold = Threshold::Blocks(3),
+        /// Over what free pages are counted.
+        scope: Scope = Scope::Plane,
+        /// Erased blocks a plane that host writes may never take; by default one a GC write stream.
+        reserve: Option<u32> = None,
+        /// Whether collections take time.
+        time: GcTime = GcTime::Real,
+        /// Where externally moved pages go.
+        destination: Destination = Destination::Plane,
+    }
+}
+
+choice! {
+    /// Whether host and GC programs share a block.
+    WritePoints("lowercase") {
+        /// Host and GC fill blocks of their own.
+        Separate,
+        /// Host and GC fill the same block.
+        Shared,
+    }
+}
+choice! {
+    /// Which erased block is opened next.
+    FreeBlock("kebab-case") {
+        /// The next one after the last opened, by index, circular.
+        RoundRobin,
+        /// The one erased least often; ties to the lowest index.
+        LeastErased,
+    }
+}
+choice! {
+    /// Whether cold blocks are moved to spread wear.
+    WearLevelling("lowercase") {
+        /// They are not.
+        None,
+        /// Every second collection of a plane whose erase counts differ by more than `ftl.wear_spread` takes the
+        /// closed block erased least often.
+        Static,
+    }
+}
+
+section! {
+    /// Write points, free blocks, wear levelling.
+    Ftl {
+        /// Whether host and GC programs share a block.
+        write_points: WritePoints = WritePoints::Separate,
+        /// Which erased block is opened next.
+        free_block: FreeBlock = FreeBlock::RoundRobin,
+        /// Whether cold blocks are moved to spread wear.
+        wear_levelling: WearLevelling = WearLevelling::None,
+        /// Difference of erase counts within a plane that static wear levelling tolerates.
+        wear_spread: u32 = 16,
+    }
+}
+
+choice! {
+    /// What the device holds before the first request.
+    PreconditionMode("lowercase") {
+        /// Nothing.
+        None,
+        /// Built directly: `valid` and `invalid` shares of every plane's pages.
+        Aged,
+        /// The whole logical space, written once in ascending order.
+        Sequential,
+        /// Sequential, then uniformly random page writes of `overwrite` times the logical space.
+        Random,
+    }
+}
+
+section! {
+    /// What the device holds before the first request. No time passes and nothing of it is measured, except wear.
+    Precondition {
+        /// How the device is filled.
+        mode: PreconditionMode = PreconditionMode::None,
+        /// `aged`: share of each plane's pages that hold valid data.
+        valid: Ppm = Ppm(840_000),
+        /// `aged`: share of each plane's pages that hold invalid data.
+        invalid: Ppm = Ppm(100_000),
+        /// `random`: page writes as a multiple of the logical space.
+        overwrite: f64 = 1.0,
+    }
+}
+
+section! {
+    /// What of the run is measured.
+    Run {
+        /// What is not measured at the start: `"N requests"` or `"X drive writes"`.
+        warmup: Option<Warmup> = None,
+    }
+}
+
+section! {
+    /// The policy in each of the six slots: a name, or a table with the policy's own knobs.
+    Schemes {
+        /// Which request is dispatched next.
+        order: AnyOrder = AnyOrder::default(),
+        /// Where a read is served from.
+        route: Route = Route::Direct,
+        /// Which plane a host write goes to.
+        place: Place = Place::default(),
+        /// Which block is reclaimed.
+        victim: AnyVictim = AnyVictim::default(),
+        /// How a die is collected.
+        collector: AnyCollector = AnyCollector::default(),
+        /// How the bits of a moved page travel.
+        path: AnyPath = AnyPath::default(),
+    }
+}
+
+choice! {
+    /// Where a read is served from.
+    Route("lowercase") {
+        /// From the page itself.
+        Direct,
+    }
+}
+
+section! {
+    /// Knobs of the dispatch window.
+    OrderKnobs {
+        /// Sub-requests that a chip takes, queued or in service, before requests wait in the window; no limit by default.
+        chip_queue: Option<u32> = None,
+    }
+}

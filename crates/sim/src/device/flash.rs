@@ -1,0 +1,365 @@
+//! Pages and blocks, and the laws of real flash.
+//!
+//! The laws hold whatever a scheme asks, in release builds too; a violation stops the run with a panic that names it:
+//! pages of a block are programmed in order and once an erase; a block is erased only without valid pages and without
+//! programs or readers in flight; validity and the reverse map agree.
+
+use super::geometry::Geometry;
+use crate::config::FreeBlock;
+use crate::units::{BlockId, Lpn, PlaneId, Ppn};
+
+/// Valid counts carry this bit while their block is not closed, so that a plain minimum over counts finds a victim.
+const NOT_CLOSED: u16 = 0x8000;
+
+/// Which of a plane's open blocks a program goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Host data (and all data where write points are shared).
+    Host = 0,
+    /// Data that collections move.
+    Gc = 1,
+}
+
+const STREAMS: usize = 2;
+
+/// A plane's counters and open blocks.
+#[derive(Clone, Debug)]
+struct Plane {
+    free_pages: u32,
+    free_blocks: u32,
+    /// Block index from which the circular search for an erased block goes on.
+    cursor: u32,
+    /// Blocks closed so far.
+    closings: u32,
+    open: [BlockId; STREAMS],
+}
+
+/// The state of every page, block and plane.
+#[derive(Clone, Debug)]
+pub struct Flash {
+    /// By page: the logical page it validly holds, or none.
+    lpn_of: Vec<Lpn>,
+    /// By block: valid pages, with `NOT_CLOSED` while the block is free, open or being collected.
+    valid: Vec<u16>,
+    /// By block: pages programmed or being programmed since the last erase.
+    written: Vec<u16>,
+    /// By block: programs that have not landed.
+    unlanded: Vec<u16>,
+    /// By block: array reads in service.
+    readers: Vec<u16>,
+    /// By block: erases since the beginning.
+    erases: Vec<u32>,
+    /// By block: the plane's count of closings when the block was closed.
+    closed_at: Vec<u32>,
+    /// By block, a bit: erased and not open.
+    free: Vec<u64>,
+    free_words: usize,
+    planes: Vec<Plane>,
+    blocks_per_plane: u32,
+    pages_per_block: u32,
+    policy: FreeBlock,
+    shared: bool,
+    reserve: u32,
+    /// Free pages of the device.
+    free_total: u64,
+    /// Pages programmed so far, and pages of erased blocks: their difference is what is written now.
+    programmed: u64,
+    reclaimed: u64,
+}
+
+impl Flash {
+    pub(crate) fn new(geometry: &Geometry, policy: FreeBlock, shared: bool, reserve: u32) -> Self {
+        let blocks = (geometry.planes * geometry.blocks_per_plane) as usize;
+        let free_words = (geometry.blocks_per_plane as usize).div_ceil(64);
+        let mut words = vec![u64::MAX; free_words];
+        if geometry.blocks_per_plane % 64 != 0 {
+            words[free_words - 1] = (1 << (geometry.blocks_per_plane % 64)) - 1;
+        }
+        let plane = Plane {
+            free_pages: geometry.pages_per_plane,
+            free_blocks: geometry.blocks_per_plane,
+            cursor: 0,
+            closings: 0,
+            open: [BlockId::NONE; STREAMS],
+        };
+        Flash {
+            lpn_of: vec![Lpn::NONE; blocks * geometry.pages_per_block as usize],
+            valid: vec![NOT_CLOSED; blocks],
+            written: vec![0; blocks],
+            unlanded: vec![0; blocks],
+            readers: vec![0; blocks],
+            erases: vec![0; blocks],
+            closed_at: vec![0; blocks],
+            free: words.repeat(geometry.planes as usize),
+            free_words,
+            planes: vec![plane; geometry.planes as usize],
+            blocks_per_plane: geometry.blocks_per_plane,
+            pages_per_block: geometry.pages_per_block,
+            policy,
+            shared,
+            reserve,
+            free_total: u64::from(geometry.planes) * u64::from(geometry.pages_per_plane),
+            programmed: 0,
+            reclaimed: 0,
+        }
+    }
+
+    // What a policy may ask.
+
+    /// Whether a page holds the valid copy of a logical page.
+    #[inline(always)]
+    pub fn is_valid(&self, page: Ppn) -> bool {
+        self.lpn_of[page.ix()].is_some()
+    }
+
+    /// The logical page that a page validly holds, or none.
+    #[inline(always)]
+    pub fn lpn_of(&self, page: Ppn) -> Lpn {
+        self.lpn_of[page.ix()]
+    }
+
+    /// Valid pages of a block.
+    #[inline(always)]
+    pub fn valid(&self, block: BlockId) -> u16 {
+        self.valid[block.ix()] & !NOT_CLOSED
+    }
+
+    /// Whether a block is full, landed, and not being collected.
+    #[inline(always)]
+    pub fn is_closed(&self, block: BlockId) -> bool {
+        self.valid[block.ix()] & NOT_CLOSED == 0
+    }
+
+    /// By block of the device: valid pages if the block is closed, else more than any block has pages.
+    pub fn valid_if_closed(&self) -> &[u16] {
+        &self.valid
+    }
+
+    /// The closed blocks of a plane in ascending order.
+    pub fn closed_blocks(&self, plane: PlaneId, geometry: &Geometry) -> impl Iterator<Item = BlockId> + '_ {
+        geometry.blocks(plane).map(|block| BlockId(block as u32)).filter(|block| self.is_closed(*block))
+    }
+
+    /// When a closed block was closed, in closings of its plane.
+    pub fn closed_at(&self, block: BlockId) -> u32 {
+        self.closed_at[block.ix()]
+    }
+
+    /// Blocks closed in a plane so far.
+    pub fn closings(&self, plane: PlaneId) -> u32 {
+        self.planes[plane.ix()].closings
+    }
+
+    /// Erases of a block.
+    pub fn erases(&self, block: BlockId) -> u32 {
+        self.erases[block.ix()]
+    }
+
+    /// Pages of a block programmed or being programmed since its last erase.
+    pub fn written(&self, block: BlockId) -> u32 {
+        u32::from(self.written[block.ix()])
+    }
+
+    /// Unprogrammed pages of a plane, open blocks included.
+    #[inline(always)]
+    pub fn free_pages(&self, plane: PlaneId) -> u32 {
+        self.planes[plane.ix()].free_pages
+    }
+
+    /// Erased blocks of a plane that are not open.
+    pub fn free_blocks(&self, plane: PlaneId) -> u32 {
+        self.planes[plane.ix()].free_blocks
+    }
+
+    /// Unprogrammed pages of the device.
+    pub fn free_total(&self) -> u64 {
+        self.free_total
+    }
+
+    // What mechanism does.
+
+    fn stream(&self, stream: Stream) -> usize {
+        if self.shared { Stream::Host as usize } else { stream as usize }
+    }
+
+    /// The offset at which the next program of a stream would land in its plane, if it may.
+    pub(crate) fn next_offset(&self, plane: PlaneId, stream: Stream) -> Option<u32> {
+        let open = self.planes[plane.ix()].open[self.stream(stream)];
+        if open.is_some() {
+            return Some(u32::from(self.written[open.ix()]));
+        }
+        self.may_open(plane, stream).then_some(0)
+    }
+
+    /// Whether a stream may take one more erased block: host programs leave the reserve alone.
+    fn may_open(&self, plane: PlaneId, stream: Stream) -> bool {
+        let kept = if stream == Stream::Host { self.reserve } else { 0 };
+        self.planes[plane.ix()].free_blocks > kept
+    }
+
+    /// Takes the next page of a stream's open block, opening one if need be. None: no page that this stream may take.
+    #[inline]
+    pub(crate) fn take_page(&mut self, plane: PlaneId, stream: Stream) -> Option<Ppn> {
+        let point = self.stream(stream);
+        let mut open = self.planes[plane.ix()].open[point];
+        if open.is_none() {
+            if !self.may_open(plane, stream) {
+                return None;
+            }
+            open = self.open_block(plane);
+            self.planes[plane.ix()].open[point] = open;
+        }
+        let written = &mut self.written[open.ix()];
+        let page = Ppn(open.0 * self.pages_per_block + u32::from(*written));
+        *written += 1;
+        let state = &mut self.planes[plane.ix()];
+        if u32::from(*written) == self.pages_per_block {
+            state.open[point] = BlockId::NONE;
+        }
+        state.free_pages -= 1;
+        self.free_total -= 1;
+        self.programmed += 1;
+        self.unlanded[open.ix()] += 1;
+        Some(page)
+    }
+
+    /// Takes an erased block out of the free set, as `ftl.free_block` says.
+    fn open_block(&mut self, plane: PlaneId) -> BlockId {
+        let base = plane.0 * self.blocks_per_plane;
+        let words = &mut self.free[plane.ix() * self.free_words..][..self.free_words];
+        let state = &mut self.planes[plane.ix()];
+        let block = match self.policy {
+            FreeBlock::RoundRobin => next_set(words, state.cursor),
+            FreeBlock::LeastErased => {
+                let erases = &self.erases[base as usize..][..self.blocks_per_plane as usize];
+                (0..self.blocks_per_plane)
+                    .filter(|b| words[*b as usize / 64] >> (b % 64) & 1 == 1)
+                    .min_by_key(|b| erases[*b as usize])
+                    .expect("a free block, as counted")
+            }
+        };
+        words[block as usize / 64] &= !(1 << (block % 64));
+        state.cursor = (block + 1) % self.blocks_per_plane;
+        state.free_blocks -= 1;
+        let block = BlockId(base + block);
+        assert_eq!(self.written[block.ix()], 0, "law: a block is opened erased");
+        block
+    }
+
+    /// A program ended: the page is valid if `lpn` is some, stale at once otherwise.
+    #[inline]
+    pub(crate) fn land(&mut self, page: Ppn, block: BlockId, lpn: Lpn) {
+        let b = block.ix();
+        assert!(self.unlanded[b] > 0 && self.lpn_of[page.ix()].is_none(), "law: a page is programmed once an erase");
+        self.unlanded[b] -= 1;
+        if lpn.is_some() {
+            self.lpn_of[page.ix()] = lpn;
+            self.valid[b] += 1;
+        }
+        if u32::from(self.written[b]) == self.pages_per_block && self.unlanded[b] == 0 {
+            // Full and landed: a possible victim from now on.
+            self.valid[b] &= !NOT_CLOSED;
+            let plane = &mut self.planes[b / self.blocks_per_plane as usize];
+            self.closed_at[b] = plane.closings;
+            plane.closings += 1;
+        }
+    }
+
+    /// The page's data is not wanted any more.
+    #[inline]
+    pub(crate) fn invalidate(&mut self, page: Ppn, block: BlockId, lpn: Lpn) {
+        let entry = &mut self.lpn_of[page.ix()];
+        assert_eq!(*entry, lpn, "law: map and reverse map agree");
+        *entry = Lpn::NONE;
+        self.valid[block.ix()] -= 1;
+    }
+
+    /// An array read begins: its block may not be erased until it ends.
+    #[inline(always)]
+    pub(crate) fn read_begins(&mut self, block: BlockId) {
+        self.readers[block.ix()] += 1;
+    }
+
+    /// The array read is over.
+    #[inline(always)]
+    pub(crate) fn read_ends(&mut self, block: BlockId) {
+        self.readers[block.ix()] -= 1;
+    }
+
+    /// Whether an array read of the block is in service.
+    pub(crate) fn is_read(&self, block: BlockId) -> bool {
+        self.readers[block.ix()] > 0
+    }
+
+    /// A closed block becomes the victim of a collection.
+    pub(crate) fn begin_collection(&mut self, block: BlockId) {
+        assert!(self.is_closed(block), "law: a victim is a closed block");
+        self.valid[block.ix()] |= NOT_CLOSED;
+    }
+
+    /// A block is erased.
+    pub(crate) fn erase(&mut self, block: BlockId) {
+        let b = block.ix();
+        assert_eq!(self.valid[b], NOT_CLOSED, "law: a victim without valid pages is erased");
+        assert!(self.unlanded[b] == 0 && self.readers[b] == 0, "law: no program or read in flight in an erased block");
+        assert_eq!(u32::from(self.written[b]), self.pages_per_block, "law: a full block is erased");
+        self.written[b] = 0;
+        self.erases[b] += 1;
+        let (plane, index) = (b / self.blocks_per_plane as usize, b % self.blocks_per_plane as usize);
+        self.free[plane * self.free_words + index / 64] |= 1 << (index % 64);
+        let state = &mut self.planes[plane];
+        state.free_blocks += 1;
+        state.free_pages += self.pages_per_block;
+        self.free_total += u64::from(self.pages_per_block);
+        self.reclaimed += u64::from(self.pages_per_block);
+        let written = self.lpn_of.len() as u64 - self.free_total;
+        assert_eq!(self.programmed - self.reclaimed, written, "law: programs - reclaimed pages = written pages");
+    }
+
+    /// Recounts everything from the pages up and compares (the full oracle's scan).
+    pub(crate) fn recount(&self) {
+        let mut free_total = 0;
+        for (p, plane) in self.planes.iter().enumerate() {
+            let (mut free_pages, mut free_blocks) = (0, 0);
+            for index in 0..self.blocks_per_plane as usize {
+                let b = p * self.blocks_per_plane as usize + index;
+                let written = u32::from(self.written[b]);
+                let pages = &self.lpn_of[b * self.pages_per_block as usize..][..self.pages_per_block as usize];
+                let valid = pages.iter().filter(|lpn| lpn.is_some()).count();
+                assert_eq!(valid, usize::from(self.valid[b] & !NOT_CLOSED), "valid pages of block {b}");
+                assert!(pages[written as usize..].iter().all(|lpn| lpn.is_none()), "unwritten pages of block {b} are free");
+                let free = self.free[p * self.free_words + index / 64] >> (index % 64) & 1 == 1;
+                let open = plane.open.contains(&BlockId(b as u32));
+                assert!(!free || (written == 0 && !open), "block {b} is either free or open or written");
+                assert!(written == self.pages_per_block || open || free, "block {b} is half written and not open");
+                assert!(self.valid[b] & NOT_CLOSED != 0 || written == self.pages_per_block, "block {b} is closed when full");
+                free_pages += self.pages_per_block - written;
+                free_blocks += u32::from(free);
+            }
+            assert_eq!((free_pages, free_blocks), (plane.free_pages, plane.free_blocks), "free space of plane {p}");
+            free_total += u64::from(free_pages);
+        }
+        assert_eq!(free_total, self.free_total, "free space of the device");
+    }
+
+    /// Erase counts: fewest, most, total.
+    pub(crate) fn wear(&self) -> (u32, u32, u64) {
+        let fewest = self.erases.iter().min().copied().unwrap_or(0);
+        let most = self.erases.iter().max().copied().unwrap_or(0);
+        (fewest, most, self.erases.iter().map(|e| u64::from(*e)).sum())
+    }
+}
+
+/// The first set bit at or after `from`, circular.
+fn next_set(words: &[u64], from: u32) -> u32 {
+    let first = from as usize / 64;
+    let masked = words[first] & (u64::MAX << (from % 64));
+    if masked != 0 {
+        return (first * 64) as u32 + masked.trailing_zeros();
+    }
+    let word = (1..=words.len())
+        .map(|k| (first + k) % words.len())
+        .find(|w| words[*w] != 0)
+        .expect("a free block, as counted");
+    (word * 64) as u32 + words[word].trailing_zeros()
+}

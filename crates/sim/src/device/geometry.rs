@@ -1,0 +1,180 @@
+//! Ids and places: which chip, die and plane a number names, and how static placement spreads logical pages.
+//!
+//! Planes are numbered in CWDP order: `plane = ((p * dies + d) * chips + w) * channels + c`. So the die, the chip and the
+//! channel of a plane are plain remainders, the default placement is `lpn mod planes`, and "lowest index" means the same
+//! everywhere. Chips are numbered channel first: `chip = way * channels + channel`.
+
+use crate::config::{Config, Exclusion};
+use crate::schemes::Place;
+use crate::units::{BlockId, ChannelId, Lpn, PlaneId, Ppn, UnitId};
+
+/// Sizes of the array and of its address spaces.
+#[derive(Clone, Debug)]
+pub struct Geometry {
+    /// Channels.
+    pub channels: u32,
+    /// Chips of the device.
+    pub chips: u32,
+    /// Dies of the device.
+    pub dies: u32,
+    /// Planes of the device.
+    pub planes: u32,
+    /// Units of exclusion of the device.
+    pub units: u32,
+    /// Planes of one unit of exclusion.
+    pub planes_per_unit: u32,
+    /// Blocks of a plane.
+    pub blocks_per_plane: u32,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Pages of a plane.
+    pub pages_per_plane: u32,
+    /// Data bytes of a page.
+    pub page_size: u32,
+    /// Logical pages of the device.
+    pub exported: u32,
+    /// `log2(pages_per_block)` where that is whole: a shift is cheaper than a division.
+    page_shift: Option<u32>,
+    /// `planes - 1` where `planes` is a power of two.
+    plane_mask: Option<u32>,
+    /// Static placement: plane of a logical page by its number modulo `planes`.
+    stripe: Vec<PlaneId>,
+}
+
+impl Geometry {
+    /// The geometry that a checked configuration describes.
+    pub(crate) fn new(config: &Config) -> Self {
+        let g = &config.geometry;
+        let chips = g.channels * g.chips_per_channel;
+        let dies = chips * g.dies_per_chip;
+        let planes = dies * g.planes_per_die;
+        let units = match config.device.exclusion {
+            Exclusion::Die => dies,
+            Exclusion::Chip => chips,
+            Exclusion::Channel => g.channels,
+        };
+        let pages_per_plane = g.blocks_per_plane * g.pages_per_block;
+        let place = match config.schemes.place {
+            Place::Static(order) => order,
+            Place::Dynamic => Default::default(),
+        };
+        let radix = [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die];
+        let stripe = (0..planes).map(|n| PlaneId(place.plane(n, radix))).collect();
+        Geometry {
+            channels: g.channels,
+            chips,
+            dies,
+            planes,
+            units,
+            planes_per_unit: planes / units,
+            blocks_per_plane: g.blocks_per_plane,
+            pages_per_block: g.pages_per_block,
+            pages_per_plane,
+            page_size: g.page_size.0 as u32,
+            exported: exported_per_plane(config) as u32 * planes,
+            page_shift: g.pages_per_block.is_power_of_two().then(|| g.pages_per_block.trailing_zeros()),
+            plane_mask: planes.is_power_of_two().then(|| planes - 1),
+            stripe,
+        }
+    }
+
+    /// Logical pages whose static place is one plane.
+    pub fn exported_per_plane(&self) -> u32 {
+        self.exported / self.planes
+    }
+
+    /// The plane that static placement gives a logical page.
+    #[inline(always)]
+    pub fn static_plane(&self, lpn: Lpn) -> PlaneId {
+        let n = match self.plane_mask {
+            Some(mask) => lpn.0 & mask,
+            None => lpn.0 % self.planes,
+        };
+        self.stripe[n as usize]
+    }
+
+    /// The unit of exclusion of a plane.
+    #[inline(always)]
+    pub fn unit_of(&self, plane: PlaneId) -> UnitId {
+        UnitId(plane.0 % self.units)
+    }
+
+    /// The `k`-th plane of a unit.
+    #[inline(always)]
+    pub fn plane_of_unit(&self, unit: UnitId, k: u32) -> PlaneId {
+        PlaneId(k * self.units + unit.0)
+    }
+
+    /// Where a plane stands among the planes of its unit.
+    #[inline(always)]
+    pub fn plane_in_unit(&self, plane: PlaneId) -> u32 {
+        plane.0 / self.units
+    }
+
+    /// The die of a plane.
+    #[inline(always)]
+    pub fn die_of(&self, plane: PlaneId) -> u32 {
+        plane.0 % self.dies
+    }
+
+    /// The chip of a plane.
+    #[inline(always)]
+    pub fn chip_of(&self, plane: PlaneId) -> u32 {
+        plane.0 % self.chips
+    }
+
+    /// The channel of a plane.
+    #[inline(always)]
+    pub fn channel_of(&self, plane: PlaneId) -> ChannelId {
+        ChannelId(plane.0 % self.channels)
+    }
+
+    /// The block of a page.
+    #[inline(always)]
+    pub fn block_of(&self, ppn: Ppn) -> BlockId {
+        BlockId(match self.page_shift {
+            Some(shift) => ppn.0 >> shift,
+            None => ppn.0 / self.pages_per_block,
+        })
+    }
+
+    /// The page of a block at an offset.
+    #[inline(always)]
+    pub fn page(&self, block: BlockId, offset: u32) -> Ppn {
+        Ppn(block.0 * self.pages_per_block + offset)
+    }
+
+    /// The offset of a page in its block.
+    #[inline(always)]
+    pub fn offset(&self, ppn: Ppn) -> u32 {
+        match self.page_shift {
+            Some(shift) => ppn.0 & ((1 << shift) - 1),
+            None => ppn.0 % self.pages_per_block,
+        }
+    }
+
+    /// The plane of a block.
+    #[inline(always)]
+    pub fn plane_of_block(&self, block: BlockId) -> PlaneId {
+        PlaneId(block.0 / self.blocks_per_plane)
+    }
+
+    /// The plane of a page.
+    #[inline(always)]
+    pub fn plane_of(&self, ppn: Ppn) -> PlaneId {
+        PlaneId(ppn.0 / self.pages_per_plane)
+    }
+
+    /// The blocks of a plane, as indices into arrays by block.
+    #[inline(always)]
+    pub fn blocks(&self, plane: PlaneId) -> std::ops::Range<usize> {
+        let first = plane.ix() * self.blocks_per_plane as usize;
+        first..first + self.blocks_per_plane as usize
+    }
+}
+
+/// Logical pages a plane: `floor((1 - over_provisioning) * pages a plane)`.
+pub(crate) fn exported_per_plane(config: &Config) -> u64 {
+    let pages = u64::from(config.geometry.blocks_per_plane) * u64::from(config.geometry.pages_per_block);
+    (u128::from(pages) * (1_000_000 - u128::from(config.device.over_provisioning.0)) / 1_000_000) as u64
+}

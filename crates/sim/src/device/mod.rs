@@ -1,0 +1,6 @@
+//! Mechanism: what the device can do, how long it takes, and who waits for whom. No policy lives here.
+
+pub mod flash;
+pub mod geometry;
+pub mod mapping;
+pub mod timing;

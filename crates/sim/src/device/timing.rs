@@ -1,0 +1,149 @@
+//! Verbs as lists of legs: which resource an operation holds for how long, in order (rules R1 to R9).
+
+use crate::config::{Config, PageTimes};
+use crate::units::{Nanos, Rate};
+
+/// What a leg occupies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LegKind {
+    /// The array of the die, which the operation holds anyway.
+    Array,
+    /// The bus of the channel, granted in order of request.
+    Bus,
+}
+
+/// One stretch of an operation on one resource.
+#[derive(Clone, Copy, Debug)]
+pub struct Leg {
+    /// The resource.
+    pub kind: LegKind,
+    /// How long it is held.
+    pub time: Nanos,
+}
+
+/// Most legs of an operation.
+pub const MAX_LEGS: usize = 4;
+
+/// The legs of an operation. Legs without length are left out: they need no grant.
+#[derive(Clone, Copy, Debug)]
+pub struct Legs {
+    legs: [Leg; MAX_LEGS],
+    len: u8,
+}
+
+impl Legs {
+    /// No legs.
+    pub const NONE: Self = Self { legs: [Leg { kind: LegKind::Array, time: Nanos::ZERO }; MAX_LEGS], len: 0 };
+
+    #[inline(always)]
+    fn push(&mut self, kind: LegKind, time: Nanos) {
+        if time > Nanos::ZERO {
+            self.legs[usize::from(self.len)] = Leg { kind, time };
+            self.len += 1;
+        }
+    }
+
+    /// The `i`-th leg, if there are so many.
+    #[inline(always)]
+    pub fn get(&self, i: u8) -> Option<Leg> {
+        (i < self.len).then(|| self.legs[usize::from(i)])
+    }
+}
+
+/// How long things take on this device.
+#[derive(Clone, Debug)]
+pub struct Timing {
+    read: Box<[Nanos]>,
+    program: Box<[Nanos]>,
+    erase: Nanos,
+    copyback: Option<Nanos>,
+    command: Nanos,
+    page: Nanos,
+    page_size: u32,
+    rate: Rate,
+}
+
+impl Timing {
+    pub(crate) fn new(config: &Config) -> Self {
+        let by_offset = |times: &PageTimes| -> Box<[Nanos]> {
+            let pages = config.geometry.pages_per_block as usize;
+            times.types().iter().copied().cycle().take(pages).collect()
+        };
+        let page_size = config.geometry.page_size.0 as u32;
+        Timing {
+            read: by_offset(&config.timing.read),
+            program: by_offset(&config.timing.program),
+            erase: config.timing.erase,
+            copyback: config.timing.copyback,
+            command: config.timing.command,
+            page: config.timing.transfer.time(u64::from(page_size)),
+            page_size,
+            rate: config.timing.transfer.clone(),
+        }
+    }
+
+    /// Bus time of `bytes` of one page.
+    #[inline(always)]
+    pub fn transfer(&self, bytes: u32) -> Nanos {
+        if bytes == self.page_size { self.page } else { self.rate.time(u64::from(bytes)) }
+    }
+
+    /// Array time of reading pages at these offsets: planes read together where offsets agree, one after the other where
+    /// they differ (R9).
+    #[inline(always)]
+    fn read_time(&self, offsets: &[u32]) -> Nanos {
+        let mut total = Nanos::ZERO;
+        for (i, offset) in offsets.iter().enumerate() {
+            if !offsets[..i].contains(offset) {
+                total = total + self.read[*offset as usize];
+            }
+        }
+        total
+    }
+
+    /// R1: command, array, data-out; `burst` is the bus time of all pages that leave the die.
+    #[inline(always)]
+    pub fn read(&self, offsets: &[u32], burst: Nanos) -> Legs {
+        let mut legs = Legs::NONE;
+        legs.push(LegKind::Bus, self.command);
+        legs.push(LegKind::Array, self.read_time(offsets));
+        legs.push(LegKind::Bus, burst);
+        legs
+    }
+
+    /// R2: command and data-in, array.
+    #[inline(always)]
+    pub fn program(&self, offset: u32, burst: Nanos) -> Legs {
+        let mut legs = Legs::NONE;
+        legs.push(LegKind::Bus, self.command + burst);
+        legs.push(LegKind::Array, self.program[offset as usize]);
+        legs
+    }
+
+    /// R3: command, array.
+    pub fn erase(&self) -> Legs {
+        let mut legs = Legs::NONE;
+        legs.push(LegKind::Bus, self.command);
+        legs.push(LegKind::Array, self.erase);
+        legs
+    }
+
+    /// R9: command, array read, command, array program, all inside the planes. Without command time nothing can come
+    /// between the two, and they are one leg.
+    pub fn copyback(&self, from: &[u32], to: u32) -> Legs {
+        let mut legs = Legs::NONE;
+        let (read, program) = match self.copyback {
+            Some(whole) => (Nanos(whole.0.saturating_sub(self.program[to as usize].0)), whole.min(self.program[to as usize])),
+            None => (self.read_time(from), self.program[to as usize]),
+        };
+        if self.command == Nanos::ZERO {
+            legs.push(LegKind::Array, read + program);
+        } else {
+            legs.push(LegKind::Bus, self.command);
+            legs.push(LegKind::Array, read);
+            legs.push(LegKind::Bus, self.command);
+            legs.push(LegKind::Array, program);
+        }
+        legs
+    }
+}

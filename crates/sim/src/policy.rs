@@ -1,0 +1,172 @@
+//! The seam between mechanism and policy: what a scheme is asked, what it may see, what it may answer.
+
+use crate::device::flash::Flash;
+use crate::device::geometry::Geometry;
+use crate::units::{BlockId, Nanos, PlaneId, Ppn, RequestId};
+
+/// Most pages that one multi-plane command carries.
+pub const MAX_PLANES: usize = 4;
+
+/// All that a policy may look at: read-only, borrowed, cheap.
+pub struct View<'a> {
+    /// The simulated time.
+    pub now: Nanos,
+    /// Ids and places.
+    pub geometry: &'a Geometry,
+    /// Pages, blocks and their state.
+    pub flash: &'a Flash,
+}
+
+/// Pages that one command carries, at most one a plane.
+#[derive(Clone, Copy, Debug)]
+pub struct PageSet {
+    pages: [Ppn; MAX_PLANES],
+    len: u8,
+}
+
+impl PageSet {
+    /// No page.
+    pub const EMPTY: Self = Self { pages: [Ppn::NONE; MAX_PLANES], len: 0 };
+
+    /// One page.
+    pub fn one(page: Ppn) -> Self {
+        let mut set = Self::EMPTY;
+        set.push(page);
+        set
+    }
+
+    /// Adds a page.
+    pub fn push(&mut self, page: Ppn) {
+        self.pages[usize::from(self.len)] = page;
+        self.len += 1;
+    }
+}
+
+impl std::ops::Deref for PageSet {
+    type Target = [Ppn];
+    #[inline(always)]
+    fn deref(&self) -> &[Ppn] {
+        &self.pages[..usize::from(self.len)]
+    }
+}
+
+/// Where a page's bits rest on their way between two flash pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hop {
+    /// The plane's page register: the bits never leave the die.
+    Die,
+    /// Controller memory: the bits cross the channel.
+    Controller,
+}
+
+/// How the bits of a moved page travel: out to a hop, and back from there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Journey {
+    /// Where the bits go.
+    pub out: Hop,
+}
+
+impl Journey {
+    /// Inside the plane.
+    pub const COPYBACK: Self = Self { out: Hop::Die };
+    /// Out to the controller and back.
+    pub const EXTERNAL: Self = Self { out: Hop::Controller };
+}
+
+/// The next atomic piece of a collection.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// Read these valid pages of the victims, at most one a plane, and move them as the path slot says. Pages that stay in
+    /// their die are programmed by the same command; pages that leave it are then in the job's hand.
+    Move(PageSet),
+    /// Program the pages in hand at the job's write points.
+    Place,
+    /// Erase the victims in one command.
+    Erase,
+    /// The collection is over.
+    Done,
+}
+
+/// A collection in progress.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The blocks that are reclaimed, at most one a plane.
+    pub victims: [BlockId; MAX_PLANES],
+    /// How many victims.
+    pub count: u8,
+    /// Per victim, the offset from which valid pages have not been looked at yet.
+    pub cursor: [u32; MAX_PLANES],
+    /// Pages that were read out and are not programmed yet.
+    pub hand: PageSet,
+    /// Whether the victims have been erased.
+    pub erased: bool,
+}
+
+impl Job {
+    /// The collection of one block.
+    pub fn new(victim: BlockId) -> Self {
+        let mut victims = [BlockId::NONE; MAX_PLANES];
+        victims[0] = victim;
+        Job { victims, count: 1, cursor: [0; MAX_PLANES], hand: PageSet::EMPTY, erased: false }
+    }
+
+    /// The next page of a victim that is still valid, in ascending order; it is not offered again.
+    pub fn next_valid(&mut self, view: &View, victim: usize) -> Option<Ppn> {
+        let block = self.victims[victim];
+        let pages = view.geometry.pages_per_block;
+        while self.cursor[victim] < pages {
+            let page = view.geometry.page(block, self.cursor[victim]);
+            self.cursor[victim] += 1;
+            if view.flash.is_valid(page) {
+                return Some(page);
+            }
+        }
+        None
+    }
+}
+
+/// Which block is reclaimed?
+pub trait Victim {
+    /// A closed block of the plane, or none if collecting any would free nothing.
+    fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId>;
+    /// Starts the policy's own random stream.
+    fn seed(&mut self, _seed: u64) {}
+}
+
+/// How is a die collected?
+pub trait Collector {
+    /// The die is the job's: what is its next step?
+    fn next(&mut self, view: &View, job: &mut Job) -> Step;
+    /// Whether a job keeps its die from start to end, or queues each step behind what waits there.
+    fn holds(&self) -> bool {
+        true
+    }
+}
+
+/// How do moved bits travel?
+pub trait MovePath {
+    /// The journey of a page to a block of its own plane.
+    fn journey(&mut self, view: &View, from: Ppn, to: BlockId) -> Journey;
+}
+
+/// What an order may look at: the requests that wait for dispatch, and how busy the chips are.
+pub trait Window {
+    /// Pending requests in order of arrival.
+    fn pending(&self) -> &[RequestId];
+    /// Calls `visit` with the chip of each sub-request that has one.
+    fn chips(&self, request: RequestId, visit: &mut dyn FnMut(u32));
+    /// Dispatched sub-requests of a chip that have not finished.
+    fn outstanding(&self, chip: u32) -> u32;
+    /// Whether a chip takes `more` sub-requests beside those it has.
+    fn room(&self, chip: u32, more: u32) -> bool;
+}
+
+/// Which request is dispatched next?
+pub trait Order {
+    /// A pending request that may go now, as its position in the window.
+    fn next(&mut self, window: &dyn Window) -> Option<usize>;
+    /// Whether every request goes at once as long as chips take any number of sub-requests.
+    fn eager(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,333 @@
+//! The summary of a run: integers and histograms, and the one documented form in which they leave.
+
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+use crate::blame::{Blame, CAUSES, Cause};
+use crate::config::Config;
+
+/// Values of one kind (latencies or waits, in nanoseconds): an HDR histogram of three digits beside exact extremes and sum.
+#[derive(Clone, Debug)]
+pub struct Distribution {
+    histogram: hdrhistogram::Histogram<u64>,
+    count: u64,
+    sum: u128,
+    min: u64,
+    max: u64,
+}
+
+impl Distribution {
+    /// Largest value that a bucket tells apart; larger ones (over 9 years) share the last.
+    const HIGHEST: u64 = 1 << 48;
+
+    /// Nothing recorded; takes all its memory now.
+    pub fn new() -> Self {
+        let histogram = hdrhistogram::Histogram::new_with_bounds(1, Self::HIGHEST, 3).expect("constant bounds are valid");
+        Distribution { histogram, count: 0, sum: 0, min: u64::MAX, max: 0 }
+    }
+
+    /// Records a value.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.histogram.saturating_record(value);
+        self.count += 1;
+        self.sum += u128::from(value);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
+    /// Adds everything that another one recorded.
+    pub fn merge(&mut self, other: &Distribution) {
+        self.histogram.add(&other.histogram).expect("the same bounds");
+        self.count += other.count;
+        self.sum += other.sum;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// The figures, or nulls if nothing was recorded. A percentile is the upper edge of the bucket of rank `ceil(q n)`,
+    /// never above the maximum.
+    pub fn figures(&self) -> Figures {
+        let some = |value: u64| (self.count > 0).then_some(value);
+        // (numerator, denominator) of each quantile, in rising order, so that one pass over the buckets serves all.
+        const QUANTILES: [(u128, u128); 6] = [(1, 2), (9, 10), (95, 100), (99, 100), (999, 1000), (9999, 10000)];
+        let mut values = [None; 6];
+        let (mut seen, mut next) = (0u128, 0);
+        for bucket in self.histogram.iter_recorded() {
+            seen += u128::from(bucket.count_since_last_iteration());
+            let edge = self.histogram.highest_equivalent(bucket.value_iterated_to());
+            while next < QUANTILES.len() && seen >= (u128::from(self.count) * QUANTILES[next].0).div_ceil(QUANTILES[next].1) {
+                values[next] = Some(edge.min(self.max));
+                next += 1;
+            }
+        }
+        let [p50, p90, p95, p99, p99_9, p99_99] = values;
+        let (count, min, max) = (self.count, some(self.min), some(self.max));
+        Figures { count, mean: mean(self.sum, self.count), min, max, p50, p90, p95, p99, p99_9, p99_99 }
+    }
+}
+
+impl Default for Distribution {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// An exact quotient as a number for people; none over nothing.
+pub fn mean(sum: u128, count: u64) -> Option<f64> {
+    let count = u128::from(count);
+    (count > 0).then(|| (sum / count) as f64 + (sum % count) as f64 / count as f64)
+}
+
+/// What is told of a distribution, in nanoseconds.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figures {
+    /// Values recorded.
+    pub count: u64,
+    /// Mean: exact sum / count.
+    pub mean: Option<f64>,
+    /// Smallest value.
+    pub min: Option<u64>,
+    /// Largest value.
+    pub max: Option<u64>,
+    /// Median.
+    pub p50: Option<u64>,
+    /// 90th percentile.
+    pub p90: Option<u64>,
+    /// 95th percentile.
+    pub p95: Option<u64>,
+    /// 99th percentile.
+    pub p99: Option<u64>,
+    /// 99.9th percentile.
+    pub p99_9: Option<u64>,
+    /// 99.99th percentile.
+    pub p99_99: Option<u64>,
+}
+
+/// The same thing told of reads, of writes and of both.
+#[derive(Clone, Debug, Serialize)]
+pub struct ByOp<T> {
+    /// Of reads.
+    pub read: T,
+    /// Of writes.
+    pub write: T,
+    /// Of reads and writes.
+    pub all: T,
+}
+
+/// Total nanoseconds by cause; all causes are listed, and they sum exactly to the total latency.
+#[derive(Clone, Debug)]
+pub struct Breakdown(pub [u128; Cause::COUNT]);
+
+impl Breakdown {
+    /// Nothing yet.
+    pub const ZERO: Self = Self([0; Cause::COUNT]);
+
+    /// Adds one request's causes.
+    #[inline]
+    pub fn add(&mut self, blame: &Blame) {
+        for (total, ns) in self.0.iter_mut().zip(blame.0) {
+            *total += u128::from(ns);
+        }
+    }
+}
+
+impl Serialize for Breakdown {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(Cause::COUNT))?;
+        for (cause, name) in CAUSES {
+            // A run of 584 years of summed latency is beyond any trace; JSON numbers stay 64 bits wide.
+            map.serialize_entry(name, &u64::try_from(self.0[cause as usize]).unwrap_or(u64::MAX))?;
+        }
+        map.end()
+    }
+}
+
+/// Requests by kind.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Requests {
+    /// Reads measured.
+    pub read: u64,
+    /// Writes measured.
+    pub write: u64,
+    /// Trims measured.
+    pub trim: u64,
+    /// Flushes and other commands that are not simulated.
+    pub skipped: u64,
+    /// Completed before the warm-up ended; not measured.
+    pub warmup: u64,
+}
+
+/// Pages by direction.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Pages {
+    /// Pages that reads asked for.
+    pub read: u64,
+    /// Pages that writes asked for.
+    pub written: u64,
+    /// Of the pages read: never written before.
+    pub unwritten_read: u64,
+    /// Of those: put on flash in no time by `device.unwritten_read = "preload"`.
+    pub preloaded: u64,
+    /// Of the pages read or merged: served from controller memory.
+    pub from_memory: u64,
+    /// Of the pages written: only in part.
+    pub partial_writes: u64,
+    /// Pages that trims discarded.
+    pub trimmed: u64,
+    /// Host programs that waited because their plane had no page they may take.
+    pub space_stalls: u64,
+}
+
+/// Operations by who asked for them.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ByCause {
+    /// Host data.
+    pub host: u64,
+    /// Collections.
+    pub gc: u64,
+    /// All of them.
+    pub total: u64,
+}
+
+/// Multi-plane commands by verb.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct MultiPlane {
+    /// Reads of two or more planes.
+    pub reads: u64,
+    /// Programs of two or more planes.
+    pub programs: u64,
+    /// Erases of two or more planes.
+    pub erases: u64,
+    /// Copybacks of two or more planes.
+    pub copybacks: u64,
+}
+
+/// Flash operations; a multi-plane operation counts a page (or block) each.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FlashOps {
+    /// Pages read.
+    pub reads: ByCause,
+    /// Pages programmed, copybacks not among them.
+    pub programs: ByCause,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Pages moved by copyback.
+    pub copybacks: u64,
+    /// Multi-plane commands.
+    pub multi_plane: MultiPlane,
+}
+
+/// Array and bus time of collections, in nanoseconds.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct GcTimes {
+    /// Page reads.
+    pub read: u64,
+    /// Transfers on the channel.
+    pub transfer: u64,
+    /// Page programs.
+    pub program: u64,
+    /// Block erases.
+    pub erase: u64,
+}
+
+/// What collections did.
+#[derive(Clone, Debug, Serialize)]
+pub struct GcSummary {
+    /// Collections completed.
+    pub collections: u64,
+    /// Valid pages moved.
+    pub moved_pages: u64,
+    /// Of those: overwritten or trimmed while they moved, so that they landed stale.
+    pub moved_stale: u64,
+    /// `moved_pages / collections`.
+    pub moved_per_collection: Option<f64>,
+    /// Host pages programmed per collection.
+    pub host_pages_per_collection: Option<f64>,
+    /// Flash time by kind.
+    pub time_ns: GcTimes,
+}
+
+/// Shares of time.
+#[derive(Clone, Debug, Serialize)]
+pub struct Utilisation {
+    /// Share of die time (of units of exclusion) held, from the first arrival to the last completion.
+    pub die: Option<f64>,
+    /// Share of channel time in transfer, over the same span.
+    pub channel: Option<f64>,
+    /// Mean over request arrivals of the share of chips with an operation in service.
+    pub chip_at_arrival: Option<f64>,
+}
+
+/// Erase counts by block since the device was new.
+#[derive(Clone, Debug, Serialize)]
+pub struct Wear {
+    /// Fewest erases of a block.
+    pub erases_min: u32,
+    /// Most erases of a block.
+    pub erases_max: u32,
+    /// Mean erases of a block.
+    pub erases_mean: Option<f64>,
+}
+
+/// Everything that a run tells. The same configuration, trace, seed and version give the same bytes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// `ssdlab.summary/1`.
+    pub schema: &'static str,
+    /// Version of the program.
+    pub version: &'static str,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// The effective configuration.
+    pub config: Config,
+    /// Digest of the effective configuration.
+    pub config_digest: String,
+    /// Digest of the accepted requests.
+    pub trace_digest: String,
+    /// What a read may return.
+    pub consistency_rule: &'static str,
+    /// When a host write is acknowledged.
+    pub write_ack: crate::config::WriteAck,
+    /// Requests by kind.
+    pub requests: Requests,
+    /// Pages by direction.
+    pub pages: Pages,
+    /// Last host completion - first arrival.
+    pub simulated_ns: u64,
+    /// Completion - arrival.
+    pub latency_ns: ByOp<Figures>,
+    /// The sum of a request's wait causes.
+    pub waiting_ns: ByOp<Figures>,
+    /// Total time by cause.
+    pub breakdown_ns: ByOp<Breakdown>,
+    /// Flash operations.
+    pub flash: FlashOps,
+    /// All programs (copybacks included) / host pages written.
+    pub write_amplification: Option<f64>,
+    /// What collections did.
+    pub gc: GcSummary,
+    /// Shares of time.
+    pub utilisation: Utilisation,
+    /// Erase counts.
+    pub wear: Wear,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_upper_edges_of_exact_ranks() {
+        let mut d = Distribution::new();
+        (1..=1000).for_each(|v| d.record(v));
+        let f = d.figures();
+        assert_eq!((f.p50, f.p90, f.p99, f.p99_9, f.p99_99), (Some(500), Some(900), Some(990), Some(999), Some(1000)));
+        assert_eq!((f.mean, f.min, f.max), (Some(500.5), Some(1), Some(1000)));
+        let mut d = Distribution::new();
+        d.record(1_000_003);
+        assert_eq!(d.figures().p50, Some(1_000_003), "never above the maximum");
+        d.record(3_000_000);
+        assert_eq!(d.figures().p50, Some(1_000_447), "the upper edge of a bucket of 512 ns");
+        assert_eq!(Distribution::new().figures().p50, None);
+    }
+}

@@ -1,0 +1,24 @@
+//! How a die's garbage is collected.
+
+mod queued;
+mod serial;
+
+pub use queued::Queued;
+pub use serial::Serial;
+
+use super::{SchemeInfo, list, named_table, slot};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+slot! {
+    /// How a die's garbage is collected.
+    "schemes.collector" AnyCollector: crate::policy::Collector {
+        "serial" => Serial(Serial),
+        "queued" => Queued(Queued),
+    }
+}
+
+impl Default for AnyCollector {
+    fn default() -> Self {
+        AnyCollector::Serial(Serial::default())
+    }
+}

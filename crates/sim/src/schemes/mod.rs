@@ -1,0 +1,144 @@
+//! Policy: one file a scheme, one line here to register it.
+//!
+//! A scheme's struct is its configuration, its doc comment is its manual page. It is asked, looks at a read-only
+//! [`crate::policy::View`], and answers with a value; it never touches time.
+
+pub mod collect;
+pub mod order;
+pub mod path;
+pub mod place;
+pub mod victim;
+
+pub use place::Place;
+
+use serde::{Serialize, Serializer};
+
+/// What `ssdlab schemes` prints of one scheme.
+#[derive(Clone, Copy, Debug)]
+pub struct SchemeInfo {
+    /// The configuration key of its slot.
+    pub slot: &'static str,
+    /// Its name in configurations.
+    pub name: &'static str,
+    /// Its doc comment.
+    pub manual: &'static str,
+}
+
+/// Declares a slot: the closed set of policies that can fill it, by name. A policy reads from its name alone (all knobs at
+/// their defaults) or from a table `{ name = { knob = … } }`.
+macro_rules! slot {
+    ($(#[$doc:meta])* $slot:literal $any:ident: $trait:path { $($name:literal $(| $alias:literal)* => $variant:ident($ty:ty)),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug)]
+        pub enum $any { $(#[doc = concat!("`", $name, "`")] $variant($ty)),+ }
+
+        impl $any {
+            /// The names that fill this slot, in the order of registration.
+            pub const NAMES: &[&str] = &[$($name),+];
+
+            /// The name of this policy.
+            pub fn name(&self) -> &'static str { match self { $(Self::$variant(_) => $name),+ } }
+
+            /// The policy itself.
+            #[inline(always)]
+            pub fn policy(&mut self) -> &mut dyn $trait { match self { $(Self::$variant(policy) => policy),+ } }
+
+            /// The policy itself, to look at.
+            pub fn policy_ref(&self) -> &dyn $trait { match self { $(Self::$variant(policy) => policy),+ } }
+
+            /// One entry a policy.
+            pub fn infos() -> Vec<SchemeInfo> { vec![$(SchemeInfo { slot: $slot, name: $name, manual: <$ty>::MANUAL }),+] }
+
+            fn named(name: &str) -> Option<Self> {
+                match name { $($name $(| $alias)* => Some(Self::$variant(<$ty>::default())),)+ _ => None }
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $any {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Visitor;
+                impl<'de> serde::de::Visitor<'de> for Visitor {
+                    type Value = $any;
+                    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                        write!(f, "one of {}, or a table with one of them", list($any::NAMES))
+                    }
+                    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<$any, E> {
+                        $any::named(name).ok_or_else(|| E::unknown_variant(name, $any::NAMES))
+                    }
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$any, A::Error> {
+                        use serde::de::Error;
+                        let name: String = map.next_key()?.ok_or_else(|| A::Error::custom(format!("an empty table: expected one of {}", list($any::NAMES))))?;
+                        let policy = match name.as_str() {
+                            $($name $(| $alias)* => $any::$variant(map.next_value::<$ty>()?),)+
+                            other => return Err(A::Error::unknown_variant(other, $any::NAMES)),
+                        };
+                        match map.next_key::<String>()? {
+                            None => Ok(policy),
+                            Some(second) => Err(A::Error::custom(format!("both `{name}` and `{second}`: a slot takes one policy"))),
+                        }
+                    }
+                }
+                deserializer.deserialize_any(Visitor)
+            }
+        }
+
+        impl Serialize for $any {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self { $(Self::$variant(policy) => named_table(serializer, $name, policy, std::mem::size_of::<$ty>() == 0)),+ }
+            }
+        }
+    };
+}
+pub(crate) use slot;
+
+/// A policy without knobs is written as its name, one with knobs as a table.
+fn named_table<S: Serializer>(
+    serializer: S,
+    name: &'static str,
+    policy: &impl Serialize,
+    plain: bool,
+) -> Result<S::Ok, S::Error> {
+    use serde::ser::SerializeMap;
+    if plain {
+        return serializer.serialize_str(name);
+    }
+    let mut map = serializer.serialize_map(Some(1))?;
+    map.serialize_entry(name, policy)?;
+    map.end()
+}
+
+fn list(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Declares a scheme: a struct whose fields are its knobs with their defaults, and whose doc comment is its manual page.
+macro_rules! scheme {
+    ($(#[doc = $doc:literal])+ $name:ident { $($(#[doc = $fdoc:literal])* $field:ident: $ty:ty = $default:expr),* $(,)? }
+     $(state { $($(#[doc = $sdoc:literal])* $state:ident: $sty:ty = $sdefault:expr),+ $(,)? })?) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $name {
+            $($(#[doc = $fdoc])* pub $field: $ty,)*
+            $($($(#[doc = $sdoc])* #[serde(skip)] $state: $sty,)+)?
+        }
+        impl Default for $name {
+            fn default() -> Self { Self { $($field: $default,)* $($($state: $sdefault,)+)? } }
+        }
+        impl $name {
+            /// The manual page.
+            pub const MANUAL: &'static str = concat!($($doc, "\n"),+);
+        }
+    };
+}
+pub(crate) use scheme;
+
+pub use collect::AnyCollector;
+pub use order::AnyOrder;
+pub use path::AnyPath;
+pub use victim::AnyVictim;
+
+/// Every registered scheme, slot by slot.
+pub fn all() -> Vec<SchemeInfo> {
+    [AnyOrder::infos(), AnyVictim::infos(), AnyCollector::infos(), AnyPath::infos()].concat()
+}

@@ -1,0 +1,53 @@
+//! First come, first served: request by request, or chip by chip.
+
+use crate::policy::{Order, Window};
+use crate::schemes::scheme;
+
+scheme! {
+    /// Synchronous FIFO: requests are issued in order, and one that can't go blocks all behind it.
+    ///
+    /// A request issues when none of its chips has unfinished sub-requests of earlier requests (paper C, section II.D).
+    SyncFifo {}
+}
+
+impl Order for SyncFifo {
+    fn next(&mut self, window: &dyn Window) -> Option<usize> {
+        let mut free = true;
+        window.chips(*window.pending().first()?, &mut |chip| free &= window.outstanding(chip) == 0);
+        free.then_some(0)
+    }
+}
+
+scheme! {
+    /// Asynchronous FIFO: each chip has a FIFO, and a request's sub-requests enter their chips' FIFOs at once.
+    ///
+    /// The usual controller (paper C, section II.D). With `order.chip_queue` a request waits until all its chips have room;
+    /// later requests may go before it as long as they share no chip with it, so that every chip serves in order of arrival.
+    AsyncFifo {}
+    state {
+        /// Chips of requests that stay, while the window is looked through.
+        blocked: Vec<u32> = Vec::new()
+    }
+}
+
+impl Order for AsyncFifo {
+    fn next(&mut self, window: &dyn Window) -> Option<usize> {
+        self.blocked.clear();
+        for (position, request) in window.pending().iter().enumerate() {
+            let mut goes = true;
+            window.chips(*request, &mut |chip| {
+                let mut own = 0;
+                window.chips(*request, &mut |other| own += u32::from(other == chip));
+                goes &= window.room(chip, own) && !self.blocked.contains(&chip);
+            });
+            if goes {
+                return Some(position);
+            }
+            window.chips(*request, &mut |chip| self.blocked.push(chip));
+        }
+        None
+    }
+    fn eager(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,22 @@
+//! How the bits of a moved page travel.
+
+mod fixed;
+
+pub use fixed::{Copyback, External};
+
+use super::{SchemeInfo, list, named_table, slot};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+slot! {
+    /// How the bits of a moved page travel.
+    "schemes.path" AnyPath: crate::policy::MovePath {
+        "external" => External(External),
+        "copyback" => Copyback(Copyback),
+    }
+}
+
+impl Default for AnyPath {
+    fn default() -> Self {
+        AnyPath::External(External::default())
+    }
+}

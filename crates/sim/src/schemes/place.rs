@@ -1,0 +1,126 @@
+//! Which plane a host write goes to: one of the 24 static orders, or wherever a die is idle.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A static order: the first letter varies fastest (`CWDP`: channel = LPN mod C, then chip, die, plane).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StaticOrder([u8; 4]);
+
+const LETTERS: [u8; 4] = *b"CWDP";
+
+impl StaticOrder {
+    /// The plane of number `n` on an array of `radix = [channels, chips, dies, planes]`.
+    pub fn plane(self, n: u32, radix: [u32; 4]) -> u32 {
+        let mut rest = n;
+        let mut digits = [0; 4];
+        for axis in self.0.map(usize::from) {
+            digits[axis] = rest % radix[axis];
+            rest /= radix[axis];
+        }
+        let [c, w, d, p] = digits;
+        ((p * radix[2] + d) * radix[1] + w) * radix[0] + c
+    }
+}
+
+impl Default for StaticOrder {
+    fn default() -> Self {
+        StaticOrder([0, 1, 2, 3])
+    }
+}
+
+/// Where host writes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// To the plane that the logical page number gives.
+    Static(StaticOrder),
+    /// To the first idle die after the last one used, in CWDP order; while none is idle, writes wait in one device-wide
+    /// FIFO.
+    Dynamic,
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Place::Static(StaticOrder::default())
+    }
+}
+
+impl std::str::FromStr for Place {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "dynamic" {
+            return Ok(Place::Dynamic);
+        }
+        let mut order = [0; 4];
+        let axes: Vec<usize> = text.bytes().filter_map(|b| LETTERS.iter().position(|l| *l == b)).collect();
+        if text.len() != 4 || axes.len() != 4 || (0..4).any(|axis| !axes.contains(&axis)) {
+            return Err(format!(
+                "`{text}` is not a placement: expected \"dynamic\" or an order of the letters C, W, D, P such as \"CWDP\""
+            ));
+        }
+        order.iter_mut().zip(axes).for_each(|(slot, axis)| *slot = axis as u8);
+        Ok(Place::Static(StaticOrder(order)))
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Place::Dynamic => f.write_str("dynamic"),
+            Place::Static(order) => order.0.iter().try_for_each(|a| write!(f, "{}", LETTERS[usize::from(*a)] as char)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Place {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl Serialize for Place {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_order_is_a_bijection_whose_first_letter_varies_fastest() {
+        let radix = [3, 2, 4, 2];
+        let mut orders = 0;
+        for text in permutations() {
+            let Ok(Place::Static(order)) = text.parse() else { panic!("{text}") };
+            let mut planes: Vec<u32> = (0..48).map(|n| order.plane(n, radix)).collect();
+            let fastest = order.plane(1, radix);
+            let step = [1, 3, 6, 24][LETTERS.iter().position(|l| *l == text.as_bytes()[0]).unwrap()];
+            assert_eq!(fastest, step, "{text}");
+            planes.sort_unstable();
+            assert!(planes.iter().enumerate().all(|(i, p)| i as u32 == *p), "{text}");
+            assert_eq!(Place::Static(order).to_string(), text);
+            orders += 1;
+        }
+        assert_eq!(orders, 24);
+        assert!(["CWDD", "CWD", "cwdp", "CWDPX", ""].iter().all(|t| t.parse::<Place>().is_err()));
+    }
+
+    fn permutations() -> Vec<String> {
+        let mut all = Vec::new();
+        for a in LETTERS {
+            for b in LETTERS {
+                for c in LETTERS {
+                    for d in LETTERS {
+                        let text: Vec<u8> = vec![a, b, c, d];
+                        if LETTERS.iter().all(|l| text.contains(l)) {
+                            all.push(String::from_utf8(text).unwrap());
+                        }
+                    }
+                }
+            }
+        }
+        all
+    }
+}

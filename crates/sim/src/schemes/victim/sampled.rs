@@ -1,0 +1,95 @@
+//! Victims drawn at random: one, one that frees something, or the best of d.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::policy::{Victim, View};
+use crate::random;
+use crate::schemes::scheme;
+use crate::units::{BlockId, PlaneId};
+
+/// A closed block of the plane, uniformly at random; none if no block is closed.
+fn draw(rng: &mut Xoshiro256PlusPlus, view: &View, plane: PlaneId, frees: bool) -> Option<BlockId> {
+    let fits = |block: BlockId| {
+        view.flash.is_closed(block) && (!frees || u32::from(view.flash.valid(block)) < view.geometry.pages_per_block)
+    };
+    let blocks = view.geometry.blocks(plane);
+    // Nearly every block of a plane in use is closed, so a few draws find one; a plane almost empty is searched in turn.
+    for _ in 0..64 {
+        let block = BlockId((blocks.start + random::below(rng, blocks.len() as u64) as usize) as u32);
+        if fits(block) {
+            return Some(block);
+        }
+    }
+    let count = blocks.clone().filter(|b| fits(BlockId(*b as u32))).count();
+    let nth = if count == 0 { return None } else { random::below(rng, count as u64) as usize };
+    blocks.map(|b| BlockId(b as u32)).filter(|b| fits(*b)).nth(nth)
+}
+
+scheme! {
+    /// d-choices, the randomised greedy algorithm (RGA): of `d` closed blocks drawn at random, the one with the fewest valid
+    /// pages; ties to the first drawn.
+    ///
+    /// Nearly greedy at d = 10 without looking at every block (Van Houdt 2013); d = 1 is `random`. Drawn with replacement.
+    DChoices {
+        /// Blocks drawn.
+        d: u32 = 10,
+    }
+    state {
+        /// Own stream.
+        rng: Xoshiro256PlusPlus = random::stream(0, "victim")
+    }
+}
+
+impl Victim for DChoices {
+    fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
+        let mut best = draw(&mut self.rng, view, plane, false)?;
+        for _ in 1..self.d {
+            let other = draw(&mut self.rng, view, plane, false)?;
+            if view.flash.valid(other) < view.flash.valid(best) {
+                best = other;
+            }
+        }
+        Some(best)
+    }
+    fn seed(&mut self, seed: u64) {
+        self.rng = random::stream(seed, "victim");
+    }
+}
+
+scheme! {
+    /// Random: a closed block, uniformly.
+    ///
+    /// Write amplification is 1 / spare for uniform traffic, whatever the block size. It may take a fully valid block.
+    Random {}
+    state {
+        /// Own stream.
+        rng: Xoshiro256PlusPlus = random::stream(0, "victim")
+    }
+}
+
+impl Victim for Random {
+    fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
+        draw(&mut self.rng, view, plane, false)
+    }
+    fn seed(&mut self, seed: u64) {
+        self.rng = random::stream(seed, "victim");
+    }
+}
+
+scheme! {
+    /// Random+: a closed block that is not fully valid, uniformly.
+    RandomPlus {}
+    state {
+        /// Own stream.
+        rng: Xoshiro256PlusPlus = random::stream(0, "victim")
+    }
+}
+
+impl Victim for RandomPlus {
+    fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
+        draw(&mut self.rng, view, plane, true)
+    }
+    fn seed(&mut self, seed: u64) {
+        self.rng = random::stream(seed, "victim");
+    }
+}
