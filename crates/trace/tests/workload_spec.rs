@@ -166,7 +166,7 @@ fn refusals_name_the_key_and_what_would_help() {
             "requests: an empty phase",
         ),
         (
-            "write = 0.5\nshare = 0\narrivals = \"closed\"\nrequests = 1",
+            "write = 0.5\nshare = 0",
             "share: the shares of all streams are 0",
         ),
     ];
