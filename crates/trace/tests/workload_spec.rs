@@ -192,6 +192,23 @@ fn refusals_name_the_key_and_what_would_help() {
     }
 }
 
+/// Every example of the documentation is a workload that fits a 16 GiB device.
+#[test]
+fn documented_examples_work() {
+    let docs = include_str!("../../../docs/workloads.md");
+    let examples: Vec<&str> = docs
+        .split("```toml\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect();
+    assert_eq!(examples.len(), 4);
+    for text in examples {
+        let generator = spec(text).build(16 << 30, 4096, 1, Some(200_000));
+        let count = generator.unwrap_or_else(|e| panic!("{e}\n{text}")).count();
+        assert_eq!(count, 200_000, "{text}");
+    }
+}
+
 #[test]
 fn phases_and_limits_end_a_workload() {
     let endless = spec("write = 1.0\narrivals = \"closed\"");
@@ -369,7 +386,7 @@ fn arrivals_text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn records_stay_in_range_aligned_and_in_order(
