@@ -47,6 +47,10 @@ fn refusals_name_the_key_and_what_would_help() {
         ),
         ("phase = 3", "phase: invalid type"),
         ("phase = []", "phase: no phase"),
+        (
+            "[phase]\nrequests = 1",
+            "phase: [phase] is a single table, not a list; write [[phase]]",
+        ),
         ("write = 1.0\nwrite = 0.5", "line 2: duplicate key"),
         ("write = ", "line 1: "),
         ("write = 1.5", "write: 1.5 is not between 0 and 1"),

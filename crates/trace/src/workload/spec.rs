@@ -528,6 +528,12 @@ impl Spec {
     }
 
     fn from_table(mut table: toml::Table) -> Result<Self, SpecError> {
+        for key in ["phase", "stream"] {
+            if table.get(key).is_some_and(toml::Value::is_table) {
+                let message = format!("[{key}] is a single table, not a list");
+                return Err(SpecError::new(key, message, format!("write [[{key}]]")));
+            }
+        }
         let phase_lifted = !table.contains_key("phase");
         let mut stream_lifted = false;
         if phase_lifted {
