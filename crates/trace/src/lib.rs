@@ -3,5 +3,6 @@
 //! Every reader and generator yields [`Record`]s: times in integer nanoseconds, addresses in bytes.
 
 pub mod record;
+pub mod workload;
 
 pub use record::{Op, Record};

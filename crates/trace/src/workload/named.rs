@@ -1,0 +1,54 @@
+//! The workloads that come with the crate.
+
+use std::sync::LazyLock;
+
+use super::spec::Spec;
+
+/// A workload that comes with the crate.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// What to call it on the command line.
+    pub name: &'static str,
+    /// The TOML text.
+    pub text: &'static str,
+    /// The text, parsed: description, source and whether it is a model are its fields.
+    pub spec: Spec,
+}
+
+macro_rules! bundled {
+    ($($name:literal)*) => {
+        &[$(($name, include_str!(concat!("../../../../workloads/", $name, ".toml")))),*]
+    };
+}
+
+/// In the order in which they are listed.
+const BUNDLED: &[(&str, &str)] = bundled! {
+    "quickstart"
+    "random-write"
+    "random-read"
+    "mixed-70-30"
+    "sequential-write"
+    "zipf-write"
+    "hot-cold"
+};
+
+static ALL: LazyLock<Vec<Named>> = LazyLock::new(|| {
+    let parse = |&(name, text)| {
+        // A bundled text that is no workload is a mistake of ours, and a test parses each of them.
+        let spec = Spec::parse(text).unwrap_or_else(|e| panic!("workloads/{name}.toml: {e}"));
+        Named { name, text, spec }
+    };
+    BUNDLED.iter().map(parse).collect()
+});
+
+/// All workloads that come with the crate, in a fixed order.
+#[must_use]
+pub fn all() -> &'static [Named] {
+    &ALL
+}
+
+/// The workload of this name, if there is one.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static Named> {
+    all().iter().find(|w| w.name == name)
+}

@@ -1,0 +1,663 @@
+//! The TOML format of a workload: what may be written, and messages for people where it may not.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor, value};
+
+use super::units::{Nanos, Ppm, Size, micro, parse_size};
+
+/// What is wrong with a workload, where, and what would make it right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{}{message}{}{help}", path, if path.is_empty() { "" } else { ": " }, if help.is_empty() { "" } else { "; " })]
+pub struct SpecError {
+    /// The key, as it would be written in the file (`phase[0].stream[1].size`); empty for the file as a whole.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+    /// What would make it right; may be empty.
+    pub help: String,
+}
+
+impl SpecError {
+    pub(super) fn new(
+        path: impl Into<String>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self {
+            path: path.into(),
+            message: message.into(),
+            help: help.into(),
+        }
+    }
+}
+
+/// A workload: a list of phases, one after the other.
+///
+/// A file with one phase may write the keys of the phase at the top, and a phase with one stream the keys of
+/// the stream, so that the simplest workload is four lines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Short name; the file's own name where it has none.
+    pub name: String,
+    /// One line for `ssdlab workloads`.
+    pub description: String,
+    /// Where the figures come from (paper and table); empty if nowhere.
+    pub source: String,
+    /// Is this a model of a recorded trace: then every mention says "model of", never the trace's bare name.
+    pub model: bool,
+    /// Shrink all absolute address ranges in proportion if the largest does not fit the device.
+    pub scale: bool,
+    /// The phases, at least one.
+    pub phases: Vec<Phase>,
+    /// Were the keys of the only phase and of its only stream written further out (for paths in messages).
+    lifted: (bool, bool),
+}
+
+/// A stretch of a workload during which nothing about it changes.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// Free text.
+    #[serde(default)]
+    pub name: String,
+    /// Number of requests after which the phase ends.
+    pub requests: Option<u64>,
+    /// Time after which it ends; with `requests`, whichever comes first.
+    pub duration: Option<Nanos>,
+    /// One arrival process for the whole phase, divided among its streams by `share`. Without it every stream
+    /// has its own.
+    pub arrivals: Option<Arrivals>,
+    /// The streams, at least one.
+    #[serde(rename = "stream")]
+    pub streams: Vec<StreamSpec>,
+}
+
+/// One source of requests with its own addresses, mix and sizes.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StreamSpec {
+    /// Free text.
+    #[serde(default)]
+    pub name: String,
+    /// Weight among the streams of a phase that has `arrivals`; default 1.
+    pub share: Option<Weight>,
+    /// This stream's own arrivals, in a phase without `arrivals`.
+    pub arrivals: Option<Arrivals>,
+    /// Fraction of reads; the rest if only the others are given.
+    pub read: Option<Ppm>,
+    /// Fraction of writes; the rest if only the others are given.
+    pub write: Option<Ppm>,
+    /// Fraction of trims; default 0.
+    pub trim: Option<Ppm>,
+    /// Sizes of all requests that have none of their own; default 4 KiB.
+    pub size: Option<Sizes>,
+    /// Sizes of reads.
+    pub read_size: Option<Sizes>,
+    /// Sizes of writes.
+    pub write_size: Option<Sizes>,
+    /// Sizes of trims.
+    pub trim_size: Option<Sizes>,
+    /// Every offset is a multiple of this, and so is every size; default the largest power of two up to
+    /// 4 KiB that divides all sizes.
+    pub align: Option<Size>,
+    /// The part of the address space that is used; default all of it.
+    #[serde(default)]
+    pub range: Range,
+    /// Where a request goes that does not continue the one before; default uniform.
+    #[serde(default)]
+    pub pattern: Pattern,
+    /// Fraction of requests that start where this stream's last one ended; default 0.
+    pub sequential: Option<Ppm>,
+}
+
+/// A relative weight: not negative, at most six decimals. In millionths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weight(
+    /// Millionths.
+    pub u64,
+);
+
+/// A distribution of request sizes in bytes: `"4KiB"`, `[["4KiB", 3], ["64KiB", 1]]` (size and weight) or
+/// `{ min = "4KiB", max = "64KiB" }` (every multiple of the alignment alike).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sizes {
+    /// Always the same.
+    Fixed(u64),
+    /// Size and weight.
+    Weighted(Vec<(u64, Weight)>),
+    /// All multiples of the alignment from `min` to `max`, equally likely.
+    Between {
+        /// Smallest.
+        min: u64,
+        /// Largest.
+        max: u64,
+    },
+}
+
+/// A position in the address space: a size (`"1GiB"`, from the start) or a fraction of the exported bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Bytes from the start.
+    Bytes(u64),
+    /// Fraction of the exported bytes, rounded down to a page.
+    Fraction(Ppm),
+}
+
+/// Part of the address space: `"1GiB"` or `0.5` (from the start), or `[from, to]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// First byte.
+    pub from: Bound,
+    /// One past the last byte.
+    pub to: Bound,
+}
+
+impl Default for Range {
+    fn default() -> Self {
+        Self {
+            from: Bound::Bytes(0),
+            to: Bound::Fraction(Ppm::ONE),
+        }
+    }
+}
+
+/// How addresses are chosen. A slot is one alignment unit of the range.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Pattern {
+    /// From the start of the range to its end, and again.
+    Sequential,
+    /// Every position alike.
+    #[default]
+    Uniform,
+    /// Slot popularity proportional to rank^-theta.
+    Zipf {
+        /// Exponent, 0 (uniform) to 10.
+        theta: f64,
+        /// Spread the ranks over the range (default), or keep them in address order.
+        #[serde(default = "yes")]
+        scrambled: bool,
+    },
+    /// A fraction of the slots gets a fraction of the requests; uniform inside both classes.
+    HotCold {
+        /// Fraction of the slots that is hot.
+        hot_space: Ppm,
+        /// Fraction of the requests that goes there.
+        hot_traffic: Ppm,
+        /// Spread the hot slots over the range, or keep them at its start (default).
+        #[serde(default)]
+        scrambled: bool,
+    },
+    /// Steps of a fixed width; each pass over the range starts one slot further on.
+    Strided {
+        /// From the start of one request to the start of the next.
+        stride: Size,
+    },
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// When requests arrive.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arrivals {
+    /// A new request as soon as one completes; the device sets the times.
+    Closed {
+        /// Outstanding requests; `None`: the device's queue depth.
+        depth: Option<u32>,
+    },
+    /// At equal distances.
+    Fixed {
+        /// Mean (and only) gap in nanoseconds.
+        gap_ns: f64,
+    },
+    /// Independent exponential gaps.
+    Poisson {
+        /// Mean gap in nanoseconds.
+        gap_ns: f64,
+    },
+    /// Bursts: independent gaps, short (uniform in 0..=`within`) or idle (exponential beyond `within`).
+    Bursts {
+        /// Share of short gaps; bursts have 1 / (1 - share) requests in the mean.
+        share: Ppm,
+        /// The longest short gap in nanoseconds; default 0.2 ms.
+        within_ns: u64,
+        /// Mean of all gaps in nanoseconds.
+        gap_ns: f64,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum ArrivalKeys {
+    Closed {
+        depth: Option<u32>,
+    },
+    Fixed {
+        rate: Option<f64>,
+        gap: Option<Nanos>,
+    },
+    Poisson {
+        rate: Option<f64>,
+        gap: Option<Nanos>,
+    },
+    Bursts {
+        share: Ppm,
+        within: Option<Nanos>,
+        rate: Option<f64>,
+        gap: Option<Nanos>,
+    },
+}
+
+/// Mean gap of a rate in requests a second or a gap, exactly one of them.
+fn mean_gap(rate: Option<f64>, gap: Option<Nanos>) -> Result<f64, String> {
+    #[allow(clippy::cast_precision_loss)] // At most an hour: exact.
+    let gap_ns = match (rate, gap) {
+        (Some(rate), None) if rate > 0.0 => 1e9 / rate,
+        (Some(rate), None) => {
+            return Err(format!("a rate of {rate} requests a second is not above 0"));
+        }
+        (None, Some(gap)) => gap.0 as f64,
+        _ => return Err("give either `rate` (requests a second) or `gap` (mean time)".to_owned()),
+    };
+    if !(1.0..=3.6e12).contains(&gap_ns) {
+        return Err(format!(
+            "a mean gap of {gap_ns} ns is not between 1ns and 1h"
+        ));
+    }
+    Ok(gap_ns)
+}
+
+impl Arrivals {
+    fn from_keys(keys: &ArrivalKeys) -> Result<Self, String> {
+        Ok(match *keys {
+            ArrivalKeys::Closed { depth: Some(0) } => {
+                return Err("a depth of 0 would never send a request".to_owned());
+            }
+            ArrivalKeys::Closed { depth } => Self::Closed { depth },
+            ArrivalKeys::Fixed { rate, gap } => Self::Fixed {
+                gap_ns: mean_gap(rate, gap)?,
+            },
+            ArrivalKeys::Poisson { rate, gap } => Self::Poisson {
+                gap_ns: mean_gap(rate, gap)?,
+            },
+            ArrivalKeys::Bursts {
+                share,
+                within,
+                rate,
+                gap,
+            } => {
+                let gap_ns = mean_gap(rate, gap)?;
+                let within_ns = within.map_or(200_000, |w| w.0);
+                // What is left for the idle gaps must be longer than `within`.
+                #[allow(clippy::cast_precision_loss)]
+                if idle_mean(share, within_ns, gap_ns) < within_ns as f64 {
+                    return Err(format!(
+                        "idle gaps would be no longer than short ones: with {} of the gaps within {within_ns} ns \
+                         a mean gap of {gap_ns} ns cannot be kept",
+                        share
+                    ));
+                }
+                Self::Bursts {
+                    share,
+                    within_ns,
+                    gap_ns,
+                }
+            }
+        })
+    }
+}
+
+/// Mean of the idle gaps of [`Arrivals::Bursts`]; not finite or negative if there is none.
+pub(super) fn idle_mean(share: Ppm, within_ns: u64, gap_ns: f64) -> f64 {
+    let share = f64::from(share.0) / 1e6;
+    #[allow(clippy::cast_precision_loss)]
+    let short = within_ns as f64 / 2.0;
+    if share < 1.0 {
+        (gap_ns - share * short) / (1.0 - share)
+    } else {
+        f64::NEG_INFINITY
+    }
+}
+
+impl<'de> Deserialize<'de> for Arrivals {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Arrivals;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"closed\", or a table `closed`, `fixed`, `poisson` or `bursts`")
+            }
+            fn visit_str<E: de::Error>(self, v: &str) -> Result<Arrivals, E> {
+                match v {
+                    "closed" => Ok(Arrivals::Closed { depth: None }),
+                    _ => Err(E::custom(format!(
+                        "`{v}` is no arrival process by itself: use \"closed\" or, for example, {{ poisson = {{ rate = 5000 }} }}"
+                    ))),
+                }
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Arrivals, A::Error> {
+                let keys = ArrivalKeys::deserialize(value::MapAccessDeserializer::new(map))?;
+                Arrivals::from_keys(&keys).map_err(de::Error::custom)
+            }
+        }
+        deserializer.deserialize_any(V)
+    }
+}
+
+impl<'de> Deserialize<'de> for Weight {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = f64::deserialize(deserializer)?;
+        micro(value).map(Weight).map_err(de::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for Sizes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct BetweenKeys {
+            min: Size,
+            max: Size,
+        }
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Sizes;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a size (\"4KiB\"), sizes with weights ([[\"4KiB\", 3], [\"64KiB\", 1]]) or { min = \"4KiB\", max = \"64KiB\" }",
+                )
+            }
+            fn visit_str<E: de::Error>(self, v: &str) -> Result<Sizes, E> {
+                parse_size(v).map(Sizes::Fixed).map_err(E::custom)
+            }
+            fn visit_i64<E: de::Error>(self, v: i64) -> Result<Sizes, E> {
+                u64::try_from(v).map(Sizes::Fixed).map_err(E::custom)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Sizes, A::Error> {
+                let mut list = Vec::new();
+                while let Some((size, weight)) = seq.next_element::<(Size, Weight)>()? {
+                    list.push((size.0, weight));
+                }
+                Ok(Sizes::Weighted(list))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Sizes, A::Error> {
+                let keys = BetweenKeys::deserialize(value::MapAccessDeserializer::new(map))?;
+                Ok(Sizes::Between {
+                    min: keys.min.0,
+                    max: keys.max.0,
+                })
+            }
+        }
+        deserializer.deserialize_any(V)
+    }
+}
+
+impl<'de> Deserialize<'de> for Bound {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V;
+        impl Visitor<'_> for V {
+            type Value = Bound;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a size such as \"1GiB\" or a fraction of the exported space such as 0.5",
+                )
+            }
+            fn visit_str<E: de::Error>(self, v: &str) -> Result<Bound, E> {
+                parse_size(v).map(Bound::Bytes).map_err(E::custom)
+            }
+            fn visit_f64<E: de::Error>(self, v: f64) -> Result<Bound, E> {
+                Ppm::deserialize(v.into_deserializer()).map(Bound::Fraction)
+            }
+            fn visit_i64<E: de::Error>(self, v: i64) -> Result<Bound, E> {
+                Ppm::deserialize(v.into_deserializer()).map(Bound::Fraction)
+            }
+        }
+        deserializer.deserialize_any(V)
+    }
+}
+
+impl<'de> Deserialize<'de> for Range {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Range;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a size (\"1GiB\"), a fraction (0.5) or a pair of them")
+            }
+            fn visit_str<E: de::Error>(self, v: &str) -> Result<Range, E> {
+                let to = Bound::deserialize(v.into_deserializer())?;
+                Ok(Range {
+                    to,
+                    ..Range::default()
+                })
+            }
+            fn visit_f64<E: de::Error>(self, v: f64) -> Result<Range, E> {
+                let to = Bound::deserialize(v.into_deserializer())?;
+                Ok(Range {
+                    to,
+                    ..Range::default()
+                })
+            }
+            fn visit_i64<E: de::Error>(self, v: i64) -> Result<Range, E> {
+                let to = Bound::deserialize(v.into_deserializer())?;
+                Ok(Range {
+                    to,
+                    ..Range::default()
+                })
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Range, A::Error> {
+                let (from, to) =
+                    <(Bound, Bound)>::deserialize(value::SeqAccessDeserializer::new(seq))?;
+                Ok(Range { from, to })
+            }
+        }
+        deserializer.deserialize_any(V)
+    }
+}
+
+const HEADER: &[&str] = &["name", "description", "source", "model", "scale", "phase"];
+const PHASE: &[&str] = &["name", "requests", "duration", "arrivals", "stream"];
+const STREAM: &[&str] = &[
+    "name",
+    "share",
+    "arrivals",
+    "read",
+    "write",
+    "trim",
+    "size",
+    "read_size",
+    "write_size",
+    "trim_size",
+    "align",
+    "range",
+    "pattern",
+    "sequential",
+];
+
+/// The header keys of a file and its phases.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Keys {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    source: String,
+    #[serde(default)]
+    model: bool,
+    #[serde(default)]
+    scale: bool,
+    #[serde(default)]
+    phase: Vec<Phase>,
+}
+
+impl Spec {
+    /// Parses the TOML text of a workload.
+    ///
+    /// # Errors
+    /// Where the text is not TOML or not a workload; ranges are only checked against a device by
+    /// [`Spec::build`].
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
+            let line = e
+                .span()
+                .map(|s| text[..s.start.min(text.len())].matches('\n').count() + 1);
+            let path = line.map_or_else(String::new, |l| format!("line {l}"));
+            SpecError::new(path, e.message().trim(), "")
+        })?;
+        Self::from_table(table)
+    }
+
+    fn from_table(mut table: toml::Table) -> Result<Self, SpecError> {
+        let phase_lifted = !table.contains_key("phase");
+        let mut stream_lifted = false;
+        if phase_lifted {
+            stream_lifted = !table.contains_key("stream");
+            check_keys(
+                &table,
+                &[HEADER, PHASE, if stream_lifted { STREAM } else { &[] }],
+                "",
+            )?;
+            let phase = if stream_lifted {
+                let stream = take(&mut table, |key| {
+                    STREAM.contains(&key) && !PHASE.contains(&key)
+                });
+                let mut phase = take(&mut table, |key| PHASE.contains(&key) && key != "name");
+                phase.insert("stream".to_owned(), vec![stream].into());
+                phase
+            } else {
+                take(&mut table, |key| PHASE.contains(&key) && key != "name")
+            };
+            table.insert("phase".to_owned(), vec![phase].into());
+        } else {
+            check_keys(&table, &[HEADER], "")?;
+        }
+        let mut lifted_streams = Vec::new();
+        if let Some(toml::Value::Array(phases)) = table.get_mut("phase") {
+            for (i, phase) in phases.iter_mut().enumerate() {
+                let toml::Value::Table(phase) = phase else {
+                    continue;
+                };
+                let lifted = !phase.contains_key("stream");
+                if lifted {
+                    check_keys(phase, &[PHASE, STREAM], &format!("phase[{i}]"))?;
+                    let stream = take(phase, |key| STREAM.contains(&key) && !PHASE.contains(&key));
+                    phase.insert("stream".to_owned(), vec![stream].into());
+                }
+                lifted_streams.push(lifted);
+            }
+        }
+        let shown = |path: &str| {
+            let mut path = path.to_owned();
+            for (i, _) in lifted_streams.iter().enumerate().filter(|(_, l)| **l) {
+                path = path.replacen(
+                    &format!("phase[{i}].stream[0]."),
+                    &format!("phase[{i}]."),
+                    1,
+                );
+            }
+            if stream_lifted {
+                path = path.replacen("phase[0].stream[0].", "", 1);
+            }
+            if phase_lifted {
+                path = path.replacen("phase[0].", "", 1);
+            }
+            if path == "." { String::new() } else { path }
+        };
+        let keys: Keys = serde_path_to_error::deserialize(table).map_err(|e| {
+            let path = shown(&e.path().to_string());
+            let message = e.inner().message().trim().to_owned();
+            let (message, help) = nearest_of(&message);
+            SpecError::new(path, message, help)
+        })?;
+        if keys.phase.is_empty() {
+            return Err(SpecError::new(
+                "phase",
+                "no phase",
+                "a workload needs at least one [[phase]]",
+            ));
+        }
+        Ok(Self {
+            name: keys.name,
+            description: keys.description,
+            source: keys.source,
+            model: keys.model,
+            scale: keys.scale,
+            phases: keys.phase,
+            lifted: (phase_lifted, stream_lifted),
+        })
+    }
+
+    /// The path of a key of a stream (or of its phase) as the file writes it.
+    pub(super) fn path(&self, phase: usize, stream: Option<usize>, key: &str) -> String {
+        let mut path = String::new();
+        if !self.lifted.0 {
+            path = format!("phase[{phase}].");
+        }
+        if let (Some(stream), false) = (stream, self.lifted.1) {
+            path += &format!("stream[{stream}].");
+        }
+        path + key
+    }
+}
+
+impl<'de> Deserialize<'de> for Spec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_table(toml::Table::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+/// Moves the entries whose key is `wanted` into a table of their own.
+fn take(table: &mut toml::Table, wanted: impl Fn(&str) -> bool) -> toml::Table {
+    let keys: Vec<String> = table.keys().filter(|k| wanted(k)).cloned().collect();
+    keys.into_iter()
+        .filter_map(|k| table.remove(&k).map(|v| (k, v)))
+        .collect()
+}
+
+fn check_keys(table: &toml::Table, known: &[&[&str]], path: &str) -> Result<(), SpecError> {
+    let known: Vec<&str> = known.concat();
+    match table.keys().find(|k| !known.contains(&k.as_str())) {
+        None => Ok(()),
+        Some(key) => {
+            let dot = if path.is_empty() { "" } else { "." };
+            Err(SpecError::new(
+                format!("{path}{dot}{key}"),
+                format!("unknown key `{key}`"),
+                nearest(key, &known),
+            ))
+        }
+    }
+}
+
+/// A sentence that names the nearest known key, or all of them where none is near.
+fn nearest(key: &str, known: &[&str]) -> String {
+    let best = known
+        .iter()
+        .map(|k| (strsim::damerau_levenshtein(key, k), *k))
+        .min();
+    match best {
+        Some((distance, k)) if distance <= 1 + key.len() / 3 => format!("did you mean `{k}`?"),
+        _ => format!("known here: {}", known.join(", ")),
+    }
+}
+
+/// Turns "unknown field `x`, expected one of `a`, `b`" into a message and a help.
+fn nearest_of(message: &str) -> (String, String) {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let kind = match message.split('`').next() {
+        Some("unknown field ") => "key",
+        Some("unknown variant ") => "choice",
+        _ => return (message.to_owned(), String::new()),
+    };
+    let Some(key) = quoted.next() else {
+        return (message.to_owned(), String::new());
+    };
+    let known: Vec<&str> = quoted.collect();
+    (format!("unknown {kind} `{key}`"), nearest(key, &known))
+}
