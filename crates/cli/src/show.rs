@@ -1,0 +1,101 @@
+//! What there is to choose from: configurations, presets, schemes, workloads.
+
+use ssdlab_sim::schemes::{self, SchemeInfo};
+use ssdlab_trace::workload;
+
+use crate::args::ConfigCommand;
+use crate::fault::{Fault, Result, clip, nearest};
+use crate::output::print;
+use crate::settings::Settings;
+use crate::text::size;
+use crate::{presets, settings};
+
+/// `ssdlab config`
+pub fn config(command: &ConfigCommand) -> Result<()> {
+    match command {
+        ConfigCommand::Show(args) => print(&Settings::load(&args.sources())?.show()),
+        ConfigCommand::Check(args) => {
+            let settings = Settings::load(&args.sources())?;
+            let g = &settings.config.geometry;
+            let planes = [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die].into_iter().map(u64::from).product::<u64>();
+            let raw = planes * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block) * g.page_size.0;
+            print(&format!("valid: {} raw in {planes} planes, config digest {}\n", size(raw), settings.digest()))
+        }
+        ConfigCommand::Schema => Err(Fault::usage("no schema yet")),
+    }
+}
+
+/// `ssdlab presets`
+pub fn presets(name: Option<&str>) -> Result<()> {
+    match name {
+        Some(name) => print(presets::find(name)?.text),
+        None => {
+            let lines = presets::ALL.iter().map(|preset| format!("{:<12}{}\n", preset.name, preset.title()));
+            print(&lines.collect::<String>())
+        }
+    }
+}
+
+/// The first sentence of a manual page.
+fn first_sentence(manual: &str) -> String {
+    let paragraph: Vec<&str> = manual.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    paragraph.join(" ")
+}
+
+/// `ssdlab schemes`
+pub fn schemes(name: Option<&str>) -> Result<()> {
+    let all = schemes::all();
+    let Some(name) = name else {
+        let mut out = String::new();
+        let mut slot = "";
+        for scheme in &all {
+            if scheme.slot != slot {
+                let gap = if slot.is_empty() { "" } else { "\n" };
+                slot = scheme.slot;
+                out.push_str(&format!("{gap}{slot}\n"));
+            }
+            out.push_str(&format!("  {:<14}{}\n", scheme.name, first_sentence(scheme.manual)));
+        }
+        return print(&out);
+    };
+    let short = |slot: &'static str| slot.rsplit('.').next().unwrap_or(slot);
+    let chosen: Vec<&SchemeInfo> =
+        all.iter().filter(|s| s.name == name || s.slot == name || short(s.slot) == name || format!("{}.{}", short(s.slot), s.name) == name).collect();
+    if chosen.is_empty() {
+        let known = || all.iter().map(|s| s.name);
+        let list = known().collect::<Vec<_>>().join(", ");
+        let meant = nearest(name, known()).map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
+        return Err(Fault::usage(format!("no scheme is called `{}`", clip(name))).help(format!("{meant}The schemes are {list}")));
+    }
+    let mut out = String::new();
+    for (i, scheme) in chosen.iter().enumerate() {
+        let gap = if i > 0 { "\n" } else { "" };
+        out.push_str(&format!("{gap}{} = \"{}\"\n\n", scheme.slot, scheme.name));
+        for line in scheme.manual.lines() {
+            out.push_str(format!("  {}", line.trim()).trim_end());
+            out.push('\n');
+        }
+    }
+    print(&out)
+}
+
+/// `ssdlab workloads`
+pub fn workloads(name: Option<&str>) -> Result<()> {
+    let Some(name) = name else {
+        let lines = workload::all().iter().map(|w| {
+            let model = if w.spec.model { "model of a recorded trace: " } else { "" };
+            format!("{:<18}{model}{}\n", w.name, w.spec.description)
+        });
+        return print(&lines.collect::<String>());
+    };
+    match workload::named(name) {
+        Some(workload) => print(workload.text),
+        None => Err(crate::input::find_workload(name).err().unwrap_or_else(|| Fault::usage("that is a file, not a name"))),
+    }
+}
+
+/// Keeps the list of keys in one place for the schema and the help.
+#[allow(dead_code)]
+fn keys() -> Vec<String> {
+    settings::known_keys()
+}
