@@ -218,11 +218,11 @@ fn power(rank: u64, theta: f64) -> f64 {
 fn span_mass(first: u64, last: u64, theta: f64) -> f64 {
     #[allow(clippy::cast_precision_loss)]
     let (a, b) = (first as f64 - 0.5, last as f64 + 0.5);
-    let integral = if theta == 1.0 {
-        libm::log(b / a)
-    } else {
-        (libm::pow(b, 1.0 - theta) - libm::pow(a, 1.0 - theta)) / (1.0 - theta)
-    };
+    // a^(1-theta) * ln(b/a) * (e^d - 1) / d, which stays exact as theta nears 1.
+    let span = libm::log(b / a);
+    let d = (1.0 - theta) * span;
+    let stretch = if d == 0.0 { 1.0 } else { libm::expm1(d) / d };
+    let integral = libm::pow(a, 1.0 - theta) * span * stretch;
     let slope = |x: f64| -theta * libm::pow(x, -theta - 1.0);
     integral - (slope(b) - slope(a)) / 24.0
 }
@@ -298,6 +298,7 @@ mod tests {
         for (n, theta) in [
             (100_000_u64, 0.99),
             (50_000, 1.0),
+            (50_000, 1.000_000_000_001),
             (200_000, 1.3),
             (999, 0.2),
         ] {

@@ -131,7 +131,7 @@ impl Gaps {
                 if chance(&mut self.rng, *share) {
                     below(&mut self.rng, *within_ns + 1)
                 } else {
-                    *within_ns + 1 + round(exponential(&mut self.rng) * *idle_ns)
+                    (*within_ns + 1).saturating_add(round(exponential(&mut self.rng) * *idle_ns))
                 }
             }
         }
@@ -301,37 +301,6 @@ impl Source {
 }
 
 impl Generator {
-    /// The next record; `None` at the end.
-    #[inline]
-    #[allow(clippy::should_implement_trait)] // It does, below; this one needs no import.
-    pub fn next(&mut self) -> Option<Record> {
-        loop {
-            if self.left == 0 {
-                return None;
-            }
-            if self.phase_left > 0 {
-                let (at, stream) = self.state.advance(self.now_ns);
-                if at < self.state.end_ns {
-                    self.now_ns = at;
-                    self.phase_left -= 1;
-                    self.left -= 1;
-                    let (op, offset, bytes) = self.state.streams[stream].next();
-                    return Some(Record {
-                        time_ns: at - self.origin_ns,
-                        offset,
-                        bytes,
-                        volume: 0,
-                        op,
-                    });
-                }
-                self.now_ns = self.state.end_ns;
-            }
-            if !self.enter(self.phase + 1) {
-                self.left = 0;
-            }
-        }
-    }
-
     /// Is this a closed loop: then all arrivals are 0, and a new request goes out when one of so many
     /// completes (`Some(None)`: as many as the device's queue takes).
     #[must_use]
@@ -372,8 +341,33 @@ impl Generator {
 impl Iterator for Generator {
     type Item = Record;
 
+    #[inline]
     fn next(&mut self) -> Option<Record> {
-        Generator::next(self)
+        loop {
+            if self.left == 0 {
+                return None;
+            }
+            if self.phase_left > 0 {
+                let (at, stream) = self.state.advance(self.now_ns);
+                if at < self.state.end_ns {
+                    self.now_ns = at;
+                    self.phase_left -= 1;
+                    self.left -= 1;
+                    let (op, offset, bytes) = self.state.streams[stream].next();
+                    return Some(Record {
+                        time_ns: at - self.origin_ns,
+                        offset,
+                        bytes,
+                        volume: 0,
+                        op,
+                    });
+                }
+                self.now_ns = self.state.end_ns;
+            }
+            if !self.enter(self.phase + 1) {
+                self.left = 0;
+            }
+        }
     }
 }
 

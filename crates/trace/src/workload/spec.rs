@@ -504,9 +504,10 @@ impl Spec {
     /// [`Spec::build`].
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
-            let line = e
-                .span()
-                .map(|s| text[..s.start.min(text.len())].matches('\n').count() + 1);
+            let line = e.span().map(|s| {
+                let before = text.as_bytes().iter().take(s.start);
+                before.filter(|b| **b == b'\n').count() + 1
+            });
             let path = line.map_or_else(String::new, |l| format!("line {l}"));
             SpecError::new(path, e.message().trim(), "")
         })?;
@@ -591,6 +592,16 @@ impl Spec {
             phases: keys.phase,
             lifted: (phase_lifted, stream_lifted),
         })
+    }
+
+    /// What to call the workload wherever its results are shown; a model never passes for its trace.
+    #[must_use]
+    pub fn label(&self) -> String {
+        if self.model {
+            format!("{} (a model, not the trace)", self.name)
+        } else {
+            self.name.clone()
+        }
     }
 
     /// The path of a key of a stream (or of its phase) as the file writes it.
