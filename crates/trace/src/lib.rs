@@ -1,8 +1,32 @@
 //! Block-I/O trace readers and workload generators: the only place that parses foreign text.
 //!
 //! Every reader and generator yields [`Record`]s: times in integer nanoseconds, addresses in bytes.
+//!
+//! A trace is read in layers, each in bounded memory: [`Source`] unpacks bytes, [`Reader`] turns them into requests
+//! in the order of time, [`Replay`] fits those to a device. Whatever a layer drops, holds or rounds is counted in
+//! [`Notes`]; whatever it cannot accept is a [`TraceError`] that says where, why and what to do.
 
+mod detect;
+mod error;
+mod format;
+mod lines;
+mod notes;
+mod number;
+mod reader;
+mod readers;
 pub mod record;
+mod replay;
+mod source;
 pub mod workload;
 
+pub use detect::Detection;
+pub use error::{Code, EXCERPT_BYTES, Excerpt, Kind, Report, TraceError, escape};
+pub use format::{Columns, Format, FormatError, Measure, OpColumn, Separator};
+pub use notes::{Note, Notes, Tally};
+pub use reader::{
+    MAX_REQUEST_BYTES, OnBadLine, OpCodes, Options, REORDER_WINDOW_NS, Reader, SORT_RECORDS,
+    TimeOrder,
+};
 pub use record::{Op, Record};
+pub use replay::{Fit, LbaPolicy, Replay, Scale};
+pub use source::{Compression, Source, WINDOW_BYTES};
