@@ -4,11 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use ssdlab_trace::{Format, LbaPolicy, OnBadLine, OpCodes, Options, Scale, TimeOrder};
+
+use crate::fault::{Fault, Result};
 use crate::settings::Sources;
 
 /// Trace-driven, event-driven SSD simulation: where every nanosecond of every request went.
 #[derive(Debug, Parser)]
-#[command(name = "ssdlab", version, propagate_version = true, max_term_width = 110)]
+#[command(name = "ssdlab", version, max_term_width = 110)]
 #[command(after_help = "Examples:
   ssdlab run --workload quickstart                          a first result
   ssdlab run --trace hm_0.csv.gz --preset nvme-tlc          replay a recording on a modern drive
@@ -91,37 +94,11 @@ pub enum ConfigCommand {
 
 /// When requests arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Replay {
+pub enum When {
     /// At the times of the trace or workload
     Arrival,
     /// A new one whenever one of `device.queue_depth` completes
     Closed,
-}
-
-/// What becomes of requests beyond the end of the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LbaPolicy {
-    /// The run stops and says what would make the trace fit
-    Error,
-    /// Addresses are taken modulo the capacity
-    Wrap,
-    /// What lies beyond the end is left out
-    Clip,
-    /// Touched pages are renumbered in the order of first touch
-    Dense,
-}
-
-/// What becomes of arrivals that go back in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TimeOrder {
-    /// The run stops
-    Error,
-    /// The gap is taken as zero
-    Keep,
-    /// They move up to the latest arrival
-    Clamp,
-    /// They are sorted within a bounded window
-    Sort,
 }
 
 /// How much the oracle looks at.
@@ -145,65 +122,70 @@ pub struct InputArgs {
     /// A generated workload: one of `ssdlab workloads`, or a TOML file
     #[arg(long, value_name = "NAME-or-FILE.toml")]
     pub workload: Option<String>,
-    /// Format of the trace: auto, msr, spc, ssdsim, mqsim, … or columns:<map>
-    #[arg(long, value_name = "FMT", default_value = "auto", conflicts_with = "workload")]
-    pub format: String,
-    /// Only this device (disk, volume, unit) of the trace
-    #[arg(long, value_name = "ID", conflicts_with = "workload")]
-    pub device: Option<String>,
+    /// How the trace is read.
+    #[command(flatten)]
+    pub reading: ReadingArgs,
     /// At most this many requests over all loops
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub limit: Option<u64>,
     /// Replay the trace this many times, one after the other
-    #[arg(long = "loop", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long = "loop", value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub loops: u32,
-    /// Multiply arrival times by this
-    #[arg(long, value_name = "X", value_parser = time_scale)]
-    pub time_scale: Option<TimeScale>,
-    /// When requests arrive [default: arrival, or what the workload says]
-    #[arg(long, value_name = "WHEN", value_enum)]
-    pub replay: Option<Replay>,
-    /// What becomes of requests beyond the end of the device
-    #[arg(long, value_name = "POLICY", value_enum, default_value_t = LbaPolicy::Error)]
+    /// Multiply arrival times by this: a decimal such as 0.5, or a ratio such as 1/3
+    #[arg(long, value_name = "X", default_value = "1", hide_default_value = true)]
+    pub time_scale: Scale,
+    /// When requests arrive: arrival (at the times of the trace) or closed (a new one whenever one of device.queue_depth
+    /// completes) [default: arrival, or closed where the workload says so]
+    #[arg(long, value_name = "arrival|closed", value_enum, hide_possible_values = true)]
+    pub replay: Option<When>,
+    /// What becomes of requests beyond the end of the device: error (stop, and say what would fit), wrap (modulo the
+    /// capacity), clip (left out) or dense (touched pages renumbered in the order of first touch)
+    #[arg(long, value_name = "error|wrap|clip|dense", default_value = "error", conflicts_with = "workload")]
     pub lba_policy: LbaPolicy,
+}
+
+/// How a recorded trace is read.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Reading a trace")]
+pub struct ReadingArgs {
+    /// Format: auto, msr, spc, ssdsim, mqsim, disksim, blkparse, fio, alibaba, tencent, systor, vscsi, diskmon, blkreplay,
+    /// or columns:<map> such as columns:time=0:ns,op=4:0r1w,offset=2:sectors,size=3:sectors,sep=space
+    #[arg(long, value_name = "FMT", default_value = "auto")]
+    pub format: String,
+    /// Only this device (disk, volume, unit) of the trace
+    #[arg(long, value_name = "ID")]
+    pub device: Option<String>,
     /// What becomes of lines that can't be read: error, or skip=N to pass over at most N
-    #[arg(long, value_name = "error|skip=N", default_value = "error", value_parser = bad_lines, conflicts_with = "workload")]
-    pub on_bad_line: BadLines,
-    /// What becomes of arrivals that go back in time
-    #[arg(long, value_name = "ORDER", value_enum, default_value_t = TimeOrder::Error, conflicts_with = "workload")]
+    #[arg(long, value_name = "error|skip=N", default_value = "error")]
+    pub on_bad_line: OnBadLine,
+    /// What becomes of arrivals that go back in time: error (stop, unless the step is small), keep (a gap of zero), clamp
+    /// (moved up to the latest arrival) or sort (within a bounded window)
+    #[arg(long, value_name = "error|keep|clamp|sort", default_value = "error")]
     pub time_order: TimeOrder,
+    /// Which operation code means a read in SSDsim and MQSim traces
+    #[arg(long, value_name = "read-is-one|read-is-zero", default_value = "read-is-one")]
+    pub op_codes: OpCodes,
+    /// Largest read or write that is believed
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = size)]
+    pub max_request: u64,
 }
 
-/// How many bad lines a trace may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BadLines(pub u64);
-
-fn bad_lines(text: &str) -> Result<BadLines, String> {
-    match text.strip_prefix("skip=") {
-        _ if text == "error" => Ok(BadLines(0)),
-        Some(count) => count.parse().map(BadLines).map_err(|_| format!("`{count}` is not a number of lines")),
-        None => Err("expected error, or skip=N with the number of lines that may be passed over".into()),
+impl ReadingArgs {
+    /// As the readers take it.
+    pub fn options(&self) -> Result<Options> {
+        Ok(Options {
+            format: Format::parse_or_auto(&self.format).map_err(|error| Fault::usage(format!("--format: {error}")))?,
+            device: self.device.clone(),
+            on_bad_line: self.on_bad_line,
+            time_order: self.time_order,
+            max_request_bytes: self.max_request,
+            op_codes: self.op_codes,
+        })
     }
 }
 
-/// An exact positive factor: `digits / 10^decimals`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimeScale {
-    /// Numerator.
-    pub num: u64,
-    /// Denominator, a power of ten.
-    pub den: u64,
-}
-
-fn time_scale(text: &str) -> Result<TimeScale, String> {
-    let wrong = || format!("`{text}` is not a factor: expected a positive decimal number with at most nine decimals, such as 0.5");
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let digits = format!("{whole}{fraction}");
-    if whole.is_empty() || text.ends_with('.') || fraction.len() > 9 || digits.len() > 18 || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(wrong());
-    }
-    let num: u64 = digits.parse().map_err(|_| wrong())?;
-    if num == 0 { Err(wrong()) } else { Ok(TimeScale { num, den: 10u64.pow(fraction.len() as u32) }) }
+fn size(text: &str) -> std::result::Result<u64, String> {
+    text.parse::<ssdlab_sim::units::Bytes>().map(|bytes| bytes.0)
 }
 
 /// `ssdlab run`

@@ -1,11 +1,11 @@
 //! Where requests come from: a recorded trace or a generated workload, fitted to the device.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ssdlab_trace::workload::{Generator, Spec, SpecError, all, named};
-use ssdlab_trace::{Op, Record};
+use ssdlab_trace::{Fit, Kind, Note, Op, Options, Reader, Record, Replay, Scale, TraceError};
 
-use crate::args::{InputArgs, Replay as When, TimeScale};
+use crate::args::{InputArgs, When};
 use crate::drive::{Device, Request, RequestOp};
 use crate::fault::{Fault, Result, Status, clip, nearest};
 use crate::text::count;
@@ -36,24 +36,59 @@ fn refuse(name: &str, error: &SpecError) -> Fault {
     Fault::usage(format!("workload {}: {}{colon}{}", clip(name), error.path, error.message)).help(error.help.as_str())
 }
 
-/// Requests that are ready but not fitted to a device: everything that can be refused without one has been.
+/// A trace's own message, already laid out.
+pub fn trace_fault(error: &TraceError) -> Fault {
+    let status = match error.kind() {
+        Kind::Usage => Status::Usage,
+        Kind::Data => Status::Trace,
+        Kind::File => Status::File,
+    };
+    Fault::rendered(status, error.to_string())
+}
+
+/// Requests that are found but not fitted to a device yet: what can be refused without one has been.
 pub struct Opened {
     args: InputArgs,
-    workload: Option<(String, Spec)>,
+    what: What,
+}
+
+enum What {
+    Trace(PathBuf, Options),
+    Workload(String, Spec),
 }
 
 /// Opens what the command line names.
 pub fn open(args: &InputArgs) -> Result<Opened> {
-    let workload = args.workload.as_deref().map(find_workload).transpose()?;
-    Ok(Opened { args: args.clone(), workload })
+    let what = match (&args.trace, &args.workload) {
+        (Some(path), _) => {
+            let options = args.reading.options()?;
+            if path.as_os_str() != "-" && path.is_file() {
+                // Opened a second time below; a wrong name or format is told before a large device is built.
+                Reader::open(path, &options).map_err(|error| trace_fault(&error))?;
+            }
+            What::Trace(path.clone(), options)
+        }
+        (None, Some(name)) => {
+            let (name, spec) = find_workload(name)?;
+            What::Workload(name, spec)
+        }
+        (None, None) => return Err(Fault::usage("no requests").help("give --trace FILE or --workload NAME")),
+    };
+    Ok(Opened { args: args.clone(), what })
 }
 
 /// A stream of requests for one device.
 pub struct Input {
-    generated: Generated,
+    source: Source,
+    limit: Option<u64>,
+    loops: u32,
     closed: bool,
     about: Vec<String>,
-    digest: Digest,
+}
+
+enum Source {
+    Trace(Box<Replay>),
+    Generated(Box<Generated>),
 }
 
 /// A generated workload, repeated and scaled.
@@ -62,28 +97,31 @@ struct Generated {
     current: Generator,
     loops_left: u32,
     limit: u64,
-    scale: TimeScale,
+    scale: Scale,
     shift: u64,
     given: u64,
     last: u64,
     period: Option<u64>,
+    digest: Digest,
 }
 
 impl Generated {
-    fn next(&mut self) -> Option<Record> {
+    fn next(&mut self) -> Result<Option<Record>> {
         if self.given >= self.limit {
-            return None;
+            return Ok(None);
         }
         loop {
             if let Some(mut record) = self.current.next() {
                 self.given += 1;
                 self.last = record.time_ns;
-                let time = u128::from(record.time_ns + self.shift) * u128::from(self.scale.num) / u128::from(self.scale.den);
-                record.time_ns = u64::try_from(time).ok()?;
-                return Some(record);
+                let time = record.time_ns.checked_add(self.shift).and_then(|ns| self.scale.apply(ns));
+                let too_late = || Fault::usage("an arrival is later than the clock of the simulator can count").help("check --loop and --time-scale");
+                record.time_ns = time.filter(|ns| *ns < 1 << 63).ok_or_else(too_late)?;
+                self.digest.add(&record);
+                return Ok(Some(record));
             }
             if self.loops_left <= 1 || self.given == 0 {
-                return None;
+                return Ok(None);
             }
             // Pass k starts k times (span + mean gap) later, as with traces; the first arrival is at 0.
             let period = *self.period.get_or_insert(self.last + self.last / (self.given - 1).max(1));
@@ -97,67 +135,97 @@ impl Generated {
 impl Opened {
     /// Fits the requests to a device.
     pub fn fit(self, device: &Device, queue_depth: u32, seed: u64) -> Result<Input> {
-        let Some((name, spec)) = self.workload else {
-            return Err(Fault::new(Status::Trace, "traces are not read yet"));
-        };
-        let generator = spec
-            .build(device.capacity_bytes(), device.page_bytes(), seed, None)
-            .map_err(|error| refuse(&name, &error))?;
-        let closed = match (self.args.replay, generator.closed()) {
-            (Some(When::Arrival), Some(_)) => {
-                return Err(Fault::usage(format!("--replay arrival: the workload {name} is a closed loop and has no arrival times"))
-                    .help("leave --replay out, or give the workload arrivals"));
+        let args = self.args;
+        let (source, closed, mut about) = match self.what {
+            What::Trace(path, options) => {
+                let fit = Fit {
+                    capacity_bytes: device.capacity_bytes(),
+                    page_bytes: device.page_bytes(),
+                    lba_policy: args.lba_policy,
+                    limit: args.limit,
+                    loops: u64::from(args.loops),
+                    time_scale: args.time_scale,
+                };
+                let replay = Replay::open(&path, &options, fit).map_err(|error| trace_fault(&error))?;
+                let name = path.file_name().map_or("standard input".into(), |name| name.to_string_lossy().into_owned());
+                let name = if name == "-" { "standard input".into() } else { name };
+                let about = format!("recorded trace {} ({})", clip(&name), clip(&replay.reader().format().to_string()));
+                (Source::Trace(Box::new(replay)), args.replay == Some(When::Closed), vec![about])
             }
-            (when, Some(depth)) => {
-                if let Some(depth) = depth.filter(|depth| *depth != queue_depth) {
-                    return Err(Fault::usage(format!(
-                        "the workload {name} keeps {depth} requests outstanding, but device.queue_depth is {queue_depth}"
-                    ))
-                    .help(format!("--set device.queue_depth={depth}")));
-                }
-                let _ = when;
-                true
-            }
-            (when, None) => when == Some(When::Closed),
+            What::Workload(name, spec) => workload(&args, &name, &spec, device, queue_depth, seed)?,
         };
-        let mut about = vec![if spec.model {
-            format!("model of {name}: generated to the figures of a published table, not the recording itself")
-        } else {
-            format!("{name}, generated: {}", spec.description)
-        }];
-        if !spec.source.is_empty() {
-            about.push(format!("source {}", spec.source));
-        }
         let mut how = Vec::new();
+        if let Some(device) = &args.reading.device {
+            how.push(format!("device {}", clip(device)));
+        }
         if closed {
             how.push(format!("closed loop of {queue_depth}"));
         }
-        if self.args.loops > 1 {
-            how.push(format!("{} times in a row", count(self.args.loops)));
+        if args.loops > 1 {
+            how.push(format!("{} times in a row", count(args.loops)));
         }
-        if let Some(limit) = self.args.limit {
+        if let Some(limit) = args.limit {
             how.push(format!("at most {} requests", count(limit)));
         }
-        let scale = self.args.time_scale.unwrap_or(TimeScale { num: 1, den: 1 });
-        if scale.num != scale.den {
-            how.push(format!("arrival times x {}", scale.num as f64 / scale.den as f64));
+        if args.time_scale != Scale::ONE {
+            how.push("arrival times scaled".into());
+        }
+        if args.lba_policy != ssdlab_trace::LbaPolicy::Error {
+            how.push(format!("addresses fitted by {}", format!("{:?}", args.lba_policy).to_lowercase()));
         }
         if !how.is_empty() {
             about.push(how.join(", "));
         }
-        let generated = Generated {
-            first: generator.clone(),
-            current: generator,
-            loops_left: self.args.loops,
-            limit: self.args.limit.unwrap_or(u64::MAX),
-            scale,
-            shift: 0,
-            given: 0,
-            last: 0,
-            period: None,
-        };
-        Ok(Input { generated, closed, about, digest: Digest::new() })
+        Ok(Input { source, limit: args.limit, loops: args.loops, closed, about })
     }
+}
+
+/// Builds a workload: its requests, whether it is a closed loop, and what to say of it.
+fn workload(
+    args: &InputArgs,
+    name: &str,
+    spec: &Spec,
+    device: &Device,
+    queue_depth: u32,
+    seed: u64,
+) -> Result<(Source, bool, Vec<String>)> {
+    let generator =
+        spec.build(device.capacity_bytes(), device.page_bytes(), seed, None).map_err(|error| refuse(name, &error))?;
+    let closed = match (generator.closed(), args.replay) {
+        (Some(_), Some(When::Arrival)) => {
+            return Err(Fault::usage(format!("--replay arrival: the workload {name} is a closed loop and has no arrival times"))
+                .help("leave --replay out, or give the workload arrivals"));
+        }
+        (Some(Some(depth)), _) if depth != queue_depth => {
+            return Err(Fault::usage(format!(
+                "the workload {name} keeps {depth} requests outstanding, but device.queue_depth is {queue_depth}"
+            ))
+            .help(format!("use --set device.queue_depth={depth}")));
+        }
+        (Some(_), _) => true,
+        (None, when) => when == Some(When::Closed),
+    };
+    let mut about = vec![if spec.model {
+        format!("model of {name}: generated to published figures, not the recording itself")
+    } else {
+        format!("{name}, generated: {}", spec.description)
+    }];
+    if !spec.source.is_empty() {
+        about.push(format!("source: {}", spec.source));
+    }
+    let generated = Generated {
+        first: generator.clone(),
+        current: generator,
+        loops_left: args.loops,
+        limit: args.limit.unwrap_or(u64::MAX),
+        scale: args.time_scale,
+        shift: 0,
+        given: 0,
+        last: 0,
+        period: None,
+        digest: Digest::new(),
+    };
+    Ok((Source::Generated(Box::new(generated)), closed, about))
 }
 
 /// What comes next.
@@ -171,8 +239,11 @@ pub enum Next {
 impl Input {
     /// The next one; none at the end.
     pub fn next(&mut self) -> Result<Option<Next>> {
-        let Some(record) = self.generated.next() else { return Ok(None) };
-        self.digest.add(&record);
+        let record = match &mut self.source {
+            Source::Trace(replay) => replay.next().map_err(|error| trace_fault(&error))?,
+            Source::Generated(generated) => generated.next()?,
+        };
+        let Some(record) = record else { return Ok(None) };
         let op = match record.op {
             Op::Read => RequestOp::Read,
             Op::Write => RequestOp::Write,
@@ -180,6 +251,17 @@ impl Input {
             Op::Other => return Ok(Some(Next::Skip)),
         };
         Ok(Some(Next::Request(Request { arrival_ns: record.time_ns, op, offset: record.offset, bytes: record.bytes })))
+    }
+
+    /// Commands that the reader itself passed over because there is nothing to simulate.
+    pub fn skipped(&self) -> u64 {
+        match &self.source {
+            Source::Trace(replay) => {
+                let notes = replay.notes();
+                [Note::OtherOp, Note::NoOp, Note::ChangesData].into_iter().map(|note| notes.count(note)).sum()
+            }
+            Source::Generated(_) => 0,
+        }
     }
 
     /// Whether the device sets the arrival times.
@@ -194,20 +276,44 @@ impl Input {
 
     /// Share of the requests that were given out, if it can be told.
     pub fn share(&self) -> Option<f64> {
-        let g = &self.generated;
-        let total = g.first.total().map(|total| total.saturating_mul(u64::from(g.loops_left.max(1))));
-        let total = total.unwrap_or(u64::MAX).min(g.limit);
-        (total < u64::MAX).then(|| g.given as f64 / total as f64)
+        let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        match &self.source {
+            Source::Trace(replay) => {
+                let by_limit = self.limit.map(|limit| ratio(replay.accepted(), limit));
+                let (position, size) = replay.reader().progress();
+                let by_bytes = size.filter(|_| self.loops == 1).map(|size| ratio(position, size));
+                by_limit.into_iter().chain(by_bytes).reduce(f64::max)
+            }
+            Source::Generated(generated) => {
+                let total = generated.first.total().map(|total| total.saturating_mul(u64::from(self.loops)));
+                let total = total.into_iter().chain(self.limit).min()?;
+                Some(ratio(generated.given, total))
+            }
+        }
     }
 
     /// Digest of the accepted requests.
     pub fn digest(&self) -> String {
-        self.digest.hex()
+        match &self.source {
+            Source::Trace(replay) => replay.digest(),
+            Source::Generated(generated) => generated.digest.hex(),
+        }
+    }
+
+    /// What was chosen where the command line left a choice, once the first requests were read.
+    pub fn chosen(&self) -> Option<String> {
+        match &self.source {
+            Source::Trace(replay) => replay.reader().detection().map(|detection| format!("note: format {detection}")),
+            Source::Generated(_) => None,
+        }
     }
 
     /// Remarks on the trace, one a line.
     pub fn remarks(&self) -> Vec<String> {
-        Vec::new()
+        match &self.source {
+            Source::Trace(replay) => replay.notes().lines().map(|line| format!("note: {line}")).collect(),
+            Source::Generated(_) => Vec::new(),
+        }
     }
 }
 

@@ -36,6 +36,9 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if input.closed() {
         device.set_closed();
     }
+    if !args.quiet && let Some(chosen) = input.chosen() {
+        progress.tell(&chosen);
+    }
     if rows.is_some() {
         device.record();
     }
@@ -109,6 +112,7 @@ fn replay(device: &mut Device, input: &mut Input, mut rows: Option<&mut Rows>, p
             progress.at(submitted, input.share());
         }
     }
+    (0..input.skipped()).for_each(|_| device.skip());
     device.run();
     stopped(device)?;
     drain(device, &mut rows)?;
@@ -154,6 +158,11 @@ impl Progress {
     fn say(&self, text: &'static str) {
         self.bar.set_style(ProgressStyle::with_template("{spinner} {msg}").expect("a constant template"));
         self.bar.set_message(text);
+    }
+
+    /// Prints a line above the bar.
+    fn tell(&self, text: &str) {
+        self.bar.suspend(|| eprintln!("{text}"));
     }
 
     fn at(&self, requests: u64, share: Option<f64>) {
