@@ -380,3 +380,213 @@ section! {
         chip_queue: Option<u32> = None,
     }
 }
+
+/// A rule that is broken.
+fn refuse<T>(key: &str, message: String, help: impl Into<String>) -> Result<T, ConfigError> {
+    Err(ConfigError { key: key.to_string(), message, help: help.into() })
+}
+
+/// Physical pages that four-byte map entries can tell apart.
+const MAX_PAGES: u64 = (1 << 31) - 1;
+
+impl Config {
+    /// Refuses what can't work.
+    ///
+    /// # Errors
+    /// The first rule that is broken, with its arithmetic and what would make it valid.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.check_geometry()?;
+        self.check_times()?;
+        self.check_space()?;
+        self.check_schemes()
+    }
+
+    /// Erased blocks of a plane that host programs leave alone.
+    pub fn reserve(&self) -> u32 {
+        self.gc.reserve.unwrap_or(1)
+    }
+
+    fn check_geometry(&self) -> Result<(), ConfigError> {
+        let g = &self.geometry;
+        let counts = [
+            ("geometry.channels", g.channels),
+            ("geometry.chips_per_channel", g.chips_per_channel),
+            ("geometry.dies_per_chip", g.dies_per_chip),
+            ("geometry.planes_per_die", g.planes_per_die),
+            ("geometry.blocks_per_plane", g.blocks_per_plane),
+            ("geometry.pages_per_block", g.pages_per_block),
+            ("device.queue_depth", self.device.queue_depth),
+        ];
+        for (key, count) in counts {
+            if count == 0 {
+                return refuse(key, "there must be at least one".into(), "use 1 or more");
+            }
+        }
+        if g.pages_per_block > 0x7FFF {
+            return refuse(
+                "geometry.pages_per_block",
+                format!("{} is more than 32767", g.pages_per_block),
+                "use fewer pages a block",
+            );
+        }
+        if g.page_size.0 == 0 || g.page_size.0 % 512 != 0 || g.page_size.0 > 1 << 20 {
+            let message = format!("{} is not a multiple of the 512 B sector up to 1MiB", g.page_size);
+            return refuse("geometry.page_size", message, "use for example \"4KiB\"");
+        }
+        let factors =
+            [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die, g.blocks_per_plane, g.pages_per_block];
+        let pages = factors.iter().try_fold(1u64, |product, factor| product.checked_mul(u64::from(*factor)));
+        if pages.is_none_or(|pages| pages > MAX_PAGES) {
+            let product = factors.map(|f| f.to_string()).join(" x ");
+            let message = format!("{product} pages are more than {MAX_PAGES}, which four-byte map entries tell apart");
+            return refuse("geometry", message, "use larger pages, or a smaller array");
+        }
+        let planes = match self.device.exclusion {
+            Exclusion::Die => g.planes_per_die,
+            Exclusion::Chip => g.planes_per_die * g.dies_per_chip,
+            Exclusion::Channel => g.planes_per_die * g.dies_per_chip * g.chips_per_channel,
+        };
+        if planes > 64 {
+            let message = format!("{planes} planes would share one unit of exclusion; at most 64 may");
+            return refuse("device.exclusion", message, "use a narrower exclusion");
+        }
+        Ok(())
+    }
+
+    fn check_times(&self) -> Result<(), ConfigError> {
+        let t = &self.timing;
+        for (key, times) in [("timing.read", &t.read), ("timing.program", &t.program)] {
+            let count = times.types().len();
+            if count == 0 || count > self.geometry.pages_per_block as usize {
+                let message = format!("{count} page types for blocks of {} pages", self.geometry.pages_per_block);
+                return refuse(key, message, "list one time a page type, such as [\"50us\", \"90us\", \"110us\"]");
+            }
+        }
+        let times = [
+            ("timing.erase", t.erase),
+            ("timing.command", t.command),
+            ("timing.suspend", t.suspend),
+            ("timing.resume", t.resume),
+        ];
+        let lists = t.read.types().iter().map(|time| ("timing.read", *time));
+        let lists = lists.chain(t.program.types().iter().map(|time| ("timing.program", *time)));
+        let optional =
+            t.copyback.map(|time| ("timing.copyback", time)).into_iter().chain([("device.memory", self.device.memory)]);
+        for (key, time) in times.into_iter().chain(lists).chain(optional) {
+            if time.0 > 3_600_000_000_000 {
+                return refuse(key, format!("{time} is longer than an hour"), "check the unit");
+            }
+        }
+        if t.suspendable == Suspendable::None && (t.suspend > Nanos::ZERO || t.resume > Nanos::ZERO) {
+            let message = "a suspend or resume time without anything that may be suspended".to_string();
+            return refuse(
+                "timing.suspendable",
+                message,
+                "set it to \"erase\" or \"program+erase\", or leave the times out",
+            );
+        }
+        Ok(())
+    }
+
+    fn check_space(&self) -> Result<(), ConfigError> {
+        let g = &self.geometry;
+        let (blocks, per_block) = (u64::from(g.blocks_per_plane), u64::from(g.pages_per_block));
+        let pages = blocks * per_block;
+        let exported = crate::device::geometry::exported_per_plane(self);
+        let reserve = u64::from(self.reserve());
+        if exported == 0 {
+            let message = format!(
+                "floor((1 - {}) x {pages}) = 0 pages a plane would be exported",
+                self.device.over_provisioning.as_f64()
+            );
+            return refuse("device.over_provisioning", message, "use a smaller share");
+        }
+        if reserve == 0 {
+            let message = "collections need one erased block a write stream of their own".to_string();
+            return refuse("gc.reserve", message, "use 1 or more, or leave it out");
+        }
+        let most = blocks.saturating_sub(reserve + 1) * per_block;
+        if exported > most {
+            let message = format!(
+                "{exported} of {pages} pages a plane are exported, but {reserve} reserved blocks and 1 open GC block leave ({blocks} - {reserve} - 1) x {per_block} = {most}"
+            );
+            let enough = (pages - most) as f64 / pages as f64;
+            return refuse(
+                "device.over_provisioning",
+                message,
+                format!("use at least {:.6}", (enough * 1e6).ceil() / 1e6),
+            );
+        }
+        let scopes = match self.gc.scope {
+            Scope::Plane => 1,
+            Scope::Chip => u64::from(g.planes_per_die * g.dies_per_chip),
+            Scope::Device => u64::from(g.planes_per_die * g.dies_per_chip * g.chips_per_channel * g.channels),
+        };
+        let (floor, spare) = (self.gc.threshold.pages(scopes * pages, per_block), scopes * (pages - exported));
+        if floor > spare {
+            let message = format!(
+                "collections would start below {floor} free pages, but a full device never has more than {spare}"
+            );
+            return refuse(
+                "gc.threshold",
+                message,
+                format!("use at most \"{spare} pages\", or more over-provisioning"),
+            );
+        }
+        if self.precondition.mode == PreconditionMode::Aged {
+            let share = |ppm: Ppm| (pages * u64::from(ppm.0) + 500_000) / 1_000_000;
+            let (valid, invalid) = (share(self.precondition.valid), share(self.precondition.invalid));
+            if valid > exported {
+                let message = format!("{valid} valid pages a plane, but only {exported} are exported");
+                return refuse(
+                    "precondition.valid",
+                    message,
+                    format!("use at most {}", (exported * 1_000_000 / pages) as f64 / 1e6),
+                );
+            }
+            let room = (blocks - reserve) * per_block;
+            if valid + invalid > room {
+                let message = format!(
+                    "{valid} valid and {invalid} invalid pages a plane, but the reserve leaves {room} of {pages}"
+                );
+                return refuse(
+                    "precondition.invalid",
+                    message,
+                    "use a smaller share, so that the reserve stays erased",
+                );
+            }
+        }
+        let overwrite = self.precondition.overwrite;
+        if !(0.0..=1e6).contains(&overwrite) {
+            return refuse(
+                "precondition.overwrite",
+                format!("{overwrite} is not a number from 0 to 1000000"),
+                "use for example 1.0",
+            );
+        }
+        Ok(())
+    }
+
+    fn check_schemes(&self) -> Result<(), ConfigError> {
+        if let AnyVictim::DChoices(policy) = &self.schemes.victim
+            && policy.d == 0
+        {
+            return refuse("schemes.victim", "d-choices with d = 0 draws no block".into(), "use d = 1 or more");
+        }
+        if self.order.chip_queue == Some(0) {
+            return refuse(
+                "order.chip_queue",
+                "a chip that takes no sub-request serves nothing".into(),
+                "use 1 or more, or leave it out",
+            );
+        }
+        if matches!(self.schemes.path, AnyPath::Copyback(_)) && self.gc.destination != Destination::Plane {
+            let message = "copyback stays inside its plane".to_string();
+            return refuse("gc.destination", message, "use \"plane\", or schemes.path = \"external\"");
+        }
+        if self.ftl.wear_levelling == WearLevelling::Static && self.ftl.wear_spread == 0 {
+            return refuse("ftl.wear_spread", "no difference at all would be tolerated".into(), "use 1 or more");
+        }
+        Ok(())
+    }
+}

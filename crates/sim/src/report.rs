@@ -4,6 +4,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::blame::{Blame, CAUSES, Cause};
 use crate::config::Config;
+use crate::device::transaction::Verb;
 
 /// Values of one kind (latencies or waits, in nanoseconds): an HDR histogram of three digits beside exact extremes and sum.
 #[derive(Clone, Debug)]
@@ -21,7 +22,8 @@ impl Distribution {
 
     /// Nothing recorded; takes all its memory now.
     pub fn new() -> Self {
-        let histogram = hdrhistogram::Histogram::new_with_bounds(1, Self::HIGHEST, 3).expect("constant bounds are valid");
+        let histogram =
+            hdrhistogram::Histogram::new_with_bounds(1, Self::HIGHEST, 3).expect("constant bounds are valid");
         Distribution { histogram, count: 0, sum: 0, min: u64::MAX, max: 0 }
     }
 
@@ -55,7 +57,9 @@ impl Distribution {
         for bucket in self.histogram.iter_recorded() {
             seen += u128::from(bucket.count_since_last_iteration());
             let edge = self.histogram.highest_equivalent(bucket.value_iterated_to());
-            while next < QUANTILES.len() && seen >= (u128::from(self.count) * QUANTILES[next].0).div_ceil(QUANTILES[next].1) {
+            while next < QUANTILES.len()
+                && seen >= (u128::from(self.count) * QUANTILES[next].0).div_ceil(QUANTILES[next].1)
+            {
                 values[next] = Some(edge.min(self.max));
                 next += 1;
             }
@@ -121,6 +125,13 @@ pub struct Breakdown(pub [u128; Cause::COUNT]);
 impl Breakdown {
     /// Nothing yet.
     pub const ZERO: Self = Self([0; Cause::COUNT]);
+
+    /// Adds everything of another one.
+    pub fn merge(&mut self, other: &Breakdown) {
+        for (total, ns) in self.0.iter_mut().zip(other.0) {
+            *total += ns;
+        }
+    }
 
     /// Adds one request's causes.
     #[inline]
@@ -228,6 +239,21 @@ pub struct GcTimes {
     pub program: u64,
     /// Block erases.
     pub erase: u64,
+}
+
+impl GcTimes {
+    /// Adds a leg of a step.
+    #[inline]
+    pub(crate) fn charge(&mut self, verb: Verb, cause: Cause, ns: u64) {
+        *match (cause, verb) {
+            (Cause::Bus, _) => &mut self.transfer,
+            (_, Verb::Read) => &mut self.read,
+            (_, Verb::Erase) => &mut self.erase,
+            (_, Verb::Program) => &mut self.program,
+            // Both kinds at once: entered when it begins.
+            (_, Verb::Copyback) => return,
+        } += ns;
+    }
 }
 
 /// What collections did.

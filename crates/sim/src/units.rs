@@ -96,12 +96,23 @@ fn exact(digits: u128, decimals: u32, scale: u128) -> Option<u64> {
     (product % divisor == 0).then(|| u64::try_from(product / divisor).ok()).flatten().filter(|v| *v < 1 << 63)
 }
 
-const TIMES: [(&str, u64); 6] = [("h", 3_600_000_000_000), ("min", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
+const TIMES: [(&str, u64); 6] = [
+    ("h", 3_600_000_000_000),
+    ("min", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+];
 
 impl std::str::FromStr for Nanos {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || format!("`{text}` is not a duration: expected a number and a unit of ns, us, ms, s, min or h, exact to the nanosecond, such as \"30us\" or \"1.5ms\"");
+        let expected = || {
+            format!(
+                "`{text}` is not a duration: expected a number and a unit of ns, us, ms, s, min or h, exact to the nanosecond, such as \"30us\" or \"1.5ms\""
+            )
+        };
         let (digits, decimals, unit) = decimal(text).ok_or_else(expected)?;
         let unit = if unit == "µs" { "us" } else { unit };
         let (_, scale) = TIMES.iter().find(|(name, _)| *name == unit).ok_or_else(expected)?;
@@ -112,7 +123,8 @@ impl std::str::FromStr for Nanos {
 impl fmt::Display for Nanos {
     /// The largest unit in which the value is a whole number.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let (name, scale) = TIMES[2..].iter().find(|(_, scale)| self.0 >= *scale && self.0 % scale == 0).unwrap_or(&("ns", 1));
+        let (name, scale) =
+            TIMES[2..].iter().find(|(_, scale)| self.0 >= *scale && self.0 % scale == 0).unwrap_or(&("ns", 1));
         write!(f, "{}{name}", self.0 / scale)
     }
 }
@@ -126,7 +138,11 @@ const SIZES: [(&str, u32); 5] = [("T", 40), ("G", 30), ("M", 20), ("K", 10), ("B
 impl std::str::FromStr for Bytes {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || format!("`{text}` is not a size: expected whole bytes with a unit of B, KiB, MiB, GiB or TiB (KB = K = KiB = 1024), such as \"4KiB\"");
+        let expected = || {
+            format!(
+                "`{text}` is not a size: expected whole bytes with a unit of B, KiB, MiB, GiB or TiB (KB = K = KiB = 1024), such as \"4KiB\""
+            )
+        };
         let (digits, decimals, unit) = decimal(text).ok_or_else(expected)?;
         let unit = unit.strip_suffix("iB").or(unit.strip_suffix('B').filter(|u| !u.is_empty())).unwrap_or(unit);
         let (_, shift) = SIZES.iter().find(|(name, _)| *name == unit).ok_or_else(expected)?;
@@ -162,7 +178,11 @@ impl Rate {
 impl std::str::FromStr for Rate {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || format!("`{text}` is not a rate: expected bytes a second such as \"333MB/s\" (10^6) or \"800MiB/s\" (2^20), or time a byte such as \"10ns/B\" or \"0ns/B\"");
+        let expected = || {
+            format!(
+                "`{text}` is not a rate: expected bytes a second such as \"333MB/s\" (10^6) or \"800MiB/s\" (2^20), or time a byte such as \"10ns/B\" or \"0ns/B\""
+            )
+        };
         let (digits, decimals, unit) = decimal(text).ok_or_else(expected)?;
         let bytes = match unit {
             "B/s" => 1,
@@ -178,7 +198,10 @@ impl std::str::FromStr for Rate {
         let (mut ns, mut per) = if bytes == 0 {
             (digits, 10u128.pow(decimals))
         } else {
-            (1_000_000_000 * 10u128.pow(decimals), digits.checked_mul(bytes).filter(|rate| *rate > 0).ok_or_else(expected)?)
+            (
+                1_000_000_000 * 10u128.pow(decimals),
+                digits.checked_mul(bytes).filter(|rate| *rate > 0).ok_or_else(expected)?,
+            )
         };
         let (mut a, mut b) = (ns, per);
         while b != 0 {
@@ -346,13 +369,18 @@ impl Serialize for Threshold {
 impl std::str::FromStr for Threshold {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || format!("`{text}` is not a threshold: expected a fraction such as 0.05, or \"3 blocks\", or \"200 pages\"");
+        let expected = || {
+            format!("`{text}` is not a threshold: expected a fraction such as 0.05, or \"3 blocks\", or \"200 pages\"")
+        };
         let (digits, decimals, unit) = decimal(text).ok_or_else(expected)?;
         let count = exact(digits, decimals, 1).and_then(|v| u32::try_from(v).ok());
         match (unit, count) {
             ("block" | "blocks", Some(n)) => Ok(Threshold::Blocks(n)),
             ("page" | "pages", Some(n)) => Ok(Threshold::Pages(n)),
-            ("", _) => exact(digits, decimals, 1_000_000).filter(|v| *v <= Ppm::ONE).map(|v| Threshold::Share(Ppm(v as u32))).ok_or_else(expected),
+            ("", _) => exact(digits, decimals, 1_000_000)
+                .filter(|v| *v <= Ppm::ONE)
+                .map(|v| Threshold::Share(Ppm(v as u32)))
+                .ok_or_else(expected),
             _ => Err(expected()),
         }
     }
@@ -380,7 +408,9 @@ pub enum Warmup {
 impl std::str::FromStr for Warmup {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || format!("`{text}` is not a warm-up: expected \"N requests\" or \"X drive writes\" (at most six decimals)");
+        let expected = || {
+            format!("`{text}` is not a warm-up: expected \"N requests\" or \"X drive writes\" (at most six decimals)")
+        };
         let (digits, decimals, unit) = decimal(text).ok_or_else(expected)?;
         let parsed = match unit {
             "request" | "requests" => exact(digits, decimals, 1).map(Warmup::Requests),
@@ -407,13 +437,45 @@ mod tests {
     #[test]
     fn text_is_read_exactly_or_not_at_all() {
         let ns = |text: &str| text.parse::<Nanos>().map(|n| n.0).ok();
-        assert_eq!([ns("30us"), ns("1.5ms"), ns("0ns"), ns("2s"), ns("713791.5ns"), ns("40"), ns("-1us"), ns("1e3ns"), ns("1. us")], [Some(30_000), Some(1_500_000), Some(0), Some(2_000_000_000), None, None, None, None, None]);
+        assert_eq!(
+            [
+                ns("30us"),
+                ns("1.5ms"),
+                ns("0ns"),
+                ns("2s"),
+                ns("713791.5ns"),
+                ns("40"),
+                ns("-1us"),
+                ns("1e3ns"),
+                ns("1. us")
+            ],
+            [Some(30_000), Some(1_500_000), Some(0), Some(2_000_000_000), None, None, None, None, None]
+        );
         let size = |text: &str| text.parse::<Bytes>().map(|b| b.0).ok();
-        assert_eq!([size("4KiB"), size("4K"), size("4 KB"), size("0.5GiB"), size("512B"), size("4"), size("4kb")], [Some(4096), Some(4096), Some(4096), Some(1 << 29), Some(512), None, None]);
+        assert_eq!(
+            [size("4KiB"), size("4K"), size("4 KB"), size("0.5GiB"), size("512B"), size("4"), size("4kb")],
+            [Some(4096), Some(4096), Some(4096), Some(1 << 29), Some(512), None, None]
+        );
         let time = |text: &str, bytes| text.parse::<Rate>().map(|r| r.time(bytes).0).ok();
-        assert_eq!([time("800MB/s", 4096), time("333MB/s", 8192), time("10ns/B", 4096), time("0ns/B", 4096), time("1.25ns/B", 4096), time("0MB/s", 1)], [Some(5_120), Some(24_601), Some(40_960), Some(0), Some(5_120), None]);
-        assert_eq!(["0.05", "3 blocks", "200 pages", "1.5 blocks", "2"].map(|t| t.parse::<Threshold>().ok()), [Some(Threshold::Share(Ppm(50_000))), Some(Threshold::Blocks(3)), Some(Threshold::Pages(200)), None, None]);
-        assert_eq!(["5 requests", "1.5 drive writes", "1"].map(|t| t.parse::<Warmup>().ok()), [Some(Warmup::Requests(5)), Some(Warmup::DriveWrites(1_500_000)), None]);
+        assert_eq!(
+            [
+                time("800MB/s", 4096),
+                time("333MB/s", 8192),
+                time("10ns/B", 4096),
+                time("0ns/B", 4096),
+                time("1.25ns/B", 4096),
+                time("0MB/s", 1)
+            ],
+            [Some(5_120), Some(24_601), Some(40_960), Some(0), Some(5_120), None]
+        );
+        assert_eq!(
+            ["0.05", "3 blocks", "200 pages", "1.5 blocks", "2"].map(|t| t.parse::<Threshold>().ok()),
+            [Some(Threshold::Share(Ppm(50_000))), Some(Threshold::Blocks(3)), Some(Threshold::Pages(200)), None, None]
+        );
+        assert_eq!(
+            ["5 requests", "1.5 drive writes", "1"].map(|t| t.parse::<Warmup>().ok()),
+            [Some(Warmup::Requests(5)), Some(Warmup::DriveWrites(1_500_000)), None]
+        );
     }
 
     #[test]

@@ -31,6 +31,8 @@ struct Plane {
     cursor: u32,
     /// Blocks closed so far.
     closings: u32,
+    /// Pages promised to data that is moved here from other planes.
+    promised: u32,
     open: [BlockId; STREAMS],
 }
 
@@ -80,6 +82,7 @@ impl Flash {
             free_blocks: geometry.blocks_per_plane,
             cursor: 0,
             closings: 0,
+            promised: 0,
             open: [BlockId::NONE; STREAMS],
         };
         Flash {
@@ -191,10 +194,28 @@ impl Flash {
         self.may_open(plane, stream).then_some(0)
     }
 
+    /// Whether a plane has room for pages moved from other planes without touching its own reserve.
+    pub(crate) fn takes_foreign(&self, plane: PlaneId) -> bool {
+        let state = &self.planes[plane.ix()];
+        state.free_blocks > self.reserve + state.promised / self.pages_per_block + 1
+    }
+
+    /// A page of this plane is promised to one that comes from another plane.
+    pub(crate) fn promise(&mut self, plane: PlaneId) {
+        self.planes[plane.ix()].promised += 1;
+    }
+
+    /// It has come.
+    pub(crate) fn keep_promise(&mut self, plane: PlaneId) {
+        self.planes[plane.ix()].promised -= 1;
+    }
+
     /// Whether a stream may take one more erased block: host programs leave the reserve alone.
     fn may_open(&self, plane: PlaneId, stream: Stream) -> bool {
-        let kept = if stream == Stream::Host { self.reserve } else { 0 };
-        self.planes[plane.ix()].free_blocks > kept
+        let state = &self.planes[plane.ix()];
+        let kept =
+            if stream == Stream::Host { self.reserve + state.promised.div_ceil(self.pages_per_block) } else { 0 };
+        state.free_blocks > kept
     }
 
     /// Takes the next page of a stream's open block, opening one if need be. None: no page that this stream may take.
@@ -286,11 +307,6 @@ impl Flash {
         self.readers[block.ix()] -= 1;
     }
 
-    /// Whether an array read of the block is in service.
-    pub(crate) fn is_read(&self, block: BlockId) -> bool {
-        self.readers[block.ix()] > 0
-    }
-
     /// A closed block becomes the victim of a collection.
     pub(crate) fn begin_collection(&mut self, block: BlockId) {
         assert!(self.is_closed(block), "law: a victim is a closed block");
@@ -327,12 +343,18 @@ impl Flash {
                 let pages = &self.lpn_of[b * self.pages_per_block as usize..][..self.pages_per_block as usize];
                 let valid = pages.iter().filter(|lpn| lpn.is_some()).count();
                 assert_eq!(valid, usize::from(self.valid[b] & !NOT_CLOSED), "valid pages of block {b}");
-                assert!(pages[written as usize..].iter().all(|lpn| lpn.is_none()), "unwritten pages of block {b} are free");
+                assert!(
+                    pages[written as usize..].iter().all(|lpn| lpn.is_none()),
+                    "unwritten pages of block {b} are free"
+                );
                 let free = self.free[p * self.free_words + index / 64] >> (index % 64) & 1 == 1;
                 let open = plane.open.contains(&BlockId(b as u32));
                 assert!(!free || (written == 0 && !open), "block {b} is either free or open or written");
                 assert!(written == self.pages_per_block || open || free, "block {b} is half written and not open");
-                assert!(self.valid[b] & NOT_CLOSED != 0 || written == self.pages_per_block, "block {b} is closed when full");
+                assert!(
+                    self.valid[b] & NOT_CLOSED != 0 || written == self.pages_per_block,
+                    "block {b} is closed when full"
+                );
                 free_pages += self.pages_per_block - written;
                 free_blocks += u32::from(free);
             }

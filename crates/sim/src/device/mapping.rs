@@ -48,27 +48,12 @@ impl Mapping {
         };
     }
 
-    /// The landing rule for a moved page: it is published only if the map still points to where it came from. Returns
-    /// whether it was; a page overwritten or trimmed while it moved lands stale.
-    #[inline]
-    pub(crate) fn land_move(&mut self, lpn: Lpn, from: Ppn, to: Ppn) -> bool {
-        let entry = &mut self.entries[lpn.ix()];
-        if *entry == from.0 {
-            *entry = to.0;
-            return true;
-        }
-        false
-    }
-
-    /// Logical pages that are somewhere.
+    /// Every page that the map points to says so too.
     pub(crate) fn recount(&self, flash: &Flash) {
-        let mut mapped = 0;
-        for (lpn, _) in self.entries.iter().enumerate() {
-            if let Location::Flash(page) = self.get(Lpn(lpn as u32)) {
-                assert_eq!(flash.lpn_of(page), Lpn(lpn as u32), "the page that logical page {lpn} maps to holds it");
-                mapped += 1;
+        for lpn in (0..self.entries.len() as u32).map(Lpn) {
+            if let Location::Flash(page) = self.get(lpn) {
+                assert_eq!(flash.lpn_of(page), lpn, "the page that logical page {} maps to holds it", lpn.0);
             }
         }
-        let _ = mapped;
     }
 }

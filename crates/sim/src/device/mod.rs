@@ -3,4 +3,6 @@
 pub mod flash;
 pub mod geometry;
 pub mod mapping;
+pub mod resource;
 pub mod timing;
+pub mod transaction;

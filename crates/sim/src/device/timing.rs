@@ -129,11 +129,14 @@ impl Timing {
     }
 
     /// R9: command, array read, command, array program, all inside the planes. Without command time nothing can come
-    /// between the two, and they are one leg.
-    pub fn copyback(&self, from: &[u32], to: u32) -> Legs {
+    /// between the two, and they are one leg. Also the array time of the reads and of the program.
+    pub fn copyback(&self, from: &[u32], to: u32) -> (Legs, Nanos, Nanos) {
         let mut legs = Legs::NONE;
         let (read, program) = match self.copyback {
-            Some(whole) => (Nanos(whole.0.saturating_sub(self.program[to as usize].0)), whole.min(self.program[to as usize])),
+            Some(whole) => {
+                let program = whole.min(self.program[to as usize]);
+                (whole - program, program)
+            }
             None => (self.read_time(from), self.program[to as usize]),
         };
         if self.command == Nanos::ZERO {
@@ -144,6 +147,6 @@ impl Timing {
             legs.push(LegKind::Bus, self.command);
             legs.push(LegKind::Array, program);
         }
-        legs
+        (legs, read, program)
     }
 }

@@ -22,7 +22,9 @@ impl Victim for CostBenefit {
             let valid = u64::from(view.flash.valid(block));
             let gain = u64::from(now - view.flash.closed_at(block)) * (pages - valid);
             // gain / valid, compared crosswise; a block without valid pages costs nothing and is taken first.
-            if gain > 0 && best.is_none_or(|(g, v, _)| u128::from(gain) * u128::from(v) > u128::from(g) * u128::from(valid)) {
+            if gain > 0
+                && best.is_none_or(|(g, v, _)| u128::from(gain) * u128::from(v) > u128::from(g) * u128::from(valid))
+            {
                 best = Some((gain, valid, block));
             }
         }

@@ -1,0 +1,271 @@
+//! What operations wait for: units (dies) and buses, with the ledger that says who held them, and the clock's next event.
+
+use super::transaction::Fifo;
+use crate::units::{JobId, Nanos, OpId, PlaneId, UnitId};
+
+/// Who holds a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// Nobody.
+    Free,
+    /// Host operations.
+    Host,
+    /// A collection.
+    Gc,
+}
+
+/// Where a unit stands in a suspension (rule R10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suspension {
+    /// None.
+    No,
+    /// The operation in the array is about to let go.
+    Going,
+    /// It has let go; a read is served.
+    Serving,
+    /// The array is being handed back.
+    Resuming,
+}
+
+/// A unit of exclusion: a die (or chip, or channel) with its FIFO and its ledger.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    /// The operation that has the array, or waits with it for the bus.
+    pub array: OpId,
+    /// The operation in the cache register (rule R8).
+    pub cache: OpId,
+    /// The read in the array is done and waits for the cache register.
+    pub parked: bool,
+    /// The suspended operation, what it still needs, and when it was interrupted.
+    pub suspended: OpId,
+    /// See `suspended`.
+    pub rest: Nanos,
+    /// See `suspended`.
+    pub interrupted: Nanos,
+    /// Where a suspension stands.
+    pub suspension: Suspension,
+    /// Operations that wait.
+    pub queue: Fifo,
+    /// The collection that holds the unit, or none.
+    pub job: JobId,
+    /// Planes (bits, by place in the unit) of that collection.
+    pub job_planes: u64,
+    /// Planes due for collection, oldest first.
+    pub due: Vec<PlaneId>,
+    /// The plane that the last dynamic write took, by place in the unit.
+    pub token: u32,
+    /// Who holds the unit, since when.
+    pub holder: Holder,
+    /// See `holder`.
+    pub since: Nanos,
+    /// Total time held by collections.
+    gc: u64,
+    /// How far host service runs behind what it would be without collections (the shadow clock): see `Engine::begin`.
+    pub lag: u64,
+    /// Total time held by collections when the last host operation began.
+    pub lag_gc: u64,
+    /// When the unit was last released by a host operation.
+    pub released: Nanos,
+    /// On the list of units to look at.
+    pub dirty: bool,
+}
+
+impl Unit {
+    pub(crate) fn new(planes: u32) -> Self {
+        Unit {
+            array: OpId::NONE,
+            cache: OpId::NONE,
+            parked: false,
+            suspended: OpId::NONE,
+            rest: Nanos::ZERO,
+            interrupted: Nanos::ZERO,
+            suspension: Suspension::No,
+            queue: Fifo::EMPTY,
+            job: JobId::NONE,
+            job_planes: 0,
+            due: Vec::with_capacity(planes as usize),
+            token: planes - 1,
+            holder: Holder::Free,
+            since: Nanos::ZERO,
+            gc: 0,
+            lag: 0,
+            lag_gc: 0,
+            released: Nanos::ZERO,
+            dirty: false,
+        }
+    }
+
+    /// Total time that collections held this unit, up to now.
+    #[inline(always)]
+    pub fn gc(&self, now: Nanos) -> u64 {
+        self.gc + if self.holder == Holder::Gc { (now - self.since).0 } else { 0 }
+    }
+
+    /// Of it: while the plane at place `k` took part. `by_plane` is the unit's slice of the ledger by plane.
+    #[inline(always)]
+    pub fn gc_own(&self, by_plane: u64, k: u32, now: Nanos) -> u64 {
+        by_plane + if self.holder == Holder::Gc && self.job_planes >> k & 1 == 1 { (now - self.since).0 } else { 0 }
+    }
+
+    /// Enters the elapsed time into the ledger.
+    #[inline(always)]
+    pub fn settle(&mut self, by_plane: &mut [u64], now: Nanos) {
+        if self.holder == Holder::Gc {
+            let elapsed = (now - self.since).0;
+            self.gc += elapsed;
+            let mut planes = self.job_planes;
+            while planes != 0 {
+                by_plane[planes.trailing_zeros() as usize] += elapsed;
+                planes &= planes - 1;
+            }
+        }
+        self.since = now;
+    }
+}
+
+/// A bus: one transfer at a time, first asked first served, ties by age (rule R4).
+#[derive(Clone, Debug)]
+pub struct Bus {
+    /// The operation that transfers.
+    pub holder: OpId,
+    /// Whether it belongs to a collection.
+    pub holder_gc: bool,
+    /// Since when.
+    pub since: Nanos,
+    /// Total time held by collections.
+    gc: u64,
+    /// Operations that wait.
+    pub queue: Fifo,
+    /// On the list of buses to look at.
+    pub dirty: bool,
+}
+
+impl Bus {
+    pub(crate) fn new() -> Self {
+        Bus { holder: OpId::NONE, holder_gc: false, since: Nanos::ZERO, gc: 0, queue: Fifo::EMPTY, dirty: false }
+    }
+
+    /// Total time that collections held this bus, up to now.
+    #[inline(always)]
+    pub fn gc(&self, now: Nanos) -> u64 {
+        self.gc + if self.holder_gc { (now - self.since).0 } else { 0 }
+    }
+
+    /// Gives the bus to an operation, or frees it.
+    #[inline(always)]
+    pub fn hand(&mut self, op: OpId, gc: bool, now: Nanos) {
+        self.gc = self.gc(now);
+        (self.holder, self.holder_gc, self.since) = (op, gc, now);
+    }
+}
+
+/// How many of something are busy, integrated over time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Occupancy {
+    busy: u64,
+    total: u128,
+    since: Nanos,
+}
+
+impl Occupancy {
+    /// One more is busy, or one fewer.
+    #[inline(always)]
+    pub fn change(&mut self, up: bool, now: Nanos) {
+        self.total += u128::from(self.busy) * u128::from((now - self.since).0);
+        self.since = now;
+        if up { self.busy += 1 } else { self.busy -= 1 }
+    }
+
+    /// The integral up to now, in nanoseconds of busy time.
+    #[inline(always)]
+    pub fn total(&self, now: Nanos) -> u128 {
+        self.total + u128::from(self.busy) * u128::from((now - self.since).0)
+    }
+}
+
+/// The next event of every resource: a winner tree, because each resource has at most one and the tree never allocates.
+#[derive(Clone, Debug)]
+pub struct Events {
+    /// `times[1]` is the root, leaves start at `leaves`.
+    times: Vec<u64>,
+    leaves: usize,
+}
+
+impl Events {
+    pub(crate) fn new(resources: usize) -> Self {
+        let leaves = resources.next_power_of_two().max(2);
+        Events { times: vec![u64::MAX; 2 * leaves], leaves }
+    }
+
+    /// When the next event is, or never.
+    #[inline(always)]
+    pub fn next(&self) -> Nanos {
+        Nanos(self.times[1])
+    }
+
+    /// Sets the time of a resource's event.
+    #[inline]
+    pub fn set(&mut self, resource: usize, time: Nanos) {
+        let mut i = self.leaves + resource;
+        self.times[i] = time.0;
+        while i > 1 {
+            let winner = self.times[i].min(self.times[i ^ 1]);
+            i >>= 1;
+            if self.times[i] == winner {
+                return;
+            }
+            self.times[i] = winner;
+        }
+    }
+
+    /// When a resource's event is, or never.
+    pub fn get(&self, resource: usize) -> Nanos {
+        Nanos(self.times[self.leaves + resource])
+    }
+
+    /// Takes one event of the earliest time: the resource's number, lowest first.
+    #[inline]
+    pub fn pop(&mut self) -> usize {
+        let time = self.times[1];
+        let mut i = 1;
+        while i < self.leaves {
+            i <<= 1;
+            i += usize::from(self.times[i] != time);
+        }
+        let resource = i - self.leaves;
+        self.set(resource, Nanos::NEVER);
+        resource
+    }
+}
+
+/// Unit and bus numbers as resources of [`Events`]: units first.
+#[inline(always)]
+pub fn unit_resource(unit: UnitId) -> usize {
+    unit.ix()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tree_yields_every_event_in_order_of_time_and_number() {
+        let mut rng = crate::random::stream(7, "tree");
+        for resources in [1, 2, 3, 72, 200] {
+            let mut tree = Events::new(resources);
+            let mut times = vec![u64::MAX; resources];
+            for _ in 0..2000 {
+                let resource = crate::random::below(&mut rng, resources as u64) as usize;
+                times[resource] = crate::random::below(&mut rng, 50);
+                tree.set(resource, Nanos(times[resource]));
+                let earliest = *times.iter().min().unwrap();
+                assert_eq!(tree.next().0, earliest);
+                if crate::random::below(&mut rng, 2) == 0 {
+                    let expected = times.iter().position(|t| *t == earliest).unwrap();
+                    assert_eq!(tree.pop(), expected);
+                    times[expected] = u64::MAX;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! Operations in flight: what each does, where it stands, and what its time has been spent on.
+
+use super::timing::Legs;
+use crate::blame::Blame;
+use crate::oracle::Tag;
+use crate::policy::{MAX_PLANES, PageSet};
+use crate::units::{ChannelId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, RequestId, UnitId};
+
+/// What an operation does to the flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Read pages, and carry those that leave the die over the channel.
+    Read,
+    /// Program pages; those not yet in the die come over the channel.
+    Program,
+    /// Read and program pages inside their planes.
+    Copyback,
+    /// Erase blocks.
+    Erase,
+}
+
+/// Who asked for an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// The host.
+    Host,
+    /// A collection.
+    Gc,
+}
+
+/// What a host page still needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// The page's data for the host.
+    Read,
+    /// The old page's data, to merge a partial write with.
+    Merge,
+    /// A program.
+    Write,
+}
+
+/// An operation: one page of a host request on its way through the device, or one step of a collection.
+#[derive(Clone, Debug)]
+pub struct Op {
+    /// Next in whatever list the operation stands in.
+    pub next: OpId,
+    /// The next page that the same multi-plane command carries.
+    pub mate: OpId,
+    /// The next page of the same request, while it waits for dispatch.
+    pub sibling: OpId,
+    /// Who asked.
+    pub class: Class,
+    /// What it does now.
+    pub verb: Verb,
+    /// Host pages: what is still needed.
+    pub need: Need,
+    /// Host pages: acknowledged, though the program may still run.
+    pub acknowledged: bool,
+    /// Host pages: waits for a free page of its plane.
+    pub stalled: bool,
+    /// Index of the leg that runs, or that waits for its resource.
+    pub leg: u8,
+    /// The legs.
+    pub legs: Legs,
+    /// The unit that serves it.
+    pub unit: UnitId,
+    /// The bus it uses.
+    pub channel: ChannelId,
+    /// The chip it was aimed at when it was dispatched, for orders; none if any will do.
+    pub chip: u32,
+    /// The plane (of its first page).
+    pub plane: PlaneId,
+    /// Order among operations: lower is older. A step of a collection is as old as its collection.
+    pub age: u64,
+    /// The request of a host page.
+    pub request: RequestId,
+    /// The collection of a GC step.
+    pub job: JobId,
+    /// Host pages: the logical page.
+    pub lpn: Lpn,
+    /// Host pages: bytes of the page that the request covers.
+    pub bytes: u32,
+    /// Host writes: the old page that a partial write still has to read.
+    pub old: Ppn,
+    /// Pages read, programmed or copied to, or pages of the blocks erased.
+    pub pages: PageSet,
+    /// GC programs: where the pages came from.
+    pub from: PageSet,
+    /// What the pages hold (oracle).
+    pub tags: [Tag; MAX_PLANES],
+    /// Host reads: what the page held when the read was admitted (oracle).
+    pub expected: u32,
+    /// When it began to wait for what it waits for.
+    pub waits_since: Nanos,
+    /// When its present service began.
+    pub started: Nanos,
+    /// When its first service began.
+    pub first_start: Nanos,
+    /// Ledger readings when the wait for the unit began: all collections, and those in its own plane.
+    pub ledger_gc: u64,
+    /// See `ledger_gc`.
+    pub ledger_gc_own: u64,
+    /// When it asked for the bus, and the bus's ledger then.
+    pub bus_since: Nanos,
+    /// See `bus_since`.
+    pub bus_ledger: u64,
+    /// When it asked for the bus: the order of grants. (`bus_since` is earlier if it waited for the cache register.)
+    pub asked: Nanos,
+    /// Since when it waits for the cache register or the array behind it (R8), or never.
+    pub parked_since: Nanos,
+    /// On the host link: towards the device.
+    pub inward: bool,
+    /// GC programs at another unit: the collection that waits for them.
+    pub home: JobId,
+    /// Bus time lost to collections during the present service.
+    pub bus_gc: u64,
+    /// When it completed.
+    pub completed: Nanos,
+    /// Where its time went (host pages).
+    pub blame: Blame,
+}
+
+impl Op {
+    /// A blank operation.
+    pub const BLANK: Self = Op {
+        next: OpId::NONE,
+        mate: OpId::NONE,
+        sibling: OpId::NONE,
+        class: Class::Host,
+        verb: Verb::Read,
+        need: Need::Read,
+        acknowledged: false,
+        stalled: false,
+        leg: 0,
+        legs: Legs::NONE,
+        unit: UnitId::NONE,
+        channel: ChannelId::NONE,
+        chip: u32::MAX,
+        plane: PlaneId::NONE,
+        age: 0,
+        request: RequestId::NONE,
+        job: JobId::NONE,
+        lpn: Lpn::NONE,
+        bytes: 0,
+        old: Ppn::NONE,
+        pages: PageSet::EMPTY,
+        from: PageSet::EMPTY,
+        tags: [Tag::NONE; MAX_PLANES],
+        expected: 0,
+        waits_since: Nanos::ZERO,
+        started: Nanos::ZERO,
+        first_start: Nanos::NEVER,
+        ledger_gc: 0,
+        ledger_gc_own: 0,
+        bus_since: Nanos::ZERO,
+        bus_ledger: 0,
+        asked: Nanos::ZERO,
+        parked_since: Nanos::NEVER,
+        inward: false,
+        home: JobId::NONE,
+        bus_gc: 0,
+        completed: Nanos::ZERO,
+        blame: Blame::ZERO,
+    };
+}
+
+/// A slab: ids stay valid until they are given back, and memory is only ever taken for a new high-water mark.
+#[derive(Clone, Debug)]
+pub struct Slab<T> {
+    items: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T: Clone> Slab<T> {
+    /// Room for `capacity` items before any more memory is taken.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Slab { items: Vec::with_capacity(capacity), free: Vec::with_capacity(capacity) }
+    }
+
+    /// Puts an item into a free place.
+    #[inline]
+    pub fn insert(&mut self, item: T) -> u32 {
+        if let Some(id) = self.free.pop() {
+            self.items[id as usize] = item;
+            return id;
+        }
+        self.items.push(item);
+        (self.items.len() - 1) as u32
+    }
+
+    /// Gives a place back.
+    #[inline]
+    pub fn remove(&mut self, id: u32) {
+        self.free.push(id);
+    }
+
+    /// Items in use.
+    pub fn in_use(&self) -> usize {
+        self.items.len() - self.free.len()
+    }
+}
+
+impl<T> std::ops::Index<u32> for Slab<T> {
+    type Output = T;
+    #[inline(always)]
+    fn index(&self, id: u32) -> &T {
+        &self.items[id as usize]
+    }
+}
+
+impl<T> std::ops::IndexMut<u32> for Slab<T> {
+    #[inline(always)]
+    fn index_mut(&mut self, id: u32) -> &mut T {
+        &mut self.items[id as usize]
+    }
+}
+
+impl std::ops::Index<OpId> for Slab<Op> {
+    type Output = Op;
+    #[inline(always)]
+    fn index(&self, id: OpId) -> &Op {
+        &self.items[id.ix()]
+    }
+}
+
+impl std::ops::IndexMut<OpId> for Slab<Op> {
+    #[inline(always)]
+    fn index_mut(&mut self, id: OpId) -> &mut Op {
+        &mut self.items[id.ix()]
+    }
+}
+
+/// A FIFO of operations, linked through [`Op::next`].
+#[derive(Clone, Copy, Debug)]
+pub struct Fifo {
+    head: OpId,
+    tail: OpId,
+}
+
+impl Fifo {
+    /// Nobody waits.
+    pub const EMPTY: Self = Fifo { head: OpId::NONE, tail: OpId::NONE };
+
+    /// The first in line, or none.
+    #[inline(always)]
+    pub fn head(&self) -> OpId {
+        self.head
+    }
+
+    /// Whether nobody waits.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.head.is_none()
+    }
+
+    /// Joins at the end.
+    #[inline]
+    pub fn push(&mut self, ops: &mut Slab<Op>, op: OpId) {
+        ops[op].next = OpId::NONE;
+        if self.tail.is_some() {
+            ops[self.tail].next = op;
+        } else {
+            self.head = op;
+        }
+        self.tail = op;
+    }
+
+    /// Joins before the first one for which `after` holds.
+    pub fn insert_before(&mut self, ops: &mut Slab<Op>, op: OpId, after: impl Fn(&Op) -> bool) {
+        if self.tail.is_none() || !after(&ops[self.tail]) {
+            let mut scan = self.head;
+            let mut any = false;
+            while scan.is_some() && !any {
+                any = after(&ops[scan]);
+                scan = ops[scan].next;
+            }
+            if !any {
+                return self.push(ops, op);
+            }
+        }
+        let mut previous = OpId::NONE;
+        let mut at = self.head;
+        while !after(&ops[at]) {
+            previous = at;
+            at = ops[at].next;
+        }
+        ops[op].next = at;
+        if previous.is_some() {
+            ops[previous].next = op;
+        } else {
+            self.head = op;
+        }
+    }
+
+    /// Takes the first in line.
+    #[inline]
+    pub fn pop(&mut self, ops: &Slab<Op>) -> OpId {
+        let op = self.head;
+        if op.is_some() {
+            self.head = ops[op].next;
+            if self.head.is_none() {
+                self.tail = OpId::NONE;
+            }
+        }
+        op
+    }
+
+    /// Takes the first one for which `wanted` holds, wherever it stands.
+    pub fn take(&mut self, ops: &mut Slab<Op>, wanted: impl Fn(&Op) -> bool) -> OpId {
+        let (mut previous, mut at) = (OpId::NONE, self.head);
+        while at.is_some() && !wanted(&ops[at]) {
+            (previous, at) = (at, ops[at].next);
+        }
+        if at.is_some() {
+            let next = ops[at].next;
+            if previous.is_some() {
+                ops[previous].next = next;
+            } else {
+                self.head = next;
+            }
+            if next.is_none() {
+                self.tail = previous;
+            }
+        }
+        at
+    }
+}

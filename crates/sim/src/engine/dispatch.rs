@@ -1,0 +1,460 @@
+//! Who is served next: units take what waits for them, oldest first, and waits are charged to their causes.
+
+use super::{Nanos, Ssd};
+use crate::blame::Cause;
+use crate::device::flash::Stream;
+use crate::device::mapping::Location;
+use crate::device::resource::{Holder, Suspension};
+use crate::device::transaction::{Class, Need, Verb};
+use crate::policy::{MAX_PLANES, PageSet};
+use crate::units::{OpId, PlaneId, Ppn, UnitId};
+
+impl Ssd {
+    /// Gives every unit that may have become free something to do.
+    #[inline]
+    pub(super) fn dispatch(&mut self) {
+        if self.host.windowed {
+            self.dispatch_window();
+        }
+        // What this round marks anew is looked at in the next one, after its collector decisions.
+        std::mem::swap(&mut self.dirty_units, &mut self.looking);
+        for i in 0..self.looking.len() {
+            let unit = self.looking[i];
+            self.units[unit.ix()].dirty = false;
+        }
+        if self.schemes.dynamic {
+            self.dispatch_oldest_first();
+        }
+        // Each unit serves its own queue only, so the order among units can't be told from outside.
+        for i in 0..self.looking.len() {
+            let unit = self.looking[i];
+            while self.kick(unit) {}
+        }
+        self.looking.clear();
+    }
+
+    /// A die that is free and the device-wide FIFO of writes compete for operations: the oldest goes first.
+    fn dispatch_oldest_first(&mut self) {
+        loop {
+            let mut oldest: Option<(u64, UnitId)> = None;
+            for unit in &self.looking {
+                if self.ready_for_more(*unit) {
+                    let age = self.ops[self.units[unit.ix()].queue.head()].age;
+                    if oldest.is_none_or(|(other, _)| age < other) {
+                        oldest = Some((age, *unit));
+                    }
+                }
+            }
+            let write = self.anywhere.head();
+            let write_first = write.is_some() && oldest.is_none_or(|(age, _)| self.ops[write].age < age);
+            if write_first && self.start_anywhere() {
+                continue;
+            }
+            let Some((_, unit)) = oldest else { break };
+            if !self.kick(unit) {
+                break;
+            }
+        }
+    }
+
+    fn ready_for_more(&self, unit: UnitId) -> bool {
+        let state = &self.units[unit.ix()];
+        self.is_idle(unit) && !state.queue.is_empty()
+    }
+
+    /// Whether nothing is in service or about to be: a unit in collection is not idle, the bus does not matter.
+    fn is_idle(&self, unit: UnitId) -> bool {
+        let state = &self.units[unit.ix()];
+        state.array.is_none()
+            && state.cache.is_none()
+            && state.job.is_none()
+            && state.suspension == Suspension::No
+            && !(self.collector_holds && !state.due.is_empty())
+    }
+
+    /// Starts the oldest of the writes that any die may take on the first idle die after the last one used. False: no die
+    /// is idle, or none that is has a page for it.
+    fn start_anywhere(&mut self) -> bool {
+        let units = self.dev.geometry.units;
+        for step in 1..=units {
+            let unit = UnitId((self.last_unit + step) % units);
+            if !self.is_idle(unit) {
+                continue;
+            }
+            let Some(plane) = self.next_plane(unit) else { continue };
+            self.last_unit = unit.0;
+            let op = self.anywhere.pop(&self.ops);
+            let page = &mut self.ops[op];
+            page.unit = unit;
+            page.plane = plane;
+            page.channel = self.dev.geometry.channel_of(plane);
+            let wait = (self.now - page.waits_since).0;
+            // No single die was waited for: the wait is split as the dies' time was meanwhile.
+            let held = self.held.total(self.now) as u64 - page.ledger_gc_own;
+            let held_gc = self.held_gc.total(self.now) as u64 - page.ledger_gc;
+            let gc = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_gc) / u128::from(held)) as u64 };
+            page.blame.add(Cause::DieGcOther, gc);
+            page.blame.add(Cause::DieHost, wait - gc);
+            self.update_lag(op, unit);
+            self.begin_write(op, unit);
+            return true;
+        }
+        // Planes without a page that the host may take are due, whatever the threshold says.
+        self.claim_full_planes();
+        false
+    }
+
+    /// The next plane of a unit, round robin, that has a page for host data.
+    pub(super) fn next_plane(&mut self, unit: UnitId) -> Option<PlaneId> {
+        let planes = self.dev.geometry.planes_per_unit;
+        for step in 1..=planes {
+            let k = (self.units[unit.ix()].token + step) % planes;
+            let plane = self.dev.geometry.plane_of_unit(unit, k);
+            if self.dev.flash.next_offset(plane, Stream::Host).is_some() {
+                self.units[unit.ix()].token = k;
+                return Some(plane);
+            }
+        }
+        None
+    }
+
+    /// Lets a unit take one operation from its queue. False: it takes nothing now.
+    fn kick(&mut self, unit: UnitId) -> bool {
+        let state = &self.units[unit.ix()];
+        if state.suspension != Suspension::No || state.queue.is_empty() {
+            return false;
+        }
+        if state.array.is_some() && self.suspends {
+            self.try_suspend(unit);
+        }
+        let state = &self.units[unit.ix()];
+        if state.suspension != Suspension::No {
+            return false;
+        }
+        if state.job.is_some() {
+            return state.array.is_none() && self.jobs[state.job.0].waiting && self.admit_foreign(unit);
+        }
+        let head = &self.ops[state.queue.head()];
+        let host_read = head.class == Class::Host && head.need != Need::Write;
+        let host_write = head.class == Class::Host && head.need == Need::Write;
+        if state.array.is_some() {
+            // R8: the next data-in may run while the array programs.
+            let array = &self.ops[state.array];
+            let programs = array.verb == Verb::Program && array.class == Class::Host && array.leg > 0;
+            if !(self.config.timing.cache_register && state.cache.is_none() && programs && host_write) {
+                return false;
+            }
+        } else if state.cache.is_some() {
+            // R8: the next array read may run during data-out; only reads overlap reads.
+            if !host_read {
+                return false;
+            }
+        } else if self.collector_holds && !state.due.is_empty() {
+            // With nothing in service a collection that holds its die goes first.
+            return false;
+        }
+        let op = self.units[unit.ix()].queue.pop(&self.ops);
+        self.select(op, unit);
+        true
+    }
+
+    /// A die whose collection waits for pages on other dies programs pages that other collections send here.
+    fn admit_foreign(&mut self, unit: UnitId) -> bool {
+        let op = self.units[unit.ix()].queue.take(&mut self.ops, |op| op.class == Class::Gc);
+        if op.is_some() {
+            self.select(op, unit);
+        }
+        op.is_some()
+    }
+
+    /// An operation's turn has come on a unit.
+    pub(super) fn select(&mut self, op: OpId, unit: UnitId) {
+        let page = &self.ops[op];
+        if page.class == Class::Gc {
+            return self.begin_queued_step(op, unit);
+        }
+        match page.need {
+            Need::Read => match self.dev.map.get(page.lpn) {
+                Location::Flash(at) => self.begin_read(op, at, unit),
+                // Overwritten or trimmed while it waited: the newest version is in controller memory, or nothing.
+                Location::Staged(_) | Location::Nowhere => {
+                    self.charge_wait(op, unit);
+                    self.stats.pages.from_memory += 1;
+                    self.serve_from_memory(op);
+                }
+            },
+            Need::Merge if page.old.is_none() => {
+                self.charge_wait(op, unit);
+                self.place(op);
+            }
+            Need::Merge => self.begin_read(op, page.old, unit),
+            Need::Write => {
+                self.charge_wait(op, unit);
+                self.update_lag(op, unit);
+                self.begin_write(op, unit);
+            }
+        }
+    }
+
+    fn begin_read(&mut self, op: OpId, at: Ppn, unit: UnitId) {
+        let plane = self.dev.geometry.plane_of(at);
+        if self.dev.geometry.unit_of(plane) != unit {
+            // The page has moved: the read queues where it is now, with its own age.
+            self.charge_wait(op, unit);
+            self.ops[op].waits_since = self.now;
+            return self.enqueue(op, plane, true);
+        }
+        if self.ops[op].plane != plane {
+            // Its waits so far were for another plane of this unit.
+            self.charge_wait(op, unit);
+            self.ops[op].waits_since = self.now;
+            self.ops[op].plane = plane;
+        } else {
+            self.charge_wait(op, unit);
+        }
+        self.update_lag(op, unit);
+        let mut pages = PageSet::one(at);
+        let mut burst = self.read_burst(op);
+        self.load(op, at);
+        if self.config.device.multi_plane {
+            let (request, offset) = (self.ops[op].request, self.dev.geometry.offset(at));
+            let mut last = op;
+            while pages.len() < MAX_PLANES {
+                let next = self.units[unit.ix()].queue.head();
+                let Some(other) = self.mate_read(next, request, offset, &pages) else { break };
+                self.units[unit.ix()].queue.pop(&self.ops);
+                self.charge_wait(next, unit);
+                self.ops[last].mate = next;
+                last = next;
+                self.load(next, other);
+                burst = burst + self.read_burst(next);
+                pages.push(other);
+                self.ops[next].pages = PageSet::one(other);
+            }
+        }
+        self.stats.count_reads(Class::Host, pages.len() as u64);
+        let page = &mut self.ops[op];
+        page.verb = Verb::Read;
+        page.pages = PageSet::one(at);
+        let mut offsets = [0; MAX_PLANES];
+        for (offset, page) in offsets.iter_mut().zip(pages.iter()) {
+            *offset = self.dev.geometry.offset(*page);
+        }
+        self.ops[op].legs = self.dev.timing.read(&offsets[..pages.len()], burst);
+        self.begin(op, unit);
+    }
+
+    /// Bus time of what a read carries: the bytes asked for, or the whole page if it is to be merged with.
+    fn read_burst(&self, op: OpId) -> Nanos {
+        let page = &self.ops[op];
+        let bytes = if page.need == Need::Merge { self.dev.geometry.page_size } else { page.bytes };
+        self.dev.timing.transfer(bytes)
+    }
+
+    /// Where the next operation in line reads from, if it can share a multi-plane read with `pages`.
+    fn mate_read(&self, next: OpId, request: crate::units::RequestId, offset: u32, pages: &[Ppn]) -> Option<Ppn> {
+        if next.is_none() {
+            return None;
+        }
+        let page = &self.ops[next];
+        if page.class != Class::Host || page.need != Need::Read || page.request != request {
+            return None;
+        }
+        let Location::Flash(at) = self.dev.map.get(page.lpn) else { return None };
+        let geometry = &self.dev.geometry;
+        let plane = geometry.plane_of(at);
+        let first = geometry.plane_of(pages[0]);
+        let fits = geometry.offset(at) == offset
+            && geometry.die_of(plane) == geometry.die_of(first)
+            && pages.iter().all(|other| geometry.plane_of(*other) != plane);
+        fits.then_some(at)
+    }
+
+    /// An array read begins: the block has a reader, and the data's tag is on its way.
+    fn load(&mut self, op: OpId, at: Ppn) {
+        let block = self.block_of(at);
+        self.dev.flash.read_begins(block);
+        let lpn = self.ops[op].lpn;
+        // A merging write carries its own new tag; the old page is only read.
+        if self.ops[op].need == Need::Read {
+            self.ops[op].tags[0] = self.oracle.load(at, lpn);
+        }
+    }
+
+    /// A host program begins, if its plane has a page for it; otherwise it waits for space.
+    fn begin_write(&mut self, id: OpId, unit: UnitId) {
+        let plane = self.ops[id].plane;
+        let Some(at) = self.dev.flash.take_page(plane, Stream::Host) else {
+            self.stats.pages.space_stalls += 1;
+            self.ops[id].waits_since = self.now;
+            self.ops[id].stalled = true;
+            self.planes[plane.ix()].stalled.push(&mut self.ops, id);
+            return self.claim(plane);
+        };
+        let mut pages = 1;
+        if self.config.device.multi_plane {
+            pages += self.mate_writes(id, at, unit);
+        }
+        let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages);
+        self.stats.count_programs(Class::Host, pages);
+        let offset = self.dev.geometry.offset(at);
+        let page = &mut self.ops[id];
+        page.verb = Verb::Program;
+        page.pages = PageSet::one(at);
+        page.legs = self.dev.timing.program(offset, burst);
+        self.begin(id, unit);
+    }
+
+    /// Joins the following pages of the same request to a multi-plane program, as long as their planes' write points stand
+    /// at the same offset. Returns how many joined.
+    fn mate_writes(&mut self, lead: OpId, at: Ppn, unit: UnitId) -> u64 {
+        let offset = self.dev.geometry.offset(at);
+        let (request, die) = (self.ops[lead].request, self.dev.geometry.die_of(self.ops[lead].plane));
+        let mut taken = [self.ops[lead].plane; MAX_PLANES];
+        let (mut count, mut last) = (1, lead);
+        while count < MAX_PLANES {
+            let queue = if self.schemes.dynamic { &self.anywhere } else { &self.units[unit.ix()].queue };
+            let next = queue.head();
+            if next.is_none() {
+                break;
+            }
+            let page = &self.ops[next];
+            if page.class != Class::Host || page.need != Need::Write || page.request != request {
+                break;
+            }
+            let fits = |plane: PlaneId| {
+                self.dev.geometry.die_of(plane) == die
+                    && !taken[..count].contains(&plane)
+                    && self.dev.flash.next_offset(plane, Stream::Host) == Some(offset)
+            };
+            let plane = if self.schemes.dynamic {
+                (0..self.dev.geometry.planes_per_unit)
+                    .map(|k| self.dev.geometry.plane_of_unit(unit, k))
+                    .find(|p| fits(*p))
+            } else {
+                Some(page.plane).filter(|p| fits(*p))
+            };
+            let Some(plane) = plane else { break };
+            if self.schemes.dynamic {
+                self.anywhere.pop(&self.ops);
+                // It waited exactly as long as its lead, for the same dies.
+                self.ops[next].blame = self.ops[lead].blame;
+                (self.ops[next].unit, self.ops[next].plane) = (unit, plane);
+                self.ops[next].channel = self.dev.geometry.channel_of(plane);
+            } else {
+                self.units[unit.ix()].queue.pop(&self.ops);
+                self.charge_wait(next, unit);
+            }
+            let at = self.dev.flash.take_page(plane, Stream::Host).expect("the offset was offered");
+            self.ops[next].pages = PageSet::one(at);
+            self.ops[next].verb = Verb::Program;
+            self.ops[last].mate = next;
+            last = next;
+            taken[count] = plane;
+            count += 1;
+        }
+        count as u64 - 1
+    }
+
+    /// Service begins: the unit is taken, and the first leg runs.
+    fn begin(&mut self, op: OpId, unit: UnitId) {
+        let now = self.now;
+        let page = &mut self.ops[op];
+        page.leg = 0;
+        page.unit = unit;
+        page.started = now;
+        page.bus_gc = 0;
+        let plane = page.plane;
+        let mut mate = op;
+        while mate.is_some() {
+            let page = &mut self.ops[mate];
+            page.first_start = page.first_start.min(now);
+            mate = page.mate;
+        }
+        let state = &mut self.units[unit.ix()];
+        if state.array.is_some() {
+            state.cache = op;
+            state.parked = false;
+        } else {
+            state.array = op;
+        }
+        self.set_holder(unit, Holder::Host);
+        self.chip_in_use(plane, true);
+        self.run_leg(op);
+    }
+
+    /// Charges what an operation has waited for its unit: collections by the ledger, the rest to host operations, of which
+    /// the shadow clock says how much would have been there without collections.
+    pub(super) fn charge_wait(&mut self, op: OpId, unit: UnitId) {
+        let page = &self.ops[op];
+        let wait = (self.now - page.waits_since).0;
+        if wait == 0 {
+            return;
+        }
+        let state = &self.units[unit.ix()];
+        let k = self.dev.geometry.plane_in_unit(page.plane);
+        let gc_all = state.gc(self.now) - page.ledger_gc;
+        let gc_own = state.gc_own(self.gc_by_plane[self.ledger_index(unit, k)], k, self.now) - page.ledger_gc_own;
+        let rest = wait - gc_all;
+        let (_, shadow_start) = self.shadow(op, unit);
+        let host = (shadow_start.0.saturating_sub(page.waits_since.0)).min(rest);
+        let blame = &mut self.ops[op].blame;
+        blame.add(Cause::DieGcOwn, gc_own);
+        blame.add(Cause::DieGcOther, gc_all - gc_own);
+        blame.add(Cause::DieHost, host);
+        blame.add(Cause::DieLate, rest - host);
+    }
+
+    /// The shadow clock of a unit serves only host operations, in the same order: how far it is ahead if `op` begins now, and
+    /// when `op` would begin on it.
+    ///
+    /// It takes each operation's own time on the unit as it was, less bus waits behind collections; it does not simulate the
+    /// bus anew. What collections took since the last service bounds how much the lag can have grown, so that without
+    /// collections nothing is ever late. (Paper B, section III, made exact.)
+    fn shadow(&self, op: OpId, unit: UnitId) -> (u64, Nanos) {
+        let state = &self.units[unit.ix()];
+        let free = state.released.0.saturating_sub(state.lag);
+        let start = free.max(self.ops[op].waits_since.0);
+        let lag = self.now.0.saturating_sub(start).min(state.lag + (state.gc(self.now) - state.lag_gc));
+        (lag, Nanos(self.now.0 - lag))
+    }
+
+    pub(super) fn update_lag(&mut self, op: OpId, unit: UnitId) {
+        let (lag, _) = self.shadow(op, unit);
+        let now = self.now;
+        let state = &mut self.units[unit.ix()];
+        state.lag = lag;
+        state.lag_gc = state.gc(now);
+    }
+
+    /// Enters a change of holder into the ledger.
+    #[inline]
+    pub(super) fn set_holder(&mut self, unit: UnitId, holder: Holder) {
+        let planes = self.dev.geometry.planes_per_unit as usize;
+        let state = &mut self.units[unit.ix()];
+        if state.holder == holder {
+            return;
+        }
+        state.settle(&mut self.gc_by_plane[unit.ix() * planes..][..planes], self.now);
+        let before = std::mem::replace(&mut state.holder, holder);
+        if (before == Holder::Free) != (holder == Holder::Free) {
+            self.held.change(before == Holder::Free, self.now);
+        }
+        if (before == Holder::Gc) != (holder == Holder::Gc) {
+            self.held_gc.change(holder == Holder::Gc, self.now);
+        }
+    }
+
+    /// A chip has one operation in service more, or one fewer.
+    #[inline]
+    pub(super) fn chip_in_use(&mut self, plane: PlaneId, up: bool) {
+        let ops = &mut self.chip_ops[self.dev.geometry.chip_of(plane) as usize];
+        if up {
+            self.chips_busy += u32::from(*ops == 0);
+            *ops += 1;
+        } else {
+            *ops -= 1;
+            self.chips_busy -= u32::from(*ops == 0);
+        }
+    }
+}

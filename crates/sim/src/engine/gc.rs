@@ -1,0 +1,548 @@
+//! Collections: when they are due, and how their steps are carried out. What the steps are is the collector's to say.
+
+use super::{Running, Ssd};
+use crate::config::{Destination, GcTime, Scope, WearLevelling};
+use crate::device::flash::Stream;
+use crate::device::mapping::Location;
+use crate::device::resource::Holder;
+use crate::device::transaction::{Class, Op, Verb};
+use crate::oracle::Tag;
+use crate::policy::{Hop, Job, MAX_PLANES, PageSet, Step};
+use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
+
+impl Ssd {
+    /// A program has completed in a plane: is a collection due?
+    #[inline]
+    pub(super) fn test_trigger(&mut self, plane: PlaneId) {
+        if let Scope::Plane = self.config.gc.scope {
+            // The threshold in pages was computed once; everything else about it is settled there.
+            if self.dev.flash.free_pages(plane) < self.gc_floor && !self.planes[plane.ix()].claimed {
+                self.claim(plane);
+            }
+            return;
+        }
+        self.test_wide_trigger(plane);
+    }
+
+    /// Chip or device scope: the plane of the scope with the fewest free pages that has a victim is collected.
+    fn test_wide_trigger(&mut self, plane: PlaneId) {
+        let geometry = &self.dev.geometry;
+        let chip = geometry.chip_of(plane);
+        let in_scope = |p: &PlaneId| self.config.gc.scope == Scope::Device || geometry.chip_of(*p) == chip;
+        let planes = || (0..geometry.planes).map(PlaneId).filter(in_scope);
+        let free: u64 = planes().map(|p| u64::from(self.dev.flash.free_pages(p))).sum();
+        if free >= u64::from(self.gc_floor) {
+            return;
+        }
+        let candidate = planes()
+            .filter(|p| !self.planes[p.ix()].claimed && self.has_garbage(*p))
+            .min_by_key(|p| (self.dev.flash.free_pages(*p), p.0));
+        if let Some(plane) = candidate {
+            self.claim(plane);
+        }
+    }
+
+    fn has_garbage(&self, plane: PlaneId) -> bool {
+        let pages = self.dev.geometry.pages_per_block as u16;
+        self.dev.flash.closed_blocks(plane, &self.dev.geometry).any(|block| self.dev.flash.valid(block) < pages)
+    }
+
+    /// A plane becomes due for collection.
+    pub(super) fn claim(&mut self, plane: PlaneId) {
+        if std::mem::replace(&mut self.planes[plane.ix()].claimed, true) {
+            return;
+        }
+        if self.config.gc.time == GcTime::None {
+            self.collect_now(plane);
+            self.planes[plane.ix()].claimed = false;
+            return self.unstall(plane);
+        }
+        let unit = self.dev.geometry.unit_of(plane);
+        self.units[unit.ix()].due.push(plane);
+        self.mark_unit(unit);
+    }
+
+    /// No die has a page for a host write: every full plane is due.
+    pub(super) fn claim_full_planes(&mut self) {
+        for plane in (0..self.dev.geometry.planes).map(PlaneId) {
+            if self.dev.flash.next_offset(plane, Stream::Host).is_none()
+                && !self.planes[plane.ix()].claimed
+                && self.has_garbage(plane)
+            {
+                self.claim(plane);
+            }
+        }
+    }
+
+    /// Collector decisions: steps of collections whose last step has ended, and collections whose time has come.
+    #[inline]
+    pub(super) fn decide(&mut self) {
+        if self.dirty_units.is_empty() && self.ready_jobs.is_empty() {
+            return;
+        }
+        loop {
+            while !self.ready_jobs.is_empty() {
+                let first = (0..self.ready_jobs.len())
+                    .min_by_key(|i| self.ops[self.jobs[self.ready_jobs[*i].0].op].age)
+                    .expect("not empty");
+                let job = self.ready_jobs.swap_remove(first);
+                self.step(job);
+            }
+            let mut i = 0;
+            while i < self.dirty_units.len() {
+                self.start_due(self.dirty_units[i]);
+                i += 1;
+            }
+            if self.ready_jobs.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn start_due(&mut self, unit: UnitId) {
+        let state = &self.units[unit.ix()];
+        if state.due.is_empty() {
+            return;
+        }
+        if !self.collector_holds {
+            while !self.units[unit.ix()].due.is_empty() {
+                let plane = self.units[unit.ix()].due.remove(0);
+                self.start_collection(plane, unit);
+            }
+            return;
+        }
+        let free = |unit: &crate::device::resource::Unit| {
+            unit.array.is_none()
+                && unit.cache.is_none()
+                && unit.job.is_none()
+                && unit.suspension == crate::device::resource::Suspension::No
+        };
+        while free(&self.units[unit.ix()]) && !self.units[unit.ix()].due.is_empty() {
+            let plane = self.units[unit.ix()].due.remove(0);
+            self.start_collection(plane, unit);
+        }
+    }
+
+    /// Picks a victim and begins. A plane without one is left alone until its next program.
+    fn start_collection(&mut self, plane: PlaneId, unit: UnitId) {
+        let Some(victim) = self.pick_victim(plane) else {
+            self.planes[plane.ix()].claimed = false;
+            return;
+        };
+        self.dev.flash.begin_collection(victim);
+        let age = self.age();
+        let op = Op { class: Class::Gc, unit, plane, age, ..Op::BLANK };
+        let op = OpId(self.ops.insert(op));
+        let job = JobId(self.jobs.insert(Running {
+            job: Job::new(victim),
+            plane,
+            unit,
+            op,
+            busy: false,
+            abroad: 0,
+            holds: self.collector_holds,
+            waiting: false,
+        }));
+        self.ops[op].job = job;
+        self.ops[op].channel = self.dev.geometry.channel_of(plane);
+        if self.collector_holds {
+            let k = self.dev.geometry.plane_in_unit(plane);
+            let state = &mut self.units[unit.ix()];
+            state.job = job;
+            state.job_planes = 1 << k;
+            self.set_holder(unit, Holder::Gc);
+            self.chip_in_use(plane, true);
+        }
+        self.ready_jobs.push(job);
+    }
+
+    /// The victim that the policy picks, or, every second time a plane's wear is uneven, a cold block.
+    pub(super) fn pick_victim(&mut self, plane: PlaneId) -> Option<BlockId> {
+        if self.config.ftl.wear_levelling == WearLevelling::Static {
+            let levelled = std::mem::replace(&mut self.planes[plane.ix()].levelled, false);
+            if let Some(cold) = (!levelled).then(|| self.cold_block(plane)).flatten() {
+                self.planes[plane.ix()].levelled = true;
+                return Some(cold);
+            }
+        }
+        let victim = self.schemes.victim.policy().pick(&self.dev.view(self.now), plane)?;
+        // A policy that takes fully valid blocks too would go on for ever where nothing is left to reclaim.
+        let full = u32::from(self.dev.flash.valid(victim)) == self.dev.geometry.pages_per_block;
+        (!full || self.has_garbage(plane)).then_some(victim)
+    }
+
+    /// The closed block erased least often, if the plane's wear differs by more than is tolerated.
+    fn cold_block(&self, plane: PlaneId) -> Option<BlockId> {
+        let (flash, geometry) = (&self.dev.flash, &self.dev.geometry);
+        let most = geometry.blocks(plane).map(|b| flash.erases(BlockId(b as u32))).max()?;
+        let cold = flash.closed_blocks(plane, geometry).min_by_key(|block| flash.erases(*block))?;
+        (most - flash.erases(cold) > self.config.ftl.wear_spread).then_some(cold)
+    }
+
+    /// Asks the collector for a job's next step and begins it, or queues it behind what waits for the die.
+    fn step(&mut self, id: JobId) {
+        let running = &mut self.jobs[id.0];
+        debug_assert!(!running.busy);
+        let step = self.schemes.collector.policy().next(&self.dev.view(self.now), &mut running.job);
+        let op = running.op;
+        match step {
+            Step::Move(pages) => {
+                self.ops[op].verb = Verb::Read;
+                self.ops[op].pages = pages;
+            }
+            Step::Place => self.ops[op].verb = Verb::Program,
+            Step::Erase if running.abroad > 0 => {
+                // Pages on their way to other dies land first; the last of them asks again. Meanwhile this die lets pages
+                // of other collections in: two that wait for each other would wait for ever.
+                running.waiting = true;
+                let unit = running.unit;
+                return self.mark_unit(unit);
+            }
+            Step::Erase => self.ops[op].verb = Verb::Erase,
+            Step::Done => return self.end_collection(id),
+        }
+        running.busy = true;
+        let (unit, plane) = (running.unit, running.plane);
+        if running.holds {
+            self.begin_step(id, unit);
+        } else {
+            self.ops[op].waits_since = self.now;
+            self.enqueue(op, plane, false);
+        }
+    }
+
+    /// A queued step's turn has come on its unit.
+    pub(super) fn begin_queued_step(&mut self, op: OpId, unit: UnitId) {
+        let job = self.ops[op].job;
+        if job.is_none() {
+            return self.begin_abroad(op, unit);
+        }
+        if self.ops[op].verb == Verb::Read {
+            // What the host overwrote while the step waited need not be moved.
+            let pages = self.ops[op].pages;
+            let mut valid = PageSet::EMPTY;
+            pages.iter().filter(|page| self.dev.flash.is_valid(**page)).for_each(|page| valid.push(*page));
+            self.ops[op].pages = valid;
+            if valid.is_empty() {
+                self.jobs[job.0].busy = false;
+                return self.ready_jobs.push(job);
+            }
+        }
+        let (k, plane) = (self.dev.geometry.plane_in_unit(self.jobs[job.0].plane), self.jobs[job.0].plane);
+        self.units[unit.ix()].job_planes = 1 << k;
+        self.set_holder(unit, Holder::Gc);
+        self.chip_in_use(plane, true);
+        self.begin_step(job, unit);
+    }
+
+    /// The die is the step's: destinations are taken, legs are laid out, the first one runs.
+    fn begin_step(&mut self, id: JobId, unit: UnitId) {
+        let op = self.jobs[id.0].op;
+        match self.ops[op].verb {
+            Verb::Read => self.begin_move(op),
+            Verb::Program => {
+                if self.sends_abroad(id) {
+                    return;
+                }
+                self.begin_place(id);
+            }
+            Verb::Erase => {
+                let count = u64::from(self.jobs[id.0].job.count);
+                self.stats.count_erases(count);
+                self.ops[op].legs = self.dev.timing.erase();
+            }
+            Verb::Copyback => unreachable!("a move becomes a copyback when it begins"),
+        }
+        self.units[unit.ix()].array = op;
+        self.ops[op].leg = 0;
+        self.ops[op].started = self.now;
+        self.run_leg(op);
+    }
+
+    fn begin_move(&mut self, op: OpId) {
+        let pages = self.ops[op].pages;
+        let mut offsets = [0; MAX_PLANES];
+        let mut leaving = 0;
+        for (i, page) in pages.iter().enumerate() {
+            offsets[i] = self.dev.geometry.offset(*page);
+            let block = self.dev.geometry.block_of(*page);
+            self.dev.flash.read_begins(block);
+            let lpn = self.dev.flash.lpn_of(*page);
+            self.ops[op].tags[i] = self.oracle.load(*page, lpn);
+            let journey = self.schemes.path.policy().journey(&self.dev.view(self.now), *page, block);
+            leaving += u64::from(journey.out == Hop::Controller);
+        }
+        let offsets = &offsets[..pages.len()];
+        self.ops[op].from = pages;
+        if leaving == 0 {
+            let mut to = PageSet::EMPTY;
+            for page in pages.iter() {
+                let plane = self.dev.geometry.plane_of(*page);
+                to.push(self.gc_page(plane));
+            }
+            self.stats.count_copybacks(pages.len() as u64);
+            let target = self.dev.geometry.offset(to[0]);
+            self.ops[op].verb = Verb::Copyback;
+            self.ops[op].pages = to;
+            let (legs, read, program) = self.dev.timing.copyback(offsets, target);
+            self.ops[op].legs = legs;
+            self.stats.gc_time.read += read.0;
+            self.stats.gc_time.program += program.0;
+        } else {
+            self.stats.count_reads(Class::Gc, pages.len() as u64);
+            let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * leaving);
+            self.ops[op].legs = self.dev.timing.read(offsets, burst);
+        }
+    }
+
+    /// A page for moved data. The reserve sees to it that there is one.
+    fn gc_page(&mut self, plane: PlaneId) -> Ppn {
+        self.dev.flash.take_page(plane, Stream::Gc).expect("law: the reserve leaves a page for every collection")
+    }
+
+    fn begin_place(&mut self, id: JobId) {
+        let op = self.jobs[id.0].op;
+        let hand = self.jobs[id.0].job.hand;
+        let mut to = PageSet::EMPTY;
+        for page in hand.iter() {
+            let plane = self.gc_plane(self.dev.geometry.plane_of(*page));
+            to.push(self.gc_page(plane));
+        }
+        self.stats.count_programs(Class::Gc, hand.len() as u64);
+        let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * hand.len() as u64);
+        let offset = self.dev.geometry.offset(to[0]);
+        self.ops[op].pages = to;
+        self.ops[op].from = hand;
+        self.ops[op].legs = self.dev.timing.program(offset, burst);
+    }
+
+    /// The plane of this unit that takes a moved page: its own, or, with a wider destination, the next in turn.
+    fn gc_plane(&mut self, from: PlaneId) -> PlaneId {
+        if self.config.gc.destination == Destination::Plane {
+            return from;
+        }
+        let unit = self.dev.geometry.unit_of(from);
+        let to = self.gc_target;
+        if to.is_some() && self.dev.geometry.unit_of(to) == unit && self.dev.flash.next_offset(to, Stream::Gc).is_some()
+        {
+            to
+        } else {
+            from
+        }
+    }
+
+    /// With a destination wider than the plane, the page in hand may go to another unit: its program queues there while this
+    /// job goes on. Returns whether it did.
+    fn sends_abroad(&mut self, id: JobId) -> bool {
+        if self.config.gc.destination == Destination::Plane {
+            return false;
+        }
+        let running = &self.jobs[id.0];
+        let (unit, hand) = (running.unit, running.job.hand);
+        let geometry = &self.dev.geometry;
+        let from = geometry.plane_of(hand[0]);
+        let scope = self.config.gc.destination;
+        let chip = geometry.chip_of(from);
+        // Round robin over the planes in scope that keep a whole reserve, starting after the last one taken.
+        let start = if self.gc_target.is_some() { self.gc_target.0 + 1 } else { 0 };
+        let target = (0..geometry.planes)
+            .map(|step| PlaneId((start + step) % geometry.planes))
+            .filter(|plane| scope == Destination::Any || geometry.chip_of(*plane) == chip)
+            .find(|plane| *plane == from || self.dev.flash.takes_foreign(*plane))
+            .unwrap_or(from);
+        self.gc_target = target;
+        if geometry.unit_of(target) == unit {
+            return false;
+        }
+        self.dev.flash.promise(target);
+        let op = Op {
+            class: Class::Gc,
+            verb: Verb::Program,
+            plane: target,
+            age: self.ops[running.op].age,
+            from: hand,
+            tags: self.ops[running.op].tags,
+            waits_since: self.now,
+            home: id,
+            ..Op::BLANK
+        };
+        let op = OpId(self.ops.insert(op));
+        let running = &mut self.jobs[id.0];
+        running.abroad += 1;
+        running.busy = false;
+        running.job.hand = PageSet::EMPTY;
+        if !running.holds {
+            self.set_holder(unit, Holder::Free);
+            self.chip_in_use(self.jobs[id.0].plane, false);
+            self.mark_unit(unit);
+        }
+        self.enqueue(op, target, false);
+        self.ready_jobs.push(id);
+        true
+    }
+
+    /// A moved page's program begins on another unit than its source's.
+    fn begin_abroad(&mut self, id: OpId, unit: UnitId) {
+        let plane = self.ops[id].plane;
+        self.dev.flash.keep_promise(plane);
+        let to = self.gc_page(plane);
+        self.stats.count_programs(Class::Gc, 1);
+        let k = self.dev.geometry.plane_in_unit(plane);
+        self.set_holder(unit, Holder::Free);
+        self.units[unit.ix()].job_planes = 1 << k;
+        self.set_holder(unit, Holder::Gc);
+        self.chip_in_use(plane, true);
+        let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
+        let offset = self.dev.geometry.offset(to);
+        let op = &mut self.ops[id];
+        op.pages = PageSet::one(to);
+        op.legs = self.dev.timing.program(offset, burst);
+        op.leg = 0;
+        op.started = self.now;
+        self.units[unit.ix()].array = id;
+        self.run_leg(id);
+    }
+
+    /// A step has run all its legs.
+    pub(super) fn gc_step_ends(&mut self, id: OpId) {
+        let op = &self.ops[id];
+        let (job, unit, verb) = (op.job, op.unit, op.verb);
+        self.units[unit.ix()].array = OpId::NONE;
+        self.mark_unit(unit);
+        if job.is_none() {
+            return self.abroad_ends(id);
+        }
+        match verb {
+            Verb::Read => {
+                self.end_reads(id);
+                self.jobs[job.0].job.hand = self.ops[id].from;
+            }
+            Verb::Copyback => {
+                self.end_reads(id);
+                self.land(id);
+            }
+            Verb::Program => {
+                self.jobs[job.0].job.hand = PageSet::EMPTY;
+                self.land(id);
+            }
+            Verb::Erase => self.erased(job),
+        }
+        let running = &mut self.jobs[job.0];
+        running.busy = false;
+        if !running.holds {
+            let plane = running.plane;
+            self.set_holder(unit, Holder::Free);
+            self.chip_in_use(plane, false);
+        }
+        self.ready_jobs.push(job);
+    }
+
+    fn end_reads(&mut self, id: OpId) {
+        let from = self.ops[id].from;
+        for page in from.iter() {
+            let block = self.dev.geometry.block_of(*page);
+            self.dev.flash.read_ends(block);
+        }
+    }
+
+    fn abroad_ends(&mut self, id: OpId) {
+        let (unit, plane, home) = (self.ops[id].unit, self.ops[id].plane, self.ops[id].home);
+        self.land(id);
+        self.ops.remove(id.0);
+        // A collection that waits for its own pages abroad let this one in; it holds the unit still.
+        let host = self.units[unit.ix()].job;
+        self.set_holder(unit, Holder::Free);
+        if host.is_some() {
+            let k = self.dev.geometry.plane_in_unit(self.jobs[host.0].plane);
+            self.units[unit.ix()].job_planes = 1 << k;
+            self.set_holder(unit, Holder::Gc);
+        }
+        self.chip_in_use(plane, false);
+        let running = &mut self.jobs[home.0];
+        running.abroad -= 1;
+        if running.abroad == 0 && std::mem::replace(&mut running.waiting, false) {
+            self.ready_jobs.push(home);
+        }
+        self.test_trigger(plane);
+    }
+
+    /// Moved pages are programmed: each is published if the map still points to where it came from.
+    fn land(&mut self, id: OpId) {
+        let (from, to, tags) = (self.ops[id].from, self.ops[id].pages, self.ops[id].tags);
+        for i in 0..from.len() {
+            self.land_moved(from[i], to[i], tags[i]);
+        }
+    }
+
+    /// The landing rule for one page. The source's reverse entry says whose data it was, unless the host has overwritten or
+    /// trimmed it since; then the copy lands stale, is counted, and nothing else has to know.
+    #[inline]
+    pub(super) fn land_moved(&mut self, from: Ppn, to: Ppn, tag: Tag) {
+        let lpn = self.dev.flash.lpn_of(from);
+        let block = self.dev.geometry.block_of(to);
+        let published = lpn.is_some()
+            && match self.dev.map.get(lpn) {
+                Location::Flash(page) if page == from => {
+                    self.dev.map.set(lpn, Location::Flash(to));
+                    true
+                }
+                // The old page of a partial write that still has to read it.
+                Location::Staged(write) if self.ops[write].old == from => {
+                    self.ops[write].old = to;
+                    true
+                }
+                other => panic!("law: map and reverse map agree, but {lpn:?} at {from:?} maps to {other:?}"),
+            };
+        if published {
+            self.dev.flash.invalidate(from, self.dev.geometry.block_of(from), lpn);
+        }
+        self.dev.flash.land(to, block, if published { lpn } else { Lpn::NONE });
+        self.oracle.store(to, tag);
+        self.stats.moved += 1;
+        self.stats.moved_stale += u64::from(!published);
+    }
+
+    /// The victims are erased: their pages are free, and writes that waited for them go on.
+    fn erased(&mut self, id: JobId) {
+        let job = &mut self.jobs[id.0].job;
+        job.erased = true;
+        let (victims, count) = (job.victims, usize::from(job.count));
+        for victim in &victims[..count] {
+            self.dev.flash.erase(*victim);
+            self.unstall(self.dev.geometry.plane_of_block(*victim));
+        }
+    }
+
+    /// Host programs that waited for space in a plane queue again, as old as they are.
+    pub(super) fn unstall(&mut self, plane: PlaneId) {
+        loop {
+            let op = self.planes[plane.ix()].stalled.pop(&self.ops);
+            if op.is_none() {
+                return;
+            }
+            let now = self.now;
+            let page = &mut self.ops[op];
+            page.stalled = false;
+            page.blame.add(crate::blame::Cause::Space, (now - page.waits_since).0);
+            page.waits_since = now;
+            self.enqueue(op, plane, true);
+        }
+    }
+
+    fn end_collection(&mut self, id: JobId) {
+        let running = &self.jobs[id.0];
+        let (unit, plane, op, holds) = (running.unit, running.plane, running.op, running.holds);
+        assert!(running.job.erased && running.job.hand.is_empty(), "law: a collection ends with its victims erased");
+        self.stats.collections += u64::from(running.job.count);
+        self.planes[plane.ix()].claimed = false;
+        self.ops.remove(op.0);
+        self.jobs.remove(id.0);
+        if holds {
+            self.units[unit.ix()].job = JobId::NONE;
+            self.set_holder(unit, Holder::Free);
+            self.chip_in_use(plane, false);
+        }
+        self.mark_unit(unit);
+        self.test_trigger(plane);
+    }
+}

@@ -1,0 +1,627 @@
+//! The host side: requests wait outside, are admitted, cut into pages, and complete.
+
+use std::collections::VecDeque;
+
+use super::{Nanos, Ssd};
+use crate::blame::{Blame, Cause};
+use crate::config::{Config, PartialWrite, UnwrittenRead};
+use crate::device::mapping::Location;
+use crate::device::transaction::{Need, Op, Slab, Verb};
+use crate::observe::Completed;
+use crate::policy::PageSet;
+use crate::units::{Lpn, OpId, PlaneId, Ppn, RequestId, UnitId, Warmup};
+
+/// What a host request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestOp {
+    /// Read data.
+    Read,
+    /// Write data.
+    Write,
+    /// Discard the whole pages inside the range.
+    Trim,
+}
+
+/// A host request.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// When it arrives; not before the one submitted before it. A closed loop sets it anew.
+    pub arrival: Nanos,
+    /// What it asks for.
+    pub op: RequestOp,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes, at least one.
+    pub bytes: u64,
+}
+
+/// A read or write in service.
+#[derive(Clone, Debug)]
+pub(super) struct HostRequest {
+    index: u64,
+    request: Request,
+    admitted: Nanos,
+    measured: bool,
+    remaining: u32,
+    /// Pages that wait for dispatch, linked through `sibling`.
+    first: OpId,
+    /// Of the pages that completed, the one that finished last (tie: lowest logical page).
+    best: PageEnd,
+}
+
+#[derive(Clone, Debug)]
+struct PageEnd {
+    completed: Nanos,
+    lpn: Lpn,
+    start: Nanos,
+    blame: Blame,
+}
+
+/// Requests submitted ahead of time: enough that a trace reader works in batches, few enough to stay in the cache.
+const RING: usize = 4096;
+
+/// The host's queues.
+#[derive(Clone)]
+pub(super) struct Host {
+    /// Submitted and not admitted, in order of arrival; the first `arrived` have arrived and wait outside.
+    ring: VecDeque<Request>,
+    arrived: usize,
+    pub(super) requests: Slab<HostRequest>,
+    /// Admitted and not dispatched, in order of arrival.
+    pub(super) window: VecDeque<RequestId>,
+    /// By chip: dispatched sub-requests that have not finished.
+    pub(super) chip_outstanding: Vec<u32>,
+    /// Whether requests go through the window at all.
+    pub(super) windowed: bool,
+    outstanding: u32,
+    depth: u32,
+    closed: bool,
+    submitted: u64,
+    admitted: u64,
+    last_arrival: Nanos,
+    measuring: bool,
+    warmup: Option<Warmup>,
+    pages_written: u64,
+    /// Pages served from controller memory in `device.memory`, in order of completion.
+    pub(super) memory: VecDeque<(Nanos, OpId)>,
+    pub(super) fault: Option<String>,
+}
+
+impl Host {
+    pub(super) fn new(config: &Config) -> Self {
+        let g = &config.geometry;
+        let depth = config.device.queue_depth;
+        let eager = config.schemes.order.policy_ref().eager() && config.order.chip_queue.is_none();
+        Host {
+            ring: VecDeque::with_capacity(RING),
+            arrived: 0,
+            requests: Slab::with_capacity(depth as usize + 1),
+            window: VecDeque::with_capacity(if eager { 0 } else { depth as usize + 1 }),
+            chip_outstanding: vec![0; (g.channels * g.chips_per_channel) as usize],
+            windowed: !eager,
+            outstanding: 0,
+            depth,
+            closed: false,
+            submitted: 0,
+            admitted: 0,
+            last_arrival: Nanos::ZERO,
+            measuring: config.run.warmup.is_none(),
+            warmup: config.run.warmup,
+            pages_written: 0,
+            memory: VecDeque::with_capacity(64),
+            fault: None,
+        }
+    }
+
+    /// When the next request arrives or can be admitted.
+    #[inline(always)]
+    pub(super) fn next_arrival(&self, now: Nanos) -> Nanos {
+        if self.outstanding < self.depth && (self.arrived > 0 || (self.closed && !self.ring.is_empty())) {
+            return now;
+        }
+        match self.ring.get(self.arrived) {
+            Some(request) if !self.closed => request.arrival.max(now),
+            _ => Nanos::NEVER,
+        }
+    }
+
+    pub(super) fn crowded(&self) -> bool {
+        self.ring.len() > RING / 2
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ring.is_empty() && self.outstanding == 0
+    }
+}
+
+impl Ssd {
+    /// Whether [`Ssd::submit`] has room for one more request.
+    pub fn accepts(&self) -> bool {
+        self.host.ring.len() < RING
+    }
+
+    /// Hands a request to the host side of the device; it is admitted when its time has come and a place is free.
+    ///
+    /// # Panics
+    /// If it lies outside the device, asks for nothing, arrives before the one before it, or [`Ssd::accepts`] says no.
+    pub fn submit(&mut self, request: Request) {
+        let end = request.offset.checked_add(request.bytes);
+        assert!(
+            request.bytes > 0 && end.is_some_and(|end| end <= self.capacity_bytes()),
+            "a request lies on the device"
+        );
+        assert!(self.accepts(), "the host's ring has room");
+        if !self.host.closed {
+            assert!(request.arrival >= self.host.last_arrival, "requests are submitted in order of arrival");
+            self.host.last_arrival = request.arrival;
+        }
+        self.host.submitted += 1;
+        self.host.ring.push_back(request);
+    }
+
+    /// Counts a command that is not simulated (a flush, say).
+    pub fn skip(&mut self) {
+        self.stats.requests.skipped += 1;
+    }
+
+    /// Closed-loop replay: `device.queue_depth` requests are outstanding, and each arrives the moment a place frees.
+    pub fn set_closed(&mut self, closed: bool) {
+        self.host.closed = closed;
+    }
+
+    /// Why the run can't go on, if so: `device.unwritten_read = "error"` met an unwritten page.
+    pub fn fault(&self) -> Option<&str> {
+        self.host.fault.as_deref()
+    }
+
+    /// Requests completed so far, warm-up included.
+    pub fn completed(&self) -> u64 {
+        self.stats.completed
+    }
+
+    /// Flash operations so far, warm-up included.
+    pub fn flash_operations(&self) -> u64 {
+        self.stats.operations
+    }
+
+    /// Notes arrivals, and admits what there is room for.
+    #[inline]
+    pub(super) fn admit(&mut self) {
+        if self.host.closed {
+            while self.host.outstanding < self.host.depth && self.host.fault.is_none() {
+                let Some(request) = self.host.ring.pop_front() else { break };
+                self.arrives();
+                self.admit_one(Request { arrival: self.now, ..request });
+            }
+            return;
+        }
+        while self.host.ring.get(self.host.arrived).is_some_and(|request| request.arrival <= self.now) {
+            self.host.arrived += 1;
+            self.arrives();
+        }
+        while self.host.arrived > 0 && self.host.outstanding < self.host.depth && self.host.fault.is_none() {
+            let request = self.host.ring.pop_front().expect("as counted");
+            self.host.arrived -= 1;
+            self.admit_one(request);
+        }
+    }
+
+    #[inline(always)]
+    fn arrives(&mut self) {
+        self.stats.arrivals += 1;
+        self.stats.chips_busy += u64::from(self.chips_busy);
+    }
+
+    /// Where measuring starts, everything counted so far but wear is forgotten.
+    fn check_warmup(&mut self) {
+        let over = match self.host.warmup {
+            None => true,
+            Some(Warmup::Requests(n)) => self.host.admitted >= n,
+            Some(Warmup::DriveWrites(millionths)) => {
+                u128::from(self.host.pages_written) * 1_000_000
+                    >= u128::from(millionths) * u128::from(self.dev.geometry.exported)
+            }
+        };
+        if over {
+            self.host.measuring = true;
+            self.stats.start_measuring();
+        }
+    }
+
+    fn admit_one(&mut self, request: Request) {
+        if !self.host.measuring {
+            self.check_warmup();
+        }
+        let measured = self.host.measuring;
+        let index = self.host.admitted;
+        self.host.admitted += 1;
+        if measured && self.stats.first_arrival.is_none() {
+            self.stats.first_arrival = Some(request.arrival);
+            self.stats.measured_from = self.now;
+            self.stats.held_at.0 = self.held.total(self.now);
+            self.stats.transferring_at.0 = self.transferring.total(self.now);
+        }
+        let size = self.page_bytes();
+        let end = request.offset + request.bytes;
+        let (first, last) = ((request.offset / size) as u32, ((end - 1) / size) as u32);
+        if request.op == RequestOp::Trim {
+            let whole = (request.offset.div_ceil(size) as u32)..((end / size) as u32);
+            whole.for_each(|lpn| self.trim(Lpn(lpn), measured));
+            self.stats.completed += 1;
+            self.stats.requests.trim += u64::from(measured);
+            self.stats.requests.warmup += u64::from(!measured);
+            return;
+        }
+        self.host.outstanding += 1;
+        let pages = last - first + 1;
+        let best = PageEnd { completed: Nanos::ZERO, lpn: Lpn::NONE, start: Nanos::ZERO, blame: Blame::ZERO };
+        let record =
+            HostRequest { index, request, admitted: self.now, measured, remaining: pages, first: OpId::NONE, best };
+        let id = RequestId(self.host.requests.insert(record));
+        if request.op == RequestOp::Write {
+            self.host.pages_written += u64::from(pages);
+        }
+        if measured {
+            let counter = match request.op {
+                RequestOp::Read => &mut self.stats.pages.read,
+                _ => &mut self.stats.pages.written,
+            };
+            *counter += u64::from(pages);
+        }
+        let waited = (self.now - request.arrival).0;
+        let mut last_sibling = OpId::NONE;
+        for lpn in first..=last {
+            let from = (u64::from(lpn) * size).max(request.offset);
+            let to = (u64::from(lpn) * size + size).min(end);
+            let mut op = Op { request: id, lpn: Lpn(lpn), bytes: (to - from) as u32, age: self.age(), ..Op::BLANK };
+            op.waits_since = self.now;
+            op.blame.add(Cause::Queue, waited);
+            let op = match request.op {
+                RequestOp::Read => self.admit_read(op, measured),
+                _ => Some(self.admit_write(op, measured)),
+            };
+            let Some(op) = op else { continue };
+            if !self.host.windowed {
+                self.send(op);
+            } else if last_sibling.is_none() {
+                self.host.requests[id.0].first = op;
+                last_sibling = op;
+            } else {
+                self.ops[last_sibling].sibling = op;
+                last_sibling = op;
+            }
+        }
+        if last_sibling.is_some() {
+            self.host.window.push_back(id);
+        }
+    }
+
+    /// A page read: served from controller memory at once, or an operation for the flash.
+    #[inline]
+    fn admit_read(&mut self, mut op: Op, measured: bool) -> Option<OpId> {
+        op.need = Need::Read;
+        op.expected = self.oracle.latest(op.lpn);
+        let page = match self.dev.map.get(op.lpn) {
+            Location::Flash(page) => page,
+            Location::Staged(_) => {
+                self.stats.pages.from_memory += u64::from(measured);
+                let op = OpId(self.ops.insert(op));
+                self.serve_from_memory(op);
+                return None;
+            }
+            Location::Nowhere => {
+                self.stats.pages.unwritten_read += u64::from(measured);
+                let placed = match self.config.device.unwritten_read {
+                    UnwrittenRead::Preload => self.preload(op.lpn),
+                    UnwrittenRead::ZeroCost => None,
+                    UnwrittenRead::Error => {
+                        let offset = u64::from(op.lpn.0) * self.page_bytes();
+                        self.host
+                            .fault
+                            .get_or_insert(format!("a read at byte {offset} finds a page that was never written"));
+                        None
+                    }
+                };
+                let Some(page) = placed else {
+                    let op = OpId(self.ops.insert(op));
+                    self.serve_from_memory(op);
+                    return None;
+                };
+                self.stats.pages.preloaded += u64::from(measured);
+                page
+            }
+        };
+        op.plane = self.dev.geometry.plane_of(page);
+        op.chip = self.dev.geometry.chip_of(op.plane);
+        Some(OpId(self.ops.insert(op)))
+    }
+
+    /// A page write: from now on it is the newest version, and the old page is stale (or kept until it has been merged).
+    #[inline]
+    fn admit_write(&mut self, mut op: Op, measured: bool) -> OpId {
+        op.verb = Verb::Program;
+        op.need = Need::Write;
+        op.tags[0] = self.oracle.admit(op.lpn);
+        let partial = op.bytes < self.dev.geometry.page_size;
+        self.stats.pages.partial_writes += u64::from(partial && measured);
+        let merges = partial && self.config.device.partial_write == PartialWrite::ReadModifyWrite;
+        match self.dev.map.get(op.lpn) {
+            Location::Flash(page) if merges => {
+                op.need = Need::Merge;
+                op.old = page;
+            }
+            Location::Staged(_) if merges => self.stats.pages.from_memory += u64::from(measured),
+            _ => {}
+        }
+        if op.need == Need::Write {
+            self.forget(op.lpn);
+        }
+        if !self.schemes.dynamic {
+            op.plane = self.dev.geometry.static_plane(op.lpn);
+            op.chip = self.dev.geometry.chip_of(op.plane);
+        }
+        let lpn = op.lpn;
+        let id = OpId(self.ops.insert(op));
+        self.dev.map.set(lpn, Location::Staged(id));
+        id
+    }
+
+    /// Whatever is stored of a logical page becomes stale; a write on its way will land stale.
+    #[inline]
+    pub(super) fn forget(&mut self, lpn: Lpn) {
+        match self.dev.map.get(lpn) {
+            Location::Nowhere => {}
+            Location::Flash(page) => self.dev.flash.invalidate(page, self.dev.geometry.block_of(page), lpn),
+            Location::Staged(op) => {
+                // It no longer needs the page it was to be merged with.
+                let old = std::mem::replace(&mut self.ops[op].old, Ppn::NONE);
+                if old.is_some() {
+                    self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
+                }
+            }
+        }
+    }
+
+    fn trim(&mut self, lpn: Lpn, measured: bool) {
+        if self.dev.map.get(lpn) != Location::Nowhere {
+            self.stats.pages.trimmed += u64::from(measured);
+            self.forget(lpn);
+            self.oracle.admit(lpn);
+            self.dev.map.set(lpn, Location::Nowhere);
+        }
+    }
+
+    /// Puts an unwritten page on flash in no time. None: its plane has no page that host data may take.
+    fn preload(&mut self, lpn: Lpn) -> Option<Ppn> {
+        let tag = crate::oracle::Tag { lpn, version: self.oracle.latest(lpn) };
+        let plane = self.timeless_plane(lpn)?;
+        let page = self.put(lpn, plane, tag)?;
+        Some(page)
+    }
+
+    /// Sends a page to where it waits for service.
+    #[inline]
+    pub(super) fn send(&mut self, op: OpId) {
+        let page = &self.ops[op];
+        if self.host.windowed && page.chip != u32::MAX {
+            self.host.chip_outstanding[page.chip as usize] += 1;
+        }
+        if page.need != Need::Read && self.buses.len() > self.dev.geometry.channels as usize {
+            return self.link(op, true);
+        }
+        self.place(op);
+    }
+
+    /// A page joins the queue of the die that it needs, or of writes that any die may take.
+    #[inline]
+    pub(super) fn place(&mut self, op: OpId) {
+        let page = &mut self.ops[op];
+        page.waits_since = self.now;
+        let plane = match page.need {
+            Need::Read => page.plane,
+            Need::Merge if page.old.is_none() => {
+                // Overwritten before its turn: nothing to merge with is wanted any more.
+                page.need = Need::Write;
+                return self.place(op);
+            }
+            Need::Merge => self.dev.geometry.plane_of(page.old),
+            Need::Write if self.schemes.dynamic => {
+                page.ledger_gc = self.held_gc.total(self.now) as u64;
+                page.ledger_gc_own = self.held.total(self.now) as u64;
+                // Whether a die is idle is looked at when everything of this moment is known.
+                return self.anywhere.push(&mut self.ops, op);
+            }
+            Need::Write => self.dev.geometry.static_plane(page.lpn),
+        };
+        self.enqueue(op, plane, false);
+    }
+
+    /// Joins a unit's queue at its end, or by its age.
+    #[inline]
+    pub(super) fn enqueue(&mut self, op: OpId, plane: PlaneId, by_age: bool) {
+        let unit = self.dev.geometry.unit_of(plane);
+        let k = self.dev.geometry.plane_in_unit(plane);
+        let ledger = self.gc_by_plane[self.ledger_index(unit, k)];
+        let state = &mut self.units[unit.ix()];
+        let page = &mut self.ops[op];
+        page.plane = plane;
+        page.unit = unit;
+        page.channel = self.dev.geometry.channel_of(plane);
+        page.ledger_gc = state.gc(self.now);
+        page.ledger_gc_own = state.gc_own(ledger, k, self.now);
+        if by_age {
+            let age = page.age;
+            state.queue.insert_before(&mut self.ops, op, |other| other.age > age);
+        } else {
+            state.queue.push(&mut self.ops, op);
+        }
+        self.mark_unit(unit);
+    }
+
+    #[inline(always)]
+    pub(super) fn ledger_index(&self, unit: UnitId, k: u32) -> usize {
+        (unit.0 * self.dev.geometry.planes_per_unit + k) as usize
+    }
+
+    /// A page that controller memory holds.
+    pub(super) fn serve_from_memory(&mut self, op: OpId) {
+        let time = self.config.device.memory;
+        let page = &mut self.ops[op];
+        page.first_start = page.first_start.min(self.now);
+        page.blame.add(Cause::Memory, time.0);
+        page.pages = PageSet::EMPTY;
+        if time == Nanos::ZERO {
+            self.leaves(op);
+        } else {
+            self.host.memory.push_back((self.now + time, op));
+            if self.host.memory.len() == 1 {
+                let resource = self.memory_resource();
+                self.events.set(resource, self.now + time);
+            }
+        }
+    }
+
+    pub(super) fn memory_resource(&self) -> usize {
+        self.units.len() + self.buses.len()
+    }
+
+    /// The oldest page in controller memory has been served.
+    pub(super) fn memory_ends(&mut self) {
+        let (_, op) = self.host.memory.pop_front().expect("a page is being served");
+        if let Some((time, _)) = self.host.memory.front() {
+            let time = *time;
+            let resource = self.memory_resource();
+            self.events.set(resource, time);
+        }
+        self.leaves(op);
+    }
+
+    /// A page's data is in the controller: over the host link, if there is one, it goes to the host.
+    #[inline]
+    pub(super) fn leaves(&mut self, op: OpId) {
+        if self.buses.len() > self.dev.geometry.channels as usize {
+            return self.link(op, false);
+        }
+        self.page_done(op);
+        self.release(op);
+    }
+
+    /// The operation is over; its place may be used again.
+    #[inline]
+    pub(super) fn release(&mut self, op: OpId) {
+        let page = &self.ops[op];
+        if self.host.windowed && page.chip != u32::MAX {
+            self.host.chip_outstanding[page.chip as usize] -= 1;
+        }
+        self.ops.remove(op.0);
+    }
+
+    /// A page of a request is served or acknowledged.
+    #[inline]
+    pub(super) fn page_done(&mut self, op: OpId) {
+        let page = &mut self.ops[op];
+        page.acknowledged = true;
+        let request = &mut self.host.requests[page.request.0];
+        request.remaining -= 1;
+        let later =
+            (self.now, std::cmp::Reverse(page.lpn)) >= (request.best.completed, std::cmp::Reverse(request.best.lpn));
+        if request.remaining == 0 {
+            let id = page.request;
+            let end = PageEnd { completed: self.now, lpn: page.lpn, start: page.first_start, blame: page.blame };
+            let end = if later { end } else { request.best.clone() };
+            self.request_done(id, end);
+        } else if later {
+            request.best = PageEnd { completed: self.now, lpn: page.lpn, start: page.first_start, blame: page.blame };
+        }
+    }
+
+    fn request_done(&mut self, id: RequestId, end: PageEnd) {
+        let record = &self.host.requests[id.0];
+        let latency = (self.now - record.request.arrival).0;
+        assert_eq!(end.blame.total(), latency, "causes sum to the latency of request {}", record.index);
+        if record.measured {
+            let stats = match record.request.op {
+                RequestOp::Read => {
+                    self.stats.requests.read += 1;
+                    &mut self.stats.read
+                }
+                _ => {
+                    self.stats.requests.write += 1;
+                    &mut self.stats.write
+                }
+            };
+            stats.latency.record(latency);
+            stats.waiting.record(end.blame.waits());
+            stats.breakdown.add(&end.blame);
+            self.stats.last_completion = self.now;
+            self.stats.held_at.1 = self.held.total(self.now);
+            self.stats.transferring_at.1 = self.transferring.total(self.now);
+            if let Some(observer) = &mut self.observer.0 {
+                observer.completed(&Completed {
+                    request: record.index,
+                    arrival: record.request.arrival,
+                    op: record.request.op,
+                    offset: record.request.offset,
+                    bytes: record.request.bytes,
+                    start: end.start,
+                    completion: self.now,
+                    blame: end.blame,
+                });
+            }
+        } else {
+            self.stats.requests.warmup += 1;
+        }
+        self.stats.completed += 1;
+        self.host.outstanding -= 1;
+        self.host.requests.remove(id.0);
+    }
+
+    /// Lets the order send what may go from the window.
+    pub(super) fn dispatch_window(&mut self) {
+        while !self.host.window.is_empty() {
+            self.host.window.make_contiguous();
+            let view = WindowView { ssd: &self.host, ops: &self.ops, limit: self.config.order.chip_queue };
+            let Some(position) = self.schemes.order.policy().next(&view) else { break };
+            let id = self.host.window.remove(position).expect("an order picks from the window");
+            let record = &self.host.requests[id.0];
+            let waited = (self.now - record.admitted).0;
+            let mut op = record.first;
+            while op.is_some() {
+                let next = self.ops[op].sibling;
+                self.ops[op].blame.add(Cause::Order, waited);
+                self.send(op);
+                op = next;
+            }
+        }
+    }
+}
+
+/// What orders see.
+struct WindowView<'a> {
+    ssd: &'a Host,
+    ops: &'a Slab<Op>,
+    limit: Option<u32>,
+}
+
+impl crate::policy::Window for WindowView<'_> {
+    fn pending(&self) -> &[RequestId] {
+        self.ssd.window.as_slices().0
+    }
+    fn chips(&self, request: RequestId, visit: &mut dyn FnMut(u32)) {
+        let mut op = self.ssd.requests[request.0].first;
+        while op.is_some() {
+            let page = &self.ops[op];
+            if page.chip != u32::MAX {
+                visit(page.chip);
+            }
+            op = page.sibling;
+        }
+    }
+    fn outstanding(&self, chip: u32) -> u32 {
+        self.ssd.chip_outstanding[chip as usize]
+    }
+    fn room(&self, chip: u32, more: u32) -> bool {
+        // A request with more pages for a chip than the chip ever takes goes when the chip is empty.
+        self.limit.is_none_or(|limit| self.outstanding(chip) == 0 || self.outstanding(chip) + more <= limit)
+    }
+}

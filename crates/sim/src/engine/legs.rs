@@ -1,0 +1,365 @@
+//! Legs: operations run through their resources one after the other, wait for buses, and end.
+
+use super::{Nanos, Ssd};
+use crate::blame::Cause;
+use crate::config::{Suspendable, WriteAck};
+use crate::device::mapping::Location;
+use crate::device::resource::{Holder, Suspension, unit_resource};
+use crate::device::timing::LegKind;
+use crate::device::transaction::{Class, Need, Verb};
+use crate::units::{Lpn, OpId, Ppn, UnitId};
+
+impl Ssd {
+    /// Starts an operation's present leg, or ends the operation if there is none left.
+    pub(super) fn run_leg(&mut self, id: OpId) {
+        let now = self.now;
+        let op = &mut self.ops[id];
+        let Some(leg) = op.legs.get(op.leg) else { return self.finish(id) };
+        match leg.kind {
+            LegKind::Array => {
+                let unit = op.unit;
+                self.charge(id, Cause::Array, leg.time.0);
+                self.events.set(unit_resource(unit), now + leg.time);
+                if self.suspends {
+                    // Reads that already wait may suspend it.
+                    self.mark_unit(unit);
+                }
+            }
+            LegKind::Bus => {
+                let bus = op.channel.ix();
+                self.ask(id, bus);
+            }
+        }
+    }
+
+    /// Adds time to a cause of every page that a host operation serves.
+    #[inline]
+    fn charge(&mut self, id: OpId, cause: Cause, ns: u64) {
+        let mut at = id;
+        while at.is_some() {
+            let op = &mut self.ops[at];
+            if op.class == Class::Gc {
+                self.stats.gc_time.charge(op.verb, cause, ns);
+                return;
+            }
+            if !op.acknowledged {
+                op.blame.add(cause, ns);
+            }
+            at = op.mate;
+        }
+    }
+
+    /// Asks for a bus. It is granted when everything else of this moment is known.
+    #[inline]
+    fn ask(&mut self, id: OpId, bus: usize) {
+        let now = self.now;
+        let (age, ledger) = (self.ops[id].age, self.buses[bus].gc(now));
+        let op = &mut self.ops[id];
+        if op.parked_since == Nanos::NEVER {
+            (op.bus_since, op.bus_ledger) = (now, ledger);
+        }
+        op.asked = now;
+        let queue = &mut self.buses[bus].queue;
+        if queue.is_empty() {
+            queue.push(&mut self.ops, id);
+        } else {
+            queue.insert_before(&mut self.ops, id, |other| other.asked == now && other.age > age);
+        }
+        self.mark_bus(bus);
+    }
+
+    /// Grants every bus that is free and asked for.
+    #[inline]
+    pub(super) fn grant(&mut self) {
+        let now = self.now;
+        for i in 0..self.dirty_buses.len() {
+            let bus = self.dirty_buses[i] as usize;
+            let state = &mut self.buses[bus];
+            state.dirty = false;
+            if state.holder.is_some() || state.queue.is_empty() {
+                continue;
+            }
+            let id = state.queue.pop(&self.ops);
+            let op = &mut self.ops[id];
+            let gc_wait = state.gc(now) - op.bus_ledger;
+            let wait = (now - op.bus_since).0;
+            let host = op.class == Class::Host;
+            op.parked_since = Nanos::NEVER;
+            op.bus_gc += gc_wait;
+            state.hand(id, !host, now);
+            self.transferring.change(true, now);
+            let time = if bus < self.dev.geometry.channels as usize {
+                op.legs.get(op.leg).expect("a leg asked for the bus").time
+            } else {
+                let bytes = u64::from(op.bytes);
+                self.config.timing.host_link.as_ref().expect("a host link").time(bytes)
+            };
+            self.events.set(self.units.len() + bus, now + time);
+            if host {
+                self.charge(id, Cause::BusGc, gc_wait);
+                self.charge(id, Cause::BusHost, wait - gc_wait);
+            }
+            self.charge(id, Cause::Bus, time.0);
+        }
+        self.dirty_buses.clear();
+    }
+
+    /// The event of a resource: what ran there has ended.
+    #[inline]
+    pub(super) fn leg_ends(&mut self, resource: usize) {
+        let Some(bus) = resource.checked_sub(self.units.len()) else {
+            return self.array_ends(UnitId(resource as u32));
+        };
+        if bus == self.buses.len() {
+            return self.memory_ends();
+        }
+        let state = &mut self.buses[bus];
+        let id = state.holder;
+        state.hand(OpId::NONE, false, self.now);
+        self.transferring.change(false, self.now);
+        self.mark_bus(bus);
+        if bus >= self.dev.geometry.channels as usize {
+            return self.link_ends(id);
+        }
+        let op = &mut self.ops[id];
+        op.leg += 1;
+        let unit = op.unit;
+        if op.class == Class::Host && op.verb == Verb::Program {
+            if self.config.device.write_ack == WriteAck::AfterTransfer {
+                self.acknowledge(id);
+            }
+            let state = &mut self.units[unit.ix()];
+            if state.cache == id {
+                // R8: the data waits in the cache register for the program before it.
+                state.parked = true;
+                self.ops[id].parked_since = self.now;
+                return;
+            }
+            if self.config.timing.cache_register {
+                self.mark_unit(unit);
+            }
+        }
+        self.run_leg(id);
+    }
+
+    /// Tells the host of all pages of a program that they are safe in the die's register.
+    fn acknowledge(&mut self, id: OpId) {
+        let mut at = id;
+        while at.is_some() {
+            let next = self.ops[at].mate;
+            self.page_done(at);
+            at = next;
+        }
+    }
+
+    fn array_ends(&mut self, unit: UnitId) {
+        let state = &mut self.units[unit.ix()];
+        match state.suspension {
+            Suspension::Going => return self.suspended(unit),
+            Suspension::Resuming => return self.resumed(unit),
+            Suspension::No | Suspension::Serving => {}
+        }
+        let id = state.array;
+        let op = &mut self.ops[id];
+        if op.verb == Verb::Read && op.class == Class::Host && self.config.timing.cache_register {
+            if state.cache.is_some() {
+                // R8: it waits for the cache register; the bus is what it waits for in the end.
+                state.parked = true;
+                op.parked_since = self.now;
+                let bus = op.channel.ix();
+                (op.bus_since, op.bus_ledger) = (self.now, self.buses[bus].gc(self.now));
+                return;
+            }
+            (state.cache, state.array) = (id, OpId::NONE);
+            self.mark_unit(unit);
+        }
+        self.ops[id].leg += 1;
+        self.run_leg(id);
+    }
+
+    /// An operation has run all its legs.
+    fn finish(&mut self, id: OpId) {
+        let op = &self.ops[id];
+        let unit = op.unit;
+        if op.class == Class::Gc {
+            return self.gc_step_ends(id);
+        }
+        let (plane, bus_gc) = (op.plane, op.bus_gc);
+        let state = &mut self.units[unit.ix()];
+        state.released = self.now;
+        state.lag += bus_gc;
+        if state.cache == id {
+            state.cache = OpId::NONE;
+        } else {
+            state.array = OpId::NONE;
+        }
+        self.chip_in_use(plane, false);
+        self.advance_cache(unit);
+        let state = &self.units[unit.ix()];
+        if state.suspension == Suspension::Serving {
+            self.resume(unit);
+        } else if state.array.is_none() && state.cache.is_none() {
+            self.set_holder(unit, Holder::Free);
+        }
+        self.mark_unit(unit);
+        let mut at = id;
+        while at.is_some() {
+            let next = std::mem::replace(&mut self.ops[at].mate, OpId::NONE);
+            self.page_ends(at);
+            at = next;
+        }
+    }
+
+    /// The cache register or the array has become free: what waits for it moves on (R8).
+    fn advance_cache(&mut self, unit: UnitId) {
+        let state = &mut self.units[unit.ix()];
+        if state.array.is_some() && state.cache.is_none() && state.parked {
+            // A read whose page moves to the cache register now.
+            let id = state.array;
+            state.parked = false;
+            (state.cache, state.array) = (id, OpId::NONE);
+            self.ops[id].leg += 1;
+            self.run_leg(id);
+        } else if state.array.is_none() && state.cache.is_some() && self.ops[state.cache].verb == Verb::Program {
+            let id = state.cache;
+            (state.array, state.cache) = (id, OpId::NONE);
+            if std::mem::replace(&mut state.parked, false) {
+                let waited = (self.now - self.ops[id].parked_since).0;
+                self.ops[id].parked_since = Nanos::NEVER;
+                self.charge(id, Cause::DieHost, waited);
+                self.run_leg(id);
+            }
+        }
+    }
+
+    /// What a host operation did to one page.
+    fn page_ends(&mut self, id: OpId) {
+        let op = &self.ops[id];
+        let (lpn, page) = (op.lpn, op.pages[0]);
+        let block = self.dev.geometry.block_of(page);
+        match op.need {
+            Need::Read => {
+                self.dev.flash.read_ends(block);
+                self.oracle.delivered(lpn, op.tags[0], op.expected);
+                self.leaves(id);
+            }
+            Need::Merge => {
+                self.dev.flash.read_ends(block);
+                let op = &mut self.ops[id];
+                op.need = Need::Write;
+                let old = std::mem::replace(&mut op.old, Ppn::NONE);
+                if old.is_some() {
+                    self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
+                }
+                self.place(id);
+            }
+            Need::Write => {
+                let (tag, plane, acknowledged) = (op.tags[0], op.plane, op.acknowledged);
+                let newest = self.dev.map.get(lpn) == Location::Staged(id);
+                self.dev.flash.land(page, block, if newest { lpn } else { Lpn::NONE });
+                self.oracle.store(page, tag);
+                if newest {
+                    self.dev.map.set(lpn, Location::Flash(page));
+                }
+                if !acknowledged {
+                    self.page_done(id);
+                }
+                self.release(id);
+                self.test_trigger(plane);
+            }
+        }
+    }
+
+    /// R10: a read that waits suspends what the array does, unless that ends sooner by itself.
+    pub(super) fn try_suspend(&mut self, unit: UnitId) {
+        let state = &self.units[unit.ix()];
+        let op = &self.ops[state.array];
+        let may = match self.config.timing.suspendable {
+            Suspendable::None => false,
+            Suspendable::Erase => op.verb == Verb::Erase,
+            Suspendable::ProgramErase => matches!(op.verb, Verb::Erase | Verb::Program),
+        };
+        let in_array = op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Array);
+        if !may || !in_array || state.cache.is_some() || !self.read_waits(unit) {
+            return;
+        }
+        let end = self.events.get(unit_resource(unit));
+        let gone = self.now + self.config.timing.suspend;
+        if end <= gone {
+            return;
+        }
+        let now = self.now;
+        let state = &mut self.units[unit.ix()];
+        (state.rest, state.interrupted, state.suspension) = (end - now, now, Suspension::Going);
+        self.events.set(unit_resource(unit), gone);
+    }
+
+    fn read_waits(&self, unit: UnitId) -> bool {
+        let mut at = self.units[unit.ix()].queue.head();
+        while at.is_some() {
+            let op = &self.ops[at];
+            if op.class == Class::Host && op.need != Need::Write {
+                return true;
+            }
+            at = op.next;
+        }
+        false
+    }
+
+    /// The array has let go: the oldest read that waits is served, on whatever the map says now.
+    fn suspended(&mut self, unit: UnitId) {
+        let state = &mut self.units[unit.ix()];
+        state.suspension = Suspension::Serving;
+        state.suspended = std::mem::replace(&mut state.array, OpId::NONE);
+        loop {
+            let wanted = |op: &crate::device::transaction::Op| op.class == Class::Host && op.need != Need::Write;
+            let read = self.units[unit.ix()].queue.take(&mut self.ops, wanted);
+            if read.is_none() {
+                return self.resume(unit);
+            }
+            self.select(read, unit);
+            if self.units[unit.ix()].array.is_some() {
+                return;
+            }
+        }
+    }
+
+    /// The read is out: the array is handed back.
+    fn resume(&mut self, unit: UnitId) {
+        let suspended = self.units[unit.ix()].suspended;
+        let holder = if self.ops[suspended].class == Class::Gc { Holder::Gc } else { Holder::Host };
+        self.set_holder(unit, holder);
+        self.units[unit.ix()].suspension = Suspension::Resuming;
+        self.events.set(unit_resource(unit), self.now + self.config.timing.resume);
+    }
+
+    /// The suspended operation goes on with what it still needs.
+    fn resumed(&mut self, unit: UnitId) {
+        let now = self.now;
+        let state = &mut self.units[unit.ix()];
+        let id = std::mem::replace(&mut state.suspended, OpId::NONE);
+        state.array = id;
+        state.suspension = Suspension::No;
+        let (lost, end) = ((now - state.interrupted).0, now + state.rest);
+        self.events.set(unit_resource(unit), end);
+        if self.ops[id].class == Class::Host {
+            self.charge(id, Cause::DieHost, lost);
+        }
+        self.mark_unit(unit);
+    }
+
+    /// Host data crosses the host link, one page at a time in each direction (rule R6, where configured).
+    pub(super) fn link(&mut self, id: OpId, inward: bool) {
+        let bus = self.dev.geometry.channels as usize + usize::from(!inward);
+        self.ops[id].inward = inward;
+        self.ask(id, bus);
+    }
+
+    fn link_ends(&mut self, id: OpId) {
+        if self.ops[id].inward {
+            return self.place(id);
+        }
+        self.page_done(id);
+        self.release(id);
+    }
+}

@@ -1,0 +1,456 @@
+//! The event loop: what happens when, and in which order at equal times.
+//!
+//! At one time: completions (oldest operation first), then arrivals in trace order, then collector decisions, then dispatch
+//! (oldest first), then grants of buses (first asked first served, ties by age). Rounds repeat until nothing is left to do at
+//! that time. Which resource's event the tree happens to yield first never shows.
+
+mod dispatch;
+mod gc;
+mod host;
+mod legs;
+mod timeless;
+
+use crate::config::{Config, ConfigError, Scope, Suspendable};
+use crate::device::flash::Flash;
+use crate::device::geometry::Geometry;
+use crate::device::mapping::{Location, Mapping};
+use crate::device::resource::{Bus, Events, Occupancy, Unit};
+use crate::device::timing::Timing;
+use crate::device::transaction::{Fifo, Op, Slab};
+use crate::observe::Observer;
+use crate::oracle::{Check, Oracle};
+use crate::policy::{Job, View};
+use crate::report::{ByOp, Distribution, GcSummary, Summary, Utilisation, Wear, mean};
+use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyVictim};
+use crate::stats::Stats;
+use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
+
+use host::Host;
+pub use host::{Request, RequestOp};
+
+/// A simulated SSD: a value. Many live in one process; a clone is a snapshot.
+///
+/// It is driven from outside: [`Ssd::submit`] requests in order of arrival, [`Ssd::run_until`] a time or [`Ssd::run`] until
+/// all is done, then ask for the [`Ssd::summary`].
+#[derive(Clone)]
+pub struct Ssd {
+    config: Config,
+    seed: u64,
+    now: Nanos,
+    dev: Device,
+    schemes: Policies,
+    events: Events,
+    /// Resources whose events were popped at the present time, with the age of their operations.
+    batch: Vec<(u64, u32)>,
+    units: Vec<Unit>,
+    /// Ledger by unit and plane: total time that collections of that plane held the unit.
+    gc_by_plane: Vec<u64>,
+    buses: Vec<Bus>,
+    dirty_units: Vec<UnitId>,
+    /// The units that `dispatch` looks at in this round.
+    looking: Vec<UnitId>,
+    /// Collections whose last step has ended.
+    ready_jobs: Vec<JobId>,
+    dirty_buses: Vec<u32>,
+    ops: Slab<Op>,
+    jobs: Slab<Running>,
+    planes: Vec<PlaneState>,
+    host: Host,
+    /// Writes that go to whichever die falls idle.
+    anywhere: Fifo,
+    /// The unit that the last dynamic write took.
+    last_unit: u32,
+    /// Units held, units held by collections, buses in transfer: integrated.
+    held: Occupancy,
+    held_gc: Occupancy,
+    transferring: Occupancy,
+    /// By chip: operations in service; and how many chips have one.
+    chip_ops: Vec<u32>,
+    chips_busy: u32,
+    next_age: u64,
+    /// A scope with fewer free pages than this is collected.
+    gc_floor: u32,
+    /// The plane that the last page took which was moved out of its own.
+    gc_target: PlaneId,
+    /// Whether collections hold their unit from start to end.
+    collector_holds: bool,
+    /// Whether reads suspend anything.
+    suspends: bool,
+    oracle: Oracle,
+    stats: Stats,
+    /// Events handled since the oracle's last scan, and after how many it scans again.
+    events_since_scan: u64,
+    scan_every: u64,
+    observer: crate::observe::Slot,
+}
+
+/// The flash and what is known about it.
+#[derive(Clone)]
+struct Device {
+    geometry: Geometry,
+    timing: Timing,
+    flash: Flash,
+    map: Mapping,
+}
+
+impl Device {
+    #[inline(always)]
+    fn view(&self, now: Nanos) -> View<'_> {
+        View { now, geometry: &self.geometry, flash: &self.flash }
+    }
+}
+
+/// The policy in each slot.
+#[derive(Clone)]
+struct Policies {
+    order: AnyOrder,
+    victim: AnyVictim,
+    collector: AnyCollector,
+    path: AnyPath,
+    dynamic: bool,
+}
+
+/// A collection in progress with what the engine keeps beside it.
+#[derive(Clone)]
+struct Running {
+    job: Job,
+    /// The plane that asked for it.
+    plane: PlaneId,
+    unit: UnitId,
+    /// The operation that carries out its steps, one at a time.
+    op: OpId,
+    /// A step is under way.
+    busy: bool,
+    /// Programs at other planes that have not landed; the erase waits for them.
+    abroad: u32,
+    /// Whether it holds its unit throughout.
+    holds: bool,
+    /// Waits for its pages abroad before it erases.
+    waiting: bool,
+}
+
+/// A plane's part in collections.
+#[derive(Clone)]
+struct PlaneState {
+    /// Due for collection, or being collected.
+    claimed: bool,
+    /// The last collection took a cold block for static wear levelling.
+    levelled: bool,
+    /// Host programs that wait for a free page here.
+    stalled: Fifo,
+}
+
+impl Ssd {
+    /// Builds the device that a configuration describes and preconditions it.
+    ///
+    /// # Errors
+    /// If the configuration can't work: see [`Config::check`].
+    pub fn new(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
+        config.check()?;
+        let geometry = Geometry::new(config);
+        let reserve = config.reserve();
+        let shared = config.ftl.write_points == crate::config::WritePoints::Shared;
+        let flash = Flash::new(&geometry, config.ftl.free_block, shared, reserve);
+        let mut schemes = Policies {
+            order: config.schemes.order.clone(),
+            victim: config.schemes.victim.clone(),
+            collector: config.schemes.collector.clone(),
+            path: config.schemes.path.clone(),
+            dynamic: config.schemes.place == crate::schemes::Place::Dynamic,
+        };
+        schemes.victim.policy().seed(seed);
+        let physical = geometry.planes * geometry.pages_per_plane;
+        let plane = PlaneState { claimed: false, levelled: false, stalled: Fifo::EMPTY };
+        let in_scope = match config.gc.scope {
+            Scope::Plane => 1,
+            Scope::Chip => geometry.planes / geometry.chips,
+            Scope::Device => geometry.planes,
+        };
+        let scope_pages = u64::from(in_scope) * u64::from(geometry.pages_per_plane);
+        let links = if config.timing.host_link.is_some() { 2 } else { 0 };
+        let buses = geometry.channels as usize + links;
+        let mut ssd = Ssd {
+            seed,
+            now: Nanos::ZERO,
+            events: Events::new(geometry.units as usize + buses + 1),
+            batch: Vec::with_capacity(geometry.units as usize + buses),
+            units: vec![Unit::new(geometry.planes_per_unit); geometry.units as usize],
+            gc_by_plane: vec![0; geometry.planes as usize],
+            buses: vec![Bus::new(); buses],
+            dirty_units: Vec::with_capacity(geometry.units as usize),
+            looking: Vec::with_capacity(geometry.units as usize),
+            ready_jobs: Vec::with_capacity(geometry.planes as usize),
+            dirty_buses: Vec::with_capacity(buses),
+            ops: Slab::with_capacity(256 + 16 * config.device.queue_depth as usize + geometry.planes as usize),
+            jobs: Slab::with_capacity(geometry.planes as usize),
+            planes: vec![plane; geometry.planes as usize],
+            host: Host::new(config),
+            anywhere: Fifo::EMPTY,
+            last_unit: geometry.units - 1,
+            held: Occupancy::default(),
+            held_gc: Occupancy::default(),
+            transferring: Occupancy::default(),
+            chip_ops: vec![0; geometry.chips as usize],
+            chips_busy: 0,
+            next_age: 0,
+            gc_floor: config.gc.threshold.pages(scope_pages, u64::from(geometry.pages_per_block)) as u32,
+            gc_target: PlaneId::NONE,
+            collector_holds: config.schemes.collector.policy_ref().holds(),
+            suspends: config.timing.suspendable != Suspendable::None,
+            oracle: Oracle::new(check, geometry.exported, physical),
+            stats: Stats::new(),
+            events_since_scan: 0,
+            scan_every: (1 << 20).max(8 * u64::from(physical)),
+            observer: crate::observe::Slot::default(),
+            dev: Device { timing: Timing::new(config), map: Mapping::new(&geometry), flash, geometry },
+            schemes,
+            config: config.clone(),
+        };
+        ssd.precondition();
+        Ok(ssd)
+    }
+
+    /// Bytes that the host may address.
+    pub fn capacity_bytes(&self) -> u64 {
+        u64::from(self.dev.geometry.exported) * u64::from(self.dev.geometry.page_size)
+    }
+
+    /// Bytes of a page.
+    pub fn page_bytes(&self) -> u64 {
+        u64::from(self.dev.geometry.page_size)
+    }
+
+    /// Simulated time.
+    pub fn now(&self) -> Nanos {
+        self.now
+    }
+
+    /// The configuration it was built from.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Pages, blocks and their state, to look at.
+    pub fn flash(&self) -> &Flash {
+        &self.dev.flash
+    }
+
+    /// Ids and places.
+    pub fn geometry(&self) -> &Geometry {
+        &self.dev.geometry
+    }
+
+    /// Watches the run from outside.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.observer.0 = Some(observer);
+    }
+
+    /// Takes the observer back.
+    pub fn take_observer(&mut self) -> Option<Box<dyn Observer>> {
+        self.observer.0.take()
+    }
+
+    /// Handles everything up to and including `limit`.
+    pub fn run_until(&mut self, limit: Nanos) {
+        while self.next_time() <= limit && self.next_time() < Nanos::NEVER {
+            self.round();
+        }
+        self.now = self.now.max(limit.min(Nanos(u64::MAX - 1)));
+    }
+
+    /// Handles everything that was submitted, and what it caused, to the end.
+    pub fn run(&mut self) {
+        while self.next_time() < Nanos::NEVER {
+            self.round();
+        }
+        if self.host.fault.is_none() {
+            self.check_end();
+        }
+    }
+
+    /// Handles events until the host's ring is at most half full, or nothing is left to do.
+    pub fn run_until_room(&mut self) {
+        while self.host.crowded() && self.next_time() < Nanos::NEVER {
+            self.round();
+        }
+    }
+
+    #[inline(always)]
+    fn next_time(&self) -> Nanos {
+        if self.host.fault.is_some() {
+            return Nanos::NEVER;
+        }
+        let arrival = self.host.next_arrival(self.now);
+        self.events.next().min(arrival)
+    }
+
+    /// Everything that happens at the next time at which anything happens.
+    fn round(&mut self) {
+        let time = self.next_time();
+        assert!(time >= self.now, "the clock never goes back");
+        self.now = time;
+        loop {
+            self.completions();
+            self.admit();
+            self.decide();
+            self.dispatch();
+            self.grant();
+            let settled = self.dirty_units.is_empty() && self.dirty_buses.is_empty() && self.ready_jobs.is_empty();
+            if settled && self.events.next() > time && self.host.next_arrival(time) > time {
+                break;
+            }
+        }
+        if self.oracle.check() == Check::Full && self.events_since_scan >= self.scan_every {
+            self.events_since_scan = 0;
+            self.scan();
+        }
+    }
+
+    /// Ends the legs that end now, oldest operation first.
+    #[inline]
+    fn completions(&mut self) {
+        while self.events.next() == self.now {
+            let resource = self.events.pop();
+            self.events_since_scan += 1;
+            if self.events.next() > self.now {
+                self.leg_ends(resource);
+                continue;
+            }
+            // Several at once: age decides.
+            self.batch.clear();
+            self.batch.push((self.age_of(resource), resource as u32));
+            while self.events.next() == self.now {
+                let resource = self.events.pop();
+                self.batch.push((self.age_of(resource), resource as u32));
+            }
+            self.batch.sort_unstable();
+            for i in 0..self.batch.len() {
+                self.leg_ends(self.batch[i].1 as usize);
+            }
+        }
+    }
+
+    fn age_of(&self, resource: usize) -> u64 {
+        let op = match resource.checked_sub(self.units.len()) {
+            None => {
+                let unit = &self.units[resource];
+                if unit.array.is_some() { unit.array } else { unit.suspended }
+            }
+            Some(bus) if bus == self.buses.len() => self.host.memory[0].1,
+            Some(bus) => self.buses[bus].holder,
+        };
+        self.ops[op].age
+    }
+
+    fn age(&mut self) -> u64 {
+        self.next_age += 1;
+        self.next_age
+    }
+
+    #[inline(always)]
+    fn mark_unit(&mut self, unit: UnitId) {
+        if !std::mem::replace(&mut self.units[unit.ix()].dirty, true) {
+            self.dirty_units.push(unit);
+        }
+    }
+
+    #[inline(always)]
+    fn mark_bus(&mut self, bus: usize) {
+        if !std::mem::replace(&mut self.buses[bus].dirty, true) {
+            self.dirty_buses.push(bus as u32);
+        }
+    }
+
+    /// The full oracle's scan of all state.
+    fn scan(&self) {
+        self.dev.flash.recount();
+        self.dev.map.recount(&self.dev.flash);
+    }
+
+    /// Nothing is left: queues, jobs and operations are empty, and the map tells the truth.
+    fn check_end(&self) {
+        assert_eq!(self.ops.in_use(), 0, "an operation is left: {} in use", self.ops.in_use());
+        assert_eq!(self.jobs.in_use(), 0, "a collection is left");
+        assert!(self.host.is_empty(), "a request is left");
+        if self.oracle.check() == Check::Full {
+            self.scan();
+        }
+        if self.oracle.check() != Check::Off {
+            for lpn in (0..self.dev.geometry.exported).map(Lpn) {
+                match self.dev.map.get(lpn) {
+                    Location::Flash(page) => self.oracle.at_rest(lpn, page),
+                    Location::Staged(_) => panic!("logical page {} is still on its way", lpn.0),
+                    Location::Nowhere => {}
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn block_of(&self, page: crate::units::Ppn) -> BlockId {
+        self.dev.geometry.block_of(page)
+    }
+
+    /// Everything that the run tells. `trace_digest` and `config_digest` come from whoever read them.
+    pub fn summary(&self, seed: u64, config_digest: String, trace_digest: String) -> Summary {
+        let stats = &self.stats;
+        let by_op = |read: &Distribution, write: &Distribution| {
+            let mut all = read.clone();
+            all.merge(write);
+            ByOp { read: read.figures(), write: write.figures(), all: all.figures() }
+        };
+        let mut breakdown = stats.read.breakdown.clone();
+        breakdown.merge(&stats.write.breakdown);
+        let programs = stats.flash.programs.total + stats.flash.copybacks;
+        let span = stats.last_completion.0.saturating_sub(stats.measured_from.0);
+        let share = |(from, to): (u128, u128), resources: u32| {
+            mean(to.saturating_sub(from), span).map(|busy| busy / f64::from(resources))
+        };
+        let geometry = &self.dev.geometry;
+        let (erases_min, erases_max, erases) = self.dev.flash.wear();
+        Summary {
+            schema: "ssdlab.summary/1",
+            version: env!("CARGO_PKG_VERSION"),
+            seed,
+            config: self.config.clone(),
+            config_digest,
+            trace_digest,
+            consistency_rule: "admission-order",
+            write_ack: self.config.device.write_ack,
+            requests: stats.requests.clone(),
+            pages: stats.pages.clone(),
+            simulated_ns: stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0),
+            latency_ns: by_op(&stats.read.latency, &stats.write.latency),
+            waiting_ns: by_op(&stats.read.waiting, &stats.write.waiting),
+            breakdown_ns: ByOp {
+                read: stats.read.breakdown.clone(),
+                write: stats.write.breakdown.clone(),
+                all: breakdown,
+            },
+            flash: stats.flash.clone(),
+            write_amplification: mean(u128::from(programs), stats.pages.written),
+            gc: GcSummary {
+                collections: stats.collections,
+                moved_pages: stats.moved,
+                moved_stale: stats.moved_stale,
+                moved_per_collection: mean(u128::from(stats.moved), stats.collections),
+                host_pages_per_collection: mean(u128::from(stats.flash.programs.host), stats.collections),
+                time_ns: stats.gc_time.clone(),
+            },
+            utilisation: Utilisation {
+                die: share(stats.held_at, geometry.units),
+                channel: share(stats.transferring_at, geometry.channels),
+                chip_at_arrival: mean(u128::from(stats.chips_busy), stats.arrivals)
+                    .map(|chips| chips / f64::from(geometry.chips)),
+            },
+            wear: Wear {
+                erases_min,
+                erases_max,
+                erases_mean: mean(
+                    u128::from(erases),
+                    u64::from(geometry.planes) * u64::from(geometry.blocks_per_plane),
+                ),
+            },
+        }
+    }
+}

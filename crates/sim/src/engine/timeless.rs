@@ -1,0 +1,181 @@
+//! Writes and collections that take no time: preconditioning, `--count-only`, zero-cost GC.
+//!
+//! The same map, flash, laws and policies as in the timed device; only legs are left out.
+
+use super::Ssd;
+use crate::config::PreconditionMode;
+use crate::device::flash::Stream;
+use crate::device::mapping::Location;
+use crate::device::transaction::Class;
+use crate::oracle::Tag;
+use crate::policy::{Hop, Job, Step};
+use crate::random;
+use crate::units::{Lpn, PlaneId, Ppn, UnitId};
+
+impl Ssd {
+    /// Fills the device as the configuration says. Nothing of it is measured, except wear.
+    pub(super) fn precondition(&mut self) {
+        let exported = self.dev.geometry.exported;
+        match self.config.precondition.mode {
+            PreconditionMode::None => {}
+            PreconditionMode::Aged => self.age_directly(),
+            PreconditionMode::Sequential => (0..exported).for_each(|lpn| self.write_now(Lpn(lpn))),
+            PreconditionMode::Random => {
+                (0..exported).for_each(|lpn| self.write_now(Lpn(lpn)));
+                let mut rng = random::stream(self.seed, "precondition");
+                let writes = (self.config.precondition.overwrite * f64::from(exported)) as u64;
+                for _ in 0..writes {
+                    let lpn = random::below(&mut rng, u64::from(exported));
+                    self.write_now(Lpn(lpn as u32));
+                }
+            }
+        }
+        self.stats.start_measuring();
+        self.stats.operations = 0;
+    }
+
+    /// Every plane alike: its first pages are used in order, a uniformly random subset of them invalid, the rest valid, with
+    /// the plane's own logical pages in ascending order.
+    fn age_directly(&mut self) {
+        let pages = u64::from(self.dev.geometry.pages_per_plane);
+        let share = |ppm: u32| (pages * u64::from(ppm) + 500_000) / 1_000_000;
+        let (valid, invalid) = (share(self.config.precondition.valid.0), share(self.config.precondition.invalid.0));
+        let planes = self.dev.geometry.planes;
+        for residue in 0..planes {
+            // Logical pages `residue`, `residue + planes`, … have this plane as their static place.
+            let plane = self.dev.geometry.static_plane(Lpn(residue));
+            let mut rng = random::stream(self.seed.wrapping_add(u64::from(plane.0) << 32), "ageing");
+            let (mut left, mut stale, mut lpn) = (valid + invalid, invalid, residue);
+            while left > 0 {
+                let page =
+                    self.dev.flash.take_page(plane, Stream::Host).expect("checked: ageing leaves the reserve alone");
+                let block = self.dev.geometry.block_of(page);
+                if random::below(&mut rng, left) < stale {
+                    stale -= 1;
+                    self.dev.flash.land(page, block, Lpn::NONE);
+                } else {
+                    self.dev.flash.land(page, block, Lpn(lpn));
+                    self.dev.map.set(Lpn(lpn), Location::Flash(page));
+                    self.oracle.store(page, Tag { lpn: Lpn(lpn), version: 0 });
+                    lpn += planes;
+                }
+                left -= 1;
+            }
+        }
+    }
+
+    /// Writes a page in no time, collecting in no time where that becomes due.
+    pub fn write_now(&mut self, lpn: Lpn) {
+        let tag = self.oracle.admit(lpn);
+        let plane = match self.timeless_plane(lpn) {
+            Some(plane) => plane,
+            None => {
+                // Only dynamic placement finds no plane at all: collect the first one that has garbage.
+                self.collect_full_planes();
+                self.timeless_plane(lpn).expect("checked: spare pages suffice")
+            }
+        };
+        while self.dev.flash.next_offset(plane, Stream::Host).is_none() {
+            self.collect_once(plane);
+        }
+        self.forget(lpn);
+        self.put(lpn, plane, tag).expect("a page was offered");
+        self.stats.count_programs(Class::Host, 1);
+        self.test_trigger_now(plane);
+    }
+
+    /// Puts a page on flash in no time. None: its plane has no page that host data may take.
+    pub(super) fn put(&mut self, lpn: Lpn, plane: PlaneId, tag: Tag) -> Option<Ppn> {
+        let page = self.dev.flash.take_page(plane, Stream::Host)?;
+        self.dev.flash.land(page, self.dev.geometry.block_of(page), lpn);
+        self.dev.map.set(lpn, Location::Flash(page));
+        self.oracle.store(page, tag);
+        Some(page)
+    }
+
+    /// The plane for a page that is written in no time: its static place, or the next die's next plane with room.
+    pub(super) fn timeless_plane(&mut self, lpn: Lpn) -> Option<PlaneId> {
+        if !self.schemes.dynamic {
+            return Some(self.dev.geometry.static_plane(lpn));
+        }
+        let units = self.dev.geometry.units;
+        for step in 1..=units {
+            let unit = UnitId((self.last_unit + step) % units);
+            if let Some(plane) = self.next_plane(unit) {
+                self.last_unit = unit.0;
+                return Some(plane);
+            }
+        }
+        None
+    }
+
+    fn test_trigger_now(&mut self, plane: PlaneId) {
+        if self.config.gc.scope == crate::config::Scope::Plane {
+            if self.dev.flash.free_pages(plane) < self.gc_floor {
+                self.collect_now(plane);
+            }
+        } else {
+            let timed = std::mem::replace(&mut self.config.gc.time, crate::config::GcTime::None);
+            self.test_trigger(plane);
+            self.config.gc.time = timed;
+        }
+    }
+
+    fn collect_full_planes(&mut self) {
+        for plane in (0..self.dev.geometry.planes).map(PlaneId) {
+            if self.dev.flash.next_offset(plane, Stream::Host).is_none() && self.collect_once(plane) {
+                return;
+            }
+        }
+    }
+
+    /// Collects a plane until its trigger no longer holds, in no time.
+    pub(super) fn collect_now(&mut self, plane: PlaneId) {
+        let full = |ssd: &Ssd| ssd.dev.flash.next_offset(plane, Stream::Host).is_none();
+        while (self.dev.flash.free_pages(plane) < self.gc_floor || full(self)) && self.collect_once(plane) {}
+    }
+
+    /// One collection in no time. False: the plane has no victim.
+    fn collect_once(&mut self, plane: PlaneId) -> bool {
+        let Some(victim) = self.pick_victim(plane) else { return false };
+        self.dev.flash.begin_collection(victim);
+        let mut job = Job::new(victim);
+        loop {
+            match self.schemes.collector.policy().next(&self.dev.view(self.now), &mut job) {
+                Step::Move(pages) => {
+                    for page in pages.iter() {
+                        self.move_now(*page);
+                    }
+                }
+                Step::Place => unreachable!("pages in no time are never in hand"),
+                Step::Erase => {
+                    job.erased = true;
+                    for victim in &job.victims[..usize::from(job.count)] {
+                        self.dev.flash.erase(*victim);
+                    }
+                    self.stats.count_erases(u64::from(job.count));
+                }
+                Step::Done => {
+                    self.stats.collections += u64::from(job.count);
+                    return true;
+                }
+            }
+        }
+    }
+
+    fn move_now(&mut self, from: Ppn) {
+        let block = self.dev.geometry.block_of(from);
+        let journey = self.schemes.path.policy().journey(&self.dev.view(self.now), from, block);
+        if journey.out == Hop::Die {
+            self.stats.count_copybacks(1);
+        } else {
+            self.stats.count_reads(Class::Gc, 1);
+            self.stats.count_programs(Class::Gc, 1);
+        }
+        let plane = self.dev.geometry.plane_of(from);
+        let tag = self.oracle.load(from, self.dev.flash.lpn_of(from));
+        let to =
+            self.dev.flash.take_page(plane, Stream::Gc).expect("law: the reserve leaves a page for every collection");
+        self.land_moved(from, to, tag);
+    }
+}

@@ -1,0 +1,157 @@
+//! The oracle: no write lost, no stale read, no page mixed up.
+//!
+//! It stands beside the device and knows nothing of how it works. Every write has a version; the tag (logical page, version)
+//! travels with the data as a value, is stored when a program ends, and is read back when an array read begins. Consistency
+//! rule `admission-order`: a read returns the newest version admitted before it, or one admitted while it waited.
+//!
+//! Checked always: the laws in [`crate::device::flash`], one holder a resource, causes that sum to the latency. Checked on
+//! `sampled`: tags of one logical page in 64. On `full`: tags of every page, and a scan of all state every
+//! max(2^20, 8 x physical pages) events and at the end.
+//!
+//! Not checked: timing (the tests' work), wear limits, power loss.
+
+use crate::units::{Lpn, Ppn};
+
+/// How much the oracle looks at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Check {
+    /// The laws only.
+    Off,
+    /// Tags of one logical page in 64.
+    #[default]
+    Sampled,
+    /// Tags of all pages, and scans.
+    Full,
+}
+
+/// What a page holds: which version of which logical page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// The logical page.
+    pub lpn: Lpn,
+    /// Its version; the n-th admitted write makes version n.
+    pub version: u32,
+}
+
+impl Tag {
+    /// Nothing known.
+    pub const NONE: Self = Tag { lpn: Lpn::NONE, version: 0 };
+}
+
+/// Versions and tags.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    check: Check,
+    /// Newest admitted version by watched logical page.
+    latest: Vec<u32>,
+    /// `Full`: the tag stored in each page. `Sampled`: by group of 64 logical pages, the page and version last stored for the
+    /// one that is watched.
+    stored: Vec<(u32, u32)>,
+}
+
+impl Oracle {
+    pub(crate) fn new(check: Check, logical: u32, physical: u32) -> Self {
+        let (latest, stored) = match check {
+            Check::Off => (0, 0),
+            Check::Sampled => (logical as usize / 64 + 1, logical as usize / 64 + 1),
+            Check::Full => (logical as usize, physical as usize),
+        };
+        Oracle { check, latest: vec![0; latest], stored: vec![(u32::MAX, 0); stored] }
+    }
+
+    /// How much is looked at.
+    pub fn check(&self) -> Check {
+        self.check
+    }
+
+    /// Whether a logical page is watched: all of them, or one in each group of 64, by a hash that no seed changes.
+    #[inline(always)]
+    fn watched(&self, lpn: Lpn) -> Option<usize> {
+        match self.check {
+            Check::Off => None,
+            Check::Sampled => {
+                let group = lpn.0 >> 6;
+                (group.wrapping_mul(0x9E37_79B1) >> 26 == lpn.0 & 63).then_some(group as usize)
+            }
+            Check::Full => Some(lpn.ix()),
+        }
+    }
+
+    /// A write (or trim) is admitted: the version it makes.
+    #[inline(always)]
+    pub fn admit(&mut self, lpn: Lpn) -> Tag {
+        match self.watched(lpn) {
+            None => Tag::NONE,
+            Some(i) => {
+                self.latest[i] += 1;
+                Tag { lpn, version: self.latest[i] }
+            }
+        }
+    }
+
+    /// The newest version of a watched page, else 0.
+    #[inline(always)]
+    pub fn latest(&self, lpn: Lpn) -> u32 {
+        self.watched(lpn).map_or(0, |i| self.latest[i])
+    }
+
+    /// A program ended: the page now holds this.
+    #[inline(always)]
+    pub fn store(&mut self, page: Ppn, tag: Tag) {
+        match self.check {
+            Check::Off => {}
+            Check::Full => self.stored[page.ix()] = (tag.lpn.0, tag.version),
+            Check::Sampled if tag.lpn.is_some() => {
+                let entry = &mut self.stored[tag.lpn.ix() >> 6];
+                if tag.version >= entry.1 {
+                    *entry = (page.0, tag.version);
+                }
+            }
+            Check::Sampled => {}
+        }
+    }
+
+    /// An array read begins: what the page holds, as far as it is watched. `lpn` is only a place to look, not what is
+    /// returned.
+    #[inline(always)]
+    pub fn load(&self, page: Ppn, lpn: Lpn) -> Tag {
+        match self.check {
+            Check::Off => Tag::NONE,
+            Check::Full => {
+                let (lpn, version) = self.stored[page.ix()];
+                Tag { lpn: Lpn(lpn), version }
+            }
+            Check::Sampled => match self.watched(lpn) {
+                None => Tag::NONE,
+                Some(i) => {
+                    let (at, version) = self.stored[i];
+                    assert_eq!(at, page.0, "oracle: logical page {} is read where it was last stored", lpn.0);
+                    Tag { lpn, version }
+                }
+            },
+        }
+    }
+
+    /// A read of `lpn`, admitted when its newest version was `expected`, delivers `tag`.
+    #[inline(always)]
+    pub fn delivered(&self, lpn: Lpn, tag: Tag, expected: u32) {
+        if let Some(i) = self.watched(lpn) {
+            assert_eq!(tag.lpn, lpn, "oracle: a read delivers its own logical page");
+            let newest = self.latest[i];
+            let version = tag.version;
+            assert!(
+                (expected..=newest).contains(&version),
+                "oracle: a read of logical page {} delivers version {version}, not one from {expected} to {newest}",
+                lpn.0
+            );
+        }
+    }
+
+    /// At the end: the page that a logical page maps to holds its newest version.
+    pub(crate) fn at_rest(&self, lpn: Lpn, page: Ppn) {
+        if let Some(i) = self.watched(lpn) {
+            let tag = self.load(page, lpn);
+            assert_eq!(tag, Tag { lpn, version: self.latest[i] }, "oracle: the newest version is where the map says");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The device under test: submit, run, compare latencies.
+#![allow(dead_code, missing_docs)]
+
+use std::sync::{Arc, Mutex};
+
+use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{Check, Completed, Config, Observer, Request, RequestOp, Ssd};
+
+/// A configuration from TOML.
+pub fn config(toml: &str) -> Config {
+    toml::from_str(toml).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Keeps what completes.
+#[derive(Clone, Default)]
+pub struct Log(pub Arc<Mutex<Vec<Completed>>>);
+
+impl Observer for Log {
+    fn completed(&mut self, request: &Completed) {
+        self.0.lock().unwrap().push(request.clone());
+    }
+}
+
+/// A device with everything that completes on record, and the full oracle on.
+pub struct Dut {
+    pub ssd: Ssd,
+    log: Log,
+}
+
+impl Dut {
+    pub fn new(config: &Config) -> Self {
+        Self::seeded(config, 1)
+    }
+
+    pub fn seeded(config: &Config, seed: u64) -> Self {
+        let mut ssd = Ssd::new(config, seed, Check::Full).unwrap_or_else(|error| panic!("{error}"));
+        let log = Log::default();
+        ssd.observe(Box::new(log.clone()));
+        Dut { ssd, log }
+    }
+
+    pub fn read(&mut self, at: u64, offset: u64, bytes: u64) {
+        self.ssd.submit(Request { arrival: Nanos(at), op: RequestOp::Read, offset, bytes });
+    }
+
+    pub fn write(&mut self, at: u64, offset: u64, bytes: u64) {
+        self.ssd.submit(Request { arrival: Nanos(at), op: RequestOp::Write, offset, bytes });
+    }
+
+    pub fn trim(&mut self, at: u64, offset: u64, bytes: u64) {
+        self.ssd.submit(Request { arrival: Nanos(at), op: RequestOp::Trim, offset, bytes });
+    }
+
+    /// Runs to the end: what completed, in order of submission.
+    pub fn completed(&mut self) -> Vec<Completed> {
+        self.ssd.run();
+        let mut done = self.log.0.lock().unwrap().clone();
+        done.sort_by_key(|c| c.request);
+        done
+    }
+
+    /// Runs to the end: latencies in order of submission.
+    pub fn latencies(&mut self) -> Vec<u64> {
+        self.completed().iter().map(|c| (c.completion - c.arrival).0).collect()
+    }
+}
