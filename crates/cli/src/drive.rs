@@ -1,120 +1,99 @@
 //! The one place that talks to the simulator.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use ssdlab_sim::config::{Config, ConfigError};
 use ssdlab_sim::report::Summary;
+use ssdlab_sim::{Check, Observer, Ssd};
+pub use ssdlab_sim::{Completed, Request, RequestOp};
 
 use crate::args::CheckLevel;
 
-/// The checks that span keys.
-pub fn check(_config: &Config) -> Result<(), ConfigError> {
-    Ok(())
-}
-
-/// What a request asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestOp {
-    /// Read data.
-    Read,
-    /// Write data.
-    Write,
-    /// Discard data.
-    Trim,
-}
-
-impl RequestOp {
-    /// Its name in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            RequestOp::Read => "read",
-            RequestOp::Write => "write",
-            RequestOp::Trim => "trim",
-        }
-    }
-}
-
-/// A host request.
-#[derive(Clone, Copy, Debug)]
-pub struct Request {
-    /// Arrival.
-    pub arrival_ns: u64,
-    /// Operation.
-    pub op: RequestOp,
-    /// First byte.
-    pub offset: u64,
-    /// Bytes.
-    pub bytes: u64,
-}
-
-/// A completed request.
-#[derive(Clone, Debug)]
-pub struct Completed {
-    /// Its number in order of submission, from 0.
-    pub request: u64,
-    /// Arrival.
-    pub arrival_ns: u64,
-    /// Operation.
-    pub op: RequestOp,
-    /// First byte.
-    pub offset: u64,
-    /// Bytes.
-    pub bytes: u64,
-    /// First service of the page that finished last.
-    pub start_ns: u64,
-    /// When its last page completed.
-    pub completion_ns: u64,
-    /// Where the time went.
-    pub blame: [u64; ssdlab_sim::blame::Cause::COUNT],
-}
-
-/// A device.
+/// A device under test, fed through its bounded ring.
 pub struct Device {
-    config: Config,
-    count: u64,
+    ssd: Ssd,
+    completed: Rc<RefCell<Vec<Completed>>>,
+}
+
+/// Keeps completions until they are taken.
+struct Recorder(Rc<RefCell<Vec<Completed>>>);
+
+impl Observer for Recorder {
+    fn completed(&mut self, request: &Completed) {
+        self.0.borrow_mut().push(request.clone());
+    }
 }
 
 impl Device {
-    /// Builds and preconditions.
-    pub fn new(config: &Config, _seed: u64, _check: CheckLevel) -> Result<Device, ConfigError> {
-        Ok(Device { config: config.clone(), count: 0 })
+    /// Builds the device and fills it as `precondition` says.
+    pub fn new(config: &Config, seed: u64, check: CheckLevel) -> Result<Device, ConfigError> {
+        let check = match check {
+            CheckLevel::Off => Check::Off,
+            CheckLevel::Sampled => Check::Sampled,
+            CheckLevel::Full => Check::Full,
+        };
+        Ok(Device { ssd: Ssd::new(config, seed, check)?, completed: Rc::default() })
     }
-    /// Bytes exported.
+
+    /// Bytes that the host may address.
     pub fn capacity_bytes(&self) -> u64 {
-        16 << 30
+        self.ssd.capacity_bytes()
     }
+
     /// Bytes of a page.
     pub fn page_bytes(&self) -> u64 {
-        self.config.geometry.page_size.0
+        self.ssd.page_bytes()
     }
-    /// Closed loop.
-    pub fn set_closed(&mut self) {}
-    /// Keeps completed requests for `take_completed`.
-    pub fn record(&mut self) {}
-    /// Hands in a request; true if completions may have been added.
-    pub fn submit(&mut self, _request: Request) {
-        self.count += 1;
+
+    /// From now on the device sets the arrival times: a request arrives when one completes.
+    pub fn set_closed(&mut self) {
+        self.ssd.set_closed(true);
     }
-    /// Counts a command that is not simulated.
-    pub fn skip(&mut self) {}
-    /// Takes the requests that completed since the last call.
+
+    /// Keeps completed requests for [`Device::take_completed`].
+    pub fn record(&mut self) {
+        self.ssd.observe(Box::new(Recorder(self.completed.clone())));
+    }
+
+    /// Requests that completed since the last call, in the order of completion.
     pub fn take_completed(&mut self) -> Vec<Completed> {
-        Vec::new()
+        self.completed.take()
     }
-    /// To the end.
-    pub fn run(&mut self) {}
-    /// Requests completed so far.
-    pub fn completed(&self) -> u64 {
-        self.count
+
+    /// Hands in a request; simulates first if the ring has no room.
+    #[inline]
+    pub fn submit(&mut self, request: Request) {
+        while !self.ssd.accepts() && self.ssd.fault().is_none() {
+            self.ssd.run_until_room();
+        }
+        if self.ssd.fault().is_none() {
+            self.ssd.submit(request);
+        }
     }
-    /// Why the run can't go on.
+
+    /// Counts a command that is not simulated.
+    pub fn skip(&mut self) {
+        self.ssd.skip();
+    }
+
+    /// Simulates to the end.
+    pub fn run(&mut self) {
+        self.ssd.run();
+    }
+
+    /// Why the run can't go on, if so.
     pub fn fault(&self) -> Option<&str> {
-        None
+        self.ssd.fault()
     }
-    /// Flash operations so far.
+
+    /// Reads, programs, erases and copybacks executed so far.
     pub fn flash_operations(&self) -> u64 {
-        0
+        self.ssd.flash_operations()
     }
+
     /// What happened.
-    pub fn summary(&self, _seed: u64, _config_digest: String, _trace_digest: String) -> Summary {
-        unimplemented!("the simulator")
+    pub fn summary(&self, seed: u64, config_digest: String, trace_digest: String) -> Summary {
+        self.ssd.summary(seed, config_digest, trace_digest)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ssdlab_sim::units::Nanos;
 use ssdlab_trace::workload::{Generator, Spec, SpecError, all, named};
 use ssdlab_trace::{Fit, Kind, Note, Op, Options, Reader, Record, Replay, Scale, TraceError};
 
@@ -250,7 +251,7 @@ impl Input {
             Op::Trim => RequestOp::Trim,
             Op::Other => return Ok(Some(Next::Skip)),
         };
-        Ok(Some(Next::Request(Request { arrival_ns: record.time_ns, op, offset: record.offset, bytes: record.bytes })))
+        Ok(Some(Next::Request(Request { arrival: Nanos(record.time_ns), op, offset: record.offset, bytes: record.bytes })))
     }
 
     /// Commands that the reader itself passed over because there is nothing to simulate.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ssdlab_sim::blame::CAUSES;
 
-use crate::drive::Completed;
+use crate::drive::{Completed, RequestOp};
 use crate::fault::{Fault, Result};
 use crate::output::{Finished, Output};
 
@@ -69,19 +69,24 @@ impl Rows {
 
     fn write(&mut self, row: &Completed) -> Result<()> {
         self.line.clear();
+        let op = match row.op {
+            RequestOp::Read => "read",
+            RequestOp::Write => "write",
+            RequestOp::Trim => "trim",
+        };
         let _ = write!(
             self.line,
             "{},{},{},{},{},{},{},{}",
             row.request,
-            row.arrival_ns,
-            row.op.name(),
+            row.arrival.0,
+            op,
             row.offset,
             row.bytes,
-            row.start_ns,
-            row.completion_ns,
-            row.completion_ns - row.arrival_ns
+            row.start.0,
+            row.completion.0,
+            row.completion.0 - row.arrival.0
         );
-        for ns in row.blame {
+        for ns in row.blame.0 {
             let _ = write!(self.line, ",{ns}");
         }
         self.line.push('\n');

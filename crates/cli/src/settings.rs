@@ -71,7 +71,7 @@ impl Settings {
         }
         let config = merge.config()?;
         let settings = Settings { config, layers: merge.layers, places: merge.places };
-        crate::drive::check(&settings.config).map_err(|error| settings.refuse(&error))?;
+        settings.config.check().map_err(|error| settings.refuse(&error))?;
         Ok(settings)
     }
 
