@@ -132,8 +132,8 @@ pub struct InputArgs {
     #[arg(long = "loop", value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub loops: u32,
     /// Multiply arrival times by this: a decimal such as 0.5, or a ratio such as 1/3
-    #[arg(long, value_name = "X", default_value = "1", hide_default_value = true)]
-    pub time_scale: Scale,
+    #[arg(long, value_name = "X")]
+    pub time_scale: Option<Scale>,
     /// When requests arrive: arrival (at the times of the trace) or closed (a new one whenever one of device.queue_depth
     /// completes) [default: arrival, or closed where the workload says so]
     #[arg(long, value_name = "arrival|closed", value_enum, hide_possible_values = true)]

@@ -145,7 +145,7 @@ impl Opened {
                     lba_policy: args.lba_policy,
                     limit: args.limit,
                     loops: u64::from(args.loops),
-                    time_scale: args.time_scale,
+                    time_scale: args.time_scale.unwrap_or_default(),
                 };
                 let replay = Replay::open(&path, &options, fit).map_err(|error| trace_fault(&error))?;
                 let name = path.file_name().map_or("standard input".into(), |name| name.to_string_lossy().into_owned());
@@ -168,7 +168,7 @@ impl Opened {
         if let Some(limit) = args.limit {
             how.push(format!("at most {} requests", count(limit)));
         }
-        if args.time_scale != Scale::ONE {
+        if args.time_scale.is_some() {
             how.push("arrival times scaled".into());
         }
         if args.lba_policy != ssdlab_trace::LbaPolicy::Error {
@@ -219,7 +219,7 @@ fn workload(
         current: generator,
         loops_left: args.loops,
         limit: args.limit.unwrap_or(u64::MAX),
-        scale: args.time_scale,
+        scale: args.time_scale.unwrap_or_default(),
         shift: 0,
         given: 0,
         last: 0,

@@ -140,6 +140,12 @@ fn inline(value: &Json) -> Option<String> {
         Json::Object(entries) => {
             let entries: Vec<String> =
                 entries.iter().filter_map(|(key, value)| Some(format!("{} = {}", toml_key(key), inline(value)?))).collect();
+            // A scheme whose knobs are all at their defaults, or that has none, goes by its name.
+            if let [one] = &entries[..]
+                && let Some(name) = one.strip_suffix(" = {}")
+            {
+                return Some(Value::String(name.trim_matches(['"', '\'']).into()).to_string());
+            }
             if entries.is_empty() { "{}".into() } else { format!("{{ {} }}", entries.join(", ")) }
         }
         Json::String(text) => Value::String(text.clone()).to_string(),
@@ -259,8 +265,8 @@ impl Merge {
         let value_span = lead..lead + value_text.trim().len();
         let value = match DeValue::parse(value_text.trim()).and_then(|parsed| Value::deserialize(toml::de::ValueDeserializer::from(parsed))) {
             Ok(value) => value,
-            // Brackets and quotes are meant as TOML: a mistake in them must not end as a strange string.
-            Err(error) if value_text.trim_start().starts_with(['[', '{', '"', '\'']) => {
+            // Digits, brackets and quotes are meant as TOML: a mistake in them must not end as a strange string.
+            Err(error) if value_text.trim_start().starts_with(['[', '{', '"', '\'']) || value_text.trim().bytes().all(|b| b.is_ascii_digit()) => {
                 return Err(syntax("--set", argument, &error, lead));
             }
             Err(_) => Value::String(value_text.trim().into()),
@@ -393,6 +399,7 @@ fn plain_types(message: &str) -> String {
         "u64" => "a whole number, not negative",
         "f64" => "a number",
         "a boolean" => "true or false",
+        other if other.starts_with("struct ") => "a table of keys",
         other => return if other.is_empty() { message.trim_end().into() } else { format!("{said}expected {other}") },
     };
     format!("{said}expected {expected}")

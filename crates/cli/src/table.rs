@@ -23,10 +23,10 @@ pub fn render(summary: &Summary, context: &Context) -> String {
     let mut out = String::new();
     facts(&mut out, &about(summary, context));
     out.push('\n');
-    grid(&mut out, &latencies(&summary.latency_ns));
+    grid(&mut out, &latencies(&summary.latency_ns), false);
     if summary.latency_ns.all.count > 0 {
         out.push('\n');
-        grid(&mut out, &causes(&summary.breakdown_ns, &summary.latency_ns));
+        grid(&mut out, &causes(&summary.breakdown_ns, &summary.latency_ns), true);
     }
     out.push('\n');
     facts(&mut out, &device(summary));
@@ -36,20 +36,48 @@ pub fn render(summary: &Summary, context: &Context) -> String {
 /// Lines of a label and a text; an empty label continues the one above.
 fn facts(out: &mut String, lines: &[(&str, String)]) {
     for (label, text) in lines {
-        out.push_str(format!("{label:<20}{text}").trim_end());
-        out.push('\n');
+        let mut label = *label;
+        for line in wrap(text, WIDTH - INDENT) {
+            out.push_str(format!("{label:<INDENT$}{line}").trim_end());
+            out.push('\n');
+            label = "";
+        }
     }
 }
 
-/// Columns, the first one to the left and the others to the right.
-fn grid(out: &mut String, rows: &[Vec<String>]) {
+/// Columns of the table as a whole.
+const WIDTH: usize = 100;
+/// Columns of the labels of facts.
+const INDENT: usize = 21;
+
+/// Breaks a text between words.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("never empty");
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(word.into());
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+/// Columns, the first one to the left and the others to the right; the last one to the left if it is text.
+fn grid(out: &mut String, rows: &[Vec<String>], text_last: bool) {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
     for row in rows {
         table.add_row(row);
     }
+    let last = rows.first().map_or(0, Vec::len) - 1;
     for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_cell_alignment(if i == 0 { CellAlignment::Left } else { CellAlignment::Right });
+        let text = i == 0 || (i == last && text_last);
+        column.set_cell_alignment(if text { CellAlignment::Left } else { CellAlignment::Right });
         column.set_padding((if i == 0 { 0 } else { 2 }, 0));
     }
     for line in table.lines() {
@@ -184,23 +212,23 @@ fn latencies(latency: &ByOp<Figures>) -> Vec<Vec<String>> {
 /// What a cause means, in a few words.
 fn meaning(cause: Cause) -> &'static str {
     match cause {
-        Cause::Queue => "outside: the queue was full",
+        Cause::Queue => "outside: queue full",
         Cause::Order => "in the dispatch window",
-        Cause::Space => "no free page a host may take",
+        Cause::Space => "no free page for host data",
         Cause::Staging => "no free buffer slot",
-        Cause::DieHost => "die busy with other requests",
-        Cause::DieLate => "die busy with requests GC made late",
-        Cause::DieGcOwn => "die held by GC of the same plane",
-        Cause::DieGcOther => "die held by GC of another plane",
-        Cause::DieWriteback => "die held by a write-back",
-        Cause::BusHost => "bus busy with other requests",
-        Cause::BusGc => "bus busy with GC",
-        Cause::NocHost => "interconnect busy with requests",
-        Cause::NocGc => "interconnect busy with GC",
+        Cause::DieHost => "other requests on the die",
+        Cause::DieLate => "requests GC made late",
+        Cause::DieGcOwn => "GC of the same plane",
+        Cause::DieGcOther => "GC of another plane",
+        Cause::DieWriteback => "a write-back on the die",
+        Cause::BusHost => "other requests on the bus",
+        Cause::BusGc => "GC on the bus",
+        Cause::NocHost => "other requests on the NoC",
+        Cause::NocGc => "GC on the NoC",
         Cause::Held => "withheld by a scheme",
         Cause::Array => "service: flash array",
         Cause::Bus => "service: own transfers",
-        Cause::Noc => "service: interconnect",
+        Cause::Noc => "service: own NoC traffic",
         Cause::Decode => "service: error correction",
         Cause::Memory => "service: controller memory",
     }
@@ -212,9 +240,9 @@ fn causes(breakdown: &ByOp<Breakdown>, latency: &ByOp<Figures>) -> Vec<Vec<Strin
         (&breakdown.write, latency.write.count),
         (&breakdown.all, latency.all.count),
     ];
-    let mut rows = vec![["time per request", "", "reads", "", "writes", "", "all", ""].map(String::from).to_vec()];
+    let mut rows = vec![["time per request", "reads", "", "writes", "", "all", "", ""].map(String::from).to_vec()];
     let mut push = |name: &str, meaning: &str, values: [u128; 3]| {
-        let mut row = vec![name.to_string(), meaning.to_string()];
+        let mut row = vec![name.to_string()];
         for ((column, requests), value) in columns.iter().zip(values) {
             let total: u128 = column.0.iter().sum();
             if total == 0 {
@@ -224,6 +252,7 @@ fn causes(breakdown: &ByOp<Breakdown>, latency: &ByOp<Figures>) -> Vec<Vec<Strin
                 row.push(percent(value as f64 / total as f64));
             }
         }
+        row.push(meaning.to_string());
         rows.push(row);
     };
     for (cause, name) in CAUSES {
@@ -314,10 +343,21 @@ fn verdict(summary: &Summary) -> String {
     const BLAMED: [Cause; 6] =
         [Cause::Space, Cause::DieLate, Cause::DieGcOwn, Cause::DieGcOther, Cause::BusGc, Cause::NocGc];
     let share = |breakdown: &Breakdown| {
-        let total: u128 = breakdown.0.iter().sum();
+        let inside = breakdown.0.iter().sum::<u128>() - breakdown.0[Cause::Queue as usize];
         let gc: u128 = BLAMED.iter().map(|cause| breakdown.0[*cause as usize]).sum();
-        if total == 0 { "none".into() } else { percent(gc as f64 / total as f64) }
+        if inside == 0 { "none".into() } else { percent(gc as f64 / inside as f64) }
     };
     let by = &summary.breakdown_ns;
-    format!("GC ran, and waiting for it is {} of all read time and {} of all write time", share(&by.read), share(&by.write))
+    let gc = format!("GC ran: waiting for it is {} of the time of reads in the device, {} of writes", share(&by.read), share(&by.write));
+    let total: u128 = by.all.0.iter().sum();
+    let outside = by.all.0[Cause::Queue as usize];
+    if 2 * outside > total {
+        format!(
+            "{gc}. Overloaded: requests spend {} of their time outside, waiting for one of {} places, so latency grows with the length of the run",
+            percent(outside as f64 / total as f64),
+            summary.config.device.queue_depth
+        )
+    } else {
+        gc
+    }
 }
