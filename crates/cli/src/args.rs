@@ -117,10 +117,10 @@ pub enum CheckLevel {
 #[command(next_help_heading = "Requests")]
 pub struct InputArgs {
     /// A recorded trace, plain or compressed (gzip, zstd, xz); `-` is standard input
-    #[arg(long, value_name = "FILE", conflicts_with = "workload", required_unless_present = "workload")]
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
     pub trace: Option<PathBuf>,
     /// A generated workload: one of `ssdlab workloads`, or a TOML file
-    #[arg(long, value_name = "NAME-or-FILE.toml")]
+    #[arg(long, value_name = "NAME-or-FILE.toml", conflicts_with_all = ["format", "device", "on_bad_line", "time_order", "op_codes", "max_request", "lba_policy"])]
     pub workload: Option<String>,
     /// How the trace is read.
     #[command(flatten)]
@@ -140,7 +140,7 @@ pub struct InputArgs {
     pub replay: Option<When>,
     /// What becomes of requests beyond the end of the device: error (stop, and say what would fit), wrap (modulo the
     /// capacity), clip (left out) or dense (touched pages renumbered in the order of first touch)
-    #[arg(long, value_name = "error|wrap|clip|dense", default_value = "error", conflicts_with = "workload")]
+    #[arg(long, value_name = "error|wrap|clip|dense", default_value = "error")]
     pub lba_policy: LbaPolicy,
 }
 

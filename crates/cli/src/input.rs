@@ -18,12 +18,8 @@ pub fn find_workload(name: &str) -> Result<(String, Spec)> {
     }
     let path = Path::new(name);
     if path.extension().is_none_or(|ending| ending != "toml") && !path.exists() {
-        let known = || all().iter().map(|workload| workload.name);
-        let list = known().collect::<Vec<_>>().join(", ");
-        let help = match nearest(name, known()) {
-            Some(meant) => format!("did you mean `{meant}`? The workloads are {list}; a file ends in .toml"),
-            None => format!("the workloads are {list}; a file ends in .toml"),
-        };
+        let meant = nearest(name, all().iter().map(|workload| workload.name)).map_or(String::new(), |n| format!("did you mean `{n}`? "));
+        let help = format!("{meant}`ssdlab workloads` lists those that come with the program; a file ends in .toml");
         return Err(Fault::usage(format!("no workload is called `{}`", clip(name))).help(help));
     }
     let text = std::fs::read_to_string(path).map_err(|error| Fault::file("read the workload", path, &error))?;

@@ -89,7 +89,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
 /// Feeds every request to the device and runs it dry. Returns how many there were.
 fn replay(device: &mut Device, input: &mut Input, mut rows: Option<&mut Rows>, progress: &Progress) -> Result<u64> {
     let mut submitted = 0u64;
-    let mut drain = |device: &mut Device, rows: &mut Option<&mut Rows>| match rows {
+    let drain = |device: &mut Device, rows: &mut Option<&mut Rows>| match rows {
         Some(rows) => device.take_completed().into_iter().try_for_each(|row| rows.completed(row)),
         None => Ok(()),
     };

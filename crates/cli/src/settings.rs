@@ -431,7 +431,12 @@ pub fn known_keys() -> Vec<String> {
 /// A TOML syntax error, shown where it is.
 fn syntax(name: &str, text: &str, error: &toml::de::Error, shift: usize) -> Fault {
     let span = error.span().map_or(text.len()..text.len(), |span| span.start + shift..span.end + shift);
-    let message = plain_types(error.message().trim());
+    let message = match error.message() {
+        wide if wide.contains(" as i128") || wide.contains(" as u128") => {
+            format!("{} is beyond 64 bits", quoted(wide).first().copied().unwrap_or("the number"))
+        }
+        message => plain_types(message.trim()),
+    };
     Fault::new(Status::Usage, message.replace('\n', ", ")).at(Spot { name: name.into(), text: text.into(), span, label: String::new() })
 }
 

@@ -5,7 +5,7 @@ use ssdlab_sim::blame::{CAUSES, Cause};
 use ssdlab_sim::config::{Config, GcTime, PageTimes, PreconditionMode};
 use ssdlab_sim::report::{Breakdown, ByOp, Figures, Summary};
 
-use crate::text::{count, duration, percent, percent_exact, plural, size};
+use crate::text::{count, duration, percent, percent_exact, plural, rate, size};
 
 /// What the summary doesn't know.
 #[derive(Clone, Debug)]
@@ -140,15 +140,15 @@ fn about(summary: &Summary, context: &Context) -> Vec<(&'static str, String)> {
     lines.push(("requests", requests));
     let seconds = summary.simulated_ns as f64 / 1e9;
     let page = g.page_size.0 as f64;
-    let rate = |n: u64, scale: f64| if seconds > 0.0 { n as f64 * scale / seconds } else { 0.0 };
+    let by_second = |n: u64, scale: f64| if seconds > 0.0 { rate(n as f64 * scale / seconds) } else { "-".into() };
     lines.push((
         "simulated",
         format!(
-            "{}: {} requests/s, pages read {:.1} MB/s, written {:.1} MB/s",
+            "{}: {} requests/s, pages read {} MB/s, written {} MB/s",
             duration(summary.simulated_ns as f64),
-            count(rate(r.read + r.write + r.trim, 1.0).round() as u64),
-            rate(summary.pages.read, page / 1e6),
-            rate(summary.pages.written, page / 1e6)
+            by_second(r.read + r.write + r.trim, 1.0),
+            by_second(summary.pages.read, page / 1e6),
+            by_second(summary.pages.written, page / 1e6)
         ),
     ));
     lines

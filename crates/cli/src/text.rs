@@ -41,6 +41,11 @@ pub fn size(bytes: u64) -> String {
     format!("{text} {unit}")
 }
 
+/// A rate by second: a whole number where it is large.
+pub fn rate(value: f64) -> String {
+    if value >= 100.0 { count(value.round() as u64) } else { digits(value) }
+}
+
 /// A share as a percentage.
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
