@@ -47,6 +47,10 @@ fn refusals_name_the_key_and_what_would_help() {
         ),
         ("phase = 3", "phase: invalid type"),
         ("phase = []", "phase: no phase"),
+        (
+            "[phase]\nrequests = 1",
+            "phase: [phase] is a single table, not a list; write [[phase]]",
+        ),
         ("write = 1.0\nwrite = 0.5", "line 2: duplicate key"),
         ("write = ", "line 1: "),
         ("write = 1.5", "write: 1.5 is not between 0 and 1"),
@@ -166,7 +170,7 @@ fn refusals_name_the_key_and_what_would_help() {
             "requests: an empty phase",
         ),
         (
-            "write = 0.5\nshare = 0\narrivals = \"closed\"\nrequests = 1",
+            "write = 0.5\nshare = 0",
             "share: the shares of all streams are 0",
         ),
     ];
@@ -189,6 +193,23 @@ fn refusals_name_the_key_and_what_would_help() {
             got.contains(expected),
             "{text}\nexpected {expected}\ngot      {got}"
         );
+    }
+}
+
+/// Every example of the documentation is a workload that fits a 16 GiB device.
+#[test]
+fn documented_examples_work() {
+    let docs = include_str!("../../../docs/workloads.md");
+    let examples: Vec<&str> = docs
+        .split("```toml\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect();
+    assert_eq!(examples.len(), 4);
+    for text in examples {
+        let generator = spec(text).build(16 << 30, 4096, 1, Some(200_000));
+        let count = generator.unwrap_or_else(|e| panic!("{e}\n{text}")).count();
+        assert_eq!(count, 200_000, "{text}");
     }
 }
 
@@ -369,7 +390,7 @@ fn arrivals_text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn records_stay_in_range_aligned_and_in_order(

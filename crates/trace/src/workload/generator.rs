@@ -11,7 +11,7 @@ use crate::{Op, Record};
 
 /// A source of records that is a value: a clone continues exactly where the original stood.
 ///
-/// Arrivals never go back. Nothing is allocated after construction.
+/// Arrivals never go back. Nothing is allocated but where a phase begins.
 #[derive(Clone, Debug)]
 pub struct Generator {
     phases: Arc<[Plan]>,

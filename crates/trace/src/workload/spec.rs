@@ -47,6 +47,9 @@ pub struct Spec {
     pub source: String,
     /// Is this a model of a recorded trace: then every mention says "model of", never the trace's bare name.
     pub model: bool,
+    /// Name of the recorded trace that this is a model of, as its files are called (`hm_0`): who has the
+    /// recording can run that instead. Empty where there is none to be had.
+    pub trace: String,
     /// Shrink all absolute address ranges in proportion if the largest does not fit the device.
     pub scale: bool,
     /// The phases, at least one.
@@ -459,7 +462,15 @@ impl<'de> Deserialize<'de> for Range {
     }
 }
 
-const HEADER: &[&str] = &["name", "description", "source", "model", "scale", "phase"];
+const HEADER: &[&str] = &[
+    "name",
+    "description",
+    "source",
+    "model",
+    "trace",
+    "scale",
+    "phase",
+];
 const PHASE: &[&str] = &["name", "requests", "duration", "arrivals", "stream"];
 const STREAM: &[&str] = &[
     "name",
@@ -491,6 +502,8 @@ struct Keys {
     #[serde(default)]
     model: bool,
     #[serde(default)]
+    trace: String,
+    #[serde(default)]
     scale: bool,
     #[serde(default)]
     phase: Vec<Phase>,
@@ -515,6 +528,12 @@ impl Spec {
     }
 
     fn from_table(mut table: toml::Table) -> Result<Self, SpecError> {
+        for key in ["phase", "stream"] {
+            if table.get(key).is_some_and(toml::Value::is_table) {
+                let message = format!("[{key}] is a single table, not a list");
+                return Err(SpecError::new(key, message, format!("write [[{key}]]")));
+            }
+        }
         let phase_lifted = !table.contains_key("phase");
         let mut stream_lifted = false;
         if phase_lifted {
@@ -588,6 +607,7 @@ impl Spec {
             description: keys.description,
             source: keys.source,
             model: keys.model,
+            trace: keys.trace,
             scale: keys.scale,
             phases: keys.phase,
             lifted: (phase_lifted, stream_lifted),
