@@ -9,6 +9,7 @@
 mod detect;
 mod error;
 mod format;
+mod info;
 mod lines;
 mod notes;
 mod number;
@@ -21,6 +22,7 @@ mod source;
 pub use detect::Detection;
 pub use error::{Code, EXCERPT_BYTES, Excerpt, Kind, Report, TraceError, escape};
 pub use format::{Columns, Format, FormatError, Measure, OpColumn, Separator};
+pub use info::{BURST_NS, Collector, INFO_PAGE_BYTES, Info, Lint, Severity, check};
 pub use notes::{Note, Notes, Tally};
 pub use reader::{
     MAX_REQUEST_BYTES, OnBadLine, OpCodes, Options, REORDER_WINDOW_NS, Reader, SORT_RECORDS,
