@@ -6,6 +6,7 @@
 //! in the order of time, [`Replay`] fits those to a device. Whatever a layer drops, holds or rounds is counted in
 //! [`Notes`]; whatever it cannot accept is a [`TraceError`] that says where, why and what to do.
 
+mod convert;
 mod detect;
 mod error;
 mod format;
@@ -19,6 +20,7 @@ pub mod record;
 mod replay;
 mod source;
 
+pub use convert::{Losses, Writer};
 pub use detect::Detection;
 pub use error::{Code, EXCERPT_BYTES, Excerpt, Kind, Report, TraceError, escape};
 pub use format::{Columns, Format, FormatError, Measure, OpColumn, Separator};
