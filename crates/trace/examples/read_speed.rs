@@ -29,8 +29,7 @@ fn generate(lines: u64) -> std::io::Result<PathBuf> {
         let size = 512 * (1 + (state >> 8) % 128);
         writeln!(
             out,
-            "{time},hm,{},{kind},{offset},{size},{}",
-            state >> 63,
+            "{time},hm,0,{kind},{offset},{size},{}",
             state % 100_000
         )?;
     }

@@ -6,9 +6,11 @@
 //! in the order of time, [`Replay`] fits those to a device. Whatever a layer drops, holds or rounds is counted in
 //! [`Notes`]; whatever it cannot accept is a [`TraceError`] that says where, why and what to do.
 
+mod convert;
 mod detect;
 mod error;
 mod format;
+mod info;
 mod lines;
 mod notes;
 mod number;
@@ -19,9 +21,11 @@ mod replay;
 mod source;
 pub mod workload;
 
+pub use convert::{Losses, Writer};
 pub use detect::Detection;
 pub use error::{Code, EXCERPT_BYTES, Excerpt, Kind, Report, TraceError, escape};
 pub use format::{Columns, Format, FormatError, Measure, OpColumn, Separator};
+pub use info::{BURST_NS, Collector, INFO_PAGE_BYTES, Info, Lint, Severity, check};
 pub use notes::{Note, Notes, Tally};
 pub use reader::{
     MAX_REQUEST_BYTES, OnBadLine, OpCodes, Options, REORDER_WINDOW_NS, Reader, SORT_RECORDS,

@@ -1,12 +1,15 @@
 //! blkreplay loads: `start ; sector ; length ; op ; …`, seconds and 512 B sectors.
 //!
-//! Free text (a licence) precedes the line of column names; it is passed over and counted. `RA` is a read-ahead.
+//! Free text (a licence) precedes the data, sometimes twice, with a line of column names below it; it is passed over
+//! and counted. `RA` is a read-ahead.
 
 use super::*;
 
 #[derive(Default)]
 pub(crate) struct Blkreplay {
-    /// The line of column names, or a first record, has been seen.
+    /// The line of column names has been seen.
+    named: bool,
+    /// A record has been seen.
     started: bool,
 }
 
@@ -17,23 +20,20 @@ impl Parser for Blkreplay {
             split(line, b';')?
         } else {
             // Introductory text may hold anything, quotes included.
-            match split(line, b';') {
-                Ok(fields) => fields,
-                Err(_) => Fields {
-                    at: [&[]; 4],
-                    count: 1,
-                },
-            }
+            split(line, b';').unwrap_or(Fields {
+                at: [&[]; 4],
+                count: 1,
+            })
         };
         let [time, sector, length, kind] = fields.at;
         if !self.started {
             if fields.count >= 4 && is_header(time, sector) {
-                self.started = true;
+                self.named = true;
                 cx.note(Note::Header);
                 return Ok(Parsed::Pass);
             }
             let number = |field: &[u8]| field.first().is_some_and(|b| b.is_ascii_digit());
-            if fields.count < 4 || !number(time) || !number(sector) {
+            if fields.count < 4 || !self.named && !(number(time) && number(sector)) {
                 cx.note(Note::Prologue);
                 return Ok(Parsed::Pass);
             }

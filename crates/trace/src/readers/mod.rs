@@ -136,43 +136,76 @@ impl Context {
         self.volume_of(label, |raw| raw.to_vec())
     }
 
-    /// As [`Context::volume`], with a name made from the raw bytes only when they change.
+    /// As [`Context::volume`], with a name made from the raw bytes only when they are new.
     #[inline]
     pub fn volume_of(
         &mut self,
         raw: &[u8],
         name: impl FnOnce(&[u8]) -> Vec<u8>,
     ) -> Result<Option<u32>, Box<Bad>> {
-        if self.volumes.cached && self.volumes.last == raw {
-            let id = self.volumes.last_id;
-            if id.is_none() {
-                self.note(Note::OtherDevice);
-            }
-            return Ok(id);
-        }
-        let name = name(raw);
-        if name.len() > FIELD_BYTES {
-            return Err(Bad::new(Code::TooLong, "A label is longer than 4 KiB", raw));
-        }
-        let id = self.volumes.intern(&name);
-        let Ok(id) = id else {
-            return Err(Bad::new(
-                Code::Volumes,
-                format!("More than {MAX_VOLUMES} volumes in one trace"),
-                raw,
-            )
-            .expected(format!("at most {MAX_VOLUMES} distinct volumes"))
-            .fix("choose one with --device ID"));
+        let id = if self.volumes.last == raw && self.volumes.known > 0 {
+            self.volumes.last_id
+        } else {
+            self.other_volume(raw, name)?
         };
-        if self.volumes.fresh && std::str::from_utf8(&name).is_err() {
-            self.note(Note::Label);
+        if id.is_none() {
+            self.note(Note::OtherDevice);
         }
+        Ok(id)
+    }
+
+    fn other_volume(
+        &mut self,
+        raw: &[u8],
+        name: impl FnOnce(&[u8]) -> Vec<u8>,
+    ) -> Result<Option<u32>, Box<Bad>> {
+        let id = match self.volumes.by_raw.get(raw) {
+            Some(id) => *id,
+            None => self.new_volume(raw, name(raw))?,
+        };
         self.volumes.last.clear();
         self.volumes.last.extend_from_slice(raw);
         self.volumes.last_id = id;
-        self.volumes.cached = true;
-        if id.is_none() {
-            self.note(Note::OtherDevice);
+        Ok(id)
+    }
+
+    #[cold]
+    fn new_volume(&mut self, raw: &[u8], name: Vec<u8>) -> Result<Option<u32>, Box<Bad>> {
+        if name.len() > FIELD_BYTES {
+            return Err(Bad::new(Code::TooLong, "A label is longer than 4 KiB", raw));
+        }
+        let volumes = &mut self.volumes;
+        volumes.known += 1;
+        let selected = volumes.wanted.as_ref().is_none_or(|wanted| *wanted == name);
+        let id = if selected {
+            let found = volumes.names.iter().position(|known| *known == name);
+            if found.is_none() && volumes.names.len() >= MAX_VOLUMES {
+                return Err(Bad::new(
+                    Code::Volumes,
+                    format!("More than {MAX_VOLUMES} volumes in one trace"),
+                    raw,
+                )
+                .expected(format!("at most {MAX_VOLUMES} distinct volumes"))
+                .fix("choose one with --device ID"));
+            }
+            Some(found.unwrap_or(volumes.names.len()) as u32)
+        } else {
+            if volumes.others.len() < 16 && !volumes.others.contains(&name) {
+                volumes.others.push(name.clone());
+            }
+            None
+        };
+        // One name can be written in many ways (blanks, leading text), and others may be left out by the million:
+        // what is remembered stays bounded.
+        if volumes.by_raw.len() >= 2 * MAX_VOLUMES {
+            volumes.by_raw.clear();
+        }
+        volumes.by_raw.insert(raw.to_vec(), id);
+        if id == Some(volumes.names.len() as u32) {
+            if std::str::from_utf8(&name).is_err() {
+                self.notes.add(Note::Label, self.line);
+            }
+            self.volumes.names.push(name);
         }
         Ok(id)
     }
@@ -181,12 +214,13 @@ impl Context {
 /// The volumes of a trace in the order of first appearance.
 pub(crate) struct Volumes {
     names: Vec<Vec<u8>>,
-    index: FxHashMap<Vec<u8>, u32>,
+    /// What raw bytes of a line stand for.
+    by_raw: FxHashMap<Vec<u8>, Option<u32>>,
     wanted: Option<Vec<u8>>,
     /// A few of the volumes that were left out, for the message that the wanted one is absent.
     others: Vec<Vec<u8>>,
-    fresh: bool,
-    cached: bool,
+    /// Labels looked at; 0 means that `last` means nothing yet.
+    known: u64,
     last: Vec<u8>,
     last_id: Option<u32>,
 }
@@ -195,37 +229,13 @@ impl Volumes {
     fn new(device: Option<&str>) -> Volumes {
         Volumes {
             names: Vec::new(),
-            index: FxHashMap::default(),
+            by_raw: FxHashMap::default(),
             wanted: device.map(|d| d.as_bytes().to_vec()),
             others: Vec::new(),
-            fresh: false,
-            cached: false,
+            known: 0,
             last: Vec::new(),
             last_id: None,
         }
-    }
-
-    fn intern(&mut self, name: &[u8]) -> Result<Option<u32>, ()> {
-        self.fresh = false;
-        if let Some(wanted) = &self.wanted
-            && name != wanted.as_slice()
-        {
-            if self.others.len() < 16 && !self.others.iter().any(|other| other == name) {
-                self.others.push(name.to_vec());
-            }
-            return Ok(None);
-        }
-        if let Some(&id) = self.index.get(name) {
-            return Ok(Some(id));
-        }
-        if self.names.len() >= MAX_VOLUMES {
-            return Err(());
-        }
-        let id = self.names.len() as u32;
-        self.names.push(name.to_vec());
-        self.index.insert(name.to_vec(), id);
-        self.fresh = true;
-        Ok(Some(id))
     }
 
     pub fn names(&self) -> &[Vec<u8>] {
