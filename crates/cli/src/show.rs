@@ -1,5 +1,6 @@
 //! What there is to choose from: configurations, presets, schemes, workloads.
 
+use ssdlab_sim::config::Config;
 use ssdlab_sim::schemes::{self, SchemeInfo};
 use ssdlab_trace::workload;
 
@@ -8,7 +9,7 @@ use crate::fault::{Fault, Result, clip, nearest};
 use crate::output::print;
 use crate::settings::Settings;
 use crate::text::size;
-use crate::{presets, settings};
+use crate::presets;
 
 /// `ssdlab config`
 pub fn config(command: &ConfigCommand) -> Result<()> {
@@ -21,7 +22,7 @@ pub fn config(command: &ConfigCommand) -> Result<()> {
             let raw = planes * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block) * g.page_size.0;
             print(&format!("valid: {} raw in {planes} planes, config digest {}\n", size(raw), settings.digest()))
         }
-        ConfigCommand::Schema => Err(Fault::usage("no schema yet")),
+        ConfigCommand::Schema => print(&schema()),
     }
 }
 
@@ -94,8 +95,11 @@ pub fn workloads(name: Option<&str>) -> Result<()> {
     }
 }
 
-/// Keeps the list of keys in one place for the schema and the help.
-#[allow(dead_code)]
-fn keys() -> Vec<String> {
-    settings::known_keys()
+/// The JSON Schema of configuration files.
+pub fn schema() -> String {
+    let mut schema = schemars::generate::SchemaSettings::draft07().into_generator().into_root_schema_for::<Config>();
+    schema.insert("title".into(), "A configuration of ssdlab".into());
+    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is plain data");
+    text.push('\n');
+    text
 }
