@@ -31,6 +31,8 @@ struct Plane {
     cursor: u32,
     /// Blocks closed so far.
     closings: u32,
+    /// Pages that the running collection may still need.
+    debt: u32,
     /// Pages promised to data that is moved here from other planes.
     promised: u32,
     open: [BlockId; STREAMS],
@@ -82,6 +84,7 @@ impl Flash {
             free_blocks: geometry.blocks_per_plane,
             cursor: 0,
             closings: 0,
+            debt: 0,
             promised: 0,
             open: [BlockId::NONE; STREAMS],
         };
@@ -189,9 +192,17 @@ impl Flash {
     pub(crate) fn next_offset(&self, plane: PlaneId, stream: Stream) -> Option<u32> {
         let open = self.planes[plane.ix()].open[self.stream(stream)];
         if open.is_some() {
-            return Some(u32::from(self.written[open.ix()]));
+            return self.may_fill(plane, stream).then(|| u32::from(self.written[open.ix()]));
         }
         self.may_open(plane, stream).then_some(0)
+    }
+
+    /// Whether a stream may take a page of its open block: of a shared one, host programs leave what a running collection
+    /// still needs.
+    #[inline(always)]
+    fn may_fill(&self, plane: PlaneId, stream: Stream) -> bool {
+        let state = &self.planes[plane.ix()];
+        !self.shared || stream != Stream::Host || state.free_pages > state.debt
     }
 
     /// Whether a plane has room for pages moved from other planes without touching its own reserve.
@@ -229,6 +240,8 @@ impl Flash {
             }
             open = self.open_block(plane);
             self.planes[plane.ix()].open[point] = open;
+        } else if !self.may_fill(plane, stream) {
+            return None;
         }
         let written = &mut self.written[open.ix()];
         let page = Ppn(open.0 * self.pages_per_block + u32::from(*written));
@@ -238,6 +251,7 @@ impl Flash {
             state.open[point] = BlockId::NONE;
         }
         state.free_pages -= 1;
+        state.debt -= u32::from(stream == Stream::Gc && state.debt > 0);
         self.free_total -= 1;
         self.programmed += 1;
         self.unlanded[open.ix()] += 1;
@@ -310,20 +324,28 @@ impl Flash {
     /// A closed block becomes the victim of a collection.
     pub(crate) fn begin_collection(&mut self, block: BlockId) {
         assert!(self.is_closed(block), "law: a victim is a closed block");
+        self.planes[block.ix() / self.blocks_per_plane as usize].debt = u32::from(self.valid[block.ix()]);
         self.valid[block.ix()] |= NOT_CLOSED;
     }
 
     /// A block is erased.
     pub(crate) fn erase(&mut self, block: BlockId) {
+        assert_eq!(self.readers[block.ix()], 0, "law: no read in flight in an erased block");
+        self.erase_now(block);
+    }
+
+    /// A block is erased in no time. A read in flight has its data already: in no time nothing can come between.
+    pub(crate) fn erase_now(&mut self, block: BlockId) {
         let b = block.ix();
         assert_eq!(self.valid[b], NOT_CLOSED, "law: a victim without valid pages is erased");
-        assert!(self.unlanded[b] == 0 && self.readers[b] == 0, "law: no program or read in flight in an erased block");
+        assert_eq!(self.unlanded[b], 0, "law: no program in flight in an erased block");
         assert_eq!(u32::from(self.written[b]), self.pages_per_block, "law: a full block is erased");
         self.written[b] = 0;
         self.erases[b] += 1;
         let (plane, index) = (b / self.blocks_per_plane as usize, b % self.blocks_per_plane as usize);
         self.free[plane * self.free_words + index / 64] |= 1 << (index % 64);
         let state = &mut self.planes[plane];
+        state.debt = 0;
         state.free_blocks += 1;
         state.free_pages += self.pages_per_block;
         self.free_total += u64::from(self.pages_per_block);

@@ -13,7 +13,7 @@ impl Ssd {
     /// Gives every unit that may have become free something to do.
     #[inline]
     pub(super) fn dispatch(&mut self) {
-        if self.host.windowed {
+        if self.host.window_stale {
             self.dispatch_window();
         }
         // What this round marks anew is looked at in the next one, after its collector decisions.
@@ -99,9 +99,8 @@ impl Ssd {
             self.begin_write(op, unit);
             return true;
         }
-        // Planes without a page that the host may take are due, whatever the threshold says.
-        self.claim_full_planes();
-        false
+        // Planes without a page that the host may take are due, whatever the threshold says. In no time they have one now.
+        self.claim_full_planes() && self.start_anywhere()
     }
 
     /// The next plane of a unit, round robin, that has a page for host data.

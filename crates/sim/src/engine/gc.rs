@@ -62,16 +62,17 @@ impl Ssd {
         self.mark_unit(unit);
     }
 
-    /// No die has a page for a host write: every full plane is due.
-    pub(super) fn claim_full_planes(&mut self) {
+    /// No die has a page for a host write: every full plane is due. Returns whether one was collected in no time.
+    pub(super) fn claim_full_planes(&mut self) -> bool {
+        let mut collected = false;
         for plane in (0..self.dev.geometry.planes).map(PlaneId) {
-            if self.dev.flash.next_offset(plane, Stream::Host).is_none()
-                && !self.planes[plane.ix()].claimed
-                && self.has_garbage(plane)
-            {
+            let full = self.dev.flash.next_offset(plane, Stream::Host).is_none();
+            if full && !self.planes[plane.ix()].claimed && self.has_garbage(plane) {
                 self.claim(plane);
+                collected |= self.dev.flash.next_offset(plane, Stream::Host).is_some();
             }
         }
+        collected
     }
 
     /// Collector decisions: steps of collections whose last step has ended, and collections whose time has come.

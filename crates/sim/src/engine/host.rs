@@ -73,6 +73,8 @@ pub(super) struct Host {
     pub(super) chip_outstanding: Vec<u32>,
     /// Whether requests go through the window at all.
     pub(super) windowed: bool,
+    /// A request has joined the window or a chip has finished something since the order was last asked.
+    pub(super) window_stale: bool,
     outstanding: u32,
     depth: u32,
     closed: bool,
@@ -99,6 +101,7 @@ impl Host {
             window: VecDeque::with_capacity(if eager { 0 } else { depth as usize + 1 }),
             chip_outstanding: vec![0; (g.channels * g.chips_per_channel) as usize],
             windowed: !eager,
+            window_stale: false,
             outstanding: 0,
             depth,
             closed: false,
@@ -247,6 +250,7 @@ impl Ssd {
         if request.op == RequestOp::Trim {
             let whole = (request.offset.div_ceil(size) as u32)..((end / size) as u32);
             whole.for_each(|lpn| self.trim(Lpn(lpn), measured));
+            self.idle_rounds = 0;
             self.stats.completed += 1;
             self.stats.requests.trim += u64::from(measured);
             self.stats.requests.warmup += u64::from(!measured);
@@ -292,6 +296,7 @@ impl Ssd {
             }
         }
         if last_sibling.is_some() {
+            self.host.window_stale = true;
             self.host.window.push_back(id);
         }
     }
@@ -512,6 +517,7 @@ impl Ssd {
         let page = &self.ops[op];
         if self.host.windowed && page.chip != u32::MAX {
             self.host.chip_outstanding[page.chip as usize] -= 1;
+            self.host.window_stale = !self.host.window.is_empty();
         }
         self.ops.remove(op.0);
     }
@@ -571,6 +577,7 @@ impl Ssd {
         } else {
             self.stats.requests.warmup += 1;
         }
+        self.idle_rounds = 0;
         self.stats.completed += 1;
         self.host.outstanding -= 1;
         self.host.requests.remove(id.0);
@@ -578,6 +585,7 @@ impl Ssd {
 
     /// Lets the order send what may go from the window.
     pub(super) fn dispatch_window(&mut self) {
+        self.host.window_stale = false;
         while !self.host.window.is_empty() {
             self.host.window.make_contiguous();
             let view = WindowView { ssd: &self.host, ops: &self.ops, limit: self.config.order.chip_queue };

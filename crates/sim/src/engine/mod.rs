@@ -78,6 +78,8 @@ pub struct Ssd {
     suspends: bool,
     oracle: Oracle,
     stats: Stats,
+    /// Rounds since a host request last completed; with requests outstanding there is a bound (deadlock, livelock).
+    idle_rounds: u64,
     /// Events handled since the oracle's last scan, and after how many it scans again.
     events_since_scan: u64,
     scan_every: u64,
@@ -199,6 +201,7 @@ impl Ssd {
             suspends: config.timing.suspendable != Suspendable::None,
             oracle: Oracle::new(check, geometry.exported, physical),
             stats: Stats::new(),
+            idle_rounds: 0,
             events_since_scan: 0,
             scan_every: (1 << 20).max(8 * u64::from(physical)),
             observer: crate::observe::Slot::default(),
@@ -290,12 +293,15 @@ impl Ssd {
         assert!(time >= self.now, "the clock never goes back");
         self.now = time;
         loop {
+            self.idle_rounds += 1;
+            assert!(self.idle_rounds < self.scan_every, "no request completes: {}", self.who_waits());
             self.completions();
             self.admit();
             self.decide();
             self.dispatch();
             self.grant();
             let settled = self.dirty_units.is_empty() && self.dirty_buses.is_empty() && self.ready_jobs.is_empty();
+            let settled = settled && !self.host.window_stale;
             if settled && self.events.next() > time && self.host.next_arrival(time) > time {
                 break;
             }
@@ -328,6 +334,25 @@ impl Ssd {
                 self.leg_ends(self.batch[i].1 as usize);
             }
         }
+    }
+
+    /// Who waits for whom, for the message of a run that does not go on.
+    fn who_waits(&self) -> String {
+        let waiting = |unit: &Unit| unit.array.is_some() || !unit.queue.is_empty() || unit.job.is_some() || !unit.due.is_empty();
+        let units: Vec<String> = (self.units.iter().enumerate())
+            .filter(|(_, unit)| waiting(unit))
+            .map(|(u, unit)| {
+                let head = unit.queue.head();
+                let head = head.is_some().then(|| (self.ops[head].class, self.ops[head].need));
+                format!("unit {u}: array {:?}, head {head:?}, job {:?}, due {:?}", unit.array, unit.job, unit.due)
+            })
+            .collect();
+        let planes: Vec<String> = (0..self.dev.geometry.planes)
+            .map(PlaneId)
+            .filter(|plane| !self.planes[plane.ix()].stalled.is_empty())
+            .map(|plane| format!("plane {}: writes wait for space, {} free pages", plane.0, self.dev.flash.free_pages(plane)))
+            .collect();
+        format!("at {} ns; {}; {}; writes for any die: {}", self.now.0, units.join("; "), planes.join("; "), !self.anywhere.is_empty())
     }
 
     fn age_of(&self, resource: usize) -> u64 {
@@ -369,7 +394,7 @@ impl Ssd {
 
     /// Nothing is left: queues, jobs and operations are empty, and the map tells the truth.
     fn check_end(&self) {
-        assert_eq!(self.ops.in_use(), 0, "an operation is left: {} in use", self.ops.in_use());
+        assert_eq!(self.ops.in_use(), 0, "an operation is left: {}", self.who_waits());
         assert_eq!(self.jobs.in_use(), 0, "a collection is left");
         assert!(self.host.is_empty(), "a request is left");
         if self.oracle.check() == Check::Full {

@@ -67,18 +67,18 @@ impl Ssd {
     /// Writes a page in no time, collecting in no time where that becomes due.
     pub fn write_now(&mut self, lpn: Lpn) {
         let tag = self.oracle.admit(lpn);
-        let plane = match self.timeless_plane(lpn) {
-            Some(plane) => plane,
-            None => {
-                // Only dynamic placement finds no plane at all: collect the first one that has garbage.
-                self.collect_full_planes();
-                self.timeless_plane(lpn).expect("checked: spare pages suffice")
+        self.forget(lpn);
+        self.dev.map.set(lpn, Location::Nowhere);
+        let plane = loop {
+            match self.timeless_plane(lpn) {
+                Some(plane) => break plane,
+                // Dynamic placement alone finds no plane at all: then some full one has garbage.
+                None => assert!(self.collect_full_planes(), "law: spare pages suffice"),
             }
         };
         while self.dev.flash.next_offset(plane, Stream::Host).is_none() {
-            self.collect_once(plane);
+            assert!(self.collect_once(plane), "law: spare pages suffice");
         }
-        self.forget(lpn);
         self.put(lpn, plane, tag).expect("a page was offered");
         self.stats.count_programs(Class::Host, 1);
         self.test_trigger_now(plane);
@@ -121,12 +121,11 @@ impl Ssd {
         }
     }
 
-    fn collect_full_planes(&mut self) {
-        for plane in (0..self.dev.geometry.planes).map(PlaneId) {
-            if self.dev.flash.next_offset(plane, Stream::Host).is_none() && self.collect_once(plane) {
-                return;
-            }
-        }
+    /// Collects the first plane without room that has garbage. False: there is none.
+    fn collect_full_planes(&mut self) -> bool {
+        (0..self.dev.geometry.planes)
+            .map(PlaneId)
+            .any(|plane| self.dev.flash.next_offset(plane, Stream::Host).is_none() && self.collect_once(plane))
     }
 
     /// Collects a plane until its trigger no longer holds, in no time.
@@ -151,7 +150,7 @@ impl Ssd {
                 Step::Erase => {
                     job.erased = true;
                     for victim in &job.victims[..usize::from(job.count)] {
-                        self.dev.flash.erase(*victim);
+                        self.dev.flash.erase_now(*victim);
                     }
                     self.stats.count_erases(u64::from(job.count));
                 }
