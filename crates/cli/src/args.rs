@@ -33,6 +33,9 @@ pub enum Command {
     /// Show, check or describe a configuration
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Look at, judge, convert or generate traces
+    #[command(subcommand)]
+    Trace(TraceCommand),
     /// List the named configurations, or print one with the source of every value
     Presets {
         /// Name of a preset
@@ -220,4 +223,72 @@ pub struct RunArgs {
     /// No progress, no remarks on standard error; errors still
     #[arg(long, help_heading = "Results")]
     pub quiet: bool,
+}
+
+/// `ssdlab trace`
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Print the figures of traces: mix, sizes, footprint, rates, and the device they need
+    Info {
+        /// Trace files, plain or compressed; `-` is standard input
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+        /// How they are read.
+        #[command(flatten)]
+        reading: ReadingArgs,
+        /// Write the figures as JSON; `-` is standard output, alone
+        #[arg(long, value_name = "FILE|-")]
+        json: Option<PathBuf>,
+    },
+    /// Read a trace to its end without simulating, and say what is odd about it
+    Check {
+        /// A trace file, plain or compressed; `-` is standard input
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// How it is read.
+        #[command(flatten)]
+        reading: ReadingArgs,
+    },
+    /// Write a trace in another format
+    Convert {
+        /// A trace file, plain or compressed; `-` is standard input
+        #[arg(value_name = "FROM")]
+        from: PathBuf,
+        /// Where to write; `-` is standard output
+        #[arg(value_name = "TO")]
+        to: PathBuf,
+        /// Format to write: msr, spc, ssdsim, … or columns:<map>
+        #[arg(long, value_name = "FMT")]
+        into: Format,
+        /// At most this many requests
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+        limit: Option<u64>,
+        /// How it is read.
+        #[command(flatten)]
+        reading: ReadingArgs,
+    },
+    /// Write a generated workload as a trace
+    Generate {
+        /// One of `ssdlab workloads`, or a TOML file
+        #[arg(value_name = "NAME-or-FILE.toml")]
+        workload: String,
+        /// Where to write; `-` is standard output
+        #[arg(value_name = "TO")]
+        to: PathBuf,
+        /// Format to write: msr, spc, ssdsim, … or columns:<map>
+        #[arg(long, value_name = "FMT", default_value = "msr")]
+        into: Format,
+        /// At most this many requests
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+        limit: Option<u64>,
+        /// Bytes of the device that it is made for
+        #[arg(long, value_name = "SIZE", default_value = "14GiB", value_parser = size)]
+        capacity: u64,
+        /// Bytes of a page of that device
+        #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size)]
+        page_size: u64,
+        /// Seed of every random choice
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+    },
 }

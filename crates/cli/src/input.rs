@@ -28,7 +28,8 @@ pub fn find_workload(name: &str) -> Result<(String, Spec)> {
     Ok((if spec.name.is_empty() { stem } else { spec.name.clone() }, spec))
 }
 
-fn refuse(name: &str, error: &SpecError) -> Fault {
+/// What a workload file gets wrong.
+pub fn refuse(name: &str, error: &SpecError) -> Fault {
     let colon = if error.path.is_empty() { "" } else { ": " };
     Fault::usage(format!("workload {}: {}{colon}{}", clip(name), error.path, error.message)).help(error.help.as_str())
 }

@@ -13,6 +13,7 @@ pub mod settings;
 mod show;
 pub mod table;
 pub mod text;
+mod trace;
 
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};
@@ -81,6 +82,7 @@ fn dispatch(command: Command) -> Result<()> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Config(command) => show::config(&command),
+        Command::Trace(command) => trace::trace(&command),
         Command::Presets { name } => show::presets(name.as_deref()),
         Command::Schemes { name } => show::schemes(name.as_deref()),
         Command::Workloads { name } => show::workloads(name.as_deref()),

@@ -64,7 +64,7 @@ impl Output {
     }
 
     /// Writes bytes.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+    pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.writer.write_all(bytes).map_err(|error| Fault::file("write", &self.path, &error))
     }
 
@@ -76,6 +76,16 @@ impl Output {
         });
         done.map_err(|error| Fault::file("write", &self.path, &error))?;
         Ok(Finished { path: self.path, temporary: self.temporary })
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
     }
 }
 

@@ -35,7 +35,7 @@ impl Rows {
             line.push_str(name);
         }
         line.push('\n');
-        output.write(line.as_bytes())?;
+        output.put(line.as_bytes())?;
         Ok(Rows { output, expected: VecDeque::new(), early: BTreeMap::new(), line })
     }
 
@@ -90,6 +90,6 @@ impl Rows {
             let _ = write!(self.line, ",{ns}");
         }
         self.line.push('\n');
-        self.output.write(self.line.as_bytes())
+        self.output.put(self.line.as_bytes())
     }
 }

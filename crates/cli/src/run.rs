@@ -53,7 +53,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
     text.push('\n');
     let mut finished = Vec::new();
     if let Some(mut file) = json {
-        file.write(text.as_bytes())?;
+        file.put(text.as_bytes())?;
         finished.push(file.finish()?);
     }
     if let Some(rows) = rows {
@@ -63,7 +63,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if let Some(mut file) = perf_file {
         let mut text = serde_json::to_string_pretty(&perf).expect("figures are plain data");
         text.push('\n');
-        file.write(text.as_bytes())?;
+        file.put(text.as_bytes())?;
         finished.push(file.finish()?);
     }
     if !args.quiet {

@@ -34,7 +34,7 @@ pub fn render(summary: &Summary, context: &Context) -> String {
 }
 
 /// Lines of a label and a text; an empty label continues the one above.
-fn facts(out: &mut String, lines: &[(&str, String)]) {
+pub(crate) fn facts(out: &mut String, lines: &[(&str, String)]) {
     for (label, text) in lines {
         let mut label = *label;
         for line in wrap(text, WIDTH - INDENT) {
@@ -68,7 +68,7 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// Columns, the first one to the left and the others to the right; the last one to the left if it is text.
-fn grid(out: &mut String, rows: &[Vec<String>], text_last: bool) {
+pub(crate) fn grid(out: &mut String, rows: &[Vec<String>], text_last: bool) {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
     for row in rows {
