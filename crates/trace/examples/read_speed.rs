@@ -1,9 +1,8 @@
-//! How fast is a trace read? Prints lines per CPU second; without a file it makes an MSR trace in memory.
+//! How fast is a trace read? Prints requests per CPU second; without a file (or with `-`) it makes one first.
 //!
-//! `cargo run --release -p ssdlab-trace --example read_speed -- [FILE] [auto|FORMAT]`
+//! `cargo run --release -p ssdlab-trace --example read_speed -- [FILE|-] [FORMAT]`
 
-use ssdlab_trace::{Fit, Format, LbaPolicy, Options, Reader, Replay};
-use std::io::Write as _;
+use ssdlab_trace::{Fit, Format, LbaPolicy, Op, Options, Reader, Record, Replay, Writer};
 use std::path::PathBuf;
 
 /// CPU time of this process in seconds, where the system says.
@@ -14,40 +13,50 @@ fn cpu_s() -> Option<f64> {
     Some((ticks(11)? + ticks(12)?) / 100.0)
 }
 
-fn generate(lines: u64) -> std::io::Result<PathBuf> {
-    let path = std::env::temp_dir().join(format!("ssdlab-read-speed-{}.csv", std::process::id()));
-    let mut out = std::io::BufWriter::new(std::fs::File::create(&path)?);
+/// Five million requests in `format`, at random addresses.
+fn generate(format: &Format) -> Result<PathBuf, Box<dyn std::error::Error>> {
+    let path = std::env::temp_dir().join(format!("ssdlab-read-speed-{}", std::process::id()));
+    let out = std::io::BufWriter::new(std::fs::File::create(&path)?);
+    let mut writer = Writer::new(out, "generated", format.clone())?;
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let mut time = 128_166_372_003_061_629u64;
-    for _ in 0..lines {
+    let mut time_ns = 0;
+    for _ in 0..5_000_000 {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        time += state % 100_000;
-        let kind = if state & 3 == 0 { "Read" } else { "Write" };
+        time_ns += state % 10_000_000;
+        let op = if state & 3 == 0 { Op::Read } else { Op::Write };
         let offset = (state >> 20) % (1 << 28) * 512;
-        let size = 512 * (1 + (state >> 8) % 128);
-        writeln!(
-            out,
-            "{time},hm,0,{kind},{offset},{size},{}",
-            state % 100_000
+        let bytes = 512 * (1 + (state >> 8) % 128);
+        writer.write(
+            &Record {
+                time_ns,
+                offset,
+                bytes,
+                volume: 0,
+                op,
+            },
+            None,
         )?;
     }
-    out.flush()?;
+    writer.finish()?;
     Ok(path)
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
-    let given = args.next().map(PathBuf::from);
-    let format = Format::parse_or_auto(&args.next().unwrap_or_else(|| "auto".into()))?;
+    let given = args.next().filter(|name| name != "-").map(PathBuf::from);
+    let name = args
+        .next()
+        .unwrap_or_else(|| if given.is_some() { "auto" } else { "msr" }.into());
+    let format = Format::parse_or_auto(&name)?;
+    let path = match (&given, &format) {
+        (Some(path), _) => path.clone(),
+        (None, format) => generate(format.as_ref().unwrap_or(&Format::Msr))?,
+    };
     let options = Options {
         format,
         ..Options::default()
-    };
-    let path = match &given {
-        Some(path) => path.clone(),
-        None => generate(5_000_000)?,
     };
     let measure = |name: &str, run: &dyn Fn() -> Result<u64, ssdlab_trace::TraceError>| {
         let (wall, cpu) = (std::time::Instant::now(), cpu_s());

@@ -21,7 +21,7 @@ mod replay;
 mod source;
 pub mod workload;
 
-pub use convert::{Losses, Writer};
+pub use convert::{Losses, Writer, convert};
 pub use detect::Detection;
 pub use error::{Code, EXCERPT_BYTES, Excerpt, Kind, Report, TraceError, escape};
 pub use format::{Columns, Format, FormatError, Measure, OpColumn, Separator};
@@ -32,5 +32,5 @@ pub use reader::{
     TimeOrder,
 };
 pub use record::{Op, Record};
-pub use replay::{Fit, LbaPolicy, Replay, Scale};
+pub use replay::{Digest, Fit, LbaPolicy, Replay, SECTOR_BYTES, Scale};
 pub use source::{Compression, Source, WINDOW_BYTES};

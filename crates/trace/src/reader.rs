@@ -434,9 +434,14 @@ impl Reader {
                 let step = self.high - raw.time_ns;
                 // What was already given out cannot be overtaken any more.
                 if self.given > 0 && raw.time_ns < self.previous {
-                    return Err(self.time_back(step, line).fix(format!(
-                        "--time-order sort reaches over {SORT_RECORDS} requests: sort the file itself, or use --time-order clamp"
-                    )));
+                    let fix = if self.sort_ns.is_some() {
+                        "use --time-order sort, or clamp or keep".to_owned()
+                    } else {
+                        format!(
+                            "--time-order sort reaches over {SORT_RECORDS} requests: sort the file itself, or use --time-order clamp"
+                        )
+                    };
+                    return Err(self.time_back(step, line).fix(fix));
                 }
                 let tally = self.cx.notes.add(Note::TimeSorted, line);
                 tally.largest_ns = tally.largest_ns.max(step);
@@ -473,7 +478,7 @@ impl Reader {
                 Step::TooLong if number > self.parser.leading_lines() => {
                     let bad = Bad::new(Code::TooLong, "The line is longer than 64 KiB", &[])
                         .expected("a line of at most 65536 bytes");
-                    self.refuse(bad)?;
+                    self.refuse(*bad)?;
                     continue;
                 }
                 Step::TooLong => continue,
@@ -501,7 +506,7 @@ impl Reader {
                 Ok(Parsed::Pass) => {}
                 Err(bad) => {
                     let bad = if first { self.other_format(bad) } else { bad };
-                    self.refuse(bad)?;
+                    self.refuse(*bad)?;
                 }
             }
         }
@@ -530,7 +535,7 @@ impl Reader {
             )
             .expected(format!("at most {limit} bytes"))
             .fix("check the unit of the size; if requests are this large, raise --max-request");
-            self.refuse(bad)?;
+            self.refuse(*bad)?;
             return Ok(None);
         }
         self.steps_back += u64::from(self.read > 0 && raw.time_ns < self.raw_previous);
@@ -562,8 +567,7 @@ impl Reader {
 
     /// Drops a bad line if that is allowed, or turns it into an error.
     #[cold]
-    fn refuse(&mut self, bad: Box<Bad>) -> Result<(), TraceError> {
-        let mut bad = *bad;
+    fn refuse(&mut self, mut bad: Bad) -> Result<(), TraceError> {
         // Beyond the cap the volumes would be mixed up; no number of skipped lines makes that right.
         if let (OnBadLine::Skip(most), true) = (self.options.on_bad_line, bad.code != Code::Volumes)
         {
@@ -715,6 +719,13 @@ impl Reader {
     /// Labels of the volumes met so far, by [`Record::volume`]; empty if the trace names none.
     pub fn volumes(&self) -> &[Vec<u8>] {
         self.cx.volumes.names()
+    }
+
+    /// A volume's label, safe to print; `None` if the trace names none.
+    pub fn volume_name(&self, volume: u32) -> Option<String> {
+        self.volumes()
+            .get(volume as usize)
+            .map(|label| crate::error::escape(label))
     }
 
     pub(crate) fn volume_list(&self) -> String {

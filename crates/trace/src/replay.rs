@@ -139,7 +139,9 @@ impl Fit {
 
 /// Digest of normalised accepted records, as the device sees them: after rebasing, rounding, fitting, looping and
 /// limiting. Packing, the names of files and volumes, and the text's own spelling do not matter.
-struct Digest {
+///
+/// [`Replay`] keeps one; workload generators, which need no fitting, can feed their own.
+pub struct Digest {
     hasher: blake3::Hasher,
     buffer: Vec<u8>,
 }
@@ -147,7 +149,8 @@ struct Digest {
 impl Digest {
     const BUFFER: usize = 32 << 10;
 
-    fn new() -> Digest {
+    /// Of no records yet.
+    pub fn new() -> Digest {
         let mut hasher = blake3::Hasher::new();
         hasher.update(b"ssdlab.trace/1\n");
         Digest {
@@ -156,8 +159,9 @@ impl Digest {
         }
     }
 
+    /// Takes in the next record.
     #[inline]
-    fn add(&mut self, record: &Record) {
+    pub fn add(&mut self, record: &Record) {
         if self.buffer.len() + 32 > Digest::BUFFER {
             self.hasher.update(&self.buffer);
             self.buffer.clear();
@@ -173,10 +177,23 @@ impl Digest {
         });
     }
 
-    fn hex(&self) -> String {
+    /// 64 hexadecimal digits for the records so far.
+    pub fn hex(&self) -> String {
         let mut hasher = self.hasher.clone();
         hasher.update(&self.buffer);
         hasher.finalize().to_hex().to_string()
+    }
+}
+
+impl Default for Digest {
+    fn default() -> Digest {
+        Digest::new()
+    }
+}
+
+impl std::fmt::Debug for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Digest").field(&self.hex()).finish()
     }
 }
 
@@ -679,6 +696,12 @@ impl Replay {
             );
         }
         notes
+    }
+
+    /// Does the next record belong to the same request as the last one? True between the pieces of a request that
+    /// `wrap` or `dense` had to split; they arrive at one time.
+    pub fn continues(&self) -> bool {
+        !self.pending.is_empty()
     }
 
     /// Requests accepted so far, over all passes; a request that was split counts once.

@@ -33,7 +33,7 @@ impl Parser for Blkreplay {
                 return Ok(Parsed::Pass);
             }
             let number = |field: &[u8]| field.first().is_some_and(|b| b.is_ascii_digit());
-            if fields.count < 4 || !self.named && !(number(time) && number(sector)) {
+            if fields.count < 4 || !(self.named || number(time) && number(sector)) {
                 cx.note(Note::Prologue);
                 return Ok(Parsed::Pass);
             }
