@@ -211,6 +211,9 @@ pub struct RunArgs {
     /// How much the oracle looks at; results don't depend on it
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled, help_heading = "Simulation")]
     pub check: CheckLevel,
+    /// Most memory that the device may take [default: 80 % of what the machine has free]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Simulation")]
+    pub memory_limit: Option<u64>,
     /// Write the summary as JSON; `-` is standard output, alone
     #[arg(long, value_name = "FILE|-", help_heading = "Results")]
     pub json: Option<PathBuf>,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ssdlab_sim::units::Nanos;
 use ssdlab_trace::workload::{Generator, Spec, SpecError, all, named};
-use ssdlab_trace::{Fit, Kind, Note, Op, Options, Reader, Record, Replay, Scale, TraceError};
+use ssdlab_trace::{Digest, Fit, Kind, Note, Op, Options, Reader, Record, Replay, Scale, TraceError};
 
 use crate::args::{InputArgs, When};
 use crate::drive::{Device, Request, RequestOp};
@@ -312,34 +312,5 @@ impl Input {
             Source::Trace(replay) => replay.notes().lines().map(|line| format!("note: {line}")).collect(),
             Source::Generated(_) => Vec::new(),
         }
-    }
-}
-
-/// Digest of normalised accepted records, in the form in which traces are digested.
-struct Digest(blake3::Hasher);
-
-impl Digest {
-    fn new() -> Digest {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(b"ssdlab.trace/1\n");
-        Digest(hasher)
-    }
-
-    fn add(&mut self, record: &Record) {
-        let mut bytes = [0; 25];
-        bytes[..8].copy_from_slice(&record.time_ns.to_le_bytes());
-        bytes[8..16].copy_from_slice(&record.offset.to_le_bytes());
-        bytes[16..24].copy_from_slice(&record.bytes.to_le_bytes());
-        bytes[24] = match record.op {
-            Op::Read => 0,
-            Op::Write => 1,
-            Op::Trim => 2,
-            Op::Other => 3,
-        };
-        self.0.update(&bytes);
-    }
-
-    fn hex(&self) -> String {
-        self.0.finalize().to_hex().to_string()
     }
 }

@@ -13,6 +13,7 @@ pub mod settings;
 mod show;
 pub mod table;
 pub mod text;
+pub mod theory;
 mod trace;
 
 use std::ffi::OsString;

@@ -6,20 +6,25 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::args::RunArgs;
+use ssdlab_sim::ConfigError;
+
+use crate::args::{CheckLevel, RunArgs};
 use crate::drive::{Device, RequestOp};
 use crate::fault::{Fault, Result, Status};
 use crate::input::{self, Input, Next};
 use crate::output::{self, Output};
-use crate::perf::{Moment, Perf};
+use crate::perf::{self, Moment, Perf};
 use crate::requests::Rows;
 use crate::settings::Settings;
 use crate::table;
+use crate::text::size;
+use crate::theory::Outlook;
 
 /// Simulates and prints.
 pub fn run(args: &RunArgs) -> Result<()> {
     let start = Moment::now();
     let settings = Settings::load(&args.config.sources())?;
+    fits_in_memory(args, &settings)?;
     let opened = input::open(&args.input)?;
 
     // Outputs are begun before the work, so that a directory that can't be written to costs nobody an hour.
@@ -59,9 +64,9 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if let Some(rows) = rows {
         finished.push(rows.finish()?);
     }
-    let perf = Perf::measure(start, (simulated_from, simulated_to), submitted, device.flash_operations());
+    let cost = Perf::measure(start, (simulated_from, simulated_to), submitted, device.flash_operations());
     if let Some(mut file) = perf_file {
-        let mut text = serde_json::to_string_pretty(&perf).expect("figures are plain data");
+        let mut text = serde_json::to_string_pretty(&cost).expect("figures are plain data");
         text.push('\n');
         file.put(text.as_bytes())?;
         finished.push(file.finish()?);
@@ -81,7 +86,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
         output::print(&table::render(&summary, &context))?;
     }
     if !args.quiet {
-        eprintln!("{perf}");
+        eprintln!("{cost}");
     }
     Ok(())
 }
@@ -124,6 +129,26 @@ fn stopped(device: &Device) -> Result<()> {
         Some(reason) => Err(Fault::new(Status::Trace, reason)),
         None => Ok(()),
     }
+}
+
+/// A device that the machine can't hold is refused before anything is reserved.
+fn fits_in_memory(args: &RunArgs, settings: &Settings) -> Result<()> {
+    let Some(limit) = args.memory_limit.or_else(perf::memory_limit) else { return Ok(()) };
+    let memory = Outlook::new(&settings.config, args.check == CheckLevel::Full).memory;
+    if memory.total() <= limit {
+        return Ok(());
+    }
+    let message = format!(
+        "the device needs about {} of memory, more than the limit of {}: reverse map {}, map {}, oracle {}, blocks {}",
+        size(memory.total()),
+        size(limit),
+        size(memory.reverse),
+        size(memory.map),
+        size(memory.oracle),
+        size(memory.blocks)
+    );
+    let help = "use larger pages or fewer blocks (geometry.blocks_per_plane), or raise --memory-limit".into();
+    Err(settings.refuse(&ConfigError { key: "geometry.blocks_per_plane".into(), message, help }))
 }
 
 /// Two results can't share a file.

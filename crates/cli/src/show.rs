@@ -8,7 +8,9 @@ use crate::args::ConfigCommand;
 use crate::fault::{Fault, Result, clip, nearest};
 use crate::output::print;
 use crate::settings::Settings;
-use crate::text::size;
+use crate::table::facts;
+use crate::text::{count, percent, percent_exact, size};
+use crate::theory::Outlook;
 use crate::presets;
 
 /// `ssdlab config`
@@ -17,13 +19,55 @@ pub fn config(command: &ConfigCommand) -> Result<()> {
         ConfigCommand::Show(args) => print(&Settings::load(&args.sources())?.show()),
         ConfigCommand::Check(args) => {
             let settings = Settings::load(&args.sources())?;
-            let g = &settings.config.geometry;
-            let planes = [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die].into_iter().map(u64::from).product::<u64>();
-            let raw = planes * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block) * g.page_size.0;
-            print(&format!("valid: {} raw in {planes} planes, config digest {}\n", size(raw), settings.digest()))
+            print(&outlook(&settings))
         }
         ConfigCommand::Schema => print(&schema()),
     }
+}
+
+/// What a valid configuration amounts to.
+fn outlook(settings: &Settings) -> String {
+    let config = &settings.config;
+    let outlook = Outlook::new(config, false);
+    let g = &config.geometry;
+    let raw = outlook.planes * outlook.pages_per_plane * g.page_size.0;
+    let full = outlook.pages_per_plane.saturating_sub(outlook.kept_free) + 1;
+    let mut lines = vec![
+        ("valid", format!("config digest {}", settings.digest())),
+        (
+            "device",
+            format!("{} raw in {} planes, {} exported", size(raw), outlook.planes, size(outlook.capacity(config))),
+        ),
+        (
+            "GC",
+            format!(
+                "starts when fewer than {} of the {} pages of a plane are free: of a fresh device when {} were programmed in a plane, {} in all",
+                count(outlook.kept_free),
+                count(outlook.pages_per_plane),
+                count(full),
+                size(outlook.planes * full * g.page_size.0)
+            ),
+        ),
+        (
+            "effective spare",
+            format!(
+                "{} of the pages in play; over-provisioning {} less what GC keeps free",
+                percent(outlook.effective_spare),
+                percent_exact(config.device.over_provisioning.as_f64())
+            ),
+        ),
+    ];
+    lines.push((
+        "write amplification",
+        match outlook.write_amplification {
+            Some(value) => format!("about {value:.2} by theory, for uniform random writes of whole pages in steady state"),
+            None => format!("no formula for schemes.victim = {}", config.schemes.victim.name()),
+        },
+    ));
+    lines.push(("memory", format!("about {}", size(outlook.memory.total()))));
+    let mut out = String::new();
+    facts(&mut out, &lines);
+    out
 }
 
 /// `ssdlab presets`

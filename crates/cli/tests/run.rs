@@ -279,3 +279,56 @@ fn completions_and_the_manual_page_come_from_the_same_definitions() {
     assert!(bench.good("completions bash").contains("--lba-policy"));
     assert!(bench.good("manpage").contains(".TH ssdlab"));
 }
+
+#[test]
+fn write_amplification_is_what_the_check_foretold() {
+    let bench = Bench::new();
+    let device = "tiny.toml --set geometry.blocks_per_plane=256 --set geometry.pages_per_block=64 --set precondition.overwrite=2 --set device.over_provisioning=0.12";
+    let check = bench.good(&format!("config check {device}"));
+    let line = check.lines().find(|line| line.starts_with("write amplification")).unwrap();
+    let foretold: f64 = line.split_whitespace().nth(3).unwrap().parse().unwrap();
+    let summary = json(&bench.good(&format!("run {device} --workload random-write --limit 200000 --quiet --json -")));
+    let measured = summary["write_amplification"].as_f64().unwrap();
+    assert!((measured / foretold - 1.0).abs() < 0.02, "{measured} for {foretold}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_is_what_the_check_foretold_and_too_much_is_refused() {
+    let bench = Bench::new();
+    for device in ["--set precondition.mode=sequential", "--preset noc --set precondition.mode=sequential --set geometry.blocks_per_plane=2048"] {
+        let check = bench.good(&format!("config check {device}"));
+        let line = check.lines().find(|line| line.starts_with("memory")).unwrap();
+        let mib: f64 = line.split_whitespace().nth(2).unwrap().parse().unwrap();
+        bench.good(&format!("run {device} --workload random-write --limit 10 --quiet --perf perf.json"));
+        let perf = json(&std::fs::read_to_string(bench.path().join("perf.json")).unwrap());
+        let measured = perf["peak_rss_bytes"].as_f64().unwrap() / f64::from(1 << 20);
+        assert!((measured / mib - 1.0).abs() < 0.05, "{device}: {measured} for {mib}");
+    }
+    let said = bench.bad("run --workload random-write --memory-limit 16MiB", 2);
+    assert!(said.contains("geometry.blocks_per_plane: the device needs about") && said.contains("has its default value"), "{said}");
+}
+
+#[test]
+fn traces_are_looked_at_converted_and_generated() {
+    let bench = Bench::new();
+    bench.good("trace generate quickstart a.csv --limit 500 --capacity 64MiB");
+    bench.good("trace convert a.csv b.txt --into ssdsim");
+    let figures = |file: &str| {
+        let text = bench.good(&format!("trace info {file} --json - --format {}", if file == "a.csv" { "msr" } else { "ssdsim" }));
+        json(&text)[0]["figures"].clone()
+    };
+    assert_eq!(figures("a.csv"), figures("b.txt"), "nothing is lost on the way");
+    assert_eq!(figures("a.csv")["requests"], 500);
+    assert!(bench.good("trace check a.csv").contains("capacity"));
+    let table = bench.good("trace info a.csv");
+    assert!(table.contains("needs a device of") && table.lines().all(|line| line.chars().count() <= 100), "{table}");
+    let said = bench.bad("trace generate quickstart a.csv.gz", 2);
+    assert!(said.contains("plain text"), "{said}");
+}
+
+#[test]
+fn the_schema_in_the_repository_is_current() {
+    let shipped = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/ssdlab.schema.json")).unwrap();
+    assert_eq!(Bench::new().good("config schema"), shipped, "write it anew: ssdlab config schema > schema/ssdlab.schema.json");
+}
