@@ -588,6 +588,13 @@ impl Config {
             let message = "copyback stays inside its plane".to_string();
             return refuse("gc.destination", message, "use \"plane\", or schemes.path = \"external\"");
         }
+        if self.gc.destination != Destination::Plane && self.schemes.place != Place::Dynamic {
+            let message = format!(
+                "place = \"{}\" binds every page to a plane, which pages from elsewhere would overfill",
+                self.schemes.place
+            );
+            return refuse("gc.destination", message, "use \"plane\", or schemes.place = \"dynamic\"");
+        }
         if self.ftl.wear_levelling == WearLevelling::Static && self.ftl.wear_spread == 0 {
             return refuse("ftl.wear_spread", "no difference at all would be tolerated".into(), "use 1 or more");
         }

@@ -40,7 +40,7 @@ fn device() -> impl Strategy<Value = String> {
         let (blocks, extra, scope, floor) = space;
         let (exclusion, ack, cache, multi, suspend, mode) = knobs;
         let (points, free_block, levelling, destination, time, depth, chip_queue) = more;
-        let destination = if path == "copyback" { "plane" } else { destination };
+        let destination = if path == "copyback" || place != "dynamic" { "plane" } else { destination };
         // The reserve and one open GC block, plus `extra`: down to one spare block a write stream.
         let op = (2 + extra.min(blocks - 4)) as f64 / f64::from(blocks);
         let op = (op * 1e6).ceil() / 1e6;

@@ -11,35 +11,40 @@ use crate::policy::{Hop, Job, MAX_PLANES, PageSet, Step};
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
 
 impl Ssd {
-    /// A program has completed in a plane: is a collection due?
+    /// A program or an erase has completed in a plane: is a collection due?
     #[inline]
     pub(super) fn test_trigger(&mut self, plane: PlaneId) {
-        if let Scope::Plane = self.config.gc.scope {
-            // The threshold in pages was computed once; everything else about it is settled there.
-            if self.dev.flash.free_pages(plane) < self.gc_floor && !self.planes[plane.ix()].claimed {
-                self.claim(plane);
-            }
-            return;
+        if !self.planes[plane.ix()].stalled.is_empty() {
+            self.claim(plane);
         }
-        self.test_wide_trigger(plane);
+        if let Some(plane) = self.due_plane(plane) {
+            self.claim(plane);
+        }
     }
 
-    /// Chip or device scope: the plane of the scope with the fewest free pages that has a victim is collected.
-    fn test_wide_trigger(&mut self, plane: PlaneId) {
+    /// The plane to collect if the trigger holds in the scope of `plane`.
+    #[inline]
+    pub(super) fn due_plane(&self, plane: PlaneId) -> Option<PlaneId> {
+        if self.config.gc.scope != Scope::Plane {
+            return self.due_plane_of_scope(plane);
+        }
+        // The threshold was turned into pages once.
+        (self.dev.flash.free_pages(plane) < self.gc_floor && !self.planes[plane.ix()].claimed).then_some(plane)
+    }
+
+    /// Chip or device scope: the plane of the scope with the fewest free pages that has something to reclaim.
+    fn due_plane_of_scope(&self, plane: PlaneId) -> Option<PlaneId> {
         let geometry = &self.dev.geometry;
         let chip = geometry.chip_of(plane);
         let in_scope = |p: &PlaneId| self.config.gc.scope == Scope::Device || geometry.chip_of(*p) == chip;
         let planes = || (0..geometry.planes).map(PlaneId).filter(in_scope);
         let free: u64 = planes().map(|p| u64::from(self.dev.flash.free_pages(p))).sum();
         if free >= u64::from(self.gc_floor) {
-            return;
+            return None;
         }
-        let candidate = planes()
+        planes()
             .filter(|p| !self.planes[p.ix()].claimed && self.has_garbage(*p))
-            .min_by_key(|p| (self.dev.flash.free_pages(*p), p.0));
-        if let Some(plane) = candidate {
-            self.claim(plane);
-        }
+            .min_by_key(|p| (self.dev.flash.free_pages(*p), p.0))
     }
 
     fn has_garbage(&self, plane: PlaneId) -> bool {
@@ -53,9 +58,13 @@ impl Ssd {
             return;
         }
         if self.config.gc.time == GcTime::None {
-            self.collect_now(plane);
             self.planes[plane.ix()].claimed = false;
-            return self.unstall(plane);
+            self.collect_now(plane);
+            // Its garbage may lie in blocks whose last programs are still in flight; the next one to land asks again.
+            if self.dev.flash.next_offset(plane, Stream::Host).is_some() {
+                self.unstall(plane);
+            }
+            return;
         }
         let unit = self.dev.geometry.unit_of(plane);
         self.units[unit.ix()].due.push(plane);
@@ -184,6 +193,11 @@ impl Ssd {
     fn step(&mut self, id: JobId) {
         let running = &mut self.jobs[id.0];
         debug_assert!(!running.busy);
+        if running.holds && self.units[running.unit.ix()].array.is_some() {
+            // A page of another collection, let in meanwhile, is being programmed; its end asks again.
+            running.waiting = true;
+            return;
+        }
         let step = self.schemes.collector.policy().next(&self.dev.view(self.now), &mut running.job);
         let op = running.op;
         match step {
@@ -457,6 +471,10 @@ impl Ssd {
             let k = self.dev.geometry.plane_in_unit(self.jobs[host.0].plane);
             self.units[unit.ix()].job_planes = 1 << k;
             self.set_holder(unit, Holder::Gc);
+            let running = &mut self.jobs[host.0];
+            if running.abroad == 0 && std::mem::replace(&mut running.waiting, false) {
+                self.ready_jobs.push(host);
+            }
         }
         self.chip_in_use(plane, false);
         let running = &mut self.jobs[home.0];

@@ -338,7 +338,8 @@ impl Ssd {
 
     /// Who waits for whom, for the message of a run that does not go on.
     fn who_waits(&self) -> String {
-        let waiting = |unit: &Unit| unit.array.is_some() || !unit.queue.is_empty() || unit.job.is_some() || !unit.due.is_empty();
+        let waiting =
+            |unit: &Unit| unit.array.is_some() || !unit.queue.is_empty() || unit.job.is_some() || !unit.due.is_empty();
         let units: Vec<String> = (self.units.iter().enumerate())
             .filter(|(_, unit)| waiting(unit))
             .map(|(u, unit)| {
@@ -350,9 +351,17 @@ impl Ssd {
         let planes: Vec<String> = (0..self.dev.geometry.planes)
             .map(PlaneId)
             .filter(|plane| !self.planes[plane.ix()].stalled.is_empty())
-            .map(|plane| format!("plane {}: writes wait for space, {} free pages", plane.0, self.dev.flash.free_pages(plane)))
+            .map(|plane| {
+                format!("plane {}: writes wait for space, {} free pages", plane.0, self.dev.flash.free_pages(plane))
+            })
             .collect();
-        format!("at {} ns; {}; {}; writes for any die: {}", self.now.0, units.join("; "), planes.join("; "), !self.anywhere.is_empty())
+        format!(
+            "at {} ns; {}; {}; writes for any die: {}",
+            self.now.0,
+            units.join("; "),
+            planes.join("; "),
+            !self.anywhere.is_empty()
+        )
     }
 
     fn age_of(&self, resource: usize) -> u64 {

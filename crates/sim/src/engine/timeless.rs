@@ -81,7 +81,7 @@ impl Ssd {
         }
         self.put(lpn, plane, tag).expect("a page was offered");
         self.stats.count_programs(Class::Host, 1);
-        self.test_trigger_now(plane);
+        self.collect_now(plane);
     }
 
     /// Puts a page on flash in no time. None: its plane has no page that host data may take.
@@ -109,18 +109,6 @@ impl Ssd {
         None
     }
 
-    fn test_trigger_now(&mut self, plane: PlaneId) {
-        if self.config.gc.scope == crate::config::Scope::Plane {
-            if self.dev.flash.free_pages(plane) < self.gc_floor {
-                self.collect_now(plane);
-            }
-        } else {
-            let timed = std::mem::replace(&mut self.config.gc.time, crate::config::GcTime::None);
-            self.test_trigger(plane);
-            self.config.gc.time = timed;
-        }
-    }
-
     /// Collects the first plane without room that has garbage. False: there is none.
     fn collect_full_planes(&mut self) -> bool {
         (0..self.dev.geometry.planes)
@@ -128,10 +116,15 @@ impl Ssd {
             .any(|plane| self.dev.flash.next_offset(plane, Stream::Host).is_none() && self.collect_once(plane))
     }
 
-    /// Collects a plane until its trigger no longer holds, in no time.
+    /// Collects in no time until the trigger no longer holds in the plane's scope and the plane has room for the host.
+    #[inline]
     pub(super) fn collect_now(&mut self, plane: PlaneId) {
-        let full = |ssd: &Ssd| ssd.dev.flash.next_offset(plane, Stream::Host).is_none();
-        while (self.dev.flash.free_pages(plane) < self.gc_floor || full(self)) && self.collect_once(plane) {}
+        while let Some(due) = self.due_plane(plane) {
+            if !self.collect_once(due) {
+                break;
+            }
+        }
+        while self.dev.flash.next_offset(plane, Stream::Host).is_none() && self.collect_once(plane) {}
     }
 
     /// One collection in no time. False: the plane has no victim.
