@@ -68,6 +68,8 @@ pub struct Info {
     pub aligned_512_share: f64,
     /// Requests whose offset and size are multiples of 4 KiB.
     pub aligned_4k_share: f64,
+    /// Requests whose offset and size are multiples of 256 KiB. Near 1 it tells that bytes were taken for sectors.
+    pub aligned_256k_share: f64,
     /// Was every arrival at or after the one above it?
     pub sorted: bool,
     /// Arrivals before the one above them, as the file has them.
@@ -126,6 +128,7 @@ pub struct Collector {
     bursts: u64,
     aligned_512: u64,
     aligned_4k: u64,
+    aligned_256k: u64,
     previous_ns: Option<u64>,
     first_ns: u64,
     recent: VecDeque<Record>,
@@ -177,6 +180,7 @@ impl Collector {
         self.aligned_512 += u64::from((record.offset | record.bytes).is_multiple_of(512));
         self.aligned_4k +=
             u64::from((record.offset | record.bytes).is_multiple_of(INFO_PAGE_BYTES));
+        self.aligned_256k += u64::from((record.offset | record.bytes).is_multiple_of(512 * 512));
         match self.previous_ns {
             None => self.first_ns = record.time_ns,
             Some(previous) => {
@@ -221,6 +225,7 @@ impl Collector {
         info.burst_share = ratio(self.bursts, gaps);
         info.aligned_512_share = ratio(self.aligned_512, info.requests);
         info.aligned_4k_share = ratio(self.aligned_4k, info.requests);
+        info.aligned_256k_share = ratio(self.aligned_256k, info.requests);
         info.sorted = info.steps_back == 0;
         info.volumes = self.ends.len() as u64;
         info.max_end_bytes = self.ends.iter().map(|(_, end)| *end).max().unwrap_or(0);
@@ -418,6 +423,14 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
             ),
         );
     }
+    // Benchmarks may well use 256 KiB throughout, but then they seldom reach far.
+    if info.requests >= 100 && info.aligned_256k_share > 0.99 && info.max_end_bytes > 1 << 40 {
+        add(
+            "address_unit",
+            Severity::Warning,
+            "all offsets and sizes are multiples of 256 KiB: they may be bytes that were taken for sectors".into(),
+        );
+    }
     if let Some(tally) = notes.get(Note::OpCodes) {
         add(
             "op_codes",
@@ -492,5 +505,74 @@ mod tests {
         );
         assert_eq!((info.sequential_share, info.burst_share), (0.25, 1.0 / 3.0));
         assert_eq!(info.capacity_needed_bytes, (1 << 20) + 4096);
+    }
+
+    #[test]
+    fn lints_say_what_looks_wrong() {
+        let names = |info: &Info, notes: &Notes| {
+            check(info, notes)
+                .iter()
+                .map(|lint| lint.name)
+                .collect::<Vec<_>>()
+        };
+        let plain = Info {
+            requests: 1_000,
+            span_ns: 1_000_000_000,
+            interarrival_mean_ns: 1e6,
+            aligned_512_share: 1.0,
+            ..Info::default()
+        };
+        assert_eq!(names(&plain, &Notes::new()), ["capacity"]);
+        let mut notes = Notes::new();
+        notes.add(Note::TimeKept, 7).largest_ns = (1 << 32) * 1_000 - 5_000_000;
+        let wrapped = Info {
+            steps_back: 1,
+            ..plain.clone()
+        };
+        assert_eq!(
+            names(&wrapped, &notes),
+            ["time_back", "time_wrap", "capacity"]
+        );
+        let cut = Info {
+            max_end_bytes: 512 << 32,
+            ..plain.clone()
+        };
+        assert_eq!(names(&cut, &Notes::new()), ["address_wrap", "capacity"]);
+        let bytes = Info {
+            max_end_bytes: 7 << 40,
+            aligned_256k_share: 1.0,
+            ..plain.clone()
+        };
+        assert_eq!(names(&bytes, &Notes::new()), ["address_unit", "capacity"]);
+        let twice = Info {
+            twins: 480,
+            ..plain.clone()
+        };
+        assert_eq!(names(&twice, &Notes::new()), ["twins", "capacity"]);
+        let fast = Info {
+            interarrival_mean_ns: 3.0,
+            ..plain
+        };
+        assert_eq!(names(&fast, &Notes::new()), ["time_unit", "capacity"]);
+    }
+
+    #[test]
+    fn the_row_of_published_tables() {
+        let info = Info {
+            reads: 371,
+            writes: 629,
+            requests: 1_000,
+            footprint_pages: 498_074,
+            mean_read_bytes: 11_469.0,
+            interarrival_mean_ns: 14_400_000.0,
+            burst_share: 0.7672,
+            ..Info::default()
+        };
+        let row = info.table_row("hm_0");
+        assert_eq!(row[..3], ["hm_0", "62.9 %", "1.9 GB"]);
+        assert_eq!(
+            (row[4].as_str(), row[7].as_str(), row[8].as_str()),
+            ("11.2 KB", "14.40 ms", "76.72 %")
+        );
     }
 }

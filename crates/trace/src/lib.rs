@@ -5,6 +5,28 @@
 //! A trace is read in layers, each in bounded memory: [`Source`] unpacks bytes, [`Reader`] turns them into requests
 //! in the order of time, [`Replay`] fits those to a device. Whatever a layer drops, holds or rounds is counted in
 //! [`Notes`]; whatever it cannot accept is a [`TraceError`] that says where, why and what to do.
+//!
+//! ```
+//! use ssdlab_trace::{Fit, LbaPolicy, Options, Replay};
+//! # use std::io::Write;
+//! # let mut file = tempfile::NamedTempFile::new()?;
+//! # writeln!(file, "128166372003061629,hm,0,Read,383496192,32768,113736")?;
+//! # writeln!(file, "128166372016382155,hm,0,Write,2822144,4096,1161")?;
+//! # let path = file.path();
+//! let fit = Fit { lba_policy: LbaPolicy::Dense, ..Fit::new(16 << 30) };
+//! let mut replay = Replay::open(path, &Options::default(), fit)?;
+//! while let Some(record) = replay.next()? {
+//!     println!("{} ns: {:?} {} bytes at {}", record.time_ns, record.op, record.bytes, record.offset);
+//! }
+//! for line in replay.notes().lines() {
+//!     eprintln!("{line}");
+//! }
+//! assert_eq!(replay.accepted(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A format is one file in `readers/`: a new one is a type with a `parse` for a line, a name in [`Format`], and a row
+//! in the tables of the tests.
 
 mod convert;
 mod detect;

@@ -33,7 +33,7 @@ macro_rules! notes {
 
 notes! {
     /// A header row on the first line.
-    Header = "header line skipped", false;
+    Header = "header lines skipped", false;
     /// Free text before the data.
     Prologue = "lines of introductory text skipped", false;
     /// A line that could not be read and was dropped because the user allowed it.
@@ -210,12 +210,11 @@ struct Line<'a>(Note, &'a Tally);
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Line(note, tally) = self;
-        // A class that is stated once for the whole file has no lines; a count of 1 would only confuse.
-        let stated = tally.count == 1 && tally.lines.is_empty();
-        if !stated {
-            write!(f, "{} ", tally.count)?;
-        }
         f.write_str(note.text())?;
+        // A class that is stated once for the whole file has no lines; a count of 1 would only confuse.
+        if tally.count != 1 || !tally.lines.is_empty() {
+            write!(f, ": {}", tally.count)?;
+        }
         if tally.largest_ns > 0 {
             let (whole, part) = (
                 tally.largest_ns / 1_000_000_000,
@@ -226,10 +225,11 @@ impl fmt::Display for Line<'_> {
         if let Some(first) = tally.lines.first() {
             write!(f, ", first at line {first}")?;
         }
-        if !tally.detail.is_empty() {
-            write!(f, ": {}", tally.detail)?;
+        match (tally.detail.is_empty(), tally.lines.is_empty()) {
+            (true, _) => Ok(()),
+            (false, true) => write!(f, ": {}", tally.detail),
+            (false, false) => write!(f, " ({})", tally.detail),
         }
-        Ok(())
     }
 }
 
@@ -242,4 +242,38 @@ pub(crate) fn name_list<'a>(names: impl ExactSizeIterator<Item = &'a [u8]>) -> S
         text.push_str(&format!(" and {} more", total - SHOWN));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_a_class() {
+        let mut notes = Notes::new();
+        for line in 3..20 {
+            notes.add(Note::TimeClamped, line).largest_ns = 1_500_000_000;
+        }
+        notes.add(Note::BadLine, 7).detail = "T009 1 (first at line 7)".into();
+        notes.state(Note::Layout, "2 volumes laid end to end");
+        let lines: Vec<String> = notes.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "malformed lines skipped: 1, first at line 7 (T009 1 (first at line 7))",
+                "arrivals that went back in time moved up to the latest one: 17, largest step 1.500000000 s, first at line 3",
+                "several volumes: 2 volumes laid end to end",
+            ]
+        );
+        assert_eq!(
+            (
+                notes.skipped(),
+                notes.get(Note::TimeClamped).map(|t| t.lines.len())
+            ),
+            (1, Some(5))
+        );
+        let mut twice = notes.clone();
+        twice.merge(&notes);
+        assert_eq!(twice.count(Note::TimeClamped), 34);
+    }
 }

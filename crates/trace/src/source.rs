@@ -362,7 +362,9 @@ impl Source {
             format!("This is {kind}, not a trace; it holds: {list}{tail}"),
         )
         .expected("one trace")
-        .fix(format!("choose one member: {how} | ssdlab ... --trace -"))
+        .fix(format!(
+            "choose one member: {how} | ssdlab ... --trace -; a trace with an archive's debris around it reads with --format columns:<map>"
+        ))
     }
 
     fn take(&mut self, mut bytes: u64, budget: &mut u64) -> bool {

@@ -266,6 +266,7 @@ fn cases() -> Vec<Case> {
             .with(|o| o.on_bad_line = OnBadLine::Skip(1)),
         e(41, "long field", "msr", format!("{T},{long},0,Read,0,512,1\n"), Code::TooLong, "longer than 4 KiB"),
         e(42, "two formats fit", "auto", "0 0 8 8 1\n10 0 16 8 0\n", Code::Ambiguous, "ssdsim or mqsim (times in ns) and disksim (times in ms)"),
+        ok(42, "one line decides between two formats", "auto", "0 0 8 8 1\n1 0 16 8 1\n1.5 0 24 8 0\n", 3),
         e(43, "wrong format declared", "spc", &ab, Code::WrongFormat, "use --format msr"),
         e(43, "wrong format declared, other way", "msr", "0,303567,3584,w,0.000000\n", Code::WrongFormat, "use --format spc"),
         e(43, "no format fits", "auto", "hello world\n", Code::UnknownFormat, "columns:<map>"),

@@ -329,3 +329,30 @@ fn every_recording_equals_the_manifest() {
         "recordings without options: {missing:?}"
     );
 }
+
+/// A file in the wrong unit reads without error; only its figures give it away.
+#[test]
+fn check_sees_bytes_taken_for_sectors() {
+    let Some(path) = folder()
+        .map(|folder| folder.join("msr/hm_0_cut0105_10k.trace.zst"))
+        .filter(|path| path.is_file())
+    else {
+        eprintln!("no recordings found: set SSDLAB_TRACES to their folder; skipped");
+        return;
+    };
+    let mut reader = Reader::open(&path, &Options::default()).expect("reads as DiskSim");
+    let info = Info::read(&mut reader);
+    let info = match info {
+        Ok(info) => info,
+        // Sectors that are bytes make requests too large to be believed, which is as good an answer.
+        Err(error) => {
+            assert!(error.to_string().contains("check the unit"), "{error}");
+            return;
+        }
+    };
+    let lints = ssdlab_trace::check(&info, reader.notes());
+    assert!(
+        lints.iter().any(|lint| lint.name == "address_unit"),
+        "{lints:?}"
+    );
+}

@@ -110,7 +110,7 @@ impl Parser for Ascii {
     fn finish(&mut self, cx: &mut Context) -> Result<(), Box<Bad>> {
         // Few requests can be of one kind by chance.
         let extreme = self.reads * 1000 > self.total * 999 || self.reads * 1000 < self.total;
-        if self.total >= 100 && extreme {
+        if self.total >= 100 && extreme && !self.disksim {
             cx.notes.state(
                 Note::OpCodes,
                 format!(

@@ -89,7 +89,13 @@ fn read_or_write(text: &str, read: &[&str], write: &[&str]) -> Option<Op> {
 
 fn comma(line: &str) -> Vec<&str> {
     line.split(',')
-        .map(|field| field.trim_matches([' ', '\t']))
+        .map(|field| {
+            let field = field.trim_matches([' ', '\t']);
+            let inside = field
+                .strip_prefix('"')
+                .and_then(|rest| rest.strip_suffix('"'));
+            inside.unwrap_or(field).trim_matches([' ', '\t'])
+        })
         .collect()
 }
 
@@ -443,6 +449,13 @@ pub fn disguise(format: &str, bytes: &[u8], seed: u64) -> String {
             }
             "blkreplay" => line = line.replace("; R ;", if coin(2) { "; RA ;" } else { ";R;" }),
             _ => {}
+        }
+        if matches!(format, "msr" | "spc" | "alibaba" | "tencent" | "systor") && coin(4) {
+            let quoted: Vec<String> = line
+                .split(',')
+                .map(|field| format!("\"{field}\""))
+                .collect();
+            line = quoted.join(",");
         }
         if matches!(format, "msr" | "spc" | "alibaba" | "tencent" | "systor") && coin(4) {
             line = line.replace(',', " ,\t");
