@@ -1,2 +1,5 @@
 //! The `ssdlab` command.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    ssdlab_cli::main_from(std::env::args_os())
+}

@@ -29,6 +29,7 @@ impl std::error::Error for ConfigError {}
 
 /// Everything that decides a run, apart from its workload and its seed.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// The flash array.
@@ -56,6 +57,7 @@ macro_rules! section {
     ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident: $ty:ty = $default:expr),+ $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, Deserialize, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(deny_unknown_fields, default)]
         pub struct $name { $($(#[$fdoc])* pub $field: $ty),+ }
         impl Default for $name {
@@ -69,6 +71,7 @@ macro_rules! choice {
     ($(#[$doc:meta])* $name:ident ($style:literal) { $($(#[$vdoc:meta])* $variant:ident),+ $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = $style)]
         pub enum $name { $($(#[$vdoc])* $variant),+ }
     };
@@ -96,6 +99,7 @@ section! {
 
 /// One time for all pages, or one a page type: page `i` of a block has type `i mod n`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum PageTimes {
     /// All pages alike.

@@ -9,6 +9,8 @@ pub mod oracle;
 pub mod policy;
 pub mod random;
 pub mod report;
+#[cfg(feature = "schema")]
+mod schema;
 pub mod schemes;
 mod stats;
 pub mod units;

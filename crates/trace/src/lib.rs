@@ -1,8 +1,58 @@
 //! Block-I/O trace readers and workload generators: the only place that parses foreign text.
 //!
 //! Every reader and generator yields [`Record`]s: times in integer nanoseconds, addresses in bytes.
+//!
+//! A trace is read in layers, each in bounded memory: [`Source`] unpacks bytes, [`Reader`] turns them into requests
+//! in the order of time, [`Replay`] fits those to a device. Whatever a layer drops, holds or rounds is counted in
+//! [`Notes`]; whatever it cannot accept is a [`TraceError`] that says where, why and what to do.
+//!
+//! ```
+//! use ssdlab_trace::{Fit, LbaPolicy, Options, Replay};
+//! # use std::io::Write;
+//! # let mut file = tempfile::NamedTempFile::new()?;
+//! # writeln!(file, "128166372003061629,hm,0,Read,383496192,32768,113736")?;
+//! # writeln!(file, "128166372016382155,hm,0,Write,2822144,4096,1161")?;
+//! # let path = file.path();
+//! let fit = Fit { lba_policy: LbaPolicy::Dense, ..Fit::new(16 << 30) };
+//! let mut replay = Replay::open(path, &Options::default(), fit)?;
+//! while let Some(record) = replay.next()? {
+//!     println!("{} ns: {:?} {} bytes at {}", record.time_ns, record.op, record.bytes, record.offset);
+//! }
+//! for line in replay.notes().lines() {
+//!     eprintln!("{line}");
+//! }
+//! assert_eq!(replay.accepted(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A format is one file in `readers/`: a new one is a type with a `parse` for a line, a name in [`Format`], and a row
+//! in the tables of the tests.
 
+mod convert;
+mod detect;
+mod error;
+mod format;
+mod info;
+mod lines;
+mod notes;
+mod number;
+mod reader;
+mod readers;
 pub mod record;
+mod replay;
+mod source;
 pub mod workload;
 
+pub use convert::{Losses, Writer, convert};
+pub use detect::Detection;
+pub use error::{Code, EXCERPT_BYTES, Excerpt, Kind, Report, TraceError, escape};
+pub use format::{Columns, Format, FormatError, Measure, OpColumn, Separator};
+pub use info::{BURST_NS, Collector, INFO_PAGE_BYTES, Info, Lint, Severity, check};
+pub use notes::{Note, Notes, Tally};
+pub use reader::{
+    MAX_REQUEST_BYTES, OnBadLine, OpCodes, Options, REORDER_WINDOW_NS, Reader, SORT_RECORDS,
+    TimeOrder,
+};
 pub use record::{Op, Record};
+pub use replay::{Digest, Fit, LbaPolicy, Replay, SECTOR_BYTES, Scale};
+pub use source::{Compression, Source, WINDOW_BYTES};

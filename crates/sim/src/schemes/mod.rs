@@ -87,6 +87,15 @@ macro_rules! slot {
                 match self { $(Self::$variant(policy) => named_table(serializer, $name, policy, std::mem::size_of::<$ty>() == 0)),+ }
             }
         }
+
+        #[cfg(feature = "schema")]
+        impl schemars::JsonSchema for $any {
+            fn schema_name() -> std::borrow::Cow<'static, str> { stringify!($any).into() }
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let policies = [$(($name, <$ty>::MANUAL, generator.subschema_for::<$ty>())),+];
+                crate::schema::slot(policies, &[$($($alias,)*)+])
+            }
+        }
     };
 }
 pub(crate) use slot;
@@ -117,6 +126,7 @@ macro_rules! scheme {
      $(state { $($(#[doc = $sdoc:literal])* $state:ident: $sty:ty = $sdefault:expr),+ $(,)? })?) => {
         $(#[doc = $doc])+
         #[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(deny_unknown_fields, default)]
         pub struct $name {
             $($(#[doc = $fdoc])* pub $field: $ty,)*

@@ -1,0 +1,297 @@
+//! The command line: its doc comments are the help and the man page.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use ssdlab_trace::{Format, LbaPolicy, OnBadLine, OpCodes, Options, Scale, TimeOrder};
+
+use crate::fault::{Fault, Result};
+use crate::settings::Sources;
+
+/// Trace-driven, event-driven SSD simulation: where every nanosecond of every request went.
+#[derive(Debug, Parser)]
+#[command(name = "ssdlab", version, max_term_width = 110)]
+#[command(after_help = "Examples:
+  ssdlab run --workload quickstart                          a first result
+  ssdlab run --trace hm_0.csv.gz --preset nvme-tlc          replay a recording on a modern drive
+  ssdlab run --trace hm_0.csv.gz --set schemes.victim=fifo  change one key
+  ssdlab config show --preset pagc                          every value and where it comes from
+
+Exit status: 0 done, 2 command line or configuration, 3 trace data, 4 files, 5 an invariant failed, 130 interrupted.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Simulate a trace or a workload and tell what happened
+    Run(Box<RunArgs>),
+    /// Show, check or describe a configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Look at, judge, convert or generate traces
+    #[command(subcommand)]
+    Trace(TraceCommand),
+    /// List the named configurations, or print one with the source of every value
+    Presets {
+        /// Name of a preset
+        name: Option<String>,
+    },
+    /// List the schemes slot by slot, or print the manual of one
+    Schemes {
+        /// Name of a scheme, or of a slot such as `victim`
+        name: Option<String>,
+    },
+    /// List the workloads that come with the program, or print one
+    Workloads {
+        /// Name of a workload
+        name: Option<String>,
+    },
+    /// Print shell completions
+    #[command(hide = true)]
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    #[command(hide = true)]
+    Manpage,
+}
+
+/// Where the configuration comes from.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Configuration")]
+pub struct ConfigArgs {
+    /// Configuration files, each over the one before
+    #[arg(value_name = "CONFIG.toml")]
+    pub files: Vec<PathBuf>,
+    /// A named configuration below the files; see `ssdlab presets`
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// One value over everything else, such as gc.threshold=0.05 or schemes.victim=fifo
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+}
+
+impl ConfigArgs {
+    /// As the layers of a configuration.
+    pub fn sources(&self) -> Sources {
+        Sources { preset: self.preset.clone(), files: self.files.clone(), sets: self.sets.clone() }
+    }
+}
+
+/// `ssdlab config`
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Print the effective configuration as TOML, with the origin of every value
+    Show(ConfigArgs),
+    /// Check a configuration and say what it amounts to
+    Check(ConfigArgs),
+    /// Print the JSON Schema of configuration files, for editors
+    Schema,
+}
+
+/// When requests arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// At the times of the trace or workload
+    Arrival,
+    /// A new one whenever one of `device.queue_depth` completes
+    Closed,
+}
+
+/// How much the oracle looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CheckLevel {
+    /// Only the laws that are always on
+    Off,
+    /// Every read's data, and everything now and then
+    Sampled,
+    /// Everything, often
+    Full,
+}
+
+/// Where the requests come from.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Requests")]
+pub struct InputArgs {
+    /// A recorded trace, plain or compressed (gzip, zstd, xz); `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    pub trace: Option<PathBuf>,
+    /// A generated workload: one of `ssdlab workloads`, or a TOML file
+    #[arg(long, value_name = "NAME-or-FILE.toml", conflicts_with_all = ["format", "device", "on_bad_line", "time_order", "op_codes", "max_request", "lba_policy"])]
+    pub workload: Option<String>,
+    /// How the trace is read.
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    /// At most this many requests over all loops
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub limit: Option<u64>,
+    /// Replay the trace this many times, one after the other
+    #[arg(long = "loop", value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub loops: u32,
+    /// Multiply arrival times by this: a decimal such as 0.5, or a ratio such as 1/3
+    #[arg(long, value_name = "X")]
+    pub time_scale: Option<Scale>,
+    /// When requests arrive: arrival (at the times of the trace) or closed (a new one whenever one of device.queue_depth
+    /// completes) [default: arrival, or closed where the workload says so]
+    #[arg(long, value_name = "arrival|closed", value_enum, hide_possible_values = true)]
+    pub replay: Option<When>,
+    /// What becomes of requests beyond the end of the device: error (stop, and say what would fit), wrap (modulo the
+    /// capacity), clip (left out) or dense (touched pages renumbered in the order of first touch)
+    #[arg(long, value_name = "error|wrap|clip|dense", default_value = "error")]
+    pub lba_policy: LbaPolicy,
+}
+
+/// How a recorded trace is read.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Reading a trace")]
+pub struct ReadingArgs {
+    /// Format: auto, msr, spc, ssdsim, mqsim, disksim, blkparse, fio, alibaba, tencent, systor, vscsi, diskmon, blkreplay,
+    /// or columns:<map> such as columns:time=0:ns,op=4:0r1w,offset=2:sectors,size=3:sectors,sep=space
+    #[arg(long, value_name = "FMT", default_value = "auto")]
+    pub format: String,
+    /// Only this device (disk, volume, unit) of the trace
+    #[arg(long, value_name = "ID")]
+    pub device: Option<String>,
+    /// What becomes of lines that can't be read: error, or skip=N to pass over at most N
+    #[arg(long, value_name = "error|skip=N", default_value = "error")]
+    pub on_bad_line: OnBadLine,
+    /// What becomes of arrivals that go back in time: error (stop, unless the step is small), keep (a gap of zero), clamp
+    /// (moved up to the latest arrival) or sort (within a bounded window)
+    #[arg(long, value_name = "error|keep|clamp|sort", default_value = "error")]
+    pub time_order: TimeOrder,
+    /// Which operation code means a read in SSDsim and MQSim traces
+    #[arg(long, value_name = "read-is-one|read-is-zero", default_value = "read-is-one")]
+    pub op_codes: OpCodes,
+    /// Largest read or write that is believed
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = size)]
+    pub max_request: u64,
+}
+
+impl ReadingArgs {
+    /// As the readers take it.
+    pub fn options(&self) -> Result<Options> {
+        Ok(Options {
+            format: Format::parse_or_auto(&self.format).map_err(|error| Fault::usage(format!("--format: {error}")))?,
+            device: self.device.clone(),
+            on_bad_line: self.on_bad_line,
+            time_order: self.time_order,
+            max_request_bytes: self.max_request,
+            op_codes: self.op_codes,
+        })
+    }
+}
+
+fn size(text: &str) -> std::result::Result<u64, String> {
+    text.parse::<ssdlab_sim::units::Bytes>().map(|bytes| bytes.0)
+}
+
+/// `ssdlab run`
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  ssdlab run --workload quickstart
+  ssdlab run --trace web.csv.zst --preset nvme-tlc --lba-policy dense --json result.json
+  ssdlab run drive.toml --trace - --format spc --set gc.threshold=0.05 < requests.spc
+  ssdlab run --workload random-write --set 'timing.read=[\"50us\",\"90us\"]' --requests requests.csv")]
+pub struct RunArgs {
+    /// Where the configuration comes from.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Where the requests come from.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Seed of every random choice
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Simulation")]
+    pub seed: u64,
+    /// How much the oracle looks at; results don't depend on it
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled, help_heading = "Simulation")]
+    pub check: CheckLevel,
+    /// Most memory that the device may take [default: 80 % of what the machine has free]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Simulation")]
+    pub memory_limit: Option<u64>,
+    /// Write the summary as JSON; `-` is standard output, alone
+    #[arg(long, value_name = "FILE|-", help_heading = "Results")]
+    pub json: Option<PathBuf>,
+    /// Write one row a request: times, latency and its causes
+    #[arg(long, value_name = "FILE.csv", help_heading = "Results")]
+    pub requests: Option<PathBuf>,
+    /// Write what the simulation itself cost: time, memory, speed
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub perf: Option<PathBuf>,
+    /// No progress, no remarks on standard error; errors still
+    #[arg(long, help_heading = "Results")]
+    pub quiet: bool,
+}
+
+/// `ssdlab trace`
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Print the figures of traces: mix, sizes, footprint, rates, and the device they need
+    Info {
+        /// Trace files, plain or compressed; `-` is standard input
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+        /// How they are read.
+        #[command(flatten)]
+        reading: ReadingArgs,
+        /// Write the figures as JSON; `-` is standard output, alone
+        #[arg(long, value_name = "FILE|-")]
+        json: Option<PathBuf>,
+    },
+    /// Read a trace to its end without simulating, and say what is odd about it
+    Check {
+        /// A trace file, plain or compressed; `-` is standard input
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// How it is read.
+        #[command(flatten)]
+        reading: ReadingArgs,
+    },
+    /// Write a trace in another format
+    Convert {
+        /// A trace file, plain or compressed; `-` is standard input
+        #[arg(value_name = "FROM")]
+        from: PathBuf,
+        /// Where to write; `-` is standard output
+        #[arg(value_name = "TO")]
+        to: PathBuf,
+        /// Format to write: msr, spc, ssdsim, … or columns:<map>
+        #[arg(long, value_name = "FMT")]
+        into: Format,
+        /// At most this many requests
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+        limit: Option<u64>,
+        /// How it is read.
+        #[command(flatten)]
+        reading: ReadingArgs,
+    },
+    /// Write a generated workload as a trace
+    Generate {
+        /// One of `ssdlab workloads`, or a TOML file
+        #[arg(value_name = "NAME-or-FILE.toml")]
+        workload: String,
+        /// Where to write; `-` is standard output
+        #[arg(value_name = "TO")]
+        to: PathBuf,
+        /// Format to write: msr, spc, ssdsim, … or columns:<map>
+        #[arg(long, value_name = "FMT", default_value = "msr")]
+        into: Format,
+        /// At most this many requests
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+        limit: Option<u64>,
+        /// Bytes of the device that it is made for
+        #[arg(long, value_name = "SIZE", default_value = "14GiB", value_parser = size)]
+        capacity: u64,
+        /// Bytes of a page of that device
+        #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size)]
+        page_size: u64,
+        /// Seed of every random choice
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+    },
+}

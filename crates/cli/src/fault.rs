@@ -1,0 +1,177 @@
+//! What can go wrong, as people read it, and the exit status it leads to.
+
+use std::io::IsTerminal;
+use std::ops::Range;
+use std::path::Path;
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+
+/// Exit statuses of the command; part of its contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Status {
+    /// The command line or the configuration makes no sense.
+    Usage = 2,
+    /// The content of a trace is wrong.
+    Trace = 3,
+    /// A file can't be read or written.
+    File = 4,
+    /// An invariant of the simulator failed.
+    Invariant = 5,
+    /// Interrupted from outside.
+    Interrupted = 130,
+}
+
+/// A place in a text that the user wrote.
+#[derive(Clone, Debug)]
+pub struct Spot {
+    /// What the text is called: a file name, or `--set`.
+    pub name: String,
+    /// The whole text.
+    pub text: String,
+    /// The bytes in question.
+    pub span: Range<usize>,
+    /// What is said beside the caret; may be empty.
+    pub label: String,
+}
+
+/// A reason to stop, with where it is and what would help.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    status: Status,
+    message: String,
+    spot: Option<Box<Spot>>,
+    notes: Vec<String>,
+    help: Vec<String>,
+    rendered: bool,
+}
+
+/// The usual result of this crate.
+pub type Result<T> = std::result::Result<T, Fault>;
+
+impl Fault {
+    /// A fault with a message and nothing more.
+    pub fn new(status: Status, message: impl Into<String>) -> Self {
+        Fault { status, message: message.into(), spot: None, notes: Vec::new(), help: Vec::new(), rendered: false }
+    }
+
+    /// A command line or configuration that makes no sense.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Fault::new(Status::Usage, message)
+    }
+
+    /// A file that can't be read or written.
+    pub fn file(verb: &str, path: &Path, error: &std::io::Error) -> Self {
+        let reason = match error.kind() {
+            std::io::ErrorKind::StorageFull => "no space left on the device".into(),
+            std::io::ErrorKind::NotFound => "no such file or directory".into(),
+            std::io::ErrorKind::PermissionDenied => "permission denied".into(),
+            std::io::ErrorKind::IsADirectory => "it is a directory".into(),
+            _ => error.to_string(),
+        };
+        Fault::new(Status::File, format!("cannot {verb} {}: {reason}", path.display()))
+    }
+
+    /// A message that another part has already laid out, shown as it is.
+    pub fn rendered(status: Status, text: impl Into<String>) -> Self {
+        Fault { rendered: true, ..Fault::new(status, text) }
+    }
+
+    /// Shows a place.
+    pub fn at(mut self, spot: Spot) -> Self {
+        self.spot = Some(Box::new(spot));
+        self
+    }
+
+    /// Adds what more there is to know.
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Adds what would make it right; an empty text adds nothing.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        let help = help.into();
+        if !help.is_empty() {
+            self.help.push(help);
+        }
+        self
+    }
+
+    /// The exit status it leads to.
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// The message as text, coloured or not.
+    pub fn render(&self, renderer: &Renderer) -> String {
+        if self.rendered {
+            return self.message.clone();
+        }
+        let mut group = Level::ERROR.primary_title(self.message.as_str()).elements(Vec::<annotate_snippets::Element>::new());
+        if let Some(spot) = &self.spot {
+            let (text, first_line, span) = excerpt(&spot.text, &spot.span);
+            let annotation = AnnotationKind::Primary.span(span);
+            let annotation = if spot.label.is_empty() { annotation } else { annotation.label(spot.label.as_str()) };
+            group =
+                group.element(Snippet::source(text).line_start(first_line).path(spot.name.as_str()).annotation(annotation));
+        }
+        for note in &self.notes {
+            group = group.element(Level::NOTE.message(note.as_str()));
+        }
+        for help in &self.help {
+            group = group.element(Level::HELP.message(help.as_str()));
+        }
+        renderer.render(&[group])
+    }
+
+    /// Prints the message on standard error.
+    pub fn print(&self) {
+        use std::io::Write;
+        let plain = !std::io::stderr().is_terminal() || std::env::var_os("NO_COLOR").is_some();
+        let renderer = if plain { Renderer::plain() } else { Renderer::styled() };
+        // Nothing is left to be done about a standard error that takes no text.
+        let _ = writeln!(std::io::stderr(), "{}", self.render(&renderer));
+    }
+}
+
+/// The lines that a span touches, or at most 120 bytes around its start in a line that is longer than a screen: a
+/// configuration may come from anywhere, and a message stays short whatever it holds.
+fn excerpt<'t>(text: &'t str, span: &Range<usize>) -> (&'t str, usize, Range<usize>) {
+    let floor = |mut at: usize| {
+        at = at.min(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let (start, end) = (floor(span.start), floor(span.end.max(span.start)));
+    let mut from = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let first_line = 1 + text[..from].matches('\n').count();
+    let mut to = text[end..].find('\n').map_or(text.len(), |at| end + at);
+    if to - from > 400 {
+        from = floor(from.max(start.saturating_sub(60)));
+        to = floor(to.min(start + 60));
+    }
+    (&text[from..to], first_line, start - from..end.clamp(start, to) - from)
+}
+
+/// Text of unknown origin in a message: at most 60 characters, control characters as escapes.
+pub fn clip(text: &str) -> String {
+    let mut out: String = text.chars().take(60).flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect();
+    if text.chars().nth(60).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+/// The nearest of some known names, if one is near enough to be meant.
+pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let name: String = name.chars().take(80).collect();
+    known
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.len().min(name.len()) / 4)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}

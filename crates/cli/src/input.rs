@@ -1,0 +1,316 @@
+//! Where requests come from: a recorded trace or a generated workload, fitted to the device.
+
+use std::path::{Path, PathBuf};
+
+use ssdlab_sim::units::Nanos;
+use ssdlab_trace::workload::{Generator, Spec, SpecError, all, named};
+use ssdlab_trace::{Digest, Fit, Kind, Note, Op, Options, Reader, Record, Replay, Scale, TraceError};
+
+use crate::args::{InputArgs, When};
+use crate::drive::{Device, Request, RequestOp};
+use crate::fault::{Fault, Result, Status, clip, nearest};
+use crate::text::count;
+
+/// A workload by name or file: its TOML text and its name in messages.
+pub fn find_workload(name: &str) -> Result<(String, Spec)> {
+    if let Some(workload) = named(name) {
+        return Ok((workload.name.into(), workload.spec.clone()));
+    }
+    let path = Path::new(name);
+    if path.extension().is_none_or(|ending| ending != "toml") && !path.exists() {
+        let meant = nearest(name, all().iter().map(|workload| workload.name)).map_or(String::new(), |n| format!("did you mean `{n}`? "));
+        let help = format!("{meant}`ssdlab workloads` lists those that come with the program; a file ends in .toml");
+        return Err(Fault::usage(format!("no workload is called `{}`", clip(name))).help(help));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| Fault::file("read the workload", path, &error))?;
+    let spec = Spec::parse(&text).map_err(|error| refuse(name, &error))?;
+    let stem = path.file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy().into_owned());
+    Ok((if spec.name.is_empty() { stem } else { spec.name.clone() }, spec))
+}
+
+/// What a workload file gets wrong.
+pub fn refuse(name: &str, error: &SpecError) -> Fault {
+    let colon = if error.path.is_empty() { "" } else { ": " };
+    Fault::usage(format!("workload {}: {}{colon}{}", clip(name), error.path, error.message)).help(error.help.as_str())
+}
+
+/// A trace's own message, already laid out.
+pub fn trace_fault(error: &TraceError) -> Fault {
+    let status = match error.kind() {
+        Kind::Usage => Status::Usage,
+        Kind::Data => Status::Trace,
+        Kind::File => Status::File,
+    };
+    Fault::rendered(status, error.to_string())
+}
+
+/// Requests that are found but not fitted to a device yet: what can be refused without one has been.
+pub struct Opened {
+    args: InputArgs,
+    what: What,
+}
+
+enum What {
+    Trace(PathBuf, Options),
+    Workload(String, Spec),
+}
+
+/// Opens what the command line names.
+pub fn open(args: &InputArgs) -> Result<Opened> {
+    let what = match (&args.trace, &args.workload) {
+        (Some(path), _) => {
+            let options = args.reading.options()?;
+            if path.as_os_str() != "-" && path.is_file() {
+                // Opened a second time below; a wrong name or format is told before a large device is built.
+                Reader::open(path, &options).map_err(|error| trace_fault(&error))?;
+            }
+            What::Trace(path.clone(), options)
+        }
+        (None, Some(name)) => {
+            let (name, spec) = find_workload(name)?;
+            What::Workload(name, spec)
+        }
+        (None, None) => return Err(Fault::usage("no requests").help("give --trace FILE or --workload NAME")),
+    };
+    Ok(Opened { args: args.clone(), what })
+}
+
+/// A stream of requests for one device.
+pub struct Input {
+    source: Source,
+    limit: Option<u64>,
+    loops: u32,
+    closed: bool,
+    about: Vec<String>,
+}
+
+enum Source {
+    Trace(Box<Replay>),
+    Generated(Box<Generated>),
+}
+
+/// A generated workload, repeated and scaled.
+struct Generated {
+    first: Generator,
+    current: Generator,
+    loops_left: u32,
+    limit: u64,
+    scale: Scale,
+    shift: u64,
+    given: u64,
+    last: u64,
+    period: Option<u64>,
+    digest: Digest,
+}
+
+impl Generated {
+    fn next(&mut self) -> Result<Option<Record>> {
+        if self.given >= self.limit {
+            return Ok(None);
+        }
+        loop {
+            if let Some(mut record) = self.current.next() {
+                self.given += 1;
+                self.last = record.time_ns;
+                let time = record.time_ns.checked_add(self.shift).and_then(|ns| self.scale.apply(ns));
+                let too_late = || Fault::usage("an arrival is later than the clock of the simulator can count").help("check --loop and --time-scale");
+                record.time_ns = time.filter(|ns| *ns < 1 << 63).ok_or_else(too_late)?;
+                self.digest.add(&record);
+                return Ok(Some(record));
+            }
+            if self.loops_left <= 1 || self.given == 0 {
+                return Ok(None);
+            }
+            // Pass k starts k times (span + mean gap) later, as with traces; the first arrival is at 0.
+            let period = *self.period.get_or_insert(self.last + self.last / (self.given - 1).max(1));
+            self.loops_left -= 1;
+            self.shift += period;
+            self.current = self.first.clone();
+        }
+    }
+}
+
+impl Opened {
+    /// Fits the requests to a device.
+    pub fn fit(self, device: &Device, queue_depth: u32, seed: u64) -> Result<Input> {
+        let args = self.args;
+        let (source, closed, mut about) = match self.what {
+            What::Trace(path, options) => {
+                let fit = Fit {
+                    capacity_bytes: device.capacity_bytes(),
+                    page_bytes: device.page_bytes(),
+                    lba_policy: args.lba_policy,
+                    limit: args.limit,
+                    loops: u64::from(args.loops),
+                    time_scale: args.time_scale.unwrap_or_default(),
+                };
+                let replay = Replay::open(&path, &options, fit).map_err(|error| trace_fault(&error))?;
+                let name = path.file_name().map_or("standard input".into(), |name| name.to_string_lossy().into_owned());
+                let name = if name == "-" { "standard input".into() } else { name };
+                let about = format!("recorded trace {} ({})", clip(&name), clip(&replay.reader().format().to_string()));
+                (Source::Trace(Box::new(replay)), args.replay == Some(When::Closed), vec![about])
+            }
+            What::Workload(name, spec) => workload(&args, &name, &spec, device, queue_depth, seed)?,
+        };
+        let mut how = Vec::new();
+        if let Some(device) = &args.reading.device {
+            how.push(format!("device {}", clip(device)));
+        }
+        if closed {
+            how.push(format!("closed loop of {queue_depth}"));
+        }
+        if args.loops > 1 {
+            how.push(format!("{} times in a row", count(args.loops)));
+        }
+        if let Some(limit) = args.limit {
+            how.push(format!("at most {} requests", count(limit)));
+        }
+        if args.time_scale.is_some() {
+            how.push("arrival times scaled".into());
+        }
+        if args.lba_policy != ssdlab_trace::LbaPolicy::Error {
+            how.push(format!("addresses fitted by {}", format!("{:?}", args.lba_policy).to_lowercase()));
+        }
+        if !how.is_empty() {
+            about.push(how.join(", "));
+        }
+        Ok(Input { source, limit: args.limit, loops: args.loops, closed, about })
+    }
+}
+
+/// Builds a workload: its requests, whether it is a closed loop, and what to say of it.
+fn workload(
+    args: &InputArgs,
+    name: &str,
+    spec: &Spec,
+    device: &Device,
+    queue_depth: u32,
+    seed: u64,
+) -> Result<(Source, bool, Vec<String>)> {
+    let generator =
+        spec.build(device.capacity_bytes(), device.page_bytes(), seed, None).map_err(|error| refuse(name, &error))?;
+    let closed = match (generator.closed(), args.replay) {
+        (Some(_), Some(When::Arrival)) => {
+            return Err(Fault::usage(format!("--replay arrival: the workload {name} is a closed loop and has no arrival times"))
+                .help("leave --replay out, or give the workload arrivals"));
+        }
+        (Some(Some(depth)), _) if depth != queue_depth => {
+            return Err(Fault::usage(format!(
+                "the workload {name} keeps {depth} requests outstanding, but device.queue_depth is {queue_depth}"
+            ))
+            .help(format!("use --set device.queue_depth={depth}")));
+        }
+        (Some(_), _) => true,
+        (None, when) => when == Some(When::Closed),
+    };
+    let mut about = vec![if spec.model {
+        format!("model of {name}: generated to published figures, not the recording itself")
+    } else {
+        format!("{name}, generated: {}", spec.description)
+    }];
+    if !spec.source.is_empty() {
+        about.push(format!("source: {}", spec.source));
+    }
+    let generated = Generated {
+        first: generator.clone(),
+        current: generator,
+        loops_left: args.loops,
+        limit: args.limit.unwrap_or(u64::MAX),
+        scale: args.time_scale.unwrap_or_default(),
+        shift: 0,
+        given: 0,
+        last: 0,
+        period: None,
+        digest: Digest::new(),
+    };
+    Ok((Source::Generated(Box::new(generated)), closed, about))
+}
+
+/// What comes next.
+pub enum Next {
+    /// A request to simulate.
+    Request(Request),
+    /// A command that is counted only.
+    Skip,
+}
+
+impl Input {
+    /// The next one; none at the end.
+    pub fn next(&mut self) -> Result<Option<Next>> {
+        let record = match &mut self.source {
+            Source::Trace(replay) => replay.next().map_err(|error| trace_fault(&error))?,
+            Source::Generated(generated) => generated.next()?,
+        };
+        let Some(record) = record else { return Ok(None) };
+        let op = match record.op {
+            Op::Read => RequestOp::Read,
+            Op::Write => RequestOp::Write,
+            Op::Trim => RequestOp::Trim,
+            Op::Other => return Ok(Some(Next::Skip)),
+        };
+        Ok(Some(Next::Request(Request { arrival: Nanos(record.time_ns), op, offset: record.offset, bytes: record.bytes })))
+    }
+
+    /// Commands that the reader itself passed over because there is nothing to simulate.
+    pub fn skipped(&self) -> u64 {
+        match &self.source {
+            Source::Trace(replay) => {
+                let notes = replay.notes();
+                [Note::OtherOp, Note::NoOp, Note::ChangesData].into_iter().map(|note| notes.count(note)).sum()
+            }
+            Source::Generated(_) => 0,
+        }
+    }
+
+    /// Whether the device sets the arrival times.
+    pub fn closed(&self) -> bool {
+        self.closed
+    }
+
+    /// For the table.
+    pub fn about(&self) -> Vec<String> {
+        self.about.clone()
+    }
+
+    /// Share of the requests that were given out, if it can be told.
+    pub fn share(&self) -> Option<f64> {
+        let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        match &self.source {
+            Source::Trace(replay) => {
+                let by_limit = self.limit.map(|limit| ratio(replay.accepted(), limit));
+                let (position, size) = replay.reader().progress();
+                let by_bytes = size.filter(|_| self.loops == 1).map(|size| ratio(position, size));
+                by_limit.into_iter().chain(by_bytes).reduce(f64::max)
+            }
+            Source::Generated(generated) => {
+                let total = generated.first.total().map(|total| total.saturating_mul(u64::from(self.loops)));
+                let total = total.into_iter().chain(self.limit).min()?;
+                Some(ratio(generated.given, total))
+            }
+        }
+    }
+
+    /// Digest of the accepted requests.
+    pub fn digest(&self) -> String {
+        match &self.source {
+            Source::Trace(replay) => replay.digest(),
+            Source::Generated(generated) => generated.digest.hex(),
+        }
+    }
+
+    /// What was chosen where the command line left a choice, once the first requests were read.
+    pub fn chosen(&self) -> Option<String> {
+        match &self.source {
+            Source::Trace(replay) => replay.reader().detection().map(|detection| format!("note: format {detection}")),
+            Source::Generated(_) => None,
+        }
+    }
+
+    /// Remarks on the trace, one a line.
+    pub fn remarks(&self) -> Vec<String> {
+        match &self.source {
+            Source::Trace(replay) => replay.notes().lines().map(|line| format!("note: {line}")).collect(),
+            Source::Generated(_) => Vec::new(),
+        }
+    }
+}

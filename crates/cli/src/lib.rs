@@ -1,0 +1,102 @@
+//! The `ssdlab` command as a library, so that another program may offer it under its own roof.
+
+pub mod args;
+pub mod drive;
+pub mod fault;
+pub mod input;
+pub mod output;
+pub mod perf;
+pub mod presets;
+pub mod requests;
+mod run;
+pub mod settings;
+mod show;
+pub mod table;
+pub mod text;
+pub mod theory;
+mod trace;
+
+use std::ffi::OsString;
+use std::panic::{self, AssertUnwindSafe};
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+use clap::{CommandFactory, Parser};
+
+use args::{Cli, Command};
+use fault::{Fault, Result, Status};
+
+/// Message and place of the last panic.
+static PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+/// Runs the command with these arguments, the program's name first.
+pub fn main_from<I: IntoIterator<Item = OsString>>(arguments: I) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Status::Usage as u8));
+        }
+    };
+    // A second handler in one process is refused, and then the first one does the work.
+    let _ = ctrlc::set_handler(|| {
+        output::abandon();
+        std::process::exit(i32::from(Status::Interrupted as u8));
+    });
+    // Broken invariants are panics of the simulator. The hook keeps what they say; they are told below, once.
+    panic::set_hook(Box::new(|info| {
+        let what = info.payload_as_str().unwrap_or("no message");
+        let place = info.location().map_or(String::new(), |at| format!(" (at {}:{})", at.file(), at.line()));
+        if let Ok(mut slot) = PANIC.lock() {
+            slot.get_or_insert_with(|| format!("{what}{place}"));
+        }
+    }));
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli.command)));
+    let fault = match outcome {
+        Ok(Ok(())) => return ExitCode::SUCCESS,
+        Ok(Err(fault)) => fault,
+        Err(_) => {
+            let what = PANIC.lock().ok().and_then(|mut slot| slot.take()).unwrap_or_default();
+            Fault::new(Status::Invariant, format!("invariant failed: {what}"))
+                .note(format!("ssdlab {}, repeat with: {}", env!("CARGO_PKG_VERSION"), quoted(&arguments)))
+                .help("this is a defect of the simulator: please report it with this message, the configuration and the trace")
+        }
+    };
+    fault.print();
+    ExitCode::from(fault.status() as u8)
+}
+
+/// The command line in a form that a shell reads back.
+fn quoted(arguments: &[OsString]) -> String {
+    let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./=+,:@%".contains(&b));
+    let quote = |text: &OsString| {
+        let text = text.to_string_lossy();
+        if plain(&text) { text.into_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    };
+    let mut words = vec!["ssdlab".to_string()];
+    words.extend(arguments.iter().skip(1).map(quote));
+    words.join(" ")
+}
+
+fn dispatch(command: Command) -> Result<()> {
+    match command {
+        Command::Run(args) => run::run(&args),
+        Command::Config(command) => show::config(&command),
+        Command::Trace(command) => trace::trace(&command),
+        Command::Presets { name } => show::presets(name.as_deref()),
+        Command::Schemes { name } => show::schemes(name.as_deref()),
+        Command::Workloads { name } => show::workloads(name.as_deref()),
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "ssdlab", &mut text);
+            output::print(&String::from_utf8_lossy(&text))
+        }
+        Command::Manpage => {
+            let mut text = Vec::new();
+            let page = clap_mangen::Man::new(Cli::command());
+            page.render(&mut text).map_err(|error| Fault::file("write", "the manual page".as_ref(), &error))?;
+            output::print(&String::from_utf8_lossy(&text))
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What the simulation itself cost. None of this is in any result: it goes to `--perf` and standard error.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+/// Clocks at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    wall: Instant,
+    cpu: Duration,
+}
+
+impl Moment {
+    /// Now.
+    pub fn now() -> Self {
+        Moment { wall: Instant::now(), cpu: cpu_time() }
+    }
+}
+
+/// `--perf`
+#[derive(Clone, Debug, Serialize)]
+pub struct Perf {
+    /// Wall time since the start of the process's work.
+    pub wall_s: f64,
+    /// CPU time of the whole process, all threads.
+    pub cpu_s: f64,
+    /// CPU time of the replay alone, without building and filling the device.
+    pub simulate_cpu_s: f64,
+    /// Requests simulated.
+    pub requests: u64,
+    /// Reads, programs, erases and copybacks executed.
+    pub flash_operations: u64,
+    /// Flash operations by CPU second of the whole process.
+    pub flash_operations_per_cpu_s: f64,
+    /// Most memory that was resident; null where the system doesn't tell.
+    pub peak_rss_bytes: Option<u64>,
+}
+
+impl Perf {
+    /// Measures up to now.
+    pub fn measure(start: Moment, simulation: (Moment, Moment), requests: u64, flash_operations: u64) -> Perf {
+        let now = Moment::now();
+        let cpu_s = now.cpu.as_secs_f64();
+        Perf {
+            wall_s: (now.wall - start.wall).as_secs_f64(),
+            cpu_s,
+            simulate_cpu_s: (simulation.1.cpu.saturating_sub(simulation.0.cpu)).as_secs_f64(),
+            requests,
+            flash_operations,
+            flash_operations_per_cpu_s: if cpu_s > 0.0 { flash_operations as f64 / cpu_s } else { 0.0 },
+            peak_rss_bytes: peak_rss(),
+        }
+    }
+}
+
+impl std::fmt::Display for Perf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "simulated in {:.2} s ({:.2} s CPU, {:.2} s of it replay): {:.2} million flash operations a CPU second",
+            self.wall_s,
+            self.cpu_s,
+            self.simulate_cpu_s,
+            self.flash_operations_per_cpu_s / 1e6
+        )?;
+        match self.peak_rss_bytes {
+            Some(bytes) => write!(f, ", {:.0} MiB memory", bytes as f64 / f64::from(1 << 20)),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+#[cfg(not(unix))]
+fn cpu_time() -> Duration {
+    Duration::ZERO
+}
+
+/// The high-water mark of resident memory, from Linux's own account of the process.
+fn peak_rss() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// Four fifths of the memory that the machine can still give, where the system tells.
+pub fn memory_limit() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024 / 5 * 4)
+}

@@ -1,0 +1,225 @@
+//! `ssdlab run`
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use ssdlab_sim::ConfigError;
+
+use crate::args::{CheckLevel, RunArgs};
+use crate::drive::{Device, RequestOp};
+use crate::fault::{Fault, Result, Status};
+use crate::input::{self, Input, Next};
+use crate::output::{self, Output};
+use crate::perf::{self, Moment, Perf};
+use crate::requests::Rows;
+use crate::settings::Settings;
+use crate::table;
+use crate::text::size;
+use crate::theory::Outlook;
+
+/// Simulates and prints.
+pub fn run(args: &RunArgs) -> Result<()> {
+    let start = Moment::now();
+    let settings = Settings::load(&args.config.sources())?;
+    fits_in_memory(args, &settings)?;
+    let opened = input::open(&args.input)?;
+
+    // Outputs are begun before the work, so that a directory that can't be written to costs nobody an hour.
+    distinct(&[("--json", &args.json), ("--requests", &args.requests), ("--perf", &args.perf)])?;
+    let to_stdout = args.json.as_deref() == Some(Path::new("-"));
+    let json = args.json.as_deref().filter(|_| !to_stdout).map(Output::create).transpose()?;
+    let mut rows = args.requests.as_deref().map(Rows::create).transpose()?;
+    let perf_file = args.perf.as_deref().map(Output::create).transpose()?;
+
+    let progress = Progress::new(args.quiet);
+    progress.say("building the device");
+    let mut device = Device::new(&settings.config, args.seed, args.check).map_err(|error| settings.refuse(&error))?;
+    let mut input = opened.fit(&device, settings.config.device.queue_depth, args.seed)?;
+    if input.closed() {
+        device.set_closed();
+    }
+    if !args.quiet && let Some(chosen) = input.chosen() {
+        progress.tell(&chosen);
+    }
+    if rows.is_some() {
+        device.record();
+    }
+
+    let simulated_from = Moment::now();
+    let submitted = replay(&mut device, &mut input, rows.as_mut(), &progress)?;
+    let simulated_to = Moment::now();
+    progress.finish();
+
+    let summary = device.summary(args.seed, settings.digest(), input.digest());
+    let mut text = serde_json::to_string_pretty(&summary).expect("a summary is plain data");
+    text.push('\n');
+    let mut finished = Vec::new();
+    if let Some(mut file) = json {
+        file.put(text.as_bytes())?;
+        finished.push(file.finish()?);
+    }
+    if let Some(rows) = rows {
+        finished.push(rows.finish()?);
+    }
+    let cost = Perf::measure(start, (simulated_from, simulated_to), submitted, device.flash_operations());
+    if let Some(mut file) = perf_file {
+        let mut text = serde_json::to_string_pretty(&cost).expect("figures are plain data");
+        text.push('\n');
+        file.put(text.as_bytes())?;
+        finished.push(file.finish()?);
+    }
+    if !args.quiet {
+        for remark in input.remarks() {
+            eprintln!("{remark}");
+        }
+    }
+    // All results are complete: now they appear.
+    finished.into_iter().try_for_each(output::Finished::publish)?;
+    if to_stdout {
+        output::print(&text)?;
+    } else {
+        let context =
+            table::Context { workload: input.about(), preset: args.config.preset.clone(), capacity: device.capacity_bytes() };
+        output::print(&table::render(&summary, &context))?;
+    }
+    if !args.quiet {
+        eprintln!("{cost}");
+    }
+    Ok(())
+}
+
+/// Feeds every request to the device and runs it dry. Returns how many there were.
+fn replay(device: &mut Device, input: &mut Input, mut rows: Option<&mut Rows>, progress: &Progress) -> Result<u64> {
+    let mut submitted = 0u64;
+    let drain = |device: &mut Device, rows: &mut Option<&mut Rows>| match rows {
+        Some(rows) => device.take_completed().into_iter().try_for_each(|row| rows.completed(row)),
+        None => Ok(()),
+    };
+    while let Some(next) = input.next()? {
+        match next {
+            Next::Skip => device.skip(),
+            Next::Request(request) => {
+                if let Some(rows) = &mut rows
+                    && request.op != RequestOp::Trim
+                {
+                    rows.expect(submitted);
+                }
+                device.submit(request);
+                submitted += 1;
+            }
+        }
+        if submitted.is_multiple_of(1024) {
+            stopped(device)?;
+            drain(device, &mut rows)?;
+            progress.at(submitted, input.share());
+        }
+    }
+    (0..input.skipped()).for_each(|_| device.skip());
+    device.run();
+    stopped(device)?;
+    drain(device, &mut rows)?;
+    Ok(submitted)
+}
+
+fn stopped(device: &Device) -> Result<()> {
+    match device.fault() {
+        Some(reason) => Err(Fault::new(Status::Trace, reason)),
+        None => Ok(()),
+    }
+}
+
+/// A device that the machine can't hold is refused before anything is reserved.
+fn fits_in_memory(args: &RunArgs, settings: &Settings) -> Result<()> {
+    let Some(limit) = args.memory_limit.or_else(perf::memory_limit) else { return Ok(()) };
+    let memory = Outlook::new(&settings.config, args.check == CheckLevel::Full).memory;
+    if memory.total() <= limit {
+        return Ok(());
+    }
+    let message = format!(
+        "the device needs about {} of memory, more than the limit of {}: reverse map {}, map {}, oracle {}, blocks {}",
+        size(memory.total()),
+        size(limit),
+        size(memory.reverse),
+        size(memory.map),
+        size(memory.oracle),
+        size(memory.blocks)
+    );
+    let help = "use larger pages or fewer blocks (geometry.blocks_per_plane), or raise --memory-limit".into();
+    Err(settings.refuse(&ConfigError { key: "geometry.blocks_per_plane".into(), message, help }))
+}
+
+/// Two results can't share a file.
+fn distinct(outputs: &[(&str, &Option<std::path::PathBuf>)]) -> Result<()> {
+    for (i, (option, path)) in outputs.iter().enumerate() {
+        let Some(path) = path else { continue };
+        if let Some((other, _)) = outputs[..i].iter().find(|(_, earlier)| earlier.as_ref() == Some(path)) {
+            return Err(Fault::usage(format!("{other} and {option} both write {}", path.display())).help("give each a file of its own"));
+        }
+    }
+    Ok(())
+}
+
+/// A progress bar with rate and time left, on a terminal only.
+struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// Steps of the bar; requests are told in words, since their total is not always known.
+    const STEPS: u64 = 10_000;
+
+    fn new(quiet: bool) -> Progress {
+        if quiet || !std::io::stderr().is_terminal() {
+            return Progress { bar: ProgressBar::hidden() };
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Progress { bar }
+    }
+
+    fn say(&self, text: &'static str) {
+        self.bar.set_style(ProgressStyle::with_template("{spinner} {msg}").expect("a constant template"));
+        self.bar.set_message(text);
+    }
+
+    /// Prints a line above the bar.
+    fn tell(&self, text: &str) {
+        self.bar.suspend(|| eprintln!("{text}"));
+    }
+
+    fn at(&self, requests: u64, share: Option<f64>) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        if requests == 1024 {
+            let template = match share {
+                Some(_) => "{wide_bar} {percent} %  {msg}  {elapsed} gone, {eta} left",
+                None => "{spinner} {msg}  {elapsed} gone",
+            };
+            self.bar.set_style(ProgressStyle::with_template(template).expect("a constant template"));
+            self.bar.reset();
+            if share.is_some() {
+                self.bar.set_length(Self::STEPS);
+            }
+        }
+        if let Some(share) = share {
+            self.bar.set_position((share * Self::STEPS as f64) as u64);
+        }
+        let seconds = self.bar.elapsed().as_secs_f64();
+        let rate = if seconds > 0.0 { requests as f64 / seconds } else { 0.0 };
+        self.bar.set_message(format!("{} requests, {}/s", crate::text::count(requests), crate::text::count(rate as u64)));
+    }
+
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

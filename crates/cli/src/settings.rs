@@ -1,0 +1,513 @@
+//! The layers of a configuration: built-in defaults, a preset, files, `--set` arguments, and where each value came from.
+//!
+//! Every layer is parsed twice by the same parser, once for values and once for their places in the text, and merged key
+//! by key. The result is read into [`Config`] in one go; whatever it refuses is shown with a caret in the text that set the
+//! value. Nothing is looked up in the environment, and no path in a configuration is expanded.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value as Json;
+use ssdlab_sim::config::{Config, ConfigError};
+use toml::de::{DeTable, DeValue};
+use toml::{Table, Value};
+
+use crate::fault::{Fault, Result, Spot, Status, clip, nearest};
+use crate::presets;
+
+/// No configuration made by hand comes near this; a wrong file, such as a trace, soon does.
+const LONGEST_FILE: u64 = 16 << 20;
+
+/// A text that sets values.
+#[derive(Clone, Debug)]
+struct Layer {
+    name: String,
+    text: String,
+}
+
+/// Where a value was set last.
+#[derive(Clone, Debug)]
+struct Place {
+    layer: usize,
+    key: Range<usize>,
+    value: Range<usize>,
+}
+
+/// Where a configuration comes from: what the command line says.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// Name of a preset.
+    pub preset: Option<String>,
+    /// Configuration files, in turn.
+    pub files: Vec<PathBuf>,
+    /// `KEY=VALUE` arguments, in turn.
+    pub sets: Vec<String>,
+}
+
+/// A configuration with the origin of its values.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The effective configuration, checked.
+    pub config: Config,
+    layers: Vec<Layer>,
+    places: BTreeMap<String, Place>,
+}
+
+impl Settings {
+    /// Merges the layers and checks the result.
+    pub fn load(sources: &Sources) -> Result<Settings> {
+        let mut merge = Merge { layers: Vec::new(), places: BTreeMap::new(), tree: Table::new() };
+        if let Some(name) = &sources.preset {
+            let preset = presets::find(name)?;
+            merge.text(format!("preset {}", preset.name), preset.text.to_string())?;
+        }
+        for path in &sources.files {
+            merge.text(path.display().to_string(), read(path)?)?;
+        }
+        for set in &sources.sets {
+            merge.set(set)?;
+        }
+        let config = merge.config()?;
+        let settings = Settings { config, layers: merge.layers, places: merge.places };
+        settings.config.check().map_err(|error| settings.refuse(&error))?;
+        Ok(settings)
+    }
+
+    /// A message about a key, with the place that set it.
+    pub fn refuse(&self, error: &ConfigError) -> Fault {
+        let fault = Fault::usage(format!("{}: {}", error.key, error.message)).help(error.help.as_str());
+        match place_of(&self.places, &error.key) {
+            Some(place) => fault.at(spot(&self.layers, place, false)),
+            None => fault.note(format!("`{}` has its default value", error.key)),
+        }
+    }
+
+    /// Who set a key: `default`, or the layer and the line in it.
+    pub fn origin(&self, key: &str) -> String {
+        match place_of(&self.places, key) {
+            None => "default".into(),
+            Some(place) => {
+                let layer = &self.layers[place.layer];
+                if layer.name == "--set" {
+                    return "--set".into();
+                }
+                let line = 1 + layer.text[..place.key.start].matches('\n').count();
+                format!("{}:{line}", layer.name)
+            }
+        }
+    }
+
+    /// Digest of the effective configuration: equal digests mean equal runs of the same trace, seed and version.
+    pub fn digest(&self) -> String {
+        let text = serde_json::to_string(&self.config).expect("a configuration is plain data");
+        blake3::hash(text.as_bytes()).to_hex().to_string()
+    }
+
+    /// The effective configuration as TOML, section by section in the order of the reference, with the origin of each
+    /// value beside it. Reading it back gives the same configuration.
+    pub fn show(&self) -> String {
+        let tree = serde_json::to_value(&self.config).expect("a configuration is plain data");
+        let mut out = String::new();
+        let Json::Object(sections) = tree else { unreachable!("a configuration is a table") };
+        for (section, keys) in sections {
+            let Json::Object(keys) = keys else { continue };
+            if keys.is_empty() {
+                continue;
+            }
+            if !out.is_empty() {
+                out.push('\n');
+            }
+            out.push_str(&format!("[{section}]\n"));
+            for (key, value) in keys {
+                let line = match inline(&value) {
+                    Some(text) => format!("{key} = {text}"),
+                    None => format!("# {key} is not set"),
+                };
+                out.push_str(&format!("{line:<43} # {}\n", self.origin(&format!("{section}.{key}"))));
+            }
+        }
+        out
+    }
+}
+
+/// A value as TOML on one line; nothing for an option that is not set.
+fn inline(value: &Json) -> Option<String> {
+    Some(match value {
+        Json::Null => return None,
+        Json::Array(items) => format!("[{}]", items.iter().filter_map(inline).collect::<Vec<_>>().join(", ")),
+        Json::Object(entries) => {
+            let entries: Vec<String> =
+                entries.iter().filter_map(|(key, value)| Some(format!("{} = {}", toml_key(key), inline(value)?))).collect();
+            // A scheme whose knobs are all at their defaults, or that has none, goes by its name.
+            if let [one] = &entries[..]
+                && let Some(name) = one.strip_suffix(" = {}")
+            {
+                return Some(Value::String(name.trim_matches(['"', '\'']).into()).to_string());
+            }
+            if entries.is_empty() { "{}".into() } else { format!("{{ {} }}", entries.join(", ")) }
+        }
+        Json::String(text) => Value::String(text.clone()).to_string(),
+        other => other.to_string(),
+    })
+}
+
+fn toml_key(key: &str) -> String {
+    let bare = key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    if bare && !key.is_empty() { key.into() } else { Value::String(key.into()).to_string() }
+}
+
+/// The place of a key, or of the innermost table around it that has one.
+fn place_of<'p>(places: &'p BTreeMap<String, Place>, key: &str) -> Option<&'p Place> {
+    let mut key = key;
+    loop {
+        if let Some(place) = places.get(key) {
+            return Some(place);
+        }
+        let (outer, _) = key.rsplit_once('.')?;
+        // A section's header says nothing of a key that it does not set; a scheme's slot does.
+        if !outer.contains('.') {
+            return None;
+        }
+        key = outer;
+    }
+}
+
+fn spot(layers: &[Layer], place: &Place, at_key: bool) -> Spot {
+    let layer = &layers[place.layer];
+    let span = if at_key { place.key.clone() } else { place.value.clone() };
+    Spot { name: layer.name.clone(), text: layer.text.clone(), span, label: String::new() }
+}
+
+fn read(path: &Path) -> Result<String> {
+    use std::io::Read;
+    let cannot = |error: std::io::Error| {
+        let fault = Fault::file("read the configuration", path, &error);
+        let preset = path.to_str().and_then(|name| presets::find(name).ok());
+        match preset {
+            Some(preset) => fault.help(format!("a preset of that name exists: --preset {}", preset.name)),
+            None => fault,
+        }
+    };
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(cannot)?;
+    file.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > LONGEST_FILE {
+        return Err(Fault::usage(format!("{} is longer than 16 MiB", path.display()))
+            .help("a configuration is a TOML file; traces are given with --trace"));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = 1 + error.as_bytes()[..at].iter().filter(|b| **b == b'\n').count();
+        Fault::usage(format!("{} is not UTF-8 text: invalid byte in line {line}", path.display()))
+            .help("a configuration is a TOML file; traces are given with --trace")
+    })?;
+    Ok(text)
+}
+
+/// Layers on their way to a configuration.
+struct Merge {
+    layers: Vec<Layer>,
+    places: BTreeMap<String, Place>,
+    tree: Table,
+}
+
+impl Merge {
+    /// Adds a TOML document. Sections merge key by key; a scheme slot is replaced as a whole, knobs and all.
+    fn text(&mut self, name: String, text: String) -> Result<()> {
+        let layer = self.layers.len();
+        let table: Table = toml::de::Deserializer::parse(&text)
+            .and_then(Table::deserialize)
+            .map_err(|error| syntax(&name, &text, &error, 0))?;
+        let spans = DeTable::parse(&text).map_err(|error| syntax(&name, &text, &error, 0))?;
+        self.layers.push(Layer { name, text: text.clone() });
+        let mut places = Vec::new();
+        walk(spans.get_ref(), "", &mut |path, key, value| places.push((path, Place { layer, key, value })));
+        for (path, place) in places {
+            self.forget_below(&path, &table);
+            self.places.insert(path, place);
+        }
+        for (section, value) in table {
+            match (self.tree.get_mut(&section), value) {
+                (Some(Value::Table(old)), Value::Table(new)) => old.extend(new),
+                (_, value) => drop(self.tree.insert(section, value)),
+            }
+        }
+        Ok(())
+    }
+
+    /// A slot that is set anew keeps no places of the knobs it had.
+    fn forget_below(&mut self, path: &str, table: &Table) {
+        let depth = path.matches('.').count();
+        let whole = depth == 0 && !table.get(path).is_some_and(Value::is_table);
+        if whole || depth == 1 {
+            self.forget(path);
+        }
+    }
+
+    /// Adds one `KEY=VALUE` argument.
+    fn set(&mut self, argument: &str) -> Result<()> {
+        let wrong = |message: String, span: Range<usize>| {
+            Fault::usage(message)
+                .at(Spot { name: "--set".into(), text: argument.into(), span, label: String::new() })
+                .help("write --set KEY=VALUE, such as --set gc.threshold=0.05 or --set schemes.victim=fifo")
+        };
+        let Some(equals) = argument.find('=') else {
+            return Err(wrong("no `=` after the key".into(), argument.len()..argument.len()));
+        };
+        let (key, value_text) = (&argument[..equals], &argument[equals + 1..]);
+        if value_text.trim().is_empty() {
+            return Err(wrong(format!("no value for `{}`", clip(key.trim())), equals..argument.len()));
+        }
+        let path = key_path(key).ok_or_else(|| wrong("not a dotted key".into(), 0..equals))?;
+        let lead = equals + 1 + value_text.len() - value_text.trim_start().len();
+        let value_span = lead..lead + value_text.trim().len();
+        let value = match DeValue::parse(value_text.trim()).and_then(|parsed| Value::deserialize(toml::de::ValueDeserializer::from(parsed))) {
+            Ok(value) => value,
+            // Digits, brackets and quotes are meant as TOML: a mistake in them must not end as a strange string.
+            Err(error) if value_text.trim_start().starts_with(['[', '{', '"', '\'']) || value_text.trim().bytes().all(|b| b.is_ascii_digit()) => {
+                return Err(syntax("--set", argument, &error, lead));
+            }
+            Err(_) => Value::String(value_text.trim().into()),
+        };
+        let layer = self.layers.len();
+        self.layers.push(Layer { name: "--set".into(), text: argument.into() });
+        let (dotted, key_span) = (path.join("."), 0..key.trim_end().len());
+        let place = |key: Range<usize>, value: Range<usize>| Place { layer, key, value };
+        let slots = path[0] == "schemes";
+        if slots && path.len() > 2 && !self.slot_holds(&path[1], &path[2]) {
+            let slot = path[..2].join(".");
+            self.forget(&slot);
+            self.places.insert(slot, place(key_span.clone(), value_span.clone()));
+        }
+        if !value.is_table() || path.len() > 1 {
+            self.forget(&dotted);
+        }
+        if let Ok(parsed) = DeValue::parse(value_text.trim())
+            && let DeValue::Table(table) = parsed.get_ref()
+        {
+            walk(table, &dotted, &mut |path, key, value| {
+                let shifted = |span: Range<usize>| span.start + lead..span.end + lead;
+                self.places.insert(path, place(shifted(key), shifted(value)));
+            });
+        }
+        self.places.insert(dotted, place(key_span, value_span));
+        put(&mut self.tree, &path, value, 0, slots);
+        Ok(())
+    }
+
+    /// Whether a slot holds a scheme, by name or with knobs.
+    fn slot_holds(&self, slot: &str, scheme: &str) -> bool {
+        match self.tree.get("schemes").and_then(|schemes| schemes.get(slot)) {
+            Some(Value::String(name)) => name == scheme,
+            Some(Value::Table(table)) => table.contains_key(scheme),
+            _ => false,
+        }
+    }
+
+    /// Forgets the places of everything below a key.
+    fn forget(&mut self, key: &str) {
+        let below = format!("{key}.");
+        self.places.retain(|known, _| !known.starts_with(&below));
+    }
+
+    /// Reads the merged tree.
+    fn config(&self) -> Result<Config> {
+        if let Some((path, value)) = odd_number("", &self.tree) {
+            let fault = Fault::usage(format!("{path}: {value} is not a number that means anything here"));
+            return Err(self.at(fault, &path, false).help("expected a finite number that is not negative zero"));
+        }
+        serde_path_to_error::deserialize(self.tree.clone()).map_err(|error| self.explain(&error.path().to_string(), error.inner()))
+    }
+
+    fn at(&self, fault: Fault, path: &str, at_key: bool) -> Fault {
+        match self.places.get(path).or_else(|| place_of(&self.places, path)) {
+            Some(place) => fault.at(spot(&self.layers, place, at_key)),
+            None => fault,
+        }
+    }
+
+    /// Turns serde's message into one for people.
+    fn explain(&self, path: &str, error: &toml::de::Error) -> Fault {
+        let message = error.message();
+        let expected: Vec<&str> = message.split_once(", expected ").map_or_else(Vec::new, |(_, list)| quoted(list));
+        if message.starts_with("unknown field") {
+            let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
+            let leaf = path.rsplit_once('.').map_or(path, |(_, leaf)| leaf);
+            let all = known_keys();
+            let here: Vec<String> = expected.iter().map(|name| join(parent, name)).collect();
+            let meant = nearest(path, here.iter().map(String::as_str))
+                .or_else(|| all.iter().map(String::as_str).find(|key| key.rsplit_once('.').is_some_and(|(_, l)| l == leaf)))
+                .or_else(|| nearest(path, all.iter().map(String::as_str)));
+            let help = match meant {
+                Some(key) => format!("did you mean `{key}`?"),
+                None if expected.is_empty() => String::new(),
+                None if parent.is_empty() => format!("the sections are {}", names(&expected)),
+                None => format!("the keys of `{parent}` are {}", names(&expected)),
+            };
+            return self.at(Fault::usage(format!("{}: unknown key", clip(path))), path, true).help(help);
+        }
+        if message.starts_with("unknown variant") {
+            let given = quoted(message).first().copied().unwrap_or_default();
+            let help = match nearest(given, expected.iter().copied()) {
+                Some(name) => format!("did you mean `{name}`? The values are {}", names(&expected)),
+                None => format!("the values are {}", names(&expected)),
+            };
+            return self.at(Fault::usage(format!("{path}: `{}` is not one of its values", clip(given))), path, false).help(help);
+        }
+        let message = if message.starts_with("data did not match any variant of untagged enum PageTimes") {
+            page_times(self.value(path))
+        } else {
+            plain_types(message)
+        };
+        self.at(Fault::usage(format!("{path}: {message}")), path, false)
+    }
+
+    fn value(&self, path: &str) -> Option<&Value> {
+        let mut keys = path.split('.');
+        let mut value = self.tree.get(keys.next()?)?;
+        for key in keys {
+            value = value.get(key)?;
+        }
+        Some(value)
+    }
+}
+
+/// Why a value is neither a duration nor a list of durations.
+fn page_times(value: Option<&Value>) -> String {
+    let texts: Vec<&Value> = match value {
+        Some(Value::Array(items)) => items.iter().collect(),
+        Some(other) => vec![other],
+        None => Vec::new(),
+    };
+    let wrong = texts.iter().find_map(|text| match text {
+        Value::String(text) => text.parse::<ssdlab_sim::units::Nanos>().err(),
+        other => Some(format!("{other} has no unit")),
+    });
+    format!(
+        "{}; expected a duration such as \"50us\", or a list by page type such as [\"50us\", \"90us\", \"110us\"]",
+        wrong.unwrap_or_else(|| "not a duration".into()).split(": expected").next().unwrap_or_default()
+    )
+}
+
+/// Replaces the names of Rust's types by what they mean.
+fn plain_types(message: &str) -> String {
+    let (said, expected) = message.split_once("expected ").unwrap_or((message, ""));
+    let expected = match expected.trim_end() {
+        "u32" | "u16" => "a whole number from 0 to 4294967295",
+        "u64" => "a whole number, not negative",
+        "f64" => "a number",
+        "a boolean" => "true or false",
+        other if other.starts_with("struct ") => "a table of keys",
+        other => return if other.is_empty() { message.trim_end().into() } else { format!("{said}expected {other}") },
+    };
+    format!("{said}expected {expected}")
+}
+
+/// The words between backticks.
+fn quoted(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+fn names(list: &[&str]) -> String {
+    list.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn join(parent: &str, leaf: &str) -> String {
+    if parent.is_empty() { leaf.into() } else { format!("{parent}.{leaf}") }
+}
+
+/// Every dotted key of a configuration; a scheme slot is one key.
+pub fn known_keys() -> Vec<String> {
+    let Ok(Json::Object(sections)) = serde_json::to_value(Config::default()) else { return Vec::new() };
+    let keys = |(section, value): (String, Json)| match value {
+        Json::Object(keys) => keys.into_iter().map(|(key, _)| format!("{section}.{key}")).collect(),
+        _ => vec![section],
+    };
+    sections.into_iter().flat_map(keys).collect()
+}
+
+/// A TOML syntax error, shown where it is.
+fn syntax(name: &str, text: &str, error: &toml::de::Error, shift: usize) -> Fault {
+    let span = error.span().map_or(text.len()..text.len(), |span| span.start + shift..span.end + shift);
+    let message = match error.message() {
+        wide if wide.contains(" as i128") || wide.contains(" as u128") => {
+            format!("{} is beyond 64 bits", quoted(wide).first().copied().unwrap_or("the number"))
+        }
+        message => plain_types(message.trim()),
+    };
+    Fault::new(Status::Usage, message.replace('\n', ", ")).at(Spot { name: name.into(), text: text.into(), span, label: String::new() })
+}
+
+/// The segments of a dotted key.
+fn key_path(key: &str) -> Option<Vec<String>> {
+    if key.contains(['\n', '\r', '#', '[']) {
+        return None;
+    }
+    let document = format!("{key}=0");
+    let parsed = DeTable::parse(&document).ok()?;
+    let mut path = Vec::new();
+    let mut table = parsed.get_ref();
+    loop {
+        let (key, value) = table.iter().next()?;
+        path.push(key.get_ref().to_string());
+        match value.get_ref() {
+            DeValue::Table(inner) => table = inner,
+            _ => return Some(path),
+        }
+    }
+}
+
+/// Calls `f(dotted path, span of the key, span of the value)` for every key of a document, tables included.
+fn walk(table: &DeTable, parent: &str, f: &mut impl FnMut(String, Range<usize>, Range<usize>)) {
+    for (key, value) in table.iter() {
+        let path = join(parent, key.get_ref());
+        f(path.clone(), key.span(), value.span());
+        if let DeValue::Table(inner) = value.get_ref() {
+            walk(inner, &path, f);
+        }
+    }
+}
+
+/// Sets one value. Sections merge and the value itself is replaced. A key that goes into a scheme slot
+/// (`schemes.collector.pagc.cache`) keeps the other knobs if the slot holds that scheme, and chooses the scheme if not.
+fn put(table: &mut Table, path: &[String], value: Value, depth: usize, slots: bool) {
+    let (key, rest) = (&path[0], &path[1..]);
+    if rest.is_empty() {
+        match (table.get_mut(key), value) {
+            (Some(Value::Table(old)), Value::Table(new)) if depth == 0 => old.extend(new),
+            (_, value) => drop(table.insert(key.clone(), value)),
+        }
+        return;
+    }
+    let inner = table.entry(key.clone()).or_insert_with(|| Value::Table(Table::new()));
+    // From `schemes.SLOT` on, scheme names and knobs alternate, and a slot holds one scheme only.
+    let names_scheme = slots && depth % 2 == 1;
+    let kept = match inner {
+        Value::Table(_) if !names_scheme => true,
+        Value::Table(old) => old.contains_key(&rest[0]),
+        _ => false,
+    };
+    if !kept {
+        *inner = Value::Table(Table::new());
+    }
+    if let Value::Table(inner) = inner {
+        put(inner, rest, value, depth + 1, slots);
+    }
+}
+
+/// The first number that is not finite, or is a negative zero.
+fn odd_number(parent: &str, table: &Table) -> Option<(String, String)> {
+    fn look(path: &str, value: &Value) -> Option<(String, String)> {
+        match value {
+            Value::Float(number) if !number.is_finite() || (*number == 0.0 && number.is_sign_negative()) => {
+                Some((path.into(), value.to_string()))
+            }
+            Value::Array(items) => items.iter().find_map(|item| look(path, item)),
+            Value::Table(table) => odd_number(path, table),
+            _ => None,
+        }
+    }
+    table.iter().find_map(|(key, value)| look(&join(parent, key), value))
+}

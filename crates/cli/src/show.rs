@@ -1,0 +1,149 @@
+//! What there is to choose from: configurations, presets, schemes, workloads.
+
+use ssdlab_sim::config::Config;
+use ssdlab_sim::schemes::{self, SchemeInfo};
+use ssdlab_trace::workload;
+
+use crate::args::ConfigCommand;
+use crate::fault::{Fault, Result, clip, nearest};
+use crate::output::print;
+use crate::settings::Settings;
+use crate::table::facts;
+use crate::text::{count, percent, percent_exact, size};
+use crate::theory::Outlook;
+use crate::presets;
+
+/// `ssdlab config`
+pub fn config(command: &ConfigCommand) -> Result<()> {
+    match command {
+        ConfigCommand::Show(args) => print(&Settings::load(&args.sources())?.show()),
+        ConfigCommand::Check(args) => {
+            let settings = Settings::load(&args.sources())?;
+            print(&outlook(&settings))
+        }
+        ConfigCommand::Schema => print(&schema()),
+    }
+}
+
+/// What a valid configuration amounts to.
+fn outlook(settings: &Settings) -> String {
+    let config = &settings.config;
+    let outlook = Outlook::new(config, false);
+    let g = &config.geometry;
+    let raw = outlook.planes * outlook.pages_per_plane * g.page_size.0;
+    let full = outlook.pages_per_plane.saturating_sub(outlook.kept_free) + 1;
+    let mut lines = vec![
+        ("valid", format!("config digest {}", settings.digest())),
+        (
+            "device",
+            format!("{} raw in {} planes, {} exported", size(raw), outlook.planes, size(outlook.capacity(config))),
+        ),
+        (
+            "GC",
+            format!(
+                "starts when fewer than {} of the {} pages of a plane are free: of a fresh device when {} were programmed in a plane, {} in all",
+                count(outlook.kept_free),
+                count(outlook.pages_per_plane),
+                count(full),
+                size(outlook.planes * full * g.page_size.0)
+            ),
+        ),
+        (
+            "effective spare",
+            format!(
+                "{} of the pages in play; over-provisioning {} less what GC keeps free",
+                percent(outlook.effective_spare),
+                percent_exact(config.device.over_provisioning.as_f64())
+            ),
+        ),
+    ];
+    lines.push((
+        "write amplification",
+        match outlook.write_amplification {
+            Some(value) => format!("about {value:.2} by theory, for uniform random writes of whole pages in steady state"),
+            None => format!("no formula for schemes.victim = {}", config.schemes.victim.name()),
+        },
+    ));
+    lines.push(("memory", format!("about {}", size(outlook.memory.total()))));
+    let mut out = String::new();
+    facts(&mut out, &lines);
+    out
+}
+
+/// `ssdlab presets`
+pub fn presets(name: Option<&str>) -> Result<()> {
+    match name {
+        Some(name) => print(presets::find(name)?.text),
+        None => {
+            let lines = presets::ALL.iter().map(|preset| format!("{:<12}{}\n", preset.name, preset.title()));
+            print(&lines.collect::<String>())
+        }
+    }
+}
+
+/// The first sentence of a manual page.
+fn first_sentence(manual: &str) -> String {
+    let paragraph: Vec<&str> = manual.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    paragraph.join(" ")
+}
+
+/// `ssdlab schemes`
+pub fn schemes(name: Option<&str>) -> Result<()> {
+    let all = schemes::all();
+    let Some(name) = name else {
+        let mut out = String::new();
+        let mut slot = "";
+        for scheme in &all {
+            if scheme.slot != slot {
+                let gap = if slot.is_empty() { "" } else { "\n" };
+                slot = scheme.slot;
+                out.push_str(&format!("{gap}{slot}\n"));
+            }
+            out.push_str(&format!("  {:<14}{}\n", scheme.name, first_sentence(scheme.manual)));
+        }
+        return print(&out);
+    };
+    let short = |slot: &'static str| slot.rsplit('.').next().unwrap_or(slot);
+    let chosen: Vec<&SchemeInfo> =
+        all.iter().filter(|s| s.name == name || s.slot == name || short(s.slot) == name || format!("{}.{}", short(s.slot), s.name) == name).collect();
+    if chosen.is_empty() {
+        let known = || all.iter().map(|s| s.name);
+        let list = known().collect::<Vec<_>>().join(", ");
+        let meant = nearest(name, known()).map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
+        return Err(Fault::usage(format!("no scheme is called `{}`", clip(name))).help(format!("{meant}The schemes are {list}")));
+    }
+    let mut out = String::new();
+    for (i, scheme) in chosen.iter().enumerate() {
+        let gap = if i > 0 { "\n" } else { "" };
+        out.push_str(&format!("{gap}{} = \"{}\"\n\n", scheme.slot, scheme.name));
+        for line in scheme.manual.lines() {
+            out.push_str(format!("  {}", line.trim()).trim_end());
+            out.push('\n');
+        }
+    }
+    print(&out)
+}
+
+/// `ssdlab workloads`
+pub fn workloads(name: Option<&str>) -> Result<()> {
+    let Some(name) = name else {
+        let lines = workload::all().iter().map(|w| {
+            let model = if w.spec.model { "model of a recorded trace: " } else { "" };
+            format!("{:<18}{model}{}\n", w.name, w.spec.description)
+        });
+        return print(&lines.collect::<String>());
+    };
+    match workload::named(name) {
+        Some(workload) => print(workload.text),
+        None => Err(crate::input::find_workload(name).err().unwrap_or_else(|| Fault::usage("that is a file, not a name"))),
+    }
+}
+
+/// The JSON Schema of configuration files.
+pub fn schema() -> String {
+    let mut schema = schemars::generate::SchemaSettings::draft07().into_generator().into_root_schema_for::<Config>();
+    schema.insert("title".into(), "A configuration of ssdlab".into());
+    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is plain data");
+    text.push('\n');
+    text
+}

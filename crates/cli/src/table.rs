@@ -1,0 +1,363 @@
+//! The table that a run prints: what was simulated, what happened, where the time went.
+
+use comfy_table::{CellAlignment, Table};
+use ssdlab_sim::blame::{CAUSES, Cause};
+use ssdlab_sim::config::{Config, GcTime, PageTimes, PreconditionMode};
+use ssdlab_sim::report::{Breakdown, ByOp, Figures, Summary};
+
+use crate::text::{count, duration, percent, percent_exact, plural, rate, size};
+
+/// What the summary doesn't know.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// What the requests were, in a line or two.
+    pub workload: Vec<String>,
+    /// Name of the preset, if one was used.
+    pub preset: Option<String>,
+    /// Bytes that the device exports.
+    pub capacity: u64,
+}
+
+/// The whole table.
+pub fn render(summary: &Summary, context: &Context) -> String {
+    let mut out = String::new();
+    facts(&mut out, &about(summary, context));
+    out.push('\n');
+    grid(&mut out, &latencies(&summary.latency_ns), false);
+    if summary.latency_ns.all.count > 0 {
+        out.push('\n');
+        grid(&mut out, &causes(&summary.breakdown_ns, &summary.latency_ns), true);
+    }
+    out.push('\n');
+    facts(&mut out, &device(summary));
+    out
+}
+
+/// Lines of a label and a text; an empty label continues the one above.
+pub(crate) fn facts(out: &mut String, lines: &[(&str, String)]) {
+    for (label, text) in lines {
+        let mut label = *label;
+        for line in wrap(text, WIDTH - INDENT) {
+            out.push_str(format!("{label:<INDENT$}{line}").trim_end());
+            out.push('\n');
+            label = "";
+        }
+    }
+}
+
+/// Columns of the table as a whole.
+const WIDTH: usize = 100;
+/// Columns of the labels of facts.
+const INDENT: usize = 21;
+
+/// Breaks a text between words.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("never empty");
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(word.into());
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+/// Columns, the first one to the left and the others to the right; the last one to the left if it is text.
+pub(crate) fn grid(out: &mut String, rows: &[Vec<String>], text_last: bool) {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    for row in rows {
+        table.add_row(row);
+    }
+    let last = rows.first().map_or(0, Vec::len) - 1;
+    for (i, column) in table.column_iter_mut().enumerate() {
+        let text = i == 0 || (i == last && text_last);
+        column.set_cell_alignment(if text { CellAlignment::Left } else { CellAlignment::Right });
+        column.set_padding((if i == 0 { 0 } else { 2 }, 0));
+    }
+    for line in table.lines() {
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+}
+
+fn about(summary: &Summary, context: &Context) -> Vec<(&'static str, String)> {
+    let config = &summary.config;
+    let g = &config.geometry;
+    let planes = u64::from(g.channels) * u64::from(g.chips_per_channel) * u64::from(g.dies_per_chip) * u64::from(g.planes_per_die);
+    let raw = planes * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block) * g.page_size.0;
+    let preset = context.preset.as_ref().map_or(String::new(), |name| format!("preset {name}: "));
+    let mut lines = vec![
+        (
+            "device",
+            format!(
+                "{preset}{} channels x {} chips x {} dies x {} planes",
+                g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die
+            ),
+        ),
+        (
+            "",
+            format!(
+                "a plane: {} blocks x {} pages of {}; {} raw, {} exported",
+                count(g.blocks_per_plane),
+                g.pages_per_block,
+                g.page_size,
+                size(raw),
+                size(context.capacity)
+            ),
+        ),
+        ("timing", timing(config)),
+        ("schemes", schemes(config)),
+        ("filled", filled(config)),
+    ];
+    for (i, text) in context.workload.iter().enumerate() {
+        lines.push((if i == 0 { "workload" } else { "" }, text.clone()));
+    }
+    let ack = serde_json::to_value(summary.write_ack).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+    lines.push((
+        "rules",
+        format!(
+            "consistency {}, writes acknowledged {}, queue depth {}, seed {}",
+            summary.consistency_rule,
+            ack.replace('_', " "),
+            config.device.queue_depth,
+            summary.seed
+        ),
+    ));
+    let r = &summary.requests;
+    let mut requests = format!("{}, {}, {}", plural(r.read, "read"), plural(r.write, "write"), plural(r.trim, "trim"));
+    if r.skipped > 0 {
+        requests.push_str(&format!("; {} other commands skipped", count(r.skipped)));
+    }
+    if r.warmup > 0 {
+        requests.push_str(&format!("; {} before them as warm-up", count(r.warmup)));
+    }
+    lines.push(("requests", requests));
+    let seconds = summary.simulated_ns as f64 / 1e9;
+    let page = g.page_size.0 as f64;
+    let by_second = |n: u64, scale: f64| if seconds > 0.0 { rate(n as f64 * scale / seconds) } else { "-".into() };
+    lines.push((
+        "simulated",
+        format!(
+            "{}: {} requests/s, pages read {} MB/s, written {} MB/s",
+            duration(summary.simulated_ns as f64),
+            by_second(r.read + r.write + r.trim, 1.0),
+            by_second(summary.pages.read, page / 1e6),
+            by_second(summary.pages.written, page / 1e6)
+        ),
+    ));
+    lines
+}
+
+fn timing(config: &Config) -> String {
+    let t = &config.timing;
+    let times = |times: &PageTimes| times.types().iter().map(ToString::to_string).collect::<Vec<_>>().join("/");
+    format!("read {}, program {}, erase {}, transfer {}", times(&t.read), times(&t.program), t.erase, t.transfer)
+}
+
+fn schemes(config: &Config) -> String {
+    let s = &config.schemes;
+    let route = serde_json::to_value(s.route).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+    let time = if config.gc.time == GcTime::None { " in no time" } else { "" };
+    format!(
+        "order {}, route {route}, place {}, victim {}, collector {}{time}, path {}",
+        s.order.name(),
+        s.place,
+        s.victim.name(),
+        s.collector.name(),
+        s.path.name()
+    )
+}
+
+fn filled(config: &Config) -> String {
+    let p = &config.precondition;
+    match p.mode {
+        PreconditionMode::None => "nothing: a fresh device".into(),
+        PreconditionMode::Aged => {
+            format!("aged: {} of the pages valid, {} invalid", percent_exact(p.valid.as_f64()), percent_exact(p.invalid.as_f64()))
+        }
+        PreconditionMode::Sequential => "sequential: every exported page written once".into(),
+        PreconditionMode::Random => {
+            format!("random: every exported page written once, then {} times as many at random", p.overwrite)
+        }
+    }
+}
+
+fn latencies(latency: &ByOp<Figures>) -> Vec<Vec<String>> {
+    let header = ["latency", "requests", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
+    let mut rows = vec![header.map(String::from).to_vec()];
+    for (name, f) in [("reads", &latency.read), ("writes", &latency.write), ("all", &latency.all)] {
+        let time = |v: Option<u64>| v.map_or("-".into(), |ns| duration(ns as f64));
+        let mean = f.mean.map_or("-".into(), duration);
+        rows.push(vec![
+            name.into(),
+            count(f.count),
+            mean,
+            time(f.p50),
+            time(f.p90),
+            time(f.p99),
+            time(f.p99_9),
+            time(f.p99_99),
+            time(f.max),
+        ]);
+    }
+    rows
+}
+
+/// What a cause means, in a few words.
+fn meaning(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Queue => "outside: queue full",
+        Cause::Order => "in the dispatch window",
+        Cause::Space => "no free page for host data",
+        Cause::Staging => "no free buffer slot",
+        Cause::DieHost => "other requests on the die",
+        Cause::DieLate => "requests GC made late",
+        Cause::DieGcOwn => "GC of the same plane",
+        Cause::DieGcOther => "GC of another plane",
+        Cause::DieWriteback => "a write-back on the die",
+        Cause::BusHost => "other requests on the bus",
+        Cause::BusGc => "GC on the bus",
+        Cause::NocHost => "other requests on the NoC",
+        Cause::NocGc => "GC on the NoC",
+        Cause::Held => "withheld by a scheme",
+        Cause::Array => "service: flash array",
+        Cause::Bus => "service: own transfers",
+        Cause::Noc => "service: own NoC traffic",
+        Cause::Decode => "service: error correction",
+        Cause::Memory => "service: controller memory",
+    }
+}
+
+fn causes(breakdown: &ByOp<Breakdown>, latency: &ByOp<Figures>) -> Vec<Vec<String>> {
+    let columns = [
+        (&breakdown.read, latency.read.count),
+        (&breakdown.write, latency.write.count),
+        (&breakdown.all, latency.all.count),
+    ];
+    let mut rows = vec![["time per request", "reads", "", "writes", "", "all", "", ""].map(String::from).to_vec()];
+    let mut push = |name: &str, meaning: &str, values: [u128; 3]| {
+        let mut row = vec![name.to_string()];
+        for ((column, requests), value) in columns.iter().zip(values) {
+            let total: u128 = column.0.iter().sum();
+            if total == 0 {
+                row.extend(["-".into(), String::new()]);
+            } else {
+                row.push(duration(value as f64 / *requests as f64));
+                row.push(percent(value as f64 / total as f64));
+            }
+        }
+        row.push(meaning.to_string());
+        rows.push(row);
+    };
+    for (cause, name) in CAUSES {
+        let values = columns.map(|(column, _)| column.0[cause as usize]);
+        if values.iter().any(|v| *v > 0) {
+            push(name, meaning(cause), values);
+        }
+    }
+    push("total", "", columns.map(|(column, _)| column.0.iter().sum()));
+    rows
+}
+
+fn device(summary: &Summary) -> Vec<(&'static str, String)> {
+    let (flash, gc, wear) = (&summary.flash, &summary.gc, &summary.wear);
+    let mut lines = Vec::new();
+    let or_dash = |value: Option<f64>, show: &dyn Fn(f64) -> String| value.map_or("-".into(), show);
+    let two = |value: f64| format!("{value:.2}");
+    lines.push((
+        "write amplification",
+        format!(
+            "{}: {} host pages written, flash programs {} host + {} GC, {} copybacks",
+            or_dash(summary.write_amplification, &|v| format!("{v:.3}")),
+            count(summary.pages.written),
+            count(flash.programs.host),
+            count(flash.programs.gc),
+            count(flash.copybacks)
+        ),
+    ));
+    let time = &gc.time_ns;
+    let total: u128 = [time.read, time.transfer, time.program, time.erase].into_iter().map(u128::from).sum();
+    if gc.collections == 0 {
+        lines.push(("GC", "no collection".into()));
+    } else {
+        lines.push((
+            "GC",
+            format!(
+                "{}; each moved {} pages and made room for {} host pages",
+                plural(gc.collections, "collection"),
+                or_dash(gc.moved_per_collection, &two),
+                or_dash(gc.host_pages_per_collection, &two)
+            ),
+        ));
+        let share = |ns: u64| percent(ns as f64 / total.max(1) as f64);
+        lines.push((
+            "",
+            format!(
+                "{} each: read {}, transfer {}, program {}, erase {}",
+                duration(total as f64 / gc.collections as f64),
+                share(time.read),
+                share(time.transfer),
+                share(time.program),
+                share(time.erase)
+            ),
+        ));
+    }
+    let u = &summary.utilisation;
+    lines.push((
+        "utilisation",
+        format!(
+            "{}s {}, channels {}, chips seen busy by arrivals {}",
+            serde_json::to_value(summary.config.device.exclusion).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default(),
+            or_dash(u.die, &percent),
+            or_dash(u.channel, &percent),
+            or_dash(u.chip_at_arrival, &percent)
+        ),
+    ));
+    lines.push((
+        "wear",
+        format!(
+            "{} erases; a block {} to {}, mean {}, since the device was new",
+            count(flash.erases),
+            wear.erases_min,
+            wear.erases_max,
+            or_dash(wear.erases_mean, &two)
+        ),
+    ));
+    lines.push(("verdict", verdict(summary)));
+    lines
+}
+
+fn verdict(summary: &Summary) -> String {
+    if summary.latency_ns.all.count == 0 {
+        return "no read or write was measured".into();
+    }
+    if summary.gc.collections == 0 {
+        return "GC did not run: nothing here says how the device behaves once it is full (see precondition.mode)".into();
+    }
+    const BLAMED: [Cause; 6] =
+        [Cause::Space, Cause::DieLate, Cause::DieGcOwn, Cause::DieGcOther, Cause::BusGc, Cause::NocGc];
+    let share = |breakdown: &Breakdown| {
+        let inside = breakdown.0.iter().sum::<u128>() - breakdown.0[Cause::Queue as usize];
+        let gc: u128 = BLAMED.iter().map(|cause| breakdown.0[*cause as usize]).sum();
+        if inside == 0 { "none".into() } else { percent(gc as f64 / inside as f64) }
+    };
+    let by = &summary.breakdown_ns;
+    let gc = format!("GC ran: waiting for it is {} of the time of reads in the device, {} of writes", share(&by.read), share(&by.write));
+    let total: u128 = by.all.0.iter().sum();
+    let outside = by.all.0[Cause::Queue as usize];
+    if 2 * outside > total {
+        format!(
+            "{gc}. Overloaded: requests spend {} of their time outside, waiting for one of {} places, so latency grows with the length of the run",
+            percent(outside as f64 / total as f64),
+            summary.config.device.queue_depth
+        )
+    } else {
+        gc
+    }
+}

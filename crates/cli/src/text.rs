@@ -1,0 +1,75 @@
+//! Numbers for people.
+
+/// A count with separators: `1,234,567`.
+pub fn count(value: impl Into<u128>) -> String {
+    let digits = value.into().to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Four significant digits at most, three at least.
+fn digits(value: f64) -> String {
+    match value {
+        v if v >= 99.995 => format!("{v:.1}"),
+        v if v >= 0.9995 => format!("{v:.2}"),
+        v => format!("{v:.3}"),
+    }
+}
+
+/// A duration in the unit that suits it; whole nanoseconds below a microsecond.
+pub fn duration(ns: f64) -> String {
+    match ns {
+        v if v < 999.5 => format!("{v:.0} ns"),
+        v if v < 999_950.0 => format!("{} us", digits(v / 1e3)),
+        v if v < 999_950_000.0 => format!("{} ms", digits(v / 1e6)),
+        v => format!("{} s", digits(v / 1e9)),
+    }
+}
+
+/// A size in binary units.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let Some((unit, shift)) = UNITS.iter().find(|(_, shift)| bytes >> shift > 0) else { return format!("{bytes} B") };
+    let value = bytes as f64 / (1u64 << shift) as f64;
+    let text = if bytes % (1 << shift) == 0 { format!("{value:.0}") } else { digits(value) };
+    format!("{text} {unit}")
+}
+
+/// A rate by second: a whole number where it is large.
+pub fn rate(value: f64) -> String {
+    if value >= 100.0 { count(value.round() as u64) } else { digits(value) }
+}
+
+/// A share as a percentage.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// A share as a percentage with as many decimals as it needs.
+pub fn percent_exact(share: f64) -> String {
+    format!("{} %", (share * 1e8).round() / 1e6)
+}
+
+/// `1 read`, `2 reads`
+pub fn plural(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!([0u64, 999, 1000, 1234567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([0.0, 55.0, 55_120.0, 999_960.0, 3_500_000.0, 2.5e9].map(duration), ["0 ns", "55 ns", "55.12 us", "1.00 ms", "3.50 ms", "2.50 s"]);
+        assert_eq!([512, 4096, 1 << 30, 3 << 29].map(size), ["512 B", "4 KiB", "1 GiB", "1.50 GiB"]);
+        assert_eq!([0.1, 0.21875, 0.15].map(percent_exact), ["10 %", "21.875 %", "15 %"]);
+    }
+}

@@ -1,0 +1,184 @@
+//! `ssdlab trace`: figures, judgement, conversion, generation.
+
+use std::io::Write;
+use std::path::Path;
+
+use ssdlab_trace::{Info, Losses, Reader, Record, Severity, Writer, check};
+
+use crate::args::{ReadingArgs, TraceCommand};
+use crate::fault::{Fault, Result};
+use crate::input::{find_workload, refuse, trace_fault};
+use crate::output::{self, Output};
+use crate::table::{facts, grid};
+use crate::text::{count, duration, percent, rate, size};
+
+/// Runs one of them.
+pub fn trace(command: &TraceCommand) -> Result<()> {
+    match command {
+        TraceCommand::Info { files, reading, json } => {
+            let traces = files.iter().map(|file| Ok((name(file), read(file, reading)?))).collect::<Result<Vec<_>>>()?;
+            if let Some(path) = json {
+                let figures: Vec<serde_json::Value> = traces
+                    .iter()
+                    .map(|(name, (info, reader))| serde_json::json!({ "trace": name, "format": reader.format().to_string(), "figures": info }))
+                    .collect();
+                let mut text = serde_json::to_string_pretty(&figures).expect("figures are plain data");
+                text.push('\n');
+                if path.as_os_str() == "-" {
+                    return output::print(&text);
+                }
+                let mut file = Output::create(path)?;
+                file.put(text.as_bytes())?;
+                file.finish()?.publish()?;
+            }
+            let mut out = String::new();
+            match &traces[..] {
+                [(name, (info, reader))] => facts(&mut out, &figures(name, info, reader)),
+                many => {
+                    let mut rows = vec![Info::TABLE_HEAD.map(String::from).to_vec()];
+                    rows.extend(many.iter().map(|(name, (info, _))| info.table_row(name).to_vec()));
+                    grid(&mut out, &rows, false);
+                }
+            }
+            output::print(&out)
+        }
+        TraceCommand::Check { file, reading } => {
+            let (info, reader) = read(file, reading)?;
+            let mut out = format!("{}: {} requests, format {}\n", name(file), count(info.requests), reader.format());
+            for lint in check(&info, reader.notes()) {
+                let severity = if lint.severity == Severity::Warning { "warning" } else { "note" };
+                out.push_str(&format!("{severity}[{}]: {}\n", lint.name, lint.text));
+            }
+            output::print(&out)
+        }
+        TraceCommand::Convert { from, to, into, limit, reading } => {
+            let mut reader = open(from, reading)?;
+            let mut left = limit.unwrap_or(u64::MAX);
+            let mut next = |reader: &mut Reader| -> Result<Option<Record>> {
+                if left == 0 {
+                    return Ok(None);
+                }
+                left -= 1;
+                reader.next().map_err(|error| trace_fault(&error))
+            };
+            write(to, into, |writer| {
+                while let Some(record) = next(&mut reader)? {
+                    let label = reader.volumes().get(record.volume as usize).map(Vec::as_slice);
+                    writer.write(&record, label).map_err(|error| trace_fault(&error))?;
+                }
+                Ok(())
+            })?;
+            reader.notes().lines().for_each(|line| eprintln!("note: {line}"));
+            Ok(())
+        }
+        TraceCommand::Generate { workload, to, into, limit, capacity, page_size, seed } => {
+            let (name, spec) = find_workload(workload)?;
+            let mut generator = spec.build(*capacity, *page_size, *seed, *limit).map_err(|error| refuse(&name, &error))?;
+            if generator.closed().is_some() {
+                eprintln!("note: {name} is a closed loop: all requests are written with time 0, for --replay closed");
+            }
+            write(to, into, |writer| {
+                while let Some(record) = generator.next() {
+                    writer.write(&record, None).map_err(|error| trace_fault(&error))?;
+                }
+                Ok(())
+            })
+        }
+    }
+}
+
+fn name(path: &Path) -> String {
+    if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() }
+}
+
+fn open(path: &Path, reading: &ReadingArgs) -> Result<Reader> {
+    let reader = Reader::open(path, &reading.options()?).map_err(|error| trace_fault(&error))?;
+    if let Some(detection) = reader.detection() {
+        eprintln!("note: {}: format {detection}", name(path));
+    }
+    Ok(reader)
+}
+
+fn read(path: &Path, reading: &ReadingArgs) -> Result<(Info, Reader)> {
+    let mut reader = open(path, reading)?;
+    let info = Info::read(&mut reader).map_err(|error| trace_fault(&error))?;
+    reader.notes().lines().for_each(|line| eprintln!("note: {line}"));
+    Ok((info, reader))
+}
+
+/// Writes a trace to a file, whole or not at all, or to standard output as it comes.
+fn write(to: &Path, format: &ssdlab_trace::Format, fill: impl FnOnce(&mut Writer<&mut dyn Write>) -> Result<()>) -> Result<()> {
+    if let Some(packed) = to.extension().filter(|ending| ["gz", "zst", "xz"].iter().any(|packed| ending.eq_ignore_ascii_case(packed))) {
+        return Err(Fault::usage(format!("{}: traces are written as plain text, not as {}", to.display(), packed.display()))
+            .help("leave the ending out and pack the file afterwards, or write to standard output: … - | zstd > FILE"));
+    }
+    let mut run = |out: &mut dyn Write, name: &str| -> Result<(u64, Losses)> {
+        let mut writer = Writer::new(out, name, format.clone()).map_err(|error| trace_fault(&error))?;
+        fill(&mut writer)?;
+        let written = writer.count();
+        Ok((written, writer.finish().map_err(|error| trace_fault(&error))?))
+    };
+    let (written, losses) = if to.as_os_str() == "-" {
+        run(&mut std::io::stdout().lock(), "standard output")?
+    } else {
+        let mut file = Output::create(to)?;
+        let done = run(&mut file, &to.display().to_string())?;
+        file.finish()?.publish()?;
+        done
+    };
+    eprintln!("{} requests written as {format}", count(written));
+    for (what, count_of) in [
+        ("times cut to the unit of the format", losses.times_cut),
+        ("requests rounded outward to the unit of the format", losses.rounded),
+        ("trims left out because the format has none", losses.trims_left_out),
+        ("volumes renamed", losses.volumes_renamed),
+    ] {
+        if count_of > 0 {
+            eprintln!("warning: {} {what}", count(count_of));
+        }
+    }
+    Ok(())
+}
+
+fn figures(name: &str, info: &Info, reader: &Reader) -> Vec<(&'static str, String)> {
+    let bytes = |value: f64| size(value.round() as u64);
+    let pages = |n: u64| size(n.saturating_mul(ssdlab_trace::INFO_PAGE_BYTES));
+    vec![
+        ("trace", format!("{name} ({})", reader.format())),
+        (
+            "requests",
+            format!("{} reads, {} writes, {} trims; {} left out", count(info.reads), count(info.writes), count(info.trims), count(info.skipped)),
+        ),
+        ("reads", format!("{} of reads and writes", percent(info.read_ratio))),
+        ("read", format!("{}, {} a request", size(info.read_bytes), bytes(info.mean_read_bytes))),
+        ("written", format!("{}, {} a request", size(info.write_bytes), bytes(info.mean_write_bytes))),
+        ("largest request", size(info.max_request_bytes)),
+        (
+            "span",
+            format!(
+                "{}: {} requests/s, mean gap {}, {} of the gaps at most 0.2 ms",
+                duration(info.span_ns as f64),
+                rate(info.requests_per_s),
+                duration(info.interarrival_mean_ns),
+                percent(info.burst_share)
+            ),
+        ),
+        (
+            "footprint",
+            format!(
+                "{} touched, {} written; a written page is written {:.2} times",
+                pages(info.footprint_pages),
+                pages(info.written_pages),
+                info.page_writes_per_written_page
+            ),
+        ),
+        ("sequential", format!("{} of the requests start where the one before ended", percent(info.sequential_share))),
+        ("aligned", format!("{} to 512 B, {} to 4 KiB", percent(info.aligned_512_share), percent(info.aligned_4k_share))),
+        ("order of time", if info.sorted { "kept".into() } else { format!("{} arrivals before the one above them", count(info.steps_back)) }),
+        ("volumes", count(info.volumes)),
+        (
+            "needs a device of",
+            format!("{} bytes, or {} bytes with --lba-policy dense", info.capacity_needed_bytes, info.dense_capacity_bytes),
+        ),
+    ]
+}

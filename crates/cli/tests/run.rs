@@ -1,0 +1,334 @@
+//! Runs of the command on a device so small that each takes milliseconds.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// 8 MiB in four planes; full enough that garbage is collected at once.
+const TINY: &str = r#"
+[geometry]
+channels = 2
+chips_per_channel = 1
+dies_per_chip = 1
+planes_per_die = 2
+blocks_per_plane = 32
+pages_per_block = 16
+
+[device]
+over_provisioning = 0.25
+
+[precondition]
+mode = "random"
+"#;
+
+struct Bench {
+    dir: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("tiny.toml"), TINY).unwrap();
+        Bench { dir }
+    }
+
+    fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ssdlab"));
+        command.current_dir(self.path()).args(arguments.split_whitespace());
+        command
+    }
+
+    fn run(&self, arguments: &str) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Standard output of a run that has to succeed.
+    fn good(&self, arguments: &str) -> String {
+        let output = self.run(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments}: {errors}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Standard error of a run that has to end with this status.
+    fn bad(&self, arguments: &str, status: i32) -> String {
+        let output = self.run(arguments);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{arguments}: {errors}");
+        assert!(output.stdout.is_empty(), "{arguments}: standard output carries results only");
+        errors
+    }
+
+    fn files(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            std::fs::read_dir(self.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+const WORK: &str = "run tiny.toml --workload mixed-70-30 --limit 3000 --quiet";
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn equal_runs_give_equal_bytes_whatever_the_check_level() {
+    let bench = Bench::new();
+    let first = bench.good(&format!("{WORK} --json -"));
+    assert_eq!(first, bench.good(&format!("{WORK} --json - --check off")));
+    assert_eq!(first, bench.good(&format!("{WORK} --json - --check full --perf perf.json --requests rows.csv")));
+    bench.good(&format!("{WORK} --json file.json"));
+    assert_eq!(first, std::fs::read_to_string(bench.path().join("file.json")).unwrap());
+    assert_ne!(first, bench.good(&format!("{WORK} --json - --seed 2")));
+
+    let summary = json(&first);
+    assert_eq!(summary["schema"], "ssdlab.summary/1");
+    assert_eq!(summary["requests"]["read"].as_u64().unwrap() + summary["requests"]["write"].as_u64().unwrap(), 3000);
+    assert!(summary["gc"]["collections"].as_u64().unwrap() > 0);
+    assert!(!first.contains(bench.path().to_str().unwrap()), "no path in results");
+    let perf = json(&std::fs::read_to_string(bench.path().join("perf.json")).unwrap());
+    for key in ["wall_s", "cpu_s", "simulate_cpu_s", "requests", "flash_operations", "flash_operations_per_cpu_s", "peak_rss_bytes"] {
+        assert!(perf[key].as_f64().unwrap() > 0.0, "{key}");
+    }
+}
+
+#[test]
+fn rows_come_in_request_order_and_their_causes_sum_to_the_latency() {
+    let bench = Bench::new();
+    let summary = json(&bench.good(&format!("{WORK} --json - --requests rows.csv")));
+    let text = std::fs::read_to_string(bench.path().join("rows.csv")).unwrap();
+    let mut lines = text.lines();
+    let header: Vec<&str> = lines.next().unwrap().split(',').collect();
+    assert_eq!(header[..8], ["request", "arrival_ns", "op", "offset", "bytes", "start_ns", "completion_ns", "latency_ns"]);
+    let (mut total, mut rows) = (0, 0);
+    for (i, line) in lines.enumerate() {
+        let cells: Vec<&str> = line.split(',').collect();
+        let number = |column: usize| cells[column].parse::<u64>().unwrap();
+        assert_eq!(cells.len(), header.len());
+        assert_eq!(number(0), i as u64);
+        assert!(number(1) <= number(5) && number(5) <= number(6), "{line}");
+        assert_eq!(number(6) - number(1), number(7));
+        assert_eq!((8..cells.len()).map(number).sum::<u64>(), number(7), "{line}");
+        total += number(7);
+        rows += 1;
+    }
+    assert_eq!(rows, 3000);
+    let causes = summary["breakdown_ns"]["all"].as_object().unwrap();
+    assert_eq!(total, causes.values().map(|v| v.as_u64().unwrap()).sum::<u64>());
+}
+
+#[test]
+fn later_layers_win_and_every_value_knows_its_origin() {
+    let bench = Bench::new();
+    std::fs::write(bench.path().join("a.toml"), "[gc]\nthreshold = 0.06\nscope = \"chip\"\n").unwrap();
+    std::fs::write(bench.path().join("b.toml"), "[schemes]\nvictim = { d-choices = { d = 4 } }\n\n[gc]\nscope = \"plane\"\n").unwrap();
+    let shown = bench.good("config show --preset idle-chip a.toml b.toml --set schemes.path=copyback --set device={queue_depth=7}");
+    let line = |key: &str| {
+        let line = shown.lines().find(|line| line.starts_with(key)).unwrap_or_else(|| panic!("{key} in {shown}"));
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(line("channels"), "channels = 16 # preset idle-chip:7");
+    assert_eq!(line("threshold"), "threshold = 0.06 # a.toml:2");
+    assert_eq!(line("scope"), "scope = \"plane\" # b.toml:5");
+    assert_eq!(line("victim"), "victim = { d-choices = { d = 4 } } # b.toml:2");
+    assert_eq!(line("path"), "path = \"copyback\" # --set");
+    assert_eq!(line("queue_depth"), "queue_depth = 7 # --set");
+    assert_eq!(line("over_provisioning"), "over_provisioning = 0.15 # preset idle-chip:25");
+    assert_eq!(line("cache_register"), "cache_register = false # default");
+
+    // What is shown is a configuration, and the same one.
+    std::fs::write(bench.path().join("shown.toml"), &shown).unwrap();
+    let check = bench.good("config check --preset idle-chip a.toml b.toml --set schemes.path=copyback --set device={queue_depth=7}");
+    assert_eq!(check, bench.good("config check shown.toml"));
+}
+
+#[test]
+fn a_slot_is_replaced_as_a_whole_and_a_knob_alone_keeps_the_others() {
+    let bench = Bench::new();
+    std::fs::write(bench.path().join("d.toml"), "[schemes]\nvictim = { d-choices = { d = 4 } }\n").unwrap();
+    let victim = |arguments: &str| {
+        let shown = bench.good(&format!("config show {arguments}"));
+        shown.lines().find(|l| l.starts_with("victim")).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(victim("d.toml --set schemes.victim=d-choices"), "victim = { d-choices = { d = 10 } } # --set");
+    assert_eq!(victim("d.toml --set schemes.victim=fifo"), "victim = \"fifo\" # --set");
+    assert_eq!(victim("d.toml --set schemes.victim.d-choices.d=5"), "victim = { d-choices = { d = 5 } } # d.toml:2");
+    assert_eq!(victim("--set schemes.victim.d-choices.d=5"), "victim = { d-choices = { d = 5 } } # --set");
+    assert_eq!(victim("--set schemes.victim=rga"), "victim = { d-choices = { d = 10 } } # --set");
+}
+
+#[test]
+fn set_takes_toml_and_bare_words() {
+    let bench = Bench::new();
+    let mut command = bench.command("config show --set geometry.page_size=8KiB --set schemes.victim=random+ --set timing.transfer=10ns/B");
+    command.args(["--set", "timing.read=[\"50us\",\"90us\"]", "--set", "gc.threshold=4 blocks", "--set", "schemes.place='PDWC'"]);
+    let shown = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    for line in ["page_size = \"8KiB\" ", "victim = \"random+\" ", "transfer = \"10ns/B\" ", "read = [\"50us\", \"90us\"] ", "threshold = \"4 blocks\" ", "place = \"PDWC\" "] {
+        assert!(shown.contains(line), "{line} in {shown}");
+    }
+}
+
+#[test]
+fn presets_load_check_and_run() {
+    let bench = Bench::new();
+    let digest = |text: &str| text.split_whitespace().last().unwrap().to_string();
+    assert_eq!(digest(&bench.good("config check")), digest(&bench.good("config check --preset default")), "the default preset says the defaults");
+    for preset in ssdlab_cli::presets::ALL {
+        let text = bench.good(&format!("presets {}", preset.name));
+        assert_eq!(text, preset.text);
+        bench.good(&format!("config show --preset {}", preset.name));
+        // Every value has its source beside it.
+        for line in text.lines().filter(|line| line.contains(" = ") && !line.starts_with('#')) {
+            assert!(line.contains(" # "), "{}: {line}", preset.name);
+        }
+        // The same device with few blocks runs through.
+        let blocks = if preset.name == "brr" { 128 } else { 48 };
+        let table = bench.good(&format!(
+            "run --preset {} --workload mixed-70-30 --limit 200 --quiet --check full --set geometry.blocks_per_plane={blocks} --set geometry.channels=2",
+            preset.name
+        ));
+        assert!(table.contains(&format!("preset {}", preset.name)) && table.contains("verdict"), "{table}");
+        assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+    }
+}
+
+#[test]
+fn statuses_tell_what_went_wrong_and_nothing_is_left_behind() {
+    let bench = Bench::new();
+    let before = bench.files();
+    bench.bad("run tiny.toml --workload mixed-70-30 --set gc.threshold=x --json out.json", 2);
+    bench.bad("run tiny.toml --workload mixed-70-30 --json no/such/directory.json", 4);
+    bench.bad("run tiny.toml --workload mixed-70-30 --json .", 4);
+    bench.bad("run tiny.toml --trace nothing.csv", 4);
+    assert_eq!(bench.files(), before);
+    std::fs::write(bench.path().join("t.csv"), "128166372003061629,hm,0,Write,0,4096,1331\n128166372003061630,hm,0,Write,-4096,4096,1331\n").unwrap();
+    let before = bench.files();
+    let said = bench.bad("run tiny.toml --trace t.csv --quiet --format msr --json out.json --requests rows.csv --perf perf.json", 3);
+    assert!(said.contains("t.csv:2:"), "{said}");
+    assert_eq!(bench.files(), before, "a run that fails leaves no file");
+    bench.good("run tiny.toml --trace t.csv --quiet --format msr --on-bad-line skip=1 --json out.json");
+}
+
+#[test]
+fn a_trace_is_replayed_from_standard_input_and_its_digest_is_of_its_requests() {
+    let bench = Bench::new();
+    let lines: String = (0..200).map(|i| format!("0,{},4096,{},{}.5\n", i * 8, if i % 3 == 0 { 'r' } else { 'w' }, i)).collect();
+    std::fs::write(bench.path().join("t.spc"), &lines).unwrap();
+    let from_file = bench.good("run tiny.toml --trace t.spc --format spc --quiet --json -");
+    let mut child =
+        bench.command("run tiny.toml --trace - --format spc --quiet --json -").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), lines.as_bytes()).unwrap();
+    let from_pipe = child.wait_with_output().unwrap();
+    assert_eq!(from_file.as_bytes(), from_pipe.stdout);
+    let twice = json(&bench.good("run tiny.toml --trace t.spc --format spc --quiet --json - --loop 2"));
+    assert_eq!(twice["requests"]["read"], 2 * 67);
+    let closed = json(&bench.good("run tiny.toml --trace t.spc --format spc --quiet --json - --replay closed"));
+    assert!(closed["simulated_ns"].as_u64() < json(&from_file)["simulated_ns"].as_u64());
+    assert_eq!(closed["trace_digest"], json(&from_file)["trace_digest"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_a_clear_error() {
+    let bench = Bench::new();
+    for option in ["--json", "--perf"] {
+        let output = bench.run(&format!("{WORK} {option} /dev/full"));
+        assert_eq!(output.status.code(), Some(4));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write /dev/full: no space left on the device"));
+    }
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = bench.command(WORK).stdout(full).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_run_at_once_with_130_and_no_half_file() {
+    use std::time::{Duration, Instant};
+    let bench = Bench::new();
+    let before = bench.files();
+    let mut child = bench
+        .command("run tiny.toml --workload mixed-70-30 --loop 1000000 --quiet --json out.json --requests rows.csv")
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while bench.files().len() < before.len() + 2 {
+        assert!(Instant::now() < deadline, "the temporary files appear");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    let sent = Instant::now();
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    assert!(sent.elapsed() < Duration::from_millis(1000), "{:?}", sent.elapsed());
+    assert_eq!(bench.files(), before);
+}
+
+#[test]
+fn completions_and_the_manual_page_come_from_the_same_definitions() {
+    let bench = Bench::new();
+    assert!(bench.good("completions bash").contains("--lba-policy"));
+    assert!(bench.good("manpage").contains(".TH ssdlab"));
+}
+
+#[test]
+fn write_amplification_is_what_the_check_foretold() {
+    let bench = Bench::new();
+    let device = "tiny.toml --set geometry.blocks_per_plane=256 --set geometry.pages_per_block=64 --set precondition.overwrite=2 --set device.over_provisioning=0.12";
+    let check = bench.good(&format!("config check {device}"));
+    let line = check.lines().find(|line| line.starts_with("write amplification")).unwrap();
+    let foretold: f64 = line.split_whitespace().nth(3).unwrap().parse().unwrap();
+    let summary = json(&bench.good(&format!("run {device} --workload random-write --limit 200000 --quiet --json -")));
+    let measured = summary["write_amplification"].as_f64().unwrap();
+    assert!((measured / foretold - 1.0).abs() < 0.02, "{measured} for {foretold}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_is_what_the_check_foretold_and_too_much_is_refused() {
+    let bench = Bench::new();
+    for device in ["--set precondition.mode=sequential", "--preset noc --set precondition.mode=sequential --set geometry.blocks_per_plane=2048"] {
+        let check = bench.good(&format!("config check {device}"));
+        let line = check.lines().find(|line| line.starts_with("memory")).unwrap();
+        let mib: f64 = line.split_whitespace().nth(2).unwrap().parse().unwrap();
+        bench.good(&format!("run {device} --workload random-write --limit 10 --quiet --perf perf.json"));
+        let perf = json(&std::fs::read_to_string(bench.path().join("perf.json")).unwrap());
+        let measured = perf["peak_rss_bytes"].as_f64().unwrap() / f64::from(1 << 20);
+        assert!((measured / mib - 1.0).abs() < 0.05, "{device}: {measured} for {mib}");
+    }
+    let said = bench.bad("run --workload random-write --memory-limit 16MiB", 2);
+    assert!(said.contains("geometry.blocks_per_plane: the device needs about") && said.contains("has its default value"), "{said}");
+}
+
+#[test]
+fn traces_are_looked_at_converted_and_generated() {
+    let bench = Bench::new();
+    bench.good("trace generate quickstart a.csv --limit 500 --capacity 64MiB");
+    bench.good("trace convert a.csv b.txt --into ssdsim");
+    let figures = |file: &str| {
+        let text = bench.good(&format!("trace info {file} --json - --format {}", if file == "a.csv" { "msr" } else { "ssdsim" }));
+        json(&text)[0]["figures"].clone()
+    };
+    assert_eq!(figures("a.csv"), figures("b.txt"), "nothing is lost on the way");
+    assert_eq!(figures("a.csv")["requests"], 500);
+    assert!(bench.good("trace check a.csv").contains("capacity"));
+    let table = bench.good("trace info a.csv");
+    assert!(table.contains("needs a device of") && table.lines().all(|line| line.chars().count() <= 100), "{table}");
+    let said = bench.bad("trace generate quickstart a.csv.gz", 2);
+    assert!(said.contains("plain text"), "{said}");
+}
+
+#[test]
+fn the_schema_in_the_repository_is_current() {
+    let shipped = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/ssdlab.schema.json")).unwrap();
+    assert_eq!(Bench::new().good("config schema"), shipped, "write it anew: ssdlab config schema > schema/ssdlab.schema.json");
+}

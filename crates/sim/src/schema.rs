@@ -1,0 +1,67 @@
+//! JSON Schema of what is written as text, and of scheme slots; everything else derives its own.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use crate::schemes::Place;
+use crate::units::{Bytes, Nanos, Ppm, Rate, Threshold, Warmup};
+
+macro_rules! text_forms {
+    ($($ty:ident: $schema:tt),+ $(,)?) => {$(
+        impl JsonSchema for $ty {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($ty).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($schema)
+            }
+        }
+    )+};
+}
+text_forms! {
+    Nanos: {
+        "type": "string",
+        "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(ns|us|\u00b5s|ms|s|min|h)\s*$",
+        "examples": ["30us", "1.5ms"]
+    },
+    Bytes: { "type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*([KMGT](i?B)?|B)\s*$", "examples": ["4KiB", "16K"] },
+    Rate: {
+        "type": "string",
+        "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(B/s|[kKMG]B/s|[KMG]iB/s|ns/B)\s*$",
+        "examples": ["333MB/s", "10ns/B"]
+    },
+    Ppm: { "type": "number", "minimum": 0, "maximum": 1 },
+    Threshold: {
+        "oneOf": [
+            { "type": "number", "minimum": 0, "maximum": 1 },
+            { "type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(blocks?|pages?)?\s*$" }
+        ],
+        "examples": [0.05, "3 blocks", "200 pages"]
+    },
+    Warmup: {
+        "type": "string",
+        "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(requests?|drive writes?)\s*$",
+        "examples": ["10000 requests", "1.5 drive writes"]
+    },
+    Place: { "type": "string", "pattern": "^(dynamic|[CWDP]{4})$", "examples": ["CWDP", "dynamic"] },
+}
+
+/// A slot: a name, or a table of one name and its knobs.
+pub(crate) fn slot<const N: usize>(policies: [(&str, &str, Schema); N], aliases: &[&str]) -> Schema {
+    let mut forms = Vec::new();
+    for (name, manual, knobs) in policies {
+        forms.push(json_schema!({ "const": name, "description": manual }));
+        forms.push(json_schema!({
+            "type": "object",
+            "properties": { name: knobs },
+            "required": [name],
+            "additionalProperties": false
+        }));
+    }
+    forms.extend(aliases.iter().map(|alias| json_schema!({ "const": alias })));
+    json_schema!({ "oneOf": forms })
+}

@@ -1,0 +1,522 @@
+//! Requests written as a trace in any of the formats; what a format cannot carry is counted, never silent.
+
+use crate::error::{Code, TraceError};
+use crate::format::{Columns, Format, Measure, OpColumn, Separator};
+use crate::reader::Reader;
+use crate::record::{Op, Record};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::io::Write;
+
+/// Filetime of the first arrival in MSR traces that are written: 22 February 2007, when the originals begin.
+const MSR_BASE: u64 = 128_166_336_000_000_000;
+/// The same second as Unix time, for formats that count from 1970.
+const UNIX_BASE_S: u64 = 1_172_160_000;
+
+/// What did not survive a conversion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Losses {
+    /// Arrivals cut to the format's unit of time.
+    pub times_cut: u64,
+    /// Requests rounded outward to the format's unit of addresses.
+    pub rounded: u64,
+    /// Trims left out because the format has none.
+    pub trims_left_out: u64,
+    /// Volumes that got another name.
+    pub volumes_renamed: u64,
+}
+
+impl Losses {
+    /// Does reading the result give back exactly what was written?
+    pub fn is_exact(&self) -> bool {
+        self.times_cut == 0 && self.rounded == 0 && self.trims_left_out == 0
+    }
+}
+
+/// Writes requests in one format.
+///
+/// The first arrival is taken as it is: a trace that starts at 0 reads back exactly if the format's units can carry it.
+pub struct Writer<W: Write> {
+    out: W,
+    name: String,
+    format: Format,
+    losses: Losses,
+    volumes: Vec<Option<String>>,
+    used: BTreeSet<String>,
+    count: u64,
+    line: String,
+}
+
+impl<W: Write> std::fmt::Debug for Writer<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer")
+            .field("format", &self.format)
+            .field("count", &self.count)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How volumes are named in a format.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    /// There are none.
+    One,
+    /// Whole numbers.
+    Numbers,
+    /// `major,minor`.
+    Devices,
+    /// A host, an underscore, a disk.
+    Disks,
+    /// Anything without separators.
+    Words,
+}
+
+/// What a format can say.
+struct Grain {
+    time_ns: u64,
+    offset: u64,
+    size: u64,
+    trims: bool,
+    naming: Naming,
+}
+
+fn grain(format: &Format) -> Grain {
+    let all = |time_ns, offset, size, trims, naming| Grain {
+        time_ns,
+        offset,
+        size,
+        trims,
+        naming,
+    };
+    match format {
+        Format::Msr => all(100, 1, 1, false, Naming::Disks),
+        Format::Spc => all(1, 512, 1, false, Naming::Numbers),
+        Format::Ssdsim | Format::Mqsim | Format::Disksim => {
+            all(1, 512, 512, false, Naming::Numbers)
+        }
+        Format::Blkparse(_) => all(1, 512, 512, true, Naming::Devices),
+        Format::Fio => all(1_000, 1, 1, true, Naming::Words),
+        Format::Alibaba => all(1_000, 1, 1, false, Naming::Numbers),
+        Format::Tencent => all(1_000_000_000, 512, 512, false, Naming::Numbers),
+        Format::Systor => all(1, 1, 1, false, Naming::Numbers),
+        Format::Vscsi => all(1_000, 512, 1, false, Naming::One),
+        Format::Diskmon => all(1, 512, 512, false, Naming::Numbers),
+        Format::Blkreplay => all(1, 512, 512, true, Naming::One),
+        Format::Columns(map) => {
+            let trims = match &map.op {
+                OpColumn::Words(_) => true,
+                OpColumn::Values(_, values) => values.iter().any(|(_, op)| *op == Op::Trim),
+                OpColumn::Constant(_) => false,
+            };
+            // Decimals carry any unit of time to the nanosecond; 100 ns would need two digits and has them.
+            let naming = if map.volume.is_empty() {
+                Naming::One
+            } else {
+                Naming::Words
+            };
+            all(1, map.offset.unit, map.size.unit, trims, naming)
+        }
+    }
+}
+
+fn sane_word(label: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(label).ok()?;
+    let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    (!text.is_empty() && text.len() <= 255 && text.chars().all(fine)).then_some(text)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= 9
+        && text.bytes().all(|b| b.is_ascii_digit())
+        && (text == "0" || !text.starts_with('0'))
+}
+
+impl Naming {
+    /// The label itself if the format can hold it.
+    fn keep(self, label: &[u8]) -> Option<String> {
+        match self {
+            Naming::One => None,
+            Naming::Numbers => sane_word(label)
+                .filter(|text| is_number(text))
+                .map(str::to_owned),
+            Naming::Devices => {
+                let (major, minor) = std::str::from_utf8(label).ok()?.split_once(',')?;
+                (is_number(major) && is_number(minor)).then(|| format!("{major},{minor}"))
+            }
+            Naming::Disks => sane_word(label)
+                .filter(|text| {
+                    text.split_once('_')
+                        .is_some_and(|(a, b)| !a.is_empty() && !b.is_empty())
+                })
+                .map(str::to_owned),
+            Naming::Words => sane_word(label).map(str::to_owned),
+        }
+    }
+
+    fn invent(self, number: usize) -> String {
+        match self {
+            Naming::One => String::new(),
+            Naming::Numbers => number.to_string(),
+            Naming::Devices => format!("8,{number}"),
+            Naming::Disks => format!("trace_{number}"),
+            Naming::Words => format!("volume{number}"),
+        }
+    }
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a trace of `format` on `out`; `name` is for messages.
+    ///
+    /// # Errors
+    /// `T033` if `out` cannot be written.
+    pub fn new(out: W, name: &str, format: Format) -> Result<Writer<W>, TraceError> {
+        let mut writer = Writer {
+            out,
+            name: name.to_owned(),
+            format,
+            losses: Losses::default(),
+            volumes: Vec::new(),
+            used: BTreeSet::new(),
+            count: 0,
+            line: String::new(),
+        };
+        let head = match &writer.format {
+            Format::Fio => "fio version 3 iolog\n".to_owned(),
+            Format::Systor => "Timestamp,Response,IOType,LUN,Offset,Size\n".to_owned(),
+            Format::Blkreplay => {
+                "start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n".to_owned()
+            }
+            Format::Columns(map) => {
+                let lines = map.skip + map.header;
+                "# written by ssdlab\n".repeat(usize::try_from(lines).unwrap_or(0))
+            }
+            _ => String::new(),
+        };
+        writer.put(head.as_bytes())?;
+        Ok(writer)
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), TraceError> {
+        self.out.write_all(bytes).map_err(|error| {
+            TraceError::new(
+                Code::Unwritable,
+                &self.name,
+                format!("Cannot write the trace: {error}"),
+            )
+            .fix("check the space and the permissions there")
+        })
+    }
+
+    fn cannot(&self, what: &str, fix: &str) -> TraceError {
+        TraceError::new(
+            Code::CannotCarry,
+            &self.name,
+            format!("The format {} cannot carry {what}", self.format),
+        )
+        .at_line(self.count + 1)
+        .fix(fix)
+    }
+
+    /// Name of a volume in this format, unique among all of them; `true` if it is new.
+    fn volume(
+        &mut self,
+        number: u32,
+        label: Option<&[u8]>,
+        naming: Naming,
+    ) -> Result<(String, bool), TraceError> {
+        let at = number as usize;
+        if let Some(Some(name)) = self.volumes.get(at) {
+            return Ok((name.clone(), false));
+        }
+        if naming == Naming::One && self.volumes.iter().any(Option::is_some) {
+            return Err(self.cannot(
+                "several volumes",
+                "choose one with --device, or write another format",
+            ));
+        }
+        let kept = label
+            .and_then(|label| naming.keep(label))
+            .filter(|name| !self.used.contains(name));
+        if kept.is_none() && label.is_some() {
+            self.losses.volumes_renamed += 1;
+        }
+        let name = kept.unwrap_or_else(|| {
+            (at..)
+                .map(|n| naming.invent(n))
+                .find(|name| !self.used.contains(name))
+                .unwrap_or_default()
+        });
+        if at >= self.volumes.len() {
+            self.volumes.resize(at + 1, None);
+        }
+        self.used.insert(name.clone());
+        self.volumes[at] = Some(name.clone());
+        Ok((name, true))
+    }
+
+    /// Writes one request. `label` is its volume's name, as [`crate::Reader::volumes`] has it.
+    ///
+    /// # Errors
+    /// `T033` if it cannot be written, `T034` if the format cannot say it at all (several volumes without a column
+    /// for them, an operation without a value, more than 64 bits).
+    pub fn write(&mut self, record: &Record, label: Option<&[u8]>) -> Result<(), TraceError> {
+        let grain = grain(&self.format);
+        if record.op == Op::Other || record.op == Op::Trim && !grain.trims {
+            self.losses.trims_left_out += 1;
+            return Ok(());
+        }
+        self.losses.times_cut += u64::from(!record.time_ns.is_multiple_of(grain.time_ns));
+        // Outward, as on the way in: the start falls back to the grain, and the size makes up for it.
+        let offset = record.offset / grain.offset * grain.offset;
+        let end = record.offset.checked_add(record.bytes);
+        let Some(bytes) = end.and_then(|end| (end - offset).checked_next_multiple_of(grain.size))
+        else {
+            return Err(self.cannot("addresses beyond 64 bits", "check the trace"));
+        };
+        self.losses.rounded += u64::from((offset, bytes) != (record.offset, record.bytes));
+        let (volume, fresh) = self.volume(record.volume, label, grain.naming)?;
+        let mut line = std::mem::take(&mut self.line);
+        line.clear();
+        let fitted = Record {
+            offset,
+            bytes,
+            ..*record
+        };
+        let outcome = self.format_line(&mut line, &fitted, &volume, fresh);
+        let outcome = match outcome {
+            Ok(()) => self.put(line.as_bytes()),
+            Err(error) => Err(error),
+        };
+        self.line = line;
+        outcome?;
+        self.count += 1;
+        Ok(())
+    }
+
+    fn format_line(
+        &mut self,
+        line: &mut String,
+        r: &Record,
+        volume: &str,
+        fresh: bool,
+    ) -> Result<(), TraceError> {
+        use std::fmt::Write as _;
+        let (sector, sectors) = (r.offset / 512, r.bytes / 512);
+        let letter = match r.op {
+            Op::Read => 'R',
+            Op::Write => 'W',
+            Op::Trim | Op::Other => 'D',
+        };
+        let word = if r.op == Op::Read { "Read" } else { "Write" };
+        let one_is_read = u8::from(r.op == Op::Read);
+        let (s, ns) = (r.time_ns / 1_000_000_000, r.time_ns % 1_000_000_000);
+        // Writing to a string cannot fail.
+        let _ = match &self.format {
+            Format::Msr => {
+                let ticks = MSR_BASE + r.time_ns / 100;
+                let (host, disk) = volume.rsplit_once('_').unwrap_or((volume, "0"));
+                writeln!(
+                    line,
+                    "{ticks},{host},{disk},{word},{},{},0",
+                    r.offset, r.bytes
+                )
+            }
+            Format::Spc => writeln!(line, "{volume},{sector},{},{letter},{s}.{ns:09}", r.bytes),
+            Format::Ssdsim | Format::Mqsim => writeln!(
+                line,
+                "{} {volume} {sector} {sectors} {one_is_read}",
+                r.time_ns
+            ),
+            Format::Disksim => {
+                let (ms, rest) = (r.time_ns / 1_000_000, r.time_ns % 1_000_000);
+                writeln!(
+                    line,
+                    "{ms}.{rest:06} {volume} {sector} {sectors} {one_is_read}"
+                )
+            }
+            Format::Blkparse(action) => {
+                let (action, number) = (*action as char, self.count + 1);
+                writeln!(
+                    line,
+                    "{volume:>7} {:>2} {number:>8} {s:>5}.{ns:09} {:>5}  {action} {letter:>3} {sector} + {sectors} [ssdlab]",
+                    0, 1
+                )
+            }
+            Format::Fio => {
+                let us = r.time_ns / 1_000;
+                if fresh {
+                    let _ = writeln!(line, "{us} {volume} add\n{us} {volume} open");
+                }
+                let action = match r.op {
+                    Op::Read => "read",
+                    Op::Write => "write",
+                    Op::Trim | Op::Other => "trim",
+                };
+                writeln!(line, "{us} {volume} {action} {} {}", r.offset, r.bytes)
+            }
+            Format::Alibaba => {
+                let us = UNIX_BASE_S * 1_000_000 + r.time_ns / 1_000;
+                writeln!(line, "{volume},{letter},{},{},{us}", r.offset, r.bytes)
+            }
+            Format::Tencent => {
+                writeln!(
+                    line,
+                    "{},{sector},{sectors},{},{volume}",
+                    UNIX_BASE_S + s,
+                    1 - one_is_read
+                )
+            }
+            Format::Systor => writeln!(
+                line,
+                "{}.{ns:09},0.000000,{letter},{volume},{},{}",
+                UNIX_BASE_S + s,
+                r.offset,
+                r.bytes
+            ),
+            Format::Diskmon => writeln!(
+                line,
+                "{}\t{s}.{ns:09}\t0.0\t{volume}\t{word}\t{sector}\t{sectors}",
+                self.count
+            ),
+            Format::Blkreplay => writeln!(
+                line,
+                "{s:>5}.{ns:09} ; {sector:>12} ; {sectors:>4} ; {letter} ; 0.0 ; 0.0"
+            ),
+            Format::Vscsi => return self.vscsi(r),
+            Format::Columns(map) => return self.columns(&map.clone(), line, r, volume),
+        };
+        Ok(())
+    }
+
+    /// Version 1 records; binary, so they go past the line.
+    fn vscsi(&mut self, r: &Record) -> Result<(), TraceError> {
+        let Ok(bytes) = u32::try_from(r.bytes) else {
+            return Err(self.cannot("a request of 4 GiB or more", "write another format"));
+        };
+        let command: u16 = if r.op == Op::Read { 0x28 } else { 0x2a };
+        let mut record = Vec::with_capacity(32);
+        record.extend_from_slice(&(self.count as u32).to_le_bytes());
+        record.extend_from_slice(&bytes.to_le_bytes());
+        record.extend_from_slice(&1u32.to_le_bytes());
+        record.extend_from_slice(&command.to_le_bytes());
+        record.extend_from_slice(&0x0100u16.to_le_bytes());
+        record.extend_from_slice(&(r.offset / 512).to_le_bytes());
+        record.extend_from_slice(&(r.time_ns / 1_000).to_le_bytes());
+        self.put(&record)
+    }
+
+    fn columns(
+        &self,
+        map: &Columns,
+        line: &mut String,
+        r: &Record,
+        volume: &str,
+    ) -> Result<(), TraceError> {
+        let op = match &map.op {
+            OpColumn::Constant(op) if *op == r.op => None,
+            OpColumn::Words(column) => Some((
+                *column,
+                match r.op {
+                    Op::Read => "R".to_owned(),
+                    Op::Write => "W".to_owned(),
+                    Op::Trim | Op::Other => "D".to_owned(),
+                },
+            )),
+            OpColumn::Values(column, values) => match values.iter().find(|(_, op)| *op == r.op) {
+                Some((value, _)) => Some((*column, String::from_utf8_lossy(value).into_owned())),
+                None => {
+                    return Err(self.cannot("this operation", "give it a value, as in op=4:0r1w"));
+                }
+            },
+            OpColumn::Constant(_) => {
+                return Err(self.cannot("this operation", "name a column for it with op=N"));
+            }
+        };
+        let mut cells: Vec<(usize, String)> = op.into_iter().collect();
+        cells.push((map.offset.column, (r.offset / map.offset.unit).to_string()));
+        cells.push((map.size.column, (r.bytes / map.size.unit).to_string()));
+        if let Some(Measure { column, unit }) = map.time {
+            let digits = unit.ilog10() as usize;
+            let (whole, rest) = (r.time_ns / unit, r.time_ns % unit);
+            let cell = if rest == 0 {
+                whole.to_string()
+            } else {
+                format!("{whole}.{rest:0digits$}")
+            };
+            cells.push((column, cell));
+        }
+        for (i, column) in map.volume.iter().enumerate() {
+            cells.push((
+                *column,
+                if i == 0 {
+                    volume.to_owned()
+                } else {
+                    "0".to_owned()
+                },
+            ));
+        }
+        for (column, value) in &map.filters {
+            cells.push((*column, String::from_utf8_lossy(value).into_owned()));
+        }
+        cells.sort();
+        let separator = match map.separator {
+            Separator::Byte(byte) => byte as char,
+            Separator::Blanks => ' ',
+        };
+        let last = cells.last().map_or(0, |(column, _)| *column);
+        for column in 0..=last {
+            if column > 0 {
+                line.push(separator);
+            }
+            match cells.iter().find(|(c, _)| *c == column) {
+                Some((_, text)) => line.push_str(text),
+                None => line.push('-'),
+            }
+        }
+        line.push('\n');
+        Ok(())
+    }
+
+    /// Flushes and says what did not survive.
+    ///
+    /// # Errors
+    /// `T033` if the rest cannot be written.
+    pub fn finish(mut self) -> Result<Losses, TraceError> {
+        self.out.flush().map_err(|error| {
+            TraceError::new(
+                Code::Unwritable,
+                &self.name,
+                format!("Cannot write the trace: {error}"),
+            )
+            .fix("check the space and the permissions there")
+        })?;
+        Ok(self.losses)
+    }
+
+    /// Requests written so far.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+/// Writes the rest of a trace in another format: requests written, and what did not survive.
+///
+/// # Errors
+/// What [`Reader::next`] and [`Writer::write`] refuse.
+pub fn convert<W: Write>(
+    reader: &mut Reader,
+    out: W,
+    name: &str,
+    format: Format,
+) -> Result<(u64, Losses), TraceError> {
+    let mut writer = Writer::new(out, name, format)?;
+    while let Some(record) = reader.next()? {
+        let label = reader
+            .volumes()
+            .get(record.volume as usize)
+            .map(Vec::as_slice);
+        writer.write(&record, label)?;
+    }
+    Ok((writer.count(), writer.finish()?))
+}

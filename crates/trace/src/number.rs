@@ -1,0 +1,264 @@
+//! Numbers as traces write them: ASCII decimal, the whole field, no sign, exact.
+
+use crate::error::Code;
+
+/// Why a field is not the number it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub code: Code,
+    /// Reads on after the field's name: "Offset *is negative*".
+    pub what: &'static str,
+    /// A hint that is better than the general one.
+    pub hint: Option<&'static str>,
+}
+
+const fn fault(code: Code, what: &'static str) -> Fault {
+    Fault {
+        code,
+        what,
+        hint: None,
+    }
+}
+
+/// A whole number.
+#[inline]
+pub(crate) fn integer(field: &[u8]) -> Result<u64, Fault> {
+    let mut value: u64 = 0;
+    // 19 digits always fit; only longer fields need the checked way.
+    if field.is_empty() || field.len() > 19 {
+        return integer_slow(field);
+    }
+    for &byte in field {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return Err(classify(field));
+        }
+        value = value * 10 + u64::from(digit);
+    }
+    Ok(value)
+}
+
+#[cold]
+fn integer_slow(field: &[u8]) -> Result<u64, Fault> {
+    if field.is_empty() {
+        return Err(fault(Code::Empty, "is empty"));
+    }
+    let mut value: u64 = 0;
+    for &byte in field {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return Err(classify(field));
+        }
+        value = value
+            .checked_mul(10)
+            .and_then(|v| v.checked_add(u64::from(digit)))
+            .ok_or(fault(Code::Range, "is larger than 64 bits hold"))?;
+    }
+    Ok(value)
+}
+
+/// A hexadecimal number without prefix, as DiskSim writes its flags.
+pub(crate) fn hexadecimal(field: &[u8]) -> Result<u64, Fault> {
+    if field.is_empty() {
+        return Err(fault(Code::Empty, "is empty"));
+    }
+    let mut value: u64 = 0;
+    for &byte in field {
+        let digit = (byte as char).to_digit(16).ok_or_else(|| classify(field))?;
+        if value >> 60 != 0 {
+            return Err(fault(Code::Range, "is larger than 64 bits hold"));
+        }
+        value = (value << 4) | u64::from(digit);
+    }
+    Ok(value)
+}
+
+/// Names what is wrong with a field that is not plain digits.
+#[cold]
+pub(crate) fn classify(field: &[u8]) -> Fault {
+    let digits = |bytes: &[u8]| !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit);
+    if field.is_empty() {
+        return fault(Code::Empty, "is empty");
+    }
+    if field.iter().any(|b| b.is_ascii_control()) {
+        return fault(Code::NotText, "holds control bytes");
+    }
+    if let Some(rest) = field.strip_prefix(b"-")
+        && rest.first().is_some_and(u8::is_ascii_digit)
+    {
+        return fault(Code::Negative, "is negative");
+    }
+    if let Some(rest) = field.strip_prefix(b"+")
+        && rest.first().is_some_and(u8::is_ascii_digit)
+    {
+        return fault(Code::Notation, "has a plus sign");
+    }
+    if let Some(rest) = field
+        .strip_prefix(b"0x")
+        .or_else(|| field.strip_prefix(b"0X"))
+        && rest.iter().all(u8::is_ascii_hexdigit)
+    {
+        return fault(Code::Notation, "is hexadecimal");
+    }
+    let lower = field.to_ascii_lowercase();
+    if matches!(
+        lower.as_slice(),
+        b"nan" | b"inf" | b"-inf" | b"infinity" | b"-infinity"
+    ) {
+        return fault(Code::NotANumber, "is not a finite number");
+    }
+    let float = std::str::from_utf8(field)
+        .ok()
+        .is_some_and(|text| text.parse::<f64>().is_ok());
+    if float && (lower.contains(&b'e') || lower.contains(&b'.')) {
+        return Fault {
+            code: Code::Notation,
+            what: "is a floating-point number",
+            hint: Some(
+                "a spreadsheet seems to have saved this file again and may have lost digits: use the original export",
+            ),
+        };
+    }
+    if field[0].is_ascii_digit() {
+        let end = field
+            .iter()
+            .position(|b| !b.is_ascii_digit())
+            .unwrap_or(field.len());
+        if digits(&field[..end]) {
+            return fault(Code::NotANumber, "has something else after the number");
+        }
+    }
+    fault(Code::NotANumber, "is not a number")
+}
+
+/// A decimal number times a unit, with what was unusual about how it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Decimal {
+    /// The value in units of one nanosecond (or one byte), cut, never rounded.
+    pub value: u64,
+    /// Something below the unit was cut off.
+    pub cut: bool,
+    /// Digits are missing on one side of the point, or there is no point.
+    pub form: bool,
+}
+
+/// A decimal number such as `1456135200.013118000`, times `unit` (nanoseconds in one), by integers only: a double
+/// holds an epoch time to 0.2 µs at best.
+#[inline]
+pub(crate) fn decimal(field: &[u8], unit: u64) -> Result<Decimal, Fault> {
+    let point = field.iter().position(|&b| b == b'.').unwrap_or(field.len());
+    let (whole, rest) = field.split_at(point);
+    let fraction = rest.get(1..).unwrap_or(&[]);
+    if whole.is_empty() && fraction.is_empty() {
+        return Err(if field.is_empty() {
+            fault(Code::Empty, "is empty")
+        } else {
+            fault(Code::NotANumber, "is not a number")
+        });
+    }
+    let whole_value = if whole.is_empty() {
+        0
+    } else {
+        // A second look at the whole field names the fault better than the part alone.
+        integer(whole).map_err(|part| {
+            if part.code == Code::Range {
+                part
+            } else {
+                decimal_fault(field)
+            }
+        })?
+    };
+    let mut part: u64 = 0;
+    let mut scale: u64 = 1;
+    let mut cut = false;
+    for (i, &byte) in fraction.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return Err(decimal_fault(field));
+        }
+        // 18 digits are finer than any unit here needs; more could only be cut.
+        if i < 18 {
+            part = part * 10 + u64::from(digit);
+            scale *= 10;
+        } else {
+            cut |= digit != 0;
+        }
+    }
+    let product = u128::from(part) * u128::from(unit);
+    cut |= product % u128::from(scale) != 0;
+    let below = (product / u128::from(scale)) as u64;
+    let value = whole_value
+        .checked_mul(unit)
+        .and_then(|v| v.checked_add(below))
+        .ok_or(fault(Code::Range, "is larger than the clock holds"))?;
+    Ok(Decimal {
+        value,
+        cut,
+        form: whole.is_empty() || fraction.is_empty(),
+    })
+}
+
+#[cold]
+fn decimal_fault(field: &[u8]) -> Fault {
+    let found = classify(field);
+    if found.what == "is a floating-point number" {
+        // Decimals are welcome here; exponents are not.
+        return fault(Code::Notation, "has an exponent");
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers() {
+        assert_eq!(integer(b"0"), Ok(0));
+        assert_eq!(integer(b"007"), Ok(7));
+        assert_eq!(integer(b"18446744073709551615"), Ok(u64::MAX));
+        assert_eq!(integer(b"00000000000000000000000000001"), Ok(1));
+        for (field, code) in [
+            (&b""[..], Code::Empty),
+            (b"18446744073709551616", Code::Range),
+            (b"-1", Code::Negative),
+            (b"+1", Code::Notation),
+            (b"0x10", Code::Notation),
+            (b"1.28e17", Code::Notation),
+            (b"12abc", Code::NotANumber),
+            (b"abc", Code::NotANumber),
+            (b"1\x002", Code::NotText),
+        ] {
+            assert_eq!(integer(field).unwrap_err().code, code, "{field:?}");
+        }
+    }
+
+    #[test]
+    fn decimals_are_exact() {
+        let ns = |text: &str, unit| decimal(text.as_bytes(), unit).map(|d| d.value);
+        assert_eq!(
+            ns("1456135200.013118000", 1_000_000_000),
+            Ok(1_456_135_200_013_118_000)
+        );
+        assert_eq!(ns("0.1", 1_000_000_000), Ok(100_000_000));
+        assert_eq!(ns("15849.28847", 1_000_000), Ok(15_849_288_470));
+        assert_eq!(ns("1.9999999999", 1_000_000_000), Ok(1_999_999_999));
+        assert!(decimal(b"1.9999999999", 1_000_000_000).unwrap().cut);
+        assert!(decimal(b".5", 1_000_000_000).unwrap().form);
+        assert!(decimal(b"5.", 1_000_000_000).unwrap().form);
+        for bad in [
+            "",
+            ".",
+            "nan",
+            "inf",
+            "1e400",
+            "-1.0",
+            "1.2.3",
+            "1,5",
+            "18446744073.8",
+        ] {
+            assert!(ns(bad, 1_000_000_000).is_err(), "{bad}");
+        }
+        assert_eq!(decimal(b"-1.0", 1).unwrap_err().code, Code::Negative);
+    }
+}

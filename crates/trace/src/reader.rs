@@ -1,0 +1,795 @@
+//! From a source to requests in the order of time: bad lines, small steps back and volumes are settled here.
+
+use crate::detect::{self, Detection};
+use crate::error::{Code, TraceError};
+use crate::format::Format;
+use crate::lines::{Lines, Step};
+use crate::notes::{Note, Notes, name_list};
+use crate::readers::{self, Bad, Context, Parsed, Parser, Raw};
+use crate::record::{Op, Record};
+use crate::source::Source;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::path::Path;
+use std::str::FromStr;
+
+/// What to do with a line that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum OnBadLine {
+    /// Stop at the first one.
+    #[default]
+    Error,
+    /// Drop up to this many, counted.
+    Skip(u64),
+}
+
+impl FromStr for OnBadLine {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<OnBadLine, String> {
+        if text == "error" {
+            return Ok(OnBadLine::Error);
+        }
+        text.strip_prefix("skip=")
+            .and_then(|n| n.parse().ok())
+            .map(OnBadLine::Skip)
+            .ok_or_else(|| "expected error or skip=N, e.g. skip=10".to_owned())
+    }
+}
+
+/// What to do when time goes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum TimeOrder {
+    /// Hold steps of up to the reorder window at the latest time (counted), refuse larger ones.
+    #[default]
+    Error,
+    /// Keep the order of the file and its forward gaps: a step back counts as a gap of zero, and time goes on from
+    /// there. For traces whose clock was set while they were taken.
+    Keep,
+    /// Hold every step back at the latest time seen.
+    Clamp,
+    /// Sort, within a window of [`SORT_RECORDS`] requests.
+    Sort,
+}
+
+impl FromStr for TimeOrder {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<TimeOrder, String> {
+        match text {
+            "error" => Ok(TimeOrder::Error),
+            "keep" => Ok(TimeOrder::Keep),
+            "clamp" => Ok(TimeOrder::Clamp),
+            "sort" => Ok(TimeOrder::Sort),
+            _ => Err("expected error, keep, clamp or sort".to_owned()),
+        }
+    }
+}
+
+/// Which operation code means a read in SSDsim and MQSim traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum OpCodes {
+    /// 1 = read, 0 = write, as both programs have it.
+    #[default]
+    ReadIsOne,
+    /// 0 = read, 1 = write, as some converters write.
+    ReadIsZero,
+}
+
+impl FromStr for OpCodes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<OpCodes, String> {
+        match text {
+            "read-is-one" => Ok(OpCodes::ReadIsOne),
+            "read-is-zero" => Ok(OpCodes::ReadIsZero),
+            _ => Err("expected read-is-one or read-is-zero".to_owned()),
+        }
+    }
+}
+
+/// Requests that `sort` can hold at a time.
+pub const SORT_RECORDS: usize = 1 << 20;
+/// Steps back in time of up to this many nanoseconds are held, not refused.
+pub const REORDER_WINDOW_NS: u64 = 1_000_000_000;
+/// The largest read or write that is believed, unless [`Options::max_request_bytes`] says otherwise.
+pub const MAX_REQUEST_BYTES: u64 = 64 << 20;
+/// Latest time the simulator's clock holds.
+pub(crate) const CLOCK_MAX: u64 = i64::MAX as u64;
+
+const DAY_NS: u64 = 86_400_000_000_000;
+
+/// How a trace is to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The format; `None` decides by content.
+    pub format: Option<Format>,
+    /// Only this volume, by its label in the trace (MSR: `host_disk`).
+    pub device: Option<String>,
+    /// Lines that cannot be read.
+    pub on_bad_line: OnBadLine,
+    /// Times that go back.
+    pub time_order: TimeOrder,
+    /// Largest read or write in bytes (`--max-request`); trims may be larger.
+    pub max_request_bytes: u64,
+    /// Operation codes of SSDsim and MQSim traces (`--op-codes`).
+    pub op_codes: OpCodes,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            format: None,
+            device: None,
+            on_bad_line: OnBadLine::default(),
+            time_order: TimeOrder::default(),
+            max_request_bytes: MAX_REQUEST_BYTES,
+            op_codes: OpCodes::default(),
+        }
+    }
+}
+
+/// A request that waits for its place in time.
+#[derive(PartialEq, Eq)]
+struct Waiting {
+    time_ns: u64,
+    number: u64,
+    line: u64,
+    raw: Raw,
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Waiting) -> std::cmp::Ordering {
+        (self.time_ns, self.number).cmp(&(other.time_ns, other.number))
+    }
+}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Waiting) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Reads requests from one trace, in bounded memory.
+///
+/// Times start at 0 and never go back; sizes are never 0; offset plus size never overflows; every operation moves or
+/// discards data. Whatever was done to get there is in [`Reader::notes`].
+pub struct Reader {
+    lines: Lines,
+    parser: Box<dyn Parser>,
+    cx: Context,
+    options: Options,
+    format: Format,
+    detection: Option<Detection>,
+    order: TimeOrder,
+    /// Sort by time as well as by count: emit what is older than this before the latest.
+    sort_ns: Option<u64>,
+    heap: BinaryHeap<Reverse<Waiting>>,
+    read: u64,
+    bad: u64,
+    bad_classes: BTreeMap<Code, (u64, u64)>,
+    /// Time of the first request as the trace has it.
+    base: Option<u64>,
+    /// Latest time seen, as the trace has it.
+    high: u64,
+    /// Time of the request given out last, as the trace has it.
+    previous: u64,
+    /// Time given out last.
+    now: u64,
+    given: u64,
+    line: u64,
+    steps_back: u64,
+    /// Time of the previous request in the order of the file.
+    raw_previous: u64,
+    ended: bool,
+    finished: bool,
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader")
+            .field("format", &self.format)
+            .field("line", &self.line)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Reader {
+    /// Opens a trace; `-` is standard input.
+    ///
+    /// # Errors
+    /// Everything [`Source::open`] refuses; archives; text that is not UTF-8; a format that cannot be told.
+    pub fn open(path: &Path, options: &Options) -> Result<Reader, TraceError> {
+        Reader::new(Source::open(path)?, options)
+    }
+
+    /// Reads from an open source.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn new(mut source: Source, options: &Options) -> Result<Reader, TraceError> {
+        // A column map is the last resort and takes any bytes; an archive's headers are then lines to skip.
+        if source.is_archive() && !matches!(options.format, Some(Format::Columns(_))) {
+            return Err(source.refuse_archive());
+        }
+        let head = source.head().to_vec();
+        let name = source.name().to_owned();
+        if let Some(encoding) = wide_encoding(&head) {
+            return Err(
+                TraceError::new(Code::NotText, &name, format!("The text is {encoding}"))
+                    .expected("UTF-8 or ASCII")
+                    .fix(format!(
+                        "iconv -f {encoding} -t UTF-8 FILE | ssdlab ... --trace -"
+                    )),
+            );
+        }
+        let mut lines = Lines::new(source);
+        let mut detection = None;
+        let format = match &options.format {
+            Some(format) => format.clone(),
+            None => {
+                lines.skip_blank()?;
+                let sample = lines.peek();
+                let ended = sample.len() < crate::lines::LINE_BYTES;
+                if sample.is_empty() {
+                    // Damage before the first byte is a better answer than "no requests".
+                    let step = lines.advance()?;
+                    debug_assert_eq!(step, Step::End);
+                    return Err(detect::no_requests(&name));
+                }
+                let found =
+                    detect::detect(&name, sample, ended, options).map_err(|mut error| {
+                        if let Some(line) = &mut error.report_mut().line {
+                            *line += lines.number();
+                        }
+                        error
+                    })?;
+                let format = found.format.clone();
+                detection = Some(found);
+                format
+            }
+        };
+        let parser: Box<dyn Parser> = match format {
+            Format::Vscsi => Box::new(readers::vscsi::Vscsi::of(&head)),
+            _ => readers::parser(&format, options),
+        };
+        // Lines of several processors come merged roughly; everything else is meant to be in order.
+        let merged =
+            matches!(format, Format::Blkparse(_)) && options.time_order == TimeOrder::Error;
+        Ok(Reader {
+            lines,
+            parser,
+            cx: Context::new(options.device.as_deref()),
+            order: if merged {
+                TimeOrder::Sort
+            } else {
+                options.time_order
+            },
+            sort_ns: merged.then_some(REORDER_WINDOW_NS),
+            options: options.clone(),
+            format,
+            detection,
+            heap: BinaryHeap::new(),
+            read: 0,
+            bad: 0,
+            bad_classes: BTreeMap::new(),
+            base: None,
+            high: 0,
+            previous: 0,
+            now: 0,
+            given: 0,
+            line: 0,
+            steps_back: 0,
+            raw_previous: 0,
+            ended: false,
+            finished: false,
+        })
+    }
+
+    /// The next request, or `None` at the end.
+    ///
+    /// # Errors
+    /// The first line that is not what it should be, with where and why; after an error the reader is at its end.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "a fallible stream, not an iterator"
+    )]
+    pub fn next(&mut self) -> Result<Option<Record>, TraceError> {
+        match self.step() {
+            Ok(Some(record)) => Ok(Some(record)),
+            Ok(None) => {
+                if !self.finished {
+                    self.finished = true;
+                    self.finish()?;
+                }
+                Ok(None)
+            }
+            Err(error) => {
+                self.ended = true;
+                self.finished = true;
+                self.heap.clear();
+                Err(error)
+            }
+        }
+    }
+
+    #[inline]
+    fn step(&mut self) -> Result<Option<Record>, TraceError> {
+        let (raw, line) = match self.order {
+            TimeOrder::Sort => match self.next_sorted()? {
+                Some(found) => found,
+                None => return Ok(None),
+            },
+            _ => match self.next_raw()? {
+                Some(raw) => (raw, self.lines.number()),
+                None => return Ok(None),
+            },
+        };
+        let time_ns = self.place(raw.time_ns, line)?;
+        self.line = line;
+        self.given += 1;
+        Ok(Some(Record {
+            time_ns,
+            offset: raw.offset,
+            bytes: raw.bytes,
+            volume: raw.volume,
+            op: raw.op,
+        }))
+    }
+
+    /// The arrival as nanoseconds since the first request.
+    #[inline]
+    fn place(&mut self, time_ns: u64, line: u64) -> Result<u64, TraceError> {
+        let Some(base) = self.base else {
+            self.base = Some(time_ns);
+            self.high = time_ns;
+            self.previous = time_ns;
+            return Ok(0);
+        };
+        let gap = time_ns.saturating_sub(self.previous);
+        if gap > 30 * DAY_NS {
+            self.cx.notes.add(Note::LongGap, line);
+        }
+        let now = if self.order == TimeOrder::Sort {
+            // In order by now; `high` runs ahead with what is still waiting.
+            Some(time_ns.saturating_sub(base))
+        } else if self.order == TimeOrder::Keep {
+            if time_ns < self.previous {
+                let tally = self.cx.notes.add(Note::TimeKept, line);
+                tally.largest_ns = tally.largest_ns.max(self.previous - time_ns);
+            }
+            self.now.checked_add(gap)
+        } else {
+            if time_ns < self.high {
+                let step = self.high - time_ns;
+                if self.order == TimeOrder::Error && step > REORDER_WINDOW_NS {
+                    return Err(self.time_back(step, line));
+                }
+                let tally = self.cx.notes.add(Note::TimeClamped, line);
+                tally.largest_ns = tally.largest_ns.max(step);
+            }
+            self.high = self.high.max(time_ns);
+            Some(self.high - base)
+        };
+        self.previous = time_ns;
+        match now.filter(|now| *now <= CLOCK_MAX) {
+            Some(now) => {
+                self.now = now;
+                Ok(now)
+            }
+            None => Err(self
+                .lines
+                .error(
+                    Code::Clock,
+                    "The arrival is later than the simulator's clock can count",
+                    0..self.lines.text().len(),
+                )
+                .expected(format!("at most {CLOCK_MAX} ns after the first arrival"))
+                .fix("check the unit of time of this format")),
+        }
+    }
+
+    fn time_back(&self, step: u64, line: u64) -> TraceError {
+        let title = format!(
+            "Time goes back by {}.{:09} s",
+            step / 1_000_000_000,
+            step % 1_000_000_000
+        );
+        let error = if line == self.lines.number() {
+            self.lines
+                .error(Code::TimeBack, title, 0..self.lines.text().len())
+        } else {
+            TraceError::new(Code::TimeBack, self.name(), title).at_line(line)
+        };
+        error
+            .field("time")
+            .expected("steps back of at most 1 s")
+            .fix("sort the trace, or use --time-order sort, clamp or keep")
+    }
+
+    /// The next request in the order of time, as far as the window reaches.
+    fn next_sorted(&mut self) -> Result<Option<(Raw, u64)>, TraceError> {
+        loop {
+            let due = match self.heap.peek() {
+                Some(Reverse(oldest)) => {
+                    self.ended
+                        || self.heap.len() >= SORT_RECORDS
+                        || self
+                            .sort_ns
+                            .is_some_and(|window| self.high.saturating_sub(oldest.time_ns) > window)
+                }
+                None => self.ended,
+            };
+            if due {
+                return Ok(self
+                    .heap
+                    .pop()
+                    .map(|Reverse(waiting)| (waiting.raw, waiting.line)));
+            }
+            let Some(raw) = self.next_raw()? else {
+                continue;
+            };
+            let line = self.lines.number();
+            if raw.time_ns < self.high {
+                let step = self.high - raw.time_ns;
+                // What was already given out cannot be overtaken any more.
+                if self.given > 0 && raw.time_ns < self.previous {
+                    let fix = if self.sort_ns.is_some() {
+                        "use --time-order sort, or clamp or keep".to_owned()
+                    } else {
+                        format!(
+                            "--time-order sort reaches over {SORT_RECORDS} requests: sort the file itself, or use --time-order clamp"
+                        )
+                    };
+                    return Err(self.time_back(step, line).fix(fix));
+                }
+                let tally = self.cx.notes.add(Note::TimeSorted, line);
+                tally.largest_ns = tally.largest_ns.max(step);
+            }
+            self.high = self.high.max(raw.time_ns);
+            self.heap.push(Reverse(Waiting {
+                time_ns: raw.time_ns,
+                number: self.read,
+                line,
+                raw,
+            }));
+        }
+    }
+
+    /// The next request as the file has it.
+    #[inline]
+    fn next_raw(&mut self) -> Result<Option<Raw>, TraceError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let record_bytes = self.parser.record_bytes();
+        loop {
+            let step = match record_bytes {
+                None => self.lines.advance()?,
+                Some(bytes) => self.lines.advance_record(bytes)?,
+            };
+            let number = self.lines.number();
+            self.cx.line = number;
+            match step {
+                Step::End => {
+                    self.ended = true;
+                    return Ok(None);
+                }
+                Step::TooLong if number > self.parser.leading_lines() => {
+                    let bad = Bad::new(Code::TooLong, "The line is longer than 64 KiB", &[])
+                        .expected("a line of at most 65536 bytes");
+                    self.refuse(*bad)?;
+                    continue;
+                }
+                Step::TooLong => continue,
+                Step::Line => {}
+            }
+            if record_bytes.is_none() {
+                let text = self.lines.text();
+                let skip = match text.first() {
+                    None | Some(b'#') => true,
+                    Some(b' ' | b'\t' | b'\r') => detect::is_blank(text),
+                    _ => false,
+                };
+                if skip || number <= self.parser.leading_lines() {
+                    continue;
+                }
+            }
+            let parsed = self.parser.parse(self.lines.text(), &mut self.cx);
+            let first = std::mem::replace(&mut self.cx.first, false);
+            match parsed {
+                Ok(Parsed::Record(raw)) => {
+                    if let Some(raw) = self.accept(raw)? {
+                        return Ok(Some(raw));
+                    }
+                }
+                Ok(Parsed::Pass) => {}
+                Err(bad) => {
+                    let bad = if first { self.other_format(bad) } else { bad };
+                    self.refuse(*bad)?;
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn accept(&mut self, raw: Raw) -> Result<Option<Raw>, TraceError> {
+        if self.options.device.is_some() && self.cx.volumes.names().is_empty() {
+            return Err(TraceError::new(Code::Usage, self.name(), "--device chooses a volume, but this trace names none")
+                .fix("leave --device out; with --format columns:... name the column of the volume with vol=N"));
+        }
+        if raw.op == Op::Other {
+            self.cx.note(Note::OtherOp);
+            return Ok(None);
+        }
+        if raw.bytes == 0 {
+            self.cx.note(Note::ZeroSize);
+            return Ok(None);
+        }
+        if raw.bytes > self.options.max_request_bytes && raw.op != Op::Trim {
+            let limit = self.options.max_request_bytes;
+            let bad = Bad::new(
+                Code::TooLarge,
+                format!("A request of {} bytes", raw.bytes),
+                self.lines.text(),
+            )
+            .expected(format!("at most {limit} bytes"))
+            .fix("check the unit of the size; if requests are this large, raise --max-request");
+            self.refuse(*bad)?;
+            return Ok(None);
+        }
+        self.steps_back += u64::from(self.read > 0 && raw.time_ns < self.raw_previous);
+        self.raw_previous = raw.time_ns;
+        self.read += 1;
+        Ok(Some(raw))
+    }
+
+    /// A declared format that cannot read the very first line: which one could?
+    #[cold]
+    fn other_format(&self, mut bad: Box<Bad>) -> Box<Bad> {
+        if self.options.format.is_none() || self.parser.record_bytes().is_some() {
+            return bad;
+        }
+        if let Some(other) = detect::better_than(&self.format, self.lines.ahead(), &self.options) {
+            bad.title = format!(
+                "The trace is not {}: {}",
+                self.format,
+                lower_first(&bad.title)
+            );
+            bad.code = Code::WrongFormat;
+            bad.fix = Some(format!(
+                "the lines look like {other} ({}): use --format {other}",
+                other.shape()
+            ));
+        }
+        bad
+    }
+
+    /// Drops a bad line if that is allowed, or turns it into an error.
+    #[cold]
+    fn refuse(&mut self, mut bad: Bad) -> Result<(), TraceError> {
+        // Beyond the cap the volumes would be mixed up; no number of skipped lines makes that right.
+        if let (OnBadLine::Skip(most), true) = (self.options.on_bad_line, bad.code != Code::Volumes)
+        {
+            if self.bad < most {
+                self.bad += 1;
+                let line = self.lines.number();
+                self.cx.notes.add(Note::BadLine, line);
+                self.bad_classes.entry(bad.code).or_insert((0, line)).0 += 1;
+                return Ok(());
+            }
+            if most > 0 {
+                bad.title = format!(
+                    "More than {most} malformed lines; the next one: {}",
+                    lower_first(&bad.title)
+                );
+            }
+        }
+        let cut =
+            !self.lines.terminated() && bad.code != Code::TooLong && bad.code != Code::WrongFormat;
+        if cut && self.read > 0 && self.lines.number() > 1 {
+            bad.title = format!("The last line is cut off: {}", lower_first(&bad.title));
+            bad.code = Code::Truncated;
+            bad.fix = Some("the file looks truncated: fetch it again, or drop the line with --on-bad-line skip=1".to_owned());
+        }
+        let general = match bad.field {
+            "" => "check the export of this trace; to drop such lines use --on-bad-line skip=1",
+            _ => "check the export of this column; to drop such lines use --on-bad-line skip=1",
+        };
+        let Bad {
+            code,
+            title,
+            field,
+            span,
+            expected,
+            fix,
+        } = bad;
+        Err(self
+            .lines
+            .error(code, title, span)
+            .field(field)
+            .expected(expected)
+            .fix(fix.unwrap_or_else(|| general.to_owned())))
+    }
+
+    /// What can only be said at the end.
+    fn finish(&mut self) -> Result<(), TraceError> {
+        if self.lines.end_check()? {
+            self.cx.notes.state(Note::Grew, String::new());
+        }
+        if !self.bad_classes.is_empty() {
+            let detail = self
+                .bad_classes
+                .iter()
+                .map(|(code, (count, line))| format!("{code} {count} (first at line {line})"))
+                .collect::<Vec<_>>()
+                .join(", ");
+            if let Some(tally) = self.cx.notes.get_mut(Note::BadLine) {
+                tally.detail = detail;
+            }
+        }
+        if let Err(bad) = self.parser.finish(&mut self.cx) {
+            let Bad {
+                code,
+                title,
+                expected,
+                fix,
+                ..
+            } = *bad;
+            return Err(TraceError::new(code, self.name(), title)
+                .expected(expected)
+                .fix(fix.unwrap_or_default()));
+        }
+        if self.given == 0 {
+            return Err(self.nothing());
+        }
+        if let Some(base) = self.base.filter(|base| *base > 0) {
+            self.cx.notes.state(
+                Note::Rebased,
+                format!(
+                    "{}.{:09} s in the trace",
+                    base / 1_000_000_000,
+                    base % 1_000_000_000
+                ),
+            );
+        }
+        if self.given > 1 {
+            let mean = self.now / (self.given - 1);
+            if self.now == 0 {
+                self.cx.notes.state(Note::OneInstant, String::new());
+            } else if mean == 0 {
+                self.cx.notes.state(
+                    Note::TimeUnit,
+                    "the mean gap is under 1 ns; the times may be in us or ms".to_owned(),
+                );
+            } else if mean > DAY_NS {
+                self.cx.notes.state(
+                    Note::TimeUnit,
+                    format!(
+                        "the mean gap is {} days; the times may be in a smaller unit, ns or us",
+                        mean / DAY_NS
+                    ),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn nothing(&self) -> TraceError {
+        let others = self.cx.volumes.others();
+        if let (Some(device), false) = (&self.options.device, others.is_empty()) {
+            let device = crate::error::escape(device.as_bytes());
+            return TraceError::new(
+                Code::Volumes,
+                self.name(),
+                format!("No request of device {device} in the trace"),
+            )
+            .expected(format!("one of the devices that occur: {others}"))
+            .fix("choose one of them with --device, or leave the option out");
+        }
+        let error = detect::no_requests(self.name());
+        match self.cx.notes.skipped() {
+            0 => error,
+            n => error.expected(format!(
+                "at least one request; {n} lines or requests were skipped"
+            )),
+        }
+    }
+
+    /// The name as given.
+    pub fn name(&self) -> &str {
+        self.lines.source().name()
+    }
+
+    /// The format that is read.
+    pub fn format(&self) -> &Format {
+        &self.format
+    }
+
+    /// What was detected and why, if the format was not given.
+    pub fn detection(&self) -> Option<&Detection> {
+        self.detection.as_ref()
+    }
+
+    /// What was dropped, clamped or assumed so far; complete once [`Reader::next`] returned `None`.
+    pub fn notes(&self) -> &Notes {
+        &self.cx.notes
+    }
+
+    /// Labels of the volumes met so far, by [`Record::volume`]; empty if the trace names none.
+    pub fn volumes(&self) -> &[Vec<u8>] {
+        self.cx.volumes.names()
+    }
+
+    /// A volume's label, safe to print; `None` if the trace names none.
+    pub fn volume_name(&self, volume: u32) -> Option<String> {
+        self.volumes()
+            .get(volume as usize)
+            .map(|label| crate::error::escape(label))
+    }
+
+    pub(crate) fn volume_list(&self) -> String {
+        name_list(self.volumes().iter().map(Vec::as_slice))
+    }
+
+    /// Line (or record of a binary trace) of the last request, from 1.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// How often a request came before the one above it in the file.
+    pub fn steps_back(&self) -> u64 {
+        self.steps_back
+    }
+
+    /// Bytes read so far from the file itself, and its size if it has one: a progress bar's figures.
+    pub fn progress(&self) -> (u64, Option<u64>) {
+        (self.lines.source().position(), self.lines.source().size())
+    }
+
+    /// A message about the last request.
+    pub(crate) fn error(&self, code: Code, title: impl Into<String>) -> TraceError {
+        if self.line == self.lines.number() && self.parser.record_bytes().is_none() {
+            self.lines.error(code, title, 0..self.lines.text().len())
+        } else {
+            TraceError::new(code, self.name(), title).at_line(self.line)
+        }
+    }
+}
+
+fn lower_first(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => String::new(),
+    }
+}
+
+/// UTF-16 and UTF-32, by their marks or by the NUL beside every letter.
+fn wide_encoding(head: &[u8]) -> Option<&'static str> {
+    if head.starts_with(&[0xff, 0xfe, 0, 0]) || head.starts_with(&[0, 0, 0xfe, 0xff]) {
+        return Some("UTF-32");
+    }
+    if head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) {
+        return Some("UTF-16");
+    }
+    let text = |b: &u8| (b' '..=b'~').contains(b) || matches!(b, b'\t' | b'\r' | b'\n');
+    let sample = &head[..head.len().min(64) & !3];
+    if sample.len() < 8 {
+        return None;
+    }
+    let wide = |step: usize, at: usize| {
+        sample
+            .chunks(step)
+            .all(|unit| text(&unit[at]) && unit.iter().enumerate().all(|(i, b)| i == at || *b == 0))
+    };
+    if wide(4, 0) || wide(4, 3) {
+        Some("UTF-32")
+    } else if wide(2, 0) {
+        Some("UTF-16LE")
+    } else if wide(2, 1) {
+        Some("UTF-16BE")
+    } else {
+        None
+    }
+}

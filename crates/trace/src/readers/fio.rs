@@ -1,0 +1,201 @@
+//! fio iologs, versions 2 and 3.
+//!
+//! Version 2: `file action [offset length]`; times come only from `wait`, which the manual counts in µs since the
+//! last wait (fio's code treats it as time since the start: the manual is followed, and said so). Version 3 puts a
+//! time in front, which its writer counts in µs. Every file is a volume; names are labels and never opened.
+
+use super::*;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Added,
+    Open,
+    Closed,
+}
+
+#[derive(Default)]
+pub(crate) struct Fio {
+    version: u8,
+    files: FxHashMap<Vec<u8>, State>,
+    waited_us: u64,
+}
+
+/// Files of one iolog; each is a volume at most.
+const MAX_FILES: usize = 65_536;
+
+impl Parser for Fio {
+    fn parse(&mut self, line: &[u8], cx: &mut Context) -> Outcome {
+        if self.version == 0 {
+            return match trim(line) {
+                b"fio version 2 iolog" => {
+                    self.version = 2;
+                    Ok(Parsed::Pass)
+                }
+                b"fio version 3 iolog" => {
+                    self.version = 3;
+                    Ok(Parsed::Pass)
+                }
+                _ => Err(Bad::new(
+                    Code::Version,
+                    "The version line is missing or unknown",
+                    line,
+                )
+                .expected("'fio version 2 iolog' or 'fio version 3 iolog' on line 1")
+                .fix("write the log again with a newer fio, or add the line if it was cut off")),
+            };
+        }
+        if trim(line).starts_with(b"fio version ") {
+            cx.first = false;
+            return header(line, cx);
+        }
+        // A name may be longer than any other field; the length of a line bounds it.
+        let mut words = [&[][..]; 6];
+        let mut count = 0;
+        for word in line
+            .split(|b| matches!(b, b' ' | b'\t'))
+            .filter(|word| !word.is_empty())
+        {
+            if let Some(slot) = words.get_mut(count) {
+                *slot = word;
+            }
+            count += 1;
+        }
+        let timed = self.version == 3;
+        let lead = usize::from(timed);
+        let stamp_us = if timed {
+            number(line, words[0], "time")?
+        } else {
+            0
+        };
+        let (name, action, offset, length) = (
+            words[lead],
+            words[lead + 1],
+            words[lead + 2],
+            words[lead + 3],
+        );
+        let wanted = match action {
+            b"add" | b"open" | b"close" => 2,
+            _ => 4,
+        };
+        // `wait` carries one or two numbers, depending on who wrote the log.
+        let wait = action == b"wait";
+        if count != lead + wanted && !(wait && count == lead + 3) {
+            let bad = wrong_count(line, count, &(lead + wanted).to_string(), b' ');
+            return Err(
+                bad.fix("file names in an iolog have no blanks; rename the file and record again")
+            );
+        }
+        let state = self.files.get(name).copied();
+        match action {
+            b"add" => {
+                if state.is_none() && self.files.len() >= MAX_FILES {
+                    return Err(Bad::new(
+                        Code::Volumes,
+                        format!("More than {MAX_FILES} files in one iolog"),
+                        line,
+                    )
+                    .on("file", line, name));
+                }
+                if state.is_none() {
+                    self.files.insert(name.to_vec(), State::Added);
+                }
+                return Ok(Parsed::Pass);
+            }
+            b"open" | b"close" => {
+                let Some(state) = state else {
+                    return Err(Bad::new(
+                        Code::Sequence,
+                        "A file is used that was never added",
+                        line,
+                    )
+                    .on("file", line, name)
+                    .expected("'add' before any other action"));
+                };
+                if action == b"open" && state == State::Open {
+                    cx.note(Note::OpenTwice);
+                }
+                let next = if action == b"open" {
+                    State::Open
+                } else {
+                    State::Closed
+                };
+                self.files.insert(name.to_vec(), next);
+                return Ok(Parsed::Pass);
+            }
+            b"wait" => {
+                let us = number(line, offset, "wait")?;
+                if timed {
+                    cx.note(Note::WaitIgnored);
+                } else {
+                    cx.note(Note::Wait);
+                    self.waited_us = self.waited_us.checked_add(us).ok_or_else(|| {
+                        Bad::new(
+                            Code::Clock,
+                            "The waits add up to more than the clock holds",
+                            line,
+                        )
+                        .on("wait", line, offset)
+                    })?;
+                }
+                return Ok(Parsed::Pass);
+            }
+            _ => {}
+        }
+        let op = match action {
+            b"read" => Op::Read,
+            b"write" => Op::Write,
+            b"trim" => Op::Trim,
+            b"sync" | b"datasync" => Op::Other,
+            _ => {
+                return Err(bad_op(
+                    line,
+                    action,
+                    "action",
+                    &[
+                        "read", "write", "trim", "sync", "datasync", "wait", "add", "open", "close",
+                    ],
+                ));
+            }
+        };
+        match state {
+            None => {
+                return Err(
+                    Bad::new(Code::Sequence, "I/O to a file that was never added", line)
+                        .on("file", line, name)
+                        .expected("'add' and 'open' before I/O"),
+                );
+            }
+            Some(State::Closed) => {
+                return Err(
+                    Bad::new(Code::Sequence, "I/O to a file after its close", line)
+                        .on("file", line, name)
+                        .expected("'open' before I/O"),
+                );
+            }
+            Some(State::Added | State::Open) => {}
+        }
+        let first = number(line, offset, "offset")?;
+        let bytes = number(line, length, "length")?;
+        check_end(line, first, bytes, length)?;
+        let time_us = if timed { stamp_us } else { self.waited_us };
+        let time_ns = time_us.checked_mul(1_000).ok_or_else(|| {
+            Bad::new(Code::Range, "time is larger than the clock holds", line)
+                .on("time", line, words[0])
+        })?;
+        if op == Op::Other {
+            cx.note(Note::OtherOp);
+            return Ok(Parsed::Pass);
+        }
+        let Some(volume) = cx.volume_of(name, |raw| raw[..raw.len().min(FIELD_BYTES)].to_vec())?
+        else {
+            return Ok(Parsed::Pass);
+        };
+        Ok(Parsed::Record(Raw {
+            time_ns,
+            offset: first,
+            bytes,
+            volume,
+            op,
+        }))
+    }
+}

@@ -1,0 +1,54 @@
+//! SYSTOR '17 (LUN traces): `Timestamp,Response,IOType,LUN,Offset,Size`.
+//!
+//! Unix seconds with nine digits (accurate to 1 µs), bytes. A blank IOType means that no response was seen: such
+//! records are skipped and counted. Seconds and fraction are two integers: a double would lose nanoseconds.
+
+use super::*;
+
+pub(crate) struct Systor;
+
+impl Parser for Systor {
+    #[inline]
+    fn parse(&mut self, line: &[u8], cx: &mut Context) -> Outcome {
+        let fields: Fields<'_, 6> = split(line, b',')?;
+        if fields.count != 6 {
+            return Err(wrong_count(line, fields.count, "6", b','));
+        }
+        let [time, response, kind, lun, offset, size] = fields.at;
+        if is_header(time, offset) {
+            return header(line, cx);
+        }
+        let time = decimal(line, time, "Timestamp", 1_000_000_000)?;
+        let time_ns = cx.time(time);
+        let op = match kind {
+            b"R" | b"r" => Op::Read,
+            b"W" | b"w" => Op::Write,
+            b"" => {
+                cx.note(Note::NoOp);
+                return Ok(Parsed::Pass);
+            }
+            _ => return Err(bad_op(line, kind, "IOType", &["R", "W"])),
+        };
+        let first = number(line, offset, "Offset")?;
+        let bytes = number(line, size, "Size")?;
+        check_end(line, first, bytes, size)?;
+        if number::decimal(response, 1_000_000_000).is_err() {
+            cx.note(Note::Response);
+        }
+        if lun.is_empty() {
+            return Err(Bad::new(Code::Empty, "LUN is empty", line)
+                .on("LUN", line, lun)
+                .expected("a number"));
+        }
+        let Some(volume) = cx.volume(lun)? else {
+            return Ok(Parsed::Pass);
+        };
+        Ok(Parsed::Record(Raw {
+            time_ns,
+            offset: first,
+            bytes,
+            volume,
+            op,
+        }))
+    }
+}

@@ -1,0 +1,575 @@
+//! Bytes of a trace, whatever they are packed in.
+//!
+//! The first bytes decide, never the name: gzip, zstd and xz are opened as they are read (all members, all frames),
+//! windows are bounded, and one layer is all. Archives of several files are refused with the list of their members.
+
+use crate::error::{Code, TraceError, escape};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// Memory a decompressor may take: zstd and xz streams that ask for more are refused.
+pub const WINDOW_BYTES: u64 = 128 << 20;
+/// `WINDOW_BYTES` as the exponent zstd wants.
+const WINDOW_LOG: u32 = 27;
+/// A tar header is the longest thing the first bytes are asked about.
+const HEAD_BYTES: usize = 512;
+/// How far an archive is read to list its members.
+const LIST_BYTES: u64 = 64 << 20;
+/// How many members are listed.
+const LIST_MEMBERS: usize = 12;
+
+/// How a stream is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// RFC 1952, any number of members.
+    Gzip,
+    /// RFC 8878, any number of frames.
+    Zstd,
+    /// xz, any number of streams.
+    Xz,
+}
+
+impl Compression {
+    /// The usual name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+            Compression::Xz => "xz",
+        }
+    }
+
+    fn of(head: &[u8]) -> Option<Compression> {
+        // Skippable frames (50…5F 2A 4D 18) may come before the first zstd frame.
+        let skippable =
+            head.len() >= 4 && head[0] & 0xf0 == 0x50 && head[1..4] == [0x2a, 0x4d, 0x18];
+        if head.starts_with(&[0x1f, 0x8b]) {
+            Some(Compression::Gzip)
+        } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) || skippable {
+            Some(Compression::Zstd)
+        } else if head.starts_with(&[0xfd, b'7', b'z', b'X', b'Z', 0]) {
+            Some(Compression::Xz)
+        } else {
+            None
+        }
+    }
+}
+
+/// What the innermost reader saw, shared with whoever writes the message.
+#[derive(Debug, Default)]
+struct Progress {
+    bytes: AtomicU64,
+    failed: AtomicBool,
+    short: AtomicBool,
+}
+
+/// Counts, stops at the size the file had when it was opened, and remembers whose fault an error is.
+struct Counted {
+    inner: Box<dyn Read + Send>,
+    left: Option<u64>,
+    progress: Arc<Progress>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let room = match self.left {
+            Some(left) => buf.len().min(usize::try_from(left).unwrap_or(usize::MAX)),
+            None => buf.len(),
+        };
+        if room == 0 {
+            return Ok(0);
+        }
+        match self.inner.read(&mut buf[..room]) {
+            Ok(0) => {
+                self.progress.short.store(self.left.is_some(), Relaxed);
+                Ok(0)
+            }
+            Ok(n) => {
+                self.progress.bytes.fetch_add(n as u64, Relaxed);
+                if let Some(left) = &mut self.left {
+                    *left -= n as u64;
+                }
+                Ok(n)
+            }
+            Err(error) => {
+                if error.kind() != io::ErrorKind::Interrupted {
+                    self.progress.failed.store(true, Relaxed);
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+/// A decompressing byte stream with a name.
+pub struct Source {
+    name: String,
+    stream: Box<dyn BufRead + Send>,
+    compression: Option<Compression>,
+    progress: Arc<Progress>,
+    file: Option<(PathBuf, u64)>,
+    head: Vec<u8>,
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Source")
+            .field("name", &self.name)
+            .field("compression", &self.compression)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Source {
+    /// Opens a file, or standard input for `-`.
+    ///
+    /// # Errors
+    /// `T002` with the system's reason if it cannot be opened or is a directory; `T022`, `T023`, `T024` for compressed
+    /// data that cannot be read; `T027` for bzip2, lz4, 7z and the like.
+    pub fn open(path: &Path) -> Result<Source, TraceError> {
+        if path == Path::new("-") {
+            return Source::from_reader("-", io::stdin());
+        }
+        let name = path.to_string_lossy().into_owned();
+        let unreadable = |reason: String| {
+            TraceError::new(
+                Code::Unreadable,
+                &name,
+                format!("Cannot open the trace: {reason}"),
+            )
+            .fix("check the path and its permissions")
+        };
+        let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
+        let meta = file
+            .metadata()
+            .map_err(|error| unreadable(error.to_string()))?;
+        if meta.is_dir() {
+            return Err(unreadable("it is a directory".into())
+                .fix("name one file; each run reads one trace"));
+        }
+        // Files below /proc and the like say 0 and still have content: only a real size is a bound.
+        let size = (meta.is_file() && meta.len() > 0).then_some(meta.len());
+        let known = size.map(|size| (path.to_owned(), size));
+        Source::build(&name, Box::new(file), size, known)
+    }
+
+    /// Wraps any stream under a name for messages.
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    pub fn from_reader(
+        name: &str,
+        reader: impl Read + Send + 'static,
+    ) -> Result<Source, TraceError> {
+        Source::build(name, Box::new(reader), None, None)
+    }
+
+    fn build(
+        name: &str,
+        inner: Box<dyn Read + Send>,
+        left: Option<u64>,
+        file: Option<(PathBuf, u64)>,
+    ) -> Result<Source, TraceError> {
+        let progress = Arc::new(Progress::default());
+        let counted = Counted {
+            inner,
+            left,
+            progress: Arc::clone(&progress),
+        };
+        let raw: Box<dyn BufRead + Send> = Box::new(BufReader::with_capacity(128 << 10, counted));
+        let mut source = Source {
+            name: name.to_owned(),
+            stream: raw,
+            compression: None,
+            progress,
+            file,
+            head: Vec::new(),
+        };
+        source.peek()?;
+        source.refuse_foreign()?;
+        let Some(compression) = Compression::of(&source.head) else {
+            return Ok(source);
+        };
+        source.compression = Some(compression);
+        let packed = std::mem::replace(&mut source.stream, Box::new(io::empty()));
+        source.stream = match compression {
+            Compression::Gzip => Box::new(BufReader::with_capacity(
+                128 << 10,
+                flate2::bufread::MultiGzDecoder::new(packed),
+            )),
+            Compression::Zstd => {
+                let decoder =
+                    zstd::stream::read::Decoder::with_buffer(packed).and_then(|mut decoder| {
+                        decoder.window_log_max(WINDOW_LOG)?;
+                        Ok(decoder)
+                    });
+                Box::new(BufReader::with_capacity(
+                    128 << 10,
+                    decoder.map_err(|e| source.failure(&e, 1))?,
+                ))
+            }
+            Compression::Xz => {
+                let stream = liblzma::stream::Stream::new_stream_decoder(
+                    WINDOW_BYTES,
+                    liblzma::stream::CONCATENATED,
+                )
+                .map_err(|e| source.failure(&e.into(), 1))?;
+                Box::new(BufReader::with_capacity(
+                    128 << 10,
+                    liblzma::bufread::XzDecoder::new_stream(packed, stream),
+                ))
+            }
+        };
+        source.peek()?;
+        if let Some(inner) = Compression::of(&source.head) {
+            let outer = compression.name();
+            return Err(TraceError::new(
+                Code::Nested,
+                name,
+                format!(
+                    "Compressed data inside compressed data: {} in {outer}",
+                    inner.name()
+                ),
+            )
+            .expected("one layer of compression")
+            .fix("unpack the outer layer first"));
+        }
+        source.refuse_foreign()?;
+        Ok(source)
+    }
+
+    /// Looks at the first bytes without taking them.
+    fn peek(&mut self) -> Result<(), TraceError> {
+        let mut head = vec![0; HEAD_BYTES];
+        let mut filled = 0;
+        while filled < head.len() {
+            match self.stream.read(&mut head[filled..]) {
+                Ok(0) => break,
+                Ok(n) => filled += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.failure(&error, 1)),
+            }
+        }
+        head.truncate(filled);
+        // A byte order mark says nothing but "UTF-8"; no reader should have to know it.
+        if head.starts_with(b"\xef\xbb\xbf") {
+            head.drain(..3);
+        }
+        let rest = std::mem::replace(&mut self.stream, Box::new(io::empty()));
+        self.stream = Box::new(Cursor::new(head.clone()).chain(rest));
+        self.head = head;
+        Ok(())
+    }
+
+    /// Formats that start with an unmistakable mark and are not for us.
+    fn refuse_foreign(&self) -> Result<(), TraceError> {
+        let head = self.head.as_slice();
+        let foreign = |title: &str, fix: &str| {
+            Err(TraceError::new(Code::Foreign, &self.name, title).fix(fix))
+        };
+        let marks: [(&[u8], &str, &str); 7] = [
+            (
+                b"BZh",
+                "This is bzip2, which is not read directly",
+                "bunzip2 -c FILE | ssdlab ... --trace -",
+            ),
+            (
+                &[4, 0x22, 0x4d, 0x18],
+                "This is lz4, which is not read directly",
+                "lz4 -dc FILE | ssdlab ... --trace -",
+            ),
+            (
+                b"7z\xbc\xaf\x27\x1c",
+                "This is a 7z archive",
+                "7z x -so FILE MEMBER | ssdlab ... --trace -",
+            ),
+            (b"Rar!\x1a\x07", "This is a RAR archive", "unpack it first"),
+            (
+                b"PAR1",
+                "This is a Parquet file",
+                "export it as CSV and use --format columns:<map>",
+            ),
+            (
+                b"ARROW1",
+                "This is an Arrow file",
+                "export it as CSV and use --format columns:<map>",
+            ),
+            (b"%PDF", "This is a PDF document", "name the trace itself"),
+        ];
+        for (mark, title, fix) in marks {
+            // A text that merely begins with these letters goes on in printable letters too.
+            let binary = head.iter().take(64).any(|&b| b == 0 || b >= 0x80) || mark == b"%PDF";
+            if head.starts_with(mark) && binary {
+                return foreign(title, fix);
+            }
+        }
+        let blktrace = match head.get(..4) {
+            Some(m) => {
+                m[1..] == [0x74, 0x61, 0x65] && m[0] < 16
+                    || m[..3] == [0x65, 0x61, 0x74] && m[3] < 16
+            }
+            None => false,
+        };
+        if blktrace {
+            return foreign(
+                "This is a binary blktrace file",
+                "run blkparse first: blkparse -i NAME -o - | ssdlab ... --trace - --format blkparse",
+            );
+        }
+        Ok(())
+    }
+
+    /// Is this an archive of several files?
+    pub(crate) fn is_archive(&self) -> bool {
+        is_zip(&self.head) || tar_member(&self.head).is_some()
+    }
+
+    /// The refusal of an archive, with the members that could be found; reads on in the stream.
+    pub(crate) fn refuse_archive(&mut self) -> TraceError {
+        let zip = is_zip(&self.head);
+        let mut names = Vec::new();
+        let mut budget = LIST_BYTES;
+        let mut encrypted = false;
+        let more = if zip {
+            self.zip_members(&mut names, &mut budget, &mut encrypted)
+        } else {
+            self.tar_members(&mut names, &mut budget)
+        };
+        let kind = match (zip, encrypted) {
+            (true, true) => "an encrypted zip archive",
+            (true, false) => "a zip archive",
+            _ => "a tar archive",
+        };
+        let list = names
+            .iter()
+            .map(|name: &Vec<u8>| escape(name))
+            .collect::<Vec<_>>()
+            .join(", ");
+        let tail = if more { " and more" } else { "" };
+        let how = match (zip, self.compression) {
+            (true, _) => "unzip -p FILE MEMBER",
+            (false, Some(Compression::Gzip)) => "tar -xzOf FILE MEMBER",
+            (false, Some(Compression::Xz)) => "tar -xJOf FILE MEMBER",
+            (false, Some(Compression::Zstd)) => "tar --zstd -xOf FILE MEMBER",
+            (false, None) => "tar -xOf FILE MEMBER",
+        };
+        TraceError::new(
+            Code::Archive,
+            &self.name,
+            format!("This is {kind}, not a trace; it holds: {list}{tail}"),
+        )
+        .expected("one trace")
+        .fix(format!(
+            "choose one member: {how} | ssdlab ... --trace -; a trace with an archive's debris around it reads with --format columns:<map>"
+        ))
+    }
+
+    fn take(&mut self, mut bytes: u64, budget: &mut u64) -> bool {
+        if bytes > *budget {
+            return false;
+        }
+        *budget -= bytes;
+        while bytes > 0 {
+            let Ok(buffer) = self.stream.fill_buf() else {
+                return false;
+            };
+            if buffer.is_empty() {
+                return false;
+            }
+            let step = buffer
+                .len()
+                .min(usize::try_from(bytes).unwrap_or(usize::MAX));
+            self.stream.consume(step);
+            bytes -= step as u64;
+        }
+        true
+    }
+
+    fn tar_members(&mut self, names: &mut Vec<Vec<u8>>, budget: &mut u64) -> bool {
+        let mut block = [0; 512];
+        while names.len() < LIST_MEMBERS {
+            if self.stream.read_exact(&mut block).is_err() {
+                return false;
+            }
+            let Some((name, kind, size)) = tar_member(&block) else {
+                return false;
+            };
+            // Extended headers (x, g, L, K) describe the member that follows.
+            if !matches!(kind, b'x' | b'g' | b'L' | b'K') {
+                names.push(name);
+            }
+            if !self.take(size.div_ceil(512).saturating_mul(512), budget) {
+                return true;
+            }
+        }
+        true
+    }
+
+    fn zip_members(
+        &mut self,
+        names: &mut Vec<Vec<u8>>,
+        budget: &mut u64,
+        encrypted: &mut bool,
+    ) -> bool {
+        let mut header = [0; 30];
+        while names.len() < LIST_MEMBERS {
+            if self.stream.read_exact(&mut header).is_err() || !is_zip(&header) {
+                return false;
+            }
+            let u16_at = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
+            let flags = u16_at(6);
+            *encrypted |= flags & 1 != 0;
+            let size = u32::from_le_bytes([header[18], header[19], header[20], header[21]]);
+            let mut name = vec![0; usize::from(u16_at(26))];
+            if self.stream.read_exact(&mut name).is_err() {
+                return false;
+            }
+            names.push(name);
+            // With bit 3 the size comes after the data: the next header cannot be found without unpacking.
+            if flags & 8 != 0 || !self.take(u64::from(size) + u64::from(u16_at(28)), budget) {
+                return true;
+            }
+        }
+        true
+    }
+
+    /// Turns an error of the stream into a message; `line` is where the reader is.
+    pub(crate) fn failure(&self, error: &io::Error, line: u64) -> TraceError {
+        let Some(compression) = self
+            .compression
+            .filter(|_| !self.progress.failed.load(Relaxed))
+        else {
+            return TraceError::new(
+                Code::Unreadable,
+                &self.name,
+                format!("Cannot read the trace: {error}"),
+            )
+            .at_line(line);
+        };
+        let name = compression.name();
+        let text = error.to_string();
+        if text.contains("requires too much memory")
+            || text.contains("memory usage limit")
+            || text.contains("MemLimit")
+        {
+            let fix = match compression {
+                Compression::Xz => "xz -dc FILE | ssdlab ... --trace -",
+                _ => "zstd -dc --long=31 FILE | ssdlab ... --trace -",
+            };
+            return TraceError::new(
+                Code::Window,
+                &self.name,
+                format!(
+                    "The {name} stream asks for a window above {} MiB",
+                    WINDOW_BYTES >> 20
+                ),
+            )
+            .fix(format!(
+                "unpack it outside, with its own memory option: {fix}"
+            ));
+        }
+        let at = self.position();
+        TraceError::new(Code::Compressed, &self.name, format!("Damaged or truncated {name} stream: {}", escape(text.as_bytes())))
+            .expected(format!("a whole stream; it broke near compressed byte {at}; the line above counts decompressed lines"))
+            .fix("fetch the file again and compare its checksum")
+            .at_line(line)
+    }
+
+    /// Called at the end: did the file stay as it was?
+    ///
+    /// `Ok(true)` means it grew while it was read.
+    pub(crate) fn end(&self, line: u64) -> Result<bool, TraceError> {
+        if self.progress.short.load(Relaxed) {
+            return Err(TraceError::new(
+                Code::Unreadable,
+                &self.name,
+                "The file became shorter while it was read",
+            )
+            .at_line(line)
+            .fix("let the copy finish, then read it again"));
+        }
+        Ok(match &self.file {
+            Some((path, size)) => std::fs::metadata(path).is_ok_and(|meta| meta.len() > *size),
+            None => false,
+        })
+    }
+
+    /// The first bytes, unpacked; they are still to be read.
+    pub(crate) fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// The name as given.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How the stream is compressed, if it is.
+    pub fn compression(&self) -> Option<Compression> {
+        self.compression
+    }
+
+    /// Bytes read so far from the file itself (compressed bytes, for a progress bar).
+    pub fn position(&self) -> u64 {
+        self.progress.bytes.load(Relaxed)
+    }
+
+    /// Size of the file when it was opened, in bytes; `None` for a pipe or a device.
+    pub fn size(&self) -> Option<u64> {
+        self.file.as_ref().map(|(_, size)| *size)
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.stream.read(buf)
+    }
+}
+
+fn is_zip(head: &[u8]) -> bool {
+    head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
+}
+
+/// Name, type and size from a tar header, if these 512 bytes are one (its own checksum says so).
+fn tar_member(block: &[u8]) -> Option<(Vec<u8>, u8, u64)> {
+    let block = block.get(..512)?;
+    let octal = |field: &[u8]| {
+        let digits: Vec<u8> = field
+            .iter()
+            .copied()
+            .filter(|b| !matches!(b, b' ' | 0))
+            .collect();
+        digits.iter().try_fold(0u64, |value, b| match b {
+            b'0'..=b'7' => value.checked_mul(8)?.checked_add(u64::from(b - b'0')),
+            _ => None,
+        })
+    };
+    let sum: u64 = block
+        .iter()
+        .enumerate()
+        .map(|(i, &b)| u64::from(if (148..156).contains(&i) { b' ' } else { b }))
+        .sum();
+    if block[0] == 0 || octal(&block[148..156])? != sum {
+        return None;
+    }
+    let text = |range: std::ops::Range<usize>| {
+        let field = &block[range];
+        field[..field.iter().position(|&b| b == 0).unwrap_or(field.len())].to_vec()
+    };
+    let mut name = text(345..500);
+    if !block[257..].starts_with(b"ustar") {
+        name.clear();
+    }
+    if !name.is_empty() {
+        name.push(b'/');
+    }
+    name.extend(text(0..100));
+    Some((
+        name,
+        block[156],
+        octal(&block[124..136]).unwrap_or(u64::MAX),
+    ))
+}

@@ -1,0 +1,767 @@
+//! The catalogue of malformed input, as a table: what goes in, and exactly what comes out.
+//!
+//! Each row carries the number of its case in the catalogue. `E` rows stop with a code, an exit status and a message;
+//! `W` rows are read with a counted remark; `OK` rows are read as they are.
+
+use ssdlab_trace::{
+    Code, Fit, Format, Info, Kind, LbaPolicy, Note, OnBadLine, Options, Reader, Replay, Source,
+    TimeOrder, TraceError,
+};
+use std::io::{Cursor, Write as _};
+use std::path::Path;
+
+enum Want {
+    /// Code and a piece of the message.
+    Error(Code, &'static str),
+    /// A remark, how often, and accepted requests.
+    Warning(Note, u64, u64),
+    /// Accepted requests.
+    Fine(u64),
+}
+
+struct Case {
+    number: u32,
+    name: &'static str,
+    format: &'static str,
+    input: Vec<u8>,
+    options: Options,
+    want: Want,
+}
+
+impl Case {
+    fn with(mut self, change: impl FnOnce(&mut Options)) -> Case {
+        change(&mut self.options);
+        self
+    }
+}
+
+fn case(
+    number: u32,
+    name: &'static str,
+    format: &'static str,
+    input: impl AsRef<[u8]>,
+    want: Want,
+) -> Case {
+    Case {
+        number,
+        name,
+        format,
+        input: input.as_ref().to_vec(),
+        options: Options::default(),
+        want,
+    }
+}
+
+fn e(
+    number: u32,
+    name: &'static str,
+    format: &'static str,
+    input: impl AsRef<[u8]>,
+    code: Code,
+    says: &'static str,
+) -> Case {
+    case(number, name, format, input, Want::Error(code, says))
+}
+
+fn w(
+    number: u32,
+    name: &'static str,
+    format: &'static str,
+    input: impl AsRef<[u8]>,
+    note: Note,
+    count: u64,
+    accepted: u64,
+) -> Case {
+    case(
+        number,
+        name,
+        format,
+        input,
+        Want::Warning(note, count, accepted),
+    )
+}
+
+fn ok(
+    number: u32,
+    name: &'static str,
+    format: &'static str,
+    input: impl AsRef<[u8]>,
+    accepted: u64,
+) -> Case {
+    case(number, name, format, input, Want::Fine(accepted))
+}
+
+/// Reads to the end: accepted requests and the reader, or the error.
+fn read(case: &Case) -> Result<(u64, Reader), TraceError> {
+    let mut options = case.options.clone();
+    options.format = Format::parse_or_auto(case.format).expect("format of the case");
+    let source = Source::from_reader("t.csv", Cursor::new(case.input.clone()))?;
+    let mut reader = Reader::new(source, &options)?;
+    let mut accepted = 0;
+    while reader.next()?.is_some() {
+        accepted += 1;
+    }
+    Ok((accepted, reader))
+}
+
+/// An MSR line with these fields in place of good ones.
+fn msr(time: &str, kind: &str, offset: &str, size: &str) -> String {
+    format!("{time},hm,0,{kind},{offset},{size},1331\n")
+}
+
+const A: &str = "128166372003061629,hm,0,Read,383496192,32768,113736\n";
+const B: &str = "128166372016382155,hm,1,Write,2822144,4096,1161\n";
+const T: &str = "128166372003061629";
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    out.write_all(bytes).expect("gzip");
+    out.finish().expect("gzip")
+}
+
+fn zstd_of(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 3).expect("zstd")
+}
+
+fn xz(bytes: &[u8]) -> Vec<u8> {
+    let mut out = liblzma::write::XzEncoder::new(Vec::new(), 6);
+    out.write_all(bytes).expect("xz");
+    out.finish().expect("xz")
+}
+
+fn tar(members: &[&str]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for name in members {
+        let mut block = [0u8; 512];
+        block[..name.len()].copy_from_slice(name.as_bytes());
+        block[100..107].copy_from_slice(b"0000644");
+        block[124..135].copy_from_slice(b"00000000003");
+        block[156] = b'0';
+        block[257..262].copy_from_slice(b"ustar");
+        block[148..156].fill(b' ');
+        let sum: u32 = block.iter().map(|&b| u32::from(b)).sum();
+        block[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+        out.extend_from_slice(&block);
+        let mut data = [0u8; 512];
+        data[..3].copy_from_slice(b"1,2");
+        out.extend_from_slice(&data);
+    }
+    out.extend_from_slice(&[0; 1024]);
+    out
+}
+
+fn zip(flags: u16, names: &[&str]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for name in names {
+        out.extend_from_slice(b"PK\x03\x04\x14\0");
+        out.extend_from_slice(&flags.to_le_bytes());
+        out.extend_from_slice(&[0; 10]);
+        out.extend_from_slice(&3u32.to_le_bytes());
+        out.extend_from_slice(&3u32.to_le_bytes());
+        out.extend_from_slice(&(name.len() as u16).to_le_bytes());
+        out.extend_from_slice(&[0; 2]);
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b"abc");
+    }
+    out
+}
+
+/// A zstd frame header that asks for a window of 2^31 bytes, with one empty last block.
+fn wide_window() -> Vec<u8> {
+    let exponent = 31 - 10;
+    [
+        &[0x28, 0xb5, 0x2f, 0xfd, 0x00, exponent << 3][..],
+        &[1, 0, 0],
+    ]
+    .concat()
+}
+
+fn utf16(text: &str, mark: bool) -> Vec<u8> {
+    let mark = if mark { vec![0xff, 0xfe] } else { vec![] };
+    mark.into_iter()
+        .chain(text.encode_utf16().flat_map(u16::to_le_bytes))
+        .collect()
+}
+
+fn vscsi1(command: u16, version: u8, bytes: u32, block: u64, time: u64) -> Vec<u8> {
+    let mut record = Vec::new();
+    record.extend_from_slice(&7u32.to_le_bytes());
+    record.extend_from_slice(&bytes.to_le_bytes());
+    record.extend_from_slice(&1u32.to_le_bytes());
+    record.extend_from_slice(&command.to_le_bytes());
+    record.extend_from_slice(&(u16::from(version) << 8).to_le_bytes());
+    record.extend_from_slice(&block.to_le_bytes());
+    record.extend_from_slice(&time.to_le_bytes());
+    record
+}
+
+const Q: &str = "  8,0    3        1     0.000000000   697  Q   R 223490 + 8 [io]\n";
+const D: &str = "  8,0    3        5     0.000041200   697  D   R 223490 + 8 [io]\n";
+const C: &str = "  8,0    3        6     0.000129100     0  C   R 223490 + 8 [0]\n";
+
+#[rustfmt::skip]
+fn cases() -> Vec<Case> {
+    let long = "x".repeat(5_000);
+    let ab = format!("{A}{B}");
+    let hour = |h: u64| (128_166_372_003_061_629 + h * 36_000_000_000).to_string();
+    let mut list = vec![
+        // Common to all readers.
+        e(1, "empty file", "msr", "", Code::NoRequests, "holds no requests"),
+        e(1, "empty file, any format", "auto", "", Code::NoRequests, "holds no requests"),
+        e(2, "only blank lines", "msr", "\n \n\r\n\t\n", Code::NoRequests, "holds no requests"),
+        e(2, "only blank lines, any format", "auto", "\n".repeat(200_000), Code::NoRequests, "holds no requests"),
+        e(2, "only comments", "auto", "# a\n# b\n", Code::NoRequests, "holds no requests"),
+        ok(8, "CRLF", "msr", ab.replace('\n', "\r\n"), 2),
+        ok(9, "mixed LF and CRLF", "msr", format!("{}{B}", A.replace('\n', "\r\n")), 2),
+        ok(10, "no newline at the end", "msr", ab.trim_end(), 2),
+        e(11, "last line cut", "msr", &ab[..ab.len() - 15], Code::Truncated, "the file looks truncated"),
+        ok(12, "byte order mark", "msr", format!("\u{feff}{ab}"), 2),
+        ok(12, "byte order mark, any format", "auto", format!("\u{feff}{ab}"), 2),
+        e(13, "UTF-16 with mark", "msr", utf16(&ab, true), Code::NotText, "iconv -f UTF-16 -t UTF-8"),
+        e(13, "UTF-16 without mark", "auto", utf16(&ab, false), Code::NotText, "iconv -f UTF-16LE"),
+        w(14, "label that is not UTF-8", "msr", b"128166372003061629,h\xff,0,Read,0,512,1\n", Note::Label, 1, 1),
+        e(15, "NUL in a number", "msr", msr(T, "Read", "1\x002", "512"), Code::NotText, "Offset holds control bytes"),
+        e(15, "escape in the type", "msr", msr(T, "Re\x1bad", "0", "512"), Code::NotText, "Type holds control bytes"),
+        ok(16, "trailing blanks", "msr", A.replace('\n', " \t\n"), 1),
+        ok(16, "tabs for blanks", "ssdsim", "0\t0\t8 \t8\t1\n", 1),
+        e(17, "semicolons", "msr", A.replace(',', ";"), Code::Separator, "separated by a semicolon, not by a comma"),
+        e(17, "commas in SSDsim", "ssdsim", "0,0,8,8,1\n", Code::Separator, "separated by a comma, not by a blank"),
+        e(18, "too few", "msr", "1,hm,0,Read,0\n", Code::FieldCount, "Line has 5 fields instead of 7"),
+        e(18, "too many", "msr", A.replace('\n', ",9\n"), Code::FieldCount, "Line has 8 fields instead of 7"),
+        e(19, "empty field", "msr", msr(T, "Read", "", "512"), Code::Empty, "Offset is empty"),
+        e(19, "empty type", "msr", msr(T, "", "0", "512"), Code::Empty, "Type is empty"),
+        e(20, "junk after the number", "msr", msr(T, "Read", "12abc", "512"), Code::NotANumber, "something else after the number"),
+        e(21, "hexadecimal", "msr", msr(T, "Read", "0x200", "512"), Code::Notation, "Offset is hexadecimal"),
+        e(21, "plus sign", "msr", msr(T, "Read", "+512", "512"), Code::Notation, "plus sign"),
+        ok(21, "leading zeros are decimal", "msr", msr(T, "Read", "000512", "0512"), 1),
+        e(22, "float", "msr", msr("1.28e17", "Read", "0", "512"), Code::Notation, "a spreadsheet"),
+        e(23, "above 64 bits", "msr", msr(T, "Read", "18446744073709551616", "512"), Code::Range, "larger than 64 bits"),
+        e(23, "sectors above 64 bits of bytes", "spc", "0,36028797018963968,512,r,0.0\n", Code::Range, "larger than 64 bits"),
+        e(24, "offset plus size", "msr", msr(T, "Read", "18446744073709551615", "512"), Code::Range, "Offset plus size"),
+        e(27, "negative offset", "msr", msr(T, "Write", "-4096", "4096"), Code::Negative, "^^^^^ expected 0 to"),
+        e(27, "negative size", "msr", msr(T, "Write", "0", "-1"), Code::Negative, "Size is negative"),
+        w(28, "size 0", "msr", format!("{}{A}", msr(T, "Write", "0", "0")), Note::ZeroSize, 1, 1),
+        e(29, "size above the maximum", "msr", msr(T, "Write", "0", "67108865"), Code::TooLarge, "raise --max-request"),
+        e(29, "absurd size", "msr", msr(T, "Write", "0", "1152921504606846976"), Code::TooLarge, "at most 67108864"),
+        w(31, "small step back", "msr", format!("{}{}", msr("128166372003061629", "Read", "0", "512"), msr("128166372003061628", "Read", "0", "512")), Note::TimeClamped, 1, 2),
+        e(32, "large step back", "msr", format!("{}{}", msr(&hour(1), "Read", "0", "512"), msr(&hour(0), "Read", "0", "512")), Code::TimeBack, "--time-order sort, clamp or keep"),
+        w(32, "large step back, clamped", "msr", format!("{}{}", msr(&hour(1), "Read", "0", "512"), msr(&hour(0), "Read", "0", "512")), Note::TimeClamped, 1, 2)
+            .with(|o| o.time_order = TimeOrder::Clamp),
+        w(32, "large step back, kept", "msr", format!("{}{}", msr(&hour(1), "Read", "0", "512"), msr(&hour(0), "Read", "0", "512")), Note::TimeKept, 1, 2)
+            .with(|o| o.time_order = TimeOrder::Keep),
+        w(32, "large step back, sorted", "msr", format!("{}{}", msr(&hour(1), "Read", "0", "512"), msr(&hour(0), "Read", "0", "512")), Note::TimeSorted, 1, 2)
+            .with(|o| o.time_order = TimeOrder::Sort),
+        w(33, "epoch times", "msr", &ab, Note::Rebased, 1, 2),
+        e(34, "time beyond the clock", "ssdsim", "0 0 0 8 1\n18446744073709551615 0 0 8 1\n", Code::Clock, "simulator's clock"),
+        w(35, "gap of more than 30 days", "msr", format!("{}{}", msr(&hour(0), "Read", "0", "512"), msr(&hour(24 * 31), "Read", "0", "512")), Note::LongGap, 1, 2),
+        w(36, "all at once", "ssdsim", "5 0 0 8 1\n5 0 8 8 1\n", Note::OneInstant, 1, 2),
+        ok(37, "many requests at one time", "ssdsim", "0 0 0 8 1\n".repeat(100_000) + "1000000000 0 0 8 0\n", 100_001),
+        w(38, "mean gap over a day", "msr", format!("{}{}", msr(&hour(0), "Read", "0", "512"), msr(&hour(48), "Read", "0", "512")), Note::TimeUnit, 1, 2),
+        w(38, "mean gap under 1 ns", "ssdsim", "0 0 0 8 1\n0 0 0 8 1\n1 0 8 8 1\n", Note::TimeUnit, 1, 3),
+        e(39, "unknown operation", "msr", msr(T, "Wirte", "0", "512"), Code::Operation, "did you mean Write?"),
+        ok(40, "duplicate lines", "msr", A.repeat(3), 3),
+        e(41, "long line", "msr", format!("{}{A}", "1".repeat(70_000)), Code::TooLong, "longer than 64 KiB"),
+        e(41, "no newline in megabytes", "msr", vec![b'1'; 3_000_000], Code::TooLong, "longer than 64 KiB"),
+        ok(41, "long lines are skipped if allowed", "msr", format!("{A}{}\n{B}", "1".repeat(700_000)), 2)
+            .with(|o| o.on_bad_line = OnBadLine::Skip(1)),
+        e(41, "long field", "msr", format!("{T},{long},0,Read,0,512,1\n"), Code::TooLong, "longer than 4 KiB"),
+        e(42, "two formats fit", "auto", "0 0 8 8 1\n10 0 16 8 0\n", Code::Ambiguous, "ssdsim or mqsim (times in ns) and disksim (times in ms)"),
+        ok(42, "one line decides between two formats", "auto", "0 0 8 8 1\n1 0 16 8 1\n1.5 0 24 8 0\n", 3),
+        e(43, "wrong format declared", "spc", &ab, Code::WrongFormat, "use --format msr"),
+        e(43, "wrong format declared, other way", "msr", "0,303567,3584,w,0.000000\n", Code::WrongFormat, "use --format spc"),
+        e(43, "no format fits", "auto", "hello world\n", Code::UnknownFormat, "columns:<map>"),
+        e(45, "too many volumes", "spc", (0..5_000).map(|i| format!("{i},0,512,r,0.0\n")).collect::<String>(), Code::Volumes, "--device ID"),
+        ok(45, "many volumes, one chosen", "spc", (0..5_000).map(|i| format!("{i},0,512,r,0.0\n")).collect::<String>(), 1)
+            .with(|o| o.device = Some("4999".into())),
+        ok(45, "largest identifier", "spc", "4294967295,0,512,r,0.0\n", 1),
+        e(45, "device that does not occur", "msr", &ab, Code::Volumes, "hm_0, hm_1").with(|o| o.device = Some("hm_7".into())),
+        ok(46, "hostile labels", "msr", format!("{T},<script>=cmd()\u{202e}../..,0,Read,0,512,1\n"), 1),
+        w(47, "many warnings", "msr", msr(T, "Read", "0", "0").repeat(50_000) + A, Note::ZeroSize, 50_000, 1),
+        // Compressed input.
+        ok(48, "gzip", "msr", gzip(ab.as_bytes()), 2),
+        ok(48, "zstd", "auto", zstd_of(ab.as_bytes()), 2),
+        ok(48, "xz", "auto", xz(ab.as_bytes()), 2),
+        ok(49, "gzip members", "msr", [gzip(A.as_bytes()), gzip(B.as_bytes())].concat(), 2),
+        ok(49, "zstd frames", "msr", [zstd_of(A.as_bytes()), zstd_of(B.as_bytes())].concat(), 2),
+        ok(49, "xz streams", "msr", [xz(A.as_bytes()), xz(B.as_bytes())].concat(), 2),
+        e(51, "window too large", "msr", wide_window(), Code::Window, "above 128 MiB"),
+        e(52, "bomb as one line", "msr", gzip(&vec![b'1'; 5_000_000]), Code::TooLong, "longer than 64 KiB"),
+        e(53, "bomb of blank lines", "auto", gzip(&vec![b'\n'; 30_000_000]), Code::NoRequests, "holds no requests"),
+        e(54, "gzip in zstd", "msr", zstd_of(&gzip(ab.as_bytes())), Code::Nested, "gzip in zstd"),
+        e(54, "xz in gzip", "auto", gzip(&xz(ab.as_bytes())), Code::Nested, "xz in gzip"),
+        e(55, "tar", "auto", tar(&["a.csv", "b.csv"]), Code::Archive, "it holds: a.csv, b.csv"),
+        e(55, "tar in gzip", "msr", gzip(&tar(&["hour/0.csv"])), Code::Archive, "tar -xzOf FILE MEMBER"),
+        e(55, "zip", "auto", zip(0, &["a.csv", "b.csv"]), Code::Archive, "it holds: a.csv, b.csv"),
+        e(56, "names that climb", "auto", tar(&["../../etc/passwd", "/abs"]), Code::Archive, "../../etc/passwd, /abs"),
+        e(57, "encrypted zip", "auto", zip(1, &["a.csv"]), Code::Archive, "an encrypted zip archive"),
+        e(57, "many members", "auto", tar(&["m"; 1_000]), Code::Archive, "and more"),
+        // MSR.
+        w(58, "header row", "msr", format!("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n{ab}"), Note::Header, 1, 2),
+        e(59, "header row in the middle", "msr", format!("{A}Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n{B}"), Code::Header, "glued together"),
+        ok(60, "type in other case", "msr", ab.replace("Read", "READ").replace("Write", "write"), 2),
+        e(61, "response time missing", "msr", "128166372003061629,hm,0,Read,383496192,32768\n", Code::FieldCount, "columns:time=0:100ns"),
+        w(62, "response time negative", "msr", "128166372003061629,hm,0,Read,383496192,32768,-5\n", Note::Response, 1, 1),
+        ok(63, "quoted fields", "msr", "\"128166372003061629\",\"hm\",\"0\",\"Read\",\"0\",\"512\",\"1\"\n", 1),
+        e(63, "quote that is never closed", "msr", "128166372003061629,\"hm,0,Read,0,512,1\n", Code::Quotes, "never closed"),
+        w(64, "milliseconds since 1970", "msr", "1172163600306,hm,0,Read,0,512,1\n1172163600406,hm,0,Read,0,512,1\n", Note::TimeUnit, 1, 2),
+        // SPC.
+        ok(65, "blanks, either case, optional fields", "spc", "0, 303567 ,3584, W ,0.026214,x,y\n0,55590,3072,r,0.026682\n", 2),
+        e(66, "nan", "spc", "0,1,512,r,nan\n", Code::NotANumber, "not a finite number"),
+        e(66, "inf", "spc", "0,1,512,r,inf\n", Code::NotANumber, "not a finite number"),
+        e(66, "exponent", "spc", "0,1,512,r,1e400\n", Code::Notation, "has an exponent"),
+        e(66, "negative time", "spc", "0,1,512,r,-1.0\n", Code::Negative, "Timestamp is negative"),
+        e(66, "empty time", "spc", "0,1,512,r,\n", Code::Empty, "Timestamp is empty"),
+        w(67, "time without fraction", "spc", "0,1,512,r,5\n0,1,512,r,.5\n", Note::TimeForm, 2, 2).with(|o| o.time_order = TimeOrder::Clamp),
+        w(68, "ten digits", "spc", "0,1,512,r,0.0000000019\n", Note::TimeDigits, 1, 1),
+        e(69, "decimal comma", "spc", "0,303567,3584,w,0,000000\n", Code::FieldCount, "comma as decimal mark"),
+        w(70, "units with holes", "spc", "0,1,512,r,0.0\n7,1,512,r,0.1\n", Note::UnitHoles, 1, 2),
+        // SSDsim and MQSim.
+        w(71, "only one kind", "ssdsim", (0..200).map(|i| format!("{i} 0 {i} 8 0\n")).collect::<String>(), Note::OpCodes, 1, 200),
+        e(72, "letters", "mqsim", "0 0 8 8 R\n", Code::Operation, "op=4,sep=space"),
+        e(73, "negative time", "ssdsim", "-1 0 8 8 1\n", Code::Negative, "Time is negative"),
+        e(73, "sentinel", "ssdsim", "0 0 8 8 1\n-1 -1 -1 -1 -1\n", Code::Negative, "is negative"),
+        e(74, "short line in the middle", "mqsim", "0 0 8 8 1\n1 0\n2 0 8 8 1\n", Code::FieldCount, "Line has 2 fields instead of 5"),
+        e(75, "extra columns", "ssdsim", "0 0 8 8 1 99\n", Code::FieldCount, "columns:"),
+        ok(76, "sectors above 2^31", "ssdsim", "0 0 4294967296 8 1\n", 1),
+        // DiskSim.
+        ok(76, "flags are hexadecimal", "disksim", "0.5 0 8 8 1f\n0.75 0 8 8 a\n", 2),
+        // blkparse.
+        ok(77, "summary at the end", "blkparse", format!("{Q}\nCPU0 (8,0):\n Reads Queued:   1,  4KiB\t Writes Queued: 0\nTotal (8,0):\n Reads Queued: 1\n\nThroughput (R/W): 1KiB/s\nEvents (8,0): 3 entries\nSkips: 0 forward (0 -   0.0%)\n"), 1),
+        w(78, "several events a request", "blkparse", format!("{Q}{D}{C}"), Note::OtherEvent, 2, 1),
+        w(78, "the counted event is named", "blkparse:D", format!("{Q}{D}{C}"), Note::Action, 1, 1),
+        e(79, "no such event", "blkparse", format!("{D}{C}"), Code::NoAction, "C (1), D (1)"),
+        ok(80, "names of processes", "blkparse", Q.replace("[io]", "[a b] [c+d]]"), 1),
+        w(81, "flush", "blkparse", format!("{Q}{}", "  8,0 3 2 0.1 697 Q FWS [jbd2]\n"), Note::OtherOp, 1, 1),
+        ok(81, "discard", "blkparse", Q.replace("  R ", "  D "), 1),
+        w(81, "messages and plugs", "blkparse", format!("{Q}  8,0 3 2 0.1 697 m N cfq said 1\n  8,0 3 2 0.1 697 P N [io]\n  8,0 3 2 0.1 697 UT N [io] 1\n"), Note::OtherEvent, 3, 1),
+        w(82, "out of order", "blkparse", format!("{}{Q}", Q.replace("0.000000000", "0.500000000")), Note::TimeSorted, 1, 2),
+        e(82, "out of order beyond the window", "blkparse", format!("{}{}{Q}", Q.replace("0.000000000", "0.500000000"), Q.replace("0.000000000", "9.000000000")), Code::TimeBack, "Time goes back"),
+        e(83, "custom output", "blkparse", "R 223490 8\n", Code::FieldCount, "run blkparse without -f"),
+        e(84, "binary blktrace", "auto", b"\x07tae\0\0\0\0\0\0\0\0", Code::Foreign, "run blkparse first"),
+        w(85, "no sectors", "blkparse", format!("{Q}{}", Q.replace("+ 8", "+ 0")), Note::ZeroSize, 1, 1),
+        e(85, "2^32-1 sectors", "blkparse", Q.replace("+ 8", "+ 4294967295"), Code::TooLarge, "no real size"),
+        // fio.
+        e(86, "no version line", "fio", "d0 add\n", Code::Version, "fio version 2 iolog"),
+        e(86, "unknown version", "auto", "fio version 9 iolog\nd0 add\n", Code::Version, "version line is missing or unknown"),
+        w(87, "waits", "fio", "fio version 2 iolog\nd0 add\nd0 open\nd0 write 0 4096\nd0 wait 500 0\nd0 read 0 4096\n", Note::Wait, 1, 2),
+        w(88, "wait in version 3", "fio", "fio version 3 iolog\n0 d0 add\n3 d0 open\n57 d0 write 0 4096\n60 d0 wait 5 0\n", Note::WaitIgnored, 1, 1),
+        e(89, "never added", "fio", "fio version 2 iolog\nd0 add\nd1 write 0 4096\n", Code::Sequence, "never added"),
+        w(89, "opened twice", "fio", "fio version 2 iolog\nd0 add\nd0 open\nd0 open\nd0 write 0 4096\n", Note::OpenTwice, 1, 1),
+        e(89, "after close", "fio", "fio version 2 iolog\nd0 add\nd0 open\nd0 close\nd0 write 0 4096\n", Code::Sequence, "after its close"),
+        e(90, "name with blanks", "fio", "fio version 2 iolog\nmy file add\n", Code::FieldCount, "no blanks"),
+        ok(91, "names are only labels", "fio", format!("fio version 2 iolog\n/../{long} add\n/../{long} open\n/../{long} write 0 4096\n"), 1),
+        w(92, "sync", "fio", "fio version 2 iolog\nd0 add\nd0 sync 0 0\nd0 datasync 0 0\nd0 trim 0 4096\n", Note::OtherOp, 2, 1),
+        // The remaining readers, once each way.
+        ok(65, "Alibaba", "auto", "0,R,126703644672,4096,1577808000000626\n7,W,8192,16384,1577808000001203\n", 2),
+        ok(65, "Tencent", "auto", "1538323200,12910952,128,0,1063\n1538323201,6338688,8,1,1627\n", 2),
+        w(58, "SYSTOR", "auto", "Timestamp,Response,IOType,LUN,Offset,Size\n1456135200.013118000,0.000806,R,4,899056122368,131072\n1456135200.013377000,,,4,12288,4096\n", Note::NoOp, 1, 1),
+        ok(65, "DiskMon", "auto", "0\t4.656875\t0.00003815\t0\tWrite\t6194591\t32\n", 1),
+        ok(65, "blkreplay", "auto", "free text\nstart ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n0.000000000 ; 49339162 ; 3 ; W ; 0.0 ; 0.0\n", 1),
+        e(59, "blkreplay header again", "blkreplay", "0.0 ; 1 ; 3 ; W ;\nstart ; sector; length ; op\n", Code::Header, "middle of the data"),
+        ok(65, "vscsi", "auto", [vscsi1(0x28, 1, 4096, 8, 5), vscsi1(0x2a, 1, 4096, 16, 6)].concat(), 2),
+        e(11, "vscsi cut", "vscsi", &[vscsi1(0x28, 1, 4096, 8, 5), vscsi1(0x2a, 1, 4096, 16, 6)].concat()[..50], Code::Truncated, "18 bytes instead of 32"),
+        w(81, "vscsi other commands", "vscsi", [vscsi1(0x28, 1, 4096, 8, 5), vscsi1(0x35, 1, 0, 0, 6)].concat(), Note::OtherOp, 1, 1),
+        e(84, "bzip2", "auto", b"BZh91AY&SY\x00\x01", Code::Foreign, "bunzip2"),
+        e(84, "Parquet", "auto", b"PAR1\x15\x04\x15\x00\x00", Code::Foreign, "Parquet"),
+        e(84, "other binary", "auto", [0u8; 100], Code::UnknownFormat, "binary file of no known format"),
+        // Column maps.
+        e(39, "word that the map does not know", "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes", "0,X,0,512\n", Code::Operation, "op=4:0r1w"),
+        w(58, "filters", "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes,where=4:D", "0,R,0,512,D\n0,R,0,512,C\n", Note::Filtered, 1, 1),
+        e(18, "too few columns", "columns:time=0:ns,op=1,offset=2:bytes,size=9:bytes", "0,R,0,512\n", Code::FieldCount, "at least 10"),
+        e(45, "no column of volumes", "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes", "0,R,0,512\n", Code::Usage, "names none").with(|o| o.device = Some("x".into())),
+        // Rule 1: nothing is skipped beyond what was allowed, nothing in silence.
+        w(20, "bad lines skipped", "msr", format!("{A}junk\n{B}"), Note::BadLine, 1, 2).with(|o| o.on_bad_line = OnBadLine::Skip(3)),
+        e(20, "more bad lines than allowed", "msr", format!("{A}junk\njunk\n{B}"), Code::FieldCount, "More than 1 malformed lines").with(|o| o.on_bad_line = OnBadLine::Skip(1)),
+    ];
+    // 50: each packing, cut, damaged, with garbage behind.
+    for pack in [gzip, zstd_of, xz] {
+        let text = A.repeat(3_000);
+        let packed = pack(text.as_bytes());
+        list.push(e(50, "cut stream", "msr", &packed[..packed.len() - 20], Code::Compressed, "near compressed byte"));
+        list.push(e(50, "garbage behind", "msr", [&packed[..], b"garbage behind the end"].concat(), Code::Compressed, "Damaged or truncated"));
+    }
+    let mut damaged = gzip(ab.as_bytes());
+    let at = damaged.len() - 6;
+    damaged[at] ^= 0xff;
+    list.push(e(50, "wrong checksum", "msr", damaged, Code::Compressed, "Damaged or truncated gzip"));
+    list
+}
+
+#[test]
+fn every_case_of_the_table() {
+    let mut wrong = Vec::new();
+    for case in cases() {
+        let label = format!("case {} ({}, {})", case.number, case.name, case.format);
+        match (read(&case), &case.want) {
+            (Err(error), Want::Error(code, says)) => {
+                let text = error.to_string();
+                if error.code() != *code || !text.contains(says) {
+                    wrong.push(format!(
+                        "{label}: wanted {code} with '{says}', got:\n{text}"
+                    ));
+                }
+                if *code != Code::Usage && error.kind() != Kind::Data {
+                    wrong.push(format!(
+                        "{label}: exit status {}",
+                        error.kind().exit_status()
+                    ));
+                }
+                // Rule 2: form, place, fix, and nothing a terminal could obey.
+                let form = text.starts_with(&format!("error[{code}]: "))
+                    && text.contains("\n  --> t.csv")
+                    && text.contains("\n   = fix: ");
+                let safe = text
+                    .chars()
+                    .all(|c| c == '\n' || c == '…' || (' '..='~').contains(&c));
+                let json = serde_json::to_value(&error).expect("errors serialise");
+                let fields = [
+                    "code", "file", "line", "column", "field", "excerpt", "expected", "fix",
+                ];
+                if !form || !safe || fields.iter().any(|field| json.get(field).is_none()) {
+                    wrong.push(format!("{label}: not in the documented form:\n{text}"));
+                }
+            }
+            (Err(error), _) => wrong.push(format!("{label}: should be read, got:\n{error}")),
+            (Ok((accepted, reader)), want) => {
+                let notes: Vec<String> = reader.notes().lines().collect();
+                match want {
+                    Want::Error(code, _) => wrong.push(format!(
+                        "{label}: wanted {code}, read {accepted}: {notes:?}"
+                    )),
+                    Want::Fine(wanted) if *wanted == accepted => {}
+                    Want::Warning(note, count, wanted)
+                        if *wanted == accepted && reader.notes().count(*note) == *count =>
+                    {
+                        if notes
+                            .iter()
+                            .any(|line| line.contains('\n') || line.is_empty())
+                        {
+                            wrong.push(format!("{label}: notes are no lines: {notes:?}"));
+                        }
+                    }
+                    Want::Fine(wanted) | Want::Warning(_, _, wanted) => {
+                        wrong.push(format!(
+                            "{label}: wanted {wanted}, read {accepted}: {notes:?}"
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n\n{}",
+        wrong.len(),
+        wrong.join("\n\n")
+    );
+}
+
+/// Numbers of the cases that concern readers and compression, and where each is tested.
+#[test]
+fn no_case_is_forgotten() {
+    let here: std::collections::BTreeSet<u32> = cases().iter().map(|case| case.number).collect();
+    // Below, because they need files or a device; 7 is a property of streams without end.
+    let below = [3, 4, 5, 6, 7, 25, 26, 30, 44, 93];
+    let missing: Vec<u32> = (1..=93)
+        .filter(|n| !here.contains(n) && !below.contains(n))
+        .collect();
+    assert!(missing.is_empty(), "cases without a test: {missing:?}");
+}
+
+fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().expect("temporary file");
+    file.write_all(bytes).expect("temporary file");
+    file
+}
+
+fn replay(
+    path: &Path,
+    options: &Options,
+    fit: Fit,
+) -> Result<(Vec<ssdlab_trace::Record>, Replay), TraceError> {
+    let mut replay = Replay::open(path, options, fit)?;
+    let mut records = Vec::new();
+    while let Some(record) = replay.next()? {
+        records.push(record);
+    }
+    Ok((records, replay))
+}
+
+fn format(name: &str) -> Options {
+    Options {
+        format: Format::parse_or_auto(name).expect("format"),
+        ..Options::default()
+    }
+}
+
+#[test]
+fn case_3_files_that_cannot_be_opened() {
+    for path in ["/nonexistent/trace.csv", "/"] {
+        let error =
+            Reader::open(Path::new(path), &Options::default()).expect_err("cannot be a trace");
+        assert_eq!(
+            (error.code(), error.kind().exit_status()),
+            (Code::Unreadable, 4)
+        );
+        assert!(error.to_string().contains(path), "{error}");
+    }
+}
+
+#[test]
+fn cases_4_and_5_files_that_change() {
+    // Larger than all buffers together, so that the change is seen.
+    let text = A.repeat(40_000);
+    let temp = file(text.as_bytes());
+    let mut reader = Reader::open(temp.path(), &format("msr")).expect("opens");
+    reader.next().expect("first request");
+    temp.as_file().set_len(1_500_000).expect("shrinks");
+    let error = loop {
+        match reader.next() {
+            Ok(Some(_)) => {}
+            Ok(None) => panic!("a shrunken file must be noticed"),
+            Err(error) => break error,
+        }
+    };
+    // The cut falls into a line or between two; either way the line is named.
+    assert!(
+        matches!(error.code(), Code::Unreadable | Code::Truncated),
+        "{error}"
+    );
+    assert!(error.report().line.is_some_and(|line| line > 20_000));
+
+    let mut temp = file(text.as_bytes());
+    let mut reader = Reader::open(temp.path(), &format("msr")).expect("opens");
+    temp.write_all(A.as_bytes()).expect("grows");
+    let info = Info::read(&mut reader).expect("reads up to the first size");
+    assert_eq!(
+        (info.requests, reader.notes().count(Note::Grew)),
+        (40_000, 1)
+    );
+}
+
+#[test]
+fn case_6_pipes_refuse_what_needs_two_passes() {
+    let fit = Fit {
+        loops: 2,
+        ..Fit::new(1 << 30)
+    };
+    // A character device stands for a pipe: it has no size either.
+    let error = Replay::open(Path::new("/dev/null"), &format("msr"), fit);
+    if Path::new("/dev/null").exists() {
+        let error = error.expect_err("cannot be repeated");
+        assert_eq!((error.code(), error.kind().exit_status()), (Code::Usage, 2));
+        assert!(error.to_string().contains("read only once"), "{error}");
+    }
+}
+
+#[test]
+fn case_7_endless_streams_stop_where_they_are_told() {
+    let source = Source::from_reader("endless", std::io::repeat(b'\n')).expect("opens");
+    let reader = Reader::new(source, &format("msr"));
+    assert!(reader.is_ok(), "opening must not read to the end");
+    let zeros = Source::from_reader("zeros", std::io::repeat(0)).expect("opens");
+    let error = Reader::new(zeros, &Options::default()).expect_err("no trace");
+    assert_eq!(error.code(), Code::UnknownFormat);
+    let digits = Source::from_reader("digits", std::io::repeat(b'1')).expect("opens");
+    let mut reader = Reader::new(digits, &format("msr")).expect("opens");
+    assert_eq!(
+        reader.next().expect_err("a line without end").code(),
+        Code::TooLong
+    );
+}
+
+#[test]
+fn cases_25_and_26_past_the_device() {
+    for (offset, size) in [("1048576", "512"), ("1048064", "1024")] {
+        let temp = file(
+            format!(
+                "{}{}",
+                msr(T, "Read", "0", "512"),
+                msr(T, "Write", offset, size)
+            )
+            .as_bytes(),
+        );
+        let error =
+            replay(temp.path(), &format("msr"), Fit::new(1 << 20)).expect_err("does not fit");
+        assert_eq!(
+            (error.code(), error.kind().exit_status()),
+            (Code::PastDevice, 3)
+        );
+        let text = error.to_string();
+        assert!(
+            text.contains("--lba-policy wrap, clip or dense")
+                && text.contains("needs a device of 1052672 bytes"),
+            "{text}"
+        );
+        assert!(text.contains(":2:1"), "{text}");
+    }
+}
+
+#[test]
+fn case_30_sectors() {
+    let temp = file(
+        format!(
+            "{}{}",
+            msr(T, "Read", "100", "50"),
+            msr(T, "Write", "1000", "100")
+        )
+        .as_bytes(),
+    );
+    let (records, replay) = replay(temp.path(), &format("msr"), Fit::new(1 << 20)).expect("fits");
+    assert_eq!((records[0].offset, records[0].bytes), (0, 512));
+    assert_eq!((records[1].offset, records[1].bytes), (512, 1024));
+    assert_eq!(replay.notes().count(Note::Rounded), 2);
+}
+
+#[test]
+fn cases_44_and_93_volumes_end_to_end() {
+    let temp = file(b"0 5 0 8 1\n10 7 0 8 0\n20 5 100 8 1\n");
+    let (records, replay_) =
+        replay(temp.path(), &format("ssdsim"), Fit::new(1 << 20)).expect("fits");
+    // Volume 5 reaches to 108 sectors, 55296 bytes, 57344 in whole pages.
+    assert_eq!(
+        records.iter().map(|r| r.offset).collect::<Vec<_>>(),
+        [0, 57_344, 51_200]
+    );
+    assert!(
+        replay_
+            .notes()
+            .lines()
+            .any(|line| line.contains("laid end to end") && line.contains("5, 7"))
+    );
+    let one = Options {
+        device: Some("7".into()),
+        ..format("ssdsim")
+    };
+    let (records, _) = replay(temp.path(), &one, Fit::new(1 << 20)).expect("fits");
+    assert_eq!(
+        (records.len(), records[0].time_ns, records[0].offset),
+        (1, 0, 0)
+    );
+    let iolog = file(b"fio version 3 iolog\n0 a add\n0 b add\n0 a open\n0 b open\n5 a write 0 4096\n6 b write 0 4096\n");
+    let (records, _) = replay(iolog.path(), &format("fio"), Fit::new(1 << 20)).expect("fits");
+    assert_eq!(
+        records
+            .iter()
+            .map(|r| (r.time_ns, r.offset))
+            .collect::<Vec<_>>(),
+        [(0, 0), (1_000, 4096)]
+    );
+    let error = replay(iolog.path(), &format("fio"), Fit::new(4096)).expect_err("too small");
+    assert_eq!(error.code(), Code::PastDevice);
+}
+
+#[test]
+fn policies_loops_limits_and_scale() {
+    let temp = file(b"100 0 0 8 1\n200 0 2040 16 0\n400 0 4096 8 0\n");
+    let fit = Fit::new(1 << 20);
+    let run = |fit: Fit| {
+        let (records, replay) = replay(temp.path(), &format("ssdsim"), fit).expect("fits");
+        (
+            records
+                .iter()
+                .map(|r| (r.time_ns, r.offset / 512, r.bytes / 512))
+                .collect::<Vec<_>>(),
+            replay,
+        )
+    };
+    let (wrapped, replay_) = run(Fit {
+        lba_policy: LbaPolicy::Wrap,
+        ..fit.clone()
+    });
+    assert_eq!(
+        wrapped,
+        [(0, 0, 8), (100, 2040, 8), (100, 0, 8), (300, 0, 8)]
+    );
+    assert_eq!(
+        (replay_.accepted(), replay_.notes().count(Note::Split)),
+        (3, 1)
+    );
+    let (clipped, _) = run(Fit {
+        lba_policy: LbaPolicy::Clip,
+        ..fit.clone()
+    });
+    assert_eq!(clipped, [(0, 0, 8), (100, 2040, 8)]);
+    let (dense, _) = run(Fit {
+        lba_policy: LbaPolicy::Dense,
+        ..fit.clone()
+    });
+    assert_eq!(dense, [(0, 0, 8), (100, 8, 16), (300, 24, 8)]);
+    // Last arrival 300, mean gap 150: the second pass starts at 450.
+    let large = Fit {
+        capacity_bytes: 1 << 30,
+        loops: 2,
+        limit: Some(5),
+        ..fit.clone()
+    };
+    let (looped, once) = run(large.clone());
+    assert_eq!(
+        looped.iter().map(|r| r.0).collect::<Vec<_>>(),
+        [0, 100, 300, 450, 550]
+    );
+    let (scaled, other) = run(Fit {
+        time_scale: "0.5".parse().expect("scale"),
+        ..large.clone()
+    });
+    assert_eq!(
+        scaled.iter().map(|r| r.0).collect::<Vec<_>>(),
+        [0, 50, 150, 225, 275]
+    );
+    assert_ne!(once.digest(), other.digest());
+    // Packing and spelling do not matter to the digest.
+    let packed = file(&zstd_of(
+        b"100\t9 00 8 1\r\n200 9 2040 16 0\n\n400 9 4096 8 0",
+    ));
+    let (_, same) = replay(packed.path(), &format("mqsim"), large).expect("fits");
+    assert_eq!(once.digest(), same.digest());
+    assert_eq!(once.digest().len(), 64);
+}
+
+#[test]
+fn dense_splits_trims_and_stays_in_bounds() {
+    let map = "columns:time=0:ns,op=1:RrWwDt,offset=2:bytes,size=3:bytes";
+    let temp = file(b"0,W,40960,4096\n1,W,0,4096\n2,W,36864,12288\n3,D,0,1152921504606846976\n4,D,1048576,4096\n");
+    let (records, replay_) = replay(
+        temp.path(),
+        &format(map),
+        Fit {
+            lba_policy: LbaPolicy::Dense,
+            ..Fit::new(4 * 4096)
+        },
+    )
+    .expect("fits");
+    let pages: Vec<_> = records
+        .iter()
+        .map(|r| (r.offset / 4096, r.bytes / 4096))
+        .collect();
+    // Page 10 is 0, page 0 is 1, pages 9 and 11 are 2 and 3; the great trim concerns all four, by address: 0, 9, 10, 11.
+    assert_eq!(
+        pages,
+        [
+            (0, 1),
+            (1, 1),
+            (2, 1),
+            (0, 1),
+            (3, 1),
+            (1, 2),
+            (0, 1),
+            (3, 1)
+        ]
+    );
+    assert_eq!(replay_.notes().count(Note::TrimUntouched), 1);
+    let error = replay(
+        temp.path(),
+        &format(map),
+        Fit {
+            lba_policy: LbaPolicy::Dense,
+            ..Fit::new(3 * 4096)
+        },
+    )
+    .expect_err("too small");
+    assert!(
+        error
+            .to_string()
+            .contains("touches more pages than the device has"),
+        "{error}"
+    );
+}
