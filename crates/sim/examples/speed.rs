@@ -35,6 +35,7 @@ fn closed(config: &Config, check: Check, requests: u64, reads_per_100: u64, page
 
 fn main() {
     let filter = std::env::args().nth(1).unwrap_or_default();
+    let scale: u64 = std::env::args().nth(2).and_then(|n| n.parse().ok()).unwrap_or(100);
     let base = "precondition = { mode = \"random\", overwrite = 1.0 }\n";
     let cases = [
         ("random writes, external", base.to_string(), 2_000_000, 0, 1),
@@ -49,11 +50,11 @@ fn main() {
         }
         let config: Config = toml::from_str(&toml).expect("valid TOML");
         for (check, label) in [(Check::Off, "off"), (Check::Sampled, "sampled"), (Check::Full, "full")] {
-            let (build, run, operations, wa) = closed(&config, check, requests, reads, pages);
+            let (build, run, operations, wa) = closed(&config, check, requests * scale / 100, reads, pages);
             println!(
                 "{name:<28} {label:>8} {build:>9.2} {run:>9.2} {:>12.2} {:>12.2}  WA {wa:.3}",
                 operations / run / 1e6,
-                requests as f64 / run / 1e6
+                (requests * scale / 100) as f64 / run / 1e6
             );
         }
     }

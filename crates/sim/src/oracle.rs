@@ -101,7 +101,7 @@ impl Oracle {
         match self.check {
             Check::Off => {}
             Check::Full => self.stored[page.ix()] = (tag.lpn.0, tag.version),
-            Check::Sampled if tag.lpn.is_some() => {
+            Check::Sampled if tag.lpn.is_some() && self.watched(tag.lpn).is_some() => {
                 let entry = &mut self.stored[tag.lpn.ix() >> 6];
                 if tag.version >= entry.1 {
                     *entry = (page.0, tag.version);

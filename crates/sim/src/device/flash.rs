@@ -24,6 +24,17 @@ pub enum Stream {
 
 const STREAMS: usize = 2;
 
+/// How far a block is filled and what is in flight.
+#[derive(Clone, Copy, Debug, Default)]
+struct Use {
+    /// Pages programmed or being programmed since the last erase.
+    written: u16,
+    /// Programs that have not landed.
+    unlanded: u16,
+    /// Array reads in service.
+    readers: u16,
+}
+
 /// A plane's counters and open blocks.
 #[derive(Clone, Debug)]
 struct Plane {
@@ -47,12 +58,8 @@ pub struct Flash {
     lpn_of: Table<Lpn>,
     /// By block: valid pages, with `NOT_CLOSED` while the block is free, open or being collected.
     valid: Vec<u16>,
-    /// By block: pages programmed or being programmed since the last erase.
-    written: Vec<u16>,
-    /// By block: programs that have not landed.
-    unlanded: Vec<u16>,
-    /// By block: array reads in service.
-    readers: Vec<u16>,
+    /// By block: how far it is filled and what is in flight.
+    use_of: Vec<Use>,
     /// By block: erases since the beginning.
     erases: Vec<u32>,
     /// By block: the plane's count of closings when the block was closed.
@@ -93,9 +100,7 @@ impl Flash {
         Flash {
             lpn_of: Table::filled(blocks * geometry.pages_per_block as usize, Lpn::NONE),
             valid: vec![NOT_CLOSED; blocks],
-            written: vec![0; blocks],
-            unlanded: vec![0; blocks],
-            readers: vec![0; blocks],
+            use_of: vec![Use::default(); blocks],
             erases: vec![0; blocks],
             closed_at: vec![0; blocks],
             free: words.repeat(geometry.planes as usize),
@@ -171,7 +176,7 @@ impl Flash {
 
     /// Pages of a block programmed or being programmed since its last erase.
     pub fn written(&self, block: BlockId) -> u32 {
-        u32::from(self.written[block.ix()])
+        u32::from(self.use_of[block.ix()].written)
     }
 
     /// Unprogrammed pages of a plane, open blocks included.
@@ -200,7 +205,7 @@ impl Flash {
     pub(crate) fn next_offset(&self, plane: PlaneId, stream: Stream) -> Option<u32> {
         let open = self.planes[plane.ix()].open[self.stream(stream)];
         if open.is_some() {
-            return self.may_fill(plane, stream).then(|| u32::from(self.written[open.ix()]));
+            return self.may_fill(plane, stream).then(|| u32::from(self.use_of[open.ix()].written));
         }
         self.may_open(plane, stream).then_some(0)
     }
@@ -251,18 +256,18 @@ impl Flash {
         } else if !self.may_fill(plane, stream) {
             return None;
         }
-        let written = &mut self.written[open.ix()];
-        let page = Ppn(open.0 * self.pages_per_block + u32::from(*written));
-        *written += 1;
+        let block = &mut self.use_of[open.ix()];
+        let page = Ppn(open.0 * self.pages_per_block + u32::from(block.written));
+        block.written += 1;
+        block.unlanded += 1;
         let state = &mut self.planes[plane.ix()];
-        if u32::from(*written) == self.pages_per_block {
+        if u32::from(block.written) == self.pages_per_block {
             state.open[point] = BlockId::NONE;
         }
         state.free_pages -= 1;
         state.debt -= u32::from(stream == Stream::Gc && state.debt > 0);
         self.free_total -= 1;
         self.programmed += 1;
-        self.unlanded[open.ix()] += 1;
         Some(page)
     }
 
@@ -285,7 +290,7 @@ impl Flash {
         state.cursor = (block + 1) % self.blocks_per_plane;
         state.free_blocks -= 1;
         let block = BlockId(base + block);
-        assert_eq!(self.written[block.ix()], 0, "law: a block is opened erased");
+        assert_eq!(self.use_of[block.ix()].written, 0, "law: a block is opened erased");
         block
     }
 
@@ -293,13 +298,13 @@ impl Flash {
     #[inline]
     pub(crate) fn land(&mut self, page: Ppn, block: BlockId, lpn: Lpn) {
         let b = block.ix();
-        assert!(self.unlanded[b] > 0 && self.lpn_of[page.ix()].is_none(), "law: a page is programmed once an erase");
-        self.unlanded[b] -= 1;
+        assert!(self.use_of[b].unlanded > 0 && self.lpn_of[page.ix()].is_none(), "law: a page is programmed once an erase");
+        self.use_of[b].unlanded -= 1;
         if lpn.is_some() {
             self.lpn_of[page.ix()] = lpn;
             self.valid[b] += 1;
         }
-        if u32::from(self.written[b]) == self.pages_per_block && self.unlanded[b] == 0 {
+        if u32::from(self.use_of[b].written) == self.pages_per_block && self.use_of[b].unlanded == 0 {
             // Full and landed: a possible victim from now on.
             self.valid[b] &= !NOT_CLOSED;
             let plane = &mut self.planes[b / self.blocks_per_plane as usize];
@@ -320,13 +325,13 @@ impl Flash {
     /// An array read begins: its block may not be erased until it ends.
     #[inline(always)]
     pub(crate) fn read_begins(&mut self, block: BlockId) {
-        self.readers[block.ix()] += 1;
+        self.use_of[block.ix()].readers += 1;
     }
 
     /// The array read is over.
     #[inline(always)]
     pub(crate) fn read_ends(&mut self, block: BlockId) {
-        self.readers[block.ix()] -= 1;
+        self.use_of[block.ix()].readers -= 1;
     }
 
     /// A closed block becomes the victim of a collection.
@@ -338,7 +343,7 @@ impl Flash {
 
     /// A block is erased.
     pub(crate) fn erase(&mut self, block: BlockId) {
-        assert_eq!(self.readers[block.ix()], 0, "law: no read in flight in an erased block");
+        assert_eq!(self.use_of[block.ix()].readers, 0, "law: no read in flight in an erased block");
         self.erase_now(block);
     }
 
@@ -346,9 +351,9 @@ impl Flash {
     pub(crate) fn erase_now(&mut self, block: BlockId) {
         let b = block.ix();
         assert_eq!(self.valid[b], NOT_CLOSED, "law: a victim without valid pages is erased");
-        assert_eq!(self.unlanded[b], 0, "law: no program in flight in an erased block");
-        assert_eq!(u32::from(self.written[b]), self.pages_per_block, "law: a full block is erased");
-        self.written[b] = 0;
+        assert_eq!(self.use_of[b].unlanded, 0, "law: no program in flight in an erased block");
+        assert_eq!(u32::from(self.use_of[b].written), self.pages_per_block, "law: a full block is erased");
+        self.use_of[b].written = 0;
         self.erases[b] += 1;
         let (plane, index) = (b / self.blocks_per_plane as usize, b % self.blocks_per_plane as usize);
         self.free[plane * self.free_words + index / 64] |= 1 << (index % 64);
@@ -369,7 +374,7 @@ impl Flash {
             let (mut free_pages, mut free_blocks) = (0, 0);
             for index in 0..self.blocks_per_plane as usize {
                 let b = p * self.blocks_per_plane as usize + index;
-                let written = u32::from(self.written[b]);
+                let written = u32::from(self.use_of[b].written);
                 let pages = &self.lpn_of[b * self.pages_per_block as usize..][..self.pages_per_block as usize];
                 let valid = pages.iter().filter(|lpn| lpn.is_some()).count();
                 assert_eq!(valid, usize::from(self.valid[b] & !NOT_CLOSED), "valid pages of block {b}");

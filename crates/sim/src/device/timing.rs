@@ -27,18 +27,19 @@ pub const MAX_LEGS: usize = 4;
 /// The legs of an operation. Legs without length are left out: they need no grant.
 #[derive(Clone, Copy, Debug)]
 pub struct Legs {
-    legs: [Leg; MAX_LEGS],
+    /// Nanoseconds, with the kind in the lowest bit.
+    legs: [u64; MAX_LEGS],
     len: u8,
 }
 
 impl Legs {
     /// No legs.
-    pub const NONE: Self = Self { legs: [Leg { kind: LegKind::Array, time: Nanos::ZERO }; MAX_LEGS], len: 0 };
+    pub const NONE: Self = Self { legs: [0; MAX_LEGS], len: 0 };
 
     #[inline(always)]
     fn push(&mut self, kind: LegKind, time: Nanos) {
         if time > Nanos::ZERO {
-            self.legs[usize::from(self.len)] = Leg { kind, time };
+            self.legs[usize::from(self.len)] = time.0 << 1 | u64::from(kind == LegKind::Bus);
             self.len += 1;
         }
     }
@@ -46,7 +47,9 @@ impl Legs {
     /// The `i`-th leg, if there are so many.
     #[inline(always)]
     pub fn get(&self, i: u8) -> Option<Leg> {
-        (i < self.len).then(|| self.legs[usize::from(i)])
+        let leg = self.legs[usize::from(i) % MAX_LEGS];
+        let kind = if leg & 1 == 1 { LegKind::Bus } else { LegKind::Array };
+        (i < self.len).then_some(Leg { kind, time: Nanos(leg >> 1) })
     }
 }
 

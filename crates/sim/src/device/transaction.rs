@@ -41,53 +41,67 @@ pub enum Need {
 
 /// An operation: one page of a host request on its way through the device, or one step of a collection.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Op {
+    // In order of how often an event looks at it: a step of a collection touches the first three cache lines.
     /// Next in whatever list the operation stands in.
     pub next: OpId,
-    /// The next page that the same multi-plane command carries.
-    pub mate: OpId,
-    /// The next page of the same request, while it waits for dispatch.
-    pub sibling: OpId,
-    /// Who asked.
-    pub class: Class,
+    /// Index of the leg that runs, or that waits for its resource.
+    pub leg: u8,
     /// What it does now.
     pub verb: Verb,
+    /// Who asked.
+    pub class: Class,
     /// Host pages: what is still needed.
     pub need: Need,
     /// Host pages: acknowledged, though the program may still run.
     pub acknowledged: bool,
     /// Host pages: waits for a free page of its plane.
     pub stalled: bool,
-    /// Index of the leg that runs, or that waits for its resource.
-    pub leg: u8,
-    /// The legs.
-    pub legs: Legs,
+    /// On the host link: towards the device.
+    pub inward: bool,
     /// The unit that serves it.
     pub unit: UnitId,
     /// The bus it uses.
     pub channel: ChannelId,
-    /// The chip it was aimed at when it was dispatched, for orders; none if any will do.
-    pub chip: u32,
     /// The plane (of its first page).
     pub plane: PlaneId,
-    /// Order among operations: lower is older. A step of a collection is as old as its collection.
-    pub age: u64,
-    /// The request of a host page.
-    pub request: RequestId,
     /// The collection of a GC step.
     pub job: JobId,
+    /// The request of a host page.
+    pub request: RequestId,
     /// Host pages: the logical page.
     pub lpn: Lpn,
-    /// Host pages: bytes of the page that the request covers.
-    pub bytes: u32,
-    /// Host writes: the old page that a partial write still has to read.
-    pub old: Ppn,
+    /// The legs.
+    pub legs: Legs,
+    /// Order among operations: lower is older. A step of a collection is as old as its collection.
+    pub age: u64,
+    /// When it asked for the bus: the order of grants. (`bus_since` is earlier if it waited for the cache register.)
+    pub asked: Nanos,
+    /// When it asked for the bus, and the bus's ledger then.
+    pub bus_since: Nanos,
+    /// See `bus_since`.
+    pub bus_ledger: u64,
+    /// Since when it waits for the cache register or the array behind it (R8), or never.
+    pub parked_since: Nanos,
+    /// Bus time lost to collections during the present service.
+    pub bus_gc: u64,
     /// Pages read, programmed or copied to, or pages of the blocks erased.
     pub pages: PageSet,
     /// GC programs: where the pages came from.
     pub from: PageSet,
-    /// What the pages hold (oracle).
-    pub tags: [Tag; MAX_PLANES],
+    /// The next page that the same multi-plane command carries.
+    pub mate: OpId,
+    /// Host writes: the old page that a partial write still has to read.
+    pub old: Ppn,
+    /// Host pages: bytes of the page that the request covers.
+    pub bytes: u32,
+    /// GC programs at another unit: the collection that waits for them.
+    pub home: JobId,
+    /// The chip it was aimed at when it was dispatched, for orders; none if any will do.
+    pub chip: u32,
+    /// The next page of the same request, while it waits for dispatch.
+    pub sibling: OpId,
     /// Host reads: what the page held when the read was admitted (oracle).
     pub expected: u32,
     /// When it began to wait for what it waits for.
@@ -100,24 +114,10 @@ pub struct Op {
     pub ledger_gc: u64,
     /// See `ledger_gc`.
     pub ledger_gc_own: u64,
-    /// When it asked for the bus, and the bus's ledger then.
-    pub bus_since: Nanos,
-    /// See `bus_since`.
-    pub bus_ledger: u64,
-    /// When it asked for the bus: the order of grants. (`bus_since` is earlier if it waited for the cache register.)
-    pub asked: Nanos,
-    /// Since when it waits for the cache register or the array behind it (R8), or never.
-    pub parked_since: Nanos,
-    /// On the host link: towards the device.
-    pub inward: bool,
-    /// GC programs at another unit: the collection that waits for them.
-    pub home: JobId,
-    /// Bus time lost to collections during the present service.
-    pub bus_gc: u64,
-    /// When it completed.
-    pub completed: Nanos,
     /// Where its time went (host pages).
     pub blame: Blame,
+    /// What the pages hold (oracle).
+    pub tags: [Tag; MAX_PLANES],
 }
 
 impl Op {
@@ -159,7 +159,6 @@ impl Op {
         inward: false,
         home: JobId::NONE,
         bus_gc: 0,
-        completed: Nanos::ZERO,
         blame: Blame::ZERO,
     };
 }
