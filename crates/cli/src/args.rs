@@ -35,7 +35,7 @@ pub enum Command {
     Config(ConfigCommand),
     /// Look at, judge, convert or generate traces
     #[command(subcommand)]
-    Trace(TraceCommand),
+    Trace(Box<TraceCommand>),
     /// List the named configurations, or print one with the source of every value
     Presets {
         /// Name of a preset

@@ -108,13 +108,14 @@ impl Fault {
         if self.rendered {
             return self.message.clone();
         }
-        let mut group = Level::ERROR.primary_title(self.message.as_str()).elements(Vec::<annotate_snippets::Element>::new());
+        let mut group =
+            Level::ERROR.primary_title(self.message.as_str()).elements(Vec::<annotate_snippets::Element>::new());
         if let Some(spot) = &self.spot {
             let (text, first_line, span) = excerpt(&spot.text, &spot.span);
             let annotation = AnnotationKind::Primary.span(span);
             let annotation = if spot.label.is_empty() { annotation } else { annotation.label(spot.label.as_str()) };
-            group =
-                group.element(Snippet::source(text).line_start(first_line).path(spot.name.as_str()).annotation(annotation));
+            group = group
+                .element(Snippet::source(text).line_start(first_line).path(spot.name.as_str()).annotation(annotation));
         }
         for note in &self.notes {
             group = group.element(Level::NOTE.message(note.as_str()));
@@ -158,7 +159,11 @@ fn excerpt<'t>(text: &'t str, span: &Range<usize>) -> (&'t str, usize, Range<usi
 
 /// Text of unknown origin in a message: at most 60 characters, control characters as escapes.
 pub fn clip(text: &str) -> String {
-    let mut out: String = text.chars().take(60).flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect();
+    let mut out: String = text
+        .chars()
+        .take(60)
+        .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
+        .collect();
     if text.chars().nth(60).is_some() {
         out.push('…');
     }

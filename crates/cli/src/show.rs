@@ -7,11 +7,11 @@ use ssdlab_trace::workload;
 use crate::args::ConfigCommand;
 use crate::fault::{Fault, Result, clip, nearest};
 use crate::output::print;
+use crate::presets;
 use crate::settings::Settings;
-use crate::table::facts;
+use crate::table::{WIDTH, facts, wrap};
 use crate::text::{count, percent, percent_exact, size};
 use crate::theory::Outlook;
-use crate::presets;
 
 /// `ssdlab config`
 pub fn config(command: &ConfigCommand) -> Result<()> {
@@ -60,7 +60,9 @@ fn outlook(settings: &Settings) -> String {
     lines.push((
         "write amplification",
         match outlook.write_amplification {
-            Some(value) => format!("about {value:.2} by theory, for uniform random writes of whole pages in steady state"),
+            Some(value) => {
+                format!("about {value:.2} by theory, for uniform random writes of whole pages in steady state")
+            }
             None => format!("no formula for schemes.victim = {}", config.schemes.victim.name()),
         },
     ));
@@ -99,18 +101,27 @@ pub fn schemes(name: Option<&str>) -> Result<()> {
                 slot = scheme.slot;
                 out.push_str(&format!("{gap}{slot}\n"));
             }
-            out.push_str(&format!("  {:<14}{}\n", scheme.name, first_sentence(scheme.manual)));
+            let mut name = scheme.name;
+            for line in wrap(&first_sentence(scheme.manual), WIDTH - 16) {
+                out.push_str(&format!("  {name:<14}{line}\n"));
+                name = "";
+            }
         }
         return print(&out);
     };
     let short = |slot: &'static str| slot.rsplit('.').next().unwrap_or(slot);
-    let chosen: Vec<&SchemeInfo> =
-        all.iter().filter(|s| s.name == name || s.slot == name || short(s.slot) == name || format!("{}.{}", short(s.slot), s.name) == name).collect();
+    let chosen: Vec<&SchemeInfo> = all
+        .iter()
+        .filter(|s| {
+            s.name == name || s.slot == name || short(s.slot) == name || format!("{}.{}", short(s.slot), s.name) == name
+        })
+        .collect();
     if chosen.is_empty() {
         let known = || all.iter().map(|s| s.name);
         let list = known().collect::<Vec<_>>().join(", ");
         let meant = nearest(name, known()).map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
-        return Err(Fault::usage(format!("no scheme is called `{}`", clip(name))).help(format!("{meant}The schemes are {list}")));
+        return Err(Fault::usage(format!("no scheme is called `{}`", clip(name)))
+            .help(format!("{meant}The schemes are {list}")));
     }
     let mut out = String::new();
     for (i, scheme) in chosen.iter().enumerate() {
@@ -128,14 +139,17 @@ pub fn schemes(name: Option<&str>) -> Result<()> {
 pub fn workloads(name: Option<&str>) -> Result<()> {
     let Some(name) = name else {
         let lines = workload::all().iter().map(|w| {
-            let model = if w.spec.model { "model of a recorded trace: " } else { "" };
-            format!("{:<18}{model}{}\n", w.name, w.spec.description)
+            let mut name = w.name;
+            let lines = wrap(&w.spec.description, WIDTH - 18).into_iter();
+            lines.map(|line| format!("{:<18}{line}\n", std::mem::take(&mut name))).collect::<String>()
         });
         return print(&lines.collect::<String>());
     };
     match workload::named(name) {
         Some(workload) => print(workload.text),
-        None => Err(crate::input::find_workload(name).err().unwrap_or_else(|| Fault::usage("that is a file, not a name"))),
+        None => {
+            Err(crate::input::find_workload(name).err().unwrap_or_else(|| Fault::usage("that is a file, not a name")))
+        }
     }
 }
 

@@ -49,7 +49,10 @@ impl Outlook {
     /// Of a checked configuration, with the oracle looking at everything or at samples.
     pub fn new(config: &Config, full_oracle: bool) -> Outlook {
         let g = &config.geometry;
-        let planes = [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die].into_iter().map(u64::from).product::<u64>();
+        let planes = [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die]
+            .into_iter()
+            .map(u64::from)
+            .product::<u64>();
         let (blocks, per_block) = (u64::from(g.blocks_per_plane), u64::from(g.pages_per_block));
         let pages = blocks * per_block;
         let exported = (1_000_000 - u64::from(config.device.over_provisioning.0)) * pages / 1_000_000;
@@ -163,7 +166,12 @@ mod tests {
         ];
         for (spare, two, ten, first, best) in table {
             let rho = 1.0 - spare;
-            for (ours, theirs) in [(d_choices(rho, 128, 2), two), (d_choices(rho, 128, 10), ten), (fifo(rho), first), (greedy(rho, 128), best)] {
+            for (ours, theirs) in [
+                (d_choices(rho, 128, 2), two),
+                (d_choices(rho, 128, 10), ten),
+                (fifo(rho), first),
+                (greedy(rho, 128), best),
+            ] {
                 assert!((ours / theirs - 1.0f64).abs() < 1e-3, "{spare}: {ours} for {theirs}");
             }
         }
