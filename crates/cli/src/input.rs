@@ -173,7 +173,10 @@ impl Opened {
             how.push("arrival times scaled".into());
         }
         if args.lba_policy != ssdlab_trace::LbaPolicy::Error {
-            how.push(format!("addresses fitted by {}", format!("{:?}", args.lba_policy).to_lowercase()));
+            how.push(format!(
+                "addresses fitted to the device by --lba-policy {}",
+                format!("{:?}", args.lba_policy).to_lowercase()
+            ));
         }
         if !how.is_empty() {
             about.push(how.join(", "));

@@ -78,7 +78,7 @@ impl Outlook {
                 reverse: 4 * physical,
                 blocks: 10 * planes * blocks,
                 oracle: if full_oracle { 4 * logical + 8 * physical } else { 12 * logical / 64 },
-                fixed: 7_300_000,
+                fixed: 8_000_000,
             },
         }
     }
