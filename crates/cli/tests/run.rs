@@ -423,3 +423,24 @@ fn parquet_rows_are_the_csv_rows() {
     }
     assert_eq!(rows, 3000);
 }
+
+#[test]
+fn hostile_configurations_are_refused_in_few_words() {
+    let bench = Bench::new();
+    let cases: [(&str, Vec<u8>); 8] = [
+        ("brackets", [b"x = ".as_slice(), &b"[".repeat(100_000)].concat()),
+        ("tables", [b"x = ".as_slice(), &b"{a=".repeat(100_000)].concat()),
+        ("key", [b"a".repeat(1_000_000).as_slice(), b" = 1"].concat()),
+        ("dots", [b"a.".repeat(100_000).as_slice(), b"a = 1"].concat()),
+        ("string", [b"[geometry]\nchannels = \"".as_slice(), &b"b".repeat(1_000_000), b"\""].concat()),
+        ("bytes", (0..=255).collect()),
+        ("escapes", b"[gc]\n\"\\u001b[31m\" = 1".to_vec()),
+        ("long", b"#".repeat(17 << 20)),
+    ];
+    for (name, bytes) in cases {
+        std::fs::write(bench.path().join("hostile.toml"), bytes).unwrap();
+        let said = bench.bad("config check hostile.toml", 2);
+        assert!(said.starts_with("error: ") && said.len() < 2000, "{name}: {said}");
+        assert!(said.chars().all(|c| c == '\n' || !c.is_control()), "{name}: {said:?}");
+    }
+}
