@@ -93,6 +93,8 @@ pub enum ConfigCommand {
     Check(ConfigArgs),
     /// Print the JSON Schema of configuration files, for editors
     Schema,
+    /// Print every key with its meaning, values and default, as Markdown
+    Reference,
 }
 
 /// When requests arrive.

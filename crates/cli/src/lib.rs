@@ -7,6 +7,7 @@ pub mod input;
 pub mod output;
 pub mod perf;
 pub mod presets;
+mod reference;
 pub mod requests;
 mod run;
 pub mod settings;

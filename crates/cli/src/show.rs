@@ -21,6 +21,7 @@ pub fn config(command: &ConfigCommand) -> Result<()> {
             let settings = Settings::load(&args.sources())?;
             print(&outlook(&settings))
         }
+        ConfigCommand::Reference => print(&crate::reference::markdown()),
         ConfigCommand::Schema => print(&schema()),
     }
 }
@@ -154,10 +155,15 @@ pub fn workloads(name: Option<&str>) -> Result<()> {
 }
 
 /// The JSON Schema of configuration files.
-pub fn schema() -> String {
-    let mut schema = schemars::generate::SchemaSettings::draft07().into_generator().into_root_schema_for::<Config>();
+pub fn root_schema() -> schemars::Schema {
+    let settings = schemars::generate::SchemaSettings::draft07();
+    let mut schema = settings.into_generator().into_root_schema_for::<Config>();
     schema.insert("title".into(), "A configuration of ssdlab".into());
-    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is plain data");
+    schema
+}
+
+fn schema() -> String {
+    let mut text = serde_json::to_string_pretty(&root_schema()).expect("a schema is plain data");
     text.push('\n');
     text
 }

@@ -385,14 +385,13 @@ fn traces_are_looked_at_converted_and_generated() {
 }
 
 #[test]
-fn the_schema_in_the_repository_is_current() {
-    let shipped =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/ssdlab.schema.json")).unwrap();
-    assert_eq!(
-        Bench::new().good("config schema"),
-        shipped,
-        "write it anew: ssdlab config schema > schema/ssdlab.schema.json"
-    );
+fn what_the_repository_says_of_configurations_is_current() {
+    for (what, file) in [("schema", "schema/ssdlab.schema.json"), ("reference", "docs/configuration.md")] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
+        let shipped = std::fs::read_to_string(path).unwrap();
+        let current = Bench::new().good(&format!("config {what}"));
+        assert!(current == shipped, "out of date; write it anew: ssdlab config {what} > {file}");
+    }
 }
 
 #[cfg(feature = "parquet")]
