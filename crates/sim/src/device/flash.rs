@@ -4,6 +4,8 @@
 //! pages of a block are programmed in order and once an erase; a block is erased only without valid pages and without
 //! programs or readers in flight; validity and the reverse map agree.
 
+use ssdlab_memory::{Table, prefetch};
+
 use super::geometry::Geometry;
 use crate::config::FreeBlock;
 use crate::units::{BlockId, Lpn, PlaneId, Ppn};
@@ -42,7 +44,7 @@ struct Plane {
 #[derive(Clone, Debug)]
 pub struct Flash {
     /// By page: the logical page it validly holds, or none.
-    lpn_of: Vec<Lpn>,
+    lpn_of: Table<Lpn>,
     /// By block: valid pages, with `NOT_CLOSED` while the block is free, open or being collected.
     valid: Vec<u16>,
     /// By block: pages programmed or being programmed since the last erase.
@@ -89,7 +91,7 @@ impl Flash {
             open: [BlockId::NONE; STREAMS],
         };
         Flash {
-            lpn_of: vec![Lpn::NONE; blocks * geometry.pages_per_block as usize],
+            lpn_of: Table::filled(blocks * geometry.pages_per_block as usize, Lpn::NONE),
             valid: vec![NOT_CLOSED; blocks],
             written: vec![0; blocks],
             unlanded: vec![0; blocks],
@@ -122,6 +124,12 @@ impl Flash {
     #[inline(always)]
     pub fn lpn_of(&self, page: Ppn) -> Lpn {
         self.lpn_of[page.ix()]
+    }
+
+    /// Says that a page will be asked for soon.
+    #[inline(always)]
+    pub(crate) fn expect(&self, page: Ppn) {
+        prefetch(&self.lpn_of, page.ix());
     }
 
     /// Valid pages of a block.

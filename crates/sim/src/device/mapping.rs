@@ -1,5 +1,7 @@
 //! Where the newest version of each logical page is.
 
+use ssdlab_memory::{Table, prefetch};
+
 use super::flash::Flash;
 use super::geometry::Geometry;
 use crate::units::{Lpn, OpId, Ppn};
@@ -21,12 +23,12 @@ const NOWHERE: u32 = u32::MAX;
 /// The page map. An entry is a [`Location`] in four bytes: the top bit tells staged from flash.
 #[derive(Clone, Debug)]
 pub struct Mapping {
-    entries: Vec<u32>,
+    entries: Table<u32>,
 }
 
 impl Mapping {
     pub(crate) fn new(geometry: &Geometry) -> Self {
-        Mapping { entries: vec![NOWHERE; geometry.exported as usize] }
+        Mapping { entries: Table::filled(geometry.exported as usize, NOWHERE) }
     }
 
     /// Where the newest version of `lpn` is.
@@ -37,6 +39,12 @@ impl Mapping {
             entry if entry & STAGED != 0 => Location::Staged(OpId(entry & !STAGED)),
             entry => Location::Flash(Ppn(entry)),
         }
+    }
+
+    /// Says that a page will be asked for soon.
+    #[inline(always)]
+    pub(crate) fn expect(&self, lpn: Lpn) {
+        prefetch(&self.entries, lpn.ix());
     }
 
     #[inline(always)]

@@ -140,6 +140,7 @@ impl Ssd {
             return;
         };
         self.dev.flash.begin_collection(victim);
+        self.expect_moves(victim);
         let age = self.age();
         let op = Op { class: Class::Gc, unit, plane, age, ..Op::BLANK };
         let op = OpId(self.ops.insert(op));
@@ -187,6 +188,16 @@ impl Ssd {
         let most = geometry.blocks(plane).map(|b| flash.erases(BlockId(b as u32))).max()?;
         let cold = flash.closed_blocks(plane, geometry).min_by_key(|block| flash.erases(*block))?;
         (most - flash.erases(cold) > self.config.ftl.wear_spread).then_some(cold)
+    }
+
+    /// The map entries of a victim's pages are needed one after the other: have them all fetched at once.
+    pub(super) fn expect_moves(&self, victim: BlockId) {
+        for offset in 0..self.dev.geometry.pages_per_block {
+            let lpn = self.dev.flash.lpn_of(self.dev.geometry.page(victim, offset));
+            if lpn.is_some() {
+                self.dev.map.expect(lpn);
+            }
+        }
     }
 
     /// Asks the collector for a job's next step and begins it, or queues it behind what waits for the die.

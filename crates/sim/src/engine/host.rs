@@ -231,7 +231,17 @@ impl Ssd {
         }
     }
 
+    /// Asks memory for what requests further up the ring will look at.
+    #[inline(always)]
+    fn look_ahead(&self) {
+        let page = |request: &Request| Lpn((request.offset / u64::from(self.dev.geometry.page_size)) as u32);
+        if let (Some(far), Some(near)) = (self.host.ring.get(15), self.host.ring.get(7)) {
+            self.expect_write(page(far), page(near));
+        }
+    }
+
     fn admit_one(&mut self, request: Request) {
+        self.look_ahead();
         if !self.host.measuring {
             self.check_warmup();
         }

@@ -12,7 +12,19 @@ use crate::policy::{Hop, Job, Step};
 use crate::random;
 use crate::units::{Lpn, PlaneId, Ppn, UnitId};
 
+/// How many writes ahead the map is asked for.
+const LOOK_AHEAD: usize = 16;
+
 impl Ssd {
+    /// Asks memory for what a write of `far` looks at first, and for what a write of `near` looks at next.
+    #[inline(always)]
+    pub(super) fn expect_write(&self, far: Lpn, near: Lpn) {
+        self.dev.map.expect(far);
+        if let Location::Flash(page) = self.dev.map.get(near) {
+            self.dev.flash.expect(page);
+        }
+    }
+
     /// Fills the device as the configuration says. Nothing of it is measured, except wear.
     pub(super) fn precondition(&mut self) {
         let exported = self.dev.geometry.exported;
@@ -24,9 +36,14 @@ impl Ssd {
                 (0..exported).for_each(|lpn| self.write_now(Lpn(lpn)));
                 let mut rng = random::stream(self.seed, "precondition");
                 let writes = (self.config.precondition.overwrite * f64::from(exported)) as u64;
-                for _ in 0..writes {
-                    let lpn = random::below(&mut rng, u64::from(exported));
-                    self.write_now(Lpn(lpn as u32));
+                let mut draw = || Lpn(random::below(&mut rng, u64::from(exported)) as u32);
+                // The map is asked for a few writes ahead, so that memory answers while other writes are made.
+                let mut ahead: [Lpn; LOOK_AHEAD] = std::array::from_fn(|_| draw());
+                for i in 0..writes {
+                    let slot = &mut ahead[(i % LOOK_AHEAD as u64) as usize];
+                    let lpn = std::mem::replace(slot, draw());
+                    self.expect_write(*slot, ahead[((i + LOOK_AHEAD as u64 / 2) % LOOK_AHEAD as u64) as usize]);
+                    self.write_now(lpn);
                 }
             }
         }
@@ -131,6 +148,7 @@ impl Ssd {
     fn collect_once(&mut self, plane: PlaneId) -> bool {
         let Some(victim) = self.pick_victim(plane) else { return false };
         self.dev.flash.begin_collection(victim);
+        self.expect_moves(victim);
         let mut job = Job::new(victim);
         loop {
             match self.schemes.collector.policy().next(&self.dev.view(self.now), &mut job) {

@@ -1,0 +1,139 @@
+//! Large tables on huge pages, and prefetch: the only unsafe code of ssdlab.
+//!
+//! A page map is read and written at random. On 4 KiB pages each touch of a large one misses the TLB too, and without
+//! prefetch each miss is waited for; see docs/performance.md for what both are worth.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+/// Size and alignment of a huge page.
+const HUGE: usize = 2 << 20;
+
+/// A fixed number of plain values, on huge pages where the system offers them.
+pub struct Table<T: Copy> {
+    values: NonNull<T>,
+    len: usize,
+}
+
+// SAFETY: a table owns its values alone, like a boxed slice.
+unsafe impl<T: Copy + Send> Send for Table<T> {}
+// SAFETY: a shared table only gives out shared references to its values.
+unsafe impl<T: Copy + Sync> Sync for Table<T> {}
+
+impl<T: Copy> Table<T> {
+    fn layout(len: usize) -> Layout {
+        let plain = Layout::array::<T>(len).expect("a table that fits the address space");
+        let huge = if plain.size() >= HUGE { HUGE } else { plain.align() };
+        plain.align_to(huge).expect("a power of two").pad_to_align()
+    }
+
+    /// A table whose values are not set yet.
+    ///
+    /// # Panics
+    /// If `T` has no size.
+    fn allocate(len: usize) -> NonNull<T> {
+        assert!(size_of::<T>() > 0, "values have a size");
+        if len == 0 {
+            return NonNull::dangling();
+        }
+        let layout = Self::layout(len);
+        // SAFETY: the layout has a size, since `len` and the size of `T` are not zero.
+        let memory = unsafe { alloc(layout) };
+        let Some(values) = NonNull::new(memory.cast::<T>()) else { handle_alloc_error(layout) };
+        #[cfg(target_os = "linux")]
+        if layout.align() == HUGE {
+            // SAFETY: the range is ours and aligned; the advice changes how it is backed, never what it holds. A refusal
+            // costs speed only, so the result does not matter.
+            unsafe { libc::madvise(memory.cast(), layout.size(), libc::MADV_HUGEPAGE) };
+        }
+        values
+    }
+
+    /// `len` copies of a value.
+    pub fn filled(len: usize, value: T) -> Self {
+        let values = Self::allocate(len);
+        for i in 0..len {
+            // SAFETY: `i` lies in the allocation, which holds `len` values.
+            unsafe { values.add(i).write(value) };
+        }
+        Table { values, len }
+    }
+}
+
+impl<T: Copy> Clone for Table<T> {
+    fn clone(&self) -> Self {
+        let values = Self::allocate(self.len);
+        // SAFETY: both allocations hold `len` values, and a new one overlaps nothing.
+        unsafe { values.copy_from_nonoverlapping(self.values, self.len) };
+        Table { values, len: self.len }
+    }
+}
+
+impl<T: Copy> Drop for Table<T> {
+    fn drop(&mut self) {
+        if self.len > 0 {
+            // SAFETY: allocated in `allocate` with this very layout, and not freed before.
+            unsafe { dealloc(self.values.as_ptr().cast(), Self::layout(self.len)) };
+        }
+    }
+}
+
+impl<T: Copy> Deref for Table<T> {
+    type Target = [T];
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: `values` points to `len` values that were all set at creation (or dangles, aligned, for none).
+        unsafe { std::slice::from_raw_parts(self.values.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Copy> DerefMut for Table<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as for `deref`, and the borrow is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.values.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Copy> std::fmt::Debug for Table<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "a table of {} values", self.len)
+    }
+}
+
+/// Asks the processor to fetch `values[index]` while other work goes on. Out of range: nothing happens.
+#[inline(always)]
+pub fn prefetch<T>(values: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if index < values.len() {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the address lies inside the slice; a prefetch reads nothing the program can see.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().add(index).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, index);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_a_slice_that_can_be_copied() {
+        for len in [0, 1, 1000, 1 << 20] {
+            let mut table = Table::filled(len, 7u32);
+            assert_eq!(table.len(), len);
+            assert!(table.iter().all(|v| *v == 7));
+            if len > 0 {
+                table[len - 1] = 9;
+            }
+            let copy = table.clone();
+            assert_eq!(&copy[..], &table[..]);
+            drop(table);
+            assert_eq!(copy.last().copied(), (len > 0).then_some(9));
+            prefetch(&copy, len);
+            prefetch(&copy, 0);
+        }
+    }
+}
