@@ -45,6 +45,12 @@ impl Memory {
     }
 }
 
+/// Tables of over 2 MiB lie on huge pages, and take whole ones.
+fn huge(bytes: u64) -> u64 {
+    const HUGE: u64 = 2 << 20;
+    if bytes < HUGE { bytes } else { bytes.next_multiple_of(HUGE) }
+}
+
 impl Outlook {
     /// Of a checked configuration, with the oracle looking at everything or at samples.
     pub fn new(config: &Config, full_oracle: bool) -> Outlook {
@@ -74,11 +80,11 @@ impl Outlook {
             effective_spare: 1.0 - rho,
             write_amplification: amplification,
             memory: Memory {
-                map: 4 * logical,
-                reverse: 4 * physical,
+                map: huge(4 * logical),
+                reverse: huge(4 * physical),
                 blocks: 10 * planes * blocks,
                 oracle: if full_oracle { 4 * logical + 8 * physical } else { 12 * logical / 64 },
-                fixed: 8_000_000,
+                fixed: 9_300_000,
             },
         }
     }
