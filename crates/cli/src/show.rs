@@ -32,7 +32,13 @@ fn outlook(settings: &Settings) -> String {
     let outlook = Outlook::new(config, false);
     let g = &config.geometry;
     let raw = outlook.planes * outlook.pages_per_plane * g.page_size.0;
-    let full = outlook.pages_per_plane.saturating_sub(outlook.kept_free) + 1;
+    let starts = match outlook.programs_before_gc {
+        0 => "from the first host program on".into(),
+        n => {
+            let all = size((outlook.planes * n).saturating_mul(g.page_size.0));
+            format!("first at host program {} of a plane, after {all} spread evenly over all planes", count(n))
+        }
+    };
     let mut lines = vec![
         ("valid", format!("config digest {}", settings.digest())),
         (
@@ -42,11 +48,9 @@ fn outlook(settings: &Settings) -> String {
         (
             "GC",
             format!(
-                "starts when fewer than {} of the {} pages of a plane are free: of a fresh device when {} were programmed in a plane, {} in all",
+                "when fewer than {} of the {} pages of a plane are free: {starts}",
                 count(outlook.kept_free),
                 count(outlook.pages_per_plane),
-                count(full),
-                size(outlook.planes * full * g.page_size.0)
             ),
         ),
         (

@@ -1,7 +1,8 @@
 //! What to expect before a run: space, memory, and the write amplification that theory gives for uniform random writes.
 
-use ssdlab_sim::config::{Config, Scope};
+use ssdlab_sim::config::{Config, PreconditionMode, Scope};
 use ssdlab_sim::schemes::AnyVictim;
+use ssdlab_sim::units::Ppm;
 
 /// The space of a configured device, and what that leads to.
 #[derive(Clone, Debug)]
@@ -14,6 +15,8 @@ pub struct Outlook {
     pub exported_per_plane: u64,
     /// Free pages that collections keep in a plane.
     pub kept_free: u64,
+    /// The host program of a plane at which its first collection is due; 0 where preconditioning has come that far.
+    pub programs_before_gc: u64,
     /// Share of the pages in play that hold no valid data when the device is full.
     pub effective_spare: f64,
     /// Flash programs by host page written under uniform random page writes in steady state; none where theory has no
@@ -68,6 +71,16 @@ impl Outlook {
             Scope::Device => planes,
         };
         let kept_free = config.gc.threshold.pages(scope * pages, per_block) / scope;
+        let share = |ppm: Ppm| (pages * u64::from(ppm.0) + 500_000) / 1_000_000;
+        let taken = match config.precondition.mode {
+            PreconditionMode::None => 0,
+            PreconditionMode::Aged => share(config.precondition.valid) + share(config.precondition.invalid),
+            PreconditionMode::Sequential => exported,
+            // Overwrites are collected as they are made.
+            PreconditionMode::Random => exported + (config.precondition.overwrite * exported as f64) as u64,
+        };
+        // Due when fewer than `kept_free` are left.
+        let programs_before_gc = (pages + 1).saturating_sub(kept_free + taken);
         let in_play = (pages - kept_free.min(pages)) as f64;
         let rho = exported as f64 / in_play;
         let amplification = (rho < 1.0).then(|| expected(&config.schemes.victim, rho, per_block as u32)).flatten();
@@ -77,6 +90,7 @@ impl Outlook {
             pages_per_plane: pages,
             exported_per_plane: exported,
             kept_free,
+            programs_before_gc,
             effective_spare: 1.0 - rho,
             write_amplification: amplification,
             memory: Memory {
@@ -158,6 +172,12 @@ fn d_choices(rho: f64, b: u32, d: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_idle_chip_device_first_collects_at_the_656th_program_of_a_plane() {
+        let config: Config = toml::from_str(crate::presets::find("idle-chip").unwrap().text).unwrap();
+        assert_eq!(Outlook::new(&config, false).programs_before_gc, 656);
+    }
 
     #[test]
     fn formulas_give_the_published_values() {
