@@ -57,9 +57,12 @@ pub enum Command {
         /// Which shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page
+    /// Print the manual page, or write one a command into a directory
     #[command(hide = true)]
-    Manpage,
+    Manpage {
+        /// Where to write them
+        directory: Option<PathBuf>,
+    },
 }
 
 /// Where the configuration comes from.

@@ -96,7 +96,9 @@ fn dispatch(command: Command) -> Result<()> {
             clap_complete::generate(shell, &mut Cli::command(), "ssdlab", &mut text);
             output::print(&String::from_utf8_lossy(&text))
         }
-        Command::Manpage => {
+        Command::Manpage { directory: Some(directory) } => clap_mangen::generate_to(Cli::command(), &directory)
+            .map_err(|error| Fault::file("write manual pages to", &directory, &error)),
+        Command::Manpage { directory: None } => {
             let mut text = Vec::new();
             let page = clap_mangen::Man::new(Cli::command());
             page.render(&mut text).map_err(|error| Fault::file("write", "the manual page".as_ref(), &error))?;
