@@ -35,7 +35,7 @@ pub enum Command {
     Config(ConfigCommand),
     /// Look at, judge, convert or generate traces
     #[command(subcommand)]
-    Trace(TraceCommand),
+    Trace(Box<TraceCommand>),
     /// List the named configurations, or print one with the source of every value
     Presets {
         /// Name of a preset
@@ -57,9 +57,12 @@ pub enum Command {
         /// Which shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page
+    /// Print the manual page, or write one a command into a directory
     #[command(hide = true)]
-    Manpage,
+    Manpage {
+        /// Where to write them
+        directory: Option<PathBuf>,
+    },
 }
 
 /// Where the configuration comes from.
@@ -93,6 +96,8 @@ pub enum ConfigCommand {
     Check(ConfigArgs),
     /// Print the JSON Schema of configuration files, for editors
     Schema,
+    /// Print every key with its meaning, values and default, as Markdown
+    Reference,
 }
 
 /// When requests arrive.

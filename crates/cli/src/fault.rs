@@ -108,13 +108,18 @@ impl Fault {
         if self.rendered {
             return self.message.clone();
         }
-        let mut group = Level::ERROR.primary_title(self.message.as_str()).elements(Vec::<annotate_snippets::Element>::new());
+        let message = sober(&self.message);
+        let mut group = Level::ERROR.primary_title(message).elements(Vec::<annotate_snippets::Element>::new());
         if let Some(spot) = &self.spot {
-            let (text, first_line, span) = excerpt(&spot.text, &spot.span);
+            let (text, first_line, span, cut) = excerpt(&spot.text, &spot.span);
             let annotation = AnnotationKind::Primary.span(span);
             let annotation = if spot.label.is_empty() { annotation } else { annotation.label(spot.label.as_str()) };
-            group =
-                group.element(Snippet::source(text).line_start(first_line).path(spot.name.as_str()).annotation(annotation));
+            let snippet = Snippet::source(text).line_start(first_line).path(spot.name.as_str()).annotation(annotation);
+            group = group.element(snippet);
+            if cut > 0 {
+                let note = format!("the line is long: what is shown begins at its byte {}", cut + 1);
+                group = group.element(Level::NOTE.message(note));
+            }
         }
         for note in &self.notes {
             group = group.element(Level::NOTE.message(note.as_str()));
@@ -135,9 +140,10 @@ impl Fault {
     }
 }
 
-/// The lines that a span touches, or at most 120 bytes around its start in a line that is longer than a screen: a
+/// The lines that a span touches, or at most 120 bytes around its start in a line that is longer than a screen, and how
+/// many bytes of the line were left out before: a
 /// configuration may come from anywhere, and a message stays short whatever it holds.
-fn excerpt<'t>(text: &'t str, span: &Range<usize>) -> (&'t str, usize, Range<usize>) {
+fn excerpt<'t>(text: &'t str, span: &Range<usize>) -> (&'t str, usize, Range<usize>, usize) {
     let floor = |mut at: usize| {
         at = at.min(text.len());
         while !text.is_char_boundary(at) {
@@ -149,16 +155,38 @@ fn excerpt<'t>(text: &'t str, span: &Range<usize>) -> (&'t str, usize, Range<usi
     let mut from = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let first_line = 1 + text[..from].matches('\n').count();
     let mut to = text[end..].find('\n').map_or(text.len(), |at| end + at);
+    let line = from;
     if to - from > 400 {
         from = floor(from.max(start.saturating_sub(60)));
         to = floor(to.min(start + 60));
     }
-    (&text[from..to], first_line, start - from..end.clamp(start, to) - from)
+    (&text[from..to], first_line, start - from..end.clamp(start, to) - from, from - line)
+}
+
+/// A message that may quote anything: no control characters, and no longer than a screen.
+fn sober(message: &str) -> String {
+    const LONGEST: usize = 800;
+    let mut out = String::new();
+    for c in message.chars().take(LONGEST) {
+        if c.is_control() && c != '\n' {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    if message.chars().nth(LONGEST).is_some() {
+        out.push('…');
+    }
+    out
 }
 
 /// Text of unknown origin in a message: at most 60 characters, control characters as escapes.
 pub fn clip(text: &str) -> String {
-    let mut out: String = text.chars().take(60).flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect();
+    let mut out: String = text
+        .chars()
+        .take(60)
+        .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
+        .collect();
     if text.chars().nth(60).is_some() {
         out.push('…');
     }

@@ -18,7 +18,8 @@ pub fn find_workload(name: &str) -> Result<(String, Spec)> {
     }
     let path = Path::new(name);
     if path.extension().is_none_or(|ending| ending != "toml") && !path.exists() {
-        let meant = nearest(name, all().iter().map(|workload| workload.name)).map_or(String::new(), |n| format!("did you mean `{n}`? "));
+        let meant = nearest(name, all().iter().map(|workload| workload.name))
+            .map_or(String::new(), |n| format!("did you mean `{n}`? "));
         let help = format!("{meant}`ssdlab workloads` lists those that come with the program; a file ends in .toml");
         return Err(Fault::usage(format!("no workload is called `{}`", clip(name))).help(help));
     }
@@ -113,7 +114,10 @@ impl Generated {
                 self.given += 1;
                 self.last = record.time_ns;
                 let time = record.time_ns.checked_add(self.shift).and_then(|ns| self.scale.apply(ns));
-                let too_late = || Fault::usage("an arrival is later than the clock of the simulator can count").help("check --loop and --time-scale");
+                let too_late = || {
+                    Fault::usage("an arrival is later than the clock of the simulator can count")
+                        .help("check --loop and --time-scale")
+                };
                 record.time_ns = time.filter(|ns| *ns < 1 << 63).ok_or_else(too_late)?;
                 self.digest.add(&record);
                 return Ok(Some(record));
@@ -169,7 +173,10 @@ impl Opened {
             how.push("arrival times scaled".into());
         }
         if args.lba_policy != ssdlab_trace::LbaPolicy::Error {
-            how.push(format!("addresses fitted by {}", format!("{:?}", args.lba_policy).to_lowercase()));
+            how.push(format!(
+                "addresses fitted to the device by --lba-policy {}",
+                format!("{:?}", args.lba_policy).to_lowercase()
+            ));
         }
         if !how.is_empty() {
             about.push(how.join(", "));
@@ -191,8 +198,10 @@ fn workload(
         spec.build(device.capacity_bytes(), device.page_bytes(), seed, None).map_err(|error| refuse(name, &error))?;
     let closed = match (generator.closed(), args.replay) {
         (Some(_), Some(When::Arrival)) => {
-            return Err(Fault::usage(format!("--replay arrival: the workload {name} is a closed loop and has no arrival times"))
-                .help("leave --replay out, or give the workload arrivals"));
+            return Err(Fault::usage(format!(
+                "--replay arrival: the workload {name} is a closed loop and has no arrival times"
+            ))
+            .help("leave --replay out, or give the workload arrivals"));
         }
         (Some(Some(depth)), _) if depth != queue_depth => {
             return Err(Fault::usage(format!(
@@ -204,9 +213,9 @@ fn workload(
         (None, when) => when == Some(When::Closed),
     };
     let mut about = vec![if spec.model {
-        format!("model of {name}: generated to published figures, not the recording itself")
+        format!("{name}: {} (generated to published figures, not the recording itself)", spec.description)
     } else {
-        format!("{name}, generated: {}", spec.description)
+        format!("{name} (generated): {}", spec.description)
     }];
     if !spec.source.is_empty() {
         about.push(format!("source: {}", spec.source));
@@ -236,7 +245,7 @@ pub enum Next {
 
 impl Input {
     /// The next one; none at the end.
-    pub fn next(&mut self) -> Result<Option<Next>> {
+    pub fn pull(&mut self) -> Result<Option<Next>> {
         let record = match &mut self.source {
             Source::Trace(replay) => replay.next().map_err(|error| trace_fault(&error))?,
             Source::Generated(generated) => generated.next()?,
@@ -248,7 +257,12 @@ impl Input {
             Op::Trim => RequestOp::Trim,
             Op::Other => return Ok(Some(Next::Skip)),
         };
-        Ok(Some(Next::Request(Request { arrival: Nanos(record.time_ns), op, offset: record.offset, bytes: record.bytes })))
+        Ok(Some(Next::Request(Request {
+            arrival: Nanos(record.time_ns),
+            op,
+            offset: record.offset,
+            bytes: record.bytes,
+        })))
     }
 
     /// Commands that the reader itself passed over because there is nothing to simulate.

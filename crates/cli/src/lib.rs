@@ -7,6 +7,7 @@ pub mod input;
 pub mod output;
 pub mod perf;
 pub mod presets;
+mod reference;
 pub mod requests;
 mod run;
 pub mod settings;
@@ -46,7 +47,9 @@ pub fn main_from<I: IntoIterator<Item = OsString>>(arguments: I) -> ExitCode {
     });
     // Broken invariants are panics of the simulator. The hook keeps what they say; they are told below, once.
     panic::set_hook(Box::new(|info| {
-        let what = info.payload_as_str().unwrap_or("no message");
+        let payload = info.payload();
+        let what = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
+        let what = what.unwrap_or("no message");
         let place = info.location().map_or(String::new(), |at| format!(" (at {}:{})", at.file(), at.line()));
         if let Ok(mut slot) = PANIC.lock() {
             slot.get_or_insert_with(|| format!("{what}{place}"));
@@ -69,7 +72,8 @@ pub fn main_from<I: IntoIterator<Item = OsString>>(arguments: I) -> ExitCode {
 
 /// The command line in a form that a shell reads back.
 fn quoted(arguments: &[OsString]) -> String {
-    let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./=+,:@%".contains(&b));
+    let plain =
+        |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./=+,:@%".contains(&b));
     let quote = |text: &OsString| {
         let text = text.to_string_lossy();
         if plain(&text) { text.into_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
@@ -92,7 +96,9 @@ fn dispatch(command: Command) -> Result<()> {
             clap_complete::generate(shell, &mut Cli::command(), "ssdlab", &mut text);
             output::print(&String::from_utf8_lossy(&text))
         }
-        Command::Manpage => {
+        Command::Manpage { directory: Some(directory) } => clap_mangen::generate_to(Cli::command(), &directory)
+            .map_err(|error| Fault::file("write manual pages to", &directory, &error)),
+        Command::Manpage { directory: None } => {
             let mut text = Vec::new();
             let page = clap_mangen::Man::new(Cli::command());
             page.render(&mut text).map_err(|error| Fault::file("write", "the manual page".as_ref(), &error))?;

@@ -124,7 +124,9 @@ fn ordinary() -> Option<Permissions> {
 pub fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Fault::file("write", Path::new("standard output"), &error)),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Fault::file("write", Path::new("standard output"), &error))
+        }
         _ => Ok(()),
     }
 }

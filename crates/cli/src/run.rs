@@ -41,7 +41,9 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if input.closed() {
         device.set_closed();
     }
-    if !args.quiet && let Some(chosen) = input.chosen() {
+    if !args.quiet
+        && let Some(chosen) = input.chosen()
+    {
         progress.tell(&chosen);
     }
     if rows.is_some() {
@@ -81,8 +83,11 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if to_stdout {
         output::print(&text)?;
     } else {
-        let context =
-            table::Context { workload: input.about(), preset: args.config.preset.clone(), capacity: device.capacity_bytes() };
+        let context = table::Context {
+            workload: input.about(),
+            preset: args.config.preset.clone(),
+            capacity: device.capacity_bytes(),
+        };
         output::print(&table::render(&summary, &context))?;
     }
     if !args.quiet {
@@ -98,7 +103,7 @@ fn replay(device: &mut Device, input: &mut Input, mut rows: Option<&mut Rows>, p
         Some(rows) => device.take_completed().into_iter().try_for_each(|row| rows.completed(row)),
         None => Ok(()),
     };
-    while let Some(next) = input.next()? {
+    while let Some(next) = input.pull()? {
         match next {
             Next::Skip => device.skip(),
             Next::Request(request) => {
@@ -156,7 +161,8 @@ fn distinct(outputs: &[(&str, &Option<std::path::PathBuf>)]) -> Result<()> {
     for (i, (option, path)) in outputs.iter().enumerate() {
         let Some(path) = path else { continue };
         if let Some((other, _)) = outputs[..i].iter().find(|(_, earlier)| earlier.as_ref() == Some(path)) {
-            return Err(Fault::usage(format!("{other} and {option} both write {}", path.display())).help("give each a file of its own"));
+            return Err(Fault::usage(format!("{other} and {option} both write {}", path.display()))
+                .help("give each a file of its own"));
         }
     }
     Ok(())
@@ -210,7 +216,11 @@ impl Progress {
         }
         let seconds = self.bar.elapsed().as_secs_f64();
         let rate = if seconds > 0.0 { requests as f64 / seconds } else { 0.0 };
-        self.bar.set_message(format!("{} requests, {}/s", crate::text::count(requests), crate::text::count(rate as u64)));
+        self.bar.set_message(format!(
+            "{} requests, {}/s",
+            crate::text::count(requests),
+            crate::text::count(rate as u64)
+        ));
     }
 
     fn finish(&self) {

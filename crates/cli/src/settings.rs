@@ -138,8 +138,10 @@ fn inline(value: &Json) -> Option<String> {
         Json::Null => return None,
         Json::Array(items) => format!("[{}]", items.iter().filter_map(inline).collect::<Vec<_>>().join(", ")),
         Json::Object(entries) => {
-            let entries: Vec<String> =
-                entries.iter().filter_map(|(key, value)| Some(format!("{} = {}", toml_key(key), inline(value)?))).collect();
+            let entries: Vec<String> = entries
+                .iter()
+                .filter_map(|(key, value)| Some(format!("{} = {}", toml_key(key), inline(value)?)))
+                .collect();
             // A scheme whose knobs are all at their defaults, or that has none, goes by its name.
             if let [one] = &entries[..]
                 && let Some(name) = one.strip_suffix(" = {}")
@@ -263,10 +265,15 @@ impl Merge {
         let path = key_path(key).ok_or_else(|| wrong("not a dotted key".into(), 0..equals))?;
         let lead = equals + 1 + value_text.len() - value_text.trim_start().len();
         let value_span = lead..lead + value_text.trim().len();
-        let value = match DeValue::parse(value_text.trim()).and_then(|parsed| Value::deserialize(toml::de::ValueDeserializer::from(parsed))) {
+        let value = match DeValue::parse(value_text.trim())
+            .and_then(|parsed| Value::deserialize(toml::de::ValueDeserializer::from(parsed)))
+        {
             Ok(value) => value,
             // Digits, brackets and quotes are meant as TOML: a mistake in them must not end as a strange string.
-            Err(error) if value_text.trim_start().starts_with(['[', '{', '"', '\'']) || value_text.trim().bytes().all(|b| b.is_ascii_digit()) => {
+            Err(error)
+                if value_text.trim_start().starts_with(['[', '{', '"', '\''])
+                    || value_text.trim().bytes().all(|b| b.is_ascii_digit()) =>
+            {
                 return Err(syntax("--set", argument, &error, lead));
             }
             Err(_) => Value::String(value_text.trim().into()),
@@ -318,7 +325,8 @@ impl Merge {
             let fault = Fault::usage(format!("{path}: {value} is not a number that means anything here"));
             return Err(self.at(fault, &path, false).help("expected a finite number that is not negative zero"));
         }
-        serde_path_to_error::deserialize(self.tree.clone()).map_err(|error| self.explain(&error.path().to_string(), error.inner()))
+        serde_path_to_error::deserialize(self.tree.clone())
+            .map_err(|error| self.explain(&error.path().to_string(), error.inner()))
     }
 
     fn at(&self, fault: Fault, path: &str, at_key: bool) -> Fault {
@@ -338,7 +346,9 @@ impl Merge {
             let all = known_keys();
             let here: Vec<String> = expected.iter().map(|name| join(parent, name)).collect();
             let meant = nearest(path, here.iter().map(String::as_str))
-                .or_else(|| all.iter().map(String::as_str).find(|key| key.rsplit_once('.').is_some_and(|(_, l)| l == leaf)))
+                .or_else(|| {
+                    all.iter().map(String::as_str).find(|key| key.rsplit_once('.').is_some_and(|(_, l)| l == leaf))
+                })
                 .or_else(|| nearest(path, all.iter().map(String::as_str)));
             let help = match meant {
                 Some(key) => format!("did you mean `{key}`?"),
@@ -354,7 +364,9 @@ impl Merge {
                 Some(name) => format!("did you mean `{name}`? The values are {}", names(&expected)),
                 None => format!("the values are {}", names(&expected)),
             };
-            return self.at(Fault::usage(format!("{path}: `{}` is not one of its values", clip(given))), path, false).help(help);
+            return self
+                .at(Fault::usage(format!("{path}: `{}` is not one of its values", clip(given))), path, false)
+                .help(help);
         }
         let message = if message.starts_with("data did not match any variant of untagged enum PageTimes") {
             page_times(self.value(path))
@@ -437,7 +449,12 @@ fn syntax(name: &str, text: &str, error: &toml::de::Error, shift: usize) -> Faul
         }
         message => plain_types(message.trim()),
     };
-    Fault::new(Status::Usage, message.replace('\n', ", ")).at(Spot { name: name.into(), text: text.into(), span, label: String::new() })
+    Fault::new(Status::Usage, message.replace('\n', ", ")).at(Spot {
+        name: name.into(),
+        text: text.into(),
+        span,
+        label: String::new(),
+    })
 }
 
 /// The segments of a dotted key.

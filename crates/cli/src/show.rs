@@ -7,11 +7,11 @@ use ssdlab_trace::workload;
 use crate::args::ConfigCommand;
 use crate::fault::{Fault, Result, clip, nearest};
 use crate::output::print;
+use crate::presets;
 use crate::settings::Settings;
-use crate::table::facts;
+use crate::table::{WIDTH, facts, wrap};
 use crate::text::{count, percent, percent_exact, size};
 use crate::theory::Outlook;
-use crate::presets;
 
 /// `ssdlab config`
 pub fn config(command: &ConfigCommand) -> Result<()> {
@@ -21,6 +21,7 @@ pub fn config(command: &ConfigCommand) -> Result<()> {
             let settings = Settings::load(&args.sources())?;
             print(&outlook(&settings))
         }
+        ConfigCommand::Reference => print(&crate::reference::markdown()),
         ConfigCommand::Schema => print(&schema()),
     }
 }
@@ -31,7 +32,13 @@ fn outlook(settings: &Settings) -> String {
     let outlook = Outlook::new(config, false);
     let g = &config.geometry;
     let raw = outlook.planes * outlook.pages_per_plane * g.page_size.0;
-    let full = outlook.pages_per_plane.saturating_sub(outlook.kept_free) + 1;
+    let starts = match outlook.programs_before_gc {
+        0 => "from the first host program on".into(),
+        n => {
+            let all = size((outlook.planes * n).saturating_mul(g.page_size.0));
+            format!("first at host program {} of a plane, after {all} spread evenly over all planes", count(n))
+        }
+    };
     let mut lines = vec![
         ("valid", format!("config digest {}", settings.digest())),
         (
@@ -41,11 +48,9 @@ fn outlook(settings: &Settings) -> String {
         (
             "GC",
             format!(
-                "starts when fewer than {} of the {} pages of a plane are free: of a fresh device when {} were programmed in a plane, {} in all",
+                "when fewer than {} of the {} pages of a plane are free: {starts}",
                 count(outlook.kept_free),
                 count(outlook.pages_per_plane),
-                count(full),
-                size(outlook.planes * full * g.page_size.0)
             ),
         ),
         (
@@ -60,7 +65,9 @@ fn outlook(settings: &Settings) -> String {
     lines.push((
         "write amplification",
         match outlook.write_amplification {
-            Some(value) => format!("about {value:.2} by theory, for uniform random writes of whole pages in steady state"),
+            Some(value) => {
+                format!("about {value:.2} by theory, for uniform random writes of whole pages in steady state")
+            }
             None => format!("no formula for schemes.victim = {}", config.schemes.victim.name()),
         },
     ));
@@ -99,18 +106,27 @@ pub fn schemes(name: Option<&str>) -> Result<()> {
                 slot = scheme.slot;
                 out.push_str(&format!("{gap}{slot}\n"));
             }
-            out.push_str(&format!("  {:<14}{}\n", scheme.name, first_sentence(scheme.manual)));
+            let mut name = scheme.name;
+            for line in wrap(&first_sentence(scheme.manual), WIDTH - 16) {
+                out.push_str(&format!("  {name:<14}{line}\n"));
+                name = "";
+            }
         }
         return print(&out);
     };
     let short = |slot: &'static str| slot.rsplit('.').next().unwrap_or(slot);
-    let chosen: Vec<&SchemeInfo> =
-        all.iter().filter(|s| s.name == name || s.slot == name || short(s.slot) == name || format!("{}.{}", short(s.slot), s.name) == name).collect();
+    let chosen: Vec<&SchemeInfo> = all
+        .iter()
+        .filter(|s| {
+            s.name == name || s.slot == name || short(s.slot) == name || format!("{}.{}", short(s.slot), s.name) == name
+        })
+        .collect();
     if chosen.is_empty() {
         let known = || all.iter().map(|s| s.name);
         let list = known().collect::<Vec<_>>().join(", ");
         let meant = nearest(name, known()).map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
-        return Err(Fault::usage(format!("no scheme is called `{}`", clip(name))).help(format!("{meant}The schemes are {list}")));
+        return Err(Fault::usage(format!("no scheme is called `{}`", clip(name)))
+            .help(format!("{meant}The schemes are {list}")));
     }
     let mut out = String::new();
     for (i, scheme) in chosen.iter().enumerate() {
@@ -128,22 +144,30 @@ pub fn schemes(name: Option<&str>) -> Result<()> {
 pub fn workloads(name: Option<&str>) -> Result<()> {
     let Some(name) = name else {
         let lines = workload::all().iter().map(|w| {
-            let model = if w.spec.model { "model of a recorded trace: " } else { "" };
-            format!("{:<18}{model}{}\n", w.name, w.spec.description)
+            let mut name = w.name;
+            let lines = wrap(&w.spec.description, WIDTH - 18).into_iter();
+            lines.map(|line| format!("{:<18}{line}\n", std::mem::take(&mut name))).collect::<String>()
         });
         return print(&lines.collect::<String>());
     };
     match workload::named(name) {
         Some(workload) => print(workload.text),
-        None => Err(crate::input::find_workload(name).err().unwrap_or_else(|| Fault::usage("that is a file, not a name"))),
+        None => {
+            Err(crate::input::find_workload(name).err().unwrap_or_else(|| Fault::usage("that is a file, not a name")))
+        }
     }
 }
 
 /// The JSON Schema of configuration files.
-pub fn schema() -> String {
-    let mut schema = schemars::generate::SchemaSettings::draft07().into_generator().into_root_schema_for::<Config>();
+pub fn root_schema() -> schemars::Schema {
+    let settings = schemars::generate::SchemaSettings::draft07();
+    let mut schema = settings.into_generator().into_root_schema_for::<Config>();
     schema.insert("title".into(), "A configuration of ssdlab".into());
-    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is plain data");
+    schema
+}
+
+fn schema() -> String {
+    let mut text = serde_json::to_string_pretty(&root_schema()).expect("a schema is plain data");
     text.push('\n');
     text
 }

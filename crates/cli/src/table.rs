@@ -46,12 +46,12 @@ pub(crate) fn facts(out: &mut String, lines: &[(&str, String)]) {
 }
 
 /// Columns of the table as a whole.
-const WIDTH: usize = 100;
+pub(crate) const WIDTH: usize = 100;
 /// Columns of the labels of facts.
 const INDENT: usize = 21;
 
 /// Breaks a text between words.
-fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let line = lines.last_mut().expect("never empty");
@@ -89,7 +89,10 @@ pub(crate) fn grid(out: &mut String, rows: &[Vec<String>], text_last: bool) {
 fn about(summary: &Summary, context: &Context) -> Vec<(&'static str, String)> {
     let config = &summary.config;
     let g = &config.geometry;
-    let planes = u64::from(g.channels) * u64::from(g.chips_per_channel) * u64::from(g.dies_per_chip) * u64::from(g.planes_per_die);
+    let planes = u64::from(g.channels)
+        * u64::from(g.chips_per_channel)
+        * u64::from(g.dies_per_chip)
+        * u64::from(g.planes_per_die);
     let raw = planes * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block) * g.page_size.0;
     let preset = context.preset.as_ref().map_or(String::new(), |name| format!("preset {name}: "));
     let mut lines = vec![
@@ -118,7 +121,8 @@ fn about(summary: &Summary, context: &Context) -> Vec<(&'static str, String)> {
     for (i, text) in context.workload.iter().enumerate() {
         lines.push((if i == 0 { "workload" } else { "" }, text.clone()));
     }
-    let ack = serde_json::to_value(summary.write_ack).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+    let ack =
+        serde_json::to_value(summary.write_ack).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
     lines.push((
         "rules",
         format!(
@@ -179,7 +183,11 @@ fn filled(config: &Config) -> String {
     match p.mode {
         PreconditionMode::None => "nothing: a fresh device".into(),
         PreconditionMode::Aged => {
-            format!("aged: {} of the pages valid, {} invalid", percent_exact(p.valid.as_f64()), percent_exact(p.invalid.as_f64()))
+            format!(
+                "aged: {} of the pages valid, {} invalid",
+                percent_exact(p.valid.as_f64()),
+                percent_exact(p.invalid.as_f64())
+            )
         }
         PreconditionMode::Sequential => "sequential: every exported page written once".into(),
         PreconditionMode::Random => {
@@ -313,7 +321,10 @@ fn device(summary: &Summary) -> Vec<(&'static str, String)> {
         "utilisation",
         format!(
             "{}s {}, channels {}, chips seen busy by arrivals {}",
-            serde_json::to_value(summary.config.device.exclusion).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default(),
+            serde_json::to_value(summary.config.device.exclusion)
+                .ok()
+                .and_then(|v| v.as_str().map(str::to_owned))
+                .unwrap_or_default(),
             or_dash(u.die, &percent),
             or_dash(u.channel, &percent),
             or_dash(u.chip_at_arrival, &percent)
@@ -338,7 +349,8 @@ fn verdict(summary: &Summary) -> String {
         return "no read or write was measured".into();
     }
     if summary.gc.collections == 0 {
-        return "GC did not run: nothing here says how the device behaves once it is full (see precondition.mode)".into();
+        return "GC did not run: nothing here says how the device behaves once it is full (see precondition.mode)"
+            .into();
     }
     const BLAMED: [Cause; 6] =
         [Cause::Space, Cause::DieLate, Cause::DieGcOwn, Cause::DieGcOther, Cause::BusGc, Cause::NocGc];
@@ -348,7 +360,11 @@ fn verdict(summary: &Summary) -> String {
         if inside == 0 { "none".into() } else { percent(gc as f64 / inside as f64) }
     };
     let by = &summary.breakdown_ns;
-    let gc = format!("GC ran: waiting for it is {} of the time of reads in the device, {} of writes", share(&by.read), share(&by.write));
+    let gc = format!(
+        "GC ran: waiting for it is {} of the time of reads in the device, {} of writes",
+        share(&by.read),
+        share(&by.write)
+    );
     let total: u128 = by.all.0.iter().sum();
     let outside = by.all.0[Cause::Queue as usize];
     if 2 * outside > total {

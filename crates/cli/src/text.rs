@@ -37,7 +37,7 @@ pub fn size(bytes: u64) -> String {
     const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     let Some((unit, shift)) = UNITS.iter().find(|(_, shift)| bytes >> shift > 0) else { return format!("{bytes} B") };
     let value = bytes as f64 / (1u64 << shift) as f64;
-    let text = if bytes % (1 << shift) == 0 { format!("{value:.0}") } else { digits(value) };
+    let text = if bytes.is_multiple_of(1 << shift) { format!("{value:.0}") } else { digits(value) };
     format!("{text} {unit}")
 }
 
@@ -68,7 +68,10 @@ mod tests {
     #[test]
     fn numbers_read_well() {
         assert_eq!([0u64, 999, 1000, 1234567].map(count), ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!([0.0, 55.0, 55_120.0, 999_960.0, 3_500_000.0, 2.5e9].map(duration), ["0 ns", "55 ns", "55.12 us", "1.00 ms", "3.50 ms", "2.50 s"]);
+        assert_eq!(
+            [0.0, 55.0, 55_120.0, 999_960.0, 3_500_000.0, 2.5e9].map(duration),
+            ["0 ns", "55 ns", "55.12 us", "1.00 ms", "3.50 ms", "2.50 s"]
+        );
         assert_eq!([512, 4096, 1 << 30, 3 << 29].map(size), ["512 B", "4 KiB", "1 GiB", "1.50 GiB"]);
         assert_eq!([0.1, 0.21875, 0.15].map(percent_exact), ["10 %", "21.875 %", "15 %"]);
     }

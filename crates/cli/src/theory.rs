@@ -1,7 +1,8 @@
 //! What to expect before a run: space, memory, and the write amplification that theory gives for uniform random writes.
 
-use ssdlab_sim::config::{Config, Scope};
+use ssdlab_sim::config::{Config, PreconditionMode, Scope};
 use ssdlab_sim::schemes::AnyVictim;
+use ssdlab_sim::units::Ppm;
 
 /// The space of a configured device, and what that leads to.
 #[derive(Clone, Debug)]
@@ -14,6 +15,8 @@ pub struct Outlook {
     pub exported_per_plane: u64,
     /// Free pages that collections keep in a plane.
     pub kept_free: u64,
+    /// The host program of a plane at which its first collection is due; 0 where preconditioning has come that far.
+    pub programs_before_gc: u64,
     /// Share of the pages in play that hold no valid data when the device is full.
     pub effective_spare: f64,
     /// Flash programs by host page written under uniform random page writes in steady state; none where theory has no
@@ -45,11 +48,20 @@ impl Memory {
     }
 }
 
+/// Tables of over 2 MiB lie on huge pages, and take whole ones.
+fn huge(bytes: u64) -> u64 {
+    const HUGE: u64 = 2 << 20;
+    if bytes < HUGE { bytes } else { bytes.next_multiple_of(HUGE) }
+}
+
 impl Outlook {
     /// Of a checked configuration, with the oracle looking at everything or at samples.
     pub fn new(config: &Config, full_oracle: bool) -> Outlook {
         let g = &config.geometry;
-        let planes = [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die].into_iter().map(u64::from).product::<u64>();
+        let planes = [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die]
+            .into_iter()
+            .map(u64::from)
+            .product::<u64>();
         let (blocks, per_block) = (u64::from(g.blocks_per_plane), u64::from(g.pages_per_block));
         let pages = blocks * per_block;
         let exported = (1_000_000 - u64::from(config.device.over_provisioning.0)) * pages / 1_000_000;
@@ -59,6 +71,16 @@ impl Outlook {
             Scope::Device => planes,
         };
         let kept_free = config.gc.threshold.pages(scope * pages, per_block) / scope;
+        let share = |ppm: Ppm| (pages * u64::from(ppm.0) + 500_000) / 1_000_000;
+        let taken = match config.precondition.mode {
+            PreconditionMode::None => 0,
+            PreconditionMode::Aged => share(config.precondition.valid) + share(config.precondition.invalid),
+            PreconditionMode::Sequential => exported,
+            // Overwrites are collected as they are made.
+            PreconditionMode::Random => exported + (config.precondition.overwrite * exported as f64) as u64,
+        };
+        // Due when fewer than `kept_free` are left.
+        let programs_before_gc = (pages + 1).saturating_sub(kept_free + taken);
         let in_play = (pages - kept_free.min(pages)) as f64;
         let rho = exported as f64 / in_play;
         let amplification = (rho < 1.0).then(|| expected(&config.schemes.victim, rho, per_block as u32)).flatten();
@@ -68,14 +90,15 @@ impl Outlook {
             pages_per_plane: pages,
             exported_per_plane: exported,
             kept_free,
+            programs_before_gc,
             effective_spare: 1.0 - rho,
             write_amplification: amplification,
             memory: Memory {
-                map: 4 * logical,
-                reverse: 4 * physical,
+                map: huge(4 * logical),
+                reverse: huge(4 * physical),
                 blocks: 10 * planes * blocks,
                 oracle: if full_oracle { 4 * logical + 8 * physical } else { 12 * logical / 64 },
-                fixed: 7_300_000,
+                fixed: 9_300_000,
             },
         }
     }
@@ -151,6 +174,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_idle_chip_device_first_collects_at_the_656th_program_of_a_plane() {
+        let config: Config = toml::from_str(crate::presets::find("idle-chip").unwrap().text).unwrap();
+        assert_eq!(Outlook::new(&config, false).programs_before_gc, 656);
+    }
+
+    #[test]
     fn formulas_give_the_published_values() {
         // Spare factor, d = 2, d = 10, FIFO, greedy; 128 pages a block.
         let table = [
@@ -163,7 +192,12 @@ mod tests {
         ];
         for (spare, two, ten, first, best) in table {
             let rho = 1.0 - spare;
-            for (ours, theirs) in [(d_choices(rho, 128, 2), two), (d_choices(rho, 128, 10), ten), (fifo(rho), first), (greedy(rho, 128), best)] {
+            for (ours, theirs) in [
+                (d_choices(rho, 128, 2), two),
+                (d_choices(rho, 128, 10), ten),
+                (fifo(rho), first),
+                (greedy(rho, 128), best),
+            ] {
                 assert!((ours / theirs - 1.0f64).abs() < 1e-3, "{spare}: {ours} for {theirs}");
             }
         }

@@ -73,12 +73,12 @@ pub fn trace(command: &TraceCommand) -> Result<()> {
         }
         TraceCommand::Generate { workload, to, into, limit, capacity, page_size, seed } => {
             let (name, spec) = find_workload(workload)?;
-            let mut generator = spec.build(*capacity, *page_size, *seed, *limit).map_err(|error| refuse(&name, &error))?;
+            let generator = spec.build(*capacity, *page_size, *seed, *limit).map_err(|error| refuse(&name, &error))?;
             if generator.closed().is_some() {
                 eprintln!("note: {name} is a closed loop: all requests are written with time 0, for --replay closed");
             }
             write(to, into, |writer| {
-                while let Some(record) = generator.next() {
+                for record in generator {
                     writer.write(&record, None).map_err(|error| trace_fault(&error))?;
                 }
                 Ok(())
@@ -107,12 +107,22 @@ fn read(path: &Path, reading: &ReadingArgs) -> Result<(Info, Reader)> {
 }
 
 /// Writes a trace to a file, whole or not at all, or to standard output as it comes.
-fn write(to: &Path, format: &ssdlab_trace::Format, fill: impl FnOnce(&mut Writer<&mut dyn Write>) -> Result<()>) -> Result<()> {
-    if let Some(packed) = to.extension().filter(|ending| ["gz", "zst", "xz"].iter().any(|packed| ending.eq_ignore_ascii_case(packed))) {
-        return Err(Fault::usage(format!("{}: traces are written as plain text, not as {}", to.display(), packed.display()))
-            .help("leave the ending out and pack the file afterwards, or write to standard output: … - | zstd > FILE"));
+fn write(
+    to: &Path,
+    format: &ssdlab_trace::Format,
+    fill: impl FnOnce(&mut Writer<&mut dyn Write>) -> Result<()>,
+) -> Result<()> {
+    if let Some(packed) =
+        to.extension().filter(|ending| ["gz", "zst", "xz"].iter().any(|packed| ending.eq_ignore_ascii_case(packed)))
+    {
+        return Err(Fault::usage(format!(
+            "{}: traces are written as plain text, not as {}",
+            to.display(),
+            packed.display()
+        ))
+        .help("leave the ending out and pack the file afterwards, or write to standard output: … - | zstd > FILE"));
     }
-    let mut run = |out: &mut dyn Write, name: &str| -> Result<(u64, Losses)> {
+    let run = |out: &mut dyn Write, name: &str| -> Result<(u64, Losses)> {
         let mut writer = Writer::new(out, name, format.clone()).map_err(|error| trace_fault(&error))?;
         fill(&mut writer)?;
         let written = writer.count();
@@ -147,7 +157,13 @@ fn figures(name: &str, info: &Info, reader: &Reader) -> Vec<(&'static str, Strin
         ("trace", format!("{name} ({})", reader.format())),
         (
             "requests",
-            format!("{} reads, {} writes, {} trims; {} left out", count(info.reads), count(info.writes), count(info.trims), count(info.skipped)),
+            format!(
+                "{} reads, {} writes, {} trims; {} left out",
+                count(info.reads),
+                count(info.writes),
+                count(info.trims),
+                count(info.skipped)
+            ),
         ),
         ("reads", format!("{} of reads and writes", percent(info.read_ratio))),
         ("read", format!("{}, {} a request", size(info.read_bytes), bytes(info.mean_read_bytes))),
@@ -173,12 +189,25 @@ fn figures(name: &str, info: &Info, reader: &Reader) -> Vec<(&'static str, Strin
             ),
         ),
         ("sequential", format!("{} of the requests start where the one before ended", percent(info.sequential_share))),
-        ("aligned", format!("{} to 512 B, {} to 4 KiB", percent(info.aligned_512_share), percent(info.aligned_4k_share))),
-        ("order of time", if info.sorted { "kept".into() } else { format!("{} arrivals before the one above them", count(info.steps_back)) }),
+        (
+            "aligned",
+            format!("{} to 512 B, {} to 4 KiB", percent(info.aligned_512_share), percent(info.aligned_4k_share)),
+        ),
+        (
+            "order of time",
+            if info.sorted {
+                "kept".into()
+            } else {
+                format!("{} arrivals before the one above them", count(info.steps_back))
+            },
+        ),
         ("volumes", count(info.volumes)),
         (
             "needs a device of",
-            format!("{} bytes, or {} bytes with --lba-policy dense", info.capacity_needed_bytes, info.dense_capacity_bytes),
+            format!(
+                "{} bytes, or {} bytes with --lba-policy dense",
+                info.capacity_needed_bytes, info.dense_capacity_bytes
+            ),
         ),
     ]
 }

@@ -94,7 +94,15 @@ fn equal_runs_give_equal_bytes_whatever_the_check_level() {
     assert!(summary["gc"]["collections"].as_u64().unwrap() > 0);
     assert!(!first.contains(bench.path().to_str().unwrap()), "no path in results");
     let perf = json(&std::fs::read_to_string(bench.path().join("perf.json")).unwrap());
-    for key in ["wall_s", "cpu_s", "simulate_cpu_s", "requests", "flash_operations", "flash_operations_per_cpu_s", "peak_rss_bytes"] {
+    for key in [
+        "wall_s",
+        "cpu_s",
+        "simulate_cpu_s",
+        "requests",
+        "flash_operations",
+        "flash_operations_per_cpu_s",
+        "peak_rss_bytes",
+    ] {
         assert!(perf[key].as_f64().unwrap() > 0.0, "{key}");
     }
 }
@@ -106,7 +114,10 @@ fn rows_come_in_request_order_and_their_causes_sum_to_the_latency() {
     let text = std::fs::read_to_string(bench.path().join("rows.csv")).unwrap();
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap().split(',').collect();
-    assert_eq!(header[..8], ["request", "arrival_ns", "op", "offset", "bytes", "start_ns", "completion_ns", "latency_ns"]);
+    assert_eq!(
+        header[..8],
+        ["request", "arrival_ns", "op", "offset", "bytes", "start_ns", "completion_ns", "latency_ns"]
+    );
     let (mut total, mut rows) = (0, 0);
     for (i, line) in lines.enumerate() {
         let cells: Vec<&str> = line.split(',').collect();
@@ -128,8 +139,13 @@ fn rows_come_in_request_order_and_their_causes_sum_to_the_latency() {
 fn later_layers_win_and_every_value_knows_its_origin() {
     let bench = Bench::new();
     std::fs::write(bench.path().join("a.toml"), "[gc]\nthreshold = 0.06\nscope = \"chip\"\n").unwrap();
-    std::fs::write(bench.path().join("b.toml"), "[schemes]\nvictim = { d-choices = { d = 4 } }\n\n[gc]\nscope = \"plane\"\n").unwrap();
-    let shown = bench.good("config show --preset idle-chip a.toml b.toml --set schemes.path=copyback --set device={queue_depth=7}");
+    std::fs::write(
+        bench.path().join("b.toml"),
+        "[schemes]\nvictim = { d-choices = { d = 4 } }\n\n[gc]\nscope = \"plane\"\n",
+    )
+    .unwrap();
+    let shown = bench
+        .good("config show --preset idle-chip a.toml b.toml --set schemes.path=copyback --set device={queue_depth=7}");
     let line = |key: &str| {
         let line = shown.lines().find(|line| line.starts_with(key)).unwrap_or_else(|| panic!("{key} in {shown}"));
         line.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -145,7 +161,8 @@ fn later_layers_win_and_every_value_knows_its_origin() {
 
     // What is shown is a configuration, and the same one.
     std::fs::write(bench.path().join("shown.toml"), &shown).unwrap();
-    let check = bench.good("config check --preset idle-chip a.toml b.toml --set schemes.path=copyback --set device={queue_depth=7}");
+    let check = bench
+        .good("config check --preset idle-chip a.toml b.toml --set schemes.path=copyback --set device={queue_depth=7}");
     assert_eq!(check, bench.good("config check shown.toml"));
 }
 
@@ -167,10 +184,25 @@ fn a_slot_is_replaced_as_a_whole_and_a_knob_alone_keeps_the_others() {
 #[test]
 fn set_takes_toml_and_bare_words() {
     let bench = Bench::new();
-    let mut command = bench.command("config show --set geometry.page_size=8KiB --set schemes.victim=random+ --set timing.transfer=10ns/B");
-    command.args(["--set", "timing.read=[\"50us\",\"90us\"]", "--set", "gc.threshold=4 blocks", "--set", "schemes.place='PDWC'"]);
+    let mut command = bench
+        .command("config show --set geometry.page_size=8KiB --set schemes.victim=random+ --set timing.transfer=10ns/B");
+    command.args([
+        "--set",
+        "timing.read=[\"50us\",\"90us\"]",
+        "--set",
+        "gc.threshold=4 blocks",
+        "--set",
+        "schemes.place='PDWC'",
+    ]);
     let shown = String::from_utf8(command.output().unwrap().stdout).unwrap();
-    for line in ["page_size = \"8KiB\" ", "victim = \"random+\" ", "transfer = \"10ns/B\" ", "read = [\"50us\", \"90us\"] ", "threshold = \"4 blocks\" ", "place = \"PDWC\" "] {
+    for line in [
+        "page_size = \"8KiB\" ",
+        "victim = \"random+\" ",
+        "transfer = \"10ns/B\" ",
+        "read = [\"50us\", \"90us\"] ",
+        "threshold = \"4 blocks\" ",
+        "place = \"PDWC\" ",
+    ] {
         assert!(shown.contains(line), "{line} in {shown}");
     }
 }
@@ -179,7 +211,11 @@ fn set_takes_toml_and_bare_words() {
 fn presets_load_check_and_run() {
     let bench = Bench::new();
     let digest = |text: &str| text.split_whitespace().last().unwrap().to_string();
-    assert_eq!(digest(&bench.good("config check")), digest(&bench.good("config check --preset default")), "the default preset says the defaults");
+    assert_eq!(
+        digest(&bench.good("config check")),
+        digest(&bench.good("config check --preset default")),
+        "the default preset says the defaults"
+    );
     for preset in ssdlab_cli::presets::ALL {
         let text = bench.good(&format!("presets {}", preset.name));
         assert_eq!(text, preset.text);
@@ -208,9 +244,16 @@ fn statuses_tell_what_went_wrong_and_nothing_is_left_behind() {
     bench.bad("run tiny.toml --workload mixed-70-30 --json .", 4);
     bench.bad("run tiny.toml --trace nothing.csv", 4);
     assert_eq!(bench.files(), before);
-    std::fs::write(bench.path().join("t.csv"), "128166372003061629,hm,0,Write,0,4096,1331\n128166372003061630,hm,0,Write,-4096,4096,1331\n").unwrap();
+    std::fs::write(
+        bench.path().join("t.csv"),
+        "128166372003061629,hm,0,Write,0,4096,1331\n128166372003061630,hm,0,Write,-4096,4096,1331\n",
+    )
+    .unwrap();
     let before = bench.files();
-    let said = bench.bad("run tiny.toml --trace t.csv --quiet --format msr --json out.json --requests rows.csv --perf perf.json", 3);
+    let said = bench.bad(
+        "run tiny.toml --trace t.csv --quiet --format msr --json out.json --requests rows.csv --perf perf.json",
+        3,
+    );
     assert!(said.contains("t.csv:2:"), "{said}");
     assert_eq!(bench.files(), before, "a run that fails leaves no file");
     bench.good("run tiny.toml --trace t.csv --quiet --format msr --on-bad-line skip=1 --json out.json");
@@ -219,11 +262,16 @@ fn statuses_tell_what_went_wrong_and_nothing_is_left_behind() {
 #[test]
 fn a_trace_is_replayed_from_standard_input_and_its_digest_is_of_its_requests() {
     let bench = Bench::new();
-    let lines: String = (0..200).map(|i| format!("0,{},4096,{},{}.5\n", i * 8, if i % 3 == 0 { 'r' } else { 'w' }, i)).collect();
+    let lines: String =
+        (0..200).map(|i| format!("0,{},4096,{},{}.5\n", i * 8, if i % 3 == 0 { 'r' } else { 'w' }, i)).collect();
     std::fs::write(bench.path().join("t.spc"), &lines).unwrap();
     let from_file = bench.good("run tiny.toml --trace t.spc --format spc --quiet --json -");
-    let mut child =
-        bench.command("run tiny.toml --trace - --format spc --quiet --json -").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = bench
+        .command("run tiny.toml --trace - --format spc --quiet --json -")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), lines.as_bytes()).unwrap();
     let from_pipe = child.wait_with_output().unwrap();
     assert_eq!(from_file.as_bytes(), from_pipe.stdout);
@@ -241,7 +289,9 @@ fn a_full_disk_is_a_clear_error() {
     for option in ["--json", "--perf"] {
         let output = bench.run(&format!("{WORK} {option} /dev/full"));
         assert_eq!(output.status.code(), Some(4));
-        assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write /dev/full: no space left on the device"));
+        assert!(
+            String::from_utf8_lossy(&output.stderr).contains("cannot write /dev/full: no space left on the device")
+        );
     }
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let output = bench.command(WORK).stdout(full).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
@@ -269,7 +319,7 @@ fn an_interrupt_ends_the_run_at_once_with_130_and_no_half_file() {
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(130));
-    assert!(sent.elapsed() < Duration::from_millis(1000), "{:?}", sent.elapsed());
+    assert!(sent.elapsed() < Duration::from_millis(500), "{:?}", sent.elapsed());
     assert_eq!(bench.files(), before);
 }
 
@@ -296,7 +346,10 @@ fn write_amplification_is_what_the_check_foretold() {
 #[test]
 fn memory_is_what_the_check_foretold_and_too_much_is_refused() {
     let bench = Bench::new();
-    for device in ["--set precondition.mode=sequential", "--preset noc --set precondition.mode=sequential --set geometry.blocks_per_plane=2048"] {
+    for device in [
+        "--set precondition.mode=sequential",
+        "--preset noc --set precondition.mode=sequential --set geometry.blocks_per_plane=2048",
+    ] {
         let check = bench.good(&format!("config check {device}"));
         let line = check.lines().find(|line| line.starts_with("memory")).unwrap();
         let mib: f64 = line.split_whitespace().nth(2).unwrap().parse().unwrap();
@@ -306,7 +359,10 @@ fn memory_is_what_the_check_foretold_and_too_much_is_refused() {
         assert!((measured / mib - 1.0).abs() < 0.05, "{device}: {measured} for {mib}");
     }
     let said = bench.bad("run --workload random-write --memory-limit 16MiB", 2);
-    assert!(said.contains("geometry.blocks_per_plane: the device needs about") && said.contains("has its default value"), "{said}");
+    assert!(
+        said.contains("geometry.blocks_per_plane: the device needs about") && said.contains("has its default value"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -315,7 +371,8 @@ fn traces_are_looked_at_converted_and_generated() {
     bench.good("trace generate quickstart a.csv --limit 500 --capacity 64MiB");
     bench.good("trace convert a.csv b.txt --into ssdsim");
     let figures = |file: &str| {
-        let text = bench.good(&format!("trace info {file} --json - --format {}", if file == "a.csv" { "msr" } else { "ssdsim" }));
+        let text = bench
+            .good(&format!("trace info {file} --json - --format {}", if file == "a.csv" { "msr" } else { "ssdsim" }));
         json(&text)[0]["figures"].clone()
     };
     assert_eq!(figures("a.csv"), figures("b.txt"), "nothing is lost on the way");
@@ -328,7 +385,61 @@ fn traces_are_looked_at_converted_and_generated() {
 }
 
 #[test]
-fn the_schema_in_the_repository_is_current() {
-    let shipped = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/ssdlab.schema.json")).unwrap();
-    assert_eq!(Bench::new().good("config schema"), shipped, "write it anew: ssdlab config schema > schema/ssdlab.schema.json");
+fn what_the_repository_says_of_configurations_is_current() {
+    for (what, file) in [("schema", "schema/ssdlab.schema.json"), ("reference", "docs/configuration.md")] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
+        let shipped = std::fs::read_to_string(path).unwrap();
+        let current = Bench::new().good(&format!("config {what}"));
+        assert!(current == shipped, "out of date; write it anew: ssdlab config {what} > {file}");
+    }
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_rows_are_the_csv_rows() {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::Field;
+    let bench = Bench::new();
+    bench.good(&format!("{WORK} --requests rows.csv"));
+    bench.good(&format!("{WORK} --requests rows.parquet"));
+    let csv = std::fs::read_to_string(bench.path().join("rows.csv")).unwrap();
+    let reader = SerializedFileReader::new(std::fs::File::open(bench.path().join("rows.parquet")).unwrap()).unwrap();
+    let mut lines = csv.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let mut rows = 0;
+    for row in reader.get_row_iter(None).unwrap() {
+        let row = row.unwrap();
+        let cells: Vec<String> = row
+            .get_column_iter()
+            .map(|(_, field)| match field {
+                Field::Str(text) => text.clone(),
+                other => other.to_string(),
+            })
+            .collect();
+        assert_eq!(row.get_column_iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), names);
+        assert_eq!(Some(cells.join(",").as_str()), lines.next());
+        rows += 1;
+    }
+    assert_eq!(rows, 3000);
+}
+
+#[test]
+fn hostile_configurations_are_refused_in_few_words() {
+    let bench = Bench::new();
+    let cases: [(&str, Vec<u8>); 8] = [
+        ("brackets", [b"x = ".as_slice(), &b"[".repeat(100_000)].concat()),
+        ("tables", [b"x = ".as_slice(), &b"{a=".repeat(100_000)].concat()),
+        ("key", [b"a".repeat(1_000_000).as_slice(), b" = 1"].concat()),
+        ("dots", [b"a.".repeat(100_000).as_slice(), b"a = 1"].concat()),
+        ("string", [b"[geometry]\nchannels = \"".as_slice(), &b"b".repeat(1_000_000), b"\""].concat()),
+        ("bytes", (0..=255).collect()),
+        ("escapes", b"[gc]\n\"\\u001b[31m\" = 1".to_vec()),
+        ("long", b"#".repeat(17 << 20)),
+    ];
+    for (name, bytes) in cases {
+        std::fs::write(bench.path().join("hostile.toml"), bytes).unwrap();
+        let said = bench.bad("config check hostile.toml", 2);
+        assert!(said.starts_with("error: ") && said.len() < 2000, "{name}: {said}");
+        assert!(said.chars().all(|c| c == '\n' || !c.is_control()), "{name}: {said:?}");
+    }
 }
