@@ -7,11 +7,7 @@ use std::io::{Cursor, Read};
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    line.split_whitespace()
-        .nth(1)?
-        .parse::<u64>()
-        .ok()
-        .map(|kib| kib * 1024)
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
 /// A stream of `left` bytes that repeats one piece.
@@ -23,9 +19,7 @@ struct Repeated {
 
 impl Read for Repeated {
     fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
-        let n = (self.piece.len() - self.at)
-            .min(buf.len())
-            .min(self.left as usize);
+        let n = (self.piece.len() - self.at).min(buf.len()).min(self.left as usize);
         buf[..n].copy_from_slice(&self.piece[self.at..self.at + n]);
         self.at = (self.at + n) % self.piece.len();
         self.left -= n as u64;
@@ -35,15 +29,7 @@ impl Read for Repeated {
 
 fn bomb(piece: &'static [u8], bytes: u64) -> Vec<u8> {
     let mut out = zstd::stream::Encoder::new(Vec::new(), 1).expect("zstd");
-    std::io::copy(
-        &mut Repeated {
-            piece,
-            at: 0,
-            left: bytes,
-        },
-        &mut out,
-    )
-    .expect("zstd");
+    std::io::copy(&mut Repeated { piece, at: 0, left: bytes }, &mut out).expect("zstd");
     out.finish().expect("zstd")
 }
 
@@ -55,26 +41,16 @@ fn bombs_stay_small() {
         ("one line", bomb(&[b'1'; 4096], SIZE)),
         ("comments", bomb(b"# nothing\n", SIZE)),
         ("bad lines", bomb(b"a,b\n", SIZE / 8)),
-        (
-            "requests",
-            bomb(b"128166372003061629,hm,0,Read,0,512,1\n", SIZE / 4),
-        ),
+        ("requests", bomb(b"128166372003061629,hm,0,Read,0,512,1\n", SIZE / 4)),
     ];
     let Some(before) = peak() else {
         eprintln!("no figure of peak memory on this system; skipped");
         return;
     };
     for (name, bytes) in bombs {
-        assert!(
-            bytes.len() < 2 << 20,
-            "{name} packs to {} bytes",
-            bytes.len()
-        );
-        let options = Options {
-            format: Some(Format::Msr),
-            on_bad_line: OnBadLine::Skip(u64::MAX),
-            ..Options::default()
-        };
+        assert!(bytes.len() < 2 << 20, "{name} packs to {} bytes", bytes.len());
+        let options =
+            Options { format: Some(Format::Msr), on_bad_line: OnBadLine::Skip(u64::MAX), ..Options::default() };
         let source = Source::from_reader(name, Cursor::new(bytes)).expect("opens");
         let mut reader = Reader::new(source, &options).expect("opens");
         let outcome = Info::read(&mut reader);
