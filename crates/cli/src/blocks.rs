@@ -61,11 +61,8 @@ pub fn histograms(flash: &Flash, geometry: &Geometry) -> Vec<Vec<String>> {
         .collect();
     let erases: Vec<u32> = blocks(geometry).map(|(_, _, block)| flash.erases(block)).collect();
     let valid = histogram(&valid, 0, geometry.pages_per_block);
-    let erases = histogram(
-        &erases,
-        erases.iter().copied().min().unwrap_or(0),
-        erases.iter().copied().max().unwrap_or(0),
-    );
+    let erases =
+        histogram(&erases, erases.iter().copied().min().unwrap_or(0), erases.iter().copied().max().unwrap_or(0));
     let header = ["valid pages", "closed blocks", "", "erases", "blocks", ""].map(String::from).to_vec();
     let blank = || vec![String::new(); 3];
     let rows = (0..valid.len().max(erases.len()))

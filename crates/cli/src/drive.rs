@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use ssdlab_sim::config::{Config, ConfigError};
-use ssdlab_sim::report::Summary;
 use ssdlab_sim::device::flash::Flash;
 use ssdlab_sim::device::geometry::Geometry;
+use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, LegRecord, Observer, Sample, Ssd};
 pub use ssdlab_sim::{Completed, Request, RequestOp};

@@ -54,10 +54,8 @@ impl Sheet {
             #[cfg(feature = "parquet")]
             Some("parquet") => Ok(Sheet::Parquet(Box::new(parquet_file::Sink::create(path, columns)?))),
             #[cfg(not(feature = "parquet"))]
-            Some("parquet") => {
-                Err(Fault::usage(format!("{option} {}: this build writes no Parquet", path.display()))
-                    .help("give a name that ends in .csv, or build with --features parquet"))
-            }
+            Some("parquet") => Err(Fault::usage(format!("{option} {}: this build writes no Parquet", path.display()))
+                .help("give a name that ends in .csv, or build with --features parquet")),
             _ => Err(Fault::usage(format!("{option} {}: the name says no form", path.display()))
                 .help("give a name that ends in .csv or .parquet")),
         }

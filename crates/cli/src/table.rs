@@ -371,9 +371,7 @@ fn verdict(summary: &Summary) -> String {
     };
     let by = &summary.breakdown_ns;
     let delayed = &summary.requests_delayed_by_gc;
-    let of = |delayed: u64, all: u64| {
-        if all == 0 { "none".into() } else { percent(delayed as f64 / all as f64) }
-    };
+    let of = |delayed: u64, all: u64| percent(delayed as f64 / all as f64);
     let steady = match &summary.write_amplification_halves {
         None => "Too few collections to tell whether it is steady".into(),
         Some(halves) => {
@@ -388,13 +386,14 @@ fn verdict(summary: &Summary) -> String {
             }
         }
     };
-    let gc = format!(
-        "GC ran: {} of the reads and {} of the writes waited for it, {} and {} of their time in the device. {steady}",
-        of(delayed.read, summary.latency_ns.read.count),
-        of(delayed.write, summary.latency_ns.write.count),
-        share(&by.read),
-        share(&by.write)
-    );
+    let kinds = [
+        ("reads", delayed.read, summary.latency_ns.read.count, &by.read),
+        ("writes", delayed.write, summary.latency_ns.write.count, &by.write),
+    ];
+    let waited = kinds.iter().filter(|(_, _, all, _)| *all > 0).map(|(name, delayed, all, causes)| {
+        format!("{} of the {name} waited for it ({} of their time in the device)", of(*delayed, *all), share(causes))
+    });
+    let gc = format!("GC ran: {}. {steady}", waited.collect::<Vec<_>>().join(", "));
     let total: u128 = by.all.0.iter().sum();
     let outside = by.all.0[Cause::Queue as usize];
     if 2 * outside > total {

@@ -237,10 +237,7 @@ impl File {
         let kind = if start == end { INSTANT } else { SLICE_BEGIN };
         self.event(start, TrackEvent { r#type: Some(kind), track_uuid: Some(track), ..event });
         if start < end {
-            self.event(
-                end,
-                TrackEvent { r#type: Some(SLICE_END), track_uuid: Some(track), ..TrackEvent::default() },
-            );
+            self.event(end, TrackEvent { r#type: Some(SLICE_END), track_uuid: Some(track), ..TrackEvent::default() });
         }
     }
 
@@ -259,11 +256,8 @@ impl File {
             self.describe(track(REQUESTS, lane), Some(REQUESTS), format!("requests {lane}"), lane as i32);
             self.described += 1;
         }
-        let mut notes = vec![
-            note("request", request.request),
-            note("offset", request.offset),
-            note("bytes", request.bytes),
-        ];
+        let mut notes =
+            vec![note("request", request.request), note("offset", request.offset), note("bytes", request.bytes)];
         for (cause, name) in CAUSES {
             let ns = request.blame.0[cause as usize];
             if ns > 0 {
@@ -383,7 +377,10 @@ impl Chart {
             text.trim_end().to_string()
         };
         let _ = writeln!(out, "timeline from {}, a column is {}", duration(start.0 as f64), duration(column as f64));
-        let _ = writeln!(out, "host: R read, P program, = transfer; GC: r read, p program, c copyback, e erase, - transfer");
+        let _ = writeln!(
+            out,
+            "host: R read, P program, = transfer; GC: r read, p program, c copyback, e erase, - transfer"
+        );
         let _ = writeln!(out, "requests: . waits for its first service, # from there on");
         self.requests.sort_by_key(|request| request.request);
         for request in &self.requests {

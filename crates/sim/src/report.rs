@@ -239,7 +239,8 @@ pub struct FlashOps {
 impl FlashOps {
     /// Both together.
     pub fn plus(&self, other: &FlashOps) -> FlashOps {
-        let by = |a: &ByCause, b: &ByCause| ByCause { host: a.host + b.host, gc: a.gc + b.gc, total: a.total + b.total };
+        let by =
+            |a: &ByCause, b: &ByCause| ByCause { host: a.host + b.host, gc: a.gc + b.gc, total: a.total + b.total };
         let (m, n) = (&self.multi_plane, &other.multi_plane);
         FlashOps {
             reads: by(&self.reads, &other.reads),

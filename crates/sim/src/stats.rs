@@ -55,7 +55,12 @@ const CHECKPOINTS: usize = 128;
 
 impl Stats {
     pub(crate) fn new() -> Self {
-        let op = OpStats { latency: Distribution::new(), waiting: Distribution::new(), breakdown: Breakdown::ZERO, delayed_by_gc: 0 };
+        let op = OpStats {
+            latency: Distribution::new(),
+            waiting: Distribution::new(),
+            breakdown: Breakdown::ZERO,
+            delayed_by_gc: 0,
+        };
         Stats {
             requests: Requests::default(),
             pages: Pages::default(),
