@@ -189,7 +189,7 @@ mod parquet_file {
                 return Ok(());
             }
             let (path, columns) = (&self.path, &mut self.columns);
-            let mut group = || -> std::result::Result<(), ParquetError> {
+            let group = || -> std::result::Result<(), ParquetError> {
                 let mut group = self.writer.next_row_group()?;
                 for values in columns {
                     let Some(mut column) = group.next_column()? else { break };

@@ -433,7 +433,7 @@ impl Config {
                 "use fewer pages a block",
             );
         }
-        if g.page_size.0 == 0 || g.page_size.0 % 512 != 0 || g.page_size.0 > 1 << 20 {
+        if g.page_size.0 == 0 || !g.page_size.0.is_multiple_of(512) || g.page_size.0 > 1 << 20 {
             let message = format!("{} is not a multiple of the 512 B sector up to 1MiB", g.page_size);
             return refuse("geometry.page_size", message, "use for example \"4KiB\"");
         }

@@ -85,7 +85,7 @@ impl Flash {
         let blocks = (geometry.planes * geometry.blocks_per_plane) as usize;
         let free_words = (geometry.blocks_per_plane as usize).div_ceil(64);
         let mut words = vec![u64::MAX; free_words];
-        if geometry.blocks_per_plane % 64 != 0 {
+        if !geometry.blocks_per_plane.is_multiple_of(64) {
             words[free_words - 1] = (1 << (geometry.blocks_per_plane % 64)) - 1;
         }
         let plane = Plane {

@@ -69,7 +69,7 @@ impl Ssd {
             && state.cache.is_none()
             && state.job.is_none()
             && state.suspension == Suspension::No
-            && !(self.collector_holds && !state.due.is_empty())
+            && (!self.collector_holds || state.due.is_empty())
     }
 
     /// Starts the oldest of the writes that any die may take on the first idle die after the last one used. False: no die
