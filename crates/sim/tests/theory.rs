@@ -88,8 +88,8 @@ impl Case {
     /// The rule takes off a further b / 2 for separate write points where a device keeps R *erased* blocks: the unwritten
     /// half of GC's open block is free beside them. Our threshold counts the unwritten pages of open blocks as free, so they
     /// are within F: with F = 3 b a collection starts with two erased blocks and b - 1 pages left in the one or two open
-    /// ones, and T is the same for both kinds of write points. (Taken off all the same, b / 2 would show as +1.4 % at a spare
-    /// of 7 %.)
+    /// ones, and T is the same for both kinds of write points. (Taken off all the same, b / 2 would show as a difference of
+    /// -1.2 % at a spare of 7 %.)
     fn pages_in_play(&self, a: f64) -> f64 {
         let b = f64::from(self.pages_per_block);
         f64::from(BLOCKS) * b - f64::from(self.threshold()) - b / (2.0 * a)
