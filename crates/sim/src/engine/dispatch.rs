@@ -133,6 +133,10 @@ impl Ssd {
         if state.job.is_some() {
             return state.array.is_none() && self.jobs[state.job.0].waiting && self.admit_foreign(unit);
         }
+        if self.collector_holds && !state.due.is_empty() {
+            // A collection that holds its die goes first, even where the next operation could overlap the running one.
+            return false;
+        }
         let head = &self.ops[state.queue.head()];
         let host_read = head.class == Class::Host && head.need != Need::Write;
         let host_write = head.class == Class::Host && head.need == Need::Write;
@@ -148,9 +152,6 @@ impl Ssd {
             if !host_read {
                 return false;
             }
-        } else if self.collector_holds && !state.due.is_empty() {
-            // With nothing in service a collection that holds its die goes first.
-            return false;
         }
         let op = self.units[unit.ix()].queue.pop(&self.ops);
         self.select(op, unit);
