@@ -15,7 +15,7 @@ struct Dice(u64);
 impl Dice {
     fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (u128::from(self.0 >> 16) * u128::from(bound) >> 48) as u64
+        (u128::from(self.0 >> 16) * u128::from(bound) / (1 << 48)) as u64
     }
 }
 

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Dut, array, causes, config, summary};
+use common::{Dut, array, causes, config, spent, summary};
 use ssdlab_sim::Config;
 use ssdlab_sim::blame::Cause;
 use ssdlab_sim::units::{BlockId, Nanos, PlaneId};
@@ -184,6 +184,20 @@ fn a_collection_starts_when_the_running_operation_ends_and_before_what_waits() {
     assert_eq!(causes(&done[0]), [("die_host", 100_000), ("die_gc_own", cost), ("array", 50_000), ("bus", 5_120)]);
     // Without the collection the second would have waited 55,120 for the first.
     assert_eq!(causes(&done[1]), [("die_host", 55_120), ("die_gc_own", cost), ("array", 50_000), ("bus", 5_120)]);
+}
+
+#[test]
+fn a_collection_starts_before_what_waits_on_a_die_with_a_cache_register_too() {
+    // Pages are taken as their data goes in: when the third program ends, the fourth, whose data was in the cache register,
+    // runs, and 12 pages are free. Block 0 is stale. The fifth and sixth wait for the collection.
+    let mut dut = Dut::new(&plane(2, 3, 4, "timing.cache_register = true"));
+    [0, 1, 0, 1, 2, 2].iter().for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
+    let due = 5_120 + 3 * 600_000;
+    assert_ends(&mut dut, 1, due + 600_000 + ERASE);
+    let done = dut.completed();
+    let completions: Vec<u64> = done[3..].iter().map(|c| c.completion.0 - due - 600_000).collect();
+    assert_eq!(completions, [0, ERASE + WRITE, ERASE + WRITE + 600_000]);
+    assert_eq!(spent(&done[4], Cause::DieGcOwn), ERASE);
 }
 
 #[test]

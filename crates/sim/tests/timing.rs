@@ -263,6 +263,21 @@ fn a_two_plane_program_has_one_burst_and_one_array_time() {
 }
 
 #[test]
+fn pages_that_share_a_multi_plane_command_need_not_stand_side_by_side() {
+    // A chip of two dies takes pages of both in turn: each die still has one command of two planes.
+    let toml = format!("{}{TWO_PLANES}device.exclusion = \"chip\"", array(1, 1, 2, 2));
+    let mut dut = Dut::new(&config(&toml));
+    dut.read(0, 0, 4 * PAGE);
+    dut.write(1_000_000, 0, 4 * PAGE);
+    assert_eq!(dut.latencies(), [2 * 60_240, 2 * 610_240]);
+    // Plane 1 of four is a page ahead: the others go together.
+    let mut dut = Dut::new(&config(&format!("{}{TWO_PLANES}", array(1, 1, 1, 4))));
+    dut.write(0, PAGE, PAGE);
+    dut.write(1_000_000, 0, 4 * PAGE);
+    assert_eq!(dut.latencies(), [605_120, 615_360 + 605_120]);
+}
+
+#[test]
 fn pages_of_different_requests_never_share_a_multi_plane_command() {
     let mut dut = Dut::new(&config(&format!("{}{TWO_PLANES}", array(1, 1, 1, 2))));
     dut.read(0, 0, PAGE);
