@@ -19,7 +19,9 @@ pub struct Log(pub Arc<Mutex<Vec<Completed>>>);
 
 impl Observer for Log {
     fn completed(&mut self, request: &Completed) {
-        self.0.lock().unwrap().push(request.clone());
+        if request.measured && request.op != RequestOp::Trim {
+            self.0.lock().unwrap().push(request.clone());
+        }
     }
 }
 
