@@ -33,10 +33,13 @@ pub fn trace(command: &TraceCommand) -> Result<()> {
             }
             let mut out = String::new();
             match &traces[..] {
-                [(name, (info, reader))] => facts(&mut out, &figures(name, info, reader)),
                 many => {
+                    if let [(name, (info, reader))] = many {
+                        facts(&mut out, &figures(name, info, reader));
+                        out.push('\n');
+                    }
                     let mut rows = vec![Info::TABLE_HEAD.map(String::from).to_vec()];
-                    rows.extend(many.iter().map(|(name, (info, _))| info.table_row(name).to_vec()));
+                    rows.extend(files.iter().zip(many).map(|(file, (_, (info, _)))| info.table_row(&short(file)).to_vec()));
                     grid(&mut out, &rows, false);
                 }
             }
@@ -89,6 +92,11 @@ pub fn trace(command: &TraceCommand) -> Result<()> {
 
 fn name(path: &Path) -> String {
     if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() }
+}
+
+/// For tables: the last part of the path.
+fn short(path: &Path) -> String {
+    path.file_name().filter(|last| *last != "-").map_or("standard input".into(), |last| last.to_string_lossy().into_owned())
 }
 
 fn open(path: &Path, reading: &ReadingArgs) -> Result<Reader> {
@@ -205,8 +213,11 @@ fn figures(name: &str, info: &Info, reader: &Reader) -> Vec<(&'static str, Strin
         (
             "needs a device of",
             format!(
-                "{} bytes, or {} bytes with --lba-policy dense",
-                info.capacity_needed_bytes, info.dense_capacity_bytes
+                "{} ({} bytes), or {} ({} bytes) with --lba-policy dense",
+                size(info.capacity_needed_bytes),
+                info.capacity_needed_bytes,
+                size(info.dense_capacity_bytes),
+                info.dense_capacity_bytes
             ),
         ),
     ]

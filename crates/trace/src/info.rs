@@ -336,7 +336,7 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
         add(
             "one_instant",
             Severity::Warning,
-            "all requests arrive at once: use --replay closed, or name the column of the time"
+            "all requests are given out at one time: use --replay closed, or name the column of the time"
                 .into(),
         );
     }
@@ -355,8 +355,10 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
             .max()
             .unwrap_or(0);
         let text = format!(
-            "{} arrivals before the one above them, largest step {largest} ns",
-            info.steps_back
+            "{} arrivals before the one above them, largest step {}.{:09} s",
+            info.steps_back,
+            largest / 1_000_000_000,
+            largest % 1_000_000_000
         );
         add("time_back", Severity::Warning, text);
         // A 32-bit counter of ns, 100 ns, us or ms that ran over goes back by nearly its whole range.

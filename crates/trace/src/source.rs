@@ -560,7 +560,8 @@ fn tar_member(block: &[u8]) -> Option<(Vec<u8>, u8, u64)> {
         field[..field.iter().position(|&b| b == 0).unwrap_or(field.len())].to_vec()
     };
     let mut name = text(345..500);
-    if !block[257..].starts_with(b"ustar") {
+    // GNU tar ends its mark in blanks, and keeps times and holes where POSIX has the first part of the name.
+    if !block[257..].starts_with(b"ustar\0") {
         name.clear();
     }
     if !name.is_empty() {

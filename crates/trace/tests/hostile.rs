@@ -70,6 +70,7 @@ fn options() -> impl Strategy<Value = Options> {
             time_order,
             max_request_bytes,
             op_codes,
+            ..Options::default()
         },
     )
 }
