@@ -87,7 +87,7 @@ fn cases() -> Vec<Case> {
         case(101, "too many planes", "[geometry]\nplanes_per_die = 100\n", &["100 planes would share one unit of exclusion; at most 64 may"]),
         case(102, "threshold never left", "[gc]\nthreshold = 0.5\n", &["gc.threshold: collections would start below 16384 free pages", "never has more than 3277"]),
         case(102, "reserve without room", "[device]\nover_provisioning = 0.001\n", &["1 reserved blocks and 1 open GC block leave (512 - 1 - 1) x 64 = 32640", "use at least 0.003907"]),
-        case(102, "filled beyond the reserve", "[precondition]\nmode = \"aged\"\nvalid = 0.9\ninvalid = 0.2\n", &["precondition.valid: "]),
+        case(102, "filled beyond the reserve", "[precondition]\nmode = \"aged\"\nvalid = 0.9\ninvalid = 0.2\n", &["precondition.invalid: 29491 valid and 6554 invalid pages a plane"]),
         case(106, "copyback across planes", "[schemes]\npath = \"copyback\"\n\n[gc]\ndestination = \"any\"\n", &["gc.destination: copyback stays inside its plane"]),
         case(107, "brackets", long("[", 100_000, "x = ", ""), &["error: "]),
         case(107, "tables", long("{a=", 100_000, "x = ", ""), &["error: "]),

@@ -32,6 +32,8 @@ pub enum Format {
     Diskmon,
     /// blkreplay load: `start ; sector ; length ; op ; …`; seconds, 512 B sectors.
     Blkreplay,
+    /// Parquet with the columns `time_ns`, `op`, `offset`, `bytes` and `volume`; in builds with the feature `parquet`.
+    Parquet,
     /// Anything with columns, by a map.
     Columns(Columns),
 }
@@ -42,7 +44,7 @@ pub enum Format {
 pub struct FormatError(pub String);
 
 impl Format {
-    /// The plain names, in the order in which they are listed to users.
+    /// The plain names of formats that a stream can hold, in the order in which they are listed to users.
     pub const NAMES: &'static [&'static str] = &[
         "msr",
         "spc",
@@ -104,6 +106,7 @@ impl Format {
             Format::Vscsi => "binary records with a version byte of 1 or 2",
             Format::Diskmon => "seven fields between blanks with Read or Write in the fifth",
             Format::Blkreplay => "fields between semicolons with R or W in the fourth",
+            Format::Parquet => "a Parquet file with the columns time_ns, op, offset and bytes",
             Format::Columns(_) => "the columns of the map",
         }
     }
@@ -126,6 +129,7 @@ impl fmt::Display for Format {
             Format::Vscsi => f.write_str("vscsi"),
             Format::Diskmon => f.write_str("diskmon"),
             Format::Blkreplay => f.write_str("blkreplay"),
+            Format::Parquet => f.write_str("parquet"),
             Format::Columns(columns) => write!(f, "columns:{columns}"),
         }
     }
@@ -161,6 +165,7 @@ impl FromStr for Format {
             "vscsi" => Format::Vscsi,
             "diskmon" => Format::Diskmon,
             "blkreplay" => Format::Blkreplay,
+            "parquet" => Format::Parquet,
             _ => {
                 let shown = crate::error::escape(name.as_bytes());
                 let near = Format::NAMES
@@ -177,7 +182,7 @@ impl FromStr for Format {
                     format!(" (did you mean {known}?)")
                 });
                 return Err(FormatError(format!(
-                    "unknown format {shown}{hint}; known are auto, {}, columns:<map>",
+                    "unknown format {shown}{hint}; known are auto, {}, parquet, columns:<map>",
                     Format::NAMES.join(", ")
                 )));
             }

@@ -251,11 +251,23 @@ impl Reader {
                     )),
             );
         }
+        let labels = source.parquet().map(<[Vec<u8>]>::to_vec);
         let mut lines = Lines::new(source);
         let mut detection = None;
-        let format = match &options.format {
-            Some(format) => format.clone(),
-            None => {
+        let format = match (&options.format, &labels) {
+            (None, Some(_)) => {
+                detection = Some(Detection { format: Format::Parquet, good: 0, tried: 0 });
+                Format::Parquet
+            }
+            (Some(format), labels) if labels.is_some() != (*format == Format::Parquet) => {
+                let (is, fix) = match labels {
+                    Some(_) => ("is Parquet", "use --format parquet, or leave the option out"),
+                    None => ("is no Parquet file", "leave --format out to have the format told by the content"),
+                };
+                return Err(TraceError::new(Code::WrongFormat, &name, format!("The trace {is}")).fix(fix));
+            }
+            (Some(format), _) => format.clone(),
+            (None, None) => {
                 lines.skip_blank()?;
                 let sample = lines.peek();
                 let ended = sample.len() < crate::lines::LINE_BYTES;
@@ -279,6 +291,7 @@ impl Reader {
         };
         let parser: Box<dyn Parser> = match format {
             Format::Vscsi => Box::new(readers::vscsi::Vscsi::of(&head)),
+            Format::Parquet => Box::new(readers::parquet::Rows::new(labels.unwrap_or_default())),
             _ => readers::parser(&format, options),
         };
         // Lines of several processors come merged roughly; everything else is meant to be in order.
