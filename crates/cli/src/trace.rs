@@ -137,7 +137,12 @@ fn write(
         Ok((written, writer.finish().map_err(|error| trace_fault(&error))?))
     };
     let (written, losses) = if to.as_os_str() == "-" {
-        run(&mut std::io::stdout().lock(), "standard output")?
+        let mut out = StandardOutput::default();
+        match run(&mut out, "standard output") {
+            // A reader that has seen enough is no error.
+            Err(_) if out.closed => return Ok(()),
+            done => done?,
+        }
     } else {
         let mut file = Output::create(to)?;
         let done = run(&mut file, &to.display().to_string())?;
@@ -156,6 +161,31 @@ fn write(
         }
     }
     Ok(())
+}
+
+/// Standard output that knows whether its reader has left.
+#[derive(Default)]
+struct StandardOutput {
+    closed: bool,
+}
+
+impl StandardOutput {
+    fn note<T>(&mut self, outcome: std::io::Result<T>) -> std::io::Result<T> {
+        self.closed |= outcome.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe);
+        outcome
+    }
+}
+
+impl Write for StandardOutput {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let outcome = std::io::stdout().write(bytes);
+        self.note(outcome)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let outcome = std::io::stdout().flush();
+        self.note(outcome)
+    }
 }
 
 fn figures(name: &str, info: &Info, reader: &Reader) -> Vec<(&'static str, String)> {

@@ -380,6 +380,13 @@ fn traces_are_looked_at_converted_and_generated() {
     assert!(bench.good("trace check a.csv").contains("capacity"));
     let table = bench.good("trace info a.csv");
     assert!(table.contains("needs a device of") && table.lines().all(|line| line.chars().count() <= 100), "{table}");
+    // A reader that leaves early is no error.
+    let mut child = bench.command("trace generate quickstart -").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 40];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).unwrap();
+    drop(child.stdout.take());
+    let left = child.wait_with_output().unwrap();
+    assert!(left.status.success() && left.stderr.is_empty(), "{}", String::from_utf8_lossy(&left.stderr));
     let said = bench.bad("trace generate quickstart a.csv.gz", 2);
     assert!(said.contains("plain text"), "{said}");
 }

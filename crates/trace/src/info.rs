@@ -307,6 +307,10 @@ pub struct Lint {
     pub text: String,
 }
 
+fn gib(bytes: u64) -> String {
+    format!("{:.2} GiB", bytes as f64 / (1u64 << 30) as f64)
+}
+
 /// Judges a trace by its figures and notes. The reader must have been read to its end; with `--time-order keep` it
 /// also sees steps back that would otherwise be refused.
 pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
@@ -449,14 +453,19 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
     }
     if info.volumes > 1 {
         let text = format!(
-            "{} volumes: laid end to end they need {} bytes; --device chooses one",
-            info.volumes, info.capacity_needed_bytes
+            "{} volumes: laid end to end they need {} bytes ({}); --device chooses one",
+            info.volumes,
+            info.capacity_needed_bytes,
+            gib(info.capacity_needed_bytes)
         );
         add("volumes", Severity::Note, text);
     }
     let text = format!(
-        "a device needs {} bytes for this trace, or {} bytes with --lba-policy dense",
-        info.capacity_needed_bytes, info.dense_capacity_bytes
+        "a device needs {} bytes ({}) for this trace, or {} bytes ({}) with --lba-policy dense",
+        info.capacity_needed_bytes,
+        gib(info.capacity_needed_bytes),
+        info.dense_capacity_bytes,
+        gib(info.dense_capacity_bytes)
     );
     add("capacity", Severity::Note, text);
     lints.sort_by_key(|lint| std::cmp::Reverse(lint.severity));
