@@ -6,7 +6,8 @@ use std::io::{Cursor, Read};
 use ssdlab_cli::settings::{Settings, Sources};
 use ssdlab_trace::workload::{Spec, all};
 use ssdlab_trace::{
-    Collector, EXCERPT_BYTES, Format, OnBadLine, OpCodes, Options, Reader, Source, TimeOrder, TraceError, WithinSecond, check,
+    Collector, EXCERPT_BYTES, Format, OnBadLine, OpCodes, Options, Reader, Source, TimeOrder, TraceError, WithinSecond,
+    check,
 };
 
 include!("packed.rs");
@@ -174,15 +175,24 @@ pub fn workload(data: &[u8]) {
 /// Good inputs to start from.
 pub fn seeds(target: &str) -> Vec<Vec<u8>> {
     const TRACES: [(&str, &str); 12] = [
-        ("msr", "128166372003061629,hm,0,Read,383496192,32768,113736\n128166372016382155,hm,1,Write,2822144,4096,1161\n"),
+        (
+            "msr",
+            "128166372003061629,hm,0,Read,383496192,32768,113736\n128166372016382155,hm,1,Write,2822144,4096,1161\n",
+        ),
         ("spc", "0,303567,3584,w,0.000000\n1,55590,3072,r,0.078643005\n"),
         ("ssdsim", "0 0 303567 7 0\n78643005 1 55596 6 1\n"),
         ("disksim", "0.000000 0 303567 7 0\n78.643005 1 55596 6 1f\n"),
-        ("blkparse", "  8,0    3        1     0.000000000   697  Q   R 223490 + 8 [io]\n  8,0    3        6     0.000129100     0  C   R 223490 + 8 [0]\nCPU0 (8,0):\n"),
+        (
+            "blkparse",
+            "  8,0    3        1     0.000000000   697  Q   R 223490 + 8 [io]\n  8,0    3        6     0.000129100     0  C   R 223490 + 8 [0]\nCPU0 (8,0):\n",
+        ),
         ("fio", "fio version 2 iolog\nd0 add\nd0 open\nd0 wait 5 0\nd0 write 0 4096\nd0 close\n"),
         ("alibaba", "0,R,126703644672,4096,1577808000000626\n7,W,8192,16384,1577808000001203\n"),
         ("tencent", "1538323200,12910952,128,0,1063\n1538323201,6338688,8,1,1627\n"),
-        ("systor", "Timestamp,Response,IOType,LUN,Offset,Size\n1456135200.013118000,0.000806,R,4,899056122368,131072\n"),
+        (
+            "systor",
+            "Timestamp,Response,IOType,LUN,Offset,Size\n1456135200.013118000,0.000806,R,4,899056122368,131072\n",
+        ),
         ("vscsi", "\x07\0\0\0\0\x10\0\0\x01\0\0\0\x28\0\0\x01\x08\0\0\0\0\0\0\0\x05\0\0\0\0\0\0\0"),
         ("diskmon", "0\t4.656875\t0.00003815\t0\tWrite\t6194591\t32\n"),
         ("blkreplay", "text\nstart ; sector; length ; op ;\n0.000000000 ; 49339162 ; 3 ; W ; 0.0 ; 0.0\n"),

@@ -240,6 +240,9 @@ pub struct RunArgs {
     /// How much the oracle looks at; results don't depend on it
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled, help_heading = "Simulation")]
     pub check: CheckLevel,
+    /// Carry out every request at once: the same placement, map and collections, but no time and no latencies
+    #[arg(long, conflicts_with = "requests")]
+    pub count_only: bool,
     /// Most memory that the device may take [default: 80 % of what the machine has free]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Simulation")]
     pub memory_limit: Option<u64>,

@@ -13,6 +13,7 @@ use crate::args::CheckLevel;
 /// A device under test, fed through its bounded ring.
 pub struct Device {
     ssd: Ssd,
+    timeless: bool,
     completed: Rc<RefCell<Vec<Completed>>>,
 }
 
@@ -33,7 +34,7 @@ impl Device {
             CheckLevel::Sampled => Check::Sampled,
             CheckLevel::Full => Check::Full,
         };
-        Ok(Device { ssd: Ssd::new(config, seed, check)?, completed: Rc::default() })
+        Ok(Device { ssd: Ssd::new(config, seed, check)?, timeless: false, completed: Rc::default() })
     }
 
     /// Bytes that the host may address.
@@ -51,6 +52,11 @@ impl Device {
         self.ssd.set_closed(true);
     }
 
+    /// From now on requests are carried out at once, in no time.
+    pub fn set_timeless(&mut self) {
+        self.timeless = true;
+    }
+
     /// Keeps completed requests for [`Device::take_completed`].
     pub fn record(&mut self) {
         self.ssd.observe(Box::new(Recorder(self.completed.clone())));
@@ -64,6 +70,9 @@ impl Device {
     /// Hands in a request; simulates first if the ring has no room.
     #[inline]
     pub fn submit(&mut self, request: Request) {
+        if self.timeless {
+            return self.ssd.apply_now(request);
+        }
         while !self.ssd.accepts() && self.ssd.fault().is_none() {
             self.ssd.run_until_room();
         }

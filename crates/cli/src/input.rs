@@ -105,10 +105,8 @@ fn recording(path: &Path, args: &InputArgs, instead_of: Option<String>) -> Resul
 }
 
 /// Endings that a recording's file may have after its name, in either case: one of the first, one of the second, or both.
-const ENDINGS: [&[&str]; 2] = [
-    &["csv", "trace", "txt", "spc", "ascii", "log", "blkparse", "parquet"],
-    &["gz", "zst", "xz"],
-];
+const ENDINGS: [&[&str]; 2] =
+    [&["csv", "trace", "txt", "spc", "ascii", "log", "blkparse", "parquet"], &["gz", "zst", "xz"]];
 
 /// The file in a directory that is called as the recording, whatever its endings; two of them are one too many.
 fn find_recording(directory: &Path, trace: &str) -> Result<Option<PathBuf>> {

@@ -41,6 +41,9 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if input.closed() {
         device.set_closed();
     }
+    if args.count_only {
+        device.set_timeless();
+    }
     if !args.quiet
         && let Some(chosen) = input.chosen()
     {

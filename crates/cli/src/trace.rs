@@ -39,7 +39,9 @@ pub fn trace(command: &TraceCommand) -> Result<()> {
                         out.push('\n');
                     }
                     let mut rows = vec![Info::TABLE_HEAD.map(String::from).to_vec()];
-                    rows.extend(files.iter().zip(many).map(|(file, (_, (info, _)))| info.table_row(&short(file)).to_vec()));
+                    rows.extend(
+                        files.iter().zip(many).map(|(file, (_, (info, _)))| info.table_row(&short(file)).to_vec()),
+                    );
                     grid(&mut out, &rows, false);
                 }
             }
@@ -96,7 +98,9 @@ fn name(path: &Path) -> String {
 
 /// For tables: the last part of the path.
 fn short(path: &Path) -> String {
-    path.file_name().filter(|last| *last != "-").map_or("standard input".into(), |last| last.to_string_lossy().into_owned())
+    path.file_name()
+        .filter(|last| *last != "-")
+        .map_or("standard input".into(), |last| last.to_string_lossy().into_owned())
 }
 
 fn open(path: &Path, reading: &ReadingArgs) -> Result<Reader> {

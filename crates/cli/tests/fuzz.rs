@@ -32,8 +32,32 @@ impl Random {
 
 /// Pieces that parsers trip over.
 const PIECES: [&str; 26] = [
-    "18446744073709551615", "18446744073709551616", "9223372036854775807", "-1", "-0.0", "0", "1e9", "nan", "inf", "", "\n",
-    "\r\n", "\"", "'", ",", ";", " ", "\t", "=", "[", "]", "{", "}", "0x1", "\u{feff}", "é\u{202e}",
+    "18446744073709551615",
+    "18446744073709551616",
+    "9223372036854775807",
+    "-1",
+    "-0.0",
+    "0",
+    "1e9",
+    "nan",
+    "inf",
+    "",
+    "\n",
+    "\r\n",
+    "\"",
+    "'",
+    ",",
+    ";",
+    " ",
+    "\t",
+    "=",
+    "[",
+    "]",
+    "{",
+    "}",
+    "0x1",
+    "\u{feff}",
+    "é\u{202e}",
 ];
 
 fn mutate(seed: &[u8], random: &mut Random) -> Vec<u8> {
@@ -90,7 +114,11 @@ fn every_target_for_a_moment() {
             let began = Instant::now();
             let outcome = catch_unwind(AssertUnwindSafe(|| target(&input)));
             assert!(outcome.is_ok(), "{name}: input {i} breaks it: b\"{}\"", input.escape_ascii());
-            assert!(began.elapsed() < Duration::from_secs(20), "{name}: input {i} takes long: b\"{}\"", input.escape_ascii());
+            assert!(
+                began.elapsed() < Duration::from_secs(20),
+                "{name}: input {i} takes long: b\"{}\"",
+                input.escape_ascii()
+            );
         }
     }
 }

@@ -381,7 +381,8 @@ fn traces_are_looked_at_converted_and_generated() {
     let table = bench.good("trace info a.csv");
     assert!(table.contains("needs a device of") && table.lines().all(|line| line.chars().count() <= 100), "{table}");
     // A reader that leaves early is no error.
-    let mut child = bench.command("trace generate quickstart -").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        bench.command("trace generate quickstart -").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = [0; 40];
     std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).unwrap();
     drop(child.stdout.take());
@@ -460,7 +461,8 @@ fn traces_go_through_parquet_and_come_back() {
     bench.good("trace convert b.parquet c.csv --into msr");
     let text = |name: &str| std::fs::read_to_string(bench.path().join(name)).unwrap();
     assert_eq!(text("a.csv"), text("c.csv"));
-    let digest = |file: &str| json(&bench.good(&format!("run tiny.toml --trace {file} --lba-policy wrap --quiet --json -")));
+    let digest =
+        |file: &str| json(&bench.good(&format!("run tiny.toml --trace {file} --lba-policy wrap --quiet --json -")));
     assert_eq!(digest("a.csv"), digest("b.parquet"));
     let said = bench.bad("trace info b.parquet --format msr", 3);
     assert!(said.contains("use --format parquet"), "{said}");

@@ -1,4 +1,6 @@
-//! CPU time of the core alone on the cases of docs/performance.md: `cargo run --release -p ssdlab-sim --example speed`.
+//! CPU time of the core alone on the cases of docs/performance.md.
+//!
+//! `cargo run --release -p ssdlab-sim --example speed [PART-OF-A-CASE'S-NAME [PER-CENT-OF-ITS-REQUESTS [MORE-TOML]]]`
 
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::units::Nanos;
@@ -36,6 +38,7 @@ fn closed(config: &Config, check: Check, requests: u64, reads_per_100: u64, page
 fn main() {
     let filter = std::env::args().nth(1).unwrap_or_default();
     let scale: u64 = std::env::args().nth(2).and_then(|n| n.parse().ok()).unwrap_or(100);
+    let more = std::env::args().nth(3).unwrap_or_default();
     let base = "precondition = { mode = \"random\", overwrite = 1.0 }\n";
     let cases = [
         ("random writes, external", base.to_string(), 2_000_000, 0, 1),
@@ -48,8 +51,9 @@ fn main() {
         if !name.contains(&filter) {
             continue;
         }
-        let config: Config = toml::from_str(&toml).expect("valid TOML");
-        for (check, label) in [(Check::Off, "off"), (Check::Sampled, "sampled"), (Check::Full, "full")] {
+        let config: Config = toml::from_str(&format!("{toml}{more}")).expect("valid TOML");
+        let checks = [(Check::Off, "off"), (Check::Sampled, "sampled"), (Check::Full, "full")];
+        for (check, label) in checks.into_iter().take(if more.is_empty() { 3 } else { 1 }) {
             let (build, run, operations, wa) = closed(&config, check, requests * scale / 100, reads, pages);
             println!(
                 "{name:<28} {label:>8} {build:>9.2} {run:>9.2} {:>12.2} {:>12.2}  WA {wa:.3}",

@@ -101,13 +101,16 @@ impl Oracle {
         match self.check {
             Check::Off => {}
             Check::Full => self.stored[page.ix()] = (tag.lpn.0, tag.version),
-            Check::Sampled if tag.lpn.is_some() && self.watched(tag.lpn).is_some() => {
-                let entry = &mut self.stored[tag.lpn.ix() >> 6];
-                if tag.version >= entry.1 {
-                    *entry = (page.0, tag.version);
+            Check::Sampled => {
+                // A page put on flash in no time has a tag even where it is not watched; its neighbour's place is not its own.
+                let watched = if tag.lpn.is_some() { self.watched(tag.lpn) } else { None };
+                if let Some(i) = watched {
+                    let entry = &mut self.stored[i];
+                    if tag.version >= entry.1 {
+                        *entry = (page.0, tag.version);
+                    }
                 }
             }
-            Check::Sampled => {}
         }
     }
 

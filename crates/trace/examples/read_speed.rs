@@ -28,16 +28,7 @@ fn generate(format: &Format) -> Result<PathBuf, Box<dyn std::error::Error>> {
         let op = if state & 3 == 0 { Op::Read } else { Op::Write };
         let offset = (state >> 20) % (1 << 28) * 512;
         let bytes = 512 * (1 + (state >> 8) % 128);
-        writer.write(
-            &Record {
-                time_ns,
-                offset,
-                bytes,
-                volume: 0,
-                op,
-            },
-            None,
-        )?;
+        writer.write(&Record { time_ns, offset, bytes, volume: 0, op }, None)?;
     }
     writer.finish()?;
     Ok(path)
@@ -46,35 +37,22 @@ fn generate(format: &Format) -> Result<PathBuf, Box<dyn std::error::Error>> {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let given = args.next().filter(|name| name != "-").map(PathBuf::from);
-    let name = args
-        .next()
-        .unwrap_or_else(|| if given.is_some() { "auto" } else { "msr" }.into());
+    let name = args.next().unwrap_or_else(|| if given.is_some() { "auto" } else { "msr" }.into());
     let format = Format::parse_or_auto(&name)?;
     let path = match (&given, &format) {
         (Some(path), _) => path.clone(),
         (None, format) => generate(format.as_ref().unwrap_or(&Format::Msr))?,
     };
-    let options = Options {
-        format,
-        ..Options::default()
-    };
+    let options = Options { format, ..Options::default() };
     let measure = |name: &str, run: &dyn Fn() -> Result<u64, ssdlab_trace::TraceError>| {
         let (wall, cpu) = (std::time::Instant::now(), cpu_s());
         let lines = run()?;
         let wall = wall.elapsed().as_secs_f64();
-        let cpu = cpu
-            .and_then(|before| cpu_s().map(|after| after - before))
-            .unwrap_or(wall);
-        println!(
-            "{name:24} {lines} requests, {wall:.2} s, {cpu:.2} CPU s, {:.2} M/CPU s",
-            lines as f64 / cpu / 1e6
-        );
+        let cpu = cpu.and_then(|before| cpu_s().map(|after| after - before)).unwrap_or(wall);
+        println!("{name:24} {lines} requests, {wall:.2} s, {cpu:.2} CPU s, {:.2} M/CPU s", lines as f64 / cpu / 1e6);
         Ok::<(), ssdlab_trace::TraceError>(())
     };
-    let fit = Fit {
-        lba_policy: LbaPolicy::Wrap,
-        ..Fit::new(1 << 40)
-    };
+    let fit = Fit { lba_policy: LbaPolicy::Wrap, ..Fit::new(1 << 40) };
     measure("reader", &|| {
         let mut reader = Reader::open(&path, &options)?;
         let mut count = 0;
@@ -84,21 +62,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Ok(count)
     })?;
     for digest in [false, true] {
-        measure(
-            if digest {
-                "replay with digest"
-            } else {
-                "replay without digest"
-            },
-            &|| {
-                let mut replay = Replay::open(&path, &options, fit.clone())?;
-                if !digest {
-                    replay = replay.without_digest();
-                }
-                while replay.next()?.is_some() {}
-                Ok(replay.accepted())
-            },
-        )?;
+        measure(if digest { "replay with digest" } else { "replay without digest" }, &|| {
+            let mut replay = Replay::open(&path, &options, fit.clone())?;
+            if !digest {
+                replay = replay.without_digest();
+            }
+            while replay.next()?.is_some() {}
+            Ok(replay.accepted())
+        })?;
     }
     if given.is_none() {
         std::fs::remove_file(&path)?;

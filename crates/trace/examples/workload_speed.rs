@@ -26,10 +26,7 @@ fn main() -> Result<(), SpecError> {
         // A checksum keeps the work from being optimised away.
         let sum = generator.fold(0, |sum: u64, r| sum ^ r.offset ^ r.time_ns ^ r.bytes);
         let each = start.elapsed().as_secs_f64() * 1e9 / REQUESTS as f64;
-        println!(
-            "{:20} {each:6.1} ns a request, {build:?} to build, checksum {sum:x}",
-            w.name
-        );
+        println!("{:20} {each:6.1} ns a request, {build:?} to build, checksum {sum:x}", w.name);
     }
     Ok(())
 }

@@ -51,10 +51,7 @@ pub struct Writer<W: Write> {
 
 impl<W: Write> std::fmt::Debug for Writer<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Writer")
-            .field("format", &self.format)
-            .field("count", &self.count)
-            .finish_non_exhaustive()
+        f.debug_struct("Writer").field("format", &self.format).field("count", &self.count).finish_non_exhaustive()
     }
 }
 
@@ -83,19 +80,11 @@ struct Grain {
 }
 
 fn grain(format: &Format) -> Grain {
-    let all = |time_ns, offset, size, trims, naming| Grain {
-        time_ns,
-        offset,
-        size,
-        trims,
-        naming,
-    };
+    let all = |time_ns, offset, size, trims, naming| Grain { time_ns, offset, size, trims, naming };
     match format {
         Format::Msr => all(100, 1, 1, false, Naming::Disks),
         Format::Spc => all(1, 512, 1, false, Naming::Numbers),
-        Format::Ssdsim | Format::Mqsim | Format::Disksim => {
-            all(1, 512, 512, false, Naming::Numbers)
-        }
+        Format::Ssdsim | Format::Mqsim | Format::Disksim => all(1, 512, 512, false, Naming::Numbers),
         Format::Blkparse(_) => all(1, 512, 512, true, Naming::Devices),
         Format::Fio => all(1_000, 1, 1, true, Naming::Words),
         Format::Alibaba => all(1_000, 1, 1, false, Naming::Numbers),
@@ -112,11 +101,7 @@ fn grain(format: &Format) -> Grain {
                 OpColumn::Constant(_) => false,
             };
             // Decimals carry any unit of time to the nanosecond; 100 ns would need two digits and has them.
-            let naming = if map.volume.is_empty() {
-                Naming::One
-            } else {
-                Naming::Words
-            };
+            let naming = if map.volume.is_empty() { Naming::One } else { Naming::Words };
             all(1, map.offset.unit, map.size.unit, trims, naming)
         }
     }
@@ -145,18 +130,13 @@ impl Naming {
     fn keep(self, label: &[u8]) -> Option<String> {
         match self {
             Naming::One => None,
-            Naming::Numbers => sane_word(label)
-                .filter(|text| is_number(text))
-                .map(str::to_owned),
+            Naming::Numbers => sane_word(label).filter(|text| is_number(text)).map(str::to_owned),
             Naming::Devices => {
                 let (major, minor) = std::str::from_utf8(label).ok()?.split_once(',')?;
                 (is_number(major) && is_number(minor)).then(|| format!("{major},{minor}"))
             }
             Naming::Disks => sane_word(label)
-                .filter(|text| {
-                    text.split_once('_')
-                        .is_some_and(|(a, b)| !a.is_empty() && !b.is_empty())
-                })
+                .filter(|text| text.split_once('_').is_some_and(|(a, b)| !a.is_empty() && !b.is_empty()))
                 .map(str::to_owned),
             Naming::Words => sane_word(label).map(str::to_owned),
         }
@@ -204,9 +184,7 @@ impl<W: Write> Writer<W> {
         let head = match &writer.format {
             Format::Fio => "fio version 3 iolog\n".to_owned(),
             Format::Systor => "Timestamp,Response,IOType,LUN,Offset,Size\n".to_owned(),
-            Format::Blkreplay => {
-                "start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n".to_owned()
-            }
+            Format::Blkreplay => "start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n".to_owned(),
             Format::Columns(map) => {
                 let lines = map.skip + map.header;
                 "# written by ssdlab\n".repeat(usize::try_from(lines).unwrap_or(0))
@@ -222,43 +200,26 @@ impl<W: Write> Writer<W> {
     }
 
     fn cannot(&self, what: &str, fix: &str) -> TraceError {
-        TraceError::new(
-            Code::CannotCarry,
-            &self.name,
-            format!("The format {} cannot carry {what}", self.format),
-        )
-        .at_line(self.count + 1)
-        .fix(fix)
+        TraceError::new(Code::CannotCarry, &self.name, format!("The format {} cannot carry {what}", self.format))
+            .at_line(self.count + 1)
+            .fix(fix)
     }
 
     /// Name of a volume in this format, unique among all of them; `true` if it is new.
-    fn volume(
-        &mut self,
-        number: u32,
-        label: Option<&[u8]>,
-        naming: Naming,
-    ) -> Result<(String, bool), TraceError> {
+    fn volume(&mut self, number: u32, label: Option<&[u8]>, naming: Naming) -> Result<(String, bool), TraceError> {
         let at = number as usize;
         if let Some(Some(name)) = self.volumes.get(at) {
             return Ok((name.clone(), false));
         }
         if naming == Naming::One && self.volumes.iter().any(Option::is_some) {
-            return Err(self.cannot(
-                "several volumes",
-                "choose one with --device, or write another format",
-            ));
+            return Err(self.cannot("several volumes", "choose one with --device, or write another format"));
         }
-        let kept = label
-            .and_then(|label| naming.keep(label))
-            .filter(|name| !self.used.contains(name));
+        let kept = label.and_then(|label| naming.keep(label)).filter(|name| !self.used.contains(name));
         if kept.is_none() && label.is_some() {
             self.losses.volumes_renamed += 1;
         }
         let name = kept.unwrap_or_else(|| {
-            (at..)
-                .map(|n| naming.invent(n))
-                .find(|name| !self.used.contains(name))
-                .unwrap_or_default()
+            (at..).map(|n| naming.invent(n)).find(|name| !self.used.contains(name)).unwrap_or_default()
         });
         if at >= self.volumes.len() {
             self.volumes.resize(at + 1, None);
@@ -290,19 +251,14 @@ impl<W: Write> Writer<W> {
         // Outward, as on the way in: the start falls back to the grain, and the size makes up for it.
         let offset = record.offset / grain.offset * grain.offset;
         let end = record.offset.checked_add(record.bytes);
-        let Some(bytes) = end.and_then(|end| (end - offset).checked_next_multiple_of(grain.size))
-        else {
+        let Some(bytes) = end.and_then(|end| (end - offset).checked_next_multiple_of(grain.size)) else {
             return Err(self.cannot("addresses beyond 64 bits", "check the trace"));
         };
         self.losses.rounded += u64::from((offset, bytes) != (record.offset, record.bytes));
         let (volume, fresh) = self.volume(record.volume, label, grain.naming)?;
         let mut line = std::mem::take(&mut self.line);
         line.clear();
-        let fitted = Record {
-            offset,
-            bytes,
-            ..*record
-        };
+        let fitted = Record { offset, bytes, ..*record };
         let outcome = self.format_line(&mut line, &fitted, &volume, fresh);
         let outcome = match outcome {
             Ok(()) => self.put(line.as_bytes()),
@@ -314,13 +270,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    fn format_line(
-        &mut self,
-        line: &mut String,
-        r: &Record,
-        volume: &str,
-        fresh: bool,
-    ) -> Result<(), TraceError> {
+    fn format_line(&mut self, line: &mut String, r: &Record, volume: &str, fresh: bool) -> Result<(), TraceError> {
         use std::fmt::Write as _;
         let (sector, sectors) = (r.offset / 512, r.bytes / 512);
         let letter = match r.op {
@@ -336,24 +286,13 @@ impl<W: Write> Writer<W> {
             Format::Msr => {
                 let ticks = MSR_BASE + r.time_ns / 100;
                 let (host, disk) = volume.rsplit_once('_').unwrap_or((volume, "0"));
-                writeln!(
-                    line,
-                    "{ticks},{host},{disk},{word},{},{},0",
-                    r.offset, r.bytes
-                )
+                writeln!(line, "{ticks},{host},{disk},{word},{},{},0", r.offset, r.bytes)
             }
             Format::Spc => writeln!(line, "{volume},{sector},{},{letter},{s}.{ns:09}", r.bytes),
-            Format::Ssdsim | Format::Mqsim => writeln!(
-                line,
-                "{} {volume} {sector} {sectors} {one_is_read}",
-                r.time_ns
-            ),
+            Format::Ssdsim | Format::Mqsim => writeln!(line, "{} {volume} {sector} {sectors} {one_is_read}", r.time_ns),
             Format::Disksim => {
                 let (ms, rest) = (r.time_ns / 1_000_000, r.time_ns % 1_000_000);
-                writeln!(
-                    line,
-                    "{ms}.{rest:06} {volume} {sector} {sectors} {one_is_read}"
-                )
+                writeln!(line, "{ms}.{rest:06} {volume} {sector} {sectors} {one_is_read}")
             }
             Format::Blkparse(action) => {
                 let (action, number) = (*action as char, self.count + 1);
@@ -380,29 +319,15 @@ impl<W: Write> Writer<W> {
                 writeln!(line, "{volume},{letter},{},{},{us}", r.offset, r.bytes)
             }
             Format::Tencent => {
-                writeln!(
-                    line,
-                    "{},{sector},{sectors},{},{volume}",
-                    UNIX_BASE_S + s,
-                    1 - one_is_read
-                )
+                writeln!(line, "{},{sector},{sectors},{},{volume}", UNIX_BASE_S + s, 1 - one_is_read)
             }
-            Format::Systor => writeln!(
-                line,
-                "{}.{ns:09},0.000000,{letter},{volume},{},{}",
-                UNIX_BASE_S + s,
-                r.offset,
-                r.bytes
-            ),
-            Format::Diskmon => writeln!(
-                line,
-                "{}\t{s}.{ns:09}\t0.0\t{volume}\t{word}\t{sector}\t{sectors}",
-                self.count
-            ),
-            Format::Blkreplay => writeln!(
-                line,
-                "{s:>5}.{ns:09} ; {sector:>12} ; {sectors:>4} ; {letter} ; 0.0 ; 0.0"
-            ),
+            Format::Systor => {
+                writeln!(line, "{}.{ns:09},0.000000,{letter},{volume},{},{}", UNIX_BASE_S + s, r.offset, r.bytes)
+            }
+            Format::Diskmon => {
+                writeln!(line, "{}\t{s}.{ns:09}\t0.0\t{volume}\t{word}\t{sector}\t{sectors}", self.count)
+            }
+            Format::Blkreplay => writeln!(line, "{s:>5}.{ns:09} ; {sector:>12} ; {sectors:>4} ; {letter} ; 0.0 ; 0.0"),
             Format::Vscsi => return self.vscsi(r),
             // Went another way.
             Format::Parquet => Ok(()),
@@ -428,13 +353,7 @@ impl<W: Write> Writer<W> {
         self.put(&record)
     }
 
-    fn columns(
-        &self,
-        map: &Columns,
-        line: &mut String,
-        r: &Record,
-        volume: &str,
-    ) -> Result<(), TraceError> {
+    fn columns(&self, map: &Columns, line: &mut String, r: &Record, volume: &str) -> Result<(), TraceError> {
         let op = match &map.op {
             OpColumn::Constant(op) if *op == r.op => None,
             OpColumn::Words(column) => Some((
@@ -461,22 +380,11 @@ impl<W: Write> Writer<W> {
         if let Some(Measure { column, unit }) = map.time {
             let digits = unit.ilog10() as usize;
             let (whole, rest) = (r.time_ns / unit, r.time_ns % unit);
-            let cell = if rest == 0 {
-                whole.to_string()
-            } else {
-                format!("{whole}.{rest:0digits$}")
-            };
+            let cell = if rest == 0 { whole.to_string() } else { format!("{whole}.{rest:0digits$}") };
             cells.push((column, cell));
         }
         for (i, column) in map.volume.iter().enumerate() {
-            cells.push((
-                *column,
-                if i == 0 {
-                    volume.to_owned()
-                } else {
-                    "0".to_owned()
-                },
-            ));
+            cells.push((*column, if i == 0 { volume.to_owned() } else { "0".to_owned() }));
         }
         for (column, value) in &map.filters {
             cells.push((*column, String::from_utf8_lossy(value).into_owned()));
@@ -524,18 +432,10 @@ impl<W: Write> Writer<W> {
 ///
 /// # Errors
 /// What [`Reader::next`] and [`Writer::write`] refuse.
-pub fn convert<W: Write>(
-    reader: &mut Reader,
-    out: W,
-    name: &str,
-    format: Format,
-) -> Result<(u64, Losses), TraceError> {
+pub fn convert<W: Write>(reader: &mut Reader, out: W, name: &str, format: Format) -> Result<(u64, Losses), TraceError> {
     let mut writer = Writer::new(out, name, format)?;
     while let Some(record) = reader.next()? {
-        let label = reader
-            .volumes()
-            .get(record.volume as usize)
-            .map(Vec::as_slice);
+        let label = reader.volumes().get(record.volume as usize).map(Vec::as_slice);
         writer.write(&record, label)?;
     }
     Ok((writer.count(), writer.finish()?))

@@ -78,13 +78,7 @@ fn try_format(format: Format, sample: &[u8], options: &Options) -> Trial {
         }
         cx.first = false;
     }
-    let told = [
-        Note::OtherEvent,
-        Note::OtherOp,
-        Note::NoOp,
-        Note::WaitIgnored,
-        Note::Wait,
-    ];
+    let told = [Note::OtherEvent, Note::OtherOp, Note::NoOp, Note::WaitIgnored, Note::Wait];
     let good = records + told.iter().map(|note| cx.notes.count(*note)).sum::<u64>();
     Trial { format, good, bad }
 }
@@ -96,11 +90,7 @@ pub(crate) fn is_blank(line: &[u8]) -> bool {
 /// The formats that fit a sample best; more than one if they cannot be told apart.
 fn fitting(sample: &[u8], options: &Options) -> Vec<Trial> {
     if sample.starts_with(b"fio version ") {
-        return vec![Trial {
-            format: Format::Fio,
-            good: 0,
-            bad: 0,
-        }];
+        return vec![Trial { format: Format::Fio, good: 0, bad: 0 }];
     }
     let mut trials: Vec<Trial> = candidates()
         .into_iter()
@@ -121,33 +111,18 @@ fn whole_lines(sample: &[u8], ended: bool) -> &[u8] {
 }
 
 /// Chooses the format by the first bytes.
-pub(crate) fn detect(
-    name: &str,
-    sample: &[u8],
-    ended: bool,
-    options: &Options,
-) -> Result<Detection, TraceError> {
+pub(crate) fn detect(name: &str, sample: &[u8], ended: bool, options: &Options) -> Result<Detection, TraceError> {
     // Two digits or letters never stand beside NUL in a text.
     if sample.iter().take(80).any(|&b| b == 0) {
         if readers::vscsi::fits(sample) {
-            return Ok(Detection {
-                format: Format::Vscsi,
-                good: 0,
-                tried: 0,
-            });
+            return Ok(Detection { format: Format::Vscsi, good: 0, tried: 0 });
         }
-        return Err(TraceError::new(
-            Code::UnknownFormat,
-            name,
-            "This is a binary file of no known format",
-        )
-        .expected(format!("one of {}", Format::NAMES.join(", ")))
-        .fix("convert it to text and use --format columns:<map>"));
+        return Err(TraceError::new(Code::UnknownFormat, name, "This is a binary file of no known format")
+            .expected(format!("one of {}", Format::NAMES.join(", ")))
+            .fix("convert it to text and use --format columns:<map>"));
     }
     let sample = whole_lines(sample, ended);
-    let data = sample
-        .split(|&b| b == b'\n')
-        .any(|line| !is_blank(line) && !line.starts_with(b"#"));
+    let data = sample.split(|&b| b == b'\n').any(|line| !is_blank(line) && !line.starts_with(b"#"));
     if !data && ended {
         return Err(no_requests(name));
     }
@@ -161,33 +136,23 @@ pub(crate) fn detect(
                 ref other => other.to_string(),
             })
             .collect();
-        return Err(TraceError::new(
-            Code::Ambiguous,
-            name,
-            format!("Several formats fit: {}", names.join(" and ")),
-        )
-        .expected("lines that only one format can mean")
-        .fix(format!(
-            "say which with --format, e.g. --format {}; for other units --format columns:<map>",
-            trials[0].format
-        )));
+        return Err(TraceError::new(Code::Ambiguous, name, format!("Several formats fit: {}", names.join(" and ")))
+            .expected("lines that only one format can mean")
+            .fix(format!(
+                "say which with --format, e.g. --format {}; for other units --format columns:<map>",
+                trials[0].format
+            )));
     }
     let Some(trial) = trials.pop() else {
-        let first = sample
-            .split(|&b| b == b'\n')
-            .find(|line| !is_blank(line) && !line.starts_with(b"#"))
-            .unwrap_or(&[]);
+        let first =
+            sample.split(|&b| b == b'\n').find(|line| !is_blank(line) && !line.starts_with(b"#")).unwrap_or(&[]);
         let first = first.strip_suffix(b"\r").unwrap_or(first);
         return Err(TraceError::new(Code::UnknownFormat, name, "No known format fits the first lines")
             .at(1, first, 0..first.len())
             .expected(format!("a line of {}", Format::NAMES.join(", ")))
             .fix("if the format is one of these, name it with --format to see what is wrong; else describe the columns with --format columns:<map>"));
     };
-    Ok(Detection {
-        tried: trial.good + trial.bad,
-        good: trial.good,
-        format: trial.format,
-    })
+    Ok(Detection { tried: trial.good + trial.bad, good: trial.good, format: trial.format })
 }
 
 /// The one other format that fits lines which `declared` cannot read.
@@ -195,9 +160,7 @@ pub(crate) fn better_than(declared: &Format, sample: &[u8], options: &Options) -
     let mut trials = fitting(sample, options);
     trials.retain(|trial| trial.bad == 0);
     match trials.as_slice() {
-        [one] if std::mem::discriminant(&one.format) != std::mem::discriminant(declared) => {
-            Some(one.format.clone())
-        }
+        [one] if std::mem::discriminant(&one.format) != std::mem::discriminant(declared) => Some(one.format.clone()),
         _ => None,
     }
 }

@@ -187,11 +187,7 @@ impl Excerpt {
         if start >= line.len() {
             from = text.chars().count();
         }
-        Excerpt {
-            text,
-            from,
-            len: len.max(1),
-        }
+        Excerpt { text, from, len: len.max(1) }
     }
 }
 
@@ -393,17 +389,8 @@ mod tests {
         let mut line = vec![0x1b; 5_000];
         line[4_000] = b'x';
         let excerpt = Excerpt::cut(&line, 4_000..4_001);
-        assert!(
-            excerpt.text.len() <= EXCERPT_BYTES,
-            "{}",
-            excerpt.text.len()
-        );
-        assert!(
-            excerpt
-                .text
-                .chars()
-                .all(|c| c == '…' || (' '..='~').contains(&c))
-        );
+        assert!(excerpt.text.len() <= EXCERPT_BYTES, "{}", excerpt.text.len());
+        assert!(excerpt.text.chars().all(|c| c == '…' || (' '..='~').contains(&c)));
         assert_eq!(excerpt.text.chars().nth(excerpt.from), Some('x'));
         assert_eq!(escape_path("a\u{1b}[2Jé\u{202e}"), "a\\u{1b}[2Jé\\u{202e}");
     }

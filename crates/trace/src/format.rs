@@ -63,10 +63,7 @@ impl Format {
 
     /// Every format that needs no map, each once.
     pub fn all() -> Vec<Format> {
-        Format::NAMES
-            .iter()
-            .filter_map(|name| name.parse().ok())
-            .collect()
+        Format::NAMES.iter().filter_map(|name| name.parse().ok()).collect()
     }
 
     /// A format by name, or `None` for `auto`.
@@ -74,35 +71,21 @@ impl Format {
     /// # Errors
     /// The name is unknown or the column map is malformed; the message says what would be right.
     pub fn parse_or_auto(name: &str) -> Result<Option<Format>, FormatError> {
-        if name == "auto" {
-            Ok(None)
-        } else {
-            name.parse().map(Some)
-        }
+        if name == "auto" { Ok(None) } else { name.parse().map(Some) }
     }
 
     /// What a line looks like, in a few words.
     pub fn shape(&self) -> &'static str {
         match self {
             Format::Msr => "seven comma-separated fields with Read or Write in the fourth",
-            Format::Spc => {
-                "comma-separated fields with R or W in the fourth and seconds in the fifth"
-            }
-            Format::Ssdsim | Format::Mqsim => {
-                "five whole numbers between blanks, 0 or 1 in the fifth"
-            }
-            Format::Disksim => {
-                "five fields between blanks: decimal milliseconds first, hexadecimal flags last"
-            }
-            Format::Blkparse(_) => {
-                "device, processor, sequence, time, process, action and RWBS columns"
-            }
+            Format::Spc => "comma-separated fields with R or W in the fourth and seconds in the fifth",
+            Format::Ssdsim | Format::Mqsim => "five whole numbers between blanks, 0 or 1 in the fifth",
+            Format::Disksim => "five fields between blanks: decimal milliseconds first, hexadecimal flags last",
+            Format::Blkparse(_) => "device, processor, sequence, time, process, action and RWBS columns",
             Format::Fio => "the line 'fio version 2 iolog' or 'fio version 3 iolog'",
             Format::Alibaba => "five comma-separated fields with R or W in the second",
             Format::Tencent => "five comma-separated whole numbers, 0 or 1 in the fourth",
-            Format::Systor => {
-                "six comma-separated fields with decimal seconds first and R or W in the third"
-            }
+            Format::Systor => "six comma-separated fields with decimal seconds first and R or W in the third",
             Format::Vscsi => "binary records with a version byte of 1 or 2",
             Format::Diskmon => "seven fields between blanks with Read or Write in the fifth",
             Format::Blkreplay => "fields between semicolons with R or W in the fourth",
@@ -170,17 +153,10 @@ impl FromStr for Format {
                 let shown = crate::error::escape(name.as_bytes());
                 let near = Format::NAMES
                     .iter()
-                    .map(|known| {
-                        (
-                            strsim::damerau_levenshtein(known, name.get(..32).unwrap_or(name)),
-                            *known,
-                        )
-                    })
+                    .map(|known| (strsim::damerau_levenshtein(known, name.get(..32).unwrap_or(name)), *known))
                     .filter(|(distance, _)| *distance <= 2)
                     .min();
-                let hint = near.map_or(String::new(), |(_, known)| {
-                    format!(" (did you mean {known}?)")
-                });
+                let hint = near.map_or(String::new(), |(_, known)| format!(" (did you mean {known}?)"));
                 return Err(FormatError(format!(
                     "unknown format {shown}{hint}; known are auto, {}, parquet, columns:<map>",
                     Format::NAMES.join(", ")
@@ -261,9 +237,7 @@ pub(crate) const MAX_COLUMNS: usize = 256;
 
 fn column(key: &str, text: &str) -> Result<usize, FormatError> {
     match text.parse::<usize>() {
-        Ok(column) if column < MAX_COLUMNS && text.bytes().all(|b| b.is_ascii_digit()) => {
-            Ok(column)
-        }
+        Ok(column) if column < MAX_COLUMNS && text.bytes().all(|b| b.is_ascii_digit()) => Ok(column),
         _ => Err(FormatError(format!(
             "columns: {key}={} names no column; columns count from 0 to {}",
             crate::error::escape(text.as_bytes()),
@@ -274,14 +248,8 @@ fn column(key: &str, text: &str) -> Result<usize, FormatError> {
 
 fn measure(key: &'static str, text: &str) -> Result<Measure, FormatError> {
     let (number, unit) = text.split_once(':').ok_or_else(|| {
-        let example = if key == "time" {
-            "time=0:ns"
-        } else {
-            "offset=2:sectors"
-        };
-        FormatError(format!(
-            "columns: {key} needs a unit, as in {example}; nothing is guessed"
-        ))
+        let example = if key == "time" { "time=0:ns" } else { "offset=2:sectors" };
+        FormatError(format!("columns: {key} needs a unit, as in {example}; nothing is guessed"))
     })?;
     let known = match (key, unit) {
         ("time", "ns") => Some(1),
@@ -293,27 +261,19 @@ fn measure(key: &'static str, text: &str) -> Result<Measure, FormatError> {
         (_, "bytes") => Some(1),
         (_, "sectors") => Some(512),
         (_, "pages") => Some(4096),
-        (_, number) if number.bytes().all(|b| b.is_ascii_digit()) => number
-            .parse()
-            .ok()
-            .filter(|bytes| (1..=1 << 30).contains(bytes)),
+        (_, number) if number.bytes().all(|b| b.is_ascii_digit()) => {
+            number.parse().ok().filter(|bytes| (1..=1 << 30).contains(bytes))
+        }
         _ => None,
     };
-    let units = if key == "time" {
-        "ns us ms s 100ns"
-    } else {
-        "bytes sectors pages, or a number of bytes"
-    };
+    let units = if key == "time" { "ns us ms s 100ns" } else { "bytes sectors pages, or a number of bytes" };
     let unit = known.ok_or_else(|| {
         FormatError(format!(
             "columns: unknown unit {} of {key}; known are {units}",
             crate::error::escape(unit.as_bytes())
         ))
     })?;
-    Ok(Measure {
-        column: column(key, number)?,
-        unit,
-    })
+    Ok(Measure { column: column(key, number)?, unit })
 }
 
 fn op_column(text: &str) -> Result<OpColumn, FormatError> {
@@ -341,10 +301,7 @@ fn op_column(text: &str) -> Result<OpColumn, FormatError> {
             value = rest[1..end].to_vec();
             rest = &rest[end + 1..];
         } else {
-            let end = rest
-                .iter()
-                .position(u8::is_ascii_lowercase)
-                .ok_or_else(bad)?;
+            let end = rest.iter().position(u8::is_ascii_lowercase).ok_or_else(bad)?;
             value = rest[..end].to_vec();
             rest = &rest[end..];
         }
@@ -356,10 +313,7 @@ fn op_column(text: &str) -> Result<OpColumn, FormatError> {
             _ => return Err(bad()),
         };
         rest = &rest[1..];
-        if value.is_empty()
-            || meanings.iter().any(|(known, _)| *known == value)
-            || meanings.len() >= 64
-        {
+        if value.is_empty() || meanings.iter().any(|(known, _)| *known == value) || meanings.len() >= 64 {
             return Err(bad());
         }
         meanings.push((value, op));
@@ -374,8 +328,7 @@ impl FromStr for Columns {
     type Err = FormatError;
 
     fn from_str(map: &str) -> Result<Columns, FormatError> {
-        let (mut time, mut offset, mut size, mut op, mut separator) =
-            (None, None, None, None, None);
+        let (mut time, mut offset, mut size, mut op, mut separator) = (None, None, None, None, None);
         let (mut skip, mut header) = (None, None);
         let (mut volume, mut filters) = (Vec::new(), Vec::new());
         fn once<T>(slot: &mut Option<T>, key: &str, value: T) -> Result<(), FormatError> {
@@ -385,19 +338,12 @@ impl FromStr for Columns {
             }
         }
         let lines = |key: &str, text: &str| match text.parse::<u64>() {
-            Ok(lines) if lines <= 1_000_000 && text.bytes().all(|b| b.is_ascii_digit()) => {
-                Ok(lines)
-            }
-            _ => Err(FormatError(format!(
-                "columns: {key} takes a number of lines, 0 to 1000000"
-            ))),
+            Ok(lines) if lines <= 1_000_000 && text.bytes().all(|b| b.is_ascii_digit()) => Ok(lines),
+            _ => Err(FormatError(format!("columns: {key} takes a number of lines, 0 to 1000000"))),
         };
         for pair in map.split(',') {
             let (key, value) = pair.split_once('=').ok_or_else(|| {
-                FormatError(format!(
-                    "columns: {} is no key=value pair",
-                    crate::error::escape(pair.as_bytes())
-                ))
+                FormatError(format!("columns: {} is no key=value pair", crate::error::escape(pair.as_bytes())))
             })?;
             match key {
                 "time" if value == "none" => once(&mut time, key, None)?,
@@ -408,9 +354,7 @@ impl FromStr for Columns {
                 "vol" => {
                     let column = column(key, value)?;
                     if volume.len() >= 8 || volume.contains(&column) {
-                        return Err(FormatError(
-                            "columns: vol takes up to 8 different columns".into(),
-                        ));
+                        return Err(FormatError("columns: vol takes up to 8 different columns".into()));
                     }
                     volume.push(column);
                 }
@@ -434,32 +378,23 @@ impl FromStr for Columns {
                 "skip" => once(&mut skip, key, lines(key, value)?)?,
                 "header" => once(&mut header, key, lines(key, value)?)?,
                 "where" => {
-                    let (number, wanted) = value.split_once(':').ok_or_else(|| {
-                        FormatError("columns: where takes COLUMN:VALUE, as in where=1:D".into())
-                    })?;
+                    let (number, wanted) = value
+                        .split_once(':')
+                        .ok_or_else(|| FormatError("columns: where takes COLUMN:VALUE, as in where=1:D".into()))?;
                     if filters.len() >= 16 {
                         return Err(FormatError("columns: at most 16 where filters".into()));
                     }
                     filters.push((column(key, number)?, wanted.as_bytes().to_vec()));
                 }
                 _ => {
-                    const KEYS: [&str; 9] = [
-                        "time", "offset", "size", "op", "vol", "sep", "skip", "header", "where",
-                    ];
+                    const KEYS: [&str; 9] = ["time", "offset", "size", "op", "vol", "sep", "skip", "header", "where"];
                     let near = KEYS
                         .iter()
-                        .map(|known| {
-                            (
-                                strsim::damerau_levenshtein(known, key.get(..16).unwrap_or(key)),
-                                *known,
-                            )
-                        })
+                        .map(|known| (strsim::damerau_levenshtein(known, key.get(..16).unwrap_or(key)), *known))
                         .min();
                     let hint = near
                         .filter(|(distance, _)| *distance <= 2)
-                        .map_or(String::new(), |(_, known)| {
-                            format!(" (did you mean {known}?)")
-                        });
+                        .map_or(String::new(), |(_, known)| format!(" (did you mean {known}?)"));
                     return Err(FormatError(format!(
                         "columns: unknown key {}{hint}; known are {}",
                         crate::error::escape(key.as_bytes()),
@@ -468,11 +403,8 @@ impl FromStr for Columns {
                 }
             }
         }
-        let missing = |key: &str| {
-            FormatError(format!(
-                "columns: {key} is missing; needed are time, offset, size and op"
-            ))
-        };
+        let missing =
+            |key: &str| FormatError(format!("columns: {key} is missing; needed are time, offset, size and op"));
         Ok(Columns {
             time: time.ok_or_else(|| missing("time"))?,
             offset: offset.ok_or_else(|| missing("offset"))?,
@@ -572,13 +504,7 @@ mod tests {
         assert_eq!(Format::all().len(), Format::NAMES.len());
         assert_eq!(Format::parse_or_auto("auto"), Ok(None));
         assert_eq!("blkparse:D".parse(), Ok(Format::Blkparse(b'D')));
-        assert!(
-            "mrs"
-                .parse::<Format>()
-                .unwrap_err()
-                .to_string()
-                .contains("did you mean msr?")
-        );
+        assert!("mrs".parse::<Format>().unwrap_err().to_string().contains("did you mean msr?"));
         assert!("é".repeat(40).parse::<Format>().is_err());
     }
 
@@ -601,10 +527,7 @@ mod tests {
             ("", "no key=value"),
             ("time=0:ns", "offset is missing"),
             ("time=0,offset=1:bytes,size=2:bytes,op=3", "needs a unit"),
-            (
-                "time=0:h,offset=1:bytes,size=2:bytes,op=3",
-                "unknown unit h",
-            ),
+            ("time=0:h,offset=1:bytes,size=2:bytes,op=3", "unknown unit h"),
             ("time=0:ns,time=1:ns", "time is given twice"),
             ("tmie=0:ns", "did you mean time?"),
             ("time=999:ns", "names no column"),

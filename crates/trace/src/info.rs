@@ -135,11 +135,7 @@ pub struct Collector {
 }
 
 fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 {
-        0.0
-    } else {
-        part as f64 / whole as f64
-    }
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 impl Collector {
@@ -178,14 +174,11 @@ impl Collector {
         *last_end = Some(end);
         *highest = end.max(*highest);
         self.aligned_512 += u64::from((record.offset | record.bytes).is_multiple_of(512));
-        self.aligned_4k +=
-            u64::from((record.offset | record.bytes).is_multiple_of(INFO_PAGE_BYTES));
+        self.aligned_4k += u64::from((record.offset | record.bytes).is_multiple_of(INFO_PAGE_BYTES));
         self.aligned_256k += u64::from((record.offset | record.bytes).is_multiple_of(512 * 512));
         match self.previous_ns {
             None => self.first_ns = record.time_ns,
-            Some(previous) => {
-                self.bursts += u64::from(record.time_ns.saturating_sub(previous) <= BURST_NS)
-            }
+            Some(previous) => self.bursts += u64::from(record.time_ns.saturating_sub(previous) <= BURST_NS),
         }
         self.previous_ns = Some(record.time_ns);
         let twin = self.recent.iter().any(|other| {
@@ -208,18 +201,11 @@ impl Collector {
         info.read_ratio = ratio(info.reads, info.reads + info.writes);
         info.mean_read_bytes = ratio(info.read_bytes, info.reads);
         info.mean_write_bytes = ratio(info.write_bytes, info.writes);
-        info.requests_per_s = if info.span_ns == 0 {
-            0.0
-        } else {
-            info.requests as f64 * 1e9 / info.span_ns as f64
-        };
+        info.requests_per_s = if info.span_ns == 0 { 0.0 } else { info.requests as f64 * 1e9 / info.span_ns as f64 };
         info.footprint_pages = self.touched.count;
         info.written_pages = self.written.count;
         info.page_writes_per_written_page = ratio(info.page_writes, info.written_pages);
-        info.overwrite_factor = ratio(
-            info.write_bytes,
-            info.written_pages.saturating_mul(INFO_PAGE_BYTES),
-        );
+        info.overwrite_factor = ratio(info.write_bytes, info.written_pages.saturating_mul(INFO_PAGE_BYTES));
         info.sequential_share = ratio(self.sequential, info.requests);
         info.interarrival_mean_ns = ratio(info.span_ns, gaps);
         info.burst_share = ratio(self.bursts, gaps);
@@ -229,14 +215,8 @@ impl Collector {
         info.sorted = info.steps_back == 0;
         info.volumes = self.ends.len() as u64;
         info.max_end_bytes = self.ends.iter().map(|(_, end)| *end).max().unwrap_or(0);
-        let page_end = |end: u64| {
-            end.checked_next_multiple_of(INFO_PAGE_BYTES)
-                .unwrap_or(u64::MAX)
-        };
-        info.capacity_needed_bytes = self
-            .ends
-            .iter()
-            .fold(0, |sum: u64, (_, end)| sum.saturating_add(page_end(*end)));
+        let page_end = |end: u64| end.checked_next_multiple_of(INFO_PAGE_BYTES).unwrap_or(u64::MAX);
+        info.capacity_needed_bytes = self.ends.iter().fold(0, |sum: u64, (_, end)| sum.saturating_add(page_end(*end)));
         info.dense_capacity_bytes = info.footprint_pages.saturating_mul(INFO_PAGE_BYTES);
         info
     }
@@ -260,9 +240,7 @@ impl Info {
     }
 
     /// Column names of [`Info::table_row`].
-    pub const TABLE_HEAD: [&'static str; 9] = [
-        "trace", "WR", "WSS", "AS", "ARS", "AWS", "SR", "IA", "bursts",
-    ];
+    pub const TABLE_HEAD: [&'static str; 9] = ["trace", "WR", "WSS", "AS", "ARS", "AWS", "SR", "IA", "bursts"];
 
     /// The figures as published tables of trace characteristics have them: write ratio, working set, accessed bytes,
     /// mean read and write, sequential share, mean inter-arrival time, share of bursts. GB and KB are powers of 1024.
@@ -271,10 +249,7 @@ impl Info {
         let kib = |bytes: f64| format!("{:.1} KB", bytes / 1024.0);
         [
             name.to_owned(),
-            format!(
-                "{:.1} %",
-                100.0 * ratio(self.writes, self.reads + self.writes)
-            ),
+            format!("{:.1} %", 100.0 * ratio(self.writes, self.reads + self.writes)),
             gib(self.footprint_pages as f64 * INFO_PAGE_BYTES as f64),
             gib(self.read_bytes as f64 + self.write_bytes as f64),
             kib(self.mean_read_bytes),
@@ -315,41 +290,23 @@ fn gib(bytes: u64) -> String {
 /// also sees steps back that would otherwise be refused.
 pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
     let mut lints = Vec::new();
-    let mut add = |name, severity, text: String| {
-        lints.push(Lint {
-            name,
-            severity,
-            text,
-        })
-    };
+    let mut add = |name, severity, text: String| lints.push(Lint { name, severity, text });
     let count = |note| notes.count(note);
     if let Some(tally) = notes.get(Note::TimeUnit) {
-        add(
-            "time_unit",
-            Severity::Warning,
-            format!("the unit of time looks wrong: {}", tally.detail),
-        );
+        add("time_unit", Severity::Warning, format!("the unit of time looks wrong: {}", tally.detail));
     } else if info.span_ns > 0 && info.interarrival_mean_ns < 100.0 {
-        let text = format!(
-            "{:.3} ns between requests: the times may be in us or ms",
-            info.interarrival_mean_ns
-        );
+        let text = format!("{:.3} ns between requests: the times may be in us or ms", info.interarrival_mean_ns);
         add("time_unit", Severity::Warning, text);
     }
     if count(Note::OneInstant) > 0 {
         add(
             "one_instant",
             Severity::Warning,
-            "all requests are given out at one time: use --replay closed, or name the column of the time"
-                .into(),
+            "all requests are given out at one time: use --replay closed, or name the column of the time".into(),
         );
     }
     if count(Note::LongGap) > 0 {
-        add(
-            "long_gap",
-            Severity::Note,
-            format!("{} gaps of more than 30 days", count(Note::LongGap)),
-        );
+        add("long_gap", Severity::Note, format!("{} gaps of more than 30 days", count(Note::LongGap)));
     }
     if info.steps_back > 0 {
         let largest = [Note::TimeKept, Note::TimeClamped, Note::TimeSorted]
@@ -366,20 +323,13 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
         );
         add("time_back", Severity::Warning, text);
         // A 32-bit counter of ns, 100 ns, us or ms that ran over goes back by nearly its whole range.
-        for (unit, ns) in [
-            ("1 ns", 1u64),
-            ("100 ns", 100),
-            ("1 us", 1_000),
-            ("1 ms", 1_000_000),
-        ] {
+        for (unit, ns) in [("1 ns", 1u64), ("100 ns", 100), ("1 us", 1_000), ("1 ms", 1_000_000)] {
             let range = ns << 32;
             if largest > range - range / 100 && largest <= range {
                 add(
                     "time_wrap",
                     Severity::Warning,
-                    format!(
-                        "time goes back by nearly 2^32 times {unit}: a counter may have run over"
-                    ),
+                    format!("time goes back by nearly 2^32 times {unit}: a counter may have run over"),
                 );
             }
         }
@@ -391,9 +341,7 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
                 add(
                     "address_wrap",
                     Severity::Warning,
-                    format!(
-                        "addresses end just below 2^{bits} {unit}: they may have been cut to {bits} bits"
-                    ),
+                    format!("addresses end just below 2^{bits} {unit}: they may have been cut to {bits} bits"),
                 );
             }
         }
@@ -405,11 +353,7 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
         );
         add("twins", Severity::Warning, text);
     } else if info.twins > 0 {
-        add(
-            "twins",
-            Severity::Note,
-            format!("{} requests repeat one just before them", info.twins),
-        );
+        add("twins", Severity::Note, format!("{} requests repeat one just before them", info.twins));
     }
     if info.aligned_512_share < 1.0 {
         let share = 100.0 * (1.0 - info.aligned_512_share);
@@ -423,10 +367,7 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
         add(
             "address_unit",
             Severity::Warning,
-            format!(
-                "the highest address is {} TiB: the unit of the offset may be wrong",
-                info.max_end_bytes >> 40
-            ),
+            format!("the highest address is {} TiB: the unit of the offset may be wrong", info.max_end_bytes >> 40),
         );
     }
     // Benchmarks may well use 256 KiB throughout, but then they seldom reach far.
@@ -438,11 +379,7 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
         );
     }
     if let Some(tally) = notes.get(Note::OpCodes) {
-        add(
-            "op_codes",
-            Severity::Warning,
-            format!("the operation codes may be swapped: {}", tally.detail),
-        );
+        add("op_codes", Severity::Warning, format!("the operation codes may be swapped: {}", tally.detail));
     }
     if info.writes > 0 && info.page_writes_per_written_page < 1.1 {
         let text = format!(
@@ -482,9 +419,7 @@ mod tests {
         let mut slow = std::collections::BTreeSet::new();
         let mut state = 1u64;
         for _ in 0..500 {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let first = (state >> 40) % 5_000;
             let last = first + (state >> 33) % 700;
             pages.insert((state >> 63) as u32, first, last);
@@ -496,13 +431,7 @@ mod tests {
 
     #[test]
     fn figures_of_a_small_trace() {
-        let record = |time_ns, op, offset, bytes| Record {
-            time_ns,
-            offset,
-            bytes,
-            volume: 0,
-            op,
-        };
+        let record = |time_ns, op, offset, bytes| Record { time_ns, offset, bytes, volume: 0, op };
         let mut collector = Collector::new();
         collector.add(&record(0, Op::Write, 0, 8192));
         collector.add(&record(100, Op::Write, 8192, 4096));
@@ -510,22 +439,14 @@ mod tests {
         collector.add(&record(1_000_000, Op::Read, 1 << 20, 100));
         let info = collector.finish();
         assert_eq!((info.requests, info.reads, info.writes), (4, 1, 3));
-        assert_eq!(
-            (info.written_pages, info.page_writes, info.footprint_pages),
-            (3, 4, 4)
-        );
+        assert_eq!((info.written_pages, info.page_writes, info.footprint_pages), (3, 4, 4));
         assert_eq!((info.sequential_share, info.burst_share), (0.25, 1.0 / 3.0));
         assert_eq!(info.capacity_needed_bytes, (1 << 20) + 4096);
     }
 
     #[test]
     fn lints_say_what_looks_wrong() {
-        let names = |info: &Info, notes: &Notes| {
-            check(info, notes)
-                .iter()
-                .map(|lint| lint.name)
-                .collect::<Vec<_>>()
-        };
+        let names = |info: &Info, notes: &Notes| check(info, notes).iter().map(|lint| lint.name).collect::<Vec<_>>();
         let plain = Info {
             requests: 1_000,
             span_ns: 1_000_000_000,
@@ -536,34 +457,15 @@ mod tests {
         assert_eq!(names(&plain, &Notes::new()), ["capacity"]);
         let mut notes = Notes::new();
         notes.add(Note::TimeKept, 7).largest_ns = (1 << 32) * 1_000 - 5_000_000;
-        let wrapped = Info {
-            steps_back: 1,
-            ..plain.clone()
-        };
-        assert_eq!(
-            names(&wrapped, &notes),
-            ["time_back", "time_wrap", "capacity"]
-        );
-        let cut = Info {
-            max_end_bytes: 512 << 32,
-            ..plain.clone()
-        };
+        let wrapped = Info { steps_back: 1, ..plain.clone() };
+        assert_eq!(names(&wrapped, &notes), ["time_back", "time_wrap", "capacity"]);
+        let cut = Info { max_end_bytes: 512 << 32, ..plain.clone() };
         assert_eq!(names(&cut, &Notes::new()), ["address_wrap", "capacity"]);
-        let bytes = Info {
-            max_end_bytes: 7 << 40,
-            aligned_256k_share: 1.0,
-            ..plain.clone()
-        };
+        let bytes = Info { max_end_bytes: 7 << 40, aligned_256k_share: 1.0, ..plain.clone() };
         assert_eq!(names(&bytes, &Notes::new()), ["address_unit", "capacity"]);
-        let twice = Info {
-            twins: 480,
-            ..plain.clone()
-        };
+        let twice = Info { twins: 480, ..plain.clone() };
         assert_eq!(names(&twice, &Notes::new()), ["twins", "capacity"]);
-        let fast = Info {
-            interarrival_mean_ns: 3.0,
-            ..plain
-        };
+        let fast = Info { interarrival_mean_ns: 3.0, ..plain };
         assert_eq!(names(&fast, &Notes::new()), ["time_unit", "capacity"]);
     }
 
@@ -581,9 +483,6 @@ mod tests {
         };
         let row = info.table_row("hm_0");
         assert_eq!(row[..3], ["hm_0", "62.9 %", "1.9 GB"]);
-        assert_eq!(
-            (row[4].as_str(), row[7].as_str(), row[8].as_str()),
-            ("11.2 KB", "14.40 ms", "76.72 %")
-        );
+        assert_eq!((row[4].as_str(), row[7].as_str(), row[8].as_str()), ("11.2 KB", "14.40 ms", "76.72 %"));
     }
 }

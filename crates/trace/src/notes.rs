@@ -182,11 +182,7 @@ impl Notes {
 
     /// Requests and lines of the trace that were dropped, over all classes.
     pub fn skipped(&self) -> u64 {
-        self.0
-            .iter()
-            .filter(|(note, _)| note.skips())
-            .map(|(_, tally)| tally.count)
-            .sum()
+        self.0.iter().filter(|(note, _)| note.skips()).map(|(_, tally)| tally.count).sum()
     }
 
     /// Is there nothing to say?
@@ -201,9 +197,7 @@ impl Notes {
 
     /// One printable line a class.
     pub fn lines(&self) -> impl Iterator<Item = String> {
-        self.0
-            .iter()
-            .map(|(note, tally)| Line(*note, tally).to_string())
+        self.0.iter().map(|(note, tally)| Line(*note, tally).to_string())
     }
 }
 
@@ -218,10 +212,7 @@ impl fmt::Display for Line<'_> {
             write!(f, ": {}", tally.count)?;
         }
         if tally.largest_ns > 0 {
-            let (whole, part) = (
-                tally.largest_ns / 1_000_000_000,
-                tally.largest_ns % 1_000_000_000,
-            );
+            let (whole, part) = (tally.largest_ns / 1_000_000_000, tally.largest_ns % 1_000_000_000);
             write!(f, ", largest step {whole}.{part:09} s")?;
         }
         if let Some(first) = tally.lines.first() {
@@ -267,13 +258,7 @@ mod tests {
                 "several volumes: 2 volumes laid end to end",
             ]
         );
-        assert_eq!(
-            (
-                notes.skipped(),
-                notes.get(Note::TimeClamped).map(|t| t.lines.len())
-            ),
-            (1, Some(5))
-        );
+        assert_eq!((notes.skipped(), notes.get(Note::TimeClamped).map(|t| t.lines.len())), (1, Some(5)));
         let mut twice = notes.clone();
         twice.merge(&notes);
         assert_eq!(twice.count(Note::TimeClamped), 34);

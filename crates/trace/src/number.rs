@@ -13,11 +13,7 @@ pub(crate) struct Fault {
 }
 
 const fn fault(code: Code, what: &'static str) -> Fault {
-    Fault {
-        code,
-        what,
-        hint: None,
-    }
+    Fault { code, what, hint: None }
 }
 
 /// A whole number.
@@ -93,23 +89,16 @@ pub(crate) fn classify(field: &[u8]) -> Fault {
     {
         return fault(Code::Notation, "has a plus sign");
     }
-    if let Some(rest) = field
-        .strip_prefix(b"0x")
-        .or_else(|| field.strip_prefix(b"0X"))
+    if let Some(rest) = field.strip_prefix(b"0x").or_else(|| field.strip_prefix(b"0X"))
         && rest.iter().all(u8::is_ascii_hexdigit)
     {
         return fault(Code::Notation, "is hexadecimal");
     }
     let lower = field.to_ascii_lowercase();
-    if matches!(
-        lower.as_slice(),
-        b"nan" | b"inf" | b"-inf" | b"infinity" | b"-infinity"
-    ) {
+    if matches!(lower.as_slice(), b"nan" | b"inf" | b"-inf" | b"infinity" | b"-infinity") {
         return fault(Code::NotANumber, "is not a finite number");
     }
-    let float = std::str::from_utf8(field)
-        .ok()
-        .is_some_and(|text| text.parse::<f64>().is_ok());
+    let float = std::str::from_utf8(field).ok().is_some_and(|text| text.parse::<f64>().is_ok());
     if float && (lower.contains(&b'e') || lower.contains(&b'.')) {
         return Fault {
             code: Code::Notation,
@@ -120,10 +109,7 @@ pub(crate) fn classify(field: &[u8]) -> Fault {
         };
     }
     if field[0].is_ascii_digit() {
-        let end = field
-            .iter()
-            .position(|b| !b.is_ascii_digit())
-            .unwrap_or(field.len());
+        let end = field.iter().position(|b| !b.is_ascii_digit()).unwrap_or(field.len());
         if digits(&field[..end]) {
             return fault(Code::NotANumber, "has something else after the number");
         }
@@ -160,13 +146,7 @@ pub(crate) fn decimal(field: &[u8], unit: u64) -> Result<Decimal, Fault> {
         0
     } else {
         // A second look at the whole field names the fault better than the part alone.
-        integer(whole).map_err(|part| {
-            if part.code == Code::Range {
-                part
-            } else {
-                decimal_fault(field)
-            }
-        })?
+        integer(whole).map_err(|part| if part.code == Code::Range { part } else { decimal_fault(field) })?
     };
     let mut part: u64 = 0;
     let mut scale: u64 = 1;
@@ -191,11 +171,7 @@ pub(crate) fn decimal(field: &[u8], unit: u64) -> Result<Decimal, Fault> {
         .checked_mul(unit)
         .and_then(|v| v.checked_add(below))
         .ok_or(fault(Code::Range, "is larger than the clock holds"))?;
-    Ok(Decimal {
-        value,
-        cut,
-        form: whole.is_empty() || fraction.is_empty(),
-    })
+    Ok(Decimal { value, cut, form: whole.is_empty() || fraction.is_empty() })
 }
 
 #[cold]
@@ -236,27 +212,14 @@ mod tests {
     #[test]
     fn decimals_are_exact() {
         let ns = |text: &str, unit| decimal(text.as_bytes(), unit).map(|d| d.value);
-        assert_eq!(
-            ns("1456135200.013118000", 1_000_000_000),
-            Ok(1_456_135_200_013_118_000)
-        );
+        assert_eq!(ns("1456135200.013118000", 1_000_000_000), Ok(1_456_135_200_013_118_000));
         assert_eq!(ns("0.1", 1_000_000_000), Ok(100_000_000));
         assert_eq!(ns("15849.28847", 1_000_000), Ok(15_849_288_470));
         assert_eq!(ns("1.9999999999", 1_000_000_000), Ok(1_999_999_999));
         assert!(decimal(b"1.9999999999", 1_000_000_000).unwrap().cut);
         assert!(decimal(b".5", 1_000_000_000).unwrap().form);
         assert!(decimal(b"5.", 1_000_000_000).unwrap().form);
-        for bad in [
-            "",
-            ".",
-            "nan",
-            "inf",
-            "1e400",
-            "-1.0",
-            "1.2.3",
-            "1,5",
-            "18446744073.8",
-        ] {
+        for bad in ["", ".", "nan", "inf", "1e400", "-1.0", "1.2.3", "1,5", "18446744073.8"] {
             assert!(ns(bad, 1_000_000_000).is_err(), "{bad}");
         }
         assert_eq!(decimal(b"-1.0", 1).unwrap_err().code, Code::Negative);

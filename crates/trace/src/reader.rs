@@ -215,10 +215,7 @@ pub struct Reader {
 
 impl std::fmt::Debug for Reader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reader")
-            .field("format", &self.format)
-            .field("line", &self.line)
-            .finish_non_exhaustive()
+        f.debug_struct("Reader").field("format", &self.format).field("line", &self.line).finish_non_exhaustive()
     }
 }
 
@@ -243,13 +240,9 @@ impl Reader {
         let head = source.head().to_vec();
         let name = source.name().to_owned();
         if let Some(encoding) = wide_encoding(&head) {
-            return Err(
-                TraceError::new(Code::NotText, &name, format!("The text is {encoding}"))
-                    .expected("UTF-8 or ASCII")
-                    .fix(format!(
-                        "iconv -f {encoding} -t UTF-8 FILE | ssdlab ... --trace -"
-                    )),
-            );
+            return Err(TraceError::new(Code::NotText, &name, format!("The text is {encoding}"))
+                .expected("UTF-8 or ASCII")
+                .fix(format!("iconv -f {encoding} -t UTF-8 FILE | ssdlab ... --trace -")));
         }
         let labels = source.parquet().map(<[Vec<u8>]>::to_vec);
         let mut lines = Lines::new(source);
@@ -277,13 +270,12 @@ impl Reader {
                     debug_assert_eq!(step, Step::End);
                     return Err(detect::no_requests(&name));
                 }
-                let found =
-                    detect::detect(&name, sample, ended, options).map_err(|mut error| {
-                        if let Some(line) = &mut error.report_mut().line {
-                            *line += lines.number();
-                        }
-                        error
-                    })?;
+                let found = detect::detect(&name, sample, ended, options).map_err(|mut error| {
+                    if let Some(line) = &mut error.report_mut().line {
+                        *line += lines.number();
+                    }
+                    error
+                })?;
                 let format = found.format.clone();
                 detection = Some(found);
                 format
@@ -295,17 +287,12 @@ impl Reader {
             _ => readers::parser(&format, options),
         };
         // Lines of several processors come merged roughly; everything else is meant to be in order.
-        let merged =
-            matches!(format, Format::Blkparse(_)) && options.time_order == TimeOrder::Error;
+        let merged = matches!(format, Format::Blkparse(_)) && options.time_order == TimeOrder::Error;
         Ok(Reader {
             lines,
             parser,
             cx: Context::new(options.device.as_deref()),
-            order: if merged {
-                TimeOrder::Sort
-            } else {
-                options.time_order
-            },
+            order: if merged { TimeOrder::Sort } else { options.time_order },
             sort_ns: merged.then_some(REORDER_WINDOW_NS),
             options: options.clone(),
             format,
@@ -333,10 +320,7 @@ impl Reader {
     ///
     /// # Errors
     /// The first line that is not what it should be, with where and why; after an error the reader is at its end.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "a fallible stream, not an iterator"
-    )]
+    #[expect(clippy::should_implement_trait, reason = "a fallible stream, not an iterator")]
     pub fn next(&mut self) -> Result<Option<Record>, TraceError> {
         let step = match self.options.within_second {
             WithinSecond::Once => self.step(),
@@ -423,13 +407,7 @@ impl Reader {
         let time_ns = self.place(raw.time_ns, line)?;
         self.line = line;
         self.given += 1;
-        Ok(Some(Record {
-            time_ns,
-            offset: raw.offset,
-            bytes: raw.bytes,
-            volume: raw.volume,
-            op: raw.op,
-        }))
+        Ok(Some(Record { time_ns, offset: raw.offset, bytes: raw.bytes, volume: raw.volume, op: raw.op }))
     }
 
     /// The arrival as nanoseconds since the first request.
@@ -485,14 +463,9 @@ impl Reader {
     }
 
     fn time_back(&self, step: u64, line: u64) -> TraceError {
-        let title = format!(
-            "Time goes back by {}.{:09} s",
-            step / 1_000_000_000,
-            step % 1_000_000_000
-        );
+        let title = format!("Time goes back by {}.{:09} s", step / 1_000_000_000, step % 1_000_000_000);
         let error = if line == self.lines.number() {
-            self.lines
-                .error(Code::TimeBack, title, 0..self.lines.text().len())
+            self.lines.error(Code::TimeBack, title, 0..self.lines.text().len())
         } else {
             TraceError::new(Code::TimeBack, self.name(), title).at_line(line)
         };
@@ -509,17 +482,12 @@ impl Reader {
                 Some(Reverse(oldest)) => {
                     self.ended
                         || self.heap.len() >= SORT_RECORDS
-                        || self
-                            .sort_ns
-                            .is_some_and(|window| self.high.saturating_sub(oldest.time_ns) > window)
+                        || self.sort_ns.is_some_and(|window| self.high.saturating_sub(oldest.time_ns) > window)
                 }
                 None => self.ended,
             };
             if due {
-                return Ok(self
-                    .heap
-                    .pop()
-                    .map(|Reverse(waiting)| (waiting.raw, waiting.line)));
+                return Ok(self.heap.pop().map(|Reverse(waiting)| (waiting.raw, waiting.line)));
             }
             let Some(raw) = self.next_raw()? else {
                 continue;
@@ -542,12 +510,7 @@ impl Reader {
                 tally.largest_ns = tally.largest_ns.max(step);
             }
             self.high = self.high.max(raw.time_ns);
-            self.heap.push(Reverse(Waiting {
-                time_ns: raw.time_ns,
-                number: self.read,
-                line,
-                raw,
-            }));
+            self.heap.push(Reverse(Waiting { time_ns: raw.time_ns, number: self.read, line, raw }));
         }
     }
 
@@ -610,8 +573,12 @@ impl Reader {
     #[inline]
     fn accept(&mut self, raw: Raw) -> Result<Option<Raw>, TraceError> {
         if self.options.device.is_some() && self.cx.volumes.names().is_empty() {
-            return Err(TraceError::new(Code::Usage, self.name(), "--device chooses a volume, but this trace names none")
-                .fix("leave --device out; with --format columns:... name the column of the volume with vol=N"));
+            return Err(TraceError::new(
+                Code::Usage,
+                self.name(),
+                "--device chooses a volume, but this trace names none",
+            )
+            .fix("leave --device out; with --format columns:... name the column of the volume with vol=N"));
         }
         if raw.op == Op::Other {
             self.cx.note(Note::OtherOp);
@@ -623,13 +590,9 @@ impl Reader {
         }
         if raw.bytes > self.options.max_request_bytes && raw.op != Op::Trim {
             let limit = self.options.max_request_bytes;
-            let bad = Bad::new(
-                Code::TooLarge,
-                format!("A request of {} bytes", raw.bytes),
-                self.lines.text(),
-            )
-            .expected(format!("at most {limit} bytes"))
-            .fix("check the unit of the size; if requests are this large, raise --max-request");
+            let bad = Bad::new(Code::TooLarge, format!("A request of {} bytes", raw.bytes), self.lines.text())
+                .expected(format!("at most {limit} bytes"))
+                .fix("check the unit of the size; if requests are this large, raise --max-request");
             self.refuse(*bad)?;
             return Ok(None);
         }
@@ -646,16 +609,9 @@ impl Reader {
             return bad;
         }
         if let Some(other) = detect::better_than(&self.format, self.lines.ahead(), &self.options) {
-            bad.title = format!(
-                "The trace is not {}: {}",
-                self.format,
-                lower_first(&bad.title)
-            );
+            bad.title = format!("The trace is not {}: {}", self.format, lower_first(&bad.title));
             bad.code = Code::WrongFormat;
-            bad.fix = Some(format!(
-                "the lines look like {other} ({}): use --format {other}",
-                other.shape()
-            ));
+            bad.fix = Some(format!("the lines look like {other} ({}): use --format {other}", other.shape()));
         }
         bad
     }
@@ -664,8 +620,7 @@ impl Reader {
     #[cold]
     fn refuse(&mut self, mut bad: Bad) -> Result<(), TraceError> {
         // Beyond the cap the volumes would be mixed up; no number of skipped lines makes that right.
-        if let (OnBadLine::Skip(most), true) = (self.options.on_bad_line, bad.code != Code::Volumes)
-        {
+        if let (OnBadLine::Skip(most), true) = (self.options.on_bad_line, bad.code != Code::Volumes) {
             if self.bad < most {
                 self.bad += 1;
                 let line = self.lines.number();
@@ -674,31 +629,21 @@ impl Reader {
                 return Ok(());
             }
             if most > 0 {
-                bad.title = format!(
-                    "More than {most} malformed lines; the next one: {}",
-                    lower_first(&bad.title)
-                );
+                bad.title = format!("More than {most} malformed lines; the next one: {}", lower_first(&bad.title));
             }
         }
-        let cut =
-            !self.lines.terminated() && bad.code != Code::TooLong && bad.code != Code::WrongFormat;
+        let cut = !self.lines.terminated() && bad.code != Code::TooLong && bad.code != Code::WrongFormat;
         if cut && self.read > 0 && self.lines.number() > 1 {
             bad.title = format!("The last line is cut off: {}", lower_first(&bad.title));
             bad.code = Code::Truncated;
-            bad.fix = Some("the file looks truncated: fetch it again, or drop the line with --on-bad-line skip=1".to_owned());
+            bad.fix =
+                Some("the file looks truncated: fetch it again, or drop the line with --on-bad-line skip=1".to_owned());
         }
         let general = match bad.field {
             "" => "check the export of this trace; to drop such lines use --on-bad-line skip=1",
             _ => "check the export of this column; to drop such lines use --on-bad-line skip=1",
         };
-        let Bad {
-            code,
-            title,
-            field,
-            span,
-            expected,
-            fix,
-        } = bad;
+        let Bad { code, title, field, span, expected, fix } = bad;
         Err(self
             .lines
             .error(code, title, span)
@@ -724,46 +669,29 @@ impl Reader {
             }
         }
         if let Err(bad) = self.parser.finish(&mut self.cx) {
-            let Bad {
-                code,
-                title,
-                expected,
-                fix,
-                ..
-            } = *bad;
-            return Err(TraceError::new(code, self.name(), title)
-                .expected(expected)
-                .fix(fix.unwrap_or_default()));
+            let Bad { code, title, expected, fix, .. } = *bad;
+            return Err(TraceError::new(code, self.name(), title).expected(expected).fix(fix.unwrap_or_default()));
         }
         if self.given == 0 {
             return Err(self.nothing());
         }
         if let Some(base) = self.base.filter(|base| *base > 0) {
-            self.cx.notes.state(
-                Note::Rebased,
-                format!(
-                    "{}.{:09} s in the trace",
-                    base / 1_000_000_000,
-                    base % 1_000_000_000
-                ),
-            );
+            self.cx
+                .notes
+                .state(Note::Rebased, format!("{}.{:09} s in the trace", base / 1_000_000_000, base % 1_000_000_000));
         }
         if self.given > 1 {
             let mean = self.now / (self.given - 1);
             if self.now == 0 && self.options.within_second == WithinSecond::Once {
                 self.cx.notes.state(Note::OneInstant, String::new());
             } else if mean == 0 && self.now > 0 {
-                self.cx.notes.state(
-                    Note::TimeUnit,
-                    "the mean gap is under 1 ns; the times may be in us or ms".to_owned(),
-                );
+                self.cx
+                    .notes
+                    .state(Note::TimeUnit, "the mean gap is under 1 ns; the times may be in us or ms".to_owned());
             } else if mean > DAY_NS {
                 self.cx.notes.state(
                     Note::TimeUnit,
-                    format!(
-                        "the mean gap is {} days; the times may be in a smaller unit, ns or us",
-                        mean / DAY_NS
-                    ),
+                    format!("the mean gap is {} days; the times may be in a smaller unit, ns or us", mean / DAY_NS),
                 );
             }
         }
@@ -774,20 +702,14 @@ impl Reader {
         let others = self.cx.volumes.others();
         if let (Some(device), false) = (&self.options.device, others.is_empty()) {
             let device = crate::error::escape(device.as_bytes());
-            return TraceError::new(
-                Code::Volumes,
-                self.name(),
-                format!("No request of device {device} in the trace"),
-            )
-            .expected(format!("one of the devices that occur: {others}"))
-            .fix("choose one of them with --device, or leave the option out");
+            return TraceError::new(Code::Volumes, self.name(), format!("No request of device {device} in the trace"))
+                .expected(format!("one of the devices that occur: {others}"))
+                .fix("choose one of them with --device, or leave the option out");
         }
         let error = detect::no_requests(self.name());
         match self.cx.notes.skipped() {
             0 => error,
-            n => error.expected(format!(
-                "at least one request; {n} lines or requests were skipped"
-            )),
+            n => error.expected(format!("at least one request; {n} lines or requests were skipped")),
         }
     }
 
@@ -818,9 +740,7 @@ impl Reader {
 
     /// A volume's label, safe to print; `None` if the trace names none.
     pub fn volume_name(&self, volume: u32) -> Option<String> {
-        self.volumes()
-            .get(volume as usize)
-            .map(|label| crate::error::escape(label))
+        self.volumes().get(volume as usize).map(|label| crate::error::escape(label))
     }
 
     pub(crate) fn volume_list(&self) -> String {
@@ -874,9 +794,7 @@ fn wide_encoding(head: &[u8]) -> Option<&'static str> {
         return None;
     }
     let wide = |step: usize, at: usize| {
-        sample
-            .chunks(step)
-            .all(|unit| text(&unit[at]) && unit.iter().enumerate().all(|(i, b)| i == at || *b == 0))
+        sample.chunks(step).all(|unit| text(&unit[at]) && unit.iter().enumerate().all(|(i, b)| i == at || *b == 0))
     };
     if wide(4, 0) || wide(4, 3) {
         Some("UTF-32")

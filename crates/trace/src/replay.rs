@@ -52,17 +52,11 @@ pub struct Scale {
 
 impl Scale {
     /// Times as they are.
-    pub const ONE: Scale = Scale {
-        numerator: 1,
-        denominator: 1,
-    };
+    pub const ONE: Scale = Scale { numerator: 1, denominator: 1 };
 
     /// A ratio; `None` if one of the two is 0.
     pub fn new(numerator: u64, denominator: u64) -> Option<Scale> {
-        (numerator > 0 && denominator > 0).then_some(Scale {
-            numerator,
-            denominator,
-        })
+        (numerator > 0 && denominator > 0).then_some(Scale { numerator, denominator })
     }
 
     /// `ns` times the factor, cut to whole nanoseconds; `None` beyond 64 bits.
@@ -88,13 +82,8 @@ impl FromStr for Scale {
     fn from_str(text: &str) -> Result<Scale, String> {
         let bad = || "expected a positive decimal such as 0.5, or a ratio such as 1/3".to_owned();
         let digits = |part: &str, most: usize| {
-            let plain =
-                !part.is_empty() && part.len() <= most && part.bytes().all(|b| b.is_ascii_digit());
-            if plain {
-                part.parse::<u64>().map_err(|_| bad())
-            } else {
-                Err(bad())
-            }
+            let plain = !part.is_empty() && part.len() <= most && part.bytes().all(|b| b.is_ascii_digit());
+            if plain { part.parse::<u64>().map_err(|_| bad()) } else { Err(bad()) }
         };
         if let Some((numerator, denominator)) = text.split_once('/') {
             return Scale::new(digits(numerator, 18)?, digits(denominator, 18)?).ok_or_else(bad);
@@ -153,10 +142,7 @@ impl Digest {
     pub fn new() -> Digest {
         let mut hasher = blake3::Hasher::new();
         hasher.update(b"ssdlab.trace/1\n");
-        Digest {
-            hasher,
-            buffer: Vec::with_capacity(Digest::BUFFER),
-        }
+        Digest { hasher, buffer: Vec::with_capacity(Digest::BUFFER) }
     }
 
     /// Takes in the next record.
@@ -231,10 +217,7 @@ pub struct Replay {
 
 impl std::fmt::Debug for Replay {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Replay")
-            .field("reader", &self.reader)
-            .field("pass", &self.pass)
-            .finish_non_exhaustive()
+        f.debug_struct("Replay").field("reader", &self.reader).field("pass", &self.pass).finish_non_exhaustive()
     }
 }
 
@@ -245,22 +228,15 @@ impl Replay {
     /// Everything [`Reader::open`] refuses; a fit that makes no sense; repeating what can be read only once.
     pub fn open(path: &Path, options: &Options, fit: Fit) -> Result<Replay, TraceError> {
         let name = path.to_string_lossy();
-        let usage =
-            |title: &str, fix: &str| Err(TraceError::new(Code::Usage, &name, title).fix(fix));
+        let usage = |title: &str, fix: &str| Err(TraceError::new(Code::Usage, &name, title).fix(fix));
         if fit.page_bytes == 0 || !fit.page_bytes.is_multiple_of(SECTOR_BYTES) {
-            return usage(
-                "A page must be a multiple of 512 bytes",
-                "check geometry.page_size",
-            );
+            return usage("A page must be a multiple of 512 bytes", "check geometry.page_size");
         }
         if fit.capacity_bytes < fit.page_bytes {
             return usage("The device is smaller than one page", "check the geometry");
         }
         if fit.loops == 0 {
-            return usage(
-                "A trace is replayed at least once",
-                "--loop takes 1 or more",
-            );
+            return usage("A trace is replayed at least once", "--loop takes 1 or more");
         }
         let reader = Reader::open(path, options)?;
         let size = reader.progress().1;
@@ -307,10 +283,7 @@ impl Replay {
     ///
     /// # Errors
     /// What [`Reader::next`] refuses, and requests that do not fit the device.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "a fallible stream, not an iterator"
-    )]
+    #[expect(clippy::should_implement_trait, reason = "a fallible stream, not an iterator")]
     #[inline]
     pub fn next(&mut self) -> Result<Option<Record>, TraceError> {
         loop {
@@ -367,34 +340,20 @@ impl Replay {
         }
         self.own.state(
             Note::Looped,
-            format!(
-                "{} times, each pass {} ns after the one before",
-                self.pass + 1,
-                self.period_ns
-            ),
+            format!("{} times, each pass {} ns after the one before", self.pass + 1, self.period_ns),
         );
-        self.shift_ns = self
-            .period_ns
-            .checked_mul(self.pass)
-            .ok_or_else(|| self.clock())?;
+        self.shift_ns = self.period_ns.checked_mul(self.pass).ok_or_else(|| self.clock())?;
         self.reader = Reader::open(&self.path, &self.options)?;
         if self.reader.progress().1 != self.size {
-            return Err(TraceError::new(
-                Code::Unreadable,
-                self.reader.name(),
-                "The file changed between two passes",
-            )
-            .fix("let whoever writes it finish"));
+            return Err(TraceError::new(Code::Unreadable, self.reader.name(), "The file changed between two passes")
+                .fix("let whoever writes it finish"));
         }
         Ok(())
     }
 
     fn clock(&self) -> TraceError {
         self.reader
-            .error(
-                Code::Clock,
-                "The arrival is later than the simulator's clock can count",
-            )
+            .error(Code::Clock, "The arrival is later than the simulator's clock can count")
             .expected(format!("at most {CLOCK_MAX} ns after the first arrival"))
             .fix("check the unit of time, --loop and --time-scale")
     }
@@ -409,18 +368,12 @@ impl Replay {
         let end = record.offset + record.bytes;
         let (from, to) = if record.op == Op::Trim {
             (
-                record
-                    .offset
-                    .checked_next_multiple_of(SECTOR_BYTES)
-                    .unwrap_or(u64::MAX),
+                record.offset.checked_next_multiple_of(SECTOR_BYTES).unwrap_or(u64::MAX),
                 end / SECTOR_BYTES * SECTOR_BYTES,
             )
         } else {
             let up = end.checked_next_multiple_of(SECTOR_BYTES);
-            (
-                record.offset / SECTOR_BYTES * SECTOR_BYTES,
-                up.unwrap_or(u64::MAX / SECTOR_BYTES * SECTOR_BYTES),
-            )
+            (record.offset / SECTOR_BYTES * SECTOR_BYTES, up.unwrap_or(u64::MAX / SECTOR_BYTES * SECTOR_BYTES))
         };
         if (from, to) != (record.offset, end) {
             self.own.add(Note::Rounded, line);
@@ -448,10 +401,8 @@ impl Replay {
         if self.pass == 0 {
             self.last_ns = since;
         }
-        let scaled = since
-            .checked_add(self.shift_ns)
-            .and_then(|t| self.fit.time_scale.apply(t))
-            .filter(|t| *t <= CLOCK_MAX);
+        let scaled =
+            since.checked_add(self.shift_ns).and_then(|t| self.fit.time_scale.apply(t)).filter(|t| *t <= CLOCK_MAX);
         let Some(time_ns) = scaled else {
             return Err(self.clock());
         };
@@ -467,11 +418,7 @@ impl Replay {
     fn fit_flat(&mut self, record: &Record, from: u64, to: u64) -> Result<(), TraceError> {
         let capacity = self.fit.capacity_bytes / self.fit.page_bytes * self.fit.page_bytes;
         if to <= capacity {
-            self.pending.push_back(Record {
-                offset: from,
-                bytes: to - from,
-                ..*record
-            });
+            self.pending.push_back(Record { offset: from, bytes: to - from, ..*record });
             return Ok(());
         }
         let line = self.reader.line();
@@ -481,29 +428,17 @@ impl Replay {
             }
             LbaPolicy::Clip => {
                 self.own.add(Note::Clipped, line);
-                self.pending.push_back(Record {
-                    offset: from,
-                    bytes: capacity - from,
-                    ..*record
-                });
+                self.pending.push_back(Record { offset: from, bytes: capacity - from, ..*record });
             }
             LbaPolicy::Wrap if to - from <= capacity => {
                 self.own.add(Note::Wrapped, line);
                 let start = from % capacity;
                 let bytes = to - from;
                 let room = capacity - start;
-                self.pending.push_back(Record {
-                    offset: start,
-                    bytes: bytes.min(room),
-                    ..*record
-                });
+                self.pending.push_back(Record { offset: start, bytes: bytes.min(room), ..*record });
                 if bytes > room {
                     self.own.add(Note::Split, line);
-                    self.pending.push_back(Record {
-                        offset: 0,
-                        bytes: bytes - room,
-                        ..*record
-                    });
+                    self.pending.push_back(Record { offset: 0, bytes: bytes - room, ..*record });
                 }
             }
             _ => return Err(self.past_device(to, 0)),
@@ -520,9 +455,7 @@ impl Replay {
             // A trim touches nothing: it concerns the pages that were touched, and a huge one costs no more than those.
             let (first, last) = (from / page, (to - 1) / page);
             let mut hit: Vec<(u64, u64)> = if last - first < self.dense.pages.len() as u64 {
-                (first..=last)
-                    .filter_map(|p| self.dense.pages.get(&(record.volume, p)).map(|d| (p, *d)))
-                    .collect()
+                (first..=last).filter_map(|p| self.dense.pages.get(&(record.volume, p)).map(|d| (p, *d))).collect()
             } else {
                 let inside = |p: &u64| (first..=last).contains(p);
                 self.dense
@@ -572,11 +505,7 @@ impl Replay {
             last.bytes += bytes;
             return;
         }
-        self.pending.push_back(Record {
-            offset,
-            bytes,
-            ..*record
-        });
+        self.pending.push_back(Record { offset, bytes, ..*record });
     }
 
     #[cold]
@@ -605,9 +534,7 @@ impl Replay {
             match self.reader.next() {
                 Ok(Some(record)) => {
                     let base = self.bases.get(record.volume as usize).copied().unwrap_or(0);
-                    needed = needed.max(
-                        u128::from(record.offset) + u128::from(record.bytes) + u128::from(base),
-                    );
+                    needed = needed.max(u128::from(record.offset) + u128::from(record.bytes) + u128::from(base));
                     seen += 1;
                 }
                 Ok(None) => {
@@ -619,16 +546,10 @@ impl Replay {
         }
         let page = u128::from(self.fit.page_bytes);
         let needed = needed.div_ceil(page) * page;
-        let scope = if whole {
-            "the trace needs".to_owned()
-        } else {
-            format!("its first {seen} requests need")
-        };
+        let scope = if whole { "the trace needs".to_owned() } else { format!("its first {seen} requests need") };
         error
             .expected(format!("an end of at most {}", self.fit.capacity_bytes))
-            .fix(format!(
-                "{scope} a device of {needed} bytes; or use --lba-policy wrap, clip or dense"
-            ))
+            .fix(format!("{scope} a device of {needed} bytes; or use --lba-policy wrap, clip or dense"))
     }
 
     /// A second volume appeared: where does each begin? Only a pass over the whole file can tell how far each reaches.
@@ -652,16 +573,10 @@ impl Replay {
         let mut next: u64 = 0;
         for end in &ends {
             bases.push(next);
-            let stop = end
-                .checked_next_multiple_of(self.fit.page_bytes)
-                .and_then(|size| next.checked_add(size));
+            let stop = end.checked_next_multiple_of(self.fit.page_bytes).and_then(|size| next.checked_add(size));
             next = stop.ok_or_else(|| {
-                TraceError::new(
-                    Code::Range,
-                    self.reader.name(),
-                    "The volumes laid end to end need more than 64 bits",
-                )
-                .fix("choose one with --device ID, or use --lba-policy dense")
+                TraceError::new(Code::Range, self.reader.name(), "The volumes laid end to end need more than 64 bits")
+                    .fix("choose one with --device ID, or use --lba-policy dense")
             })?;
         }
         self.own.state(
@@ -679,11 +594,7 @@ impl Replay {
 
     /// What was dropped, held, rounded or moved so far: the first pass's reading, and the fitting of all passes.
     pub fn notes(&self) -> Notes {
-        let mut notes = self
-            .first_pass
-            .as_ref()
-            .unwrap_or_else(|| self.reader.notes())
-            .clone();
+        let mut notes = self.first_pass.as_ref().unwrap_or_else(|| self.reader.notes()).clone();
         notes.merge(&self.own);
         if self.fit.lba_policy == LbaPolicy::Dense && self.reader.volumes().len() > 1 {
             notes.state(

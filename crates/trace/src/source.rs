@@ -44,8 +44,7 @@ impl Compression {
 
     fn of(head: &[u8]) -> Option<Compression> {
         // Skippable frames (50…5F 2A 4D 18) may come before the first zstd frame.
-        let skippable =
-            head.len() >= 4 && head[0] & 0xf0 == 0x50 && head[1..4] == [0x2a, 0x4d, 0x18];
+        let skippable = head.len() >= 4 && head[0] & 0xf0 == 0x50 && head[1..4] == [0x2a, 0x4d, 0x18];
         if head.starts_with(&[0x1f, 0x8b]) {
             Some(Compression::Gzip)
         } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) || skippable {
@@ -137,33 +136,38 @@ impl Source {
         }
         let name = path.to_string_lossy().into_owned();
         let unreadable = |reason: String| {
-            TraceError::new(
-                Code::Unreadable,
-                &name,
-                format!("Cannot open the trace: {reason}"),
-            )
-            .fix("check the path and its permissions")
+            TraceError::new(Code::Unreadable, &name, format!("Cannot open the trace: {reason}"))
+                .fix("check the path and its permissions")
         };
         let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
-        let meta = file
-            .metadata()
-            .map_err(|error| unreadable(error.to_string()))?;
+        let meta = file.metadata().map_err(|error| unreadable(error.to_string()))?;
         if meta.is_dir() {
-            return Err(unreadable("it is a directory".into())
-                .fix("name one file; each run reads one trace"));
+            return Err(unreadable("it is a directory".into()).fix("name one file; each run reads one trace"));
         }
         #[cfg(feature = "parquet")]
         if meta.is_file() && is_parquet(&file) {
             let progress = Arc::new(Progress::default());
             let damaged = |error: &io::Error| {
-                TraceError::new(Code::Compressed, &name, format!("Cannot read this Parquet file: {}", escape(error.to_string().as_bytes())))
-                    .expected(crate::Format::Parquet.shape())
-                    .fix("write it anew with ssdlab trace convert, or export it as CSV and use --format columns:<map>")
+                TraceError::new(
+                    Code::Compressed,
+                    &name,
+                    format!("Cannot read this Parquet file: {}", escape(error.to_string().as_bytes())),
+                )
+                .expected(crate::Format::Parquet.shape())
+                .fix("write it anew with ssdlab trace convert, or export it as CSV and use --format columns:<map>")
             };
             let open = crate::readers::parquet::open(file).map_err(|error| damaged(&error))?;
             let stream = Box::new(BufReader::with_capacity(128 << 10, open.rows));
             let file = Some((path.to_owned(), meta.len()));
-            return Ok(Source { name, stream, compression: None, progress, file, head: Vec::new(), parquet: Some(open.labels) });
+            return Ok(Source {
+                name,
+                stream,
+                compression: None,
+                progress,
+                file,
+                head: Vec::new(),
+                parquet: Some(open.labels),
+            });
         }
         // Files below /proc and the like say 0 and still have content: only a real size is a bound.
         let size = (meta.is_file() && meta.len() > 0).then_some(meta.len());
@@ -175,10 +179,7 @@ impl Source {
     ///
     /// # Errors
     /// As [`Source::open`].
-    pub fn from_reader(
-        name: &str,
-        reader: impl Read + Send + 'static,
-    ) -> Result<Source, TraceError> {
+    pub fn from_reader(name: &str, reader: impl Read + Send + 'static) -> Result<Source, TraceError> {
         Source::build(name, Box::new(reader), None, None)
     }
 
@@ -189,11 +190,7 @@ impl Source {
         file: Option<(PathBuf, u64)>,
     ) -> Result<Source, TraceError> {
         let progress = Arc::new(Progress::default());
-        let counted = Counted {
-            inner,
-            left,
-            progress: Arc::clone(&progress),
-        };
+        let counted = Counted { inner, left, progress: Arc::clone(&progress) };
         let raw: Box<dyn BufRead + Send> = Box::new(BufReader::with_capacity(128 << 10, counted));
         let mut source = Source {
             name: name.to_owned(),
@@ -212,31 +209,20 @@ impl Source {
         source.compression = Some(compression);
         let packed = std::mem::replace(&mut source.stream, Box::new(io::empty()));
         source.stream = match compression {
-            Compression::Gzip => Box::new(BufReader::with_capacity(
-                128 << 10,
-                flate2::bufread::MultiGzDecoder::new(packed),
-            )),
+            Compression::Gzip => {
+                Box::new(BufReader::with_capacity(128 << 10, flate2::bufread::MultiGzDecoder::new(packed)))
+            }
             Compression::Zstd => {
-                let decoder =
-                    zstd::stream::read::Decoder::with_buffer(packed).and_then(|mut decoder| {
-                        decoder.window_log_max(WINDOW_LOG)?;
-                        Ok(decoder)
-                    });
-                Box::new(BufReader::with_capacity(
-                    128 << 10,
-                    decoder.map_err(|e| source.failure(&e, 1))?,
-                ))
+                let decoder = zstd::stream::read::Decoder::with_buffer(packed).and_then(|mut decoder| {
+                    decoder.window_log_max(WINDOW_LOG)?;
+                    Ok(decoder)
+                });
+                Box::new(BufReader::with_capacity(128 << 10, decoder.map_err(|e| source.failure(&e, 1))?))
             }
             Compression::Xz => {
-                let stream = liblzma::stream::Stream::new_stream_decoder(
-                    WINDOW_BYTES,
-                    liblzma::stream::CONCATENATED,
-                )
-                .map_err(|e| source.failure(&e.into(), 1))?;
-                Box::new(BufReader::with_capacity(
-                    128 << 10,
-                    liblzma::bufread::XzDecoder::new_stream(packed, stream),
-                ))
+                let stream = liblzma::stream::Stream::new_stream_decoder(WINDOW_BYTES, liblzma::stream::CONCATENATED)
+                    .map_err(|e| source.failure(&e.into(), 1))?;
+                Box::new(BufReader::with_capacity(128 << 10, liblzma::bufread::XzDecoder::new_stream(packed, stream)))
             }
         };
         source.peek()?;
@@ -245,10 +231,7 @@ impl Source {
             return Err(TraceError::new(
                 Code::Nested,
                 name,
-                format!(
-                    "Compressed data inside compressed data: {} in {outer}",
-                    inner.name()
-                ),
+                format!("Compressed data inside compressed data: {} in {outer}", inner.name()),
             )
             .expected("one layer of compression")
             .fix("unpack the outer layer first"));
@@ -283,25 +266,11 @@ impl Source {
     /// Formats that start with an unmistakable mark and are not for us.
     fn refuse_foreign(&self) -> Result<(), TraceError> {
         let head = self.head.as_slice();
-        let foreign = |title: &str, fix: &str| {
-            Err(TraceError::new(Code::Foreign, &self.name, title).fix(fix))
-        };
+        let foreign = |title: &str, fix: &str| Err(TraceError::new(Code::Foreign, &self.name, title).fix(fix));
         let marks: [(&[u8], &str, &str); 7] = [
-            (
-                b"BZh",
-                "This is bzip2, which is not read directly",
-                "bunzip2 -c FILE | ssdlab ... --trace -",
-            ),
-            (
-                &[4, 0x22, 0x4d, 0x18],
-                "This is lz4, which is not read directly",
-                "lz4 -dc FILE | ssdlab ... --trace -",
-            ),
-            (
-                b"7z\xbc\xaf\x27\x1c",
-                "This is a 7z archive",
-                "7z x -so FILE MEMBER | ssdlab ... --trace -",
-            ),
+            (b"BZh", "This is bzip2, which is not read directly", "bunzip2 -c FILE | ssdlab ... --trace -"),
+            (&[4, 0x22, 0x4d, 0x18], "This is lz4, which is not read directly", "lz4 -dc FILE | ssdlab ... --trace -"),
+            (b"7z\xbc\xaf\x27\x1c", "This is a 7z archive", "7z x -so FILE MEMBER | ssdlab ... --trace -"),
             (b"Rar!\x1a\x07", "This is a RAR archive", "unpack it first"),
             (
                 b"PAR1",
@@ -316,11 +285,7 @@ impl Source {
                     "build with --features parquet, or export it as CSV and use --format columns:<map>"
                 },
             ),
-            (
-                b"ARROW1",
-                "This is an Arrow file",
-                "export it as CSV and use --format columns:<map>",
-            ),
+            (b"ARROW1", "This is an Arrow file", "export it as CSV and use --format columns:<map>"),
             (b"%PDF", "This is a PDF document", "name the trace itself"),
         ];
         for (mark, title, fix) in marks {
@@ -331,10 +296,7 @@ impl Source {
             }
         }
         let blktrace = match head.get(..4) {
-            Some(m) => {
-                m[1..] == [0x74, 0x61, 0x65] && m[0] < 16
-                    || m[..3] == [0x65, 0x61, 0x74] && m[3] < 16
-            }
+            Some(m) => m[1..] == [0x74, 0x61, 0x65] && m[0] < 16 || m[..3] == [0x65, 0x61, 0x74] && m[3] < 16,
             None => false,
         };
         if blktrace {
@@ -367,11 +329,7 @@ impl Source {
             (true, false) => "a zip archive",
             _ => "a tar archive",
         };
-        let list = names
-            .iter()
-            .map(|name: &Vec<u8>| escape(name))
-            .collect::<Vec<_>>()
-            .join(", ");
+        let list = names.iter().map(|name: &Vec<u8>| escape(name)).collect::<Vec<_>>().join(", ");
         let tail = if more { " and more" } else { "" };
         let how = match (zip, self.compression) {
             (true, _) => "unzip -p FILE MEMBER",
@@ -403,9 +361,7 @@ impl Source {
             if buffer.is_empty() {
                 return false;
             }
-            let step = buffer
-                .len()
-                .min(usize::try_from(bytes).unwrap_or(usize::MAX));
+            let step = buffer.len().min(usize::try_from(bytes).unwrap_or(usize::MAX));
             self.stream.consume(step);
             bytes -= step as u64;
         }
@@ -432,12 +388,7 @@ impl Source {
         true
     }
 
-    fn zip_members(
-        &mut self,
-        names: &mut Vec<Vec<u8>>,
-        budget: &mut u64,
-        encrypted: &mut bool,
-    ) -> bool {
+    fn zip_members(&mut self, names: &mut Vec<Vec<u8>>, budget: &mut u64, encrypted: &mut bool) -> bool {
         let mut header = [0; 30];
         while names.len() < LIST_MEMBERS {
             if self.stream.read_exact(&mut header).is_err() || !is_zip(&header) {
@@ -472,22 +423,13 @@ impl Source {
             .fix("fetch the file again and compare its checksum, or write it anew")
             .at_line(line);
         }
-        let Some(compression) = self
-            .compression
-            .filter(|_| !self.progress.failed.load(Relaxed))
-        else {
-            return TraceError::new(
-                Code::Unreadable,
-                &self.name,
-                format!("Cannot read the trace: {error}"),
-            )
-            .at_line(line);
+        let Some(compression) = self.compression.filter(|_| !self.progress.failed.load(Relaxed)) else {
+            return TraceError::new(Code::Unreadable, &self.name, format!("Cannot read the trace: {error}"))
+                .at_line(line);
         };
         let name = compression.name();
         let text = error.to_string();
-        if text.contains("requires too much memory")
-            || text.contains("memory usage limit")
-            || text.contains("MemLimit")
+        if text.contains("requires too much memory") || text.contains("memory usage limit") || text.contains("MemLimit")
         {
             let fix = match compression {
                 Compression::Xz => "xz -dc FILE | ssdlab ... --trace -",
@@ -496,20 +438,21 @@ impl Source {
             return TraceError::new(
                 Code::Window,
                 &self.name,
-                format!(
-                    "The {name} stream asks for a window above {} MiB",
-                    WINDOW_BYTES >> 20
-                ),
+                format!("The {name} stream asks for a window above {} MiB", WINDOW_BYTES >> 20),
             )
-            .fix(format!(
-                "unpack it outside, with its own memory option: {fix}"
-            ));
+            .fix(format!("unpack it outside, with its own memory option: {fix}"));
         }
         let at = self.position();
-        TraceError::new(Code::Compressed, &self.name, format!("Damaged or truncated {name} stream: {}", escape(text.as_bytes())))
-            .expected(format!("a whole stream; it broke near compressed byte {at}; the line above counts decompressed lines"))
-            .fix("fetch the file again and compare its checksum")
-            .at_line(line)
+        TraceError::new(
+            Code::Compressed,
+            &self.name,
+            format!("Damaged or truncated {name} stream: {}", escape(text.as_bytes())),
+        )
+        .expected(format!(
+            "a whole stream; it broke near compressed byte {at}; the line above counts decompressed lines"
+        ))
+        .fix("fetch the file again and compare its checksum")
+        .at_line(line)
     }
 
     /// Called at the end: did the file stay as it was?
@@ -517,13 +460,9 @@ impl Source {
     /// `Ok(true)` means it grew while it was read.
     pub(crate) fn end(&self, line: u64) -> Result<bool, TraceError> {
         if self.progress.short.load(Relaxed) {
-            return Err(TraceError::new(
-                Code::Unreadable,
-                &self.name,
-                "The file became shorter while it was read",
-            )
-            .at_line(line)
-            .fix("let the copy finish, then read it again"));
+            return Err(TraceError::new(Code::Unreadable, &self.name, "The file became shorter while it was read")
+                .at_line(line)
+                .fix("let the copy finish, then read it again"));
         }
         Ok(match &self.file {
             Some((path, size)) => std::fs::metadata(path).is_ok_and(|meta| meta.len() > *size),
@@ -585,21 +524,14 @@ fn is_zip(head: &[u8]) -> bool {
 fn tar_member(block: &[u8]) -> Option<(Vec<u8>, u8, u64)> {
     let block = block.get(..512)?;
     let octal = |field: &[u8]| {
-        let digits: Vec<u8> = field
-            .iter()
-            .copied()
-            .filter(|b| !matches!(b, b' ' | 0))
-            .collect();
+        let digits: Vec<u8> = field.iter().copied().filter(|b| !matches!(b, b' ' | 0)).collect();
         digits.iter().try_fold(0u64, |value, b| match b {
             b'0'..=b'7' => value.checked_mul(8)?.checked_add(u64::from(b - b'0')),
             _ => None,
         })
     };
-    let sum: u64 = block
-        .iter()
-        .enumerate()
-        .map(|(i, &b)| u64::from(if (148..156).contains(&i) { b' ' } else { b }))
-        .sum();
+    let sum: u64 =
+        block.iter().enumerate().map(|(i, &b)| u64::from(if (148..156).contains(&i) { b' ' } else { b })).sum();
     if block[0] == 0 || octal(&block[148..156])? != sum {
         return None;
     }
@@ -616,9 +548,5 @@ fn tar_member(block: &[u8]) -> Option<(Vec<u8>, u8, u64)> {
         name.push(b'/');
     }
     name.extend(text(0..100));
-    Some((
-        name,
-        block[156],
-        octal(&block[124..136]).unwrap_or(u64::MAX),
-    ))
+    Some((name, block[156], octal(&block[124..136]).unwrap_or(u64::MAX)))
 }

@@ -7,11 +7,7 @@ use std::io::{Cursor, Read};
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    line.split_whitespace()
-        .nth(1)?
-        .parse::<u64>()
-        .ok()
-        .map(|kib| kib * 1024)
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
 /// A stream of `left` bytes that repeats one piece.
@@ -23,9 +19,7 @@ struct Repeated {
 
 impl Read for Repeated {
     fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
-        let n = (self.piece.len() - self.at)
-            .min(buf.len())
-            .min(self.left as usize);
+        let n = (self.piece.len() - self.at).min(buf.len()).min(self.left as usize);
         buf[..n].copy_from_slice(&self.piece[self.at..self.at + n]);
         self.at = (self.at + n) % self.piece.len();
         self.left -= n as u64;
@@ -64,10 +58,7 @@ fn bombs_stay_small() {
         ("one line", zstd_bomb(&[b'1'; 4096], SIZE)),
         ("comments", zstd_bomb(b"# nothing\n", SIZE)),
         ("bad lines", zstd_bomb(b"a,b\n", SIZE / 8)),
-        (
-            "requests",
-            zstd_bomb(b"128166372003061629,hm,0,Read,0,512,1\n", SIZE / 4),
-        ),
+        ("requests", zstd_bomb(b"128166372003061629,hm,0,Read,0,512,1\n", SIZE / 4)),
         ("blank lines in gzip", gzip_bomb(&[b'\n'; 4096], SIZE)),
         ("one line in gzip", gzip_bomb(&[b'1'; 4096], SIZE)),
         ("blank lines in xz", xz_bomb(&[b'\n'; 4096], SIZE)),
@@ -78,16 +69,9 @@ fn bombs_stay_small() {
         return;
     };
     for (name, bytes) in bombs {
-        assert!(
-            bytes.len() < 2 << 20,
-            "{name} packs to {} bytes",
-            bytes.len()
-        );
-        let options = Options {
-            format: Some(Format::Msr),
-            on_bad_line: OnBadLine::Skip(u64::MAX),
-            ..Options::default()
-        };
+        assert!(bytes.len() < 2 << 20, "{name} packs to {} bytes", bytes.len());
+        let options =
+            Options { format: Some(Format::Msr), on_bad_line: OnBadLine::Skip(u64::MAX), ..Options::default() };
         let source = Source::from_reader(name, Cursor::new(bytes)).expect("opens");
         let mut reader = Reader::new(source, &options).expect("opens");
         let outcome = Info::read(&mut reader);

@@ -4,8 +4,8 @@
 //! `W` rows are read with a counted remark; `OK` rows are read as they are.
 
 use ssdlab_trace::{
-    Code, Fit, Format, Info, Kind, LbaPolicy, Note, OnBadLine, Options, Reader, Replay, Source,
-    TimeOrder, TraceError, WithinSecond,
+    Code, Fit, Format, Info, Kind, LbaPolicy, Note, OnBadLine, Options, Reader, Replay, Source, TimeOrder, TraceError,
+    WithinSecond,
 };
 use std::io::{Cursor, Write as _};
 use std::path::Path;
@@ -35,21 +35,8 @@ impl Case {
     }
 }
 
-fn case(
-    number: u32,
-    name: &'static str,
-    format: &'static str,
-    input: impl AsRef<[u8]>,
-    want: Want,
-) -> Case {
-    Case {
-        number,
-        name,
-        format,
-        input: input.as_ref().to_vec(),
-        options: Options::default(),
-        want,
-    }
+fn case(number: u32, name: &'static str, format: &'static str, input: impl AsRef<[u8]>, want: Want) -> Case {
+    Case { number, name, format, input: input.as_ref().to_vec(), options: Options::default(), want }
 }
 
 fn e(
@@ -72,22 +59,10 @@ fn w(
     count: u64,
     accepted: u64,
 ) -> Case {
-    case(
-        number,
-        name,
-        format,
-        input,
-        Want::Warning(note, count, accepted),
-    )
+    case(number, name, format, input, Want::Warning(note, count, accepted))
 }
 
-fn ok(
-    number: u32,
-    name: &'static str,
-    format: &'static str,
-    input: impl AsRef<[u8]>,
-    accepted: u64,
-) -> Case {
+fn ok(number: u32, name: &'static str, format: &'static str, input: impl AsRef<[u8]>, accepted: u64) -> Case {
     case(number, name, format, input, Want::Fine(accepted))
 }
 
@@ -184,18 +159,12 @@ fn zip(flags: u16, names: &[&str]) -> Vec<u8> {
 /// A zstd frame header that asks for a window of 2^31 bytes, with one empty last block.
 fn wide_window() -> Vec<u8> {
     let exponent = 31 - 10;
-    [
-        &[0x28, 0xb5, 0x2f, 0xfd, 0x00, exponent << 3][..],
-        &[1, 0, 0],
-    ]
-    .concat()
+    [&[0x28, 0xb5, 0x2f, 0xfd, 0x00, exponent << 3][..], &[1, 0, 0]].concat()
 }
 
 fn utf16(text: &str, mark: bool) -> Vec<u8> {
     let mark = if mark { vec![0xff, 0xfe] } else { vec![] };
-    mark.into_iter()
-        .chain(text.encode_utf16().flat_map(u16::to_le_bytes))
-        .collect()
+    mark.into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect()
 }
 
 fn vscsi1(command: u16, version: u8, bytes: u32, block: u64, time: u64) -> Vec<u8> {
@@ -413,27 +382,18 @@ fn every_case_of_the_table() {
             (Err(error), Want::Error(code, says)) => {
                 let text = error.to_string();
                 if error.code() != *code || !text.contains(says) {
-                    wrong.push(format!(
-                        "{label}: wanted {code} with '{says}', got:\n{text}"
-                    ));
+                    wrong.push(format!("{label}: wanted {code} with '{says}', got:\n{text}"));
                 }
                 if *code != Code::Usage && error.kind() != Kind::Data {
-                    wrong.push(format!(
-                        "{label}: exit status {}",
-                        error.kind().exit_status()
-                    ));
+                    wrong.push(format!("{label}: exit status {}", error.kind().exit_status()));
                 }
                 // Rule 2: form, place, fix, and nothing a terminal could obey.
                 let form = text.starts_with(&format!("error[{code}]: "))
                     && text.contains("\n  --> t.csv")
                     && text.contains("\n   = fix: ");
-                let safe = text
-                    .chars()
-                    .all(|c| c == '\n' || c == '…' || (' '..='~').contains(&c));
+                let safe = text.chars().all(|c| c == '\n' || c == '…' || (' '..='~').contains(&c));
                 let json = serde_json::to_value(&error).expect("errors serialise");
-                let fields = [
-                    "code", "file", "line", "column", "field", "excerpt", "expected", "fix",
-                ];
+                let fields = ["code", "file", "line", "column", "field", "excerpt", "expected", "fix"];
                 if !form || !safe || fields.iter().any(|field| json.get(field).is_none()) {
                     wrong.push(format!("{label}: not in the documented form:\n{text}"));
                 }
@@ -442,35 +402,23 @@ fn every_case_of_the_table() {
             (Ok((accepted, reader)), want) => {
                 let notes: Vec<String> = reader.notes().lines().collect();
                 match want {
-                    Want::Error(code, _) => wrong.push(format!(
-                        "{label}: wanted {code}, read {accepted}: {notes:?}"
-                    )),
+                    Want::Error(code, _) => wrong.push(format!("{label}: wanted {code}, read {accepted}: {notes:?}")),
                     Want::Fine(wanted) if *wanted == accepted => {}
                     Want::Warning(note, count, wanted)
                         if *wanted == accepted && reader.notes().count(*note) == *count =>
                     {
-                        if notes
-                            .iter()
-                            .any(|line| line.contains('\n') || line.is_empty())
-                        {
+                        if notes.iter().any(|line| line.contains('\n') || line.is_empty()) {
                             wrong.push(format!("{label}: notes are no lines: {notes:?}"));
                         }
                     }
                     Want::Fine(wanted) | Want::Warning(_, _, wanted) => {
-                        wrong.push(format!(
-                            "{label}: wanted {wanted}, read {accepted}: {notes:?}"
-                        ));
+                        wrong.push(format!("{label}: wanted {wanted}, read {accepted}: {notes:?}"));
                     }
                 }
             }
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} wrong:\n\n{}",
-        wrong.len(),
-        wrong.join("\n\n")
-    );
+    assert!(wrong.is_empty(), "{} wrong:\n\n{}", wrong.len(), wrong.join("\n\n"));
 }
 
 /// Numbers of the cases that concern readers and compression, and where each is tested.
@@ -479,9 +427,7 @@ fn no_case_is_forgotten() {
     let here: std::collections::BTreeSet<u32> = cases().iter().map(|case| case.number).collect();
     // Below, because they need files or a device; 7 is a property of streams without end.
     let below = [3, 4, 5, 6, 7, 25, 26, 30, 44, 93];
-    let missing: Vec<u32> = (1..=93)
-        .filter(|n| !here.contains(n) && !below.contains(n))
-        .collect();
+    let missing: Vec<u32> = (1..=93).filter(|n| !here.contains(n) && !below.contains(n)).collect();
     assert!(missing.is_empty(), "cases without a test: {missing:?}");
 }
 
@@ -491,11 +437,7 @@ fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
     file
 }
 
-fn replay(
-    path: &Path,
-    options: &Options,
-    fit: Fit,
-) -> Result<(Vec<ssdlab_trace::Record>, Replay), TraceError> {
+fn replay(path: &Path, options: &Options, fit: Fit) -> Result<(Vec<ssdlab_trace::Record>, Replay), TraceError> {
     let mut replay = Replay::open(path, options, fit)?;
     let mut records = Vec::new();
     while let Some(record) = replay.next()? {
@@ -505,21 +447,14 @@ fn replay(
 }
 
 fn format(name: &str) -> Options {
-    Options {
-        format: Format::parse_or_auto(name).expect("format"),
-        ..Options::default()
-    }
+    Options { format: Format::parse_or_auto(name).expect("format"), ..Options::default() }
 }
 
 #[test]
 fn case_3_files_that_cannot_be_opened() {
     for path in ["/nonexistent/trace.csv", "/"] {
-        let error =
-            Reader::open(Path::new(path), &Options::default()).expect_err("cannot be a trace");
-        assert_eq!(
-            (error.code(), error.kind().exit_status()),
-            (Code::Unreadable, 4)
-        );
+        let error = Reader::open(Path::new(path), &Options::default()).expect_err("cannot be a trace");
+        assert_eq!((error.code(), error.kind().exit_status()), (Code::Unreadable, 4));
         assert!(error.to_string().contains(path), "{error}");
     }
 }
@@ -540,28 +475,19 @@ fn cases_4_and_5_files_that_change() {
         }
     };
     // The cut falls into a line or between two; either way the line is named.
-    assert!(
-        matches!(error.code(), Code::Unreadable | Code::Truncated),
-        "{error}"
-    );
+    assert!(matches!(error.code(), Code::Unreadable | Code::Truncated), "{error}");
     assert!(error.report().line.is_some_and(|line| line > 20_000));
 
     let mut temp = file(text.as_bytes());
     let mut reader = Reader::open(temp.path(), &format("msr")).expect("opens");
     temp.write_all(A.as_bytes()).expect("grows");
     let info = Info::read(&mut reader).expect("reads up to the first size");
-    assert_eq!(
-        (info.requests, reader.notes().count(Note::Grew)),
-        (40_000, 1)
-    );
+    assert_eq!((info.requests, reader.notes().count(Note::Grew)), (40_000, 1));
 }
 
 #[test]
 fn case_6_pipes_refuse_what_needs_two_passes() {
-    let fit = Fit {
-        loops: 2,
-        ..Fit::new(1 << 30)
-    };
+    let fit = Fit { loops: 2, ..Fit::new(1 << 30) };
     // A character device stands for a pipe: it has no size either.
     let error = Replay::open(Path::new("/dev/null"), &format("msr"), fit);
     if Path::new("/dev/null").exists() {
@@ -622,33 +548,18 @@ fn case_7_endless_streams_stop_where_they_are_told() {
     assert_eq!(error.code(), Code::UnknownFormat);
     let digits = Source::from_reader("digits", std::io::repeat(b'1')).expect("opens");
     let mut reader = Reader::new(digits, &format("msr")).expect("opens");
-    assert_eq!(
-        reader.next().expect_err("a line without end").code(),
-        Code::TooLong
-    );
+    assert_eq!(reader.next().expect_err("a line without end").code(), Code::TooLong);
 }
 
 #[test]
 fn cases_25_and_26_past_the_device() {
     for (offset, size) in [("1048576", "512"), ("1048064", "1024")] {
-        let temp = file(
-            format!(
-                "{}{}",
-                msr(T, "Read", "0", "512"),
-                msr(T, "Write", offset, size)
-            )
-            .as_bytes(),
-        );
-        let error =
-            replay(temp.path(), &format("msr"), Fit::new(1 << 20)).expect_err("does not fit");
-        assert_eq!(
-            (error.code(), error.kind().exit_status()),
-            (Code::PastDevice, 3)
-        );
+        let temp = file(format!("{}{}", msr(T, "Read", "0", "512"), msr(T, "Write", offset, size)).as_bytes());
+        let error = replay(temp.path(), &format("msr"), Fit::new(1 << 20)).expect_err("does not fit");
+        assert_eq!((error.code(), error.kind().exit_status()), (Code::PastDevice, 3));
         let text = error.to_string();
         assert!(
-            text.contains("--lba-policy wrap, clip or dense")
-                && text.contains("needs a device of 1052672 bytes"),
+            text.contains("--lba-policy wrap, clip or dense") && text.contains("needs a device of 1052672 bytes"),
             "{text}"
         );
         assert!(text.contains(":2:1"), "{text}");
@@ -657,14 +568,7 @@ fn cases_25_and_26_past_the_device() {
 
 #[test]
 fn case_30_sectors() {
-    let temp = file(
-        format!(
-            "{}{}",
-            msr(T, "Read", "100", "50"),
-            msr(T, "Write", "1000", "100")
-        )
-        .as_bytes(),
-    );
+    let temp = file(format!("{}{}", msr(T, "Read", "100", "50"), msr(T, "Write", "1000", "100")).as_bytes());
     let (records, replay) = replay(temp.path(), &format("msr"), Fit::new(1 << 20)).expect("fits");
     assert_eq!((records[0].offset, records[0].bytes), (0, 512));
     assert_eq!((records[1].offset, records[1].bytes), (512, 1024));
@@ -674,37 +578,17 @@ fn case_30_sectors() {
 #[test]
 fn cases_44_and_93_volumes_end_to_end() {
     let temp = file(b"0 5 0 8 1\n10 7 0 8 0\n20 5 100 8 1\n");
-    let (records, replay_) =
-        replay(temp.path(), &format("ssdsim"), Fit::new(1 << 20)).expect("fits");
+    let (records, replay_) = replay(temp.path(), &format("ssdsim"), Fit::new(1 << 20)).expect("fits");
     // Volume 5 reaches to 108 sectors, 55296 bytes, 57344 in whole pages.
-    assert_eq!(
-        records.iter().map(|r| r.offset).collect::<Vec<_>>(),
-        [0, 57_344, 51_200]
-    );
-    assert!(
-        replay_
-            .notes()
-            .lines()
-            .any(|line| line.contains("laid end to end") && line.contains("5, 7"))
-    );
-    let one = Options {
-        device: Some("7".into()),
-        ..format("ssdsim")
-    };
+    assert_eq!(records.iter().map(|r| r.offset).collect::<Vec<_>>(), [0, 57_344, 51_200]);
+    assert!(replay_.notes().lines().any(|line| line.contains("laid end to end") && line.contains("5, 7")));
+    let one = Options { device: Some("7".into()), ..format("ssdsim") };
     let (records, _) = replay(temp.path(), &one, Fit::new(1 << 20)).expect("fits");
-    assert_eq!(
-        (records.len(), records[0].time_ns, records[0].offset),
-        (1, 0, 0)
-    );
-    let iolog = file(b"fio version 3 iolog\n0 a add\n0 b add\n0 a open\n0 b open\n5 a write 0 4096\n6 b write 0 4096\n");
+    assert_eq!((records.len(), records[0].time_ns, records[0].offset), (1, 0, 0));
+    let iolog =
+        file(b"fio version 3 iolog\n0 a add\n0 b add\n0 a open\n0 b open\n5 a write 0 4096\n6 b write 0 4096\n");
     let (records, _) = replay(iolog.path(), &format("fio"), Fit::new(1 << 20)).expect("fits");
-    assert_eq!(
-        records
-            .iter()
-            .map(|r| (r.time_ns, r.offset))
-            .collect::<Vec<_>>(),
-        [(0, 0), (1_000, 4096)]
-    );
+    assert_eq!(records.iter().map(|r| (r.time_ns, r.offset)).collect::<Vec<_>>(), [(0, 0), (1_000, 4096)]);
     let error = replay(iolog.path(), &format("fio"), Fit::new(4096)).expect_err("too small");
     assert_eq!(error.code(), Code::PastDevice);
 }
@@ -715,61 +599,24 @@ fn policies_loops_limits_and_scale() {
     let fit = Fit::new(1 << 20);
     let run = |fit: Fit| {
         let (records, replay) = replay(temp.path(), &format("ssdsim"), fit).expect("fits");
-        (
-            records
-                .iter()
-                .map(|r| (r.time_ns, r.offset / 512, r.bytes / 512))
-                .collect::<Vec<_>>(),
-            replay,
-        )
+        (records.iter().map(|r| (r.time_ns, r.offset / 512, r.bytes / 512)).collect::<Vec<_>>(), replay)
     };
-    let (wrapped, replay_) = run(Fit {
-        lba_policy: LbaPolicy::Wrap,
-        ..fit.clone()
-    });
-    assert_eq!(
-        wrapped,
-        [(0, 0, 8), (100, 2040, 8), (100, 0, 8), (300, 0, 8)]
-    );
-    assert_eq!(
-        (replay_.accepted(), replay_.notes().count(Note::Split)),
-        (3, 1)
-    );
-    let (clipped, _) = run(Fit {
-        lba_policy: LbaPolicy::Clip,
-        ..fit.clone()
-    });
+    let (wrapped, replay_) = run(Fit { lba_policy: LbaPolicy::Wrap, ..fit.clone() });
+    assert_eq!(wrapped, [(0, 0, 8), (100, 2040, 8), (100, 0, 8), (300, 0, 8)]);
+    assert_eq!((replay_.accepted(), replay_.notes().count(Note::Split)), (3, 1));
+    let (clipped, _) = run(Fit { lba_policy: LbaPolicy::Clip, ..fit.clone() });
     assert_eq!(clipped, [(0, 0, 8), (100, 2040, 8)]);
-    let (dense, _) = run(Fit {
-        lba_policy: LbaPolicy::Dense,
-        ..fit.clone()
-    });
+    let (dense, _) = run(Fit { lba_policy: LbaPolicy::Dense, ..fit.clone() });
     assert_eq!(dense, [(0, 0, 8), (100, 8, 16), (300, 24, 8)]);
     // Last arrival 300, mean gap 150: the second pass starts at 450.
-    let large = Fit {
-        capacity_bytes: 1 << 30,
-        loops: 2,
-        limit: Some(5),
-        ..fit.clone()
-    };
+    let large = Fit { capacity_bytes: 1 << 30, loops: 2, limit: Some(5), ..fit.clone() };
     let (looped, once) = run(large.clone());
-    assert_eq!(
-        looped.iter().map(|r| r.0).collect::<Vec<_>>(),
-        [0, 100, 300, 450, 550]
-    );
-    let (scaled, other) = run(Fit {
-        time_scale: "0.5".parse().expect("scale"),
-        ..large.clone()
-    });
-    assert_eq!(
-        scaled.iter().map(|r| r.0).collect::<Vec<_>>(),
-        [0, 50, 150, 225, 275]
-    );
+    assert_eq!(looped.iter().map(|r| r.0).collect::<Vec<_>>(), [0, 100, 300, 450, 550]);
+    let (scaled, other) = run(Fit { time_scale: "0.5".parse().expect("scale"), ..large.clone() });
+    assert_eq!(scaled.iter().map(|r| r.0).collect::<Vec<_>>(), [0, 50, 150, 225, 275]);
     assert_ne!(once.digest(), other.digest());
     // Packing and spelling do not matter to the digest.
-    let packed = file(&zstd_of(
-        b"100\t9 00 8 1\r\n200 9 2040 16 0\n\n400 9 4096 8 0",
-    ));
+    let packed = file(&zstd_of(b"100\t9 00 8 1\r\n200 9 2040 16 0\n\n400 9 4096 8 0"));
     let (_, same) = replay(packed.path(), &format("mqsim"), large).expect("fits");
     assert_eq!(once.digest(), same.digest());
     assert_eq!(once.digest().len(), 64);
@@ -779,47 +626,13 @@ fn policies_loops_limits_and_scale() {
 fn dense_splits_trims_and_stays_in_bounds() {
     let map = "columns:time=0:ns,op=1:RrWwDt,offset=2:bytes,size=3:bytes";
     let temp = file(b"0,W,40960,4096\n1,W,0,4096\n2,W,36864,12288\n3,D,0,1152921504606846976\n4,D,1048576,4096\n");
-    let (records, replay_) = replay(
-        temp.path(),
-        &format(map),
-        Fit {
-            lba_policy: LbaPolicy::Dense,
-            ..Fit::new(4 * 4096)
-        },
-    )
-    .expect("fits");
-    let pages: Vec<_> = records
-        .iter()
-        .map(|r| (r.offset / 4096, r.bytes / 4096))
-        .collect();
+    let (records, replay_) =
+        replay(temp.path(), &format(map), Fit { lba_policy: LbaPolicy::Dense, ..Fit::new(4 * 4096) }).expect("fits");
+    let pages: Vec<_> = records.iter().map(|r| (r.offset / 4096, r.bytes / 4096)).collect();
     // Page 10 is 0, page 0 is 1, pages 9 and 11 are 2 and 3; the great trim concerns all four, by address: 0, 9, 10, 11.
-    assert_eq!(
-        pages,
-        [
-            (0, 1),
-            (1, 1),
-            (2, 1),
-            (0, 1),
-            (3, 1),
-            (1, 2),
-            (0, 1),
-            (3, 1)
-        ]
-    );
+    assert_eq!(pages, [(0, 1), (1, 1), (2, 1), (0, 1), (3, 1), (1, 2), (0, 1), (3, 1)]);
     assert_eq!(replay_.notes().count(Note::TrimUntouched), 1);
-    let error = replay(
-        temp.path(),
-        &format(map),
-        Fit {
-            lba_policy: LbaPolicy::Dense,
-            ..Fit::new(3 * 4096)
-        },
-    )
-    .expect_err("too small");
-    assert!(
-        error
-            .to_string()
-            .contains("touches more pages than the device has"),
-        "{error}"
-    );
+    let error = replay(temp.path(), &format(map), Fit { lba_policy: LbaPolicy::Dense, ..Fit::new(3 * 4096) })
+        .expect_err("too small");
+    assert!(error.to_string().contains("touches more pages than the device has"), "{error}");
 }

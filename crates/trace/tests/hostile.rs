@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use ssdlab_trace::{
-    Collector, Fit, Format, LbaPolicy, OnBadLine, OpCodes, Options, Reader, Replay, Source,
-    TimeOrder, TraceError, check,
+    Collector, Fit, Format, LbaPolicy, OnBadLine, OpCodes, Options, Reader, Replay, Source, TimeOrder, TraceError,
+    check,
 };
 use std::io::{Cursor, Write as _};
 
@@ -47,17 +47,9 @@ const SEEDS: &[&str] = &[
 ];
 
 fn options() -> impl Strategy<Value = Options> {
-    let order = prop_oneof![
-        Just(TimeOrder::Error),
-        Just(TimeOrder::Keep),
-        Just(TimeOrder::Clamp),
-        Just(TimeOrder::Sort)
-    ];
-    let bad = prop_oneof![
-        Just(OnBadLine::Error),
-        Just(OnBadLine::Skip(1)),
-        Just(OnBadLine::Skip(u64::MAX))
-    ];
+    let order =
+        prop_oneof![Just(TimeOrder::Error), Just(TimeOrder::Keep), Just(TimeOrder::Clamp), Just(TimeOrder::Sort)];
+    let bad = prop_oneof![Just(OnBadLine::Error), Just(OnBadLine::Skip(1)), Just(OnBadLine::Skip(u64::MAX))];
     let codes = prop_oneof![Just(OpCodes::ReadIsOne), Just(OpCodes::ReadIsZero)];
     let device = prop_oneof![3 => Just(None), 1 => Just(Some("0".to_owned())), 1 => Just(Some("hm_0".to_owned()))];
     let most = prop_oneof![Just(64u64 << 20), Just(u64::MAX)];
@@ -102,16 +94,15 @@ fn input() -> impl Strategy<Value = Vec<u8>> {
     ];
     let edit = (any::<prop::sample::Index>(), 0..30usize, numbers);
     let edits = proptest::collection::vec(edit, 0..6);
-    let seeded =
-        (proptest::sample::select(SEEDS), 1..4usize, edits).prop_map(|(seed, times, edits)| {
-            let mut bytes = seed.repeat(times).into_bytes();
-            for (at, cut, put) in edits {
-                let at = at.index(bytes.len() + 1);
-                let end = (at + cut).min(bytes.len());
-                bytes.splice(at..end, put.bytes());
-            }
-            bytes
-        });
+    let seeded = (proptest::sample::select(SEEDS), 1..4usize, edits).prop_map(|(seed, times, edits)| {
+        let mut bytes = seed.repeat(times).into_bytes();
+        for (at, cut, put) in edits {
+            let at = at.index(bytes.len() + 1);
+            let end = (at + cut).min(bytes.len());
+            bytes.splice(at..end, put.bytes());
+        }
+        bytes
+    });
     let packed = seeded.clone().prop_flat_map(|bytes| {
         let gzip = {
             let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -119,16 +110,13 @@ fn input() -> impl Strategy<Value = Vec<u8>> {
             out.finish().expect("gzip")
         };
         let zstd = zstd::encode_all(bytes.as_slice(), 1).expect("zstd");
-        (
-            prop_oneof![Just(gzip), Just(zstd)],
-            any::<prop::sample::Index>(),
-            any::<u8>(),
-        )
-            .prop_map(|(mut packed, at, byte)| {
+        (prop_oneof![Just(gzip), Just(zstd)], any::<prop::sample::Index>(), any::<u8>()).prop_map(
+            |(mut packed, at, byte)| {
                 let at = at.index(packed.len());
                 packed[at] ^= byte;
                 packed
-            })
+            },
+        )
     });
     prop_oneof![2 => noise, 6 => seeded, 1 => packed]
 }
@@ -155,10 +143,7 @@ fn read_all(bytes: &[u8], options: &Options) -> Result<(), TraceError> {
 
 /// How many inputs are tried: a few for every run, more if `SSDLAB_FUZZ_CASES` says so.
 fn cases(usual: u32) -> u32 {
-    std::env::var("SSDLAB_FUZZ_CASES")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(usual)
+    std::env::var("SSDLAB_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
 }
 
 proptest! {

@@ -9,9 +9,7 @@ use std::path::PathBuf;
 fn folder() -> Option<PathBuf> {
     let folder = std::env::var_os("SSDLAB_TRACES")
         .map(PathBuf::from)
-        .unwrap_or_else(|| {
-            PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces")
-        });
+        .unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces"));
     folder.join("manifest.json").is_file().then_some(folder)
 }
 
@@ -20,30 +18,10 @@ const BIOTRACER: &str = "columns:time=4:s,op=3:0r4r1w5w,offset=0:sectors,size=2:
 
 /// File, format, what else it needs.
 const RECORDINGS: &[(&str, &str, OnBadLine, TimeOrder)] = &[
-    (
-        "blkreplay/linux-webserver-2.dedup.load.zst",
-        "auto",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "blkreplay/linux-webserver-2.load.zst",
-        "auto",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "blkreplay/windows-mssql.load.zst",
-        "auto",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "blkreplay/windows-shared-server.load.zst",
-        "auto",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
+    ("blkreplay/linux-webserver-2.dedup.load.zst", "auto", OnBadLine::Error, TimeOrder::Error),
+    ("blkreplay/linux-webserver-2.load.zst", "auto", OnBadLine::Error, TimeOrder::Error),
+    ("blkreplay/windows-mssql.load.zst", "auto", OnBadLine::Error, TimeOrder::Error),
+    ("blkreplay/windows-shared-server.load.zst", "auto", OnBadLine::Error, TimeOrder::Error),
     (
         "cloudphysics/vscsi_2h.csv.zst",
         "columns:time=0:us,op=1,offset=2:sectors,size=3:bytes,header=1",
@@ -56,138 +34,33 @@ const RECORDINGS: &[(&str, &str, OnBadLine, TimeOrder)] = &[
         OnBadLine::Error,
         TimeOrder::Error,
     ),
-    (
-        "msps/tpcc-small.trace.zst",
-        "mqsim",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "msr/rsrch_1.csv.zst",
-        "auto",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "msr/web_3.csv.zst",
-        "auto",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "msr/wdev_1.csv.zst",
-        "auto",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "msr/wdev_3.csv.zst",
-        "auto",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "msr/prxy_0_first20k.csv.zst",
-        "auto",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "msr/hm_0_cut0105_10k.trace.zst",
-        MS_BYTES,
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "msr/hm_0_cut1006_10k.trace.zst",
-        MS_BYTES,
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "msr/hm_0_cut1370_10k.trace.zst",
-        MS_BYTES,
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "desktop/mayun2.txt.zst",
-        "auto",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "desktop/mayun.txt.zst",
-        "auto",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "desktop/mayun4.txt.zst",
-        "auto",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "mobile/nexus5_booting.txt.zst",
-        BIOTRACER,
-        OnBadLine::Error,
-        TimeOrder::Clamp,
-    ),
-    (
-        "mobile/nexus5_movie.txt.zst",
-        BIOTRACER,
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "mobile/nexus5_callout.txt.zst",
-        BIOTRACER,
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "bench/iozone_100k.trace.zst",
-        "disksim",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "bench/postmark.trace.zst",
-        "disksim",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "bench/pcmark.trace.zst",
-        "disksim",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
+    ("msps/tpcc-small.trace.zst", "mqsim", OnBadLine::Error, TimeOrder::Error),
+    ("msr/rsrch_1.csv.zst", "auto", OnBadLine::Error, TimeOrder::Error),
+    ("msr/web_3.csv.zst", "auto", OnBadLine::Error, TimeOrder::Error),
+    ("msr/wdev_1.csv.zst", "auto", OnBadLine::Error, TimeOrder::Error),
+    ("msr/wdev_3.csv.zst", "auto", OnBadLine::Error, TimeOrder::Error),
+    ("msr/prxy_0_first20k.csv.zst", "auto", OnBadLine::Error, TimeOrder::Error),
+    ("msr/hm_0_cut0105_10k.trace.zst", MS_BYTES, OnBadLine::Error, TimeOrder::Error),
+    ("msr/hm_0_cut1006_10k.trace.zst", MS_BYTES, OnBadLine::Error, TimeOrder::Error),
+    ("msr/hm_0_cut1370_10k.trace.zst", MS_BYTES, OnBadLine::Error, TimeOrder::Error),
+    ("desktop/mayun2.txt.zst", "auto", OnBadLine::Error, TimeOrder::Error),
+    ("desktop/mayun.txt.zst", "auto", OnBadLine::Error, TimeOrder::Error),
+    ("desktop/mayun4.txt.zst", "auto", OnBadLine::Error, TimeOrder::Error),
+    ("mobile/nexus5_booting.txt.zst", BIOTRACER, OnBadLine::Error, TimeOrder::Clamp),
+    ("mobile/nexus5_movie.txt.zst", BIOTRACER, OnBadLine::Error, TimeOrder::Error),
+    ("mobile/nexus5_callout.txt.zst", BIOTRACER, OnBadLine::Error, TimeOrder::Error),
+    ("bench/iozone_100k.trace.zst", "disksim", OnBadLine::Error, TimeOrder::Error),
+    ("bench/postmark.trace.zst", "disksim", OnBadLine::Error, TimeOrder::Error),
+    ("bench/pcmark.trace.zst", "disksim", OnBadLine::Error, TimeOrder::Error),
     (
         "umass/financial1_first50k_4kpages.trace.zst",
         "columns:time=0:ms,vol=1,op=4:0w1r,offset=2:sectors,size=3:pages,sep=space",
         OnBadLine::Error,
         TimeOrder::Error,
     ),
-    (
-        "umass/financial1_first10k.ascii.zst",
-        "ssdsim",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "umass/websearch1_first24783.trace.zst",
-        "mqsim",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "tencent/cbs_sample_50k.csv.zst",
-        "auto",
-        OnBadLine::Error,
-        TimeOrder::Sort,
-    ),
+    ("umass/financial1_first10k.ascii.zst", "ssdsim", OnBadLine::Error, TimeOrder::Error),
+    ("umass/websearch1_first24783.trace.zst", "mqsim", OnBadLine::Error, TimeOrder::Error),
+    ("tencent/cbs_sample_50k.csv.zst", "auto", OnBadLine::Error, TimeOrder::Sort),
     (
         "fiu/cheetah_mail_10k.txt.zst",
         "columns:time=0:ns,vol=7,op=5,offset=3:sectors,size=4:sectors,sep=space",
@@ -200,18 +73,8 @@ const RECORDINGS: &[(&str, &str, OnBadLine, TimeOrder)] = &[
         OnBadLine::Error,
         TimeOrder::Error,
     ),
-    (
-        "rocksdb/ycsb_ssdtrace_writes_only.txt.zst",
-        "ssdsim",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
-    (
-        "llm/opt7b_offload_512tok.txt.zst",
-        "mqsim",
-        OnBadLine::Error,
-        TimeOrder::Error,
-    ),
+    ("rocksdb/ycsb_ssdtrace_writes_only.txt.zst", "ssdsim", OnBadLine::Error, TimeOrder::Error),
+    ("llm/opt7b_offload_512tok.txt.zst", "mqsim", OnBadLine::Error, TimeOrder::Error),
     (
         "sqlite/sqlite_wal_update_ext4.txt.zst",
         "columns:time=5:s,op=2,offset=3:bytes,size=4:bytes,sep=space,where=1:D",
@@ -254,17 +117,9 @@ fn differences(info: &Info, stats: &Value) -> Vec<String> {
             found.push(format!("{name}: {ours} instead of {theirs}"));
         }
     };
-    close(
-        "read_ratio",
-        info.reads as f64 / info.requests as f64,
-        0.000_051,
-    );
+    close("read_ratio", info.reads as f64 / info.requests as f64, 0.000_051);
     close("span_s", info.span_ns as f64 / 1e9, 0.000_51);
-    close(
-        "page_writes_per_written_page",
-        info.page_writes_per_written_page,
-        0.005_1,
-    );
+    close("page_writes_per_written_page", info.page_writes_per_written_page, 0.005_1);
     found
 }
 
@@ -299,20 +154,10 @@ fn every_recording_equals_the_manifest() {
         };
         match Info::read(&mut reader) {
             Ok(info) => {
-                let stats = traces
-                    .iter()
-                    .find(|t| t["file"] == *file)
-                    .map_or(&Value::Null, |t| &t["stats"]);
-                wrong.extend(
-                    differences(&info, stats)
-                        .into_iter()
-                        .map(|d| format!("{file}: {d}")),
-                );
+                let stats = traces.iter().find(|t| t["file"] == *file).map_or(&Value::Null, |t| &t["stats"]);
+                wrong.extend(differences(&info, stats).into_iter().map(|d| format!("{file}: {d}")));
                 if *on_bad_line != OnBadLine::Error {
-                    assert!(
-                        reader.notes().count(Note::BadLine) > 0,
-                        "{file} needs no skipping"
-                    );
+                    assert!(reader.notes().count(Note::BadLine) > 0, "{file} needs no skipping");
                 }
             }
             Err(error) => wrong.push(format!("{file}: {error}")),
@@ -320,22 +165,14 @@ fn every_recording_equals_the_manifest() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(RECORDINGS.len(), 34);
-    let missing: Vec<_> = traces
-        .iter()
-        .filter(|t| !RECORDINGS.iter().any(|(file, ..)| t["file"] == *file))
-        .collect();
-    assert!(
-        missing.is_empty(),
-        "recordings without options: {missing:?}"
-    );
+    let missing: Vec<_> = traces.iter().filter(|t| !RECORDINGS.iter().any(|(file, ..)| t["file"] == *file)).collect();
+    assert!(missing.is_empty(), "recordings without options: {missing:?}");
 }
 
 /// A file in the wrong unit reads without error; only its figures give it away.
 #[test]
 fn check_sees_bytes_taken_for_sectors() {
-    let Some(path) = folder()
-        .map(|folder| folder.join("msr/hm_0_cut0105_10k.trace.zst"))
-        .filter(|path| path.is_file())
+    let Some(path) = folder().map(|folder| folder.join("msr/hm_0_cut0105_10k.trace.zst")).filter(|path| path.is_file())
     else {
         eprintln!("no recordings found: set SSDLAB_TRACES to their folder; skipped");
         return;
@@ -351,8 +188,5 @@ fn check_sees_bytes_taken_for_sectors() {
         }
     };
     let lints = ssdlab_trace::check(&info, reader.notes());
-    assert!(
-        lints.iter().any(|lint| lint.name == "address_unit"),
-        "{lints:?}"
-    );
+    assert!(lints.iter().any(|lint| lint.name == "address_unit"), "{lints:?}");
 }

@@ -42,19 +42,7 @@ const NONE: Published = Published {
 fn published() -> Vec<Published> {
     let mut list = Vec::new();
     // Paper A, Table II: WR, WSS, AS, ARS, AWS, SR, IA, bursts.
-    for (
-        name,
-        [
-            write,
-            wss,
-            accessed,
-            read_kib,
-            write_kib,
-            sequential,
-            gap_ms,
-            burst,
-        ],
-    ) in [
+    for (name, [write, wss, accessed, read_kib, write_kib, sequential, gap_ms, burst]) in [
         ("a.hm_0", [62.9, 1.9, 33.3, 11.2, 12.4, 75.7, 14.4, 76.72]),
         ("a.prn_0", [89.3, 1.6, 72.1, 26.6, 13.9, 67.7, 12.0, 80.82]),
         ("a.prn_1", [30.8, 7.1, 43.3, 18.3, 13.8, 99.9, 5.9, 73.04]),
@@ -91,12 +79,7 @@ fn published() -> Vec<Published> {
         ("b.prn0", 89.21, 41.43),
         ("b.proj2", 12.38, 15.43),
     ] {
-        list.push(Published {
-            name,
-            write: write / 100.0,
-            random_writes: random_writes / 100.0,
-            ..NONE
-        });
+        list.push(Published { name, write: write / 100.0, random_writes: random_writes / 100.0, ..NONE });
     }
     // Paper C, Table II: requests, read ratio, mean size.
     for (name, requests, read, all_kib) in [
@@ -113,13 +96,7 @@ fn published() -> Vec<Published> {
         ("c.usr_0", 2_237_889.0, 0.404_168, 22.815_757),
         ("c.wdev_0", 1_143_261.0, 0.200_767, 9.281_464),
     ] {
-        list.push(Published {
-            name,
-            requests,
-            write: 1.0 - read,
-            all_kib,
-            ..NONE
-        });
+        list.push(Published { name, requests, write: 1.0 - read, all_kib, ..NONE });
     }
     // Paper D, Table 2: requests, write ratio.
     for (name, requests, write) in [
@@ -129,12 +106,7 @@ fn published() -> Vec<Published> {
         ("d.hm0", 3_993_315.0, 64.50),
         ("d.vps", 6_451_271.0, 51.04),
     ] {
-        list.push(Published {
-            name,
-            requests,
-            write: write / 100.0,
-            ..NONE
-        });
+        list.push(Published { name, requests, write: write / 100.0, ..NONE });
     }
     // Paper E, Table 3: write ratio, sequential, mean read, mean write. Dbench and SQLite have a mean read size
     // but no reads, which nothing can meet.
@@ -180,11 +152,8 @@ impl Stats {
         let mut end = u64::MAX;
         for r in records {
             let write = r.op == Op::Write;
-            let (count, bytes) = if write {
-                (&mut s.writes, &mut s.write_bytes)
-            } else {
-                (&mut s.reads, &mut s.read_bytes)
-            };
+            let (count, bytes) =
+                if write { (&mut s.writes, &mut s.write_bytes) } else { (&mut s.reads, &mut s.read_bytes) };
             *count += 1.0;
             *bytes += r.bytes as f64;
             if r.offset == end {
@@ -230,41 +199,18 @@ fn models_meet_the_published_figures() {
             ("write ratio", p.write, s.writes / s.requests),
             ("mean read", p.read_kib, kib(s.read_bytes, s.reads)),
             ("mean write", p.write_kib, kib(s.write_bytes, s.writes)),
-            (
-                "mean size",
-                p.all_kib,
-                kib(s.read_bytes + s.write_bytes, s.requests),
-            ),
+            ("mean size", p.all_kib, kib(s.read_bytes + s.write_bytes, s.requests)),
             ("sequential", p.sequential, s.sequential / s.requests),
-            (
-                "random writes",
-                p.random_writes,
-                1.0 - s.sequential_writes / s.writes,
-            ),
-            (
-                "mean gap",
-                p.gap_ms,
-                s.last_ns as f64 / 1e6 / (s.requests - 1.0),
-            ),
+            ("random writes", p.random_writes, 1.0 - s.sequential_writes / s.writes),
+            ("mean gap", p.gap_ms, s.last_ns as f64 / 1e6 / (s.requests - 1.0)),
             ("burst share", p.burst, s.short_gaps / (s.requests - 1.0)),
-            (
-                "working set",
-                p.footprint_gib,
-                s.pages as f64 * 4096.0 / GIB,
-            ),
-            (
-                "accessed",
-                p.accessed_gib,
-                (s.read_bytes + s.write_bytes) / GIB,
-            ),
+            ("working set", p.footprint_gib, s.pages as f64 * 4096.0 / GIB),
+            ("accessed", p.accessed_gib, (s.read_bytes + s.write_bytes) / GIB),
         ] {
             let off = ours / paper - 1.0;
             let tolerance = if what == "requests" { 1e-9 } else { 0.05 };
             if paper.is_finite() && (off.is_nan() || off.abs() > tolerance) {
-                misses.push(format!(
-                    "{} {what}: paper {paper}, ours {ours} ({off:+.3})",
-                    p.name
-                ));
+                misses.push(format!("{} {what}: paper {paper}, ours {ours} ({off:+.3})", p.name));
             }
         }
     }
@@ -307,24 +253,12 @@ fn the_bytes_of_every_workload_are_frozen() {
 fn bundled_workloads_are_described() {
     for w in all() {
         assert_eq!(w.name, w.spec.name);
-        assert!(
-            !w.spec.description.is_empty() && w.spec.description.len() <= 120,
-            "{}",
-            w.name
-        );
+        assert!(!w.spec.description.is_empty() && w.spec.description.len() <= 120, "{}", w.name);
         assert_eq!(w.spec.model, !w.spec.source.is_empty(), "{}", w.name);
-        assert_eq!(
-            w.spec.model,
-            w.spec.description.starts_with("model of "),
-            "{}",
-            w.name
-        );
+        assert_eq!(w.spec.model, w.spec.description.starts_with("model of "), "{}", w.name);
         assert!(std::ptr::eq(named(w.name).expect("listed"), w));
     }
-    assert!(
-        named("hm_0").is_none(),
-        "a model is never called by its trace's bare name"
-    );
+    assert!(named("hm_0").is_none(), "a model is never called by its trace's bare name");
 }
 
 /// What does not fit is refused with what would fit, and scaling makes it fit.
@@ -333,13 +267,8 @@ fn a_model_too_large_for_the_device_says_so() {
     let mut spec = named("a.prxy_0").expect("bundled").spec.clone();
     let error = spec.build(16 << 30, 4096, 1, None).expect_err("too large");
     assert_eq!(error.path, "range");
-    assert!(
-        error.help.contains("scale = true") && error.help.contains("at least"),
-        "{error}"
-    );
+    assert!(error.help.contains("scale = true") && error.help.contains("at least"), "{error}");
     spec.scale = true;
-    let generator = spec
-        .build(16 << 30, 4096, 1, Some(100_000))
-        .expect("scaled");
+    let generator = spec.build(16 << 30, 4096, 1, Some(100_000)).expect("scaled");
     assert!(generator.map(|r| r.offset + r.bytes).max() <= Some(16 << 30));
 }

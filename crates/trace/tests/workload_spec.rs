@@ -29,98 +29,41 @@ const BASE: &str = "requests = 1000\nwrite = 0.5\narrivals = \"closed\"\n";
 fn refusals_name_the_key_and_what_would_help() {
     let table: &[(&str, &str)] = &[
         ("", "write: no mix of operations; give write"),
-        (
-            "requets = 5\nwrite = 1.0",
-            "requets: unknown key `requets`; did you mean `requests`?",
-        ),
-        (
-            "[[phase]]\nrequets = 5",
-            "phase[0].requets: unknown key `requets`; did you mean `requests`?",
-        ),
+        ("requets = 5\nwrite = 1.0", "requets: unknown key `requets`; did you mean `requests`?"),
+        ("[[phase]]\nrequets = 5", "phase[0].requets: unknown key `requets`; did you mean `requests`?"),
         (
             "[[phase]]\n[[phase.stream]]\nwrit = 1.0",
             "phase[0].stream[0].writ: unknown key `writ`; did you mean `write`?",
         ),
-        (
-            "bananas = 1",
-            "bananas: unknown key `bananas`; known here: name, ",
-        ),
+        ("bananas = 1", "bananas: unknown key `bananas`; known here: name, "),
         ("phase = 3", "phase: invalid type"),
         ("phase = []", "phase: no phase"),
-        (
-            "[phase]\nrequests = 1",
-            "phase: [phase] is a single table, not a list; write [[phase]]",
-        ),
+        ("[phase]\nrequests = 1", "phase: [phase] is a single table, not a list; write [[phase]]"),
         ("write = 1.0\nwrite = 0.5", "line 2: duplicate key"),
         ("write = ", "line 1: "),
         ("write = 1.5", "write: 1.5 is not between 0 and 1"),
-        (
-            "write = 0.1234567",
-            "write: 0.1234567 has more than six decimals",
-        ),
-        (
-            "write = 0.5\nread = 0.6",
-            "write: read 0.6 + write 0.5 + trim 0 is 1.1, not 1",
-        ),
-        (
-            "write = 0.5\nsize = \"4 apples\"",
-            "size: `apples` is no unit of size",
-        ),
+        ("write = 0.1234567", "write: 0.1234567 has more than six decimals"),
+        ("write = 0.5\nread = 0.6", "write: read 0.6 + write 0.5 + trim 0 is 1.1, not 1"),
+        ("write = 0.5\nsize = \"4 apples\"", "size: `apples` is no unit of size"),
         ("write = 0.5\nsize = \"4\"", "size: `4` has no unit"),
-        (
-            "write = 0.5\nsize = \"100B\"",
-            "size: a size is not a multiple of 512 bytes",
-        ),
-        (
-            "write = 0.5\nsize = []",
-            "size: no size has a weight above 0",
-        ),
+        ("write = 0.5\nsize = \"100B\"", "size: a size is not a multiple of 512 bytes"),
+        ("write = 0.5\nsize = []", "size: no size has a weight above 0"),
         ("write = 0.5\nsize = [[\"4K\", -1]]", "size"),
-        (
-            "write = 0.5\nsize = { min = \"8K\", max = \"4K\" }",
-            "size: min 8KiB is above max 4KiB",
-        ),
-        (
-            "write = 0.5\nsize = { min = \"8K\", mox = \"4K\" }",
-            "unknown key `mox`; did you mean `max`?",
-        ),
-        (
-            "write = 0.5\nsize = \"0K\"",
-            "size: a size of 0 moves nothing",
-        ),
-        (
-            "write = 0.5\nsize = \"2GiB\"",
-            "size: a request of 2GiB does not fit the range of 1GiB",
-        ),
-        (
-            "write = 0.5\nalign = \"100B\"",
-            "align: an alignment of 100B is not a multiple of 512",
-        ),
-        (
-            "write = 0.5\nalign = \"8K\"",
-            "align: a size of 4KiB is not a multiple of the alignment",
-        ),
+        ("write = 0.5\nsize = { min = \"8K\", max = \"4K\" }", "size: min 8KiB is above max 4KiB"),
+        ("write = 0.5\nsize = { min = \"8K\", mox = \"4K\" }", "unknown key `mox`; did you mean `max`?"),
+        ("write = 0.5\nsize = \"0K\"", "size: a size of 0 moves nothing"),
+        ("write = 0.5\nsize = \"2GiB\"", "size: a request of 2GiB does not fit the range of 1GiB"),
+        ("write = 0.5\nalign = \"100B\"", "align: an alignment of 100B is not a multiple of 512"),
+        ("write = 0.5\nalign = \"8K\"", "align: a size of 4KiB is not a multiple of the alignment"),
         (
             "write = 0.5\nrange = \"2GiB\"",
             "range: this workload addresses 2GiB (2147483648 bytes), the device exports 1GiB",
         ),
-        (
-            "write = 0.5\nrange = [0.5, 0.5]",
-            "range: the range from byte 536870912 to 536870912 holds no slot",
-        ),
+        ("write = 0.5\nrange = [0.5, 0.5]", "range: the range from byte 536870912 to 536870912 holds no slot"),
         ("write = 0.5\nrange = [0.5]", "range: invalid length 1"),
-        (
-            "write = 0.5\npattern = \"zipff\"",
-            "pattern: unknown choice `zipff`; did you mean `zipf`?",
-        ),
-        (
-            "write = 0.5\npattern = { zipf = { thata = 1.0 } }",
-            "unknown key `thata`; did you mean `theta`?",
-        ),
-        (
-            "write = 0.5\npattern = { zipf = { theta = nan } }",
-            "pattern.zipf.theta: NaN is not between 0 and 10",
-        ),
+        ("write = 0.5\npattern = \"zipff\"", "pattern: unknown choice `zipff`; did you mean `zipf`?"),
+        ("write = 0.5\npattern = { zipf = { thata = 1.0 } }", "unknown key `thata`; did you mean `theta`?"),
+        ("write = 0.5\npattern = { zipf = { theta = nan } }", "pattern.zipf.theta: NaN is not between 0 and 10"),
         (
             "write = 0.5\npattern = { strided = { stride = \"5KB\" } }",
             "pattern.strided.stride: a stride of 5KiB is not a multiple",
@@ -129,59 +72,25 @@ fn refusals_name_the_key_and_what_would_help() {
             "write = 0.5\npattern = { hot-cold = { hot_space = 0, hot_traffic = 0.5 } }",
             "pattern.hot-cold.hot_space: 0 of 262144 slots",
         ),
-        (
-            "write = 0.5\npattern = \"sequential\"\nsequential = 0.5",
-            "sequential: pattern = \"sequential\" is",
-        ),
-        (
-            "write = 0.5\narrivals = \"poisson\"",
-            "arrivals: `poisson` is no arrival process by itself",
-        ),
-        (
-            "write = 0.5\narrivals = { poison = { rate = 5 } }",
-            "unknown choice `poison`; did you mean `poisson`?",
-        ),
-        (
-            "write = 0.5\narrivals = { poisson = { rate = 0 } }",
-            "arrivals: a rate of 0 requests a second",
-        ),
-        (
-            "write = 0.5\narrivals = { poisson = { rate = inf } }",
-            "arrivals: a mean gap of 0 ns is not between",
-        ),
-        (
-            "write = 0.5\narrivals = { poisson = {} }",
-            "arrivals: give either `rate`",
-        ),
+        ("write = 0.5\npattern = \"sequential\"\nsequential = 0.5", "sequential: pattern = \"sequential\" is"),
+        ("write = 0.5\narrivals = \"poisson\"", "arrivals: `poisson` is no arrival process by itself"),
+        ("write = 0.5\narrivals = { poison = { rate = 5 } }", "unknown choice `poison`; did you mean `poisson`?"),
+        ("write = 0.5\narrivals = { poisson = { rate = 0 } }", "arrivals: a rate of 0 requests a second"),
+        ("write = 0.5\narrivals = { poisson = { rate = inf } }", "arrivals: a mean gap of 0 ns is not between"),
+        ("write = 0.5\narrivals = { poisson = {} }", "arrivals: give either `rate`"),
         (
             "write = 0.5\narrivals = { bursts = { share = 0.1, gap = \"0.15ms\" } }",
             "arrivals: idle gaps would be no longer",
         ),
-        (
-            "write = 0.5\narrivals = { closed = { depth = 0 } }",
-            "arrivals: a depth of 0",
-        ),
-        (
-            "duration = \"1s\"\nwrite = 0.5\narrivals = \"closed\"",
-            "duration: a closed loop has no clock",
-        ),
-        (
-            "requests = 0\nwrite = 0.5\narrivals = \"closed\"",
-            "requests: an empty phase",
-        ),
-        (
-            "write = 0.5\nshare = 0",
-            "share: the shares of all streams are 0",
-        ),
+        ("write = 0.5\narrivals = { closed = { depth = 0 } }", "arrivals: a depth of 0"),
+        ("duration = \"1s\"\nwrite = 0.5\narrivals = \"closed\"", "duration: a closed loop has no clock"),
+        ("requests = 0\nwrite = 0.5\narrivals = \"closed\"", "requests: an empty phase"),
+        ("write = 0.5\nshare = 0", "share: the shares of all streams are 0"),
     ];
     for (text, expected) in table {
         // Where the case is not about it, the workload is otherwise whole.
         let whole = if text.starts_with("write = 0.5\n") {
-            let arrivals = if text.contains("arrivals") {
-                ""
-            } else {
-                "arrivals = \"closed\"\n"
-            };
+            let arrivals = if text.contains("arrivals") { "" } else { "arrivals = \"closed\"\n" };
             format!("{text}\nrequests = 10\n{arrivals}")
         } else if text.is_empty() {
             "requests = 10\narrivals = \"closed\"".to_owned()
@@ -189,10 +98,7 @@ fn refusals_name_the_key_and_what_would_help() {
             (*text).to_owned()
         };
         let got = refusal(&whole);
-        assert!(
-            got.contains(expected),
-            "{text}\nexpected {expected}\ngot      {got}"
-        );
+        assert!(got.contains(expected), "{text}\nexpected {expected}\ngot      {got}");
     }
 }
 
@@ -200,11 +106,7 @@ fn refusals_name_the_key_and_what_would_help() {
 #[test]
 fn documented_examples_work() {
     let docs = include_str!("../../../docs/workloads.md");
-    let examples: Vec<&str> = docs
-        .split("```toml\n")
-        .skip(1)
-        .filter_map(|rest| rest.split("```").next())
-        .collect();
+    let examples: Vec<&str> = docs.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert_eq!(examples.len(), 4);
     for text in examples {
         let generator = spec(text).build(16 << 30, 4096, 1, Some(200_000));
@@ -224,24 +126,15 @@ fn phases_and_limits_end_a_workload() {
     let all = records(text);
     assert_eq!(all.len(), 150);
     assert!(all[..100].iter().all(|r| r.op == Op::Write));
-    assert_eq!(
-        (all[0].time_ns, all[1].time_ns, all[99].time_ns),
-        (0, 10_000_000, 990_000_000)
-    );
-    assert_eq!(
-        (all[100].time_ns, all[149].time_ns),
-        (1_001_000_000, 1_050_000_000)
-    );
+    assert_eq!((all[0].time_ns, all[1].time_ns, all[99].time_ns), (0, 10_000_000, 990_000_000));
+    assert_eq!((all[100].time_ns, all[149].time_ns), (1_001_000_000, 1_050_000_000));
 }
 
 #[test]
 fn a_closed_loop_has_no_times() {
     let closed = |arrivals: &str| {
         let text = format!("requests = 10\nwrite = 1.0\narrivals = {arrivals}");
-        spec(&text)
-            .build(DEVICE, 4096, 1, None)
-            .expect("builds")
-            .closed()
+        spec(&text).build(DEVICE, 4096, 1, None).expect("builds").closed()
     };
     assert_eq!(closed("\"closed\""), Some(None));
     assert_eq!(closed("{ closed = { depth = 8 } }"), Some(Some(8)));
@@ -249,11 +142,7 @@ fn a_closed_loop_has_no_times() {
     assert!(records(BASE).iter().all(|r| r.time_ns == 0));
     let mixed = "[[phase]]\nrequests = 1\nwrite = 1.0\narrivals = \"closed\"\n\
                  [[phase]]\nrequests = 1\nwrite = 1.0\narrivals = { poisson = { rate = 5 } }\n";
-    assert!(
-        refusal(mixed).starts_with("phase[1].arrivals: "),
-        "{}",
-        refusal(mixed)
-    );
+    assert!(refusal(mixed).starts_with("phase[1].arrivals: "), "{}", refusal(mixed));
 }
 
 #[test]
@@ -264,11 +153,7 @@ fn streams_share_a_clock_or_have_their_own() {
     );
     let reads = shared.iter().filter(|r| r.op == Op::Read).count();
     assert!((74_000..76_000).contains(&reads), "{reads}");
-    assert!(
-        shared
-            .iter()
-            .all(|r| (r.op == Op::Read) == (r.offset < DEVICE / 2))
-    );
+    assert!(shared.iter().all(|r| (r.op == Op::Read) == (r.offset < DEVICE / 2)));
     let own = records(
         "[[phase]]\nduration = \"10s\"\n\
          [[phase.stream]]\narrivals = { fixed = { rate = 1000 } }\nread = 1.0\n\
@@ -286,12 +171,7 @@ fn patterns_go_where_they_say() {
         all.iter().map(|r| r.offset / 4096).collect::<Vec<_>>()
     };
     let sequential = at("pattern = \"sequential\"\nrange = \"40KiB\"");
-    assert!(
-        sequential
-            .iter()
-            .enumerate()
-            .all(|(i, &p)| p == i as u64 % 10)
-    );
+    assert!(sequential.iter().enumerate().all(|(i, &p)| p == i as u64 % 10));
     let strided = at("pattern = { strided = { stride = \"12KiB\" } }\nrange = \"28KiB\"");
     assert_eq!(&strided[..9], &[0, 3, 6, 1, 4, 2, 5, 0, 3]);
     let hot = at("pattern = { hot-cold = { hot_space = 0.2, hot_traffic = 0.8 } }\nrange = 0.1");
@@ -314,21 +194,14 @@ fn runs_have_the_share_asked_for() {
     let all = records(
         "requests = 200000\nwrite = 1.0\narrivals = \"closed\"\nsequential = 0.6\nsize = [[\"4K\", 1], [\"16K\", 1]]",
     );
-    let runs = all
-        .windows(2)
-        .filter(|w| w[0].offset + w[0].bytes == w[1].offset)
-        .count();
+    let runs = all.windows(2).filter(|w| w[0].offset + w[0].bytes == w[1].offset).count();
     assert!((119_000..121_000).contains(&runs), "{runs}");
 }
 
 #[test]
 fn seeds_matter_and_clones_continue() {
     let spec = spec("requests = 2000\nwrite = 0.5\narrivals = { poisson = { rate = 1000 } }");
-    let run = |seed| {
-        spec.build(DEVICE, 4096, seed, None)
-            .expect("builds")
-            .collect::<Vec<_>>()
-    };
+    let run = |seed| spec.build(DEVICE, 4096, seed, None).expect("builds").collect::<Vec<_>>();
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2));
     let mut generator = spec.build(DEVICE, 4096, 1, None).expect("builds");
@@ -340,12 +213,9 @@ fn seeds_matter_and_clones_continue() {
 #[test]
 fn purposes_do_not_disturb_each_other() {
     let offsets = |write: &str| {
-        let text =
-            format!("requests = 500\nwrite = {write}\narrivals = {{ poisson = {{ rate = 9 }} }}");
+        let text = format!("requests = 500\nwrite = {write}\narrivals = {{ poisson = {{ rate = 9 }} }}");
         let all = records(&text);
-        all.iter()
-            .map(|r| (r.time_ns, r.offset))
-            .collect::<Vec<_>>()
+        all.iter().map(|r| (r.time_ns, r.offset)).collect::<Vec<_>>()
     };
     assert_eq!(offsets("0.5"), offsets("0.9"));
 }

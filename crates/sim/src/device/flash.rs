@@ -298,7 +298,10 @@ impl Flash {
     #[inline]
     pub(crate) fn land(&mut self, page: Ppn, block: BlockId, lpn: Lpn) {
         let b = block.ix();
-        assert!(self.use_of[b].unlanded > 0 && self.lpn_of[page.ix()].is_none(), "law: a page is programmed once an erase");
+        assert!(
+            self.use_of[b].unlanded > 0 && self.lpn_of[page.ix()].is_none(),
+            "law: a page is programmed once an erase"
+        );
         self.use_of[b].unlanded -= 1;
         if lpn.is_some() {
             self.lpn_of[page.ix()] = lpn;

@@ -190,7 +190,9 @@ impl Occupancy {
 /// is four wide: a level costs two comparisons in a row, and there are half as many levels.
 #[derive(Clone, Debug)]
 pub struct Events {
-    /// The leaves, then each level of minima above them, the root last.
+    /// The least key of all.
+    root: u64,
+    /// The leaves, then each level of minima above them, the root left out.
     keys: Vec<u64>,
     /// Where each level begins.
     levels: [u32; MAX_LEVELS],
@@ -207,14 +209,14 @@ impl Events {
         loop {
             levels[depth] = total as u32;
             total += size;
-            if size == 1 {
+            depth += 1;
+            if size == 4 {
                 break;
             }
-            size = if size == 4 { 1 } else { (size / 4).next_multiple_of(4) };
-            depth += 1;
+            size = (size / 4).next_multiple_of(4);
         }
         let bits = resources.next_power_of_two().trailing_zeros();
-        Events { keys: vec![u64::MAX; total], levels, depth, bits }
+        Events { root: u64::MAX, keys: vec![u64::MAX; total], levels, depth, bits }
     }
 
     /// The first time that no event can have.
@@ -225,7 +227,7 @@ impl Events {
     /// When the next event is, or never.
     #[inline(always)]
     pub fn next(&self) -> Nanos {
-        self.time(self.keys[self.keys.len() - 1])
+        self.time(self.root)
     }
 
     #[inline(always)]
@@ -249,10 +251,14 @@ impl Events {
     fn put(&mut self, resource: usize, key: u64) {
         self.keys[resource] = key;
         let mut i = resource;
-        for level in 0..self.depth {
+        for level in 0..self.depth.min(MAX_LEVELS - 1) {
             let first = self.levels[level] as usize + (i & !3);
             let Some([a, b, c, d]) = self.keys.get(first..first + 4) else { unreachable!("levels are whole groups") };
             let least = (*a.min(b)).min(*c.min(d));
+            if level + 1 == self.depth {
+                self.root = least;
+                return;
+            }
             i >>= 2;
             let above = &mut self.keys[self.levels[level + 1] as usize + i];
             if *above == least {
@@ -270,7 +276,7 @@ impl Events {
     /// Takes one event of the earliest time: the resource's number, lowest first.
     #[inline]
     pub fn pop(&mut self) -> usize {
-        let key = self.keys[self.keys.len() - 1];
+        let key = self.root;
         let resource = (key & ((1 << self.bits) - 1)) as usize;
         self.put(resource, u64::MAX);
         resource

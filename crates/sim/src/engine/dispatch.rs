@@ -5,7 +5,7 @@ use crate::blame::Cause;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::resource::{Holder, Suspension};
-use crate::device::transaction::{Class, Need, Verb};
+use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::policy::{MAX_PLANES, PageSet};
 use crate::units::{OpId, PlaneId, Ppn, UnitId};
 
@@ -133,6 +133,10 @@ impl Ssd {
         if state.job.is_some() {
             return state.array.is_none() && self.jobs[state.job.0].waiting && self.admit_foreign(unit);
         }
+        if self.collector_holds && !state.due.is_empty() {
+            // A collection that holds its die goes first, even where the next operation could overlap the running one.
+            return false;
+        }
         let head = &self.ops[state.queue.head()];
         let host_read = head.class == Class::Host && head.need != Need::Write;
         let host_write = head.class == Class::Host && head.need == Need::Write;
@@ -148,9 +152,6 @@ impl Ssd {
             if !host_read {
                 return false;
             }
-        } else if self.collector_holds && !state.due.is_empty() {
-            // With nothing in service a collection that holds its die goes first.
-            return false;
         }
         let op = self.units[unit.ix()].queue.pop(&self.ops);
         self.select(op, unit);
@@ -219,9 +220,9 @@ impl Ssd {
             let (request, offset) = (self.ops[op].request, self.dev.geometry.offset(at));
             let mut last = op;
             while pages.len() < MAX_PLANES {
-                let next = self.units[unit.ix()].queue.head();
-                let Some(other) = self.mate_read(next, request, offset, &pages) else { break };
-                self.units[unit.ix()].queue.pop(&self.ops);
+                let fits = |next| self.mate_read(next, request, offset, &pages);
+                let Some((next, other)) = self.first_mate(unit, request, fits) else { break };
+                self.leave_line(next, unit);
                 self.charge_wait(next, unit);
                 self.ops[last].mate = next;
                 last = next;
@@ -248,6 +249,30 @@ impl Ssd {
         let page = &self.ops[op];
         let bytes = if page.need == Need::Merge { self.dev.geometry.page_size } else { page.bytes };
         self.dev.timing.transfer(bytes)
+    }
+
+    /// The first of the pages at the head of a unit's queue that belong to a request and fit into its multi-plane command.
+    fn first_mate<T>(
+        &self,
+        unit: UnitId,
+        request: crate::units::RequestId,
+        fits: impl Fn(OpId) -> Option<T>,
+    ) -> Option<(OpId, T)> {
+        let mut next = self.units[unit.ix()].queue.head();
+        while next.is_some() && self.ops[next].class == Class::Host && self.ops[next].request == request {
+            if let Some(found) = fits(next) {
+                return Some((next, found));
+            }
+            next = self.ops[next].next;
+        }
+        None
+    }
+
+    /// A host page leaves a unit's queue from wherever it stands.
+    fn leave_line(&mut self, op: OpId, unit: UnitId) {
+        let age = self.ops[op].age;
+        let left = self.units[unit.ix()].queue.take(&mut self.ops, |o| o.class == Class::Host && o.age == age);
+        debug_assert_eq!(left, op);
     }
 
     /// Where the next operation in line reads from, if it can share a multi-plane read with `pages`.
@@ -312,28 +337,28 @@ impl Ssd {
         let mut taken = [self.ops[lead].plane; MAX_PLANES];
         let (mut count, mut last) = (1, lead);
         while count < MAX_PLANES {
-            let queue = if self.schemes.dynamic { &self.anywhere } else { &self.units[unit.ix()].queue };
-            let next = queue.head();
-            if next.is_none() {
-                break;
-            }
-            let page = &self.ops[next];
-            if page.class != Class::Host || page.need != Need::Write || page.request != request {
-                break;
-            }
             let fits = |plane: PlaneId| {
                 self.dev.geometry.die_of(plane) == die
                     && !taken[..count].contains(&plane)
                     && self.dev.flash.next_offset(plane, Stream::Host) == Some(offset)
             };
-            let plane = if self.schemes.dynamic {
-                (0..self.dev.geometry.planes_per_unit)
-                    .map(|k| self.dev.geometry.plane_of_unit(unit, k))
-                    .find(|p| fits(*p))
+            let joins = |page: &Op| page.class == Class::Host && page.need == Need::Write && page.request == request;
+            let mate = if self.schemes.dynamic {
+                // Any of these pages goes to any plane: the first in line will do.
+                let next = self.anywhere.head();
+                let mut planes =
+                    (0..self.dev.geometry.planes_per_unit).map(|k| self.dev.geometry.plane_of_unit(unit, k));
+                (next.is_some() && joins(&self.ops[next]))
+                    .then(|| planes.find(|p| fits(*p)))
+                    .flatten()
+                    .map(|p| (next, p))
             } else {
-                Some(page.plane).filter(|p| fits(*p))
+                self.first_mate(unit, request, |next| {
+                    let page = &self.ops[next];
+                    (joins(page) && fits(page.plane)).then_some(page.plane)
+                })
             };
-            let Some(plane) = plane else { break };
+            let Some((next, plane)) = mate else { break };
             if self.schemes.dynamic {
                 self.anywhere.pop(&self.ops);
                 // It waited exactly as long as its lead, for the same dies.
@@ -341,7 +366,7 @@ impl Ssd {
                 (self.ops[next].unit, self.ops[next].plane) = (unit, plane);
                 self.ops[next].channel = self.dev.geometry.channel_of(plane);
             } else {
-                self.units[unit.ix()].queue.pop(&self.ops);
+                self.leave_line(next, unit);
                 self.charge_wait(next, unit);
             }
             let at = self.dev.flash.take_page(plane, Stream::Host).expect("the offset was offered");

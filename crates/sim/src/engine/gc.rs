@@ -92,10 +92,7 @@ impl Ssd {
         }
         loop {
             while !self.ready_jobs.is_empty() {
-                let first = (0..self.ready_jobs.len())
-                    .min_by_key(|i| self.ops[self.jobs[self.ready_jobs[*i].0].op].age)
-                    .expect("not empty");
-                let job = self.ready_jobs.swap_remove(first);
+                let job = self.oldest_ready();
                 self.step(job);
             }
             let mut i = 0;
@@ -107,6 +104,17 @@ impl Ssd {
                 return;
             }
         }
+    }
+
+    /// Takes the oldest collection whose last step has ended.
+    #[inline]
+    fn oldest_ready(&mut self) -> JobId {
+        let mut first = 0;
+        if self.ready_jobs.len() > 1 {
+            let age = |job: JobId| self.ops[self.jobs[job.0].op].age;
+            first = (0..self.ready_jobs.len()).min_by_key(|i| age(self.ready_jobs[*i])).unwrap_or(0);
+        }
+        self.ready_jobs.swap_remove(first)
     }
 
     fn start_due(&mut self, unit: UnitId) {
@@ -434,8 +442,8 @@ impl Ssd {
         let op = &self.ops[id];
         let (job, unit, verb) = (op.job, op.unit, op.verb);
         self.units[unit.ix()].array = OpId::NONE;
-        self.mark_unit(unit);
         if job.is_none() {
+            self.mark_unit(unit);
             return self.abroad_ends(id);
         }
         match verb {
@@ -457,6 +465,7 @@ impl Ssd {
         running.busy = false;
         if !running.holds {
             let plane = running.plane;
+            self.mark_unit(unit);
             self.set_holder(unit, Holder::Free);
             self.chip_in_use(plane, false);
         }

@@ -240,14 +240,32 @@ impl Ssd {
         }
     }
 
-    fn admit_one(&mut self, request: Request) {
-        self.look_ahead();
+    /// One request more is admitted. Returns whether it is measured.
+    pub(super) fn count_admission(&mut self) -> bool {
         if !self.host.measuring {
             self.check_warmup();
         }
-        let measured = self.host.measuring;
-        let index = self.host.admitted;
         self.host.admitted += 1;
+        self.host.measuring
+    }
+
+    /// Pages that the host asked to write.
+    pub(super) fn count_written(&mut self, pages: u64, measured: bool) {
+        self.host.pages_written += pages;
+        self.stats.pages.written += if measured { pages } else { 0 };
+    }
+
+    /// Discards the whole pages inside a range.
+    pub(super) fn trim_range(&mut self, request: Request, measured: bool) {
+        let size = self.page_bytes();
+        let whole = (request.offset.div_ceil(size) as u32)..(((request.offset + request.bytes) / size) as u32);
+        whole.for_each(|lpn| self.trim(Lpn(lpn), measured));
+    }
+
+    fn admit_one(&mut self, request: Request) {
+        self.look_ahead();
+        let index = self.host.admitted;
+        let measured = self.count_admission();
         if measured && self.stats.first_arrival.is_none() {
             self.stats.first_arrival = Some(request.arrival);
             self.stats.measured_from = self.now;
@@ -258,8 +276,7 @@ impl Ssd {
         let end = request.offset + request.bytes;
         let (first, last) = ((request.offset / size) as u32, ((end - 1) / size) as u32);
         if request.op == RequestOp::Trim {
-            let whole = (request.offset.div_ceil(size) as u32)..((end / size) as u32);
-            whole.for_each(|lpn| self.trim(Lpn(lpn), measured));
+            self.trim_range(request, measured);
             self.idle_rounds = 0;
             self.stats.completed += 1;
             self.stats.requests.trim += u64::from(measured);
@@ -272,15 +289,9 @@ impl Ssd {
         let record =
             HostRequest { index, request, admitted: self.now, measured, remaining: pages, first: OpId::NONE, best };
         let id = RequestId(self.host.requests.insert(record));
-        if request.op == RequestOp::Write {
-            self.host.pages_written += u64::from(pages);
-        }
-        if measured {
-            let counter = match request.op {
-                RequestOp::Read => &mut self.stats.pages.read,
-                _ => &mut self.stats.pages.written,
-            };
-            *counter += u64::from(pages);
+        match request.op {
+            RequestOp::Write => self.count_written(u64::from(pages), measured),
+            _ => self.stats.pages.read += if measured { u64::from(pages) } else { 0 },
         }
         let waited = (self.now - request.arrival).0;
         let mut last_sibling = OpId::NONE;

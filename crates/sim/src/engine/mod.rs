@@ -255,16 +255,24 @@ impl Ssd {
 
     /// Handles everything up to and including `limit`.
     pub fn run_until(&mut self, limit: Nanos) {
-        while self.next_time() <= limit && self.next_time() < Nanos::NEVER {
-            self.round();
+        loop {
+            let time = self.next_time();
+            if time > limit || time == Nanos::NEVER {
+                break;
+            }
+            self.round(time);
         }
         self.now = self.now.max(limit.min(Nanos(u64::MAX - 1)));
     }
 
     /// Handles everything that was submitted, and what it caused, to the end.
     pub fn run(&mut self) {
-        while self.next_time() < Nanos::NEVER {
-            self.round();
+        loop {
+            let time = self.next_time();
+            if time == Nanos::NEVER {
+                break;
+            }
+            self.round(time);
         }
         if self.host.fault.is_none() {
             self.check_end();
@@ -273,8 +281,12 @@ impl Ssd {
 
     /// Handles events until the host's ring is at most half full, or nothing is left to do.
     pub fn run_until_room(&mut self) {
-        while self.host.crowded() && self.next_time() < Nanos::NEVER {
-            self.round();
+        while self.host.crowded() {
+            let time = self.next_time();
+            if time == Nanos::NEVER {
+                break;
+            }
+            self.round(time);
         }
     }
 
@@ -288,8 +300,7 @@ impl Ssd {
     }
 
     /// Everything that happens at the next time at which anything happens.
-    fn round(&mut self) {
-        let time = self.next_time();
+    fn round(&mut self, time: Nanos) {
         assert!(time >= self.now, "the clock never goes back");
         self.now = time;
         loop {

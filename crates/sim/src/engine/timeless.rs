@@ -2,7 +2,7 @@
 //!
 //! The same map, flash, laws and policies as in the timed device; only legs are left out.
 
-use super::Ssd;
+use super::{Request, RequestOp, Ssd};
 use crate::config::PreconditionMode;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
@@ -79,6 +79,42 @@ impl Ssd {
                 left -= 1;
             }
         }
+    }
+
+    /// Carries out a request in no time (`--count-only`): the same placement, map and collections, and no latencies.
+    ///
+    /// # Panics
+    /// If it lies outside the device or asks for nothing.
+    pub fn apply_now(&mut self, request: Request) {
+        let end = request.offset.checked_add(request.bytes);
+        assert!(
+            request.bytes > 0 && end.is_some_and(|end| end <= self.capacity_bytes()),
+            "a request lies on the device"
+        );
+        let measured = self.count_admission();
+        let size = self.page_bytes();
+        let (first, last) = ((request.offset / size) as u32, ((request.offset + request.bytes - 1) / size) as u32);
+        let pages = u64::from(last - first + 1);
+        match request.op {
+            RequestOp::Trim => self.trim_range(request, measured),
+            RequestOp::Write => {
+                (first..=last).for_each(|lpn| self.write_now(Lpn(lpn)));
+                self.count_written(pages, measured);
+            }
+            RequestOp::Read => {
+                self.stats.count_reads(Class::Host, pages);
+                self.stats.pages.read += if measured { pages } else { 0 };
+            }
+        }
+        let requests = &mut self.stats.requests;
+        let counter = match (measured, request.op) {
+            (false, _) => &mut requests.warmup,
+            (_, RequestOp::Read) => &mut requests.read,
+            (_, RequestOp::Write) => &mut requests.write,
+            (_, RequestOp::Trim) => &mut requests.trim,
+        };
+        *counter += 1;
+        self.stats.completed += 1;
     }
 
     /// Writes a page in no time, collecting in no time where that becomes due.

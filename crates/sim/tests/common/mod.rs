@@ -3,6 +3,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use ssdlab_sim::blame::{CAUSES, Cause};
+use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Completed, Config, Observer, Request, RequestOp, Ssd};
 
@@ -63,4 +65,27 @@ impl Dut {
     pub fn latencies(&mut self) -> Vec<u64> {
         self.completed().iter().map(|c| (c.completion - c.arrival).0).collect()
     }
+}
+
+/// What a request's latency was made of: the causes that took any time, in their fixed order.
+pub fn causes(request: &Completed) -> Vec<(&'static str, u64)> {
+    let named = CAUSES.iter().map(|(cause, name)| (*name, request.blame.0[*cause as usize]));
+    named.filter(|(_, ns)| *ns > 0).collect()
+}
+
+/// The time that a request spent on one cause.
+pub fn spent(request: &Completed, cause: Cause) -> u64 {
+    request.blame.0[cause as usize]
+}
+
+/// The summary so far.
+pub fn summary(ssd: &Ssd) -> Summary {
+    ssd.summary(1, String::new(), String::new())
+}
+
+/// Arrays of `channels x chips x dies x planes` with the default blocks and pages.
+pub fn array(channels: u32, chips: u32, dies: u32, planes: u32) -> String {
+    format!(
+        "geometry.channels = {channels}\ngeometry.chips_per_channel = {chips}\ngeometry.dies_per_chip = {dies}\ngeometry.planes_per_die = {planes}\n"
+    )
 }

@@ -21,21 +21,11 @@ impl Ascii {
             OpCodes::ReadIsOne => 1,
             OpCodes::ReadIsZero => 0,
         };
-        Ascii {
-            disksim: false,
-            read,
-            reads: 0,
-            total: 0,
-        }
+        Ascii { disksim: false, read, reads: 0, total: 0 }
     }
 
     pub fn disksim() -> Ascii {
-        Ascii {
-            disksim: true,
-            read: 1,
-            reads: 0,
-            total: 0,
-        }
+        Ascii { disksim: true, read: 1, reads: 0, total: 0 }
     }
 
     fn names(&self) -> [&'static str; 5] {
@@ -74,8 +64,7 @@ impl Parser for Ascii {
         let offset = scaled(line, block, names[2], 512)?;
         let bytes = scaled(line, count, names[3], 512)?;
         let read = if self.disksim {
-            number::hexadecimal(code).map_err(|fault| bad_number(line, code, names[4], fault))? & 1
-                == 1
+            number::hexadecimal(code).map_err(|fault| bad_number(line, code, names[4], fault))? & 1 == 1
         } else {
             match code {
                 b"0" => self.read == 0,
@@ -98,13 +87,7 @@ impl Parser for Ascii {
         self.total += 1;
         self.reads += u64::from(read);
         let op = if read { Op::Read } else { Op::Write };
-        Ok(Parsed::Record(Raw {
-            time_ns,
-            offset,
-            bytes,
-            volume,
-            op,
-        }))
+        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op }))
     }
 
     fn finish(&mut self, cx: &mut Context) -> Result<(), Box<Bad>> {

@@ -18,13 +18,7 @@ pub(crate) struct Blkparse {
 
 impl Blkparse {
     pub fn new(action: u8) -> Blkparse {
-        Blkparse {
-            action,
-            summary: false,
-            records: 0,
-            others: [0; 26],
-            flushes: 0,
-        }
+        Blkparse { action, summary: false, records: 0, others: [0; 26], flushes: 0 }
     }
 
     fn found(&self) -> String {
@@ -40,50 +34,26 @@ impl Blkparse {
 /// `8,0`: major and minor number of the device.
 fn is_device(field: &[u8]) -> bool {
     let mut parts = field.split(|&b| b == b',');
-    let number = |part: Option<&[u8]>| {
-        part.is_some_and(|p| !p.is_empty() && p.iter().all(u8::is_ascii_digit))
-    };
+    let number = |part: Option<&[u8]>| part.is_some_and(|p| !p.is_empty() && p.iter().all(u8::is_ascii_digit));
     number(parts.next()) && number(parts.next()) && parts.next().is_none()
 }
 
 impl Parser for Blkparse {
     fn parse(&mut self, line: &[u8], cx: &mut Context) -> Outcome {
         let fields: Fields<'_, 10> = split_blanks(line)?;
-        let [
-            device,
-            cpu,
-            sequence,
-            time,
-            pid,
-            action,
-            rwbs,
-            sector,
-            plus,
-            count,
-        ] = fields.at;
+        let [device, cpu, sequence, time, pid, action, rwbs, sector, plus, count] = fields.at;
         if !is_device(device) {
-            let heading = [
-                &b"CPU"[..],
-                b"Total (",
-                b"Throughput",
-                b"Events (",
-                b"Skips:",
-                b"Trace started",
-            ];
+            let heading = [&b"CPU"[..], b"Total (", b"Throughput", b"Events (", b"Skips:", b"Trace started"];
             if heading.iter().any(|h| line.starts_with(h)) {
                 self.summary = true;
             }
             if self.summary {
                 return Ok(Parsed::Pass);
             }
-            return Err(Bad::new(
-                Code::FieldCount,
-                "Line is not in blkparse's own layout",
-                line,
-            )
-            .on("Device", line, device)
-            .expected("'major,minor cpu sequence seconds pid action RWBS sector + n [process]'")
-            .fix("run blkparse without -f (a custom output format): blkparse -i NAME -o -"));
+            return Err(Bad::new(Code::FieldCount, "Line is not in blkparse's own layout", line)
+                .on("Device", line, device)
+                .expected("'major,minor cpu sequence seconds pid action RWBS sector + n [process]'")
+                .fix("run blkparse without -f (a custom output format): blkparse -i NAME -o -"));
         }
         self.summary = false;
         if fields.count < 6 {
@@ -126,9 +96,7 @@ impl Parser for Blkparse {
         };
         // An empty flush has no sector: the name of the process follows at once, or nothing.
         let empty = !sector.first().is_some_and(u8::is_ascii_digit);
-        if op == Op::Other
-            || empty && (sector.is_empty() || sector.starts_with(b"[")) && rwbs.contains(&b'F')
-        {
+        if op == Op::Other || empty && (sector.is_empty() || sector.starts_with(b"[")) && rwbs.contains(&b'F') {
             self.flushes += 1;
             self.records += 1;
             cx.note(Note::OtherOp);
@@ -136,20 +104,16 @@ impl Parser for Blkparse {
         }
         let offset = scaled(line, sector, "Sector", 512)?;
         if plus != b"+" {
-            return Err(
-                Bad::new(Code::FieldCount, "No '+' between sector and count", line)
-                    .on("Sector count", line, plus)
-                    .expected("'sector + count'")
-                    .fix("run blkparse without -f (a custom output format)"),
-            );
+            return Err(Bad::new(Code::FieldCount, "No '+' between sector and count", line)
+                .on("Sector count", line, plus)
+                .expected("'sector + count'")
+                .fix("run blkparse without -f (a custom output format)"));
         }
         let sectors = number(line, count, "Sector count")?;
         if sectors >= u64::from(u32::MAX) {
-            return Err(
-                Bad::new(Code::TooLarge, "Sector count is no real size", line)
-                    .on("Sector count", line, count)
-                    .expected("the sectors of one request"),
-            );
+            return Err(Bad::new(Code::TooLarge, "Sector count is no real size", line)
+                .on("Sector count", line, count)
+                .expected("the sectors of one request"));
         }
         let bytes = sectors * 512;
         check_end(line, offset, bytes, count)?;
@@ -157,31 +121,18 @@ impl Parser for Blkparse {
             return Ok(Parsed::Pass);
         };
         self.records += 1;
-        Ok(Parsed::Record(Raw {
-            time_ns,
-            offset,
-            bytes,
-            volume,
-            op,
-        }))
+        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op }))
     }
 
     fn finish(&mut self, cx: &mut Context) -> Result<(), Box<Bad>> {
         let found = self.found();
         if self.records == 0 && !found.is_empty() {
-            return Err(Bad::new(
-                Code::NoAction,
-                format!("No event {} in the trace", self.action as char),
-                &[],
-            )
-            .expected(format!("one of the actions that occur: {found}"))
-            .fix("choose one, as in --format blkparse:D"));
+            return Err(Bad::new(Code::NoAction, format!("No event {} in the trace", self.action as char), &[])
+                .expected(format!("one of the actions that occur: {found}"))
+                .fix("choose one, as in --format blkparse:D"));
         }
         if !found.is_empty() {
-            cx.notes.state(
-                Note::Action,
-                format!("{}, not {found}", self.action as char),
-            );
+            cx.notes.state(Note::Action, format!("{}, not {found}", self.action as char));
         }
         Ok(())
     }

@@ -20,10 +20,7 @@ impl Parser for Blkreplay {
             split(line, b';')?
         } else {
             // Introductory text may hold anything, quotes included.
-            split(line, b';').unwrap_or(Fields {
-                at: [&[]; 4],
-                count: 1,
-            })
+            split(line, b';').unwrap_or(Fields { at: [&[]; 4], count: 1 })
         };
         let [time, sector, length, kind] = fields.at;
         if !self.started {
@@ -57,12 +54,6 @@ impl Parser for Blkreplay {
             _ => return Err(bad_op(line, kind, "op", &["R", "W", "RA", "D"])),
         };
         check_end(line, offset, bytes, length)?;
-        Ok(Parsed::Record(Raw {
-            time_ns,
-            offset,
-            bytes,
-            volume: 0,
-            op,
-        }))
+        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume: 0, op }))
     }
 }

@@ -27,20 +27,11 @@ impl Mapped {
             .max()
             .unwrap_or(0)
             + 1;
-        Mapped {
-            map,
-            needed,
-            label: Vec::new(),
-        }
+        Mapped { map, needed, label: Vec::new() }
     }
 
     /// A whole number of units.
-    fn measure(
-        line: &[u8],
-        field: &[u8],
-        measure: Measure,
-        name: &'static str,
-    ) -> Result<u64, Box<Bad>> {
+    fn measure(line: &[u8], field: &[u8], measure: Measure, name: &'static str) -> Result<u64, Box<Bad>> {
         scaled(line, field, name, measure.unit)
     }
 }
@@ -73,24 +64,13 @@ impl Parser for Mapped {
 
 impl Mapped {
     #[inline]
-    fn parse_fields(
-        &mut self,
-        line: &[u8],
-        fields: &[&[u8]],
-        count: usize,
-        cx: &mut Context,
-    ) -> Outcome {
+    fn parse_fields(&mut self, line: &[u8], fields: &[&[u8]], count: usize, cx: &mut Context) -> Outcome {
         if count < self.needed {
             let separator = match self.map.separator {
                 Separator::Byte(byte) => byte,
                 Separator::Blanks => b' ',
             };
-            return Err(wrong_count(
-                line,
-                count,
-                &format!("at least {}", self.needed),
-                separator,
-            ));
+            return Err(wrong_count(line, count, &format!("at least {}", self.needed), separator));
         }
         for (column, wanted) in &self.map.filters {
             if fields[*column] != wanted.as_slice() {
@@ -113,27 +93,19 @@ impl Mapped {
             OpColumn::Words(column) => match op_word(fields[*column]) {
                 Some(op) => op,
                 None => {
-                    return Err(bad_op(
-                        line,
-                        fields[*column],
-                        "op",
-                        &["R", "Read", "W", "Write", "Discard"],
-                    )
-                    .fix("say what the values mean, as in op=4:0r1w"));
+                    return Err(bad_op(line, fields[*column], "op", &["R", "Read", "W", "Write", "Discard"])
+                        .fix("say what the values mean, as in op=4:0r1w"));
                 }
             },
-            OpColumn::Values(column, values) => {
-                match values.iter().find(|(value, _)| *value == fields[*column]) {
-                    Some((_, op)) => *op,
-                    None => {
-                        let known: Vec<String> =
-                            values.iter().map(|(value, _)| escape(value)).collect();
-                        let known: Vec<&str> = known.iter().map(String::as_str).collect();
-                        return Err(bad_op(line, fields[*column], "op", &known)
-                            .fix("add the value to op=, with x if it is to be skipped"));
-                    }
+            OpColumn::Values(column, values) => match values.iter().find(|(value, _)| *value == fields[*column]) {
+                Some((_, op)) => *op,
+                None => {
+                    let known: Vec<String> = values.iter().map(|(value, _)| escape(value)).collect();
+                    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                    return Err(bad_op(line, fields[*column], "op", &known)
+                        .fix("add the value to op=, with x if it is to be skipped"));
                 }
-            }
+            },
         };
         check_end(line, first, bytes, fields[size.column])?;
         let volume = match self.map.volume.as_slice() {
@@ -156,12 +128,6 @@ impl Mapped {
         let Some(volume) = volume else {
             return Ok(Parsed::Pass);
         };
-        Ok(Parsed::Record(Raw {
-            time_ns,
-            offset: first,
-            bytes,
-            volume,
-            op,
-        }))
+        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op }))
     }
 }

@@ -8,9 +8,7 @@ impl Parser for Diskmon {
     #[inline]
     fn parse(&mut self, line: &[u8], cx: &mut Context) -> Outcome {
         let fields: Fields<'_, 7> = split_blanks(line)?;
-        if is_header(fields.at[0], fields.at[5])
-            || cx.first && is_header(fields.at[0], fields.at[1])
-        {
+        if is_header(fields.at[0], fields.at[5]) || cx.first && is_header(fields.at[0], fields.at[1]) {
             return header(line, cx);
         }
         if fields.count != 7 {
@@ -36,12 +34,6 @@ impl Parser for Diskmon {
         let Some(volume) = cx.volume(disk)? else {
             return Ok(Parsed::Pass);
         };
-        Ok(Parsed::Record(Raw {
-            time_ns,
-            offset,
-            bytes,
-            volume,
-            op,
-        }))
+        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op }))
     }
 }

@@ -35,13 +35,9 @@ impl Parser for Fio {
                     self.version = 3;
                     Ok(Parsed::Pass)
                 }
-                _ => Err(Bad::new(
-                    Code::Version,
-                    "The version line is missing or unknown",
-                    line,
-                )
-                .expected("'fio version 2 iolog' or 'fio version 3 iolog' on line 1")
-                .fix("write the log again with a newer fio, or add the line if it was cut off")),
+                _ => Err(Bad::new(Code::Version, "The version line is missing or unknown", line)
+                    .expected("'fio version 2 iolog' or 'fio version 3 iolog' on line 1")
+                    .fix("write the log again with a newer fio, or add the line if it was cut off")),
             };
         }
         if trim(line).starts_with(b"fio version ") {
@@ -51,10 +47,7 @@ impl Parser for Fio {
         // A name may be longer than any other field; the length of a line bounds it.
         let mut words = [&[][..]; 6];
         let mut count = 0;
-        for word in line
-            .split(|b| matches!(b, b' ' | b'\t'))
-            .filter(|word| !word.is_empty())
-        {
+        for word in line.split(|b| matches!(b, b' ' | b'\t')).filter(|word| !word.is_empty()) {
             if let Some(slot) = words.get_mut(count) {
                 *slot = word;
             }
@@ -62,17 +55,8 @@ impl Parser for Fio {
         }
         let timed = self.version == 3;
         let lead = usize::from(timed);
-        let stamp_us = if timed {
-            number(line, words[0], "time")?
-        } else {
-            0
-        };
-        let (name, action, offset, length) = (
-            words[lead],
-            words[lead + 1],
-            words[lead + 2],
-            words[lead + 3],
-        );
+        let stamp_us = if timed { number(line, words[0], "time")? } else { 0 };
+        let (name, action, offset, length) = (words[lead], words[lead + 1], words[lead + 2], words[lead + 3]);
         let wanted = match action {
             b"add" | b"open" | b"close" => 2,
             _ => 4,
@@ -81,20 +65,14 @@ impl Parser for Fio {
         let wait = action == b"wait";
         if count != lead + wanted && !(wait && count == lead + 3) {
             let bad = wrong_count(line, count, &(lead + wanted).to_string(), b' ');
-            return Err(
-                bad.fix("file names in an iolog have no blanks; rename the file and record again")
-            );
+            return Err(bad.fix("file names in an iolog have no blanks; rename the file and record again"));
         }
         let state = self.files.get(name).copied();
         match action {
             b"add" => {
                 if state.is_none() && self.files.len() >= MAX_FILES {
-                    return Err(Bad::new(
-                        Code::Volumes,
-                        format!("More than {MAX_FILES} files in one iolog"),
-                        line,
-                    )
-                    .on("file", line, name));
+                    return Err(Bad::new(Code::Volumes, format!("More than {MAX_FILES} files in one iolog"), line)
+                        .on("file", line, name));
                 }
                 if state.is_none() {
                     self.files.insert(name.to_vec(), State::Added);
@@ -103,22 +81,14 @@ impl Parser for Fio {
             }
             b"open" | b"close" => {
                 let Some(state) = state else {
-                    return Err(Bad::new(
-                        Code::Sequence,
-                        "A file is used that was never added",
-                        line,
-                    )
-                    .on("file", line, name)
-                    .expected("'add' before any other action"));
+                    return Err(Bad::new(Code::Sequence, "A file is used that was never added", line)
+                        .on("file", line, name)
+                        .expected("'add' before any other action"));
                 };
                 if action == b"open" && state == State::Open {
                     cx.note(Note::OpenTwice);
                 }
-                let next = if action == b"open" {
-                    State::Open
-                } else {
-                    State::Closed
-                };
+                let next = if action == b"open" { State::Open } else { State::Closed };
                 self.files.insert(name.to_vec(), next);
                 return Ok(Parsed::Pass);
             }
@@ -129,12 +99,8 @@ impl Parser for Fio {
                 } else {
                     cx.note(Note::Wait);
                     self.waited_us = self.waited_us.checked_add(us).ok_or_else(|| {
-                        Bad::new(
-                            Code::Clock,
-                            "The waits add up to more than the clock holds",
-                            line,
-                        )
-                        .on("wait", line, offset)
+                        Bad::new(Code::Clock, "The waits add up to more than the clock holds", line)
+                            .on("wait", line, offset)
                     })?;
                 }
                 return Ok(Parsed::Pass);
@@ -151,26 +117,20 @@ impl Parser for Fio {
                     line,
                     action,
                     "action",
-                    &[
-                        "read", "write", "trim", "sync", "datasync", "wait", "add", "open", "close",
-                    ],
+                    &["read", "write", "trim", "sync", "datasync", "wait", "add", "open", "close"],
                 ));
             }
         };
         match state {
             None => {
-                return Err(
-                    Bad::new(Code::Sequence, "I/O to a file that was never added", line)
-                        .on("file", line, name)
-                        .expected("'add' and 'open' before I/O"),
-                );
+                return Err(Bad::new(Code::Sequence, "I/O to a file that was never added", line)
+                    .on("file", line, name)
+                    .expected("'add' and 'open' before I/O"));
             }
             Some(State::Closed) => {
-                return Err(
-                    Bad::new(Code::Sequence, "I/O to a file after its close", line)
-                        .on("file", line, name)
-                        .expected("'open' before I/O"),
-                );
+                return Err(Bad::new(Code::Sequence, "I/O to a file after its close", line)
+                    .on("file", line, name)
+                    .expected("'open' before I/O"));
             }
             Some(State::Added | State::Open) => {}
         }
@@ -179,23 +139,15 @@ impl Parser for Fio {
         check_end(line, first, bytes, length)?;
         let time_us = if timed { stamp_us } else { self.waited_us };
         let time_ns = time_us.checked_mul(1_000).ok_or_else(|| {
-            Bad::new(Code::Range, "time is larger than the clock holds", line)
-                .on("time", line, words[0])
+            Bad::new(Code::Range, "time is larger than the clock holds", line).on("time", line, words[0])
         })?;
         if op == Op::Other {
             cx.note(Note::OtherOp);
             return Ok(Parsed::Pass);
         }
-        let Some(volume) = cx.volume_of(name, |raw| raw[..raw.len().min(FIELD_BYTES)].to_vec())?
-        else {
+        let Some(volume) = cx.volume_of(name, |raw| raw[..raw.len().min(FIELD_BYTES)].to_vec())? else {
             return Ok(Parsed::Pass);
         };
-        Ok(Parsed::Record(Raw {
-            time_ns,
-            offset: first,
-            bytes,
-            volume,
-            op,
-        }))
+        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op }))
     }
 }

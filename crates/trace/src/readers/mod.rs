@@ -61,14 +61,7 @@ pub(crate) type Outcome = Result<Parsed, Box<Bad>>;
 
 impl Bad {
     pub fn new(code: Code, title: impl Into<String>, line: &[u8]) -> Box<Bad> {
-        Box::new(Bad {
-            code,
-            title: title.into(),
-            field: "",
-            span: 0..line.len(),
-            expected: String::new(),
-            fix: None,
-        })
+        Box::new(Bad { code, title: title.into(), field: "", span: 0..line.len(), expected: String::new(), fix: None })
     }
 
     pub fn on(mut self: Box<Self>, field: &'static str, line: &[u8], part: &[u8]) -> Box<Bad> {
@@ -91,11 +84,7 @@ impl Bad {
 /// Where a part of a line lies in it.
 fn span(line: &[u8], part: &[u8]) -> Range<usize> {
     let start = (part.as_ptr() as usize).wrapping_sub(line.as_ptr() as usize);
-    if start <= line.len() {
-        start..(start + part.len()).min(line.len())
-    } else {
-        0..line.len()
-    }
+    if start <= line.len() { start..(start + part.len()).min(line.len()) } else { 0..line.len() }
 }
 
 /// What parsers share: where they are, what they noticed, which volumes there are.
@@ -110,12 +99,7 @@ pub(crate) struct Context {
 
 impl Context {
     pub fn new(device: Option<&str>) -> Context {
-        Context {
-            line: 0,
-            first: true,
-            notes: Notes::new(),
-            volumes: Volumes::new(device),
-        }
+        Context { line: 0, first: true, notes: Notes::new(), volumes: Volumes::new(device) }
     }
 
     pub fn note(&mut self, note: Note) {
@@ -139,11 +123,7 @@ impl Context {
 
     /// As [`Context::volume`], with a name made from the raw bytes only when they are new.
     #[inline]
-    pub fn volume_of(
-        &mut self,
-        raw: &[u8],
-        name: impl FnOnce(&[u8]) -> Vec<u8>,
-    ) -> Result<Option<u32>, Box<Bad>> {
+    pub fn volume_of(&mut self, raw: &[u8], name: impl FnOnce(&[u8]) -> Vec<u8>) -> Result<Option<u32>, Box<Bad>> {
         let id = if self.volumes.last == raw && self.volumes.known > 0 {
             self.volumes.last_id
         } else {
@@ -155,11 +135,7 @@ impl Context {
         Ok(id)
     }
 
-    fn other_volume(
-        &mut self,
-        raw: &[u8],
-        name: impl FnOnce(&[u8]) -> Vec<u8>,
-    ) -> Result<Option<u32>, Box<Bad>> {
+    fn other_volume(&mut self, raw: &[u8], name: impl FnOnce(&[u8]) -> Vec<u8>) -> Result<Option<u32>, Box<Bad>> {
         let id = match self.volumes.by_raw.get(raw) {
             Some(id) => *id,
             None => self.new_volume(raw, name(raw))?,
@@ -181,13 +157,9 @@ impl Context {
         let id = if selected {
             let found = volumes.names.iter().position(|known| *known == name);
             if found.is_none() && volumes.names.len() >= MAX_VOLUMES {
-                return Err(Bad::new(
-                    Code::Volumes,
-                    format!("More than {MAX_VOLUMES} volumes in one trace"),
-                    raw,
-                )
-                .expected(format!("at most {MAX_VOLUMES} distinct volumes"))
-                .fix("choose one with --device ID"));
+                return Err(Bad::new(Code::Volumes, format!("More than {MAX_VOLUMES} volumes in one trace"), raw)
+                    .expected(format!("at most {MAX_VOLUMES} distinct volumes"))
+                    .fix("choose one with --device ID"));
             }
             Some(found.unwrap_or(volumes.names.len()) as u32)
         } else {
@@ -312,10 +284,7 @@ pub(crate) fn split<const N: usize>(line: &[u8], separator: u8) -> Result<Fields
     if memchr::memchr(b'"', line).is_some() {
         return split_quoted(line, separator);
     }
-    let mut fields = Fields {
-        at: [&[]; N],
-        count: 0,
-    };
+    let mut fields = Fields { at: [&[]; N], count: 0 };
     let mut start = 0;
     for at in memchr::memchr_iter(separator, line).chain(std::iter::once(line.len())) {
         if fields.count < N {
@@ -330,17 +299,11 @@ pub(crate) fn split<const N: usize>(line: &[u8], separator: u8) -> Result<Fields
 
 #[cold]
 fn split_quoted<const N: usize>(line: &[u8], separator: u8) -> Result<Fields<'_, N>, Box<Bad>> {
-    let mut fields = Fields {
-        at: [&[]; N],
-        count: 0,
-    };
+    let mut fields = Fields { at: [&[]; N], count: 0 };
     let mut start = 0;
     loop {
         let rest = &line[start..];
-        let lead = rest
-            .iter()
-            .take_while(|b| matches!(b, b' ' | b'\t') && **b != separator)
-            .count();
+        let lead = rest.iter().take_while(|b| matches!(b, b' ' | b'\t') && **b != separator).count();
         let (field, next) = if rest.get(lead) == Some(&b'"') {
             let body = &rest[lead + 1..];
             // A doubled quote stands for one inside the field; it stays doubled in labels, which are only compared.
@@ -360,8 +323,7 @@ fn split_quoted<const N: usize>(line: &[u8], separator: u8) -> Result<Fields<'_,
                 }
             }
             let after = trim(&body[close + 1..]);
-            let end = memchr::memchr(separator, &body[close + 1..])
-                .map(|at| start + lead + 1 + close + 1 + at);
+            let end = memchr::memchr(separator, &body[close + 1..]).map(|at| start + lead + 1 + close + 1 + at);
             if !(after.is_empty() || after[0] == separator) {
                 return Err(Bad::new(Code::Quotes, "Text follows a closing quote", line)
                     .on("", line, after)
@@ -370,10 +332,7 @@ fn split_quoted<const N: usize>(line: &[u8], separator: u8) -> Result<Fields<'_,
             (trim(&body[..close]), end)
         } else {
             let end = memchr::memchr(separator, rest);
-            (
-                trim(&rest[..end.unwrap_or(rest.len())]),
-                end.map(|at| start + at),
-            )
+            (trim(&rest[..end.unwrap_or(rest.len())]), end.map(|at| start + at))
         };
         if fields.count < N {
             fields.at[fields.count] = field;
@@ -391,10 +350,7 @@ fn split_quoted<const N: usize>(line: &[u8], separator: u8) -> Result<Fields<'_,
 /// Splits at runs of blanks and tabs.
 #[inline]
 pub(crate) fn split_blanks<const N: usize>(line: &[u8]) -> Result<Fields<'_, N>, Box<Bad>> {
-    let mut fields = Fields {
-        at: [&[]; N],
-        count: 0,
-    };
+    let mut fields = Fields { at: [&[]; N], count: 0 };
     let mut at = 0;
     loop {
         while at < line.len() && matches!(line[at], b' ' | b'\t') {
@@ -421,9 +377,7 @@ fn check_lengths(line: &[u8], fields: &[&[u8]]) -> Result<(), Box<Bad>> {
     if line.len() > FIELD_BYTES
         && let Some(field) = fields.iter().find(|field| field.len() > FIELD_BYTES)
     {
-        return Err(
-            Bad::new(Code::TooLong, "A field is longer than 4 KiB", line).on("", line, field),
-        );
+        return Err(Bad::new(Code::TooLong, "A field is longer than 4 KiB", line).on("", line, field));
     }
     Ok(())
 }
@@ -443,17 +397,10 @@ pub(crate) fn wrong_count(line: &[u8], found: usize, wanted: &str, separator: u8
             if other != separator && memchr::memchr_iter(other, trim(line)).count() >= 2 {
                 return Bad::new(
                     Code::Separator,
-                    format!(
-                        "Fields are separated by a {}, not by a {}",
-                        name(other),
-                        name(separator)
-                    ),
+                    format!("Fields are separated by a {}, not by a {}", name(other), name(separator)),
                     line,
                 )
-                .expected(format!(
-                    "{wanted} fields separated by a {}",
-                    name(separator)
-                ))
+                .expected(format!("{wanted} fields separated by a {}", name(separator)))
                 .fix(format!(
                     "check --format, or name the columns: --format columns:...,sep={}",
                     match other {
@@ -465,17 +412,8 @@ pub(crate) fn wrong_count(line: &[u8], found: usize, wanted: &str, separator: u8
             }
         }
     }
-    let few = if found == 1 {
-        "1 field".to_owned()
-    } else {
-        format!("{found} fields")
-    };
-    Bad::new(
-        Code::FieldCount,
-        format!("Line has {few} instead of {wanted}"),
-        line,
-    )
-    .expected(format!("{wanted} fields"))
+    let few = if found == 1 { "1 field".to_owned() } else { format!("{found} fields") };
+    Bad::new(Code::FieldCount, format!("Line has {few} instead of {wanted}"), line).expected(format!("{wanted} fields"))
 }
 
 /// A number, or what is wrong with it.
@@ -486,30 +424,16 @@ pub(crate) fn number(line: &[u8], field: &[u8], name: &'static str) -> Result<u6
 
 /// A decimal number times `unit`, or what is wrong with it.
 #[inline]
-pub(crate) fn decimal(
-    line: &[u8],
-    field: &[u8],
-    name: &'static str,
-    unit: u64,
-) -> Result<Decimal, Box<Bad>> {
+pub(crate) fn decimal(line: &[u8], field: &[u8], name: &'static str, unit: u64) -> Result<Decimal, Box<Bad>> {
     number::decimal(field, unit).map_err(|fault| bad_number(line, field, name, fault))
 }
 
 /// A number times `unit`.
 #[inline]
-pub(crate) fn scaled(
-    line: &[u8],
-    field: &[u8],
-    name: &'static str,
-    unit: u64,
-) -> Result<u64, Box<Bad>> {
+pub(crate) fn scaled(line: &[u8], field: &[u8], name: &'static str, unit: u64) -> Result<u64, Box<Bad>> {
     let value = number(line, field, name)?;
     value.checked_mul(unit).ok_or_else(|| {
-        let fault = Fault {
-            code: Code::Range,
-            what: "is larger than 64 bits hold",
-            hint: None,
-        };
+        let fault = Fault { code: Code::Range, what: "is larger than 64 bits hold", hint: None };
         let mut bad = bad_number(line, field, name, fault);
         bad.expected = format!("0 to {}", u64::MAX / unit);
         bad
@@ -523,9 +447,7 @@ pub(crate) fn bad_number(line: &[u8], field: &[u8], name: &'static str, fault: F
         Code::Empty => format!("a number for {name}"),
         _ => "decimal digits only".to_owned(),
     };
-    let mut bad = Bad::new(fault.code, format!("{name} {}", fault.what), line)
-        .on(name, line, field)
-        .expected(expected);
+    let mut bad = Bad::new(fault.code, format!("{name} {}", fault.what), line).on(name, line, field).expected(expected);
     if let Some(hint) = fault.hint {
         bad = bad.fix(hint);
     }
@@ -537,9 +459,7 @@ pub(crate) fn bad_number(line: &[u8], field: &[u8], name: &'static str, fault: F
 pub(crate) fn bad_op(line: &[u8], field: &[u8], name: &'static str, known: &[&str]) -> Box<Bad> {
     let words = known.join(" or ");
     if field.is_empty() {
-        return Bad::new(Code::Empty, format!("{name} is empty"), line)
-            .on(name, line, field)
-            .expected(words);
+        return Bad::new(Code::Empty, format!("{name} is empty"), line).on(name, line, field).expected(words);
     }
     if field.iter().any(u8::is_ascii_control) {
         return Bad::new(Code::NotText, format!("{name} holds control bytes"), line)
@@ -549,27 +469,13 @@ pub(crate) fn bad_op(line: &[u8], field: &[u8], name: &'static str, known: &[&st
     let shown = escape(field);
     let near = known
         .iter()
-        .map(|word| {
-            (
-                strsim::damerau_levenshtein(
-                    &word.to_ascii_lowercase(),
-                    &shown.to_ascii_lowercase(),
-                ),
-                *word,
-            )
-        })
+        .map(|word| (strsim::damerau_levenshtein(&word.to_ascii_lowercase(), &shown.to_ascii_lowercase()), *word))
         .filter(|(distance, word)| *distance <= 2 && *distance < word.len())
         .min();
-    let hint = near.map_or(String::new(), |(_, word)| {
-        format!(" (did you mean {word}?)")
-    });
-    Bad::new(
-        Code::Operation,
-        format!("{name} is no known operation"),
-        line,
-    )
-    .on(name, line, field)
-    .expected(format!("{words}{hint}"))
+    let hint = near.map_or(String::new(), |(_, word)| format!(" (did you mean {word}?)"));
+    Bad::new(Code::Operation, format!("{name} is no known operation"), line)
+        .on(name, line, field)
+        .expected(format!("{words}{hint}"))
 }
 
 /// The usual words for operations.
@@ -595,25 +501,19 @@ pub(crate) fn op_word(field: &[u8]) -> Option<Op> {
         ("sync", Op::Other),
         ("fsync", Op::Other),
     ];
-    WORDS
-        .iter()
-        .find(|(word, _)| field.eq_ignore_ascii_case(word.as_bytes()))
-        .map(|(_, op)| *op)
+    WORDS.iter().find(|(word, _)| field.eq_ignore_ascii_case(word.as_bytes())).map(|(_, op)| *op)
 }
 
 /// Is this a row of column names? Both fields that must be numbers start with a letter.
 #[inline]
 pub(crate) fn is_header(a: &[u8], b: &[u8]) -> bool {
-    let name =
-        |field: &[u8]| field.first().is_some_and(u8::is_ascii_alphabetic) && !is_float_word(field);
+    let name = |field: &[u8]| field.first().is_some_and(u8::is_ascii_alphabetic) && !is_float_word(field);
     name(a) && name(b)
 }
 
 /// `nan` and `inf` are bad numbers, not names of columns.
 fn is_float_word(field: &[u8]) -> bool {
-    ["nan", "inf", "infinity"]
-        .iter()
-        .any(|word| field.eq_ignore_ascii_case(word.as_bytes()))
+    ["nan", "inf", "infinity"].iter().any(|word| field.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 /// A header is fine on the first line and nowhere else.
@@ -630,20 +530,11 @@ pub(crate) fn header(line: &[u8], cx: &mut Context) -> Outcome {
 
 /// The sum that must not overflow: every later step adds these two.
 #[inline]
-pub(crate) fn check_end(
-    line: &[u8],
-    offset: u64,
-    bytes: u64,
-    field: &[u8],
-) -> Result<(), Box<Bad>> {
+pub(crate) fn check_end(line: &[u8], offset: u64, bytes: u64, field: &[u8]) -> Result<(), Box<Bad>> {
     if offset.checked_add(bytes).is_none() {
-        return Err(Bad::new(
-            Code::Range,
-            "Offset plus size is larger than 64 bits hold",
-            line,
-        )
-        .on("Size", line, field)
-        .expected(format!("at most {}", u64::MAX - offset)));
+        return Err(Bad::new(Code::Range, "Offset plus size is larger than 64 bits hold", line)
+            .on("Size", line, field)
+            .expected(format!("at most {}", u64::MAX - offset)));
     }
     Ok(())
 }
@@ -659,10 +550,7 @@ mod tests {
         let fields: Fields<'_, 3> = split(b"\"a,b\" , c,\"\"", b',').ok().unwrap();
         assert_eq!((fields.count, fields.at), (3, [&b"a,b"[..], b"c", b""]));
         assert_eq!(split::<3>(b"\"a,b", b',').err().unwrap().code, Code::Quotes);
-        assert_eq!(
-            split::<3>(b"\"a\"b,c", b',').err().unwrap().code,
-            Code::Quotes
-        );
+        assert_eq!(split::<3>(b"\"a\"b,c", b',').err().unwrap().code, Code::Quotes);
         let fields: Fields<'_, 2> = split_blanks(b" a \t b c ").ok().unwrap();
         assert_eq!((fields.count, fields.at), (3, [&b"a"[..], b"b"]));
     }

@@ -47,11 +47,7 @@ impl Parser for Msr {
             None => scaled(line, time, "Timestamp", 100)?,
         };
         if host.is_empty() || disk.is_empty() {
-            let (name, part) = if host.is_empty() {
-                ("Hostname", host)
-            } else {
-                ("DiskNumber", disk)
-            };
+            let (name, part) = if host.is_empty() { ("Hostname", host) } else { ("DiskNumber", disk) };
             return Err(Bad::new(Code::Empty, format!("{name} is empty"), line)
                 .on(name, line, part)
                 .expected("a name"));
@@ -82,12 +78,6 @@ impl Parser for Msr {
         let Some(volume) = cx.volume_of(raw, |_| [host, b"_", disk].concat())? else {
             return Ok(Parsed::Pass);
         };
-        Ok(Parsed::Record(Raw {
-            time_ns,
-            offset: first_byte,
-            bytes,
-            volume,
-            op,
-        }))
+        Ok(Parsed::Record(Raw { time_ns, offset: first_byte, bytes, volume, op }))
     }
 }

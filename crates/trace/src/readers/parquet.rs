@@ -140,7 +140,9 @@ mod file {
 
         fn need(file: &SerializedFileReader<File>, name: &str, kind: Type) -> io::Result<Column<T>> {
             Column::find(file, name, kind)?.ok_or_else(|| {
-                broken(format!("it has no column {name}; needed are time_ns, op, offset and bytes, volume may be there"))
+                broken(format!(
+                    "it has no column {name}; needed are time_ns, op, offset and bytes, volume may be there"
+                ))
             })
         }
 
@@ -242,9 +244,11 @@ mod file {
         let labels = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == LABELS)?.value.clone());
         let labels = match (labels, &volume) {
             (Some(text), Some(_)) if text.is_empty() => Vec::new(),
-            (Some(text), Some(_)) => text.split(',').map(decode).collect::<Option<_>>().ok_or_else(|| {
-                broken(format!("the names of its volumes ({LABELS}) are not percent-encoded"))
-            })?,
+            (Some(text), Some(_)) => text
+                .split(',')
+                .map(decode)
+                .collect::<Option<_>>()
+                .ok_or_else(|| broken(format!("the names of its volumes ({LABELS}) are not percent-encoded")))?,
             // Somebody else's file: volumes are called by their numbers.
             (None, Some(_)) => vec![b"0".to_vec()],
             (_, None) => Vec::new(),

@@ -31,17 +31,12 @@ impl Parser for Spc {
         };
         check_end(line, offset, bytes, size)?;
         // `0,000000`: the sixth field would be a fraction of a comma decimal; real optional fields differ.
-        let fraction =
-            fields.count == 6 && sixth.len() >= 3 && sixth.iter().all(u8::is_ascii_digit);
+        let fraction = fields.count == 6 && sixth.len() >= 3 && sixth.iter().all(u8::is_ascii_digit);
         if fraction && !time.contains(&b'.') && time.iter().all(u8::is_ascii_digit) {
-            return Err(Bad::new(
-                Code::FieldCount,
-                "Timestamp has a comma as decimal mark",
-                line,
-            )
-            .on("Timestamp", line, time)
-            .expected("seconds with a decimal point")
-            .fix("export the trace again with a decimal point"));
+            return Err(Bad::new(Code::FieldCount, "Timestamp has a comma as decimal mark", line)
+                .on("Timestamp", line, time)
+                .expected("seconds with a decimal point")
+                .fix("export the trace again with a decimal point"));
         }
         let decimal = decimal(line, time, "Timestamp", 1_000_000_000)?;
         if decimal.form {
@@ -54,29 +49,16 @@ impl Parser for Spc {
         if volume as usize >= self.units.len() {
             self.units.push(asu);
         }
-        Ok(Parsed::Record(Raw {
-            time_ns,
-            offset,
-            bytes,
-            volume,
-            op,
-        }))
+        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op }))
     }
 
     fn finish(&mut self, cx: &mut Context) -> Result<(), Box<Bad>> {
         self.units.sort_unstable();
         let highest = self.units.last().copied().unwrap_or(0);
         if self.units.len() > 1 && highest >= self.units.len() as u64 {
-            let first = self
-                .units
-                .iter()
-                .take(12)
-                .map(u64::to_string)
-                .collect::<Vec<_>>()
-                .join(", ");
+            let first = self.units.iter().take(12).map(u64::to_string).collect::<Vec<_>>().join(", ");
             let more = if self.units.len() > 12 { ", ..." } else { "" };
-            cx.notes
-                .state(Note::UnitHoles, format!("only ASU {first}{more} occur"));
+            cx.notes.state(Note::UnitHoles, format!("only ASU {first}{more} occur"));
         }
         Ok(())
     }

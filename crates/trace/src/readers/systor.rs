@@ -36,19 +36,11 @@ impl Parser for Systor {
             cx.note(Note::Response);
         }
         if lun.is_empty() {
-            return Err(Bad::new(Code::Empty, "LUN is empty", line)
-                .on("LUN", line, lun)
-                .expected("a number"));
+            return Err(Bad::new(Code::Empty, "LUN is empty", line).on("LUN", line, lun).expected("a number"));
         }
         let Some(volume) = cx.volume(lun)? else {
             return Ok(Parsed::Pass);
         };
-        Ok(Parsed::Record(Raw {
-            time_ns,
-            offset: first,
-            bytes,
-            volume,
-            op,
-        }))
+        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op }))
     }
 }

@@ -45,9 +45,7 @@ pub(crate) struct Vscsi {
 
 impl Default for Vscsi {
     fn default() -> Vscsi {
-        Vscsi {
-            version: Version::One,
-        }
+        Vscsi { version: Version::One }
     }
 }
 
@@ -55,9 +53,7 @@ impl Vscsi {
     /// Decides the version by the first records.
     pub fn of(head: &[u8]) -> Vscsi {
         let two = Version::Two.fits(head) && !Version::One.fits(head);
-        Vscsi {
-            version: if two { Version::Two } else { Version::One },
-        }
+        Vscsi { version: if two { Version::Two } else { Version::One } }
     }
 }
 
@@ -89,35 +85,13 @@ impl Parser for Vscsi {
             .expected(format!("{whole} bytes")));
         }
         if !self.version.is(record) {
-            return Err(Bad::new(
-                Code::Version,
-                "Record has another version than the first one",
-                record,
-            )
-            .on(
-                "ver",
-                record,
-                if self.version == Version::One {
-                    &record[14..16]
-                } else {
-                    &record[2..4]
-                },
-            )
-            .expected("the same version in every record"));
+            return Err(Bad::new(Code::Version, "Record has another version than the first one", record)
+                .on("ver", record, if self.version == Version::One { &record[14..16] } else { &record[2..4] })
+                .expected("the same version in every record"));
         }
         let (command, bytes, block, time_us) = match self.version {
-            Version::One => (
-                u16_at(record, 12),
-                u32_at(record, 4),
-                u64_at(record, 16),
-                u64_at(record, 24),
-            ),
-            Version::Two => (
-                u16_at(record, 0),
-                u32_at(record, 8),
-                u64_at(record, 16),
-                u64_at(record, 24),
-            ),
+            Version::One => (u16_at(record, 12), u32_at(record, 4), u64_at(record, 16), u64_at(record, 24)),
+            Version::Two => (u16_at(record, 0), u32_at(record, 8), u64_at(record, 16), u64_at(record, 24)),
         };
         let op = match command {
             0x08 | 0x28 | 0x88 | 0xa8 => Op::Read,
@@ -133,26 +107,11 @@ impl Parser for Vscsi {
             }
         };
         let range = |name, part| {
-            Bad::new(
-                Code::Range,
-                format!("{name} is larger than 64 bits hold"),
-                record,
-            )
-            .on(name, record, part)
+            Bad::new(Code::Range, format!("{name} is larger than 64 bits hold"), record).on(name, record, part)
         };
-        let offset = block
-            .checked_mul(512)
-            .ok_or_else(|| range("lbn", &record[16..24]))?;
-        let time_ns = time_us
-            .checked_mul(1_000)
-            .ok_or_else(|| range("ts", &record[24..32]))?;
+        let offset = block.checked_mul(512).ok_or_else(|| range("lbn", &record[16..24]))?;
+        let time_ns = time_us.checked_mul(1_000).ok_or_else(|| range("ts", &record[24..32]))?;
         check_end(record, offset, u64::from(bytes), &record[16..24])?;
-        Ok(Parsed::Record(Raw {
-            time_ns,
-            offset,
-            bytes: u64::from(bytes),
-            volume: 0,
-            op,
-        }))
+        Ok(Parsed::Record(Raw { time_ns, offset, bytes: u64::from(bytes), volume: 0, op }))
     }
 }

@@ -16,9 +16,7 @@ pub(super) struct Streams {
 
 impl Streams {
     pub(super) fn new(seed: u64) -> Self {
-        Self {
-            next: Stream::seed_from_u64(seed),
-        }
+        Self { next: Stream::seed_from_u64(seed) }
     }
 
     pub(super) fn take(&mut self) -> Stream {
@@ -78,12 +76,8 @@ impl Alias {
             return None;
         }
         // Scaled weights: `total` is the fair share of one entry. 64 + 32 bits at most.
-        let mut left: Vec<u128> = weights
-            .iter()
-            .map(|&w| u128::from(w) * u128::from(n))
-            .collect();
-        let (mut small, mut large): (Vec<u32>, Vec<u32>) =
-            (0..n).partition(|&i| left[i as usize] < total);
+        let mut left: Vec<u128> = weights.iter().map(|&w| u128::from(w) * u128::from(n)).collect();
+        let (mut small, mut large): (Vec<u32>, Vec<u32>) = (0..n).partition(|&i| left[i as usize] < total);
         let mut entries: Vec<(u64, u32)> = (0..n).map(|i| (u64::MAX, i)).collect();
         while let (Some(s), Some(&l)) = (small.pop(), large.last()) {
             entries[s as usize] = (fraction(left[s as usize], total), l);
@@ -93,9 +87,7 @@ impl Alias {
                 small.push(l);
             }
         }
-        Some(Self {
-            entries: entries.into(),
-        })
+        Some(Self { entries: entries.into() })
     }
 
     /// Draws an index.
@@ -103,11 +95,7 @@ impl Alias {
     pub(super) fn draw(&self, rng: &mut Stream) -> usize {
         let (i, rest) = split(rng.next_u64(), self.entries.len() as u64);
         let (threshold, other) = self.entries[i as usize];
-        if rest < threshold {
-            i as usize
-        } else {
-            other as usize
-        }
+        if rest < threshold { i as usize } else { other as usize }
     }
 }
 
@@ -156,11 +144,8 @@ impl Zipf {
             let count = (first / 64).max(1).min(n - first + 1);
             let last = first + count - 1;
             let (head, tail) = (power(first, theta), power(last, theta));
-            let mass = if count <= 64 {
-                (first..=last).map(|k| power(k, theta)).sum()
-            } else {
-                span_mass(first, last, theta)
-            };
+            let mass =
+                if count <= 64 { (first..=last).map(|k| power(k, theta)).sum() } else { span_mass(first, last, theta) };
             let slope = if count > 1 {
                 // The largest float below 2^64 / count keeps the product with (count - 1) in range.
                 (head - tail) / (head + tail) / (count - 1) as f64 * 18_446_744_073_709_551_616.0
@@ -169,25 +154,15 @@ impl Zipf {
             };
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             // Saturating by definition.
-            spans.push(Span {
-                first: first - 1,
-                count,
-                slope: slope as u64,
-            });
+            spans.push(Span { first: first - 1, count, slope: slope as u64 });
             masses.push(mass);
             first += count;
         }
         let total: f64 = masses.iter().sum();
         let scale = 4_503_599_627_370_496.0 / total; // 2^52: far below the noise of any run.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let weights: Vec<u64> = masses
-            .iter()
-            .map(|m| libm::rint(m * scale) as u64)
-            .collect();
-        Some(Self {
-            groups: Alias::new(&weights)?,
-            spans: spans.into(),
-        })
+        let weights: Vec<u64> = masses.iter().map(|m| libm::rint(m * scale) as u64).collect();
+        Some(Self { groups: Alias::new(&weights)?, spans: spans.into() })
     }
 
     /// Draws a rank.
@@ -200,11 +175,7 @@ impl Zipf {
         let (j, rest) = split(rng.next_u64(), span.count);
         let mirrored = span.count - 1 - j;
         // In the farther half, mirror in proportion to the distance from the middle.
-        let j = if j > mirrored && rest < (j - mirrored) * span.slope {
-            mirrored
-        } else {
-            j
-        };
+        let j = if j > mirrored && rest < (j - mirrored) * span.slope { mirrored } else { j };
         span.first + j
     }
 }
@@ -241,11 +212,7 @@ impl Shuffle {
         let bits = 64 - n.saturating_sub(1).leading_zeros();
         Self {
             n,
-            mask: if bits == 64 {
-                u64::MAX
-            } else {
-                (1 << bits) - 1
-            },
+            mask: if bits == 64 { u64::MAX } else { (1 << bits) - 1 },
             shift: (bits / 2).max(1),
             keys: [rng.next_u64(), rng.next_u64(), rng.next_u64()],
         }
@@ -295,13 +262,8 @@ mod tests {
     /// The implied probability of every rank, summed exactly from the tables, against the definition.
     #[test]
     fn zipf_is_exact_to_one_in_ten_thousand() {
-        for (n, theta) in [
-            (100_000_u64, 0.99),
-            (50_000, 1.0),
-            (50_000, 1.000_000_000_001),
-            (200_000, 1.3),
-            (999, 0.2),
-        ] {
+        for (n, theta) in [(100_000_u64, 0.99), (50_000, 1.0), (50_000, 1.000_000_000_001), (200_000, 1.3), (999, 0.2)]
+        {
             let zipf = Zipf::new(n, theta).unwrap();
             let size = zipf.groups.entries.len();
             let mut mass = vec![0.0; size];

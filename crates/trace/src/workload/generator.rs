@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use super::draw::{Alias, Shuffle, Stream, Streams, Zipf, below, chance, exponential};
-use super::spec::{
-    Arrivals, Bound, Pattern, Phase, Sizes, Spec, SpecError, StreamSpec, Weight, idle_mean,
-};
+use super::spec::{Arrivals, Bound, Pattern, Phase, Sizes, Spec, SpecError, StreamSpec, Weight, idle_mean};
 use super::units::{Ppm, show_size};
 use crate::{Op, Record};
 
@@ -49,10 +47,7 @@ struct State {
 #[derive(Clone, Debug)]
 enum Clock {
     /// One process; the stream is drawn by share.
-    Common {
-        gaps: Gaps,
-        shares: Option<(Alias, Stream)>,
-    },
+    Common { gaps: Gaps, shares: Option<(Alias, Stream)> },
     /// A process a stream; the earliest goes next, ties to the first.
     Each { next_ns: Vec<(u64, Gaps)> },
 }
@@ -86,17 +81,9 @@ impl Gaps {
     fn new(arrivals: &Arrivals, rng: Stream) -> Self {
         let kind = match *arrivals {
             Arrivals::Closed { .. } => GapKind::Closed,
-            Arrivals::Fixed { gap_ns } => GapKind::Fixed {
-                gap_ns,
-                count: 0,
-                last_ns: 0,
-            },
+            Arrivals::Fixed { gap_ns } => GapKind::Fixed { gap_ns, count: 0, last_ns: 0 },
             Arrivals::Poisson { gap_ns } => GapKind::Poisson { gap_ns },
-            Arrivals::Bursts {
-                share,
-                within_ns,
-                gap_ns,
-            } => GapKind::Bursts {
+            Arrivals::Bursts { share, within_ns, gap_ns } => GapKind::Bursts {
                 share: share.0,
                 within_ns,
                 #[allow(clippy::cast_precision_loss)]
@@ -110,11 +97,7 @@ impl Gaps {
     fn next(&mut self) -> u64 {
         match &mut self.kind {
             GapKind::Closed => 0,
-            GapKind::Fixed {
-                gap_ns,
-                count,
-                last_ns,
-            } => {
+            GapKind::Fixed { gap_ns, count, last_ns } => {
                 *count += 1;
                 #[allow(clippy::cast_precision_loss)]
                 let at = round(*count as f64 * *gap_ns);
@@ -123,11 +106,7 @@ impl Gaps {
                 gap
             }
             GapKind::Poisson { gap_ns } => round(exponential(&mut self.rng) * *gap_ns),
-            GapKind::Bursts {
-                share,
-                within_ns,
-                idle_ns,
-            } => {
+            GapKind::Bursts { share, within_ns, idle_ns } => {
                 if chance(&mut self.rng, *share) {
                     below(&mut self.rng, *within_ns + 1)
                 } else {
@@ -180,8 +159,7 @@ impl Mix {
             (0, 0) => 2,
             (read, write) => {
                 let x = below(&mut self.rng, 1_000_000);
-                usize::from(x >= u64::from(read))
-                    + usize::from(x >= u64::from(read) + u64::from(write))
+                usize::from(x >= u64::from(read)) + usize::from(x >= u64::from(read) + u64::from(write))
             }
         }
     }
@@ -250,11 +228,7 @@ impl Source {
         let (bytes, positions) = self.sizes[op].draw();
         let continues = chance(&mut self.run_rng, self.sequential);
         let last = self.len - bytes;
-        let at = if continues && self.tail <= last {
-            self.tail
-        } else {
-            self.jump(bytes, positions)
-        };
+        let at = if continues && self.tail <= last { self.tail } else { self.jump(bytes, positions) };
         self.tail = at + bytes;
         (OPS[op], self.from + at, bytes)
     }
@@ -269,17 +243,8 @@ impl Source {
                 let rank = ranks.draw(rng);
                 shuffle.as_ref().map_or(rank, |s| s.apply(rank))
             }
-            Place::HotCold {
-                hot,
-                slots,
-                traffic,
-                shuffle,
-            } => {
-                let rank = if chance(rng, *traffic) {
-                    below(rng, *hot)
-                } else {
-                    *hot + below(rng, *slots - *hot)
-                };
+            Place::HotCold { hot, slots, traffic, shuffle } => {
+                let rank = if chance(rng, *traffic) { below(rng, *hot) } else { *hot + below(rng, *slots - *hot) };
                 shuffle.as_ref().map_or(rank, |s| s.apply(rank))
             }
             Place::Strided { stride, at, lane } => {
@@ -354,13 +319,7 @@ impl Iterator for Generator {
                     self.phase_left -= 1;
                     self.left -= 1;
                     let (op, offset, bytes) = self.state.streams[stream].next();
-                    return Some(Record {
-                        time_ns: at - self.origin_ns,
-                        offset,
-                        bytes,
-                        volume: 0,
-                        op,
-                    });
+                    return Some(Record { time_ns: at - self.origin_ns, offset, bytes, volume: 0, op });
                 }
                 self.now_ns = self.state.end_ns;
             }
@@ -421,19 +380,13 @@ impl Spec {
         let mut total = Some(0_u64);
         for (p, phase) in self.phases.iter().enumerate() {
             let plan = self.plan(p, phase, &device, limit, &mut streams)?;
-            total = total
-                .filter(|_| plan.duration_ns == u64::MAX)
-                .map(|t| t.saturating_add(plan.requests));
+            total = total.filter(|_| plan.duration_ns == u64::MAX).map(|t| t.saturating_add(plan.requests));
             plans.push(plan);
         }
         let closed = self.closed_loop()?;
         let left = limit.unwrap_or(u64::MAX);
         let Some(first) = plans.first() else {
-            return Err(SpecError::new(
-                "phase",
-                "no phase",
-                "a workload needs at least one [[phase]]",
-            ));
+            return Err(SpecError::new("phase", "no phase", "a workload needs at least one [[phase]]"));
         };
         let state = first.start.clone();
         let mut generator = Generator {
@@ -508,25 +461,16 @@ impl Spec {
                 "give requests = ... or duration = \"...\"; the last phase may also be ended by a limit",
             ));
         }
-        for (key, nothing) in [
-            ("requests", phase.requests == Some(0)),
-            ("duration", phase.duration.is_some_and(|d| d.0 == 0)),
-        ] {
+        for (key, nothing) in
+            [("requests", phase.requests == Some(0)), ("duration", phase.duration.is_some_and(|d| d.0 == 0))]
+        {
             if nothing {
                 let path = self.path(p, None, key);
-                return Err(SpecError::new(
-                    path,
-                    "an empty phase",
-                    "leave the phase out",
-                ));
+                return Err(SpecError::new(path, "an empty phase", "leave the phase out"));
             }
         }
         if phase.streams.is_empty() {
-            return Err(SpecError::new(
-                self.path(p, None, "stream"),
-                "no stream",
-                "add a [[phase.stream]]",
-            ));
+            return Err(SpecError::new(self.path(p, None, "stream"), "no stream", "add a [[phase.stream]]"));
         }
         let clock = self.clock(p, phase, rngs)?;
         let streams = phase
@@ -541,11 +485,7 @@ impl Spec {
         Ok(Plan {
             requests: phase.requests.unwrap_or(u64::MAX),
             duration_ns: phase.duration.map_or(u64::MAX, |d| d.0),
-            start: State {
-                clock,
-                streams,
-                end_ns: u64::MAX,
-            },
+            start: State { clock, streams, end_ns: u64::MAX },
         })
     }
 
@@ -560,11 +500,7 @@ impl Spec {
             }
             let gaps = Gaps::new(arrivals, rngs.take());
             let rng = rngs.take();
-            let weights: Vec<u64> = phase
-                .streams
-                .iter()
-                .map(|s| s.share.map_or(1_000_000, |Weight(w)| w))
-                .collect();
+            let weights: Vec<u64> = phase.streams.iter().map(|s| s.share.map_or(1_000_000, |Weight(w)| w)).collect();
             let alias = Alias::new(&weights).ok_or_else(|| {
                 SpecError::new(
                     self.path(p, Some(0), "share"),
@@ -572,10 +508,7 @@ impl Spec {
                     "give at least one stream a share above 0",
                 )
             })?;
-            return Ok(Clock::Common {
-                gaps,
-                shares: (weights.len() > 1).then_some((alias, rng)),
-            });
+            return Ok(Clock::Common { gaps, shares: (weights.len() > 1).then_some((alias, rng)) });
         }
         let mut next_ns = Vec::with_capacity(phase.streams.len());
         for (s, stream) in phase.streams.iter().enumerate() {
@@ -631,11 +564,7 @@ impl Device {
         }
         let needed = spec.needed_bytes();
         if needed > capacity && !spec.scale {
-            let model = if spec.model {
-                "this model"
-            } else {
-                "this workload"
-            };
+            let model = if spec.model { "this model" } else { "this workload" };
             return Err(SpecError::new(
                 "range",
                 format!(
@@ -650,11 +579,7 @@ impl Device {
                 ),
             ));
         }
-        Ok(Self {
-            capacity,
-            page,
-            needed,
-        })
+        Ok(Self { capacity, page, needed })
     }
 
     fn resolve(&self, bound: Bound) -> u64 {
@@ -667,9 +592,7 @@ impl Device {
                 scaled(bytes, self.needed, self.capacity) / self.page * self.page
             }
             Bound::Bytes(bytes) => bytes,
-            Bound::Fraction(Ppm(ppm)) => {
-                scaled(u64::from(ppm), 1_000_000, self.capacity / self.page) * self.page
-            }
+            Bound::Fraction(Ppm(ppm)) => scaled(u64::from(ppm), 1_000_000, self.capacity / self.page) * self.page,
         }
     }
 }
@@ -682,44 +605,21 @@ fn source(
 ) -> Result<Source, SpecError> {
     let mix = mix(spec, rngs.take(), path)?;
     let default = Sizes::Fixed(4096);
-    let of = |own: &Option<Sizes>| {
-        own.clone()
-            .or_else(|| spec.size.clone())
-            .unwrap_or(default.clone())
-    };
+    let of = |own: &Option<Sizes>| own.clone().or_else(|| spec.size.clone()).unwrap_or(default.clone());
     let keys = ["read_size", "write_size", "trim_size"];
-    let used = [
-        mix.read > 0,
-        mix.write > 0,
-        mix.read + mix.write < 1_000_000,
-    ];
-    let sizes = [
-        of(&spec.read_size),
-        of(&spec.write_size),
-        of(&spec.trim_size),
-    ];
+    let used = [mix.read > 0, mix.write > 0, mix.read + mix.write < 1_000_000];
+    let sizes = [of(&spec.read_size), of(&spec.write_size), of(&spec.trim_size)];
     let align = align(spec, &sizes, &used, path)?;
 
-    let (from, to) = (
-        device.resolve(spec.range.from),
-        device.resolve(spec.range.to),
-    );
+    let (from, to) = (device.resolve(spec.range.from), device.resolve(spec.range.to));
     let to = to.min(device.capacity);
     // A range that scaling or a fraction left unaligned shrinks to whole slots.
     let from = from.div_ceil(align).saturating_mul(align);
     let len = to.saturating_sub(from) / align * align;
-    let empty = |what: String| {
-        SpecError::new(
-            path("range"),
-            what,
-            format!("this device exports {} bytes", device.capacity),
-        )
-    };
+    let empty =
+        |what: String| SpecError::new(path("range"), what, format!("this device exports {} bytes", device.capacity));
     if len == 0 {
-        return Err(empty(format!(
-            "the range from byte {from} to {to} holds no slot of {}",
-            show_size(align)
-        )));
+        return Err(empty(format!("the range from byte {from} to {to} holds no slot of {}", show_size(align))));
     }
     let mut tables = Vec::with_capacity(3);
     for ((sizes, key), used) in sizes.iter().zip(keys).zip(used) {
@@ -729,11 +629,7 @@ fn source(
             size_table(sizes, align, len, rng, &path(key))?
         } else {
             // Never drawn.
-            SizeTable {
-                entries: vec![(align, len / align)].into(),
-                pick: Pick::Only,
-                rng,
-            }
+            SizeTable { entries: vec![(align, len / align)].into(), pick: Pick::Only, rng }
         });
     }
     let place_rng = rngs.take();
@@ -741,24 +637,9 @@ fn source(
     let mut shuffle_rng = rngs.take();
     let (place, sequential) = place(spec, len, align, &mut shuffle_rng, path)?;
     let Ok(sizes) = <[SizeTable; 3]>::try_from(tables) else {
-        return Err(SpecError::new(
-            path("size"),
-            "three operations have three sizes",
-            "",
-        ));
+        return Err(SpecError::new(path("size"), "three operations have three sizes", ""));
     };
-    Ok(Source {
-        mix,
-        sizes,
-        from,
-        len,
-        align,
-        sequential,
-        tail: u64::MAX,
-        place,
-        place_rng,
-        run_rng,
-    })
+    Ok(Source { mix, sizes, from, len, align, sequential, tail: u64::MAX, place, place_rng, run_rng })
 }
 
 fn mix(spec: &StreamSpec, rng: Stream, path: &dyn Fn(&str) -> String) -> Result<Mix, SpecError> {
@@ -778,11 +659,7 @@ fn mix(spec: &StreamSpec, rng: Stream, path: &dyn Fn(&str) -> String) -> Result<
         }
     };
     if read + write + trim != 1_000_000 {
-        let key = if spec.write.is_some() {
-            "write"
-        } else {
-            "read"
-        };
+        let key = if spec.write.is_some() { "write" } else { "read" };
         return Err(SpecError::new(
             path(key),
             format!(
@@ -805,15 +682,11 @@ fn align(
     used: &[bool; 3],
     path: &dyn Fn(&str) -> String,
 ) -> Result<u64, SpecError> {
-    let mut listed = sizes
-        .iter()
-        .zip(used)
-        .filter(|(_, used)| **used)
-        .flat_map(|(sizes, _)| match sizes {
-            Sizes::Fixed(bytes) => vec![*bytes],
-            Sizes::Weighted(list) => list.iter().map(|(bytes, _)| *bytes).collect(),
-            Sizes::Between { min, max } => vec![*min, *max],
-        });
+    let mut listed = sizes.iter().zip(used).filter(|(_, used)| **used).flat_map(|(sizes, _)| match sizes {
+        Sizes::Fixed(bytes) => vec![*bytes],
+        Sizes::Weighted(list) => list.iter().map(|(bytes, _)| *bytes).collect(),
+        Sizes::Between { min, max } => vec![*min, *max],
+    });
     match spec.align {
         None => {
             let zeros = listed.map(u64::trailing_zeros).min().unwrap_or(12).min(12);
@@ -828,61 +701,37 @@ fn align(
         }
         Some(align) if align.0 == 0 || align.0 % 512 != 0 => Err(SpecError::new(
             path("align"),
-            format!(
-                "an alignment of {} is not a multiple of 512 bytes",
-                show_size(align.0)
-            ),
+            format!("an alignment of {} is not a multiple of 512 bytes", show_size(align.0)),
             "devices address sectors of 512 bytes",
         )),
         Some(align) => match listed.find(|bytes| bytes % align.0 != 0) {
             None => Ok(align.0),
             Some(bytes) => Err(SpecError::new(
                 path("align"),
-                format!(
-                    "a size of {} is not a multiple of the alignment",
-                    show_size(bytes)
-                ),
+                format!("a size of {} is not a multiple of the alignment", show_size(bytes)),
                 "lower align, or leave it out: it is then derived from the sizes",
             )),
         },
     }
 }
 
-fn size_table(
-    sizes: &Sizes,
-    align: u64,
-    len: u64,
-    rng: Stream,
-    path: &str,
-) -> Result<SizeTable, SpecError> {
+fn size_table(sizes: &Sizes, align: u64, len: u64, rng: Stream, path: &str) -> Result<SizeTable, SpecError> {
     let error = |message: String, help: &str| Err(SpecError::new(path, message, help));
     let (list, pick): (Vec<u64>, Pick) = match sizes {
         Sizes::Fixed(bytes) => (vec![*bytes], Pick::Only),
         Sizes::Weighted(list) => {
             let weights: Vec<u64> = list.iter().map(|(_, w)| w.0).collect();
             let Some(alias) = Alias::new(&weights) else {
-                return error(
-                    "no size has a weight above 0".to_owned(),
-                    "write [[\"4KiB\", 1], ...]",
-                );
+                return error("no size has a weight above 0".to_owned(), "write [[\"4KiB\", 1], ...]");
             };
-            (
-                list.iter().map(|(bytes, _)| *bytes).collect(),
-                Pick::Weighted(alias),
-            )
+            (list.iter().map(|(bytes, _)| *bytes).collect(), Pick::Weighted(alias))
         }
         Sizes::Between { min, max } => {
             if min > max {
-                return error(
-                    format!("min {} is above max {}", show_size(*min), show_size(*max)),
-                    "",
-                );
+                return error(format!("min {} is above max {}", show_size(*min), show_size(*max)), "");
             }
             if (max - min) / align >= SIZES_MAX {
-                return error(
-                    format!("more than {SIZES_MAX} different sizes"),
-                    "raise align, or narrow min and max",
-                );
+                return error(format!("more than {SIZES_MAX} different sizes"), "raise align, or narrow min and max");
             }
             let count = (max - min) / align + 1;
             ((0..count).map(|i| min + i * align).collect(), Pick::Alike)
@@ -896,22 +745,11 @@ fn size_table(
     }
     if let Some(&bytes) = list.iter().find(|&&bytes| bytes > len) {
         return error(
-            format!(
-                "a request of {} does not fit the range of {}",
-                show_size(bytes),
-                show_size(len)
-            ),
+            format!("a request of {} does not fit the range of {}", show_size(bytes), show_size(len)),
             "widen range, or lower the size",
         );
     }
-    Ok(SizeTable {
-        entries: list
-            .iter()
-            .map(|&bytes| (bytes, (len - bytes) / align + 1))
-            .collect(),
-        pick,
-        rng,
-    })
+    Ok(SizeTable { entries: list.iter().map(|&bytes| (bytes, (len - bytes) / align + 1)).collect(), pick, rng })
 }
 
 fn place(
@@ -943,42 +781,23 @@ fn place(
                 ));
             }
             if slots >= 1 << 50 {
-                return Err(SpecError::new(
-                    path("range"),
-                    "too many slots",
-                    "raise align",
-                ));
+                return Err(SpecError::new(path("range"), "too many slots", "raise align"));
             }
-            let ranks = Zipf::new(slots, theta).ok_or_else(|| {
-                SpecError::new(path("pattern.zipf"), "no slot has a chance", "lower theta")
-            })?;
-            Place::Zipf {
-                ranks,
-                shuffle: shuffle(scrambled),
-            }
+            let ranks = Zipf::new(slots, theta)
+                .ok_or_else(|| SpecError::new(path("pattern.zipf"), "no slot has a chance", "lower theta"))?;
+            Place::Zipf { ranks, shuffle: shuffle(scrambled) }
         }
-        Pattern::HotCold {
-            hot_space,
-            hot_traffic,
-            scrambled,
-        } => {
+        Pattern::HotCold { hot_space, hot_traffic, scrambled } => {
             let hot = u128::from(slots) * u128::from(hot_space.0) / 1_000_000;
             let hot = u64::try_from(hot).unwrap_or(slots);
             if (hot == 0 && hot_traffic.0 > 0) || (hot == slots && hot_traffic != Ppm::ONE) {
                 return Err(SpecError::new(
                     path("pattern.hot-cold.hot_space"),
-                    format!(
-                        "{hot} of {slots} slots are hot, which leaves a class with requests empty"
-                    ),
+                    format!("{hot} of {slots} slots are hot, which leaves a class with requests empty"),
                     "change hot_space, or widen range",
                 ));
             }
-            Place::HotCold {
-                hot,
-                slots,
-                traffic: hot_traffic.0,
-                shuffle: shuffle(scrambled),
-            }
+            Place::HotCold { hot, slots, traffic: hot_traffic.0, shuffle: shuffle(scrambled) }
         }
         Pattern::Strided { stride } => {
             if stride.0 == 0 || stride.0 % align != 0 {
@@ -992,11 +811,7 @@ fn place(
                     "",
                 ));
             }
-            Place::Strided {
-                stride: stride.0,
-                at: 0,
-                lane: 0,
-            }
+            Place::Strided { stride: stride.0, at: 0, lane: 0 }
         }
     };
     Ok((place, sequential))

@@ -20,16 +20,8 @@ pub struct SpecError {
 }
 
 impl SpecError {
-    pub(super) fn new(
-        path: impl Into<String>,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) -> Self {
-        Self {
-            path: path.into(),
-            message: message.into(),
-            help: help.into(),
-        }
+    pub(super) fn new(path: impl Into<String>, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { path: path.into(), message: message.into(), help: help.into() }
     }
 }
 
@@ -159,10 +151,7 @@ pub struct Range {
 
 impl Default for Range {
     fn default() -> Self {
-        Self {
-            from: Bound::Bytes(0),
-            to: Bound::Fraction(Ppm::ONE),
-        }
+        Self { from: Bound::Bytes(0), to: Bound::Fraction(Ppm::ONE) }
     }
 }
 
@@ -236,23 +225,10 @@ pub enum Arrivals {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum ArrivalKeys {
-    Closed {
-        depth: Option<u32>,
-    },
-    Fixed {
-        rate: Option<f64>,
-        gap: Option<Nanos>,
-    },
-    Poisson {
-        rate: Option<f64>,
-        gap: Option<Nanos>,
-    },
-    Bursts {
-        share: Ppm,
-        within: Option<Nanos>,
-        rate: Option<f64>,
-        gap: Option<Nanos>,
-    },
+    Closed { depth: Option<u32> },
+    Fixed { rate: Option<f64>, gap: Option<Nanos> },
+    Poisson { rate: Option<f64>, gap: Option<Nanos> },
+    Bursts { share: Ppm, within: Option<Nanos>, rate: Option<f64>, gap: Option<Nanos> },
 }
 
 /// Mean gap of a rate in requests a second or a gap, exactly one of them.
@@ -267,9 +243,7 @@ fn mean_gap(rate: Option<f64>, gap: Option<Nanos>) -> Result<f64, String> {
         _ => return Err("give either `rate` (requests a second) or `gap` (mean time)".to_owned()),
     };
     if !(1.0..=3.6e12).contains(&gap_ns) {
-        return Err(format!(
-            "a mean gap of {gap_ns} ns is not between 1ns and 1h"
-        ));
+        return Err(format!("a mean gap of {gap_ns} ns is not between 1ns and 1h"));
     }
     Ok(gap_ns)
 }
@@ -281,18 +255,9 @@ impl Arrivals {
                 return Err("a depth of 0 would never send a request".to_owned());
             }
             ArrivalKeys::Closed { depth } => Self::Closed { depth },
-            ArrivalKeys::Fixed { rate, gap } => Self::Fixed {
-                gap_ns: mean_gap(rate, gap)?,
-            },
-            ArrivalKeys::Poisson { rate, gap } => Self::Poisson {
-                gap_ns: mean_gap(rate, gap)?,
-            },
-            ArrivalKeys::Bursts {
-                share,
-                within,
-                rate,
-                gap,
-            } => {
+            ArrivalKeys::Fixed { rate, gap } => Self::Fixed { gap_ns: mean_gap(rate, gap)? },
+            ArrivalKeys::Poisson { rate, gap } => Self::Poisson { gap_ns: mean_gap(rate, gap)? },
+            ArrivalKeys::Bursts { share, within, rate, gap } => {
                 let gap_ns = mean_gap(rate, gap)?;
                 let within_ns = within.map_or(200_000, |w| w.0);
                 // What is left for the idle gaps must be longer than `within`.
@@ -304,11 +269,7 @@ impl Arrivals {
                         share
                     ));
                 }
-                Self::Bursts {
-                    share,
-                    within_ns,
-                    gap_ns,
-                }
+                Self::Bursts { share, within_ns, gap_ns }
             }
         })
     }
@@ -319,11 +280,7 @@ pub(super) fn idle_mean(share: Ppm, within_ns: u64, gap_ns: f64) -> f64 {
     let share = f64::from(share.0) / 1e6;
     #[allow(clippy::cast_precision_loss)]
     let short = within_ns as f64 / 2.0;
-    if share < 1.0 {
-        (gap_ns - share * short) / (1.0 - share)
-    } else {
-        f64::NEG_INFINITY
-    }
+    if share < 1.0 { (gap_ns - share * short) / (1.0 - share) } else { f64::NEG_INFINITY }
 }
 
 impl<'de> Deserialize<'de> for Arrivals {
@@ -389,10 +346,7 @@ impl<'de> Deserialize<'de> for Sizes {
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Sizes, A::Error> {
                 let keys = BetweenKeys::deserialize(value::MapAccessDeserializer::new(map))?;
-                Ok(Sizes::Between {
-                    min: keys.min.0,
-                    max: keys.max.0,
-                })
+                Ok(Sizes::Between { min: keys.min.0, max: keys.max.0 })
             }
         }
         deserializer.deserialize_any(V)
@@ -405,9 +359,7 @@ impl<'de> Deserialize<'de> for Bound {
         impl Visitor<'_> for V {
             type Value = Bound;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "a size such as \"1GiB\" or a fraction of the exported space such as 0.5",
-                )
+                f.write_str("a size such as \"1GiB\" or a fraction of the exported space such as 0.5")
             }
             fn visit_str<E: de::Error>(self, v: &str) -> Result<Bound, E> {
                 parse_size(v).map(Bound::Bytes).map_err(E::custom)
@@ -433,28 +385,18 @@ impl<'de> Deserialize<'de> for Range {
             }
             fn visit_str<E: de::Error>(self, v: &str) -> Result<Range, E> {
                 let to = Bound::deserialize(v.into_deserializer())?;
-                Ok(Range {
-                    to,
-                    ..Range::default()
-                })
+                Ok(Range { to, ..Range::default() })
             }
             fn visit_f64<E: de::Error>(self, v: f64) -> Result<Range, E> {
                 let to = Bound::deserialize(v.into_deserializer())?;
-                Ok(Range {
-                    to,
-                    ..Range::default()
-                })
+                Ok(Range { to, ..Range::default() })
             }
             fn visit_i64<E: de::Error>(self, v: i64) -> Result<Range, E> {
                 let to = Bound::deserialize(v.into_deserializer())?;
-                Ok(Range {
-                    to,
-                    ..Range::default()
-                })
+                Ok(Range { to, ..Range::default() })
             }
             fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Range, A::Error> {
-                let (from, to) =
-                    <(Bound, Bound)>::deserialize(value::SeqAccessDeserializer::new(seq))?;
+                let (from, to) = <(Bound, Bound)>::deserialize(value::SeqAccessDeserializer::new(seq))?;
                 Ok(Range { from, to })
             }
         }
@@ -462,15 +404,7 @@ impl<'de> Deserialize<'de> for Range {
     }
 }
 
-const HEADER: &[&str] = &[
-    "name",
-    "description",
-    "source",
-    "model",
-    "trace",
-    "scale",
-    "phase",
-];
+const HEADER: &[&str] = &["name", "description", "source", "model", "trace", "scale", "phase"];
 const PHASE: &[&str] = &["name", "requests", "duration", "arrivals", "stream"];
 const STREAM: &[&str] = &[
     "name",
@@ -538,15 +472,9 @@ impl Spec {
         let mut stream_lifted = false;
         if phase_lifted {
             stream_lifted = !table.contains_key("stream");
-            check_keys(
-                &table,
-                &[HEADER, PHASE, if stream_lifted { STREAM } else { &[] }],
-                "",
-            )?;
+            check_keys(&table, &[HEADER, PHASE, if stream_lifted { STREAM } else { &[] }], "")?;
             let phase = if stream_lifted {
-                let stream = take(&mut table, |key| {
-                    STREAM.contains(&key) && !PHASE.contains(&key)
-                });
+                let stream = take(&mut table, |key| STREAM.contains(&key) && !PHASE.contains(&key));
                 let mut phase = take(&mut table, |key| PHASE.contains(&key) && key != "name");
                 phase.insert("stream".to_owned(), vec![stream].into());
                 phase
@@ -575,11 +503,7 @@ impl Spec {
         let shown = |path: &str| {
             let mut path = path.to_owned();
             for (i, _) in lifted_streams.iter().enumerate().filter(|(_, l)| **l) {
-                path = path.replacen(
-                    &format!("phase[{i}].stream[0]."),
-                    &format!("phase[{i}]."),
-                    1,
-                );
+                path = path.replacen(&format!("phase[{i}].stream[0]."), &format!("phase[{i}]."), 1);
             }
             if stream_lifted {
                 path = path.replacen("phase[0].stream[0].", "", 1);
@@ -596,11 +520,7 @@ impl Spec {
             SpecError::new(path, message, help)
         })?;
         if keys.phase.is_empty() {
-            return Err(SpecError::new(
-                "phase",
-                "no phase",
-                "a workload needs at least one [[phase]]",
-            ));
+            return Err(SpecError::new("phase", "no phase", "a workload needs at least one [[phase]]"));
         }
         Ok(Self {
             name: keys.name,
@@ -617,11 +537,7 @@ impl Spec {
     /// What to call the workload wherever its results are shown; a model never passes for its trace.
     #[must_use]
     pub fn label(&self) -> String {
-        if self.model {
-            format!("{} (a model, not the trace)", self.name)
-        } else {
-            self.name.clone()
-        }
+        if self.model { format!("{} (a model, not the trace)", self.name) } else { self.name.clone() }
     }
 
     /// The path of a key of a stream (or of its phase) as the file writes it.
@@ -646,9 +562,7 @@ impl<'de> Deserialize<'de> for Spec {
 /// Moves the entries whose key is `wanted` into a table of their own.
 fn take(table: &mut toml::Table, wanted: impl Fn(&str) -> bool) -> toml::Table {
     let keys: Vec<String> = table.keys().filter(|k| wanted(k)).cloned().collect();
-    keys.into_iter()
-        .filter_map(|k| table.remove(&k).map(|v| (k, v)))
-        .collect()
+    keys.into_iter().filter_map(|k| table.remove(&k).map(|v| (k, v))).collect()
 }
 
 fn check_keys(table: &toml::Table, known: &[&[&str]], path: &str) -> Result<(), SpecError> {
@@ -657,21 +571,14 @@ fn check_keys(table: &toml::Table, known: &[&[&str]], path: &str) -> Result<(), 
         None => Ok(()),
         Some(key) => {
             let dot = if path.is_empty() { "" } else { "." };
-            Err(SpecError::new(
-                format!("{path}{dot}{key}"),
-                format!("unknown key `{key}`"),
-                nearest(key, &known),
-            ))
+            Err(SpecError::new(format!("{path}{dot}{key}"), format!("unknown key `{key}`"), nearest(key, &known)))
         }
     }
 }
 
 /// A sentence that names the nearest known key, or all of them where none is near.
 fn nearest(key: &str, known: &[&str]) -> String {
-    let best = known
-        .iter()
-        .map(|k| (strsim::damerau_levenshtein(key, k), *k))
-        .min();
+    let best = known.iter().map(|k| (strsim::damerau_levenshtein(key, k), *k)).min();
     match best {
         Some((distance, k)) if distance <= 1 + key.len() / 3 => format!("did you mean `{k}`?"),
         _ => format!("known here: {}", known.join(", ")),

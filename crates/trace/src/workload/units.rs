@@ -68,17 +68,14 @@ impl<'de> de::Deserialize<'de> for Ppm {
 /// `text` = a decimal number and a unit; the exact value in base units.
 fn quantity(text: &str, what: &str, units: &[(&str, u128)], known: &str) -> Result<u64, String> {
     let text = text.trim();
-    let end = text
-        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
     let (number, unit) = (text[..end].replace('_', ""), text[end..].trim());
-    let factor = units
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(unit))
-        .map(|&(_, factor)| factor)
-        .ok_or_else(|| match unit {
-            "" => format!("`{text}` has no unit: use one of {known}"),
-            _ => format!("`{unit}` is no unit of {what}: use one of {known}"),
+    let factor =
+        units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|&(_, factor)| factor).ok_or_else(|| {
+            match unit {
+                "" => format!("`{text}` has no unit: use one of {known}"),
+                _ => format!("`{unit}` is no unit of {what}: use one of {known}"),
+            }
         })?;
     let (whole, part) = number.split_once('.').unwrap_or((&number, ""));
     let digits = format!("{whole}{part}");
@@ -88,14 +85,9 @@ fn quantity(text: &str, what: &str, units: &[(&str, u128)], known: &str) -> Resu
     }
     let value: u128 = digits.parse().map_err(|_| bad())?;
     let divisor = 10_u128.pow(u32::try_from(part.len()).map_err(|_| bad())?);
-    let value = value
-        .checked_mul(factor)
-        .ok_or_else(|| format!("`{text}` is too large"))?;
+    let value = value.checked_mul(factor).ok_or_else(|| format!("`{text}` is too large"))?;
     if value % divisor != 0 {
-        return Err(format!(
-            "`{text}` is not a whole number of {known}",
-            known = units[0].0
-        ));
+        return Err(format!("`{text}` is not a whole number of {known}", known = units[0].0));
     }
     u64::try_from(value / divisor).map_err(|_| format!("`{text}` is too large"))
 }
@@ -172,9 +164,7 @@ impl<'de> de::Deserialize<'de> for Size {
                 parse_size(v).map(Size).map_err(E::custom)
             }
             fn visit_i64<E: de::Error>(self, v: i64) -> Result<Size, E> {
-                u64::try_from(v)
-                    .map(Size)
-                    .map_err(|_| E::custom("a size is not negative"))
+                u64::try_from(v).map(Size).map_err(|_| E::custom("a size is not negative"))
             }
         }
         deserializer.deserialize_any(V)
@@ -208,17 +198,7 @@ mod tests {
         assert_eq!(parse_size("512B"), Ok(512));
         assert_eq!(parse_duration("14.4ms"), Ok(14_400_000));
         assert_eq!(parse_duration("0.2 us"), Ok(200));
-        for bad in [
-            "",
-            "4",
-            "KiB",
-            "-1K",
-            "0.3B",
-            "1..2K",
-            "1e3K",
-            "99999999999T",
-            "4 KiBs",
-        ] {
+        for bad in ["", "4", "KiB", "-1K", "0.3B", "1..2K", "1e3K", "99999999999T", "4 KiBs"] {
             assert!(parse_size(bad).is_err(), "{bad}");
         }
         assert!(parse_duration("0.5ns").is_err());

@@ -14,18 +14,12 @@ fn digits(text: &str) -> Option<u128> {
     if !plain || text.len() > 25 {
         return None;
     }
-    let value = if text.is_empty() {
-        0
-    } else {
-        text.parse().ok()?
-    };
+    let value = if text.is_empty() { 0 } else { text.parse().ok()? };
     (value <= u128::from(u64::MAX)).then_some(value)
 }
 
 fn times(value: Option<u128>, unit: u128) -> Option<u128> {
-    value
-        .map(|v| v * unit)
-        .filter(|v| *v <= u128::from(u64::MAX))
+    value.map(|v| v * unit).filter(|v| *v <= u128::from(u64::MAX))
 }
 
 fn decimal(text: &str, unit: u128) -> Option<u128> {
@@ -62,17 +56,9 @@ enum Line {
     Wrong,
 }
 
-fn row(
-    time: Option<u128>,
-    offset: Option<u128>,
-    bytes: Option<u128>,
-    volume: &str,
-    op: Option<Op>,
-) -> Line {
+fn row(time: Option<u128>, offset: Option<u128>, bytes: Option<u128>, volume: &str, op: Option<Op>) -> Line {
     match (time, offset, bytes, op) {
-        (Some(time), Some(offset), Some(bytes), Some(op))
-            if offset + bytes <= u128::from(u64::MAX) =>
-        {
+        (Some(time), Some(offset), Some(bytes), Some(op)) if offset + bytes <= u128::from(u64::MAX) => {
             Line::Row((time, offset, bytes, volume.to_owned(), op))
         }
         _ => Line::Wrong,
@@ -91,18 +77,14 @@ fn comma(line: &str) -> Vec<&str> {
     line.split(',')
         .map(|field| {
             let field = field.trim_matches([' ', '\t']);
-            let inside = field
-                .strip_prefix('"')
-                .and_then(|rest| rest.strip_suffix('"'));
+            let inside = field.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
             inside.unwrap_or(field).trim_matches([' ', '\t'])
         })
         .collect()
 }
 
 fn blanks(line: &str) -> Vec<&str> {
-    line.split([' ', '\t'])
-        .filter(|field| !field.is_empty())
-        .collect()
+    line.split([' ', '\t']).filter(|field| !field.is_empty()).collect()
 }
 
 fn simple(format: &str, line: &str, first: bool) -> Line {
@@ -111,86 +93,46 @@ fn simple(format: &str, line: &str, first: bool) -> Line {
         (true, false) => Some(Line::Wrong),
         _ => None,
     };
-    let f = if matches!(format, "ssdsim" | "mqsim" | "disksim" | "diskmon") {
-        blanks(line)
-    } else {
-        comma(line)
-    };
+    let f = if matches!(format, "ssdsim" | "mqsim" | "disksim" | "diskmon") { blanks(line) } else { comma(line) };
     match format {
         "msr" if f.len() == 7 => {
             let kind = f[3].to_lowercase();
             header(f[0], f[4]).unwrap_or_else(|| {
                 let named = !f[1].is_empty() && !f[2].is_empty();
                 let op = read_or_write(&kind, &["read"], &["write"]).filter(|_| named);
-                row(
-                    times(digits(f[0]), 100),
-                    digits(f[4]),
-                    digits(f[5]),
-                    &format!("{}_{}", f[1], f[2]),
-                    op,
-                )
+                row(times(digits(f[0]), 100), digits(f[4]), digits(f[5]), &format!("{}_{}", f[1], f[2]), op)
             })
         }
         "spc" if f.len() >= 5 => header(f[0], f[1]).unwrap_or_else(|| {
-            let fraction =
-                f.len() == 6 && f[5].len() >= 3 && f[5].bytes().all(|b| b.is_ascii_digit());
+            let fraction = f.len() == 6 && f[5].len() >= 3 && f[5].bytes().all(|b| b.is_ascii_digit());
             if fraction && f[4].bytes().all(|b| b.is_ascii_digit()) || digits(f[0]).is_none() {
                 return Line::Wrong;
             }
             let op = read_or_write(f[3], &["r", "R"], &["w", "W"]);
-            row(
-                decimal(f[4], 1_000_000_000),
-                times(digits(f[1]), 512),
-                digits(f[2]),
-                f[0],
-                op,
-            )
+            row(decimal(f[4], 1_000_000_000), times(digits(f[1]), 512), digits(f[2]), f[0], op)
         }),
         "ssdsim" | "mqsim" | "disksim" if f.len() == 5 => header(f[0], f[2]).unwrap_or_else(|| {
             if digits(f[1]).is_none() {
                 return Line::Wrong;
             }
             let (time, op) = if format == "disksim" {
-                let flags = u64::from_str_radix(f[4], 16)
-                    .ok()
-                    .filter(|_| !f[4].starts_with('+'));
-                (
-                    decimal(f[0], 1_000_000),
-                    flags.map(|v| if v & 1 == 1 { Op::Read } else { Op::Write }),
-                )
+                let flags = u64::from_str_radix(f[4], 16).ok().filter(|_| !f[4].starts_with('+'));
+                (decimal(f[0], 1_000_000), flags.map(|v| if v & 1 == 1 { Op::Read } else { Op::Write }))
             } else {
                 (digits(f[0]), read_or_write(f[4], &["1"], &["0"]))
             };
-            row(
-                time,
-                times(digits(f[2]), 512),
-                times(digits(f[3]), 512),
-                f[1],
-                op,
-            )
+            row(time, times(digits(f[2]), 512), times(digits(f[3]), 512), f[1], op)
         }),
         "alibaba" if f.len() == 5 => header(f[2], f[4]).unwrap_or_else(|| {
             if digits(f[0]).is_none() {
                 return Line::Wrong;
             }
             let op = read_or_write(f[1], &["r", "R"], &["w", "W"]);
-            row(
-                times(digits(f[4]), 1_000),
-                digits(f[2]),
-                digits(f[3]),
-                f[0],
-                op,
-            )
+            row(times(digits(f[4]), 1_000), digits(f[2]), digits(f[3]), f[0], op)
         }),
         "tencent" if f.len() == 5 => header(f[0], f[1]).unwrap_or_else(|| {
             let op = read_or_write(f[3], &["0"], &["1"]).filter(|_| !f[4].is_empty());
-            row(
-                times(digits(f[0]), 1_000_000_000),
-                times(digits(f[1]), 512),
-                times(digits(f[2]), 512),
-                f[4],
-                op,
-            )
+            row(times(digits(f[0]), 1_000_000_000), times(digits(f[1]), 512), times(digits(f[2]), 512), f[4], op)
         }),
         "systor" if f.len() == 6 => header(f[0], f[4]).unwrap_or_else(|| {
             let time = decimal(f[0], 1_000_000_000);
@@ -201,15 +143,8 @@ fn simple(format: &str, line: &str, first: bool) -> Line {
             row(time, digits(f[4]), digits(f[5]), f[3], op)
         }),
         "diskmon" if f.len() == 7 => {
-            let op = read_or_write(&f[4].to_lowercase(), &["read"], &["write"])
-                .filter(|_| digits(f[0]).is_some());
-            row(
-                decimal(f[1], 1_000_000_000),
-                times(digits(f[5]), 512),
-                times(digits(f[6]), 512),
-                f[3],
-                op,
-            )
+            let op = read_or_write(&f[4].to_lowercase(), &["read"], &["write"]).filter(|_| digits(f[0]).is_some());
+            row(decimal(f[1], 1_000_000_000), times(digits(f[5]), 512), times(digits(f[6]), 512), f[3], op)
         }
         _ => Line::Wrong,
     }
@@ -240,21 +175,14 @@ fn run(text: &str, mut read: impl FnMut(&str, bool) -> Line) -> Outcome {
     (rows, None)
 }
 
-const SIMPLE: [&str; 9] = [
-    "msr", "spc", "ssdsim", "mqsim", "disksim", "alibaba", "tencent", "systor", "diskmon",
-];
+const SIMPLE: [&str; 9] = ["msr", "spc", "ssdsim", "mqsim", "disksim", "alibaba", "tencent", "systor", "diskmon"];
 
 /// Accepts and refuses exactly as it should: what was read before the first wrong line, and that line.
 #[allow(clippy::type_complexity)]
 pub fn strict(format: &'static str) -> Option<impl Fn(&str) -> (Vec<(u64, u64, Op)>, Option<u64>)> {
     SIMPLE.contains(&format).then_some(move |text: &str| {
         let (rows, bad) = run(text, |line, first| simple(format, line, first));
-        (
-            rows.into_iter()
-                .map(|(_, offset, bytes, _, op)| (offset as u64, bytes as u64, op))
-                .collect(),
-            bad,
-        )
+        (rows.into_iter().map(|(_, offset, bytes, _, op)| (offset as u64, bytes as u64, op)).collect(), bad)
     })
 }
 
@@ -264,20 +192,11 @@ fn records(rows: Vec<Row>) -> Vec<Record> {
     let mut names: Vec<String> = Vec::new();
     rows.into_iter()
         .map(|(time, offset, bytes, volume, op)| {
-            let at = names
-                .iter()
-                .position(|name| *name == volume)
-                .unwrap_or_else(|| {
-                    names.push(volume.clone());
-                    names.len() - 1
-                });
-            Record {
-                time_ns: (time - base) as u64,
-                offset: offset as u64,
-                bytes: bytes as u64,
-                volume: at as u32,
-                op,
-            }
+            let at = names.iter().position(|name| *name == volume).unwrap_or_else(|| {
+                names.push(volume.clone());
+                names.len() - 1
+            });
+            Record { time_ns: (time - base) as u64, offset: offset as u64, bytes: bytes as u64, volume: at as u32, op }
         })
         .collect()
 }
@@ -288,9 +207,7 @@ type Slow = Box<dyn Fn(&str) -> Vec<Record>>;
 /// Reads text that is right.
 pub fn reader(format: &'static str) -> Option<Slow> {
     if SIMPLE.contains(&format) {
-        return Some(Box::new(move |text| {
-            records(run(text, |line, first| simple(format, line, first)).0)
-        }));
+        return Some(Box::new(move |text| records(run(text, |line, first| simple(format, line, first)).0)));
     }
     match format {
         "blkparse" | "blkparse:D" => {
@@ -329,13 +246,7 @@ pub fn reader(format: &'static str) -> Option<Slow> {
                 if f.len() != 5 {
                     return Line::Nothing;
                 }
-                row(
-                    times(digits(f[0]), 1_000),
-                    digits(f[3]),
-                    digits(f[4]),
-                    f[1],
-                    Some(op),
-                )
+                row(times(digits(f[0]), 1_000), digits(f[3]), digits(f[4]), f[1], Some(op))
             };
             records(run(text, read).0)
         })),
@@ -348,13 +259,7 @@ pub fn reader(format: &'static str) -> Option<Slow> {
                     Some(&"D") => Op::Trim,
                     _ => return Line::Nothing,
                 };
-                row(
-                    decimal(f[0], 1_000_000_000),
-                    times(digits(f[1]), 512),
-                    times(digits(f[2]), 512),
-                    "",
-                    Some(op),
-                )
+                row(decimal(f[0], 1_000_000_000), times(digits(f[1]), 512), times(digits(f[2]), 512), "", Some(op))
             };
             records(run(text, read).0)
         })),
@@ -368,16 +273,9 @@ pub fn reader(format: &'static str) -> Option<Slow> {
                 let read = |line: &str, _| {
                     let f: Vec<&str> = match map.separator {
                         Separator::Blanks => blanks(line),
-                        Separator::Byte(b) => line
-                            .split(b as char)
-                            .map(|f| f.trim_matches([' ', '\t']))
-                            .collect(),
+                        Separator::Byte(b) => line.split(b as char).map(|f| f.trim_matches([' ', '\t'])).collect(),
                     };
-                    if map
-                        .filters
-                        .iter()
-                        .any(|(column, value)| f[*column].as_bytes() != value.as_slice())
-                    {
+                    if map.filters.iter().any(|(column, value)| f[*column].as_bytes() != value.as_slice()) {
                         return Line::Nothing;
                     }
                     let op = match &map.op {
@@ -394,8 +292,7 @@ pub fn reader(format: &'static str) -> Option<Slow> {
                     };
                     let volume: Vec<&str> = map.volume.iter().map(|column| f[*column]).collect();
                     row(
-                        map.time
-                            .map_or(Some(0), |time| decimal(f[time.column], time.unit.into())),
+                        map.time.map_or(Some(0), |time| decimal(f[time.column], time.unit.into())),
                         times(digits(f[map.offset.column]), map.offset.unit.into()),
                         times(digits(f[map.size.column]), map.size.unit.into()),
                         &volume.join("_"),
@@ -428,9 +325,7 @@ pub fn disguise(format: &str, bytes: &[u8], seed: u64) -> String {
         }
         match format {
             "msr" | "diskmon" if coin(3) => {
-                line = line
-                    .replace("Read", if coin(2) { "READ" } else { "read" })
-                    .replace("Write", "wRITE");
+                line = line.replace("Read", if coin(2) { "READ" } else { "read" }).replace("Write", "wRITE");
             }
             "spc" => {
                 line = line.replace("R,", if coin(2) { "r," } else { " R ," });
@@ -438,11 +333,7 @@ pub fn disguise(format: &str, bytes: &[u8], seed: u64) -> String {
                     line.push_str(",optional, 9");
                 }
             }
-            "disksim" if coin(4) => {
-                line = line
-                    .strip_suffix('1')
-                    .map_or(line.clone(), |rest| format!("{rest}2b"))
-            }
+            "disksim" if coin(4) => line = line.strip_suffix('1').map_or(line.clone(), |rest| format!("{rest}2b")),
             "blkparse" if coin(3) => {
                 out.push_str(&line.replace("  Q ", "  D "));
                 out.push('\n');
@@ -451,10 +342,7 @@ pub fn disguise(format: &str, bytes: &[u8], seed: u64) -> String {
             _ => {}
         }
         if matches!(format, "msr" | "spc" | "alibaba" | "tencent" | "systor") && coin(4) {
-            let quoted: Vec<String> = line
-                .split(',')
-                .map(|field| format!("\"{field}\""))
-                .collect();
+            let quoted: Vec<String> = line.split(',').map(|field| format!("\"{field}\"")).collect();
             line = quoted.join(",");
         }
         if matches!(format, "msr" | "spc" | "alibaba" | "tencent" | "systor") && coin(4) {
