@@ -201,6 +201,8 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
     match target {
         "columns" => [
             "time=0:ns,op=4:0r1w,offset=2:sectors,size=3:sectors,sep=space,header=1\n\0x\n5 0 8 8 0\n6 0 16 8 1\n",
+            // Found by these tests: a quote inside a value could not be written down again.
+            "time=none,op=1:'get'r]'wDt,offset=2:256,size=3:pages\n\0",
             "time=none,op=1:'get'r'put'wDt,offset=2:256,size=3:pages,vol=0,where=4:D\n\x02v,get,1,1,D\nw,D,1,1,C\n",
         ]
         .map(|text| text.as_bytes().to_vec())

@@ -313,7 +313,8 @@ fn op_column(text: &str) -> Result<OpColumn, FormatError> {
             _ => return Err(bad()),
         };
         rest = &rest[1..];
-        if value.is_empty() || meanings.iter().any(|(known, _)| *known == value) || meanings.len() >= 64 {
+        // A quote belongs around a value, never into it: there would be no way to write it down again.
+        if value.is_empty() || value.contains(&b'\'') || meanings.iter().any(|(known, _)| *known == value) || meanings.len() >= 64 {
             return Err(bad());
         }
         meanings.push((value, op));
@@ -535,6 +536,7 @@ mod tests {
             ("time=0:ns,op=4:rw", "not understood"),
             ("time=0:ns,op=4:0r0w", "not understood"),
             ("time=0:ns,op=4:'r", "not understood"),
+            ("time=0:ns,op=4:r]'w", "not understood"),
             ("sep=x", "unknown separator"),
             ("where=1", "COLUMN:VALUE"),
             ("skip=x", "number of lines"),
