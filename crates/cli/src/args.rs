@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use ssdlab_sim::units::Nanos;
-use ssdlab_trace::{Format, LbaPolicy, OnBadLine, OpCodes, Options, Scale, TimeOrder};
+use ssdlab_trace::{Format, LbaPolicy, OnBadLine, OpCodes, Options, Scale, TimeOrder, WithinSecond};
 
 use crate::fault::{Fault, Result};
 use crate::settings::Sources;
@@ -130,8 +130,12 @@ pub struct InputArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "workload")]
     pub trace: Option<PathBuf>,
     /// A generated workload: one of `ssdlab workloads`, or a TOML file
-    #[arg(long, value_name = "NAME-or-FILE.toml", conflicts_with_all = ["format", "device", "on_bad_line", "time_order", "op_codes", "max_request", "lba_policy"])]
+    #[arg(long, value_name = "NAME-or-FILE.toml")]
     pub workload: Option<String>,
+    /// Where recordings lie: a workload that models one (hm_0, Financial1, ...) gives way to the file of that name there,
+    /// such as DIR/hm_0.csv.gz; without one the model runs, and says that it is a model
+    #[arg(long, value_name = "DIR", requires = "workload")]
+    pub traces: Option<PathBuf>,
     /// How the trace is read.
     #[command(flatten)]
     pub reading: ReadingArgs,
@@ -159,7 +163,7 @@ pub struct InputArgs {
 #[command(next_help_heading = "Reading a trace")]
 pub struct ReadingArgs {
     /// Format: auto, msr, spc, ssdsim, mqsim, disksim, blkparse, fio, alibaba, tencent, systor, vscsi, diskmon, blkreplay,
-    /// or columns:<map> such as columns:time=0:ns,op=4:0r1w,offset=2:sectors,size=3:sectors,sep=space
+    /// parquet, or columns:<map> such as columns:time=0:ns,op=4:0r1w,offset=2:sectors,size=3:sectors,sep=space
     #[arg(long, value_name = "FMT", default_value = "auto")]
     pub format: String,
     /// Only this device (disk, volume, unit) of the trace
@@ -175,12 +179,31 @@ pub struct ReadingArgs {
     /// Which operation code means a read in SSDsim and MQSim traces
     #[arg(long, value_name = "read-is-one|read-is-zero", default_value = "read-is-one")]
     pub op_codes: OpCodes,
+    /// When requests arrive whose trace counts whole seconds (tencent): once (all at the start, as recorded) or even (at
+    /// equal distances over their second)
+    #[arg(long, value_name = "once|even", default_value = "once")]
+    pub within_second: WithinSecond,
     /// Largest read or write that is believed
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = size)]
     pub max_request: u64,
 }
 
 impl ReadingArgs {
+    /// An option that was given, where there is nothing to read.
+    pub fn given(&self) -> Option<&'static str> {
+        let defaults = Options::default();
+        let table = [
+            ("--format", self.format != "auto"),
+            ("--device", self.device.is_some()),
+            ("--on-bad-line", self.on_bad_line != defaults.on_bad_line),
+            ("--time-order", self.time_order != defaults.time_order),
+            ("--op-codes", self.op_codes != defaults.op_codes),
+            ("--within-second", self.within_second != defaults.within_second),
+            ("--max-request", self.max_request != defaults.max_request_bytes),
+        ];
+        table.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    }
+
     /// As the readers take it.
     pub fn options(&self) -> Result<Options> {
         Ok(Options {
@@ -190,6 +213,7 @@ impl ReadingArgs {
             time_order: self.time_order,
             max_request_bytes: self.max_request,
             op_codes: self.op_codes,
+            within_second: self.within_second,
         })
     }
 }

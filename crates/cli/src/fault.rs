@@ -4,7 +4,8 @@ use std::io::IsTerminal;
 use std::ops::Range;
 use std::path::Path;
 
-use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+pub use annotate_snippets::Renderer;
+use annotate_snippets::{AnnotationKind, Level, Snippet};
 
 /// Exit statuses of the command; part of its contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ssdlab_sim::units::Nanos;
 use ssdlab_trace::workload::{Generator, Spec, SpecError, all, named};
-use ssdlab_trace::{Digest, Fit, Kind, Note, Op, Options, Reader, Record, Replay, Scale, TraceError};
+use ssdlab_trace::{Digest, Fit, Kind, LbaPolicy, Note, Op, Options, Reader, Record, Replay, Scale, TraceError};
 
 use crate::args::{InputArgs, When};
 use crate::drive::{Device, Request, RequestOp};
@@ -49,31 +49,91 @@ pub fn trace_fault(error: &TraceError) -> Fault {
 pub struct Opened {
     args: InputArgs,
     what: What,
+    /// What was chosen on the way.
+    remarks: Vec<String>,
 }
 
 enum What {
-    Trace(PathBuf, Options),
+    /// A file, and the workload whose place it takes.
+    Trace(PathBuf, Options, Option<String>),
     Workload(String, Spec),
 }
 
 /// Opens what the command line names.
 pub fn open(args: &InputArgs) -> Result<Opened> {
+    let mut remarks = Vec::new();
     let what = match (&args.trace, &args.workload) {
-        (Some(path), _) => {
-            let options = args.reading.options()?;
-            if path.as_os_str() != "-" && path.is_file() {
-                // Opened a second time below; a wrong name or format is told before a large device is built.
-                Reader::open(path, &options).map_err(|error| trace_fault(&error))?;
-            }
-            What::Trace(path.clone(), options)
-        }
+        (Some(path), _) => recording(path, args, None)?,
         (None, Some(name)) => {
             let (name, spec) = find_workload(name)?;
-            What::Workload(name, spec)
+            let policy = (args.lba_policy != LbaPolicy::default()).then_some("--lba-policy");
+            let given = args.reading.given().or(policy);
+            match (&args.traces, given) {
+                (None, Some(option)) => {
+                    return Err(Fault::usage(format!("{option} is about recorded traces, and {name} is generated"))
+                        .help("leave it out, or name a recording with --trace FILE or --traces DIR"));
+                }
+                (None, None) => What::Workload(name, spec),
+                (Some(directory), given) => match find_recording(directory, &spec.trace)? {
+                    Some(path) => recording(&path, args, Some(name))?,
+                    None => {
+                        let place = directory.display();
+                        remarks.push(match spec.trace.as_str() {
+                            "" => format!("note: {name} models no recording that could be looked for in {place}"),
+                            trace => {
+                                format!("note: no recording is called {trace} in {place}: {name}, a model of it, runs instead")
+                            }
+                        });
+                        remarks.extend(given.map(|option| format!("note: {option} is about recordings and not used")));
+                        What::Workload(name, spec)
+                    }
+                },
+            }
         }
         (None, None) => return Err(Fault::usage("no requests").help("give --trace FILE or --workload NAME")),
     };
-    Ok(Opened { args: args.clone(), what })
+    Ok(Opened { args: args.clone(), what, remarks })
+}
+
+/// A recorded trace. It is opened a second time later; a wrong name or format is told before a large device is built.
+fn recording(path: &Path, args: &InputArgs, instead_of: Option<String>) -> Result<What> {
+    let options = args.reading.options()?;
+    if path.as_os_str() != "-" && path.is_file() {
+        Reader::open(path, &options).map_err(|error| trace_fault(&error))?;
+    }
+    Ok(What::Trace(path.into(), options, instead_of))
+}
+
+/// Endings that a recording's file may have after its name, in either case: one of the first, one of the second, or both.
+const ENDINGS: [&[&str]; 2] =
+    [&["csv", "trace", "txt", "spc", "ascii", "log", "blkparse", "parquet"], &["gz", "zst", "xz"]];
+
+/// The file in a directory that is called as the recording, whatever its endings; two of them are one too many.
+fn find_recording(directory: &Path, trace: &str) -> Result<Option<PathBuf>> {
+    let cannot = |error: std::io::Error| Fault::file("read the directory of recordings", directory, &error);
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(cannot)? {
+        let path = entry.map_err(cannot)?.path();
+        let mut stem = path.file_name().map_or(String::new(), |name| name.to_string_lossy().to_ascii_lowercase());
+        for endings in ENDINGS.iter().rev() {
+            if let Some((rest, ending)) = stem.rsplit_once('.')
+                && endings.contains(&ending)
+            {
+                stem.truncate(rest.len());
+            }
+        }
+        if !trace.is_empty() && stem == trace.to_ascii_lowercase() && path.is_file() {
+            found.push(path);
+        }
+    }
+    found.sort();
+    match &found[..] {
+        [first, second, ..] => {
+            let message = format!("both {} and {} are recordings of {trace}", first.display(), second.display());
+            Err(Fault::usage(message).help("keep one there, or name the one that is meant with --trace FILE"))
+        }
+        _ => Ok(found.pop()),
+    }
 }
 
 /// A stream of requests for one device.
@@ -83,6 +143,7 @@ pub struct Input {
     loops: u32,
     closed: bool,
     about: Vec<String>,
+    remarks: Vec<String>,
 }
 
 enum Source {
@@ -139,7 +200,7 @@ impl Opened {
     pub fn fit(self, device: &Device, queue_depth: u32, seed: u64) -> Result<Input> {
         let args = self.args;
         let (source, closed, mut about) = match self.what {
-            What::Trace(path, options) => {
+            What::Trace(path, options, instead_of) => {
                 let fit = Fit {
                     capacity_bytes: device.capacity_bytes(),
                     page_bytes: device.page_bytes(),
@@ -152,12 +213,15 @@ impl Opened {
                 let name = path.file_name().map_or("standard input".into(), |name| name.to_string_lossy().into_owned());
                 let name = if name == "-" { "standard input".into() } else { name };
                 let about = format!("recorded trace {} ({})", clip(&name), clip(&replay.reader().format().to_string()));
-                (Source::Trace(Box::new(replay)), args.replay == Some(When::Closed), vec![about])
+                let mut about = vec![about];
+                about.extend(instead_of.map(|name| format!("the recording itself, in place of the model {name}")));
+                (Source::Trace(Box::new(replay)), args.replay == Some(When::Closed), about)
             }
             What::Workload(name, spec) => workload(&args, &name, &spec, device, queue_depth, seed)?,
         };
         let mut how = Vec::new();
-        if let Some(device) = &args.reading.device {
+        let recorded = matches!(source, Source::Trace(_));
+        if let Some(device) = args.reading.device.as_ref().filter(|_| recorded) {
             how.push(format!("device {}", clip(device)));
         }
         if closed {
@@ -172,7 +236,7 @@ impl Opened {
         if args.time_scale.is_some() {
             how.push("arrival times scaled".into());
         }
-        if args.lba_policy != ssdlab_trace::LbaPolicy::Error {
+        if recorded && args.lba_policy != LbaPolicy::Error {
             how.push(format!(
                 "addresses fitted to the device by --lba-policy {}",
                 format!("{:?}", args.lba_policy).to_lowercase()
@@ -181,7 +245,7 @@ impl Opened {
         if !how.is_empty() {
             about.push(how.join(", "));
         }
-        Ok(Input { source, limit: args.limit, loops: args.loops, closed, about })
+        Ok(Input { source, limit: args.limit, loops: args.loops, closed, about, remarks: self.remarks })
     }
 }
 
@@ -320,11 +384,12 @@ impl Input {
         }
     }
 
-    /// Remarks on the trace, one a line.
+    /// Remarks on the choice and on the trace, one a line.
     pub fn remarks(&self) -> Vec<String> {
-        match &self.source {
-            Source::Trace(replay) => replay.notes().lines().map(|line| format!("note: {line}")).collect(),
-            Source::Generated(_) => Vec::new(),
+        let mut remarks = self.remarks.clone();
+        if let Source::Trace(replay) = &self.source {
+            remarks.extend(replay.notes().lines().map(|line| format!("note: {line}")));
         }
+        remarks
     }
 }

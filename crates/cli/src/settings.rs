@@ -69,10 +69,14 @@ impl Settings {
         for set in &sources.sets {
             merge.set(set)?;
         }
-        let config = merge.config()?;
-        let settings = Settings { config, layers: merge.layers, places: merge.places };
-        settings.config.check().map_err(|error| settings.refuse(&error))?;
-        Ok(settings)
+        merge.settle()
+    }
+
+    /// A configuration from a text that is there already; `name` is what messages call it.
+    pub fn parse(name: &str, text: &str) -> Result<Settings> {
+        let mut merge = Merge { layers: Vec::new(), places: BTreeMap::new(), tree: Table::new() };
+        merge.text(name.into(), text.into())?;
+        merge.settle()
     }
 
     /// A message about a key, with the place that set it.
@@ -320,6 +324,14 @@ impl Merge {
     }
 
     /// Reads the merged tree.
+    /// The configuration that the layers amount to.
+    fn settle(self) -> Result<Settings> {
+        let config = self.config()?;
+        let settings = Settings { config, layers: self.layers, places: self.places };
+        settings.config.check().map_err(|error| settings.refuse(&error))?;
+        Ok(settings)
+    }
+
     fn config(&self) -> Result<Config> {
         if let Some((path, value)) = odd_number("", &self.tree) {
             let fault = Fault::usage(format!("{path}: {value} is not a number that means anything here"));

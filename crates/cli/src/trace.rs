@@ -33,10 +33,15 @@ pub fn trace(command: &TraceCommand) -> Result<()> {
             }
             let mut out = String::new();
             match &traces[..] {
-                [(name, (info, reader))] => facts(&mut out, &figures(name, info, reader)),
                 many => {
+                    if let [(name, (info, reader))] = many {
+                        facts(&mut out, &figures(name, info, reader));
+                        out.push('\n');
+                    }
                     let mut rows = vec![Info::TABLE_HEAD.map(String::from).to_vec()];
-                    rows.extend(many.iter().map(|(name, (info, _))| info.table_row(name).to_vec()));
+                    rows.extend(
+                        files.iter().zip(many).map(|(file, (_, (info, _)))| info.table_row(&short(file)).to_vec()),
+                    );
                     grid(&mut out, &rows, false);
                 }
             }
@@ -91,6 +96,13 @@ fn name(path: &Path) -> String {
     if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() }
 }
 
+/// For tables: the last part of the path.
+fn short(path: &Path) -> String {
+    path.file_name()
+        .filter(|last| *last != "-")
+        .map_or("standard input".into(), |last| last.to_string_lossy().into_owned())
+}
+
 fn open(path: &Path, reading: &ReadingArgs) -> Result<Reader> {
     let reader = Reader::open(path, &reading.options()?).map_err(|error| trace_fault(&error))?;
     if let Some(detection) = reader.detection() {
@@ -129,7 +141,12 @@ fn write(
         Ok((written, writer.finish().map_err(|error| trace_fault(&error))?))
     };
     let (written, losses) = if to.as_os_str() == "-" {
-        run(&mut std::io::stdout().lock(), "standard output")?
+        let mut out = StandardOutput::default();
+        match run(&mut out, "standard output") {
+            // A reader that has seen enough is no error.
+            Err(_) if out.closed => return Ok(()),
+            done => done?,
+        }
     } else {
         let mut file = Output::create(to)?;
         let done = run(&mut file, &to.display().to_string())?;
@@ -148,6 +165,31 @@ fn write(
         }
     }
     Ok(())
+}
+
+/// Standard output that knows whether its reader has left.
+#[derive(Default)]
+struct StandardOutput {
+    closed: bool,
+}
+
+impl StandardOutput {
+    fn note<T>(&mut self, outcome: std::io::Result<T>) -> std::io::Result<T> {
+        self.closed |= outcome.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe);
+        outcome
+    }
+}
+
+impl Write for StandardOutput {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let outcome = std::io::stdout().write(bytes);
+        self.note(outcome)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let outcome = std::io::stdout().flush();
+        self.note(outcome)
+    }
 }
 
 fn figures(name: &str, info: &Info, reader: &Reader) -> Vec<(&'static str, String)> {
@@ -205,8 +247,11 @@ fn figures(name: &str, info: &Info, reader: &Reader) -> Vec<(&'static str, Strin
         (
             "needs a device of",
             format!(
-                "{} bytes, or {} bytes with --lba-policy dense",
-                info.capacity_needed_bytes, info.dense_capacity_bytes
+                "{} ({} bytes), or {} ({} bytes) with --lba-policy dense",
+                size(info.capacity_needed_bytes),
+                info.capacity_needed_bytes,
+                size(info.dense_capacity_bytes),
+                info.dense_capacity_bytes
             ),
         ),
     ]

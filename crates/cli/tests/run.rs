@@ -380,6 +380,14 @@ fn traces_are_looked_at_converted_and_generated() {
     assert!(bench.good("trace check a.csv").contains("capacity"));
     let table = bench.good("trace info a.csv");
     assert!(table.contains("needs a device of") && table.lines().all(|line| line.chars().count() <= 100), "{table}");
+    // A reader that leaves early is no error.
+    let mut child =
+        bench.command("trace generate quickstart -").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 40];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).unwrap();
+    drop(child.stdout.take());
+    let left = child.wait_with_output().unwrap();
+    assert!(left.status.success() && left.stderr.is_empty(), "{}", String::from_utf8_lossy(&left.stderr));
     let said = bench.bad("trace generate quickstart a.csv.gz", 2);
     assert!(said.contains("plain text"), "{said}");
 }
@@ -442,4 +450,32 @@ fn hostile_configurations_are_refused_in_few_words() {
         assert!(said.starts_with("error: ") && said.len() < 2000, "{name}: {said}");
         assert!(said.chars().all(|c| c == '\n' || !c.is_control()), "{name}: {said:?}");
     }
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn traces_go_through_parquet_and_come_back() {
+    let bench = Bench::new();
+    bench.good("trace generate quickstart a.csv --limit 3000 --capacity 64MiB");
+    bench.good("trace convert a.csv b.parquet --into parquet");
+    bench.good("trace convert b.parquet c.csv --into msr");
+    let text = |name: &str| std::fs::read_to_string(bench.path().join(name)).unwrap();
+    assert_eq!(text("a.csv"), text("c.csv"));
+    let digest =
+        |file: &str| json(&bench.good(&format!("run tiny.toml --trace {file} --lba-policy wrap --quiet --json -")));
+    assert_eq!(digest("a.csv"), digest("b.parquet"));
+    let said = bench.bad("trace info b.parquet --format msr", 3);
+    assert!(said.contains("use --format parquet"), "{said}");
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn builds_without_parquet_say_so() {
+    let bench = Bench::new();
+    std::fs::write(bench.path().join("a.csv"), "128166372003061629,hm,0,Write,0,4096,1331\n").unwrap();
+    let said = bench.bad("trace convert a.csv b.parquet --into parquet", 2);
+    assert!(said.contains("This build writes no Parquet") && said.contains("--features parquet"), "{said}");
+    std::fs::write(bench.path().join("b.parquet"), b"PAR1\x15\x04\x15\x00\x00").unwrap();
+    let said = bench.bad("trace info b.parquet", 3);
+    assert!(said.contains("which this build does not read") && said.contains("--features parquet"), "{said}");
 }

@@ -45,6 +45,8 @@ pub struct Writer<W: Write> {
     used: BTreeSet<String>,
     count: u64,
     line: String,
+    #[cfg(feature = "parquet")]
+    parquet: Option<Box<crate::readers::parquet::Sink>>,
 }
 
 impl<W: Write> std::fmt::Debug for Writer<W> {
@@ -91,6 +93,7 @@ fn grain(format: &Format) -> Grain {
         Format::Vscsi => all(1_000, 512, 1, false, Naming::One),
         Format::Diskmon => all(1, 512, 512, false, Naming::Numbers),
         Format::Blkreplay => all(1, 512, 512, true, Naming::One),
+        Format::Parquet => all(1, 1, 1, true, Naming::Words),
         Format::Columns(map) => {
             let trims = match &map.op {
                 OpColumn::Words(_) => true,
@@ -102,6 +105,11 @@ fn grain(format: &Format) -> Grain {
             all(1, map.offset.unit, map.size.unit, trims, naming)
         }
     }
+}
+
+fn unwritable(name: &str, error: &std::io::Error) -> TraceError {
+    TraceError::new(Code::Unwritable, name, format!("Cannot write the trace: {error}"))
+        .fix("check the space and the permissions there")
 }
 
 fn sane_word(label: &[u8]) -> Option<&str> {
@@ -151,7 +159,19 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// `T033` if `out` cannot be written.
     pub fn new(out: W, name: &str, format: Format) -> Result<Writer<W>, TraceError> {
+        #[cfg(not(feature = "parquet"))]
+        if format == Format::Parquet {
+            return Err(TraceError::new(Code::Usage, name, "This build writes no Parquet")
+                .fix("build with --features parquet, or write a text format"));
+        }
+        #[cfg(feature = "parquet")]
+        let parquet = match format {
+            Format::Parquet => Some(Box::new(crate::readers::parquet::Sink::new().map_err(|e| unwritable(name, &e))?)),
+            _ => None,
+        };
         let mut writer = Writer {
+            #[cfg(feature = "parquet")]
+            parquet,
             out,
             name: name.to_owned(),
             format,
@@ -176,10 +196,7 @@ impl<W: Write> Writer<W> {
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), TraceError> {
-        self.out.write_all(bytes).map_err(|error| {
-            TraceError::new(Code::Unwritable, &self.name, format!("Cannot write the trace: {error}"))
-                .fix("check the space and the permissions there")
-        })
+        self.out.write_all(bytes).map_err(|error| unwritable(&self.name, &error))
     }
 
     fn cannot(&self, what: &str, fix: &str) -> TraceError {
@@ -221,6 +238,13 @@ impl<W: Write> Writer<W> {
         let grain = grain(&self.format);
         if record.op == Op::Other || record.op == Op::Trim && !grain.trims {
             self.losses.trims_left_out += 1;
+            return Ok(());
+        }
+        #[cfg(feature = "parquet")]
+        if let Some(sink) = &mut self.parquet {
+            let ready = sink.push(record, label).map_err(|error| unwritable(&self.name, &error))?;
+            self.put(&ready)?;
+            self.count += 1;
             return Ok(());
         }
         self.losses.times_cut += u64::from(!record.time_ns.is_multiple_of(grain.time_ns));
@@ -305,6 +329,8 @@ impl<W: Write> Writer<W> {
             }
             Format::Blkreplay => writeln!(line, "{s:>5}.{ns:09} ; {sector:>12} ; {sectors:>4} ; {letter} ; 0.0 ; 0.0"),
             Format::Vscsi => return self.vscsi(r),
+            // Went another way.
+            Format::Parquet => Ok(()),
             Format::Columns(map) => return self.columns(&map.clone(), line, r, volume),
         };
         Ok(())
@@ -387,10 +413,12 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// `T033` if the rest cannot be written.
     pub fn finish(mut self) -> Result<Losses, TraceError> {
-        self.out.flush().map_err(|error| {
-            TraceError::new(Code::Unwritable, &self.name, format!("Cannot write the trace: {error}"))
-                .fix("check the space and the permissions there")
-        })?;
+        #[cfg(feature = "parquet")]
+        if let Some(sink) = &mut self.parquet {
+            let rest = sink.finish().map_err(|error| unwritable(&self.name, &error))?;
+            self.put(&rest)?;
+        }
+        self.out.flush().map_err(|error| unwritable(&self.name, &error))?;
         Ok(self.losses)
     }
 

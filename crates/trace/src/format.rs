@@ -32,6 +32,8 @@ pub enum Format {
     Diskmon,
     /// blkreplay load: `start ; sector ; length ; op ; …`; seconds, 512 B sectors.
     Blkreplay,
+    /// Parquet with the columns `time_ns`, `op`, `offset`, `bytes` and `volume`; in builds with the feature `parquet`.
+    Parquet,
     /// Anything with columns, by a map.
     Columns(Columns),
 }
@@ -42,7 +44,7 @@ pub enum Format {
 pub struct FormatError(pub String);
 
 impl Format {
-    /// The plain names, in the order in which they are listed to users.
+    /// The plain names of formats that a stream can hold, in the order in which they are listed to users.
     pub const NAMES: &'static [&'static str] = &[
         "msr",
         "spc",
@@ -87,6 +89,7 @@ impl Format {
             Format::Vscsi => "binary records with a version byte of 1 or 2",
             Format::Diskmon => "seven fields between blanks with Read or Write in the fifth",
             Format::Blkreplay => "fields between semicolons with R or W in the fourth",
+            Format::Parquet => "a Parquet file with the columns time_ns, op, offset and bytes",
             Format::Columns(_) => "the columns of the map",
         }
     }
@@ -109,6 +112,7 @@ impl fmt::Display for Format {
             Format::Vscsi => f.write_str("vscsi"),
             Format::Diskmon => f.write_str("diskmon"),
             Format::Blkreplay => f.write_str("blkreplay"),
+            Format::Parquet => f.write_str("parquet"),
             Format::Columns(columns) => write!(f, "columns:{columns}"),
         }
     }
@@ -144,6 +148,7 @@ impl FromStr for Format {
             "vscsi" => Format::Vscsi,
             "diskmon" => Format::Diskmon,
             "blkreplay" => Format::Blkreplay,
+            "parquet" => Format::Parquet,
             _ => {
                 let shown = crate::error::escape(name.as_bytes());
                 let near = Format::NAMES
@@ -153,7 +158,7 @@ impl FromStr for Format {
                     .min();
                 let hint = near.map_or(String::new(), |(_, known)| format!(" (did you mean {known}?)"));
                 return Err(FormatError(format!(
-                    "unknown format {shown}{hint}; known are auto, {}, columns:<map>",
+                    "unknown format {shown}{hint}; known are auto, {}, parquet, columns:<map>",
                     Format::NAMES.join(", ")
                 )));
             }
@@ -308,7 +313,8 @@ fn op_column(text: &str) -> Result<OpColumn, FormatError> {
             _ => return Err(bad()),
         };
         rest = &rest[1..];
-        if value.is_empty() || meanings.iter().any(|(known, _)| *known == value) || meanings.len() >= 64 {
+        // A quote belongs around a value, never into it: there would be no way to write it down again.
+        if value.is_empty() || value.contains(&b'\'') || meanings.iter().any(|(known, _)| *known == value) || meanings.len() >= 64 {
             return Err(bad());
         }
         meanings.push((value, op));
@@ -530,6 +536,7 @@ mod tests {
             ("time=0:ns,op=4:rw", "not understood"),
             ("time=0:ns,op=4:0r0w", "not understood"),
             ("time=0:ns,op=4:'r", "not understood"),
+            ("time=0:ns,op=4:r]'w", "not understood"),
             ("sep=x", "unknown separator"),
             ("where=1", "COLUMN:VALUE"),
             ("skip=x", "number of lines"),

@@ -282,6 +282,10 @@ pub struct Lint {
     pub text: String,
 }
 
+fn gib(bytes: u64) -> String {
+    format!("{:.2} GiB", bytes as f64 / (1u64 << 30) as f64)
+}
+
 /// Judges a trace by its figures and notes. The reader must have been read to its end; with `--time-order keep` it
 /// also sees steps back that would otherwise be refused.
 pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
@@ -298,7 +302,7 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
         add(
             "one_instant",
             Severity::Warning,
-            "all requests arrive at once: use --replay closed, or name the column of the time".into(),
+            "all requests are given out at one time: use --replay closed, or name the column of the time".into(),
         );
     }
     if count(Note::LongGap) > 0 {
@@ -311,7 +315,12 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
             .map(|tally| tally.largest_ns)
             .max()
             .unwrap_or(0);
-        let text = format!("{} arrivals before the one above them, largest step {largest} ns", info.steps_back);
+        let text = format!(
+            "{} arrivals before the one above them, largest step {}.{:09} s",
+            info.steps_back,
+            largest / 1_000_000_000,
+            largest % 1_000_000_000
+        );
         add("time_back", Severity::Warning, text);
         // A 32-bit counter of ns, 100 ns, us or ms that ran over goes back by nearly its whole range.
         for (unit, ns) in [("1 ns", 1u64), ("100 ns", 100), ("1 us", 1_000), ("1 ms", 1_000_000)] {
@@ -381,14 +390,19 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
     }
     if info.volumes > 1 {
         let text = format!(
-            "{} volumes: laid end to end they need {} bytes; --device chooses one",
-            info.volumes, info.capacity_needed_bytes
+            "{} volumes: laid end to end they need {} bytes ({}); --device chooses one",
+            info.volumes,
+            info.capacity_needed_bytes,
+            gib(info.capacity_needed_bytes)
         );
         add("volumes", Severity::Note, text);
     }
     let text = format!(
-        "a device needs {} bytes for this trace, or {} bytes with --lba-policy dense",
-        info.capacity_needed_bytes, info.dense_capacity_bytes
+        "a device needs {} bytes ({}) for this trace, or {} bytes ({}) with --lba-policy dense",
+        info.capacity_needed_bytes,
+        gib(info.capacity_needed_bytes),
+        info.dense_capacity_bytes,
+        gib(info.dense_capacity_bytes)
     );
     add("capacity", Severity::Note, text);
     lints.sort_by_key(|lint| std::cmp::Reverse(lint.severity));

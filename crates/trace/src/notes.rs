@@ -58,6 +58,8 @@ notes! {
     TimeKept = "arrivals that went back in time taken as a gap of zero", false;
     /// Time went back and the request was moved to its place.
     TimeSorted = "requests sorted into the order of time", false;
+    /// A clock of whole seconds was refined.
+    Spread = "requests spread evenly over the second they were recorded in", false;
     /// More than nine digits after the decimal point.
     TimeDigits = "times cut to whole nanoseconds", false;
     /// A decimal time without an integer or a fractional part.

@@ -9,7 +9,7 @@ use crate::readers::{self, Bad, Context, Parsed, Parser, Raw};
 use crate::record::{Op, Record};
 use crate::source::Source;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::path::Path;
 use std::str::FromStr;
 
@@ -88,6 +88,28 @@ impl FromStr for OpCodes {
     }
 }
 
+/// When requests arrive whose trace counts time in whole seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum WithinSecond {
+    /// All at the start of their second, as recorded.
+    #[default]
+    Once,
+    /// In their order, at equal distances over their second.
+    Even,
+}
+
+impl FromStr for WithinSecond {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<WithinSecond, String> {
+        match text {
+            "once" => Ok(WithinSecond::Once),
+            "even" => Ok(WithinSecond::Even),
+            _ => Err("expected once or even".to_owned()),
+        }
+    }
+}
+
 /// Requests that `sort` can hold at a time.
 pub const SORT_RECORDS: usize = 1 << 20;
 /// Steps back in time of up to this many nanoseconds are held, not refused.
@@ -114,6 +136,8 @@ pub struct Options {
     pub max_request_bytes: u64,
     /// Operation codes of SSDsim and MQSim traces (`--op-codes`).
     pub op_codes: OpCodes,
+    /// Arrivals of traces with a clock of whole seconds (`--within-second`).
+    pub within_second: WithinSecond,
 }
 
 impl Default for Options {
@@ -125,6 +149,7 @@ impl Default for Options {
             time_order: TimeOrder::default(),
             max_request_bytes: MAX_REQUEST_BYTES,
             op_codes: OpCodes::default(),
+            within_second: WithinSecond::default(),
         }
     }
 }
@@ -165,6 +190,9 @@ pub struct Reader {
     /// Sort by time as well as by count: emit what is older than this before the latest.
     sort_ns: Option<u64>,
     heap: BinaryHeap<Reverse<Waiting>>,
+    /// Requests of one second with their lines, and the first of the next one: only where they are spread.
+    second: VecDeque<(Record, u64)>,
+    ahead: Option<(Record, u64)>,
     read: u64,
     bad: u64,
     bad_classes: BTreeMap<Code, (u64, u64)>,
@@ -216,11 +244,23 @@ impl Reader {
                 .expected("UTF-8 or ASCII")
                 .fix(format!("iconv -f {encoding} -t UTF-8 FILE | ssdlab ... --trace -")));
         }
+        let labels = source.parquet().map(<[Vec<u8>]>::to_vec);
         let mut lines = Lines::new(source);
         let mut detection = None;
-        let format = match &options.format {
-            Some(format) => format.clone(),
-            None => {
+        let format = match (&options.format, &labels) {
+            (None, Some(_)) => {
+                detection = Some(Detection { format: Format::Parquet, good: 0, tried: 0 });
+                Format::Parquet
+            }
+            (Some(format), labels) if labels.is_some() != (*format == Format::Parquet) => {
+                let (is, fix) = match labels {
+                    Some(_) => ("is Parquet", "use --format parquet, or leave the option out"),
+                    None => ("is no Parquet file", "leave --format out to have the format told by the content"),
+                };
+                return Err(TraceError::new(Code::WrongFormat, &name, format!("The trace {is}")).fix(fix));
+            }
+            (Some(format), _) => format.clone(),
+            (None, None) => {
                 lines.skip_blank()?;
                 let sample = lines.peek();
                 let ended = sample.len() < crate::lines::LINE_BYTES;
@@ -243,6 +283,7 @@ impl Reader {
         };
         let parser: Box<dyn Parser> = match format {
             Format::Vscsi => Box::new(readers::vscsi::Vscsi::of(&head)),
+            Format::Parquet => Box::new(readers::parquet::Rows::new(labels.unwrap_or_default())),
             _ => readers::parser(&format, options),
         };
         // Lines of several processors come merged roughly; everything else is meant to be in order.
@@ -257,6 +298,8 @@ impl Reader {
             format,
             detection,
             heap: BinaryHeap::new(),
+            second: VecDeque::new(),
+            ahead: None,
             read: 0,
             bad: 0,
             bad_classes: BTreeMap::new(),
@@ -279,7 +322,11 @@ impl Reader {
     /// The first line that is not what it should be, with where and why; after an error the reader is at its end.
     #[expect(clippy::should_implement_trait, reason = "a fallible stream, not an iterator")]
     pub fn next(&mut self) -> Result<Option<Record>, TraceError> {
-        match self.step() {
+        let step = match self.options.within_second {
+            WithinSecond::Once => self.step(),
+            WithinSecond::Even => self.next_spread(),
+        };
+        match step {
             Ok(Some(record)) => Ok(Some(record)),
             Ok(None) => {
                 if !self.finished {
@@ -292,9 +339,57 @@ impl Reader {
                 self.ended = true;
                 self.finished = true;
                 self.heap.clear();
+                self.second.clear();
+                self.ahead = None;
                 Err(error)
             }
         }
+    }
+
+    /// The next request, with those of its second spread over it.
+    fn next_spread(&mut self) -> Result<Option<Record>, TraceError> {
+        const SECOND: u64 = 1_000_000_000;
+        if self.second.is_empty() {
+            let Some(first) = self.ahead.take().map_or_else(|| self.step_on_second(), |first| Ok(Some(first)))? else {
+                return Ok(None);
+            };
+            let start = first.0.time_ns;
+            self.second.push_back(first);
+            while let Some(next) = self.step_on_second()? {
+                if next.0.time_ns != start {
+                    self.ahead = Some(next);
+                    break;
+                }
+                if self.second.len() >= SORT_RECORDS {
+                    return Err(self
+                        .error(Code::Usage, format!("More than {SORT_RECORDS} requests in one second"))
+                        .fix("leave --within-second out"));
+                }
+                self.second.push_back(next);
+            }
+            let count = self.second.len() as u64;
+            for (i, (record, _)) in self.second.iter_mut().enumerate() {
+                record.time_ns = start.saturating_add(SECOND / count * i as u64 + SECOND % count * i as u64 / count);
+            }
+            let line = self.second.front().map_or(0, |(_, line)| *line);
+            self.cx.notes.add_many(Note::Spread, line, count);
+        }
+        Ok(self.second.pop_front().map(|(record, line)| {
+            self.line = line;
+            record
+        }))
+    }
+
+    fn step_on_second(&mut self) -> Result<Option<(Record, u64)>, TraceError> {
+        let Some(record) = self.step()? else { return Ok(None) };
+        let whole = |ns: u64| ns.is_multiple_of(1_000_000_000);
+        if !whole(record.time_ns) || !whole(self.base.unwrap_or(0)) {
+            return Err(self
+                .error(Code::Usage, "--within-second even is for traces that count time in whole seconds")
+                .expected("times without a fraction of a second")
+                .fix("leave it out: this trace says when its requests arrive"));
+        }
+        Ok(Some((record, self.line)))
     }
 
     #[inline]
@@ -587,9 +682,9 @@ impl Reader {
         }
         if self.given > 1 {
             let mean = self.now / (self.given - 1);
-            if self.now == 0 {
+            if self.now == 0 && self.options.within_second == WithinSecond::Once {
                 self.cx.notes.state(Note::OneInstant, String::new());
-            } else if mean == 0 {
+            } else if mean == 0 && self.now > 0 {
                 self.cx
                     .notes
                     .state(Note::TimeUnit, "the mean gap is under 1 ns; the times may be in us or ms".to_owned());

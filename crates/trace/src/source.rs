@@ -111,6 +111,8 @@ pub struct Source {
     progress: Arc<Progress>,
     file: Option<(PathBuf, u64)>,
     head: Vec<u8>,
+    /// Names of the volumes if this is a Parquet file: the stream then holds its rows as records.
+    parquet: Option<Vec<Vec<u8>>>,
 }
 
 impl std::fmt::Debug for Source {
@@ -142,6 +144,31 @@ impl Source {
         if meta.is_dir() {
             return Err(unreadable("it is a directory".into()).fix("name one file; each run reads one trace"));
         }
+        #[cfg(feature = "parquet")]
+        if meta.is_file() && is_parquet(&file) {
+            let progress = Arc::new(Progress::default());
+            let damaged = |error: &io::Error| {
+                TraceError::new(
+                    Code::Compressed,
+                    &name,
+                    format!("Cannot read this Parquet file: {}", escape(error.to_string().as_bytes())),
+                )
+                .expected(crate::Format::Parquet.shape())
+                .fix("write it anew with ssdlab trace convert, or export it as CSV and use --format columns:<map>")
+            };
+            let open = crate::readers::parquet::open(file).map_err(|error| damaged(&error))?;
+            let stream = Box::new(BufReader::with_capacity(128 << 10, open.rows));
+            let file = Some((path.to_owned(), meta.len()));
+            return Ok(Source {
+                name,
+                stream,
+                compression: None,
+                progress,
+                file,
+                head: Vec::new(),
+                parquet: Some(open.labels),
+            });
+        }
         // Files below /proc and the like say 0 and still have content: only a real size is a bound.
         let size = (meta.is_file() && meta.len() > 0).then_some(meta.len());
         let known = size.map(|size| (path.to_owned(), size));
@@ -165,8 +192,15 @@ impl Source {
         let progress = Arc::new(Progress::default());
         let counted = Counted { inner, left, progress: Arc::clone(&progress) };
         let raw: Box<dyn BufRead + Send> = Box::new(BufReader::with_capacity(128 << 10, counted));
-        let mut source =
-            Source { name: name.to_owned(), stream: raw, compression: None, progress, file, head: Vec::new() };
+        let mut source = Source {
+            name: name.to_owned(),
+            stream: raw,
+            compression: None,
+            progress,
+            file,
+            head: Vec::new(),
+            parquet: None,
+        };
         source.peek()?;
         source.refuse_foreign()?;
         let Some(compression) = Compression::of(&source.head) else {
@@ -238,7 +272,19 @@ impl Source {
             (&[4, 0x22, 0x4d, 0x18], "This is lz4, which is not read directly", "lz4 -dc FILE | ssdlab ... --trace -"),
             (b"7z\xbc\xaf\x27\x1c", "This is a 7z archive", "7z x -so FILE MEMBER | ssdlab ... --trace -"),
             (b"Rar!\x1a\x07", "This is a RAR archive", "unpack it first"),
-            (b"PAR1", "This is a Parquet file", "export it as CSV and use --format columns:<map>"),
+            (
+                b"PAR1",
+                if cfg!(feature = "parquet") {
+                    "This is a Parquet file, which can only be read from a file of its own, not from a pipe or packed"
+                } else {
+                    "This is a Parquet file, which this build does not read"
+                },
+                if cfg!(feature = "parquet") {
+                    "unpack or save it, and name the file"
+                } else {
+                    "build with --features parquet, or export it as CSV and use --format columns:<map>"
+                },
+            ),
             (b"ARROW1", "This is an Arrow file", "export it as CSV and use --format columns:<map>"),
             (b"%PDF", "This is a PDF document", "name the trace itself"),
         ];
@@ -367,6 +413,16 @@ impl Source {
 
     /// Turns an error of the stream into a message; `line` is where the reader is.
     pub(crate) fn failure(&self, error: &io::Error, line: u64) -> TraceError {
+        if self.parquet.is_some() {
+            return TraceError::new(
+                Code::Compressed,
+                &self.name,
+                format!("Damaged Parquet file: {}", escape(error.to_string().as_bytes())),
+            )
+            .expected("a whole file with no empty cells")
+            .fix("fetch the file again and compare its checksum, or write it anew")
+            .at_line(line);
+        }
         let Some(compression) = self.compression.filter(|_| !self.progress.failed.load(Relaxed)) else {
             return TraceError::new(Code::Unreadable, &self.name, format!("Cannot read the trace: {error}"))
                 .at_line(line);
@@ -419,6 +475,11 @@ impl Source {
         &self.head
     }
 
+    /// Names of the volumes of a Parquet file; none if it is another one.
+    pub(crate) fn parquet(&self) -> Option<&[Vec<u8>]> {
+        self.parquet.as_deref()
+    }
+
     /// The name as given.
     pub fn name(&self) -> &str {
         &self.name
@@ -446,6 +507,15 @@ impl Read for Source {
     }
 }
 
+/// Does the file begin with the mark of Parquet? It is left at its start.
+#[cfg(feature = "parquet")]
+fn is_parquet(mut file: &File) -> bool {
+    use std::io::Seek;
+    let mut mark = [0; 4];
+    let found = file.read_exact(&mut mark).is_ok() && mark == *b"PAR1";
+    file.rewind().is_ok() && found
+}
+
 fn is_zip(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
 }
@@ -470,7 +540,8 @@ fn tar_member(block: &[u8]) -> Option<(Vec<u8>, u8, u64)> {
         field[..field.iter().position(|&b| b == 0).unwrap_or(field.len())].to_vec()
     };
     let mut name = text(345..500);
-    if !block[257..].starts_with(b"ustar") {
+    // GNU tar ends its mark in blanks, and keeps times and holes where POSIX has the first part of the name.
+    if !block[257..].starts_with(b"ustar\0") {
         name.clear();
     }
     if !name.is_empty() {

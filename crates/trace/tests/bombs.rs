@@ -27,21 +27,42 @@ impl Read for Repeated {
     }
 }
 
-fn bomb(piece: &'static [u8], bytes: u64) -> Vec<u8> {
+fn zstd_bomb(piece: &'static [u8], bytes: u64) -> Vec<u8> {
     let mut out = zstd::stream::Encoder::new(Vec::new(), 1).expect("zstd");
-    std::io::copy(&mut Repeated { piece, at: 0, left: bytes }, &mut out).expect("zstd");
+    pour(piece, bytes, &mut out);
     out.finish().expect("zstd")
+}
+
+fn gzip_bomb(piece: &'static [u8], bytes: u64) -> Vec<u8> {
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    pour(piece, bytes, &mut out);
+    out.finish().expect("gzip")
+}
+
+fn xz_bomb(piece: &'static [u8], bytes: u64) -> Vec<u8> {
+    let mut out = liblzma::write::XzEncoder::new(Vec::new(), 0);
+    pour(piece, bytes, &mut out);
+    out.finish().expect("xz")
+}
+
+fn pour(piece: &'static [u8], left: u64, out: &mut impl std::io::Write) {
+    let mut from = Repeated { piece, at: 0, left };
+    std::io::copy(&mut from, out).expect("packs");
 }
 
 #[test]
 fn bombs_stay_small() {
     const SIZE: u64 = 256 << 20;
     let bombs = [
-        ("blank lines", bomb(&[b'\n'; 4096], SIZE)),
-        ("one line", bomb(&[b'1'; 4096], SIZE)),
-        ("comments", bomb(b"# nothing\n", SIZE)),
-        ("bad lines", bomb(b"a,b\n", SIZE / 8)),
-        ("requests", bomb(b"128166372003061629,hm,0,Read,0,512,1\n", SIZE / 4)),
+        ("blank lines", zstd_bomb(&[b'\n'; 4096], SIZE)),
+        ("one line", zstd_bomb(&[b'1'; 4096], SIZE)),
+        ("comments", zstd_bomb(b"# nothing\n", SIZE)),
+        ("bad lines", zstd_bomb(b"a,b\n", SIZE / 8)),
+        ("requests", zstd_bomb(b"128166372003061629,hm,0,Read,0,512,1\n", SIZE / 4)),
+        ("blank lines in gzip", gzip_bomb(&[b'\n'; 4096], SIZE)),
+        ("one line in gzip", gzip_bomb(&[b'1'; 4096], SIZE)),
+        ("blank lines in xz", xz_bomb(&[b'\n'; 4096], SIZE)),
+        ("one line in xz", xz_bomb(&[b'1'; 4096], SIZE)),
     ];
     let Some(before) = peak() else {
         eprintln!("no figure of peak memory on this system; skipped");

@@ -5,6 +5,7 @@
 
 use ssdlab_trace::{
     Code, Fit, Format, Info, Kind, LbaPolicy, Note, OnBadLine, Options, Reader, Replay, Source, TimeOrder, TraceError,
+    WithinSecond,
 };
 use std::io::{Cursor, Write as _};
 use std::path::Path;
@@ -121,6 +122,21 @@ fn tar(members: &[&str]) -> Vec<u8> {
         out.extend_from_slice(&data);
     }
     out.extend_from_slice(&[0; 1024]);
+    out
+}
+
+/// A GNU sparse member: its header promises 2^60 bytes of which three are there.
+fn sparse_tar(name: &str) -> Vec<u8> {
+    let mut out = tar(&[name]);
+    out[156] = b'S';
+    out[257..265].copy_from_slice(b"ustar  \0");
+    // Where the data lies (offset, length), and the size with all its holes, in base 256.
+    out[386..397].copy_from_slice(b"00000000000");
+    out[398..409].copy_from_slice(b"00000000003");
+    out[483..495].copy_from_slice(&[0x80, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0]);
+    out[148..156].fill(b' ');
+    let sum: u32 = out[..512].iter().map(|&b| u32::from(b)).sum();
+    out[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
     out
 }
 
@@ -263,6 +279,8 @@ fn cases() -> Vec<Case> {
         e(56, "names that climb", "auto", tar(&["../../etc/passwd", "/abs"]), Code::Archive, "../../etc/passwd, /abs"),
         e(57, "encrypted zip", "auto", zip(1, &["a.csv"]), Code::Archive, "an encrypted zip archive"),
         e(57, "many members", "auto", tar(&["m"; 1_000]), Code::Archive, "and more"),
+        e(57, "sparse tar", "auto", sparse_tar("trace.csv"), Code::Archive, "it holds: trace.csv"),
+        e(57, "sparse tar of 2^60 bytes in zstd", "msr", zstd_of(&sparse_tar("huge.csv")), Code::Archive, "tar --zstd -xOf"),
         // MSR.
         w(58, "header row", "msr", format!("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n{ab}"), Note::Header, 1, 2),
         e(59, "header row in the middle", "msr", format!("{A}Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n{B}"), Code::Header, "glued together"),
@@ -477,6 +495,47 @@ fn case_6_pipes_refuse_what_needs_two_passes() {
         assert_eq!((error.code(), error.kind().exit_status()), (Code::Usage, 2));
         assert!(error.to_string().contains("read only once"), "{error}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn case_6_a_real_pipe_is_streamed() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let path = dir.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    if !made.is_ok_and(|status| status.success()) {
+        eprintln!("no mkfifo on this system; skipped");
+        return;
+    }
+    // Far more than a pipe holds: the writer has to wait for the reader, several times.
+    let feed = |bytes: Vec<u8>| {
+        let path = path.clone();
+        std::thread::spawn(move || std::fs::write(path, bytes))
+    };
+    for packed in [false, true] {
+        let text = A.repeat(50_000).into_bytes();
+        let writer = feed(if packed { zstd_of(&text) } else { text });
+        let (records, replay_) = replay(&path, &format("auto"), Fit::new(1 << 30)).expect("reads");
+        writer.join().expect("no panic").expect("writes it all");
+        assert_eq!((records.len(), replay_.reader().progress().1), (50_000, None));
+    }
+    let writer = feed(A.as_bytes().to_vec());
+    let fit = Fit { loops: 2, ..Fit::new(1 << 30) };
+    let error = Replay::open(&path, &format("msr"), fit).expect_err("cannot be repeated");
+    assert!(error.to_string().contains("read only once"), "{error}");
+    writer.join().expect("no panic").expect("writes it all");
+}
+
+#[test]
+fn seconds_are_spread_only_where_the_clock_counts_seconds() {
+    let temp = file(b"100,0,8,0,7\n100,8,8,0,7\n100,16,8,1,7\n103,0,8,0,7\n104,0,8,0,7\n104,8,8,0,7\n");
+    let options = |name: &str| Options { within_second: WithinSecond::Even, ..format(name) };
+    let (records, replay_) = replay(temp.path(), &options("tencent"), Fit::new(1 << 20)).expect("reads");
+    let times: Vec<u64> = records.iter().map(|r| r.time_ns).collect();
+    assert_eq!(times, [0, 333_333_333, 666_666_666, 3_000_000_000, 4_000_000_000, 4_500_000_000]);
+    assert_eq!((replay_.notes().count(Note::Spread), replay_.notes().count(Note::OneInstant)), (6, 0));
+    let error = replay(file(format!("{A}{B}").as_bytes()).path(), &options("msr"), Fit::new(1 << 30));
+    assert_eq!(error.expect_err("has a finer clock").code(), Code::Usage);
 }
 
 #[test]

@@ -62,6 +62,7 @@ fn options() -> impl Strategy<Value = Options> {
             time_order,
             max_request_bytes,
             op_codes,
+            ..Options::default()
         },
     )
 }

@@ -41,7 +41,7 @@ pub(super) struct HostRequest {
     index: u64,
     request: Request,
     admitted: Nanos,
-    measured: bool,
+    pub(super) measured: bool,
     remaining: u32,
     /// Pages that wait for dispatch, linked through `sibling`.
     first: OpId,
@@ -266,6 +266,8 @@ impl Ssd {
         if over {
             self.host.measuring = true;
             self.stats.start_measuring();
+            // The request that measuring begins with has arrived already.
+            self.arrives();
         }
     }
 

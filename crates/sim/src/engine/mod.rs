@@ -12,7 +12,7 @@ mod timeless;
 mod watch;
 
 use crate::config::{Config, ConfigError, Scope, Suspendable};
-use crate::device::flash::Flash;
+use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::{Location, Mapping};
 use crate::device::resource::{Bus, Events, Occupancy, Unit};
@@ -118,6 +118,10 @@ struct Running {
     job: Job,
     /// The plane that asked for it.
     plane: PlaneId,
+    /// The planes that take part, as bits by place in the unit.
+    planes: u64,
+    /// The write point that the present move goes to.
+    stream: Stream,
     unit: UnitId,
     /// The operation that carries out its steps, one at a time.
     op: OpId,

@@ -8,6 +8,7 @@ pub(crate) mod columns;
 pub(crate) mod diskmon;
 pub(crate) mod fio;
 pub(crate) mod msr;
+pub(crate) mod parquet;
 pub(crate) mod spc;
 pub(crate) mod systor;
 pub(crate) mod tencent;
@@ -254,6 +255,7 @@ pub(crate) fn parser(format: &Format, options: &Options) -> Box<dyn Parser> {
         Format::Vscsi => Box::new(vscsi::Vscsi::default()),
         Format::Diskmon => Box::new(diskmon::Diskmon),
         Format::Blkreplay => Box::new(blkreplay::Blkreplay::default()),
+        Format::Parquet => Box::new(parquet::Rows::default()),
         Format::Columns(columns) => Box::new(columns::Mapped::new(columns.clone())),
     }
 }

@@ -1,7 +1,7 @@
 //! Tencent cloud block storage, 2018: `Timestamp,Offset,Size,IOType,VolumeID`.
 //!
 //! Whole seconds since 1970, 512 B sectors for both offset and size, 0 = read, 1 = write. The one-second clock stays
-//! as it is: requests of a second arrive together, which closed replay or a column map can change.
+//! as it is: requests of a second arrive together, unless `--within-second even` spreads them.
 
 use super::*;
 

@@ -1,0 +1,394 @@
+//! Parquet, as `ssdlab trace convert` writes it: one row a request, columns by name.
+//!
+//! `time_ns` (int64, since the first request), `op` (text: `read`, `write`, `trim`), `offset` and `bytes` (64-bit), and
+//! optionally `volume` (int32, in the order of first appearance). The names of the volumes are in the file's metadata
+//! under `ssdlab.volumes`, percent-encoded between commas: any bytes come back as they were.
+//!
+//! The file's own library unpacks rows batch by batch into the fixed-size records that the parser below reads, so that
+//! everything behind it (limits, order of time, volumes) is the same as for any other format. The library is only there in
+//! builds with the feature `parquet`.
+
+use super::*;
+
+/// Time, offset, size; volume; operation.
+pub(crate) const ROW_BYTES: usize = 29;
+/// Operations by their number in a row; any other value is unknown.
+const OPS: [(&str, Op); 3] = [("read", Op::Read), ("write", Op::Write), ("trim", Op::Trim)];
+
+/// Reads rows. Without labels the trace names no volumes.
+#[derive(Default)]
+pub(crate) struct Rows {
+    labels: Vec<Vec<u8>>,
+}
+
+impl Rows {
+    pub fn new(labels: Vec<Vec<u8>>) -> Rows {
+        Rows { labels }
+    }
+}
+
+impl Parser for Rows {
+    fn record_bytes(&self) -> Option<usize> {
+        Some(ROW_BYTES)
+    }
+
+    fn parse(&mut self, row: &[u8], cx: &mut Context) -> Outcome {
+        let Ok(row): Result<&[u8; ROW_BYTES], _> = row.try_into() else {
+            return Err(Bad::new(Code::Truncated, "The last row is cut off", row).expected("whole rows"));
+        };
+        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| row[at + i]));
+        let (time_ns, offset, bytes) = (number(0), number(8), number(16));
+        let Some((_, op)) = OPS.get(usize::from(row[28])) else {
+            return Err(Bad::new(Code::Operation, "Unknown operation", row)
+                .expected("read, write or trim in the column op")
+                .fix("correct the column op, or leave such rows out"));
+        };
+        if offset.checked_add(bytes).is_none() {
+            return Err(Bad::new(Code::Range, "Offset plus size is larger than 64 bits", row)
+                .expected("addresses below 18446744073709551616"));
+        }
+        let mut volume = 0;
+        if !self.labels.is_empty() {
+            let raw = &row[24..28];
+            let at = u32::from_le_bytes(std::array::from_fn(|i| raw[i])) as usize;
+            let label = || self.labels.get(at).cloned().unwrap_or_else(|| at.to_string().into_bytes());
+            match cx.volume_of(raw, |_| label())? {
+                Some(id) => volume = id,
+                None => return Ok(Parsed::Pass),
+            }
+        }
+        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op: *op }))
+    }
+}
+
+#[cfg(feature = "parquet")]
+pub(crate) use file::{Sink, open};
+
+#[cfg(feature = "parquet")]
+mod file {
+    use super::OPS;
+    use crate::record::Record;
+    use parquet::basic::{Compression, Type, ZstdLevel};
+    use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
+    use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+    use parquet::errors::ParquetError;
+    use parquet::file::metadata::KeyValue;
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+    use std::fs::File;
+    use std::io::{self, Read, Write};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    const LABELS: &str = "ssdlab.volumes";
+    const SCHEMA: &str = "message requests {
+        required int64 time_ns;
+        required binary op (UTF8);
+        required int64 offset (INTEGER(64,false));
+        required int64 bytes (INTEGER(64,false));
+        required int32 volume;
+    }";
+    /// Rows that are unpacked at a time.
+    const BATCH: usize = 1 << 12;
+    /// Rows of a row group that is written.
+    const GROUP: usize = 1 << 16;
+    /// Largest column of a row group that is unpacked.
+    const COLUMN_BYTES: i64 = 1 << 30;
+
+    fn broken(text: impl Into<String>) -> io::Error {
+        io::Error::new(io::ErrorKind::InvalidData, text.into())
+    }
+
+    /// The library's errors and, for files that are damaged in ways it does not expect, its panics.
+    fn guarded<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> io::Result<T> {
+        match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(result) => result.map_err(|error| broken(error.to_string())),
+            Err(_) => Err(broken("its pages contradict each other")),
+        }
+    }
+
+    /// A file, opened: its rows as a stream of records, and the names of its volumes.
+    pub(crate) struct Open {
+        pub rows: Box<dyn Read + Send>,
+        pub labels: Vec<Vec<u8>>,
+    }
+
+    /// One column of the current row group.
+    struct Column<T: DataType> {
+        reader: Option<ColumnReaderImpl<T>>,
+        index: usize,
+        optional: bool,
+        values: Vec<T::T>,
+        levels: Vec<i16>,
+    }
+
+    impl<T: DataType> Column<T> {
+        fn find(file: &SerializedFileReader<File>, name: &str, kind: Type) -> io::Result<Option<Column<T>>> {
+            let schema = file.metadata().file_metadata().schema_descr();
+            let Some(index) = schema.columns().iter().position(|column| column.path().string() == name) else {
+                return Ok(None);
+            };
+            let column = schema.column(index);
+            if column.physical_type() != kind || column.max_rep_level() > 0 || column.max_def_level() > 1 {
+                return Err(broken(format!("the column {name} is {} and not {kind}", column.physical_type())));
+            }
+            let optional = column.max_def_level() == 1;
+            Ok(Some(Column { reader: None, index, optional, values: Vec::new(), levels: Vec::new() }))
+        }
+
+        fn need(file: &SerializedFileReader<File>, name: &str, kind: Type) -> io::Result<Column<T>> {
+            Column::find(file, name, kind)?.ok_or_else(|| {
+                broken(format!(
+                    "it has no column {name}; needed are time_ns, op, offset and bytes, volume may be there"
+                ))
+            })
+        }
+
+        fn start(&mut self, file: &SerializedFileReader<File>, group: usize) -> io::Result<()> {
+            let size = file.metadata().row_group(group).column(self.index).uncompressed_size();
+            if !(0..=COLUMN_BYTES).contains(&size) {
+                return Err(broken(format!("a column of a row group has {size} bytes, more than {COLUMN_BYTES}")));
+            }
+            let reader = guarded(|| file.get_row_group(group)?.get_column_reader(self.index))?;
+            self.reader = Some(get_typed_column_reader(reader));
+            Ok(())
+        }
+
+        fn batch(&mut self) -> io::Result<usize> {
+            self.values.clear();
+            self.levels.clear();
+            let Column { reader: Some(reader), optional, values, levels, .. } = self else { return Ok(0) };
+            let levels = optional.then_some(levels);
+            let (rows, found, _) = guarded(|| reader.read_records(BATCH, levels, None, values))?;
+            if rows != found {
+                return Err(broken("a cell is empty (null)"));
+            }
+            Ok(rows)
+        }
+    }
+
+    struct Rows {
+        file: SerializedFileReader<File>,
+        group: usize,
+        left: u64,
+        time: Column<Int64Type>,
+        op: Column<ByteArrayType>,
+        offset: Column<Int64Type>,
+        bytes: Column<Int64Type>,
+        volume: Option<Column<Int32Type>>,
+        out: Vec<u8>,
+        given: usize,
+    }
+
+    impl Rows {
+        /// Unpacks the next rows; nothing more in `out` at the end.
+        fn fill(&mut self) -> io::Result<()> {
+            self.out.clear();
+            self.given = 0;
+            while self.left == 0 {
+                if self.group == self.file.num_row_groups() {
+                    return Ok(());
+                }
+                let group = self.group;
+                self.group += 1;
+                self.left = u64::try_from(self.file.metadata().row_group(group).num_rows()).unwrap_or(0);
+                self.time.start(&self.file, group)?;
+                self.op.start(&self.file, group)?;
+                self.offset.start(&self.file, group)?;
+                self.bytes.start(&self.file, group)?;
+                self.volume.iter_mut().try_for_each(|column| column.start(&self.file, group))?;
+            }
+            let rows = self.time.batch()?;
+            let others = [self.op.batch()?, self.offset.batch()?, self.bytes.batch()?];
+            let volumes = self.volume.as_mut().map_or(Ok(rows), Column::batch)?;
+            if rows == 0 || others.iter().chain([&volumes]).any(|other| *other != rows) {
+                return Err(broken("its columns end at different rows"));
+            }
+            self.left = self.left.saturating_sub(rows as u64);
+            for row in 0..rows {
+                for value in [self.time.values[row], self.offset.values[row], self.bytes.values[row]] {
+                    self.out.extend_from_slice(&value.to_le_bytes());
+                }
+                let volume = self.volume.as_ref().map_or(0, |column| column.values[row]);
+                self.out.extend_from_slice(&volume.to_le_bytes());
+                let op = OPS.iter().position(|(name, _)| name.as_bytes() == self.op.values[row].data());
+                self.out.push(op.map_or(u8::MAX, |op| op as u8));
+            }
+            Ok(())
+        }
+    }
+
+    impl Read for Rows {
+        fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+            if self.given == self.out.len() {
+                self.fill()?;
+            }
+            let n = buf.len().min(self.out.len() - self.given);
+            buf[..n].copy_from_slice(&self.out[self.given..self.given + n]);
+            self.given += n;
+            Ok(n)
+        }
+    }
+
+    /// Opens a file that begins with the mark of Parquet.
+    pub(crate) fn open(file: File) -> io::Result<Open> {
+        let file = guarded(|| SerializedFileReader::new(file))?;
+        let time = Column::need(&file, "time_ns", Type::INT64)?;
+        let op = Column::need(&file, "op", Type::BYTE_ARRAY)?;
+        let offset = Column::need(&file, "offset", Type::INT64)?;
+        let bytes = Column::need(&file, "bytes", Type::INT64)?;
+        let volume = Column::find(&file, "volume", Type::INT32)?;
+        let pairs = file.metadata().file_metadata().key_value_metadata();
+        let labels = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == LABELS)?.value.clone());
+        let labels = match (labels, &volume) {
+            (Some(text), Some(_)) if text.is_empty() => Vec::new(),
+            (Some(text), Some(_)) => text
+                .split(',')
+                .map(decode)
+                .collect::<Option<_>>()
+                .ok_or_else(|| broken(format!("the names of its volumes ({LABELS}) are not percent-encoded")))?,
+            // Somebody else's file: volumes are called by their numbers.
+            (None, Some(_)) => vec![b"0".to_vec()],
+            (_, None) => Vec::new(),
+        };
+        let (group, left) = (0, 0);
+        let rows = Rows { file, group, left, time, op, offset, bytes, volume, out: Vec::new(), given: 0 };
+        Ok(Open { rows: Box::new(rows), labels })
+    }
+
+    fn encode(label: &[u8]) -> String {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b"_-.:/".contains(&b);
+        label.iter().map(|&b| if plain(b) { (b as char).to_string() } else { format!("%{b:02X}") }).collect()
+    }
+
+    fn decode(text: &str) -> Option<Vec<u8>> {
+        let (mut bytes, mut label) = (text.bytes(), Vec::new());
+        while let Some(byte) = bytes.next() {
+            label.push(match byte {
+                b'%' => {
+                    let digits = [bytes.next()?, bytes.next()?];
+                    u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+                }
+                byte => byte,
+            });
+        }
+        Some(label)
+    }
+
+    /// What the library wrote and nobody took yet.
+    #[derive(Clone, Default)]
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl Shared {
+        fn take(&self) -> Vec<u8> {
+            std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        }
+    }
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Rows on their way into a file.
+    pub(crate) struct Sink {
+        writer: SerializedFileWriter<Shared>,
+        shared: Shared,
+        numbers: [Vec<i64>; 3],
+        ops: Vec<ByteArray>,
+        volumes: Vec<i32>,
+        names: [ByteArray; 3],
+        labels: Vec<Vec<u8>>,
+    }
+
+    impl Sink {
+        pub fn new() -> io::Result<Sink> {
+            let shared = Shared::default();
+            let schema = Arc::new(parse_message_type(SCHEMA).expect("a constant schema"));
+            let properties = WriterProperties::builder()
+                .set_compression(Compression::ZSTD(ZstdLevel::default()))
+                .set_created_by("ssdlab".into())
+                .build();
+            let writer = guarded(|| SerializedFileWriter::new(shared.clone(), schema, Arc::new(properties)))?;
+            Ok(Sink {
+                writer,
+                shared,
+                numbers: Default::default(),
+                ops: Vec::new(),
+                volumes: Vec::new(),
+                names: OPS.map(|(name, _)| ByteArray::from(name)),
+                labels: Vec::new(),
+            })
+        }
+
+        /// Takes a request; the bytes that are ready for the file, often none.
+        pub fn push(&mut self, record: &Record, label: Option<&[u8]>) -> io::Result<Vec<u8>> {
+            for (column, value) in self.numbers.iter_mut().zip([record.time_ns, record.offset, record.bytes]) {
+                // Bits of an unsigned number, as the schema says.
+                column.push(value as i64);
+            }
+            let op = OPS.iter().position(|(_, op)| *op == record.op).unwrap_or(0);
+            self.ops.push(self.names[op].clone());
+            self.volumes.push(i32::try_from(record.volume).map_err(|_| broken("too many volumes"))?);
+            let at = record.volume as usize;
+            if let Some(label) = label
+                && at >= self.labels.len()
+            {
+                // Volumes come in the order of first appearance.
+                self.labels.resize(at + 1, label.to_vec());
+            }
+            if self.ops.len() == GROUP { self.flush() } else { Ok(Vec::new()) }
+        }
+
+        fn flush(&mut self) -> io::Result<Vec<u8>> {
+            if self.ops.is_empty() {
+                return Ok(self.shared.take());
+            }
+            let Sink { writer, numbers, ops, volumes, .. } = self;
+            guarded(|| {
+                let mut group = writer.next_row_group()?;
+                let mut index = 0usize;
+                while let Some(mut column) = group.next_column()? {
+                    match index {
+                        1 => column.typed::<ByteArrayType>().write_batch(ops, None, None)?,
+                        4 => column.typed::<Int32Type>().write_batch(volumes, None, None)?,
+                        at => column.typed::<Int64Type>().write_batch(&numbers[at.div_ceil(2)], None, None)?,
+                    };
+                    column.close()?;
+                    index += 1;
+                }
+                group.close().map(drop)
+            })?;
+            numbers.iter_mut().for_each(Vec::clear);
+            ops.clear();
+            volumes.clear();
+            Ok(self.shared.take())
+        }
+
+        /// The rest of the file.
+        pub fn finish(&mut self) -> io::Result<Vec<u8>> {
+            let mut rest = self.flush()?;
+            let labels = self.labels.iter().map(|label| encode(label)).collect::<Vec<_>>().join(",");
+            self.writer.append_key_value_metadata(KeyValue::new(LABELS.to_owned(), labels));
+            guarded(|| self.writer.finish().map(drop))?;
+            rest.extend(self.shared.take());
+            Ok(rest)
+        }
+    }
+
+    #[test]
+    fn labels_come_back() {
+        for label in ["hm_0", "", "a,b%", "é\n"] {
+            assert_eq!(decode(&encode(label.as_bytes())).as_deref(), Some(label.as_bytes()));
+        }
+        assert_eq!(decode("%f"), None);
+    }
+}
