@@ -314,7 +314,11 @@ fn op_column(text: &str) -> Result<OpColumn, FormatError> {
         };
         rest = &rest[1..];
         // A quote belongs around a value, never into it: there would be no way to write it down again.
-        if value.is_empty() || value.contains(&b'\'') || meanings.iter().any(|(known, _)| *known == value) || meanings.len() >= 64 {
+        if value.is_empty()
+            || value.contains(&b'\'')
+            || meanings.iter().any(|(known, _)| *known == value)
+            || meanings.len() >= 64
+        {
             return Err(bad());
         }
         meanings.push((value, op));
