@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use ssdlab_sim::units::Nanos;
 use ssdlab_trace::{Format, LbaPolicy, OnBadLine, OpCodes, Options, Scale, TimeOrder, WithinSecond};
 
 use crate::fault::{Fault, Result};
 use crate::settings::Sources;
+use crate::timeline::Span;
 
 /// Trace-driven, event-driven SSD simulation: where every nanosecond of every request went.
 #[derive(Debug, Parser)]
@@ -226,6 +228,8 @@ fn size(text: &str) -> std::result::Result<u64, String> {
   ssdlab run --workload quickstart
   ssdlab run --trace web.csv.zst --preset nvme-tlc --lba-policy dense --json result.json
   ssdlab run drive.toml --trace - --format spc --set gc.threshold=0.05 < requests.spc
+  ssdlab run --workload mixed-70-30 --series series.csv --window 100ms
+  ssdlab run --workload mixed-70-30 --timeline run.pftrace --timeline-window 1s..1.01s
   ssdlab run --workload random-write --set 'timing.read=[\"50us\",\"90us\"]' --requests requests.csv")]
 pub struct RunArgs {
     /// Where the configuration comes from.
@@ -241,7 +245,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled, help_heading = "Simulation")]
     pub check: CheckLevel,
     /// Carry out every request at once: the same placement, map and collections, but no time and no latencies
-    #[arg(long, conflicts_with = "requests")]
+    #[arg(long, conflicts_with_all = ["requests", "series", "timeline"])]
     pub count_only: bool,
     /// Most memory that the device may take [default: 80 % of what the machine has free]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Simulation")]
@@ -250,8 +254,24 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE|-", help_heading = "Results")]
     pub json: Option<PathBuf>,
     /// Write one row a request: times, latency and its causes
-    #[arg(long, value_name = "FILE.csv", help_heading = "Results")]
+    #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
     pub requests: Option<PathBuf>,
+    /// Write one row a window of simulated time: rates, latencies, flash work, GC, causes
+    #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
+    pub series: Option<PathBuf>,
+    /// Length of the windows of --series
+    #[arg(long, value_name = "TIME", default_value = "1s", requires = "series", help_heading = "Results")]
+    pub window: Nanos,
+    /// Write what every plane, channel and request did when, as a Perfetto trace for ui.perfetto.dev; `-` prints a chart
+    /// of a tiny run
+    #[arg(long, value_name = "FILE|-", help_heading = "Results")]
+    pub timeline: Option<PathBuf>,
+    /// Only this part of simulated time in the timeline, such as 10ms..12.5ms or 1s..
+    #[arg(long, value_name = "FROM..TO", requires = "timeline", help_heading = "Results")]
+    pub timeline_window: Option<Span>,
+    /// Write one row a block at the end of the run: erases, valid pages, state; print how they are spread
+    #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
+    pub blocks: Option<PathBuf>,
     /// Write what the simulation itself cost: time, memory, speed
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub perf: Option<PathBuf>,

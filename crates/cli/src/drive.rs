@@ -4,25 +4,97 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use ssdlab_sim::config::{Config, ConfigError};
+use ssdlab_sim::device::flash::Flash;
+use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::report::Summary;
-use ssdlab_sim::{Check, Observer, Ssd};
+use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{Check, LegRecord, Observer, Sample, Ssd};
 pub use ssdlab_sim::{Completed, Request, RequestOp};
 
 use crate::args::CheckLevel;
+use crate::fault::Fault;
+use crate::series::Series;
+use crate::timeline::Timeline;
 
 /// A device under test, fed through its bounded ring.
 pub struct Device {
     ssd: Ssd,
+    /// Requests are carried out at once, in no time.
     timeless: bool,
-    completed: Rc<RefCell<Vec<Completed>>>,
+    watchers: Rc<RefCell<Watchers>>,
 }
 
-/// Keeps completions until they are taken.
-struct Recorder(Rc<RefCell<Vec<Completed>>>);
+/// Whoever wants to know what happens.
+#[derive(Default)]
+pub struct Watchers {
+    keep: bool,
+    completed: Vec<Completed>,
+    /// A row a window.
+    pub series: Option<Series>,
+    /// What happened when.
+    pub timeline: Option<Timeline>,
+    /// The first that one of them could not do.
+    fault: Option<Fault>,
+}
 
-impl Observer for Recorder {
+impl Watchers {
+    /// Keeps completed reads and writes if `keep`, and tells a series and a timeline.
+    pub fn new(keep: bool, series: Option<Series>, timeline: Option<Timeline>) -> Watchers {
+        Watchers { keep, series, timeline, ..Watchers::default() }
+    }
+
+    fn wanted(&self) -> bool {
+        self.keep || self.series.is_some() || self.timeline.is_some()
+    }
+
+    fn note(&mut self, done: Option<crate::fault::Result<()>>) {
+        if let Some(Err(fault)) = done {
+            self.fault.get_or_insert(fault);
+        }
+    }
+}
+
+struct Watch(Rc<RefCell<Watchers>>);
+
+impl Observer for Watch {
+    fn arrived(&mut self, number: u64, request: &Request) {
+        if let Some(timeline) = &mut self.0.borrow_mut().timeline {
+            timeline.arrived(number, request);
+        }
+    }
+
     fn completed(&mut self, request: &Completed) {
-        self.0.borrow_mut().push(request.clone());
+        let mut watchers = self.0.borrow_mut();
+        if watchers.keep && request.op != RequestOp::Trim {
+            watchers.completed.push(request.clone());
+        }
+        if let Some(series) = &mut watchers.series {
+            series.completed(request);
+        }
+        let done = watchers.timeline.as_mut().map(|timeline| timeline.completed(request));
+        watchers.note(done);
+    }
+
+    fn leg(&mut self, leg: &LegRecord) {
+        let mut watchers = self.0.borrow_mut();
+        if watchers.fault.is_none() {
+            let done = watchers.timeline.as_mut().map(|timeline| timeline.leg(leg));
+            watchers.note(done);
+        }
+    }
+
+    fn sample_at(&self) -> Nanos {
+        let watchers = self.0.borrow();
+        match &watchers.series {
+            Some(series) if watchers.fault.is_none() => series.sample_at(),
+            _ => Nanos::NEVER,
+        }
+    }
+
+    fn sample(&mut self, sample: &Sample) {
+        let mut watchers = self.0.borrow_mut();
+        let done = watchers.series.as_mut().map(|series| series.sample(sample));
+        watchers.note(done);
     }
 }
 
@@ -34,7 +106,7 @@ impl Device {
             CheckLevel::Sampled => Check::Sampled,
             CheckLevel::Full => Check::Full,
         };
-        Ok(Device { ssd: Ssd::new(config, seed, check)?, timeless: false, completed: Rc::default() })
+        Ok(Device { ssd: Ssd::new(config, seed, check)?, timeless: false, watchers: Rc::default() })
     }
 
     /// Bytes that the host may address.
@@ -57,14 +129,39 @@ impl Device {
         self.timeless = true;
     }
 
-    /// Keeps completed requests for [`Device::take_completed`].
-    pub fn record(&mut self) {
-        self.ssd.observe(Box::new(Recorder(self.completed.clone())));
+    /// From now on the run is watched, if anybody wants to.
+    pub fn watch(&mut self, watchers: Watchers) {
+        let wanted = watchers.wanted();
+        self.watchers = Rc::new(RefCell::new(watchers));
+        if wanted {
+            self.ssd.observe(Box::new(Watch(self.watchers.clone())));
+        }
     }
 
-    /// Requests that completed since the last call, in the order of completion.
+    /// Takes the watchers back, with the state at the end of the run.
+    pub fn unwatch(&mut self) -> (Watchers, Sample) {
+        self.ssd.take_observer();
+        (self.watchers.take(), self.ssd.sample())
+    }
+
+    /// Reads and writes that completed since the last call, in the order of completion.
     pub fn take_completed(&mut self) -> Vec<Completed> {
-        self.completed.take()
+        std::mem::take(&mut self.watchers.borrow_mut().completed)
+    }
+
+    /// The first that a watcher could not do.
+    pub fn take_fault(&mut self) -> Option<Fault> {
+        self.watchers.borrow_mut().fault.take()
+    }
+
+    /// Pages and blocks, to look at.
+    pub fn flash(&self) -> &Flash {
+        self.ssd.flash()
+    }
+
+    /// Ids and places.
+    pub fn geometry(&self) -> &Geometry {
+        self.ssd.geometry()
     }
 
     /// Hands in a request; simulates first if the ring has no room.

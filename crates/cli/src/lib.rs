@@ -1,20 +1,25 @@
 //! The `ssdlab` command as a library, so that another program may offer it under its own roof.
 
 pub mod args;
+mod blocks;
 pub mod drive;
 pub mod fault;
 pub mod input;
 pub mod output;
 pub mod perf;
+pub mod perfetto;
 pub mod presets;
 mod reference;
 pub mod requests;
 mod run;
+pub mod series;
 pub mod settings;
+pub mod sheet;
 mod show;
 pub mod table;
 pub mod text;
 pub mod theory;
+pub mod timeline;
 mod trace;
 
 use std::ffi::OsString;

@@ -9,16 +9,19 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ssdlab_sim::ConfigError;
 
 use crate::args::{CheckLevel, RunArgs};
-use crate::drive::{Device, RequestOp};
+use crate::blocks;
+use crate::drive::{Device, RequestOp, Watchers};
 use crate::fault::{Fault, Result, Status};
 use crate::input::{self, Input, Next};
 use crate::output::{self, Output};
 use crate::perf::{self, Moment, Perf};
 use crate::requests::Rows;
+use crate::series::Series;
 use crate::settings::Settings;
 use crate::table;
 use crate::text::size;
 use crate::theory::Outlook;
+use crate::timeline::Timeline;
 
 /// Simulates and prints.
 pub fn run(args: &RunArgs) -> Result<()> {
@@ -27,11 +30,28 @@ pub fn run(args: &RunArgs) -> Result<()> {
     fits_in_memory(args, &settings)?;
     let opened = input::open(&args.input)?;
 
+    if args.json.as_deref() == Some(Path::new("-")) && args.timeline.as_deref() == Some(Path::new("-")) {
+        return Err(Fault::usage("--json - and --timeline -: standard output carries one result")
+            .help("write one of them into a file"));
+    }
+
     // Outputs are begun before the work, so that a directory that can't be written to costs nobody an hour.
-    distinct(&[("--json", &args.json), ("--requests", &args.requests), ("--perf", &args.perf)])?;
+    distinct(&[
+        ("--json", &args.json),
+        ("--requests", &args.requests),
+        ("--series", &args.series),
+        ("--timeline", &args.timeline),
+        ("--blocks", &args.blocks),
+        ("--perf", &args.perf),
+    ])?;
     let to_stdout = args.json.as_deref() == Some(Path::new("-"));
     let json = args.json.as_deref().filter(|_| !to_stdout).map(Output::create).transpose()?;
     let mut rows = args.requests.as_deref().map(Rows::create).transpose()?;
+    let series = args.series.as_deref().map(|path| Series::create(path, args.window)).transpose()?;
+    let geometry = &settings.config.geometry;
+    let timeline = |path: &std::path::PathBuf| Timeline::create(path, args.timeline_window, geometry);
+    let timeline = args.timeline.as_ref().map(timeline).transpose()?;
+    let block_rows = args.blocks.as_deref().map(blocks::create).transpose()?;
     let perf_file = args.perf.as_deref().map(Output::create).transpose()?;
 
     let progress = Progress::new(args.quiet);
@@ -49,9 +69,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
     {
         progress.tell(&chosen);
     }
-    if rows.is_some() {
-        device.record();
-    }
+    device.watch(Watchers::new(rows.is_some(), series, timeline));
 
     let simulated_from = Moment::now();
     let submitted = replay(&mut device, &mut input, rows.as_mut(), &progress)?;
@@ -68,6 +86,21 @@ pub fn run(args: &RunArgs) -> Result<()> {
     }
     if let Some(rows) = rows {
         finished.push(rows.finish()?);
+    }
+    let (watchers, end) = device.unwatch();
+    if let Some(series) = watchers.series {
+        finished.push(series.finish(&end)?);
+    }
+    let mut chart = String::new();
+    if let Some(timeline) = watchers.timeline {
+        let file;
+        (file, chart) = timeline.finish()?;
+        finished.extend(file);
+    }
+    let mut histograms = Vec::new();
+    if let Some(sheet) = block_rows {
+        finished.push(blocks::write(sheet, device.flash(), device.geometry())?);
+        histograms = blocks::histograms(device.flash(), device.geometry());
     }
     let cost = Perf::measure(start, (simulated_from, simulated_to), submitted, device.flash_operations());
     if let Some(mut file) = perf_file {
@@ -90,6 +123,8 @@ pub fn run(args: &RunArgs) -> Result<()> {
             workload: input.about(),
             preset: args.config.preset.clone(),
             capacity: device.capacity_bytes(),
+            blocks: histograms,
+            chart,
         };
         output::print(&table::render(&summary, &context))?;
     }
@@ -132,7 +167,10 @@ fn replay(device: &mut Device, input: &mut Input, mut rows: Option<&mut Rows>, p
     Ok(submitted)
 }
 
-fn stopped(device: &Device) -> Result<()> {
+fn stopped(device: &mut Device) -> Result<()> {
+    if let Some(fault) = device.take_fault() {
+        return Err(fault);
+    }
     match device.fault() {
         Some(reason) => Err(Fault::new(Status::Trace, reason)),
         None => Ok(()),

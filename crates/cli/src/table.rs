@@ -1,7 +1,7 @@
 //! The table that a run prints: what was simulated, what happened, where the time went.
 
 use comfy_table::{CellAlignment, Table};
-use ssdlab_sim::blame::{CAUSES, Cause};
+use ssdlab_sim::blame::{BY_GC, CAUSES, Cause};
 use ssdlab_sim::config::{Config, GcTime, PageTimes, PreconditionMode};
 use ssdlab_sim::report::{Breakdown, ByOp, Figures, Summary};
 
@@ -16,6 +16,10 @@ pub struct Context {
     pub preset: Option<String>,
     /// Bytes that the device exports.
     pub capacity: u64,
+    /// How valid pages and erases are spread over blocks, if asked for.
+    pub blocks: Vec<Vec<String>>,
+    /// What happened when, if asked for.
+    pub chart: String,
 }
 
 /// The whole table.
@@ -30,6 +34,14 @@ pub fn render(summary: &Summary, context: &Context) -> String {
     }
     out.push('\n');
     facts(&mut out, &device(summary));
+    if !context.blocks.is_empty() {
+        out.push('\n');
+        grid(&mut out, &context.blocks, false);
+    }
+    if !context.chart.is_empty() {
+        out.push('\n');
+        out.push_str(&context.chart);
+    }
     out
 }
 
@@ -352,19 +364,36 @@ fn verdict(summary: &Summary) -> String {
         return "GC did not run: nothing here says how the device behaves once it is full (see precondition.mode)"
             .into();
     }
-    const BLAMED: [Cause; 6] =
-        [Cause::Space, Cause::DieLate, Cause::DieGcOwn, Cause::DieGcOther, Cause::BusGc, Cause::NocGc];
     let share = |breakdown: &Breakdown| {
         let inside = breakdown.0.iter().sum::<u128>() - breakdown.0[Cause::Queue as usize];
-        let gc: u128 = BLAMED.iter().map(|cause| breakdown.0[*cause as usize]).sum();
+        let gc: u128 = BY_GC.iter().map(|cause| breakdown.0[*cause as usize]).sum();
         if inside == 0 { "none".into() } else { percent(gc as f64 / inside as f64) }
     };
     let by = &summary.breakdown_ns;
-    let gc = format!(
-        "GC ran: waiting for it is {} of the time of reads in the device, {} of writes",
-        share(&by.read),
-        share(&by.write)
-    );
+    let delayed = &summary.requests_delayed_by_gc;
+    let of = |delayed: u64, all: u64| percent(delayed as f64 / all as f64);
+    let steady = match &summary.write_amplification_halves {
+        None => "Too few collections to tell whether it is steady".into(),
+        Some(halves) => {
+            let two = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2}"));
+            let (first, second) = (two(halves.first), two(halves.second));
+            if halves.steady {
+                format!("Steady: write amplification {first} in the first half of the writes, {second} in the second")
+            } else {
+                format!(
+                    "Not steady: write amplification {first} in the first half of the writes, {second} in the second; run longer, or fill the device first (precondition, run.warmup)"
+                )
+            }
+        }
+    };
+    let kinds = [
+        ("reads", delayed.read, summary.latency_ns.read.count, &by.read),
+        ("writes", delayed.write, summary.latency_ns.write.count, &by.write),
+    ];
+    let waited = kinds.iter().filter(|(_, _, all, _)| *all > 0).map(|(name, delayed, all, causes)| {
+        format!("{} of the {name} waited for it ({} of their time in the device)", of(*delayed, *all), share(causes))
+    });
+    let gc = format!("GC ran: {}. {steady}", waited.collect::<Vec<_>>().join(", "));
     let total: u128 = by.all.0.iter().sum();
     let outside = by.all.0[Cause::Queue as usize];
     if 2 * outside > total {

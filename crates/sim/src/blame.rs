@@ -60,6 +60,10 @@ causes! {
 /// How many of the causes are waits; the rest are service.
 pub const WAITS: usize = Cause::Array as usize;
 
+/// The waits that there would not be without collections.
+pub const BY_GC: [Cause; 6] =
+    [Cause::Space, Cause::DieLate, Cause::DieGcOwn, Cause::DieGcOther, Cause::BusGc, Cause::NocGc];
+
 /// Nanoseconds by cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blame(pub [u64; Cause::COUNT]);
@@ -78,6 +82,12 @@ impl Blame {
     #[inline(always)]
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
+    }
+
+    /// The waits that there would not be without collections.
+    #[inline(always)]
+    pub fn by_gc(&self) -> u64 {
+        BY_GC.iter().map(|cause| self.0[*cause as usize]).sum()
     }
 
     /// The waits.

@@ -407,7 +407,7 @@ impl Config {
 
     /// Erased blocks of a plane that host programs leave alone.
     pub fn reserve(&self) -> u32 {
-        self.gc.reserve.unwrap_or(1)
+        self.gc.reserve.unwrap_or(self.schemes.collector.policy_ref().streams())
     }
 
     fn check_geometry(&self) -> Result<(), ConfigError> {
@@ -433,7 +433,7 @@ impl Config {
                 "use fewer pages a block",
             );
         }
-        if g.page_size.0 == 0 || g.page_size.0 % 512 != 0 || g.page_size.0 > 1 << 20 {
+        if g.page_size.0 == 0 || !g.page_size.0.is_multiple_of(512) || g.page_size.0 > 1 << 20 {
             let message = format!("{} is not a multiple of the 512 B sector up to 1MiB", g.page_size);
             return refuse("geometry.page_size", message, "use for example \"4KiB\"");
         }
@@ -505,14 +505,17 @@ impl Config {
             );
             return refuse("device.over_provisioning", message, "use a smaller share");
         }
-        if reserve == 0 {
-            let message = "collections need one erased block a write stream of their own".to_string();
-            return refuse("gc.reserve", message, "use 1 or more, or leave it out");
+        let streams = u64::from(self.schemes.collector.policy_ref().streams());
+        if reserve < streams {
+            let message = format!(
+                "{reserve} erased blocks, but collections fill {streams} write points a plane, each of which may need one"
+            );
+            return refuse("gc.reserve", message, format!("use {streams} or more, or leave it out"));
         }
-        let most = blocks.saturating_sub(reserve + 1) * per_block;
+        let most = blocks.saturating_sub(reserve + streams) * per_block;
         if exported > most {
             let message = format!(
-                "{exported} of {pages} pages a plane are exported, but {reserve} reserved blocks and 1 open GC block leave ({blocks} - {reserve} - 1) x {per_block} = {most}"
+                "{exported} of {pages} pages a plane are exported, but {reserve} reserved and {streams} open GC blocks leave ({blocks} - {reserve} - {streams}) x {per_block} = {most}"
             );
             let enough = (pages - most) as f64 / pages as f64;
             return refuse(
@@ -576,6 +579,14 @@ impl Config {
             && policy.d == 0
         {
             return refuse("schemes.victim", "d-choices with d = 0 draws no block".into(), "use d = 1 or more");
+        }
+        if matches!(self.schemes.collector, AnyCollector::PaGc(_)) && self.geometry.planes_per_die != 2 {
+            let message = format!("pagc pairs the two planes of a die, but a die has {}", self.geometry.planes_per_die);
+            return refuse("schemes.collector", message, "use geometry.planes_per_die = 2, or another collector");
+        }
+        if matches!(self.schemes.collector, AnyCollector::PaGc(_)) && self.gc.destination != Destination::Plane {
+            let message = "pagc programs pairs inside their planes".to_string();
+            return refuse("gc.destination", message, "use \"plane\"");
         }
         if self.order.chip_queue == Some(0) {
             return refuse(

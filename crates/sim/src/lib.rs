@@ -17,5 +17,5 @@ pub mod units;
 
 pub use config::{Config, ConfigError};
 pub use engine::{Request, RequestOp, Ssd};
-pub use observe::{Completed, Observer};
+pub use observe::{Completed, LegRecord, Observer, Resource, Sample};
 pub use oracle::Check;

@@ -1,6 +1,6 @@
 //! The seam between mechanism and policy: what a scheme is asked, what it may see, what it may answer.
 
-use crate::device::flash::Flash;
+use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::units::{BlockId, Nanos, PlaneId, Ppn, RequestId};
 
@@ -76,10 +76,11 @@ impl Journey {
 /// The next atomic piece of a collection.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// Read these valid pages of the victims, at most one a plane, and move them as the path slot says. Pages that stay in
-    /// their die are programmed by the same command; pages that leave it are then in the job's hand.
-    Move(PageSet),
-    /// Program the pages in hand at the job's write points.
+    /// Read these valid pages of the victims, at most one a plane, and move them to a write point of their planes as the
+    /// path slot says. Pages that stay in their die are programmed by the same command; pages that leave it are then in
+    /// the job's hand.
+    Move(PageSet, Stream),
+    /// Program the pages in hand at the write points that the move named.
     Place,
     /// Erase the victims in one command.
     Erase,
@@ -98,6 +99,8 @@ pub struct Job {
     pub cursor: [u32; MAX_PLANES],
     /// Pages that were read out and are not programmed yet.
     pub hand: PageSet,
+    /// Whether pages at equal offsets have all been moved (collectors that pair pages).
+    pub paired: bool,
     /// Whether the victims have been erased.
     pub erased: bool,
 }
@@ -107,7 +110,13 @@ impl Job {
     pub fn new(victim: BlockId) -> Self {
         let mut victims = [BlockId::NONE; MAX_PLANES];
         victims[0] = victim;
-        Job { victims, count: 1, cursor: [0; MAX_PLANES], hand: PageSet::EMPTY, erased: false }
+        Job { victims, count: 1, cursor: [0; MAX_PLANES], hand: PageSet::EMPTY, paired: false, erased: false }
+    }
+
+    /// Adds the victim of another plane of the die.
+    pub fn join(&mut self, victim: BlockId) {
+        self.victims[usize::from(self.count)] = victim;
+        self.count += 1;
     }
 
     /// The next page of a victim that is still valid, in ascending order; it is not offered again.
@@ -137,6 +146,14 @@ pub trait Victim {
 pub trait Collector {
     /// The die is the job's: what is its next step?
     fn next(&mut self, view: &View, job: &mut Job) -> Step;
+    /// `plane` is collected: should `other`, on the same die, be collected along with it?
+    fn joins(&self, _view: &View, _plane: PlaneId, _other: PlaneId) -> bool {
+        false
+    }
+    /// Write points a plane that its moves fill: each needs a block of the reserve.
+    fn streams(&self) -> u32 {
+        1
+    }
     /// Whether a job keeps its die from start to end, or queues each step behind what waits there.
     fn holds(&self) -> bool {
         true

@@ -37,6 +37,14 @@ impl Distribution {
         self.max = self.max.max(value);
     }
 
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        if self.count > 0 {
+            self.histogram.reset();
+            (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
+        }
+    }
+
     /// Adds everything that another one recorded.
     pub fn merge(&mut self, other: &Distribution) {
         self.histogram.add(&other.histogram).expect("the same bounds");
@@ -228,6 +236,38 @@ pub struct FlashOps {
     pub multi_plane: MultiPlane,
 }
 
+impl FlashOps {
+    /// Both together.
+    pub fn plus(&self, other: &FlashOps) -> FlashOps {
+        let by =
+            |a: &ByCause, b: &ByCause| ByCause { host: a.host + b.host, gc: a.gc + b.gc, total: a.total + b.total };
+        let (m, n) = (&self.multi_plane, &other.multi_plane);
+        FlashOps {
+            reads: by(&self.reads, &other.reads),
+            programs: by(&self.programs, &other.programs),
+            erases: self.erases + other.erases,
+            copybacks: self.copybacks + other.copybacks,
+            multi_plane: MultiPlane {
+                reads: m.reads + n.reads,
+                programs: m.programs + n.programs,
+                erases: m.erases + n.erases,
+                copybacks: m.copybacks + n.copybacks,
+            },
+        }
+    }
+}
+
+/// Write amplification before and after the middle of the host pages written, to tell whether it still changes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Halves {
+    /// Of the first half.
+    pub first: Option<f64>,
+    /// Of the second half.
+    pub second: Option<f64>,
+    /// Whether the second differs from the first by at most a twentieth of the first.
+    pub steady: bool,
+}
+
 /// Array and bus time of collections, in nanoseconds.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct GcTimes {
@@ -328,8 +368,12 @@ pub struct Summary {
     pub breakdown_ns: ByOp<Breakdown>,
     /// Flash operations.
     pub flash: FlashOps,
+    /// Reads and writes with a wait that there would not be without collections.
+    pub requests_delayed_by_gc: ByOp<u64>,
     /// All programs (copybacks included) / host pages written.
     pub write_amplification: Option<f64>,
+    /// The same before and after the middle of the host pages written; none if collections were fewer than planes.
+    pub write_amplification_halves: Option<Halves>,
     /// What collections did.
     pub gc: GcSummary,
     /// Shares of time.

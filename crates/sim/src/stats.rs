@@ -1,7 +1,7 @@
 //! What is counted while a run is measured.
 
 use crate::device::transaction::Class;
-use crate::report::{Breakdown, Distribution, FlashOps, GcTimes, Pages, Requests};
+use crate::report::{Breakdown, Distribution, FlashOps, GcTimes, Halves, Pages, Requests, mean};
 use crate::units::Nanos;
 
 /// Latency, waits and causes of one kind of request.
@@ -10,6 +10,8 @@ pub(crate) struct OpStats {
     pub latency: Distribution,
     pub waiting: Distribution,
     pub breakdown: Breakdown,
+    /// Requests that waited for collections.
+    pub delayed_by_gc: u64,
 }
 
 /// Counters of the measured part of a run.
@@ -39,11 +41,26 @@ pub(crate) struct Stats {
     pub operations: u64,
     /// Requests completed since the beginning, warm-up included.
     pub completed: u64,
+    /// What was counted before measuring began.
+    pub forgotten: FlashOps,
+    pub forgotten_collections: u64,
+    /// Host pages written and pages programmed at about equal distances of host pages, at most [`CHECKPOINTS`] of them.
+    checkpoints: Vec<(u64, u64)>,
+    /// Their distance, and how many host pages the next one waits for.
+    distance: u64,
+    next_checkpoint: u64,
 }
+
+const CHECKPOINTS: usize = 128;
 
 impl Stats {
     pub(crate) fn new() -> Self {
-        let op = OpStats { latency: Distribution::new(), waiting: Distribution::new(), breakdown: Breakdown::ZERO };
+        let op = OpStats {
+            latency: Distribution::new(),
+            waiting: Distribution::new(),
+            breakdown: Breakdown::ZERO,
+            delayed_by_gc: 0,
+        };
         Stats {
             requests: Requests::default(),
             pages: Pages::default(),
@@ -63,17 +80,59 @@ impl Stats {
             arrivals: 0,
             operations: 0,
             completed: 0,
+            forgotten: FlashOps::default(),
+            forgotten_collections: 0,
+            checkpoints: Vec::with_capacity(CHECKPOINTS),
+            distance: 1,
+            next_checkpoint: 1,
         }
     }
 
     /// Forgets the flash work counted so far: what follows is measured.
     pub(crate) fn start_measuring(&mut self) {
-        self.flash = FlashOps::default();
+        self.forgotten = self.forgotten.plus(&std::mem::take(&mut self.flash));
+        self.forgotten_collections += self.collections;
         self.gc_time = GcTimes::default();
         (self.collections, self.moved, self.moved_stale) = (0, 0, 0);
         (self.chips_busy, self.arrivals) = (0, 0);
         self.pages = Pages::default();
         self.requests = Requests { warmup: self.requests.warmup, ..Requests::default() };
+    }
+
+    /// Notes how far programs have come, every so many host pages.
+    #[inline(always)]
+    pub(crate) fn checkpoint(&mut self) {
+        if self.pages.written >= self.next_checkpoint {
+            self.note_checkpoint();
+        }
+    }
+
+    #[cold]
+    fn note_checkpoint(&mut self) {
+        self.checkpoints.push((self.pages.written, self.flash.programs.total + self.flash.copybacks));
+        if self.checkpoints.len() == CHECKPOINTS {
+            // Every second one stays.
+            for i in 0..CHECKPOINTS / 2 {
+                self.checkpoints[i] = self.checkpoints[2 * i + 1];
+            }
+            self.checkpoints.truncate(CHECKPOINTS / 2);
+            self.distance *= 2;
+        }
+        self.next_checkpoint = self.pages.written + self.distance;
+    }
+
+    /// Write amplification before and after the middle of the host pages written. None: too little was collected to tell.
+    pub(crate) fn halves(&self, planes: u32) -> Option<Halves> {
+        let (written, programs) = (self.pages.written, self.flash.programs.total + self.flash.copybacks);
+        let (w1, p1) = *self.checkpoints.iter().find(|(at, _)| 2 * at >= written)?;
+        let (w2, p2) = (written - w1, programs - p1);
+        if self.collections < u64::from(planes) || w2 == 0 || self.checkpoints.len() < CHECKPOINTS / 4 {
+            return None;
+        }
+        // p1 / w1 against p2 / w2, in whole numbers: at most a twentieth of the first apart.
+        let (first, second) = (u128::from(p1) * u128::from(w2), u128::from(p2) * u128::from(w1));
+        let steady = first.abs_diff(second) * 20 <= first;
+        Some(Halves { first: mean(u128::from(p1), w1), second: mean(u128::from(p2), w2), steady })
     }
 
     pub(crate) fn count_reads(&mut self, class: Class, pages: u64) {

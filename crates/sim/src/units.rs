@@ -123,8 +123,10 @@ impl std::str::FromStr for Nanos {
 impl fmt::Display for Nanos {
     /// The largest unit in which the value is a whole number.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let (name, scale) =
-            TIMES[2..].iter().find(|(_, scale)| self.0 >= *scale && self.0 % scale == 0).unwrap_or(&("ns", 1));
+        let (name, scale) = TIMES[2..]
+            .iter()
+            .find(|(_, scale)| self.0 >= *scale && self.0.is_multiple_of(*scale))
+            .unwrap_or(&("ns", 1));
         write!(f, "{}{name}", self.0 / scale)
     }
 }
@@ -152,7 +154,7 @@ impl std::str::FromStr for Bytes {
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match SIZES.iter().find(|(_, shift)| *shift > 0 && self.0 > 0 && self.0 % (1 << shift) == 0) {
+        match SIZES.iter().find(|(_, shift)| *shift > 0 && self.0 > 0 && self.0.is_multiple_of(1 << shift)) {
             Some((name, shift)) => write!(f, "{}{name}iB", self.0 >> shift),
             None => write!(f, "{}B", self.0),
         }

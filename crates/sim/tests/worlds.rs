@@ -11,12 +11,17 @@ fn device() -> impl Strategy<Value = String> {
     let shape = (1u32..3, 1u32..3, 1u32..3, 1u32..3, 2u32..6);
     let slots = (
         prop::sample::select(vec!["greedy", "{ d-choices = { d = 2 } }", "random", "random+", "fifo", "cost-benefit"]),
-        prop::sample::select(vec!["serial", "queued"]),
+        prop::sample::select(vec![
+            "serial",
+            "queued",
+            "{ pagc = { when = \"always\" } }",
+            "{ pagc = { threshold = 0.5 } }",
+        ]),
         prop::sample::select(vec!["external", "copyback"]),
         prop::sample::select(vec!["CWDP", "PDWC", "DPCW", "dynamic"]),
         prop::sample::select(vec!["async-fifo", "sync-fifo"]),
     );
-    let space = (5u32..12, 0u32..3, prop::sample::select(vec!["plane", "chip", "device"]), 1u32..6);
+    let space = (prop_oneof![7 => 5u32..12, 1 => Just(100u32)], 0u32..3, prop::sample::select(vec!["plane", "chip", "device"]), 1u32..6);
     let knobs = (
         prop::sample::select(vec!["die", "chip", "channel"]),
         prop::sample::select(vec!["after_program", "after_transfer"]),
@@ -42,7 +47,8 @@ fn device() -> impl Strategy<Value = String> {
         let (points, free_block, levelling, destination, time, depth, chip_queue) = more;
         let destination = if path == "copyback" || place != "dynamic" { "plane" } else { destination };
         // The reserve and one open GC block, plus `extra`: down to one spare block a write stream.
-        let op = (2 + extra.min(blocks - 4)) as f64 / f64::from(blocks);
+        let streams = if collector.contains("pagc") { 2 } else { 1 };
+        let op = (2 * streams + extra.min(blocks - 4)).min(blocks - 1) as f64 / f64::from(blocks);
         let op = (op * 1e6).ceil() / 1e6;
         let quote = |text: &str| if text.starts_with('{') { text.to_string() } else { format!("\"{text}\"") };
         let floor = floor.min(2 * per_block);
@@ -55,9 +61,10 @@ device = {{ exclusion = \"{exclusion}\", write_ack = \"{ack}\", multi_plane = {m
 gc = {{ threshold = \"{floor} pages\", scope = \"{scope}\", destination = \"{destination}\", time = \"{time}\" }}
 ftl = {{ write_points = \"{points}\", free_block = \"{free_block}\", wear_levelling = \"{levelling}\", wear_spread = 2 }}
 precondition = {{ mode = \"{mode}\", valid = 0.3, invalid = 0.1 }}
-schemes = {{ victim = {}, collector = \"{collector}\", path = \"{path}\", place = \"{place}\", order = \"{order}\" }}
+schemes = {{ victim = {}, collector = {}, path = \"{path}\", place = \"{place}\", order = \"{order}\" }}
 {chip_queue}",
-            quote(victim)
+            quote(victim),
+            quote(collector)
         )
     })
 }

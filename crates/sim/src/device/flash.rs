@@ -20,9 +20,11 @@ pub enum Stream {
     Host = 0,
     /// Data that collections move.
     Gc = 1,
+    /// Data that joint collections move in pairs: the planes of a die keep these write points at equal offsets.
+    Aligned = 2,
 }
 
-const STREAMS: usize = 2;
+const STREAMS: usize = 3;
 
 /// How far a block is filled and what is in flight.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,7 +46,9 @@ struct Plane {
     cursor: u32,
     /// Blocks closed so far.
     closings: u32,
-    /// Pages that the running collection may still need.
+    /// Whether a collection runs, and the pages that it may still need.
+    collecting: bool,
+    /// See `collecting`.
     debt: u32,
     /// Pages promised to data that is moved here from other planes.
     promised: u32,
@@ -85,7 +89,7 @@ impl Flash {
         let blocks = (geometry.planes * geometry.blocks_per_plane) as usize;
         let free_words = (geometry.blocks_per_plane as usize).div_ceil(64);
         let mut words = vec![u64::MAX; free_words];
-        if geometry.blocks_per_plane % 64 != 0 {
+        if !geometry.blocks_per_plane.is_multiple_of(64) {
             words[free_words - 1] = (1 << (geometry.blocks_per_plane % 64)) - 1;
         }
         let plane = Plane {
@@ -93,6 +97,7 @@ impl Flash {
             free_blocks: geometry.blocks_per_plane,
             cursor: 0,
             closings: 0,
+            collecting: false,
             debt: 0,
             promised: 0,
             open: [BlockId::NONE; STREAMS],
@@ -198,24 +203,33 @@ impl Flash {
     // What mechanism does.
 
     fn stream(&self, stream: Stream) -> usize {
-        if self.shared { Stream::Host as usize } else { stream as usize }
+        if self.shared && stream == Stream::Gc { Stream::Host as usize } else { stream as usize }
+    }
+
+    /// Unprogrammed pages of a stream's open block; none if it has no open block.
+    pub(crate) fn room(&self, plane: PlaneId, stream: Stream) -> u32 {
+        let open = self.planes[plane.ix()].open[self.stream(stream)];
+        if open.is_none() { 0 } else { self.pages_per_block - u32::from(self.use_of[open.ix()].written) }
     }
 
     /// The offset at which the next program of a stream would land in its plane, if it may.
     pub(crate) fn next_offset(&self, plane: PlaneId, stream: Stream) -> Option<u32> {
+        let collects = stream != Stream::Host;
         let open = self.planes[plane.ix()].open[self.stream(stream)];
         if open.is_some() {
-            return self.may_fill(plane, stream).then(|| u32::from(self.use_of[open.ix()].written));
+            return self.may_fill(plane, collects).then(|| u32::from(self.use_of[open.ix()].written));
         }
-        self.may_open(plane, stream).then_some(0)
+        self.may_open(plane, collects).then_some(0)
     }
 
-    /// Whether a stream may take a page of its open block: of a shared one, host programs leave what a running collection
-    /// still needs.
+    /// Whether a stream may take a page of its open block: of a shared one, host programs leave what the running collection
+    /// still needs and what the next one must find.
     #[inline(always)]
-    fn may_fill(&self, plane: PlaneId, stream: Stream) -> bool {
+    fn may_fill(&self, plane: PlaneId, collects: bool) -> bool {
         let state = &self.planes[plane.ix()];
-        !self.shared || stream != Stream::Host || state.free_pages > state.debt
+        !self.shared
+            || collects
+            || state.free_pages > state.debt + (self.reserve - u32::from(state.collecting)) * self.pages_per_block
     }
 
     /// Whether a plane has room for pages moved from other planes without touching its own reserve.
@@ -235,25 +249,24 @@ impl Flash {
     }
 
     /// Whether a stream may take one more erased block: host programs leave the reserve alone.
-    fn may_open(&self, plane: PlaneId, stream: Stream) -> bool {
+    fn may_open(&self, plane: PlaneId, collects: bool) -> bool {
         let state = &self.planes[plane.ix()];
-        let kept =
-            if stream == Stream::Host { self.reserve + state.promised.div_ceil(self.pages_per_block) } else { 0 };
+        let kept = if collects { 0 } else { self.reserve + state.promised.div_ceil(self.pages_per_block) };
         state.free_blocks > kept
     }
 
     /// Takes the next page of a stream's open block, opening one if need be. None: no page that this stream may take.
     #[inline]
-    pub(crate) fn take_page(&mut self, plane: PlaneId, stream: Stream) -> Option<Ppn> {
+    pub(crate) fn take_page(&mut self, plane: PlaneId, stream: Stream, collects: bool) -> Option<Ppn> {
         let point = self.stream(stream);
         let mut open = self.planes[plane.ix()].open[point];
         if open.is_none() {
-            if !self.may_open(plane, stream) {
+            if !self.may_open(plane, collects) {
                 return None;
             }
             open = self.open_block(plane);
             self.planes[plane.ix()].open[point] = open;
-        } else if !self.may_fill(plane, stream) {
+        } else if !self.may_fill(plane, collects) {
             return None;
         }
         let block = &mut self.use_of[open.ix()];
@@ -265,7 +278,7 @@ impl Flash {
             state.open[point] = BlockId::NONE;
         }
         state.free_pages -= 1;
-        state.debt -= u32::from(stream == Stream::Gc && state.debt > 0);
+        state.debt -= u32::from(collects && state.debt > 0);
         self.free_total -= 1;
         self.programmed += 1;
         Some(page)
@@ -340,7 +353,8 @@ impl Flash {
     /// A closed block becomes the victim of a collection.
     pub(crate) fn begin_collection(&mut self, block: BlockId) {
         assert!(self.is_closed(block), "law: a victim is a closed block");
-        self.planes[block.ix() / self.blocks_per_plane as usize].debt = u32::from(self.valid[block.ix()]);
+        let plane = &mut self.planes[block.ix() / self.blocks_per_plane as usize];
+        (plane.collecting, plane.debt) = (true, u32::from(self.valid[block.ix()]));
         self.valid[block.ix()] |= NOT_CLOSED;
     }
 
@@ -361,7 +375,7 @@ impl Flash {
         let (plane, index) = (b / self.blocks_per_plane as usize, b % self.blocks_per_plane as usize);
         self.free[plane * self.free_words + index / 64] |= 1 << (index % 64);
         let state = &mut self.planes[plane];
-        state.debt = 0;
+        (state.collecting, state.debt) = (false, 0);
         state.free_blocks += 1;
         state.free_pages += self.pages_per_block;
         self.free_total += u64::from(self.pages_per_block);

@@ -69,7 +69,7 @@ impl Ssd {
             && state.cache.is_none()
             && state.job.is_none()
             && state.suspension == Suspension::No
-            && !(self.collector_holds && !state.due.is_empty())
+            && (!self.collector_holds || state.due.is_empty())
     }
 
     /// Starts the oldest of the writes that any die may take on the first idle die after the last one used. False: no die
@@ -232,7 +232,7 @@ impl Ssd {
                 self.ops[next].pages = PageSet::one(other);
             }
         }
-        self.stats.count_reads(Class::Host, pages.len() as u64);
+        self.count_host(op, pages.len() as u64);
         let page = &mut self.ops[op];
         page.verb = Verb::Read;
         page.pages = PageSet::one(at);
@@ -308,7 +308,7 @@ impl Ssd {
     /// A host program begins, if its plane has a page for it; otherwise it waits for space.
     fn begin_write(&mut self, id: OpId, unit: UnitId) {
         let plane = self.ops[id].plane;
-        let Some(at) = self.dev.flash.take_page(plane, Stream::Host) else {
+        let Some(at) = self.dev.flash.take_page(plane, Stream::Host, false) else {
             self.stats.pages.space_stalls += 1;
             self.ops[id].waits_since = self.now;
             self.ops[id].stalled = true;
@@ -320,7 +320,7 @@ impl Ssd {
             pages += self.mate_writes(id, at, unit);
         }
         let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages);
-        self.stats.count_programs(Class::Host, pages);
+        self.count_host(id, pages);
         let offset = self.dev.geometry.offset(at);
         let page = &mut self.ops[id];
         page.verb = Verb::Program;
@@ -369,7 +369,7 @@ impl Ssd {
                 self.leave_line(next, unit);
                 self.charge_wait(next, unit);
             }
-            let at = self.dev.flash.take_page(plane, Stream::Host).expect("the offset was offered");
+            let at = self.dev.flash.take_page(plane, Stream::Host, false).expect("the offset was offered");
             self.ops[next].pages = PageSet::one(at);
             self.ops[next].verb = Verb::Program;
             self.ops[last].mate = next;
@@ -378,6 +378,18 @@ impl Ssd {
             count += 1;
         }
         count as u64 - 1
+    }
+
+    /// Counts a host read or program as measured if its request is.
+    fn count_host(&mut self, op: OpId, pages: u64) {
+        let page = &self.ops[op];
+        if !self.host.requests[page.request.0].measured {
+            self.stats.operations += pages;
+        } else if page.need == Need::Write {
+            self.stats.count_programs(Class::Host, pages);
+        } else {
+            self.stats.count_reads(Class::Host, pages);
+        }
     }
 
     /// Service begins: the unit is taken, and the first leg runs.

@@ -147,13 +147,18 @@ impl Ssd {
             self.planes[plane.ix()].claimed = false;
             return;
         };
-        self.dev.flash.begin_collection(victim);
-        self.expect_moves(victim);
+        let mut job = Job::new(victim);
+        let planes = self.join_planes(plane, unit, &mut job);
+        for victim in &job.victims[..usize::from(job.count)] {
+            self.dev.flash.begin_collection(*victim);
+            self.expect_moves(*victim);
+        }
         let age = self.age();
         let op = Op { class: Class::Gc, unit, plane, age, ..Op::BLANK };
         let op = OpId(self.ops.insert(op));
         let job = JobId(self.jobs.insert(Running {
-            job: Job::new(victim),
+            job,
+            planes,
             plane,
             unit,
             op,
@@ -161,18 +166,41 @@ impl Ssd {
             abroad: 0,
             holds: self.collector_holds,
             waiting: false,
+            stream: Stream::Gc,
         }));
         self.ops[op].job = job;
         self.ops[op].channel = self.dev.geometry.channel_of(plane);
         if self.collector_holds {
-            let k = self.dev.geometry.plane_in_unit(plane);
             let state = &mut self.units[unit.ix()];
             state.job = job;
-            state.job_planes = 1 << k;
+            state.job_planes = planes;
             self.set_holder(unit, Holder::Gc);
             self.chip_in_use(plane, true);
         }
         self.ready_jobs.push(job);
+    }
+
+    /// Asks the collector which other planes of the die join, and adds their victims. Returns the planes that take part, as
+    /// bits by place in the unit. A plane without a victim that has an invalid page does not join.
+    pub(super) fn join_planes(&mut self, plane: PlaneId, unit: UnitId, job: &mut Job) -> u64 {
+        let mut planes = 1 << self.dev.geometry.plane_in_unit(plane);
+        for k in 0..self.dev.geometry.planes_per_unit {
+            let other = self.dev.geometry.plane_of_unit(unit, k);
+            let same_die = self.dev.geometry.die_of(other) == self.dev.geometry.die_of(plane);
+            let joins = other != plane
+                && same_die
+                && usize::from(job.count) < MAX_PLANES
+                && self.schemes.collector.policy_ref().joins(&self.dev.view(self.now), plane, other)
+                && self.has_garbage(other);
+            if joins && let Some(victim) = self.pick_victim(other) {
+                // It may have been due itself: its turn is now.
+                self.units[unit.ix()].due.retain(|due| *due != other);
+                self.planes[other.ix()].claimed = true;
+                job.join(victim);
+                planes |= 1 << k;
+            }
+        }
+        planes
     }
 
     /// The victim that the policy picks, or, every second time a plane's wear is uneven, a cold block.
@@ -220,7 +248,8 @@ impl Ssd {
         let step = self.schemes.collector.policy().next(&self.dev.view(self.now), &mut running.job);
         let op = running.op;
         match step {
-            Step::Move(pages) => {
+            Step::Move(pages, stream) => {
+                running.stream = stream;
                 self.ops[op].verb = Verb::Read;
                 self.ops[op].pages = pages;
             }
@@ -262,8 +291,8 @@ impl Ssd {
                 return self.ready_jobs.push(job);
             }
         }
-        let (k, plane) = (self.dev.geometry.plane_in_unit(self.jobs[job.0].plane), self.jobs[job.0].plane);
-        self.units[unit.ix()].job_planes = 1 << k;
+        let (planes, plane) = (self.jobs[job.0].planes, self.jobs[job.0].plane);
+        self.units[unit.ix()].job_planes = planes;
         self.set_holder(unit, Holder::Gc);
         self.chip_in_use(plane, true);
         self.begin_step(job, unit);
@@ -307,14 +336,16 @@ impl Ssd {
             leaving += u64::from(journey.out == Hop::Controller);
         }
         let offsets = &offsets[..pages.len()];
+        let stream = self.jobs[self.ops[op].job.0].stream;
         self.ops[op].from = pages;
         if leaving == 0 {
             let mut to = PageSet::EMPTY;
             for page in pages.iter() {
                 let plane = self.dev.geometry.plane_of(*page);
-                to.push(self.gc_page(plane));
+                to.push(self.gc_page(plane, stream));
             }
             self.stats.count_copybacks(pages.len() as u64);
+            self.assert_multi_plane(&to);
             let target = self.dev.geometry.offset(to[0]);
             self.ops[op].verb = Verb::Copyback;
             self.ops[op].pages = to;
@@ -330,18 +361,33 @@ impl Ssd {
     }
 
     /// A page for moved data. The reserve sees to it that there is one.
-    fn gc_page(&mut self, plane: PlaneId) -> Ppn {
-        self.dev.flash.take_page(plane, Stream::Gc).expect("law: the reserve leaves a page for every collection")
+    pub(super) fn gc_page(&mut self, plane: PlaneId, stream: Stream) -> Ppn {
+        // The host's open block takes moved pages while it has room; a new one for them would be the host's to fill.
+        let host_full = stream == Stream::Host && self.dev.flash.room(plane, Stream::Host) == 0;
+        let stream = if host_full { Stream::Gc } else { stream };
+        self.dev.flash.take_page(plane, stream, true).expect("law: the reserve leaves a page for every collection")
+    }
+
+    /// The pages of one program lie on one die, in different planes, at equal offsets.
+    fn assert_multi_plane(&self, to: &PageSet) {
+        let geometry = &self.dev.geometry;
+        for (i, page) in to.iter().enumerate().skip(1) {
+            let plane = geometry.plane_of(*page);
+            assert_eq!(geometry.offset(*page), geometry.offset(to[0]), "law: multi-plane programs have equal offsets");
+            assert_eq!(geometry.die_of(plane), geometry.die_of(geometry.plane_of(to[0])), "law: … and one die");
+            assert!(to[..i].iter().all(|other| geometry.plane_of(*other) != plane), "law: … and different planes");
+        }
     }
 
     fn begin_place(&mut self, id: JobId) {
         let op = self.jobs[id.0].op;
-        let hand = self.jobs[id.0].job.hand;
+        let (hand, stream) = (self.jobs[id.0].job.hand, self.jobs[id.0].stream);
         let mut to = PageSet::EMPTY;
         for page in hand.iter() {
             let plane = self.gc_plane(self.dev.geometry.plane_of(*page));
-            to.push(self.gc_page(plane));
+            to.push(self.gc_page(plane, stream));
         }
+        self.assert_multi_plane(&to);
         self.stats.count_programs(Class::Gc, hand.len() as u64);
         let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * hand.len() as u64);
         let offset = self.dev.geometry.offset(to[0]);
@@ -419,7 +465,7 @@ impl Ssd {
     fn begin_abroad(&mut self, id: OpId, unit: UnitId) {
         let plane = self.ops[id].plane;
         self.dev.flash.keep_promise(plane);
-        let to = self.gc_page(plane);
+        let to = self.gc_page(plane, Stream::Gc);
         self.stats.count_programs(Class::Gc, 1);
         let k = self.dev.geometry.plane_in_unit(plane);
         self.set_holder(unit, Holder::Free);
@@ -488,8 +534,7 @@ impl Ssd {
         let host = self.units[unit.ix()].job;
         self.set_holder(unit, Holder::Free);
         if host.is_some() {
-            let k = self.dev.geometry.plane_in_unit(self.jobs[host.0].plane);
-            self.units[unit.ix()].job_planes = 1 << k;
+            self.units[unit.ix()].job_planes = self.jobs[host.0].planes;
             self.set_holder(unit, Holder::Gc);
             let running = &mut self.jobs[host.0];
             if running.abroad == 0 && std::mem::replace(&mut running.waiting, false) {
@@ -571,9 +616,9 @@ impl Ssd {
     fn end_collection(&mut self, id: JobId) {
         let running = &self.jobs[id.0];
         let (unit, plane, op, holds) = (running.unit, running.plane, running.op, running.holds);
+        let (victims, count) = (running.job.victims, usize::from(running.job.count));
         assert!(running.job.erased && running.job.hand.is_empty(), "law: a collection ends with its victims erased");
-        self.stats.collections += u64::from(running.job.count);
-        self.planes[plane.ix()].claimed = false;
+        self.stats.collections += count as u64;
         self.ops.remove(op.0);
         self.jobs.remove(id.0);
         if holds {
@@ -582,6 +627,12 @@ impl Ssd {
             self.chip_in_use(plane, false);
         }
         self.mark_unit(unit);
-        self.test_trigger(plane);
+        for victim in &victims[..count] {
+            let plane = self.dev.geometry.plane_of_block(*victim);
+            self.planes[plane.ix()].claimed = false;
+        }
+        for victim in &victims[..count] {
+            self.test_trigger(self.dev.geometry.plane_of_block(*victim));
+        }
     }
 }

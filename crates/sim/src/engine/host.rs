@@ -41,7 +41,7 @@ pub(super) struct HostRequest {
     index: u64,
     request: Request,
     admitted: Nanos,
-    measured: bool,
+    pub(super) measured: bool,
     remaining: u32,
     /// Pages that wait for dispatch, linked through `sibling`.
     first: OpId,
@@ -55,6 +55,30 @@ struct PageEnd {
     lpn: Lpn,
     start: Nanos,
     blame: Blame,
+}
+
+impl PageEnd {
+    /// Nothing was done but wait outside.
+    fn now(at: Nanos, waited: u64) -> Self {
+        let mut blame = Blame::ZERO;
+        blame.add(Cause::Queue, waited);
+        PageEnd { completed: at, lpn: Lpn::NONE, start: at, blame }
+    }
+}
+
+/// What an observer is told of a request.
+fn completed(request: &Request, index: u64, measured: bool, end: &PageEnd, now: Nanos) -> Completed {
+    Completed {
+        request: index,
+        measured,
+        arrival: request.arrival,
+        op: request.op,
+        offset: request.offset,
+        bytes: request.bytes,
+        start: end.start,
+        completion: now,
+        blame: end.blame,
+    }
 }
 
 /// Requests submitted ahead of time: enough that a trace reader works in batches, few enough to stay in the cache.
@@ -132,6 +156,16 @@ impl Host {
         self.ring.len() > RING / 2
     }
 
+    /// Requests that have arrived and not completed.
+    pub(super) fn pending(&self) -> u64 {
+        self.arrived as u64 + u64::from(self.outstanding)
+    }
+
+    /// The number of a request in service.
+    pub(super) fn number(&self, id: RequestId) -> u64 {
+        self.requests[id.0].index
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.ring.is_empty() && self.outstanding == 0
     }
@@ -194,11 +228,15 @@ impl Ssd {
             while self.host.outstanding < self.host.depth && self.host.fault.is_none() {
                 let Some(request) = self.host.ring.pop_front() else { break };
                 self.arrives();
-                self.admit_one(Request { arrival: self.now, ..request });
+                let request = Request { arrival: self.now, ..request };
+                self.watch_arrival(self.host.admitted, &request);
+                self.admit_one(request);
             }
             return;
         }
         while self.host.ring.get(self.host.arrived).is_some_and(|request| request.arrival <= self.now) {
+            let (ahead, request) = (self.host.arrived as u64, self.host.ring[self.host.arrived]);
+            self.watch_arrival(self.host.admitted + ahead, &request);
             self.host.arrived += 1;
             self.arrives();
         }
@@ -228,6 +266,8 @@ impl Ssd {
         if over {
             self.host.measuring = true;
             self.stats.start_measuring();
+            // The request that measuring begins with has arrived already.
+            self.arrives();
         }
     }
 
@@ -253,6 +293,7 @@ impl Ssd {
     pub(super) fn count_written(&mut self, pages: u64, measured: bool) {
         self.host.pages_written += pages;
         self.stats.pages.written += if measured { pages } else { 0 };
+        self.stats.checkpoint();
     }
 
     /// Discards the whole pages inside a range.
@@ -281,6 +322,8 @@ impl Ssd {
             self.stats.completed += 1;
             self.stats.requests.trim += u64::from(measured);
             self.stats.requests.warmup += u64::from(!measured);
+            let end = PageEnd::now(self.now, (self.now - request.arrival).0);
+            self.watch_completion(|ssd| completed(&request, index, measured, &end, ssd.now));
             return;
         }
         self.host.outstanding += 1;
@@ -580,24 +623,17 @@ impl Ssd {
             stats.latency.record(latency);
             stats.waiting.record(end.blame.waits());
             stats.breakdown.add(&end.blame);
+            stats.delayed_by_gc += u64::from(end.blame.by_gc() > 0);
             self.stats.last_completion = self.now;
             self.stats.held_at.1 = self.held.total(self.now);
             self.stats.transferring_at.1 = self.transferring.total(self.now);
-            if let Some(observer) = &mut self.observer.0 {
-                observer.completed(&Completed {
-                    request: record.index,
-                    arrival: record.request.arrival,
-                    op: record.request.op,
-                    offset: record.request.offset,
-                    bytes: record.request.bytes,
-                    start: end.start,
-                    completion: self.now,
-                    blame: end.blame,
-                });
-            }
         } else {
             self.stats.requests.warmup += 1;
         }
+        self.watch_completion(|ssd| {
+            let record = &ssd.host.requests[id.0];
+            completed(&record.request, record.index, record.measured, &end, ssd.now)
+        });
         self.idle_rounds = 0;
         self.stats.completed += 1;
         self.host.outstanding -= 1;

@@ -18,6 +18,7 @@ impl Ssd {
         match leg.kind {
             LegKind::Array => {
                 let unit = op.unit;
+                self.watch_array_start(unit);
                 self.charge(id, Cause::Array, leg.time.0);
                 self.events.set(unit_resource(unit), now + leg.time);
                 if self.suspends {
@@ -100,6 +101,7 @@ impl Ssd {
                 self.charge(id, Cause::BusHost, wait - gc_wait);
             }
             self.charge(id, Cause::Bus, time.0);
+            self.watch_transfer(id, bus, time);
         }
         self.dirty_buses.clear();
     }
@@ -159,6 +161,8 @@ impl Ssd {
             Suspension::Resuming => return self.resumed(unit),
             Suspension::No | Suspension::Serving => {}
         }
+        self.watch_array_end(unit);
+        let state = &mut self.units[unit.ix()];
         let id = state.array;
         let op = &mut self.ops[id];
         if op.verb == Verb::Read && op.class == Class::Host && self.config.timing.cache_register {
@@ -308,6 +312,7 @@ impl Ssd {
 
     /// The array has let go: the oldest read that waits is served, on whatever the map says now.
     fn suspended(&mut self, unit: UnitId) {
+        self.watch_array_end(unit);
         let state = &mut self.units[unit.ix()];
         state.suspension = Suspension::Serving;
         state.suspended = std::mem::replace(&mut state.array, OpId::NONE);
@@ -335,6 +340,7 @@ impl Ssd {
 
     /// The suspended operation goes on with what it still needs.
     fn resumed(&mut self, unit: UnitId) {
+        self.watch_array_start(unit);
         let now = self.now;
         let state = &mut self.units[unit.ix()];
         let id = std::mem::replace(&mut state.suspended, OpId::NONE);

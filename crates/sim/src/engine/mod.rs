@@ -9,15 +9,15 @@ mod gc;
 mod host;
 mod legs;
 mod timeless;
+mod watch;
 
 use crate::config::{Config, ConfigError, Scope, Suspendable};
-use crate::device::flash::Flash;
+use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::{Location, Mapping};
 use crate::device::resource::{Bus, Events, Occupancy, Unit};
 use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Op, Slab};
-use crate::observe::Observer;
 use crate::oracle::{Check, Oracle};
 use crate::policy::{Job, View};
 use crate::report::{ByOp, Distribution, GcSummary, Summary, Utilisation, Wear, mean};
@@ -118,6 +118,10 @@ struct Running {
     job: Job,
     /// The plane that asked for it.
     plane: PlaneId,
+    /// The planes that take part, as bits by place in the unit.
+    planes: u64,
+    /// The write point that the present move goes to.
+    stream: Stream,
     unit: UnitId,
     /// The operation that carries out its steps, one at a time.
     op: OpId,
@@ -243,16 +247,6 @@ impl Ssd {
         &self.dev.geometry
     }
 
-    /// Watches the run from outside.
-    pub fn observe(&mut self, observer: Box<dyn Observer>) {
-        self.observer.0 = Some(observer);
-    }
-
-    /// Takes the observer back.
-    pub fn take_observer(&mut self) -> Option<Box<dyn Observer>> {
-        self.observer.0.take()
-    }
-
     /// Handles everything up to and including `limit`.
     pub fn run_until(&mut self, limit: Nanos) {
         loop {
@@ -302,6 +296,9 @@ impl Ssd {
     /// Everything that happens at the next time at which anything happens.
     fn round(&mut self, time: Nanos) {
         assert!(time >= self.now, "the clock never goes back");
+        if time >= self.observer.sample_at {
+            self.take_sample(time);
+        }
         self.now = time;
         loop {
             self.idle_rounds += 1;
@@ -473,7 +470,13 @@ impl Ssd {
                 all: breakdown,
             },
             flash: stats.flash.clone(),
+            requests_delayed_by_gc: ByOp {
+                read: stats.read.delayed_by_gc,
+                write: stats.write.delayed_by_gc,
+                all: stats.read.delayed_by_gc + stats.write.delayed_by_gc,
+            },
             write_amplification: mean(u128::from(programs), stats.pages.written),
+            write_amplification_halves: stats.halves(geometry.planes),
             gc: GcSummary {
                 collections: stats.collections,
                 moved_pages: stats.moved,

@@ -64,8 +64,11 @@ impl Ssd {
             let mut rng = random::stream(self.seed.wrapping_add(u64::from(plane.0) << 32), "ageing");
             let (mut left, mut stale, mut lpn) = (valid + invalid, invalid, residue);
             while left > 0 {
-                let page =
-                    self.dev.flash.take_page(plane, Stream::Host).expect("checked: ageing leaves the reserve alone");
+                let page = self
+                    .dev
+                    .flash
+                    .take_page(plane, Stream::Host, false)
+                    .expect("checked: ageing leaves the reserve alone");
                 let block = self.dev.geometry.block_of(page);
                 if random::below(&mut rng, left) < stale {
                     stale -= 1;
@@ -139,7 +142,7 @@ impl Ssd {
 
     /// Puts a page on flash in no time. None: its plane has no page that host data may take.
     pub(super) fn put(&mut self, lpn: Lpn, plane: PlaneId, tag: Tag) -> Option<Ppn> {
-        let page = self.dev.flash.take_page(plane, Stream::Host)?;
+        let page = self.dev.flash.take_page(plane, Stream::Host, false)?;
         self.dev.flash.land(page, self.dev.geometry.block_of(page), lpn);
         self.dev.map.set(lpn, Location::Flash(page));
         self.oracle.store(page, tag);
@@ -183,14 +186,18 @@ impl Ssd {
     /// One collection in no time. False: the plane has no victim.
     fn collect_once(&mut self, plane: PlaneId) -> bool {
         let Some(victim) = self.pick_victim(plane) else { return false };
-        self.dev.flash.begin_collection(victim);
-        self.expect_moves(victim);
         let mut job = Job::new(victim);
+        self.join_planes(plane, self.dev.geometry.unit_of(plane), &mut job);
+        for victim in &job.victims[..usize::from(job.count)] {
+            self.planes[self.dev.geometry.plane_of_block(*victim).ix()].claimed = false;
+            self.dev.flash.begin_collection(*victim);
+            self.expect_moves(*victim);
+        }
         loop {
             match self.schemes.collector.policy().next(&self.dev.view(self.now), &mut job) {
-                Step::Move(pages) => {
+                Step::Move(pages, stream) => {
                     for page in pages.iter() {
-                        self.move_now(*page);
+                        self.move_now(*page, stream);
                     }
                 }
                 Step::Place => unreachable!("pages in no time are never in hand"),
@@ -209,7 +216,7 @@ impl Ssd {
         }
     }
 
-    fn move_now(&mut self, from: Ppn) {
+    fn move_now(&mut self, from: Ppn, stream: Stream) {
         let block = self.dev.geometry.block_of(from);
         let journey = self.schemes.path.policy().journey(&self.dev.view(self.now), from, block);
         if journey.out == Hop::Die {
@@ -220,8 +227,7 @@ impl Ssd {
         }
         let plane = self.dev.geometry.plane_of(from);
         let tag = self.oracle.load(from, self.dev.flash.lpn_of(from));
-        let to =
-            self.dev.flash.take_page(plane, Stream::Gc).expect("law: the reserve leaves a page for every collection");
+        let to = self.gc_page(plane, stream);
         self.land_moved(from, to, tag);
     }
 }

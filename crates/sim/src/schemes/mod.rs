@@ -84,7 +84,7 @@ macro_rules! slot {
 
         impl Serialize for $any {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                match self { $(Self::$variant(policy) => named_table(serializer, $name, policy, std::mem::size_of::<$ty>() == 0)),+ }
+                match self { $(Self::$variant(policy) => named_table(serializer, $name, policy, <$ty>::KNOBS.is_empty())),+ }
             }
         }
 
@@ -138,6 +138,8 @@ macro_rules! scheme {
         impl $name {
             /// The manual page.
             pub const MANUAL: &'static str = concat!($($doc, "\n"),+);
+            /// The names of the knobs.
+            pub const KNOBS: &'static [&'static str] = &[$(stringify!($field)),*];
         }
     };
 }

@@ -19,7 +19,9 @@ pub struct Log(pub Arc<Mutex<Vec<Completed>>>);
 
 impl Observer for Log {
     fn completed(&mut self, request: &Completed) {
-        self.0.lock().unwrap().push(request.clone());
+        if request.measured && request.op != RequestOp::Trim {
+            self.0.lock().unwrap().push(request.clone());
+        }
     }
 }
 
@@ -41,16 +43,23 @@ impl Dut {
         Dut { ssd, log }
     }
 
+    fn submit(&mut self, request: Request) {
+        if !self.ssd.accepts() {
+            self.ssd.run_until_room();
+        }
+        self.ssd.submit(request);
+    }
+
     pub fn read(&mut self, at: u64, offset: u64, bytes: u64) {
-        self.ssd.submit(Request { arrival: Nanos(at), op: RequestOp::Read, offset, bytes });
+        self.submit(Request { arrival: Nanos(at), op: RequestOp::Read, offset, bytes });
     }
 
     pub fn write(&mut self, at: u64, offset: u64, bytes: u64) {
-        self.ssd.submit(Request { arrival: Nanos(at), op: RequestOp::Write, offset, bytes });
+        self.submit(Request { arrival: Nanos(at), op: RequestOp::Write, offset, bytes });
     }
 
     pub fn trim(&mut self, at: u64, offset: u64, bytes: u64) {
-        self.ssd.submit(Request { arrival: Nanos(at), op: RequestOp::Trim, offset, bytes });
+        self.submit(Request { arrival: Nanos(at), op: RequestOp::Trim, offset, bytes });
     }
 
     /// Runs to the end: what completed, in order of submission.

@@ -1,8 +1,10 @@
 //! How a die's garbage is collected.
 
+mod pagc;
 mod queued;
 mod serial;
 
+pub use pagc::{PaGc, When};
 pub use queued::Queued;
 pub use serial::Serial;
 
@@ -14,6 +16,7 @@ slot! {
     "schemes.collector" AnyCollector: crate::policy::Collector {
         "serial" => Serial(Serial),
         "queued" => Queued(Queued),
+        "pagc" => PaGc(PaGc),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Serial collection: the baseline of every paper.
 
+use crate::device::flash::Stream;
 use crate::policy::{Collector, Job, PageSet, Step, View};
 use crate::schemes::scheme;
 
@@ -26,7 +27,7 @@ pub(super) fn in_order(view: &View, job: &mut Job) -> Step {
         return Step::Place;
     }
     match job.next_valid(view, 0) {
-        Some(page) => Step::Move(PageSet::one(page)),
+        Some(page) => Step::Move(PageSet::one(page), Stream::Gc),
         None if !job.erased => Step::Erase,
         None => Step::Done,
     }

@@ -1,0 +1,181 @@
+//! `--series`: a row a window of simulated time, as CSV or Parquet.
+//!
+//! Windows begin at the first arrival. A request counts in the window in which it completes, warm-up included; a flash
+//! operation in the window in which it begins. What is pending or free is so at the end of the window.
+
+use std::path::Path;
+
+use ssdlab_sim::blame::{CAUSES, Cause};
+use ssdlab_sim::report::{Breakdown, Distribution};
+use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{Completed, RequestOp, Sample};
+
+use crate::fault::{Fault, Result};
+use crate::output::Finished;
+use crate::sheet::{Cell, Kind, Sheet};
+use crate::text::count;
+
+/// Columns before the causes.
+const COLUMNS: [(&str, Kind); 21] = [
+    ("start_ns", Kind::Number),
+    ("requests", Kind::Number),
+    ("reads", Kind::Number),
+    ("writes", Kind::Number),
+    ("warmup", Kind::Number),
+    ("iops", Kind::Decimal),
+    ("read_mean_ns", Kind::Maybe),
+    ("read_p99_ns", Kind::Maybe),
+    ("write_mean_ns", Kind::Maybe),
+    ("write_p99_ns", Kind::Maybe),
+    ("all_mean_ns", Kind::Maybe),
+    ("all_p99_ns", Kind::Maybe),
+    ("pending", Kind::Number),
+    ("flash_reads_host", Kind::Number),
+    ("flash_reads_gc", Kind::Number),
+    ("flash_programs_host", Kind::Number),
+    ("flash_programs_gc", Kind::Number),
+    // Both are work of collections alone.
+    ("flash_copybacks", Kind::Number),
+    ("flash_erases", Kind::Number),
+    ("collections", Kind::Number),
+    ("free_pages", Kind::Number),
+];
+
+/// Most rows: windows that short are a mistake.
+const MOST_ROWS: u64 = 10_000_000;
+
+/// Rows on their way into a file; only the present window is kept.
+pub struct Series {
+    sheet: Sheet,
+    window: u64,
+    /// When the present window began; none before the first arrival.
+    start: Option<Nanos>,
+    /// The state when it began.
+    before: Option<Sample>,
+    rows: u64,
+    warmup: u64,
+    latencies: [Distribution; 2],
+    sums: [u128; 2],
+    counts: [u64; 2],
+    breakdown: Breakdown,
+}
+
+impl Series {
+    /// Begins a file; its name says in which form.
+    pub fn create(path: &Path, window: Nanos) -> Result<Series> {
+        if window == Nanos::ZERO {
+            return Err(Fault::usage("--window 0ns: a window has a length").help("for example --window 100ms"));
+        }
+        let causes = CAUSES.iter().map(|(_, name)| (*name, Kind::Number));
+        let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).collect();
+        Ok(Series {
+            sheet: Sheet::create("--series", path, &columns)?,
+            window: window.0,
+            start: None,
+            before: None,
+            rows: 0,
+            warmup: 0,
+            latencies: [Distribution::new(), Distribution::new()],
+            sums: [0; 2],
+            counts: [0; 2],
+            breakdown: Breakdown::ZERO,
+        })
+    }
+
+    /// When the present window ends; before the first arrival, whenever the clock moves.
+    pub fn sample_at(&self) -> Nanos {
+        self.start.map_or(Nanos::ZERO, |start| Nanos(start.0.saturating_add(self.window)))
+    }
+
+    /// A request completed.
+    pub fn completed(&mut self, request: &Completed) {
+        let kind = match request.op {
+            RequestOp::Read => 0,
+            RequestOp::Write => 1,
+            RequestOp::Trim => return,
+        };
+        let latency = (request.completion - request.arrival).0;
+        self.latencies[kind].record(latency);
+        self.sums[kind] += u128::from(latency);
+        self.counts[kind] += 1;
+        self.warmup += u64::from(!request.measured);
+        self.breakdown.add(&request.blame);
+    }
+
+    /// The clock moves to or past the end of the window.
+    pub fn sample(&mut self, sample: &Sample) -> Result<()> {
+        if self.start.is_none() {
+            self.start = Some(sample.at);
+            self.before = Some(sample.clone());
+            return Ok(());
+        }
+        while sample.at >= self.sample_at() {
+            self.write(sample)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the window in which the run ended.
+    pub fn finish(mut self, sample: &Sample) -> Result<Finished> {
+        if self.start.is_some() {
+            self.write(sample)?;
+        }
+        self.sheet.finish()
+    }
+
+    fn write(&mut self, sample: &Sample) -> Result<()> {
+        self.rows += 1;
+        if self.rows > MOST_ROWS {
+            return Err(Fault::usage(format!("--series: more than {} windows", count(MOST_ROWS)))
+                .help("give a longer --window"));
+        }
+        let (Some(start), Some(before)) = (self.start, &self.before) else { return Ok(()) };
+        let [reads, writes] = self.counts;
+        let requests = reads + writes;
+        let mean = |sum: u128, count: u64| {
+            // Half up, in whole nanoseconds.
+            (count > 0).then(|| ((2 * sum + u128::from(count)) / (2 * u128::from(count))) as u64)
+        };
+        let p99 = |latencies: &Distribution, count: u64| if count > 0 { latencies.figures().p99 } else { None };
+        let p99_all = if reads > 0 && writes > 0 {
+            let mut all = self.latencies[0].clone();
+            all.merge(&self.latencies[1]);
+            all.figures().p99
+        } else {
+            p99(&self.latencies[0], reads).or(p99(&self.latencies[1], writes))
+        };
+        let (now, then) = (&sample.flash, &before.flash);
+        let cells = [
+            Cell::Number(start.0),
+            Cell::Number(requests),
+            Cell::Number(reads),
+            Cell::Number(writes),
+            Cell::Number(self.warmup),
+            Cell::Decimal(u128::from(requests) * 1_000_000_000_000 / u128::from(self.window)),
+            Cell::Maybe(mean(self.sums[0], reads)),
+            Cell::Maybe(p99(&self.latencies[0], reads)),
+            Cell::Maybe(mean(self.sums[1], writes)),
+            Cell::Maybe(p99(&self.latencies[1], writes)),
+            Cell::Maybe(mean(self.sums[0] + self.sums[1], requests)),
+            Cell::Maybe(p99_all),
+            Cell::Number(sample.pending),
+            Cell::Number(now.reads.host - then.reads.host),
+            Cell::Number(now.reads.gc - then.reads.gc),
+            Cell::Number(now.programs.host - then.programs.host),
+            Cell::Number(now.programs.gc - then.programs.gc),
+            Cell::Number(now.copybacks - then.copybacks),
+            Cell::Number(now.erases - then.erases),
+            Cell::Number(sample.collections - before.collections),
+            Cell::Number(sample.free_pages),
+        ];
+        let causes = self.breakdown.0;
+        let causes = (0..Cause::COUNT).map(|cause| Cell::Number(u64::try_from(causes[cause]).unwrap_or(u64::MAX)));
+        self.sheet.row(cells.into_iter().chain(causes))?;
+        self.start = Some(Nanos(start.0.saturating_add(self.window)));
+        self.before = Some(sample.clone());
+        self.latencies.iter_mut().for_each(Distribution::clear);
+        (self.sums, self.counts, self.warmup) = ([0; 2], [0; 2], 0);
+        self.breakdown = Breakdown::ZERO;
+        Ok(())
+    }
+}

@@ -1,0 +1,445 @@
+//! `--timeline`: what every plane, channel and request did when, as a Perfetto trace, or as a small chart of text.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt::Write;
+use std::path::Path;
+
+use prost::Message;
+use ssdlab_sim::blame::CAUSES;
+use ssdlab_sim::config::Geometry;
+use ssdlab_sim::device::timing::LegKind;
+use ssdlab_sim::device::transaction::{Class, Verb};
+use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{Completed, LegRecord, Request, Resource};
+
+use crate::fault::{Fault, Result};
+use crate::output::{Finished, Output};
+use crate::perfetto::{
+    DebugAnnotation, EXPLICIT, INSTANT, SLICE_BEGIN, SLICE_END, Trace, TracePacket, TrackDescriptor, TrackEvent,
+};
+use crate::requests::op;
+use crate::text::{count, duration};
+
+/// Most slices of a run without a window.
+const MOST_SLICES: u64 = 5_000_000;
+/// Most legs of a chart.
+const MOST_LEGS: usize = 200;
+
+/// A stretch of simulated time, from its beginning to just before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The beginning.
+    pub from: Nanos,
+    /// The end.
+    pub to: Nanos,
+}
+
+impl Span {
+    const ALL: Span = Span { from: Nanos::ZERO, to: Nanos::NEVER };
+
+    /// Whether anything that lasts from `start` to `end` falls into it.
+    fn meets(&self, start: Nanos, end: Nanos) -> bool {
+        start < self.to && (end > self.from || (start == end && end == self.from))
+    }
+}
+
+impl std::str::FromStr for Span {
+    type Err = String;
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let expected = || format!("`{text}` is not a window: expected two times such as 10ms..12.5ms, 0s..1s or 1s..");
+        let (from, to) = text.split_once("..").ok_or_else(expected)?;
+        let time = |text: &str, open: Nanos| if text.is_empty() { Ok(open) } else { text.parse::<Nanos>() };
+        let span = Span { from: time(from, Nanos::ZERO)?, to: time(to, Nanos::NEVER)? };
+        if span.from < span.to { Ok(span) } else { Err(expected()) }
+    }
+}
+
+/// A timeline in the making.
+pub struct Timeline {
+    span: Span,
+    bounded: bool,
+    form: Form,
+}
+
+enum Form {
+    File(Box<File>),
+    Chart(Chart),
+}
+
+impl Timeline {
+    /// Begins a timeline: a file, or for `-` a chart.
+    pub fn create(path: &Path, window: Option<Span>, geometry: &Geometry) -> Result<Timeline> {
+        let form = if path == Path::new("-") {
+            Form::Chart(Chart { geometry: geometry.clone(), legs: Vec::new(), requests: Vec::new() })
+        } else {
+            Form::File(Box::new(File::create(path, geometry)?))
+        };
+        Ok(Timeline { span: window.unwrap_or(Span::ALL), bounded: window.is_some(), form })
+    }
+
+    /// A request arrived.
+    pub fn arrived(&mut self, _number: u64, _request: &Request) {
+        if let Form::File(file) = &mut self.form {
+            file.lanes.enter();
+        }
+    }
+
+    /// A request completed.
+    pub fn completed(&mut self, request: &Completed) -> Result<()> {
+        let wanted = self.span.meets(request.arrival, request.completion);
+        match &mut self.form {
+            Form::File(file) => {
+                let lane = file.lanes.leave(request.request);
+                if wanted { file.request(lane, request) } else { Ok(()) }
+            }
+            Form::Chart(chart) => {
+                if wanted {
+                    chart.requests.push(request.clone());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A leg was or is being run.
+    pub fn leg(&mut self, leg: &LegRecord) -> Result<()> {
+        if !self.span.meets(leg.start, leg.end) {
+            return Ok(());
+        }
+        match &mut self.form {
+            Form::File(file) => {
+                if !self.bounded && file.slices > MOST_SLICES {
+                    return Err(Fault::usage(format!(
+                        "--timeline: the run has more than {} slices",
+                        count(MOST_SLICES)
+                    ))
+                    .help("choose a part of it with --timeline-window FROM..TO, or fewer requests with --limit"));
+                }
+                file.leg(leg)
+            }
+            Form::Chart(chart) => {
+                chart.legs.push(*leg);
+                if chart.legs.len() > MOST_LEGS {
+                    return Err(Fault::usage(format!("--timeline -: the run has more than {MOST_LEGS} operations"))
+                        .help("choose a part of it with --timeline-window FROM..TO, fewer requests with --limit, or a file"));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends it: a complete file, or a chart.
+    pub fn finish(self) -> Result<(Option<Finished>, String)> {
+        match self.form {
+            Form::File(file) => Ok((Some(file.output.finish()?), String::new())),
+            Form::Chart(chart) => Ok((None, chart.draw())),
+        }
+    }
+}
+
+/// Tracks for requests: one is free again as soon as its request has completed, so that slices on it never overlap.
+#[derive(Default)]
+struct Lanes {
+    /// Lanes of requests that have arrived, from the oldest that has not completed on.
+    taken: VecDeque<Option<u32>>,
+    /// The number of the first of them.
+    first: u64,
+    free: BTreeSet<u32>,
+    count: u32,
+}
+
+impl Lanes {
+    fn enter(&mut self) {
+        let lane = self.free.pop_first().unwrap_or_else(|| {
+            self.count += 1;
+            self.count - 1
+        });
+        self.taken.push_back(Some(lane));
+    }
+
+    fn leave(&mut self, number: u64) -> u32 {
+        let lane = self.taken[(number - self.first) as usize].take().expect("a request completes once");
+        while self.taken.front().is_some_and(Option::is_none) {
+            self.taken.pop_front();
+            self.first += 1;
+        }
+        self.free.insert(lane);
+        lane
+    }
+}
+
+/// Tracks: a group (requests, channels, planes) and a number in it.
+const REQUESTS: u64 = 1;
+const CHANNELS: u64 = 2;
+const PLANES: u64 = 3;
+
+fn track(group: u64, number: u64) -> u64 {
+    group << 32 | (number + 1)
+}
+
+/// Set in the flow numbers of collections.
+const COLLECTION: u64 = 1 << 63;
+
+/// A Perfetto trace in the making.
+struct File {
+    output: Output,
+    /// Packets not yet in the output.
+    trace: Trace,
+    bytes: Vec<u8>,
+    channels: u32,
+    lanes: Lanes,
+    /// Lanes that have a track.
+    described: u32,
+    slices: u64,
+}
+
+impl File {
+    fn create(path: &Path, geometry: &Geometry) -> Result<File> {
+        let output = Output::create(path)?;
+        let (trace, bytes, lanes) = (Trace::default(), Vec::new(), Lanes::default());
+        let channels = geometry.channels;
+        let mut file = File { output, trace, bytes, channels, lanes, described: 0, slices: 0 };
+        for (group, name) in [(REQUESTS, "requests"), (CHANNELS, "channels"), (PLANES, "planes")] {
+            file.describe(group << 32, None, name.into(), group as i32);
+        }
+        let channels = u64::from(geometry.channels);
+        for channel in 0..channels {
+            file.describe(track(CHANNELS, channel), Some(CHANNELS), format!("channel {channel}"), channel as i32);
+        }
+        for (link, name) in [(channels, "host link in"), (channels + 1, "host link out")] {
+            file.describe(track(CHANNELS, link), Some(CHANNELS), name.into(), link as i32);
+        }
+        for plane in 0..planes(geometry) {
+            let name = format!("plane {plane} ({})", place(geometry, plane));
+            file.describe(track(PLANES, u64::from(plane)), Some(PLANES), name, plane as i32);
+        }
+        file.write()?;
+        Ok(file)
+    }
+
+    fn describe(&mut self, uuid: u64, group: Option<u64>, name: String, rank: i32) {
+        self.trace.packet.push(TracePacket {
+            timestamp: None,
+            trusted_packet_sequence_id: Some(1),
+            track_event: None,
+            track_descriptor: Some(TrackDescriptor {
+                uuid: Some(uuid),
+                name: Some(name),
+                parent_uuid: group.map(|group| group << 32),
+                child_ordering: group.is_none().then_some(EXPLICIT),
+                sibling_order_rank: Some(rank),
+            }),
+        });
+    }
+
+    fn slice(&mut self, track: u64, start: Nanos, end: Nanos, event: TrackEvent) {
+        self.slices += 1;
+        let kind = if start == end { INSTANT } else { SLICE_BEGIN };
+        self.event(start, TrackEvent { r#type: Some(kind), track_uuid: Some(track), ..event });
+        if start < end {
+            self.event(end, TrackEvent { r#type: Some(SLICE_END), track_uuid: Some(track), ..TrackEvent::default() });
+        }
+    }
+
+    fn event(&mut self, at: Nanos, event: TrackEvent) {
+        self.trace.packet.push(TracePacket {
+            timestamp: Some(at.0),
+            trusted_packet_sequence_id: Some(1),
+            track_event: Some(event),
+            track_descriptor: None,
+        });
+    }
+
+    fn request(&mut self, lane: u32, request: &Completed) -> Result<()> {
+        while self.described <= lane {
+            let lane = u64::from(self.described);
+            self.describe(track(REQUESTS, lane), Some(REQUESTS), format!("requests {lane}"), lane as i32);
+            self.described += 1;
+        }
+        let mut notes =
+            vec![note("request", request.request), note("offset", request.offset), note("bytes", request.bytes)];
+        for (cause, name) in CAUSES {
+            let ns = request.blame.0[cause as usize];
+            if ns > 0 {
+                notes.push(note(&format!("{name}_ns"), ns));
+            }
+        }
+        let event = TrackEvent {
+            debug_annotations: notes,
+            categories: vec!["host".into()],
+            name: Some(op(request.op).into()),
+            flow_ids: vec![request.request + 1],
+            ..TrackEvent::default()
+        };
+        self.slice(track(REQUESTS, u64::from(lane)), request.arrival, request.completion, event);
+        self.write()
+    }
+
+    fn leg(&mut self, leg: &LegRecord) -> Result<()> {
+        let (category, owner, flow) = match leg.class {
+            Class::Host => ("host", "request", leg.number + 1),
+            Class::Gc => ("gc", "collection", leg.number | COLLECTION),
+        };
+        let mut notes = vec![note(owner, leg.number), note("ppn", u64::from(leg.ppn.0))];
+        if leg.lpn.is_some() {
+            notes.push(note("lpn", u64::from(leg.lpn.0)));
+        }
+        let event = TrackEvent {
+            debug_annotations: notes,
+            categories: vec![category.into()],
+            name: Some(verb(leg).into()),
+            flow_ids: vec![flow],
+            ..TrackEvent::default()
+        };
+        let bus = match leg.resource {
+            Resource::Planes => {
+                for plane in leg.planes() {
+                    self.slice(track(PLANES, u64::from(plane.0)), leg.start, leg.end, event.clone());
+                }
+                return self.write();
+            }
+            Resource::Channel(channel) => channel,
+            Resource::HostLink(inward) => self.channels + u32::from(!inward),
+        };
+        self.slice(track(CHANNELS, u64::from(bus)), leg.start, leg.end, event);
+        self.write()
+    }
+
+    fn write(&mut self) -> Result<()> {
+        self.bytes.clear();
+        self.trace.encode(&mut self.bytes).expect("a vector takes any length");
+        self.trace.packet.clear();
+        self.output.put(&self.bytes)
+    }
+}
+
+fn note(name: &str, value: u64) -> DebugAnnotation {
+    DebugAnnotation { name: Some(name.into()), uint_value: Some(value) }
+}
+
+fn planes(geometry: &Geometry) -> u32 {
+    geometry.channels * geometry.chips_per_channel * geometry.dies_per_chip * geometry.planes_per_die
+}
+
+/// Channel, chip, die and plane of a plane; the channel varies fastest.
+fn place(geometry: &Geometry, plane: u32) -> String {
+    let (channel, rest) = (plane % geometry.channels, plane / geometry.channels);
+    let (chip, rest) = (rest % geometry.chips_per_channel, rest / geometry.chips_per_channel);
+    let (die, plane) = (rest % geometry.dies_per_chip, rest / geometry.dies_per_chip);
+    format!("channel {channel}, chip {chip}, die {die}, plane {plane}")
+}
+
+fn verb(leg: &LegRecord) -> &'static str {
+    match (leg.kind, leg.verb) {
+        (LegKind::Array, Verb::Read) => "read",
+        (LegKind::Array, Verb::Program) => "program",
+        (_, Verb::Copyback) => "copyback",
+        (_, Verb::Erase) => "erase",
+        (LegKind::Bus, Verb::Read) => "transfer of a read",
+        (LegKind::Bus, Verb::Program) => "transfer of a program",
+    }
+}
+
+/// A chart of text.
+struct Chart {
+    geometry: Geometry,
+    legs: Vec<LegRecord>,
+    requests: Vec<Completed>,
+}
+
+/// Columns of a chart's bars.
+const BARS: usize = 72;
+
+impl Chart {
+    fn draw(mut self) -> String {
+        let mut out = String::new();
+        let start = self.requests.iter().map(|r| r.arrival).chain(self.legs.iter().map(|l| l.start)).min();
+        let end = self.requests.iter().map(|r| r.completion).chain(self.legs.iter().map(|l| l.end)).max();
+        let (Some(start), Some(end)) = (start, end) else { return "timeline: nothing happened in it\n".into() };
+        // A whole number of nanoseconds a column, a round one if it can be.
+        let least = (end.0 - start.0).div_ceil(BARS as u64).max(1);
+        let power = 10u64.pow(least.ilog10());
+        let column = [1, 2, 4, 5, 8, 10].iter().map(|n| n * power).find(|n| *n >= least).unwrap_or(least);
+        let bar = |marks: &[(Nanos, Nanos, char)]| {
+            let mut text = String::new();
+            for i in 0..BARS as u64 {
+                let from = start.0 + i * column;
+                // What takes most of the column, the earlier of equals.
+                let mut best = (0, ' ');
+                for (a, b, mark) in marks {
+                    let share = b.0.min(from + column).saturating_sub(a.0.max(from));
+                    if share > best.0 {
+                        best = (share, *mark);
+                    }
+                }
+                text.push(best.1);
+            }
+            text.trim_end().to_string()
+        };
+        let _ = writeln!(out, "timeline from {}, a column is {}", duration(start.0 as f64), duration(column as f64));
+        let _ = writeln!(
+            out,
+            "host: R read, P program, = transfer; GC: r read, p program, c copyback, e erase, - transfer"
+        );
+        let _ = writeln!(out, "requests: . waits for its first service, # from there on");
+        self.requests.sort_by_key(|request| request.request);
+        for request in &self.requests {
+            let marks = [(request.arrival, request.start, '.'), (request.start, request.completion, '#')];
+            let name = format!("{} {}", op(request.op), request.request);
+            let _ = writeln!(out, "{name:<14}|{}", bar(&marks));
+        }
+        let mut row = |name: String, wanted: &dyn Fn(&LegRecord) -> bool| {
+            let marks: Vec<_> =
+                self.legs.iter().filter(|leg| wanted(leg)).map(|leg| (leg.start, leg.end, mark(leg))).collect();
+            if !marks.is_empty() {
+                let _ = writeln!(out, "{name:<14}|{}", bar(&marks));
+            }
+        };
+        row("host link in".into(), &|leg| leg.resource == Resource::HostLink(true));
+        row("host link out".into(), &|leg| leg.resource == Resource::HostLink(false));
+        for channel in 0..self.geometry.channels {
+            row(format!("channel {channel}"), &|leg| leg.resource == Resource::Channel(channel));
+        }
+        for plane in 0..planes(&self.geometry) {
+            row(format!("plane {plane}"), &|leg| {
+                leg.resource == Resource::Planes && leg.planes().any(|other| other.0 == plane)
+            });
+        }
+        out
+    }
+}
+
+fn mark(leg: &LegRecord) -> char {
+    let (host, gc) = match (leg.kind, leg.verb) {
+        (LegKind::Bus, _) => ('=', '-'),
+        (_, Verb::Read) => ('R', 'r'),
+        (_, Verb::Program) => ('P', 'p'),
+        (_, Verb::Copyback) => ('C', 'c'),
+        (_, Verb::Erase) => ('E', 'e'),
+    };
+    if leg.class == Class::Gc { gc } else { host }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_two_times() {
+        let span = |text: &str| text.parse::<Span>();
+        assert_eq!(span("10ms..12.5ms"), Ok(Span { from: Nanos(10_000_000), to: Nanos(12_500_000) }));
+        assert_eq!(span("1s.."), Ok(Span { from: Nanos(1_000_000_000), to: Nanos::NEVER }));
+        assert!(["", "5", "2ms..1ms", "1..2", "a..b", "1ms..1ms"].iter().all(|text| span(text).is_err()));
+    }
+
+    #[test]
+    fn a_lane_carries_one_request_at_a_time() {
+        let mut lanes = Lanes::default();
+        (0..3).for_each(|_| lanes.enter());
+        assert_eq!(lanes.leave(1), 1);
+        lanes.enter();
+        assert_eq!((lanes.leave(3), lanes.leave(0), lanes.leave(2)), (1, 0, 2));
+        lanes.enter();
+        assert_eq!((lanes.leave(4), lanes.count), (0, 3));
+    }
+}

@@ -1,0 +1,154 @@
+//! What an observer is told. Without one, each call costs a branch.
+
+use super::{Nanos, Request, Ssd};
+use crate::device::timing::LegKind;
+use crate::device::transaction::{Class, Op, Verb};
+use crate::observe::{Completed, LegRecord, Observer, Resource, Sample};
+use crate::policy::MAX_PLANES;
+use crate::units::{Lpn, OpId, PlaneId, Ppn, UnitId};
+
+impl Ssd {
+    /// Watches the run from outside.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.observer.sample_at = observer.sample_at();
+        self.observer.running_since = vec![Nanos::ZERO; self.units.len()];
+        self.observer.observer = Some(observer);
+    }
+
+    /// Takes the observer back.
+    pub fn take_observer(&mut self) -> Option<Box<dyn Observer>> {
+        std::mem::take(&mut self.observer).observer
+    }
+
+    /// The state at the present time.
+    pub fn sample(&self) -> Sample {
+        self.sample_of(self.now)
+    }
+
+    fn sample_of(&self, at: Nanos) -> Sample {
+        Sample {
+            at,
+            flash: self.stats.flash.plus(&self.stats.forgotten),
+            collections: self.stats.collections + self.stats.forgotten_collections,
+            pending: self.host.pending(),
+            free_pages: self.dev.flash.free_total(),
+        }
+    }
+
+    /// The clock is about to reach or pass the time of the next sample.
+    #[cold]
+    pub(super) fn take_sample(&mut self, now: Nanos) {
+        let sample = self.sample_of(now);
+        let Some(observer) = &mut self.observer.observer else { return };
+        observer.sample(&sample);
+        self.observer.sample_at = observer.sample_at();
+        assert!(self.observer.sample_at > now, "an observer's samples rise");
+    }
+
+    #[inline(always)]
+    pub(super) fn watch_arrival(&mut self, number: u64, request: &Request) {
+        if let Some(observer) = &mut self.observer.observer {
+            observer.arrived(number, request);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn watch_completion(&mut self, completed: impl FnOnce(&Ssd) -> Completed) {
+        if self.observer.observer.is_some() {
+            let completed = completed(self);
+            if let Some(observer) = &mut self.observer.observer {
+                observer.completed(&completed);
+            }
+        }
+    }
+
+    /// The array of a unit begins to work, or goes on.
+    #[inline(always)]
+    pub(super) fn watch_array_start(&mut self, unit: UnitId) {
+        if self.observer.observer.is_some() {
+            self.observer.running_since[unit.ix()] = self.now;
+        }
+    }
+
+    /// The array of a unit has ended what it did, or lets go of it.
+    #[inline(always)]
+    pub(super) fn watch_array_end(&mut self, unit: UnitId) {
+        if self.observer.observer.is_some() {
+            let (id, start) = (self.units[unit.ix()].array, self.observer.running_since[unit.ix()]);
+            self.tell_leg(id, start, self.now, Resource::Planes);
+        }
+    }
+
+    /// A bus has been granted for this long.
+    #[inline(always)]
+    pub(super) fn watch_transfer(&mut self, id: OpId, bus: usize, time: Nanos) {
+        if self.observer.observer.is_some() {
+            let channels = self.dev.geometry.channels as usize;
+            let resource =
+                if bus < channels { Resource::Channel(bus as u32) } else { Resource::HostLink(bus == channels) };
+            self.tell_leg(id, self.now, self.now + time, resource);
+        }
+    }
+
+    fn tell_leg(&mut self, id: OpId, start: Nanos, end: Nanos, resource: Resource) {
+        if start == end {
+            return;
+        }
+        let number = self.number_of(id);
+        let op = &self.ops[id];
+        let (mut pages, mut count) = ([Ppn::NONE; MAX_PLANES], 0);
+        let mut add = |page: Ppn| {
+            pages[count] = page;
+            count += 1;
+        };
+        match (op.class, op.verb) {
+            (Class::Host, _) => {
+                let mut at = id;
+                while at.is_some() && self.ops[at].pages.len() == 1 {
+                    add(self.ops[at].pages[0]);
+                    at = self.ops[at].mate;
+                }
+            }
+            (Class::Gc, Verb::Erase) => {
+                let job = &self.jobs[op.job.0].job;
+                job.victims[..usize::from(job.count)].iter().for_each(|b| add(self.dev.geometry.page(*b, 0)));
+            }
+            (Class::Gc, _) => op.pages.iter().for_each(|page| add(*page)),
+        }
+        let mut planes = [PlaneId::NONE; MAX_PLANES];
+        for (plane, page) in planes.iter_mut().zip(&pages[..count]) {
+            *plane = self.dev.geometry.plane_of(*page);
+        }
+        let kind = if resource == Resource::Planes { LegKind::Array } else { LegKind::Bus };
+        let (class, verb, lpn) = (op.class, op.verb, self.lpn_on_leg(op));
+        let leg = LegRecord { start, end, resource, planes, class, verb, kind, number, lpn, ppn: pages[0] };
+        if let Some(observer) = &mut self.observer.observer {
+            observer.leg(&leg);
+        }
+    }
+
+    fn lpn_on_leg(&self, op: &Op) -> Lpn {
+        match (op.class, op.verb) {
+            (Class::Host, _) => op.lpn,
+            (Class::Gc, Verb::Erase) => Lpn::NONE,
+            (Class::Gc, _) => op.from.first().map_or(Lpn::NONE, |page| self.dev.flash.lpn_of(*page)),
+        }
+    }
+
+    /// The number of an operation's request, or of its collection.
+    fn number_of(&mut self, id: OpId) -> u64 {
+        let op = &self.ops[id];
+        if op.class == Class::Gc {
+            return op.age;
+        }
+        let numbers = &mut self.observer.numbers;
+        if !op.acknowledged {
+            // A write may be acknowledged after its transfer, and its request be gone when the program ends.
+            if numbers.len() <= id.ix() {
+                numbers.resize(id.ix() + 1, 0);
+            }
+            numbers[id.ix()] = self.host.number(op.request);
+        }
+        numbers[id.ix()]
+    }
+}
