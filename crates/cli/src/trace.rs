@@ -32,19 +32,13 @@ pub fn trace(command: &TraceCommand) -> Result<()> {
                 file.finish()?.publish()?;
             }
             let mut out = String::new();
-            match &traces[..] {
-                many => {
-                    if let [(name, (info, reader))] = many {
-                        facts(&mut out, &figures(name, info, reader));
-                        out.push('\n');
-                    }
-                    let mut rows = vec![Info::TABLE_HEAD.map(String::from).to_vec()];
-                    rows.extend(
-                        files.iter().zip(many).map(|(file, (_, (info, _)))| info.table_row(&short(file)).to_vec()),
-                    );
-                    grid(&mut out, &rows, false);
-                }
+            if let [(name, (info, reader))] = &traces[..] {
+                facts(&mut out, &figures(name, info, reader));
+                out.push('\n');
             }
+            let mut rows = vec![Info::TABLE_HEAD.map(String::from).to_vec()];
+            rows.extend(files.iter().zip(&traces).map(|(file, (_, (info, _)))| info.table_row(&short(file)).to_vec()));
+            grid(&mut out, &rows, false);
             output::print(&out)
         }
         TraceCommand::Check { file, reading } => {
