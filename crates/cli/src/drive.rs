@@ -58,9 +58,9 @@ struct Watch(Rc<RefCell<Watchers>>);
 
 impl Observer for Watch {
     fn arrived(&mut self, number: u64, request: &Request) {
-        if let Some(timeline) = &mut self.0.borrow_mut().timeline {
-            timeline.arrived(number, request);
-        }
+        let mut watchers = self.0.borrow_mut();
+        let done = watchers.timeline.as_mut().map(|timeline| timeline.arrived(number, request));
+        watchers.note(done);
     }
 
     fn completed(&mut self, request: &Completed) {

@@ -45,13 +45,13 @@ pub struct TrackDescriptor {
     pub sibling_order_rank: Option<i32>,
 }
 
-/// The beginning or the end of a slice, or a moment.
+/// The beginning or the end of a slice.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct TrackEvent {
     /// What more there is to know.
     #[prost(message, repeated, tag = "4")]
     pub debug_annotations: Vec<DebugAnnotation>,
-    /// One of [`SLICE_BEGIN`], [`SLICE_END`], [`INSTANT`].
+    /// [`SLICE_BEGIN`] or [`SLICE_END`].
     #[prost(int32, optional, tag = "9")]
     pub r#type: Option<i32>,
     /// Where.
@@ -83,7 +83,5 @@ pub struct DebugAnnotation {
 pub const SLICE_BEGIN: i32 = 1;
 /// The slice that began last on the track ends.
 pub const SLICE_END: i32 = 2;
-/// Something without length.
-pub const INSTANT: i32 = 3;
 /// Tracks are shown in the order of their ranks.
 pub const EXPLICIT: i32 = 3;

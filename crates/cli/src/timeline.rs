@@ -15,7 +15,7 @@ use ssdlab_sim::{Completed, LegRecord, Request, Resource};
 use crate::fault::{Fault, Result};
 use crate::output::{Finished, Output};
 use crate::perfetto::{
-    DebugAnnotation, EXPLICIT, INSTANT, SLICE_BEGIN, SLICE_END, Trace, TracePacket, TrackDescriptor, TrackEvent,
+    DebugAnnotation, EXPLICIT, SLICE_BEGIN, SLICE_END, Trace, TracePacket, TrackDescriptor, TrackEvent,
 };
 use crate::requests::op;
 use crate::text::{count, duration};
@@ -78,10 +78,12 @@ impl Timeline {
     }
 
     /// A request arrived.
-    pub fn arrived(&mut self, _number: u64, _request: &Request) {
-        if let Form::File(file) = &mut self.form {
-            file.lanes.enter();
-        }
+    pub fn arrived(&mut self, number: u64, request: &Request) -> Result<()> {
+        let Form::File(file) = &mut self.form else { return Ok(()) };
+        // Whether one that arrives before the window is in it shows when it completes.
+        let begins = self.span.from <= request.arrival && request.arrival < self.span.to;
+        let lane = file.lanes.enter(begins);
+        if begins { file.begin(lane, number, request) } else { Ok(()) }
     }
 
     /// A request completed.
@@ -89,8 +91,12 @@ impl Timeline {
         let wanted = self.span.meets(request.arrival, request.completion);
         match &mut self.form {
             Form::File(file) => {
-                let lane = file.lanes.leave(request.request);
-                if wanted { file.request(lane, request) } else { Ok(()) }
+                let (lane, begun) = file.lanes.leave(request.request);
+                if wanted && !begun {
+                    let (arrival, op, offset, bytes) = (request.arrival, request.op, request.offset, request.bytes);
+                    file.begin(lane, request.request, &Request { arrival, op, offset, bytes })?;
+                }
+                if wanted { file.end(lane, request) } else { Ok(()) }
             }
             Form::Chart(chart) => {
                 if wanted {
@@ -140,8 +146,8 @@ impl Timeline {
 /// Tracks for requests: one is free again as soon as its request has completed, so that slices on it never overlap.
 #[derive(Default)]
 struct Lanes {
-    /// Lanes of requests that have arrived, from the oldest that has not completed on.
-    taken: VecDeque<Option<u32>>,
+    /// Lanes of requests that have arrived, from the oldest that has not completed on, and whether their slices have begun.
+    taken: VecDeque<Option<(u32, bool)>>,
     /// The number of the first of them.
     first: u64,
     free: BTreeSet<u32>,
@@ -149,22 +155,23 @@ struct Lanes {
 }
 
 impl Lanes {
-    fn enter(&mut self) {
+    fn enter(&mut self, begins: bool) -> u32 {
         let lane = self.free.pop_first().unwrap_or_else(|| {
             self.count += 1;
             self.count - 1
         });
-        self.taken.push_back(Some(lane));
+        self.taken.push_back(Some((lane, begins)));
+        lane
     }
 
-    fn leave(&mut self, number: u64) -> u32 {
-        let lane = self.taken[(number - self.first) as usize].take().expect("a request completes once");
+    fn leave(&mut self, number: u64) -> (u32, bool) {
+        let (lane, begun) = self.taken[(number - self.first) as usize].take().expect("a request completes once");
         while self.taken.front().is_some_and(Option::is_none) {
             self.taken.pop_front();
             self.first += 1;
         }
         self.free.insert(lane);
-        lane
+        (lane, begun)
     }
 }
 
@@ -233,15 +240,12 @@ impl File {
     }
 
     fn slice(&mut self, track: u64, start: Nanos, end: Nanos, event: TrackEvent) {
-        self.slices += 1;
-        let kind = if start == end { INSTANT } else { SLICE_BEGIN };
-        self.event(start, TrackEvent { r#type: Some(kind), track_uuid: Some(track), ..event });
-        if start < end {
-            self.event(end, TrackEvent { r#type: Some(SLICE_END), track_uuid: Some(track), ..TrackEvent::default() });
-        }
+        self.event(start, TrackEvent { r#type: Some(SLICE_BEGIN), track_uuid: Some(track), ..event });
+        self.event(end, TrackEvent { r#type: Some(SLICE_END), track_uuid: Some(track), ..TrackEvent::default() });
     }
 
     fn event(&mut self, at: Nanos, event: TrackEvent) {
+        self.slices += u64::from(event.r#type == Some(SLICE_BEGIN));
         self.trace.packet.push(TracePacket {
             timestamp: Some(at.0),
             trusted_packet_sequence_id: Some(1),
@@ -250,28 +254,42 @@ impl File {
         });
     }
 
-    fn request(&mut self, lane: u32, request: &Completed) -> Result<()> {
+    /// A request's slice begins before those of its operations, so that flows lead from it to them.
+    fn begin(&mut self, lane: u32, number: u64, request: &Request) -> Result<()> {
         while self.described <= lane {
             let lane = u64::from(self.described);
             self.describe(track(REQUESTS, lane), Some(REQUESTS), format!("requests {lane}"), lane as i32);
             self.described += 1;
         }
-        let mut notes =
-            vec![note("request", request.request), note("offset", request.offset), note("bytes", request.bytes)];
-        for (cause, name) in CAUSES {
-            let ns = request.blame.0[cause as usize];
-            if ns > 0 {
-                notes.push(note(&format!("{name}_ns"), ns));
-            }
-        }
         let event = TrackEvent {
-            debug_annotations: notes,
+            debug_annotations: vec![
+                note("request", number),
+                note("offset", request.offset),
+                note("bytes", request.bytes),
+            ],
+            r#type: Some(SLICE_BEGIN),
+            track_uuid: Some(track(REQUESTS, u64::from(lane))),
             categories: vec!["host".into()],
             name: Some(op(request.op).into()),
-            flow_ids: vec![request.request + 1],
+            flow_ids: vec![number + 1],
+        };
+        self.event(request.arrival, event);
+        self.write()
+    }
+
+    /// Where its time went is known when it ends.
+    fn end(&mut self, lane: u32, request: &Completed) -> Result<()> {
+        let causes = CAUSES.iter().map(|(cause, name)| (request.blame.0[*cause as usize], name));
+        let event = TrackEvent {
+            debug_annotations: causes
+                .filter(|(ns, _)| *ns > 0)
+                .map(|(ns, name)| note(&format!("{name}_ns"), ns))
+                .collect(),
+            r#type: Some(SLICE_END),
+            track_uuid: Some(track(REQUESTS, u64::from(lane))),
             ..TrackEvent::default()
         };
-        self.slice(track(REQUESTS, u64::from(lane)), request.arrival, request.completion, event);
+        self.event(request.completion, event);
         self.write()
     }
 
@@ -435,11 +453,11 @@ mod tests {
     #[test]
     fn a_lane_carries_one_request_at_a_time() {
         let mut lanes = Lanes::default();
-        (0..3).for_each(|_| lanes.enter());
-        assert_eq!(lanes.leave(1), 1);
-        lanes.enter();
-        assert_eq!((lanes.leave(3), lanes.leave(0), lanes.leave(2)), (1, 0, 2));
-        lanes.enter();
-        assert_eq!((lanes.leave(4), lanes.count), (0, 3));
+        (0..3).for_each(|lane| assert_eq!(lanes.enter(false), lane));
+        assert_eq!(lanes.leave(1), (1, false));
+        assert_eq!(lanes.enter(true), 1);
+        assert_eq!((lanes.leave(3), lanes.leave(0), lanes.leave(2)), ((1, true), (0, false), (2, false)));
+        lanes.enter(false);
+        assert_eq!((lanes.leave(4), lanes.count), ((0, false), 3));
     }
 }

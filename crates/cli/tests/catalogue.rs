@@ -75,7 +75,7 @@ fn cases() -> Vec<Case> {
         case(99, "no planes", "[geometry]\nplanes_per_die = 0\n", &["geometry.planes_per_die: there must be at least one"]),
         case(99, "no blocks", "[geometry]\nblocks_per_plane = 0\n", &["geometry.blocks_per_plane: there must be at least one"]),
         case(99, "no queue", "[device]\nqueue_depth = 0\n", &["device.queue_depth: there must be at least one"]),
-        case(99, "no reserve", "[gc]\nreserve = 0\n", &["gc.reserve: 0 erased blocks, but collections fill 1 write points a plane"]),
+        case(99, "no reserve", "[gc]\nreserve = 0\n", &["gc.reserve: 0 erased blocks, but collections fill 1 write points"]),
         case(99, "negative count", "[geometry]\nchannels = -1\n", &["geometry.channels: invalid value: integer `-1`"]),
         case(100, "product beyond 64 bits", "[geometry]\nchannels = 4294967295\nchips_per_channel = 4294967295\ndies_per_chip = 4294967295\n",
             &["geometry: 4294967295 x 4294967295 x 4294967295", "use larger pages, or a smaller array"]),

@@ -41,7 +41,7 @@ pub(crate) struct Stats {
     pub operations: u64,
     /// Requests completed since the beginning, warm-up included.
     pub completed: u64,
-    /// What was counted before measuring began.
+    /// What was counted before measuring began, and for requests that don't count.
     pub forgotten: FlashOps,
     pub forgotten_collections: u64,
     /// Host pages written and pages programmed at about equal distances of host pages, at most [`CHECKPOINTS`] of them.
@@ -148,6 +148,14 @@ impl Stats {
         *(if class == Class::Host { &mut by.host } else { &mut by.gc }) += pages;
         by.total += pages;
         self.flash.multi_plane.programs += u64::from(pages > 1);
+        self.operations += pages;
+    }
+
+    /// Host pages of requests that don't count: series show them all the same.
+    pub(crate) fn count_unmeasured(&mut self, programs: bool, pages: u64) {
+        let by = if programs { &mut self.forgotten.programs } else { &mut self.forgotten.reads };
+        by.host += pages;
+        by.total += pages;
         self.operations += pages;
     }
 

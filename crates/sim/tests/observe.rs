@@ -55,13 +55,14 @@ precondition = { mode = "random" }
 "#;
 
 /// One world after the other: what differs, beside the geometry.
-const WORLDS: [&str; 8] = [
+const WORLDS: [&str; 9] = [
     "device = { over_provisioning = 0.35 }",
     "device = { over_provisioning = 0.35 }\ntiming = { cache_register = true, command = \"200ns\" }",
     "device = { over_provisioning = 0.35 }\ntiming = { suspendable = \"program+erase\", suspend = \"10us\", resume = \"5us\" }",
     "device = { over_provisioning = 0.35, multi_plane = true }\nschemes = { path = \"copyback\" }",
     "device = { over_provisioning = 0.35, write_ack = \"after_transfer\" }\ntiming = { host_link = \"500MB/s\" }",
     "device = { over_provisioning = 0.35, exclusion = \"channel\" }\nschemes = { collector = \"queued\", place = \"dynamic\" }",
+    "device = { over_provisioning = 0.45 }\nschemes = { collector = \"pagc\", path = \"copyback\" }",
     "device = { over_provisioning = 0.35 }\ngc = { time = \"none\" }",
     "device = { over_provisioning = 0.35 }\nrun = { warmup = \"100 requests\" }\ngc = { destination = \"any\" }\nschemes = { place = \"dynamic\" }",
 ];

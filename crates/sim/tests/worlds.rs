@@ -21,7 +21,12 @@ fn device() -> impl Strategy<Value = String> {
         prop::sample::select(vec!["CWDP", "PDWC", "DPCW", "dynamic"]),
         prop::sample::select(vec!["async-fifo", "sync-fifo"]),
     );
-    let space = (prop_oneof![7 => 5u32..12, 1 => Just(100u32)], 0u32..3, prop::sample::select(vec!["plane", "chip", "device"]), 1u32..6);
+    let space = (
+        prop_oneof![7 => 5u32..12, 1 => Just(100u32)],
+        0u32..3,
+        prop::sample::select(vec!["plane", "chip", "device"]),
+        1u32..6,
+    );
     let knobs = (
         prop::sample::select(vec!["die", "chip", "channel"]),
         prop::sample::select(vec!["after_program", "after_transfer"]),

@@ -384,7 +384,7 @@ impl Ssd {
     fn count_host(&mut self, op: OpId, pages: u64) {
         let page = &self.ops[op];
         if !self.host.requests[page.request.0].measured {
-            self.stats.operations += pages;
+            self.stats.count_unmeasured(page.need == Need::Write, pages);
         } else if page.need == Need::Write {
             self.stats.count_programs(Class::Host, pages);
         } else {
