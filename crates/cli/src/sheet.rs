@@ -55,7 +55,7 @@ impl Sheet {
             Some("parquet") => Ok(Sheet::Parquet(Box::new(parquet_file::Sink::create(path, columns)?))),
             #[cfg(not(feature = "parquet"))]
             Some("parquet") => Err(Fault::usage(format!("{option} {}: this build writes no Parquet", path.display()))
-                .help("give a name that ends in .csv, or build with --features parquet")),
+                .help("give a name that ends in .csv, or build without --no-default-features")),
             _ => Err(Fault::usage(format!("{option} {}: the name says no form", path.display()))
                 .help("give a name that ends in .csv or .parquet")),
         }
