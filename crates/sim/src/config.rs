@@ -512,7 +512,16 @@ impl Config {
             );
             return refuse("gc.reserve", message, format!("use {streams} or more, or leave it out"));
         }
-        let most = blocks.saturating_sub(reserve + streams) * per_block;
+        if reserve + streams >= blocks {
+            let message =
+                format!("{reserve} reserved and {streams} open GC blocks leave none of the {blocks} blocks of a plane");
+            return refuse(
+                "gc.reserve",
+                message,
+                format!("use at most {}, or leave it out", blocks.saturating_sub(streams + 1)),
+            );
+        }
+        let most = (blocks - reserve - streams) * per_block;
         if exported > most {
             let message = format!(
                 "{exported} of {pages} pages a plane are exported, but {reserve} reserved and {streams} open GC blocks leave ({blocks} - {reserve} - {streams}) x {per_block} = {most}"

@@ -1,4 +1,21 @@
-//! The simulator core.
+//! The simulator core: an SSD as a value, driven from outside.
+//!
+//! ```
+//! use ssdlab_sim::units::Nanos;
+//! use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
+//!
+//! let mut ssd = Ssd::new(&Config::default(), 1, Check::Full)?;
+//! ssd.submit(Request { arrival: Nanos(0), op: RequestOp::Write, offset: 0, bytes: 4096 });
+//! ssd.submit(Request { arrival: Nanos(300_000), op: RequestOp::Read, offset: 64 * 4096, bytes: 4096 });
+//! ssd.run();
+//! let summary = ssd.summary(1, String::new(), String::new());
+//! assert_eq!(summary.latency_ns.write.max, Some(605_120)); // data-in 5,120, program 600,000
+//! assert_eq!(summary.latency_ns.read.max, Some(360_240)); // the die is busy until 605,120
+//! # Ok::<(), ssdlab_sim::ConfigError>(())
+//! ```
+//!
+//! [`config`] says what can be asked for, [`device`] is mechanism, [`schemes`] are policy behind the seam in [`policy`],
+//! [`engine`] is the event loop, [`blame`] and [`report`] are what comes out, [`oracle`] watches. ARCHITECTURE.md is the map.
 
 pub mod blame;
 pub mod config;

@@ -123,7 +123,6 @@ proptest! {
         // Conservation: what collections moved is what they programmed, and what was erased was whole blocks.
         prop_assert_eq!(summary.gc.moved_pages, flash.programs.gc + flash.copybacks);
         prop_assert_eq!(summary.gc.collections, flash.erases);
-        prop_assert!(flash.programs.host <= summary.pages.written);
         prop_assert_eq!(flash.programs.host, summary.pages.written);
         let by_cause: u128 = summary.breakdown_ns.all.0.iter().sum();
         let latency = &summary.latency_ns.all;

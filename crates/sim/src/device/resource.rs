@@ -34,7 +34,7 @@ pub struct Unit {
     pub array: OpId,
     /// The operation in the cache register (rule R8).
     pub cache: OpId,
-    /// The read in the array is done and waits for the cache register.
+    /// A read waits in the array for the cache register, or a program there for the array.
     pub parked: bool,
     /// The suspended operation, what it still needs, and when it was interrupted.
     pub suspended: OpId,

@@ -106,8 +106,6 @@ pub struct Op {
     pub expected: u32,
     /// When it began to wait for what it waits for.
     pub waits_since: Nanos,
-    /// When its present service began.
-    pub started: Nanos,
     /// When its first service began.
     pub first_start: Nanos,
     /// Ledger readings when the wait for the unit began: all collections, and those in its own plane.
@@ -148,7 +146,6 @@ impl Op {
         tags: [Tag::NONE; MAX_PLANES],
         expected: 0,
         waits_since: Nanos::ZERO,
-        started: Nanos::ZERO,
         first_start: Nanos::NEVER,
         ledger_gc: 0,
         ledger_gc_own: 0,

@@ -76,12 +76,16 @@ impl Ssd {
     /// is idle, or none that is has a page for it.
     fn start_anywhere(&mut self) -> bool {
         let units = self.dev.geometry.units;
+        let mut full = false;
         for step in 1..=units {
             let unit = UnitId((self.last_unit + step) % units);
             if !self.is_idle(unit) {
                 continue;
             }
-            let Some(plane) = self.next_plane(unit) else { continue };
+            let Some(plane) = self.next_plane(unit) else {
+                full = true;
+                continue;
+            };
             self.last_unit = unit.0;
             let op = self.anywhere.pop(&self.ops);
             let page = &mut self.ops[op];
@@ -99,8 +103,8 @@ impl Ssd {
             self.begin_write(op, unit);
             return true;
         }
-        // Planes without a page that the host may take are due, whatever the threshold says. In no time they have one now.
-        self.claim_full_planes() && self.start_anywhere()
+        // Where a die is idle for want of pages, full planes are due, whatever the threshold says. In no time they have some now.
+        full && self.claim_full_planes() && self.start_anywhere()
     }
 
     /// The next plane of a unit, round robin, that has a page for host data.
@@ -179,7 +183,8 @@ impl Ssd {
                 // Overwritten or trimmed while it waited: the newest version is in controller memory, or nothing.
                 Location::Staged(_) | Location::Nowhere => {
                     self.charge_wait(op, unit);
-                    self.stats.pages.from_memory += 1;
+                    let measured = self.host.requests[self.ops[op].request.0].measured;
+                    self.stats.pages.from_memory += u64::from(measured);
                     self.serve_from_memory(op);
                 }
             },
@@ -398,7 +403,6 @@ impl Ssd {
         let page = &mut self.ops[op];
         page.leg = 0;
         page.unit = unit;
-        page.started = now;
         page.bus_gc = 0;
         let plane = page.plane;
         let mut mate = op;

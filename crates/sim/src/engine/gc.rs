@@ -318,7 +318,6 @@ impl Ssd {
         }
         self.units[unit.ix()].array = op;
         self.ops[op].leg = 0;
-        self.ops[op].started = self.now;
         self.run_leg(op);
     }
 
@@ -478,7 +477,6 @@ impl Ssd {
         op.pages = PageSet::one(to);
         op.legs = self.dev.timing.program(offset, burst);
         op.leg = 0;
-        op.started = self.now;
         self.units[unit.ix()].array = id;
         self.run_leg(id);
     }
