@@ -391,7 +391,11 @@ fn verdict(summary: &Summary) -> String {
         ("writes", delayed.write, summary.latency_ns.write.count, &by.write),
     ];
     let waited = kinds.iter().filter(|(_, _, all, _)| *all > 0).map(|(name, delayed, all, causes)| {
-        format!("{} of the {name} waited for it ({} of their time in the device)", of(*delayed, *all), share(causes))
+        format!(
+            "{} of the {name} waited for it ({} of the time of all {name} in the device)",
+            of(*delayed, *all),
+            share(causes)
+        )
     });
     let gc = format!("GC ran: {}. {steady}", waited.collect::<Vec<_>>().join(", "));
     let total: u128 = by.all.0.iter().sum();
