@@ -1,6 +1,7 @@
 //! What is counted while a run is measured.
 
 use crate::device::transaction::Class;
+use crate::policy::{Hop, Journey};
 use crate::report::{Breakdown, Distribution, FlashOps, GcTimes, Halves, Pages, Requests, mean};
 use crate::units::Nanos;
 
@@ -152,6 +153,18 @@ impl Stats {
         let by = if programs { &mut self.forgotten.programs } else { &mut self.forgotten.reads };
         by.add(Class::Host, pages);
         self.operations += pages;
+    }
+
+    /// Pages that collections move one by one.
+    pub(crate) fn count_moves(&mut self, journey: Journey, pages: u64) {
+        if journey.out == Hop::Die {
+            self.flash.copybacks += pages;
+            self.operations += pages;
+        } else {
+            self.flash.reads.add(Class::Gc, pages);
+            self.flash.programs.add(Class::Gc, pages);
+            self.operations += 2 * pages;
+        }
     }
 
     pub(crate) fn count_copybacks(&mut self, pages: u64) {

@@ -562,26 +562,26 @@ impl Ssd {
     pub(super) fn land_moved(&mut self, from: Ppn, to: Ppn, tag: Tag) {
         let lpn = self.dev.flash.lpn_of(from);
         let block = self.dev.geometry.block_of(to);
-        let published = lpn.is_some()
-            && match self.dev.map.get(lpn) {
-                Location::Flash(page) if page == from => {
-                    self.dev.map.set(lpn, Location::Flash(to));
-                    true
-                }
-                // The old page of a partial write that still has to read it.
-                Location::Staged(write) if self.ops[write].old == from => {
-                    self.ops[write].old = to;
-                    true
-                }
-                other => panic!("law: map and reverse map agree, but {lpn:?} at {from:?} maps to {other:?}"),
-            };
+        let published = lpn.is_some();
         if published {
+            self.republish(lpn, from, to);
             self.dev.flash.invalidate(from, self.dev.geometry.block_of(from), lpn);
         }
         self.dev.flash.land(to, block, if published { lpn } else { Lpn::NONE });
         self.oracle.store(to, tag);
         self.stats.moved += 1;
         self.stats.moved_stale += u64::from(!published);
+    }
+
+    /// A page's data has moved: whoever points to it follows.
+    #[inline(always)]
+    pub(super) fn republish(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
+        match self.dev.map.get(lpn) {
+            Location::Flash(page) if page == from => self.dev.map.set(lpn, Location::Flash(to)),
+            // The old page of a partial write that still has to read it.
+            Location::Staged(write) if self.ops[write].old == from => self.ops[write].old = to,
+            other => panic!("law: map and reverse map agree, but {lpn:?} at {from:?} maps to {other:?}"),
+        }
     }
 
     /// The victims are erased: their pages are free, and writes that waited for them go on.

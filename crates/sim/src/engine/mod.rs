@@ -19,7 +19,7 @@ use crate::device::resource::{Bus, Events, Occupancy, Unit};
 use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Op, Slab};
 use crate::oracle::{Check, Oracle};
-use crate::policy::{Job, View};
+use crate::policy::{Job, Journey, View};
 use crate::report::{ByOp, Distribution, GcSummary, Summary, Utilisation, Wear, mean};
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyVictim};
 use crate::stats::Stats;
@@ -74,6 +74,8 @@ pub struct Ssd {
     gc_target: PlaneId,
     /// Whether collections hold their unit from start to end.
     collector_holds: bool,
+    /// The journey of every moved page, where collector and path treat all pages alike.
+    plain_moves: Option<Journey>,
     /// Whether reads suspend anything.
     suspends: bool,
     oracle: Oracle,
@@ -202,6 +204,8 @@ impl Ssd {
             gc_floor: config.gc.threshold.pages(scope_pages, u64::from(geometry.pages_per_block)) as u32,
             gc_target: PlaneId::NONE,
             collector_holds: config.schemes.collector.policy_ref().holds(),
+            plain_moves: (config.schemes.path.policy_ref().always())
+                .filter(|_| config.schemes.collector.policy_ref().in_order()),
             suspends: config.timing.suspendable != Suspendable::None,
             oracle: Oracle::new(check, geometry.exported, physical),
             stats: Stats::new(),
