@@ -32,9 +32,10 @@ pub(crate) struct Stats {
     /// First measured arrival and last measured completion.
     pub first_arrival: Option<Nanos>,
     pub last_completion: Nanos,
-    /// Integrals of held units and transferring buses at the first arrival and the last completion.
+    /// Integral of held units at the first arrival and the last completion.
     pub held_at: (u128, u128),
-    pub transferring_at: (u128, u128),
+    /// Busy time of all channels at the first arrival.
+    pub transferring_from: u128,
     /// Sum over arrivals of the chips with an operation in service, and how many arrivals.
     pub chips_busy: u64,
     pub arrivals: u64,
@@ -76,7 +77,7 @@ impl Stats {
             first_arrival: None,
             last_completion: Nanos::ZERO,
             held_at: (0, 0),
-            transferring_at: (0, 0),
+            transferring_from: 0,
             chips_busy: 0,
             arrivals: 0,
             operations: 0,

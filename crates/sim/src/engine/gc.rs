@@ -378,7 +378,7 @@ impl Ssd {
         }
     }
 
-    fn begin_place(&mut self, id: JobId) {
+    pub(super) fn begin_place(&mut self, id: JobId) {
         let op = self.jobs[id.0].op;
         let (hand, stream) = (self.jobs[id.0].job.hand, self.jobs[id.0].stream);
         let mut to = PageSet::EMPTY;
@@ -486,15 +486,13 @@ impl Ssd {
         let op = &self.ops[id];
         let (job, unit, verb) = (op.job, op.unit, op.verb);
         self.units[unit.ix()].array = OpId::NONE;
+        self.count_step_time(id);
         if job.is_none() {
             self.mark_unit(unit);
             return self.abroad_ends(id);
         }
         match verb {
-            Verb::Read => {
-                self.end_reads(id);
-                self.jobs[job.0].job.hand = self.ops[id].from;
-            }
+            Verb::Read => self.end_read_step(id),
             Verb::Copyback => {
                 self.end_reads(id);
                 self.land(id);
@@ -514,6 +512,23 @@ impl Ssd {
             self.chip_in_use(plane, false);
         }
         self.ready_jobs.push(job);
+    }
+
+    /// What a step's legs took.
+    #[inline]
+    pub(super) fn count_step_time(&mut self, id: OpId) {
+        let op = &self.ops[id];
+        for i in 0..op.legs.len() {
+            if let Some(leg) = op.legs.get(i) {
+                self.stats.gc_time.charge(op.verb, leg.kind, leg.time.0);
+            }
+        }
+    }
+
+    /// Pages have been read out and are in the job's hand.
+    pub(super) fn end_read_step(&mut self, id: OpId) {
+        self.end_reads(id);
+        self.jobs[self.ops[id].job.0].job.hand = self.ops[id].from;
     }
 
     fn end_reads(&mut self, id: OpId) {

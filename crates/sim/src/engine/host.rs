@@ -264,6 +264,7 @@ impl Ssd {
             }
         };
         if over {
+            self.unfuse_all();
             self.host.measuring = true;
             self.stats.start_measuring();
             // The request that measuring begins with has arrived already.
@@ -311,7 +312,8 @@ impl Ssd {
             self.stats.first_arrival = Some(request.arrival);
             self.stats.measured_from = self.now;
             self.stats.held_at.0 = self.held.total(self.now);
-            self.stats.transferring_at.0 = self.transferring.total(self.now);
+            let channels = &self.buses[..self.dev.geometry.channels as usize];
+            self.stats.transferring_from = channels.iter().map(|bus| u128::from(bus.busy(self.now))).sum();
         }
         let size = self.page_bytes();
         let end = request.offset + request.bytes;
@@ -626,7 +628,6 @@ impl Ssd {
             stats.delayed_by_gc += u64::from(end.blame.by_gc() > 0);
             self.stats.last_completion = self.now;
             self.stats.held_at.1 = self.held.total(self.now);
-            self.stats.transferring_at.1 = self.transferring.total(self.now);
         } else {
             self.stats.requests.warmup += 1;
         }

@@ -5,6 +5,7 @@
 //! that time. Which resource's event the tree happens to yield first never shows.
 
 mod dispatch;
+mod fuse;
 mod gc;
 mod host;
 mod legs;
@@ -60,10 +61,9 @@ pub struct Ssd {
     anywhere: Fifo,
     /// The unit that the last dynamic write took.
     last_unit: u32,
-    /// Units held, units held by collections, buses in transfer: integrated.
+    /// Units held, units held by collections: integrated.
     held: Occupancy,
     held_gc: Occupancy,
-    transferring: Occupancy,
     /// By chip: operations in service; and how many chips have one.
     chip_ops: Vec<u32>,
     chips_busy: u32,
@@ -76,6 +76,10 @@ pub struct Ssd {
     collector_holds: bool,
     /// The journey of every moved page, where collector and path treat all pages alike.
     plain_moves: Option<Journey>,
+    /// Whether legs that nothing can come between share an event, and whether moves of collections do.
+    fuses: bool,
+    /// See `fuses`.
+    fuses_moves: bool,
     /// Whether reads suspend anything.
     suspends: bool,
     oracle: Oracle,
@@ -197,7 +201,6 @@ impl Ssd {
             last_unit: geometry.units - 1,
             held: Occupancy::default(),
             held_gc: Occupancy::default(),
-            transferring: Occupancy::default(),
             chip_ops: vec![0; geometry.chips as usize],
             chips_busy: 0,
             next_age: 0,
@@ -206,6 +209,8 @@ impl Ssd {
             collector_holds: config.schemes.collector.policy_ref().holds(),
             plain_moves: (config.schemes.path.policy_ref().always())
                 .filter(|_| config.schemes.collector.policy_ref().in_order()),
+            fuses: false,
+            fuses_moves: false,
             suspends: config.timing.suspendable != Suspendable::None,
             oracle: Oracle::new(check, geometry.exported, physical),
             stats: Stats::new(),
@@ -217,6 +222,7 @@ impl Ssd {
             schemes,
             config: config.clone(),
         };
+        ssd.set_fusing(true);
         ssd.precondition();
         Ok(ssd)
     }
@@ -261,6 +267,7 @@ impl Ssd {
             self.round(time);
         }
         self.now = self.now.max(limit.min(Nanos(u64::MAX - 1)));
+        self.unfuse_all();
     }
 
     /// Handles everything that was submitted, and what it caused, to the end.
@@ -311,6 +318,10 @@ impl Ssd {
             self.admit();
             self.decide();
             self.dispatch();
+            if self.events.next() == time {
+                // Something that ends now has come up meanwhile: it may ask for a bus too.
+                continue;
+            }
             self.grant();
             let settled = self.dirty_units.is_empty() && self.dirty_buses.is_empty() && self.ready_jobs.is_empty();
             let settled = settled && !self.host.window_stale;
@@ -385,7 +396,8 @@ impl Ssd {
             Some(bus) if bus == self.buses.len() => self.host.memory[0].1,
             Some(bus) => self.buses[bus].holder,
         };
-        self.ops[op].age
+        // A bus that only wakes: it ends nothing.
+        if op.is_none() { 0 } else { self.ops[op].age }
     }
 
     fn age(&mut self) -> u64 {
@@ -453,6 +465,8 @@ impl Ssd {
             mean(to.saturating_sub(from), span).map(|busy| busy / f64::from(resources))
         };
         let geometry = &self.dev.geometry;
+        let channels = &self.buses[..geometry.channels as usize];
+        let transferring = channels.iter().map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
         let (erases_min, erases_max, erases) = self.dev.flash.wear();
         Summary {
             schema: "ssdlab.summary/1",
@@ -491,7 +505,7 @@ impl Ssd {
             },
             utilisation: Utilisation {
                 die: share(stats.held_at, geometry.units),
-                channel: share(stats.transferring_at, geometry.channels),
+                channel: share((stats.transferring_from, transferring), geometry.channels),
                 chip_at_arrival: mean(u128::from(stats.chips_busy), stats.arrivals)
                     .map(|chips| chips / f64::from(geometry.chips)),
             },
