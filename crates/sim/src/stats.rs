@@ -101,16 +101,15 @@ impl Stats {
         self.requests = Requests { warmup: self.requests.warmup, ..Requests::default() };
     }
 
-    /// Notes how far programs have come, every so many host pages.
+    /// Whether it is time to note how far programs have come, which is every so many host pages.
     #[inline(always)]
-    pub(crate) fn checkpoint(&mut self) {
-        if self.pages.written >= self.next_checkpoint {
-            self.note_checkpoint();
-        }
+    pub(crate) fn checkpoint_due(&self) -> bool {
+        self.pages.written >= self.next_checkpoint
     }
 
+    /// Notes how far programs have come.
     #[cold]
-    fn note_checkpoint(&mut self) {
+    pub(crate) fn note_checkpoint(&mut self) {
         self.checkpoints.push((self.pages.written, self.flash.programs.total + self.flash.copybacks));
         if self.checkpoints.len() == CHECKPOINTS {
             // Every second one stays.

@@ -321,6 +321,29 @@ impl Events {
         self.time(self.keys[resource])
     }
 
+    /// The resource of the event that [`Events::pop`] would take.
+    #[inline(always)]
+    pub fn first(&self) -> usize {
+        (self.root & ((1 << self.bits) - 1)) as usize
+    }
+
+    /// Whether no other event is at the time of the next one.
+    #[inline]
+    pub fn alone(&self) -> bool {
+        let time = self.root >> self.bits;
+        let mut i = self.first();
+        for level in 0..self.depth.min(MAX_LEVELS) {
+            let first = self.levels[level] as usize + (i & !3);
+            let Some(group) = self.keys.get(first..first + 4) else { unreachable!("levels are whole groups") };
+            let at_time = group.iter().filter(|key| **key >> self.bits == time).count();
+            if at_time > 1 {
+                return false;
+            }
+            i >>= 2;
+        }
+        true
+    }
+
     /// Takes one event of the earliest time: the resource's number, lowest first.
     #[inline]
     pub fn pop(&mut self) -> usize {
@@ -353,6 +376,8 @@ mod tests {
                 tree.set(resource, Nanos(times[resource]));
                 let earliest = *times.iter().min().unwrap();
                 assert_eq!(tree.next().0, earliest);
+                let ties = times.iter().filter(|t| **t == earliest).count();
+                assert!(earliest == u64::MAX || tree.alone() == (ties == 1));
                 if crate::random::below(&mut rng, 2) == 0 {
                     let expected = times.iter().position(|t| *t == earliest).unwrap();
                     assert_eq!(tree.pop(), expected);

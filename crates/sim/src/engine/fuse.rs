@@ -12,7 +12,7 @@ use crate::config::{Destination, Scope, Suspendable, WriteAck, WritePoints};
 use crate::device::flash::Stream;
 use crate::device::resource::unit_resource;
 use crate::device::transaction::{Class, Verb};
-use crate::policy::Journey;
+use crate::policy::{Journey, PageSet};
 use crate::units::OpId;
 
 /// The leg of a move that reads out, comes back and programs as one.
@@ -35,7 +35,9 @@ impl Ssd {
             && self.plain_moves == Some(Journey::EXTERNAL)
             && config.gc.destination == Destination::Plane
             && config.gc.scope == Scope::Plane
-            && config.ftl.write_points == WritePoints::Separate;
+            && config.ftl.write_points == WritePoints::Separate
+            && config.timing.command == Nanos::ZERO
+            && [&config.timing.read, &config.timing.program].iter().all(|t| !t.types().contains(&Nanos::ZERO));
     }
 
     /// The page of a collection's read has been granted the bus on its way out: lets it come back in and be programmed without
@@ -68,7 +70,9 @@ impl Ssd {
     pub(super) fn disturb(&mut self, bus: usize) {
         let state = &mut self.buses[bus];
         let id = std::mem::replace(&mut state.fused, OpId::NONE);
-        if self.now > state.half || self.ops[id].leg != FUSED {
+        // At the very moment it turns, it has asked for the bus before everybody who asks after the first grants.
+        let turned = self.now > state.half || (self.now == state.half && self.granted_at == self.now);
+        if turned || self.ops[id].leg != FUSED {
             return;
         }
         let half = state.half;
@@ -96,7 +100,69 @@ impl Ssd {
         self.ops[id].leg = self.ops[id].legs.len() - 1;
     }
 
-    /// Undoes all fusing: every operation is where it would be without. Before anything is counted anew or shown.
+    /// The next event is the only one of its time and nothing else happens then: if it is a leg of a plain move, it is handled
+    /// here, as the round would handle it. Returns whether it was.
+    #[inline]
+    pub(super) fn express(&mut self, time: Nanos) -> bool {
+        let resource = self.events.first();
+        let Some(unit) = self.units.get(resource) else { return false };
+        let id = unit.array;
+        let op = &self.ops[id];
+        if op.class != Class::Gc || !self.events.alone() {
+            return false;
+        }
+        match (op.verb, op.leg) {
+            (Verb::Read, 0) => self.express_out(id, time),
+            (Verb::Read, FUSED) => self.express_next(id, time),
+            _ => false,
+        }
+    }
+
+    /// The page of a plain move has been read: it crosses the bus at once if that is free.
+    #[inline]
+    fn express_out(&mut self, id: OpId, time: Nanos) -> bool {
+        let op = &self.ops[id];
+        let bus = op.channel.ix();
+        let state = &self.buses[bus];
+        let free = state.holder.is_none() && state.until <= time && state.queue.is_empty();
+        let Some(out) = op.legs.get(1).filter(|_| free && op.legs.len() == 2) else { return false };
+        if self.dev.flash.room(op.plane, Stream::Gc) == 0 {
+            return false;
+        }
+        self.now = time;
+        self.buses[bus].begin(true, time, time + out.time, self.stats.last_completion);
+        self.fuse_move(id, bus)
+    }
+
+    /// A plain move has ended: the next one of its collection begins, if there is one.
+    #[inline]
+    fn express_next(&mut self, id: OpId, time: Nanos) -> bool {
+        let job = self.ops[id].job;
+        let view = self.dev.view(time);
+        let Some(page) = self.jobs[job.0].job.next_valid(&view, 0) else { return false };
+        self.now = time;
+        self.page_is_back(id);
+        self.count_step_time(id);
+        self.jobs[job.0].job.hand = PageSet::EMPTY;
+        self.land(id);
+        let op = &mut self.ops[id];
+        op.verb = Verb::Read;
+        op.leg = 0;
+        op.pages = PageSet::one(page);
+        let unit = op.unit;
+        self.begin_move(id);
+        let read = self.ops[id].legs.get(0).map_or(Nanos::ZERO, |leg| leg.time);
+        self.events.set(unit_resource(unit), time + read);
+        true
+    }
+
+    /// Undoes all fusing once the ends of this moment have been handled: before anything is counted anew.
+    pub(super) fn unfuse_now(&mut self) {
+        self.unfuse_all();
+        self.completions();
+    }
+
+    /// Undoes all fusing: every operation is where it would be without.
     pub(super) fn unfuse_all(&mut self) {
         if !self.fuses_moves {
             return;

@@ -91,10 +91,7 @@ impl Ssd {
             return;
         }
         loop {
-            while !self.ready_jobs.is_empty() {
-                let job = self.oldest_ready();
-                self.step(job);
-            }
+            self.decide_ready();
             let mut i = 0;
             while i < self.dirty_units.len() {
                 self.start_due(self.dirty_units[i]);
@@ -103,6 +100,15 @@ impl Ssd {
             if self.ready_jobs.is_empty() {
                 return;
             }
+        }
+    }
+
+    /// The next steps of collections whose last step has ended, oldest first.
+    #[inline]
+    pub(super) fn decide_ready(&mut self) {
+        while !self.ready_jobs.is_empty() {
+            let job = self.oldest_ready();
+            self.step(job);
         }
     }
 
@@ -321,7 +327,7 @@ impl Ssd {
         self.run_leg(op);
     }
 
-    fn begin_move(&mut self, op: OpId) {
+    pub(super) fn begin_move(&mut self, op: OpId) {
         let pages = self.ops[op].pages;
         let mut offsets = [0; MAX_PLANES];
         let mut leaving = 0;
@@ -564,7 +570,7 @@ impl Ssd {
     }
 
     /// Moved pages are programmed: each is published if the map still points to where it came from.
-    fn land(&mut self, id: OpId) {
+    pub(super) fn land(&mut self, id: OpId) {
         let (from, to, tags) = (self.ops[id].from, self.ops[id].pages, self.ops[id].tags);
         for i in 0..from.len() {
             self.land_moved(from[i], to[i], tags[i]);

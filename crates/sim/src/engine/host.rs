@@ -264,7 +264,7 @@ impl Ssd {
             }
         };
         if over {
-            self.unfuse_all();
+            self.unfuse_now();
             self.host.measuring = true;
             self.stats.start_measuring();
             // The request that measuring begins with has arrived already.
@@ -294,7 +294,10 @@ impl Ssd {
     pub(super) fn count_written(&mut self, pages: u64, measured: bool) {
         self.host.pages_written += pages;
         self.stats.pages.written += if measured { pages } else { 0 };
-        self.stats.checkpoint();
+        if self.stats.checkpoint_due() {
+            self.unfuse_now();
+            self.stats.note_checkpoint();
+        }
     }
 
     /// Discards the whole pages inside a range.

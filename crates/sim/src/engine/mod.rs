@@ -76,6 +76,8 @@ pub struct Ssd {
     collector_holds: bool,
     /// The journey of every moved page, where collector and path treat all pages alike.
     plain_moves: Option<Journey>,
+    /// The time at which buses were last granted.
+    granted_at: Nanos,
     /// Whether legs that nothing can come between share an event, and whether moves of collections do.
     fuses: bool,
     /// See `fuses`.
@@ -209,6 +211,7 @@ impl Ssd {
             collector_holds: config.schemes.collector.policy_ref().holds(),
             plain_moves: (config.schemes.path.policy_ref().always())
                 .filter(|_| config.schemes.collector.policy_ref().in_order()),
+            granted_at: Nanos::NEVER,
             fuses: false,
             fuses_moves: false,
             suspends: config.timing.suspendable != Suspendable::None,
@@ -259,26 +262,18 @@ impl Ssd {
 
     /// Handles everything up to and including `limit`.
     pub fn run_until(&mut self, limit: Nanos) {
-        loop {
-            let time = self.next_time();
-            if time > limit || time == Nanos::NEVER {
-                break;
+        while self.advance(limit) {
+            if self.events.next() > limit {
+                // What was fused may have had an event by now.
+                self.unfuse_all();
             }
-            self.round(time);
         }
         self.now = self.now.max(limit.min(Nanos(u64::MAX - 1)));
-        self.unfuse_all();
     }
 
     /// Handles everything that was submitted, and what it caused, to the end.
     pub fn run(&mut self) {
-        loop {
-            let time = self.next_time();
-            if time == Nanos::NEVER {
-                break;
-            }
-            self.round(time);
-        }
+        while self.advance(Nanos::NEVER) {}
         if self.host.fault.is_none() {
             self.check_end();
         }
@@ -286,22 +281,26 @@ impl Ssd {
 
     /// Handles events until the host's ring is at most half full, or nothing is left to do.
     pub fn run_until_room(&mut self) {
-        while self.host.crowded() {
-            let time = self.next_time();
-            if time == Nanos::NEVER {
-                break;
-            }
-            self.round(time);
-        }
+        while self.host.crowded() && self.advance(Nanos::NEVER) {}
     }
 
-    #[inline(always)]
-    fn next_time(&self) -> Nanos {
+    /// Handles the next time at which anything happens. False: that is after `limit`, or never.
+    #[inline]
+    fn advance(&mut self, limit: Nanos) -> bool {
         if self.host.fault.is_some() {
-            return Nanos::NEVER;
+            return false;
         }
-        let arrival = self.host.next_arrival(self.now);
-        self.events.next().min(arrival)
+        let (event, arrival) = (self.events.next(), self.host.next_arrival(self.now));
+        let time = event.min(arrival);
+        if time > limit || time == Nanos::NEVER {
+            return false;
+        }
+        if self.fuses_moves && event < arrival && self.express(event) {
+            self.events_since_scan += 1;
+        } else {
+            self.round(time);
+        }
+        true
     }
 
     /// Everything that happens at the next time at which anything happens.
@@ -318,11 +317,13 @@ impl Ssd {
             self.admit();
             self.decide();
             self.dispatch();
-            if self.events.next() == time {
-                // Something that ends now has come up meanwhile: it may ask for a bus too.
-                continue;
+            while self.fuses_moves && self.events.next() == time {
+                // A fused move has been disturbed at the moment when its page turns back: it asks for the bus too.
+                self.completions();
+                self.decide_ready();
             }
             self.grant();
+            self.granted_at = time;
             let settled = self.dirty_units.is_empty() && self.dirty_buses.is_empty() && self.ready_jobs.is_empty();
             let settled = settled && !self.host.window_stale;
             if settled && self.events.next() > time && self.host.next_arrival(time) > time {
