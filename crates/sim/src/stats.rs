@@ -1,5 +1,6 @@
 //! What is counted while a run is measured.
 
+use crate::blame::Blame;
 use crate::device::transaction::Class;
 use crate::policy::{Hop, Journey};
 use crate::report::{Breakdown, Distribution, FlashOps, GcTimes, Halves, Pages, Requests, mean};
@@ -10,9 +11,37 @@ use crate::units::Nanos;
 pub(crate) struct OpStats {
     pub latency: Distribution,
     pub waiting: Distribution,
-    pub breakdown: Breakdown,
+    breakdown: Breakdown,
+    /// What was not added to it yet: in machine words as long as their total, which bounds each, fits one.
+    recent: Blame,
+    recent_total: u64,
     /// Requests that waited for collections.
     pub delayed_by_gc: u64,
+}
+
+impl OpStats {
+    /// A request's latency was spent so.
+    #[inline]
+    pub(crate) fn spend(&mut self, blame: &Blame, latency: u64) {
+        match self.recent_total.checked_add(latency) {
+            Some(total) => self.recent_total = total,
+            None => {
+                self.breakdown.add(&std::mem::replace(&mut self.recent, Blame::ZERO));
+                self.recent_total = latency;
+            }
+        }
+        for (sum, ns) in self.recent.0.iter_mut().zip(blame.0) {
+            // No cause's sum is more than the total, which fits.
+            *sum = sum.wrapping_add(ns);
+        }
+    }
+
+    /// Total time by cause.
+    pub(crate) fn breakdown(&self) -> Breakdown {
+        let mut breakdown = self.breakdown.clone();
+        breakdown.add(&self.recent);
+        breakdown
+    }
 }
 
 /// Counters of the measured part of a run.
@@ -61,6 +90,8 @@ impl Stats {
             latency: Distribution::new(),
             waiting: Distribution::new(),
             breakdown: Breakdown::ZERO,
+            recent: Blame::ZERO,
+            recent_total: 0,
             delayed_by_gc: 0,
         };
         Stats {

@@ -627,7 +627,7 @@ impl Ssd {
             };
             stats.latency.record(latency);
             stats.waiting.record(end.blame.waits());
-            stats.breakdown.add(&end.blame);
+            stats.spend(&end.blame, latency);
             stats.delayed_by_gc += u64::from(end.blame.by_gc() > 0);
             self.stats.last_completion = self.now;
             self.stats.held_at.1 = self.held.total(self.now);

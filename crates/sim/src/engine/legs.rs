@@ -37,7 +37,7 @@ impl Ssd {
     /// Adds time to a cause of every page that a host operation serves. (What steps of collections take is counted when they
     /// end.)
     #[inline]
-    fn charge(&mut self, id: OpId, cause: Cause, ns: u64) {
+    pub(super) fn charge(&mut self, id: OpId, cause: Cause, ns: u64) {
         let mut at = id;
         while at.is_some() {
             let op = &mut self.ops[at];

@@ -297,7 +297,7 @@ impl Ssd {
         if time > limit || time == Nanos::NEVER {
             return false;
         }
-        if self.fuses_moves && event < arrival && self.express(event) {
+        if self.fuses && event < arrival && self.express(event) {
             self.events_since_scan += 1;
         } else {
             self.round(time);
@@ -460,8 +460,9 @@ impl Ssd {
             all.merge(write);
             ByOp { read: read.figures(), write: write.figures(), all: all.figures() }
         };
-        let mut breakdown = stats.read.breakdown.clone();
-        breakdown.merge(&stats.write.breakdown);
+        let (read, write) = (stats.read.breakdown(), stats.write.breakdown());
+        let mut breakdown = read.clone();
+        breakdown.merge(&write);
         let programs = stats.flash.programs.total + stats.flash.copybacks;
         let span = stats.last_completion.0.saturating_sub(stats.measured_from.0);
         let share = |(from, to): (u128, u128), resources: u32| {
@@ -485,11 +486,7 @@ impl Ssd {
             simulated_ns: stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0),
             latency_ns: by_op(&stats.read.latency, &stats.write.latency),
             waiting_ns: by_op(&stats.read.waiting, &stats.write.waiting),
-            breakdown_ns: ByOp {
-                read: stats.read.breakdown.clone(),
-                write: stats.write.breakdown.clone(),
-                all: breakdown,
-            },
+            breakdown_ns: ByOp { read, write, all: breakdown },
             flash: stats.flash.clone(),
             requests_delayed_by_gc: ByOp {
                 read: stats.read.delayed_by_gc,
