@@ -47,7 +47,7 @@ fn two_valid_pages(collector: &str, more: &str) -> (Dut, u64) {
 /// When a read of chip 0 that arrives `after` the beginning of the collection is served.
 fn chip_free(collector: &str, slots: u32, after: i64) -> u64 {
     let (mut dut, due) = two_valid_pages(collector, &format!("staging.slots = {slots}"));
-    dut.read(due.strict_add_signed(after), 0, PAGE);
+    dut.read(due.checked_add_signed(after).unwrap(), 0, PAGE);
     let read = dut.completed().pop().unwrap();
     assert_eq!(read.completion.0 - read.start.0, FETCH);
     read.start.0 - due
@@ -92,8 +92,7 @@ fn legs_of(ssd: &mut Ssd, class: Class) -> Vec<(u64, u64, u32)> {
     let legs = Legs(class, Arc::default());
     ssd.observe(Box::new(legs.clone()));
     ssd.run();
-    let legs = legs.1.lock().unwrap().clone();
-    legs
+    legs.1.lock().unwrap().clone()
 }
 
 #[test]

@@ -266,6 +266,8 @@ impl Ssd {
         if over {
             self.host.measuring = true;
             self.stats.start_measuring();
+            self.dev.staging.filled.restart(self.now);
+            self.dev.staging.exposed.restart(self.now);
             // The request that measuring begins with has arrived already.
             self.arrives();
         }

@@ -58,6 +58,8 @@ impl Ssd {
                     self.hand_over(id);
                 }
                 if matches!(step, Step::Erase) && !self.plan().erase_first && self.awaits_durability(id) {
+                    // Where no plane has room, it is this that lets its pages have the reserve.
+                    self.dev.staging.stale = true;
                     if self.jobs[id.0].holds {
                         self.pause(id, Pause::Durable);
                     } else {
