@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim, Place};
-use crate::units::{Bytes, Nanos, Ppm, Rate, Threshold, Warmup};
+use crate::units::{Bytes, FreeBelow, Nanos, Ppm, Rate, Threshold, Warmup};
 
 /// A configuration that can't work: which key, why, and what would make it valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -588,6 +588,13 @@ impl Config {
         if matches!(self.schemes.collector, AnyCollector::PaGc(_)) && self.gc.destination != Destination::Plane {
             let message = "pagc programs pairs inside their planes".to_string();
             return refuse("gc.destination", message, "use \"plane\"");
+        }
+        if let AnyCollector::PaGc(pagc) = &self.schemes.collector
+            && matches!(pagc.threshold, FreeBelow::TimesGc(_))
+            && self.gc.scope != Scope::Plane
+        {
+            let message = format!("pagc's threshold \"{}\" is of a plane, but gc.threshold is not", pagc.threshold);
+            return refuse("schemes.collector", message, "use a threshold such as 0.12, or gc.scope = \"plane\"");
         }
         if self.order.chip_queue == Some(0) {
             return refuse(

@@ -1,6 +1,7 @@
 //! What is counted while a run is measured.
 
 use crate::device::transaction::Class;
+use crate::report::pagc::{Moves, Parties};
 use crate::report::{Breakdown, Distribution, FlashOps, GcTimes, Halves, Pages, Requests, mean};
 use crate::units::Nanos;
 
@@ -26,6 +27,9 @@ pub(crate) struct Stats {
     pub moved: u64,
     pub moved_stale: u64,
     pub gc_time: GcTimes,
+    /// Collections of a die by who took part, and moved pages by category.
+    pub parties: Parties,
+    pub moves: Moves,
     /// When measuring began.
     pub measured_from: Nanos,
     /// First measured arrival and last measured completion.
@@ -34,6 +38,9 @@ pub(crate) struct Stats {
     /// Integrals of held units and transferring buses at the first arrival and the last completion.
     pub held_at: (u128, u128),
     pub transferring_at: (u128, u128),
+    /// Of units held by collections, and of planes that take part in those.
+    pub gc_units_at: (u128, u128),
+    pub gc_planes_at: (u128, u128),
     /// Sum over arrivals of the chips with an operation in service, and how many arrivals.
     pub chips_busy: u64,
     pub arrivals: u64,
@@ -71,11 +78,15 @@ impl Stats {
             moved: 0,
             moved_stale: 0,
             gc_time: GcTimes::default(),
+            parties: Parties::default(),
+            moves: Moves::default(),
             measured_from: Nanos::ZERO,
             first_arrival: None,
             last_completion: Nanos::ZERO,
             held_at: (0, 0),
             transferring_at: (0, 0),
+            gc_units_at: (0, 0),
+            gc_planes_at: (0, 0),
             chips_busy: 0,
             arrivals: 0,
             operations: 0,
@@ -93,6 +104,7 @@ impl Stats {
         self.forgotten = self.forgotten.plus(&std::mem::take(&mut self.flash));
         self.forgotten_collections += self.collections;
         self.gc_time = GcTimes::default();
+        (self.parties, self.moves) = (Parties::default(), Moves::default());
         (self.collections, self.moved, self.moved_stale) = (0, 0, 0);
         (self.chips_busy, self.arrivals) = (0, 0);
         self.pages = Pages::default();

@@ -16,6 +16,10 @@ fn device() -> impl Strategy<Value = String> {
             "queued",
             "{ pagc = { when = \"always\" } }",
             "{ pagc = { threshold = 0.5 } }",
+            "{ pagc = { threshold = \"1.5 x gc\", points = \"unaligned\" } }",
+            "{ pagc = { when = \"always\", points = \"unaligned\" } }",
+            "{ pagc = { when = \"always\", points = \"invalidate\", waste = 0.5 } }",
+            "{ pagc = { threshold = 0 } }",
         ]),
         prop::sample::select(vec!["external", "copyback"]),
         prop::sample::select(vec!["CWDP", "PDWC", "DPCW", "dynamic"]),
@@ -52,7 +56,8 @@ fn device() -> impl Strategy<Value = String> {
         let (points, free_block, levelling, destination, time, depth, chip_queue) = more;
         let destination = if path == "copyback" || place != "dynamic" { "plane" } else { destination };
         // The reserve and one open GC block, plus `extra`: down to one spare block a write stream.
-        let streams = if collector.contains("pagc") { 2 } else { 1 };
+        let one = ["unaligned", "invalidate", "threshold = 0 "].iter().any(|knob| collector.contains(knob));
+        let streams = if collector.contains("pagc") && !one { 2 } else { 1 };
         let op = (2 * streams + extra.min(blocks - 4)).min(blocks - 1) as f64 / f64::from(blocks);
         let op = (op * 1e6).ceil() / 1e6;
         let quote = |text: &str| if text.starts_with('{') { text.to_string() } else { format!("\"{text}\"") };
@@ -124,6 +129,15 @@ proptest! {
         prop_assert_eq!(summary.gc.moved_pages, flash.programs.gc + flash.copybacks);
         prop_assert_eq!(summary.gc.collections, flash.erases);
         prop_assert_eq!(flash.programs.host, summary.pages.written);
+        let by_class = [flash.programs.host, flash.programs.gc, flash.programs.metadata, flash.programs.parity,
+            flash.programs.replica, flash.programs.wasted];
+        prop_assert_eq!(flash.programs.total, by_class.iter().sum::<u64>());
+        if let Some(pagc) = &summary.pagc {
+            prop_assert_eq!(pagc.moved_pages.total(), summary.gc.moved_pages);
+            prop_assert_eq!(2 * pagc.collections.joint + pagc.collections.alone, summary.gc.collections);
+            let terms: u64 = pagc.response_ns.all.columns().iter().map(|(_, ns)| ns).sum();
+            prop_assert_eq!(u128::from(terms), summary.breakdown_ns.all.0.iter().sum::<u128>());
+        }
         let by_cause: u128 = summary.breakdown_ns.all.0.iter().sum();
         let latency = &summary.latency_ns.all;
         let total = latency.mean.unwrap_or(0.0) * latency.count as f64;

@@ -132,22 +132,28 @@ impl Timing {
     }
 
     /// R9: command, array read, command, array program, all inside the planes. Without command time nothing can come
-    /// between the two, and they are one leg. Also the array time of the reads and of the program.
-    pub fn copyback(&self, from: &[u32], to: u32) -> (Legs, Nanos, Nanos) {
+    /// between the two, and they are one leg. Planes are programmed together where the offsets in `to` agree, one after the
+    /// other where they differ. Also the array time of the reads and of the programs.
+    pub fn copyback(&self, from: &[u32], to: &[u32]) -> (Legs, Nanos, Nanos) {
         let mut legs = Legs::NONE;
-        let (read, program) = match self.copyback {
-            Some(whole) => {
-                let program = whole.min(self.program[to as usize]);
-                (whole - program, program)
-            }
-            None => (self.read_time(from), self.program[to as usize]),
+        let first = self.program[to[0] as usize];
+        let (read, mut program) = match self.copyback {
+            Some(whole) => (whole - whole.min(first), whole.min(first)),
+            None => (self.read_time(from), first),
         };
+        let mut programs = self.command;
+        for (i, offset) in to.iter().enumerate().skip(1) {
+            if !to[..i].contains(offset) {
+                program = program + self.program[*offset as usize];
+                programs = programs + self.command;
+            }
+        }
         if self.command == Nanos::ZERO {
             legs.push(LegKind::Array, read + program);
         } else {
             legs.push(LegKind::Bus, self.command);
             legs.push(LegKind::Array, read);
-            legs.push(LegKind::Bus, self.command);
+            legs.push(LegKind::Bus, programs);
             legs.push(LegKind::Array, program);
         }
         (legs, read, program)

@@ -311,6 +311,8 @@ impl Ssd {
             self.stats.first_arrival = Some(request.arrival);
             self.stats.measured_from = self.now;
             self.stats.held_at.0 = self.held.total(self.now);
+            self.stats.gc_units_at.0 = self.held_gc.total(self.now);
+            self.stats.gc_planes_at.0 = self.gc_planes.total(self.now);
             self.stats.transferring_at.0 = self.transferring.total(self.now);
         }
         let size = self.page_bytes();
@@ -626,6 +628,8 @@ impl Ssd {
             stats.delayed_by_gc += u64::from(end.blame.by_gc() > 0);
             self.stats.last_completion = self.now;
             self.stats.held_at.1 = self.held.total(self.now);
+            self.stats.gc_units_at.1 = self.held_gc.total(self.now);
+            self.stats.gc_planes_at.1 = self.gc_planes.total(self.now);
             self.stats.transferring_at.1 = self.transferring.total(self.now);
         } else {
             self.stats.requests.warmup += 1;

@@ -7,6 +7,7 @@
 mod dispatch;
 mod gc;
 mod host;
+mod joint;
 mod legs;
 mod timeless;
 mod watch;
@@ -63,6 +64,8 @@ pub struct Ssd {
     /// Units held, units held by collections, buses in transfer: integrated.
     held: Occupancy,
     held_gc: Occupancy,
+    /// Planes that take part in the collections that hold units: integrated.
+    gc_planes: Occupancy,
     transferring: Occupancy,
     /// By chip: operations in service; and how many chips have one.
     chip_ops: Vec<u32>,
@@ -165,6 +168,7 @@ impl Ssd {
             dynamic: config.schemes.place == crate::schemes::Place::Dynamic,
         };
         schemes.victim.policy().seed(seed);
+        schemes.collector.policy().prepare(config);
         let physical = geometry.planes * geometry.pages_per_plane;
         let plane = PlaneState { claimed: false, levelled: false, stalled: Fifo::EMPTY };
         let in_scope = match config.gc.scope {
@@ -195,6 +199,7 @@ impl Ssd {
             last_unit: geometry.units - 1,
             held: Occupancy::default(),
             held_gc: Occupancy::default(),
+            gc_planes: Occupancy::default(),
             transferring: Occupancy::default(),
             chip_ops: vec![0; geometry.chips as usize],
             chips_busy: 0,
@@ -450,7 +455,10 @@ impl Ssd {
         };
         let geometry = &self.dev.geometry;
         let (erases_min, erases_max, erases) = self.dev.flash.wear();
+        let breakdown_ns =
+            ByOp { read: stats.read.breakdown.clone(), write: stats.write.breakdown.clone(), all: breakdown };
         Summary {
+            pagc: self.pagc_summary(&breakdown_ns, span),
             schema: "ssdlab.summary/1",
             version: env!("CARGO_PKG_VERSION"),
             seed,
@@ -464,11 +472,7 @@ impl Ssd {
             simulated_ns: stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0),
             latency_ns: by_op(&stats.read.latency, &stats.write.latency),
             waiting_ns: by_op(&stats.read.waiting, &stats.write.waiting),
-            breakdown_ns: ByOp {
-                read: stats.read.breakdown.clone(),
-                write: stats.write.breakdown.clone(),
-                all: breakdown,
-            },
+            breakdown_ns,
             flash: stats.flash.clone(),
             requests_delayed_by_gc: ByOp {
                 read: stats.read.delayed_by_gc,

@@ -8,7 +8,7 @@ use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
 use crate::oracle::Tag;
-use crate::policy::{Hop, Job, Step};
+use crate::policy::{Hop, Job, PageSet, Step};
 use crate::random;
 use crate::units::{Lpn, PlaneId, Ppn, UnitId};
 
@@ -196,9 +196,16 @@ impl Ssd {
         loop {
             match self.schemes.collector.policy().next(&self.dev.view(self.now), &mut job) {
                 Step::Move(pages, stream) => {
+                    let mut to = PageSet::EMPTY;
                     for page in pages.iter() {
-                        self.move_now(*page, stream);
+                        to.push(self.move_now(*page, stream));
                     }
+                    self.count_moves(&pages, &to, plane, job.count > 1);
+                }
+                Step::Skip(victim, pages, stream) => {
+                    let plane = self.dev.geometry.plane_of_block(job.victims[victim]);
+                    self.dev.flash.skip_pages(plane, stream, pages);
+                    self.stats.flash.programs.waste(pages);
                 }
                 Step::Place => unreachable!("pages in no time are never in hand"),
                 Step::Erase => {
@@ -210,13 +217,15 @@ impl Ssd {
                 }
                 Step::Done => {
                     self.stats.collections += u64::from(job.count);
+                    self.stats.parties.count(job.count.into());
                     return true;
                 }
             }
         }
     }
 
-    fn move_now(&mut self, from: Ppn, stream: Stream) {
+    /// Moves a page in no time. Returns where it is now.
+    fn move_now(&mut self, from: Ppn, stream: Stream) -> Ppn {
         let block = self.dev.geometry.block_of(from);
         let journey = self.schemes.path.policy().journey(&self.dev.view(self.now), from, block);
         if journey.out == Hop::Die {
@@ -229,5 +238,6 @@ impl Ssd {
         let tag = self.oracle.load(from, self.dev.flash.lpn_of(from));
         let to = self.gc_page(plane, stream);
         self.land_moved(from, to, tag);
+        to
     }
 }

@@ -1,5 +1,7 @@
 //! The summary of a run: integers and histograms, and the one documented form in which they leave.
 
+pub mod pagc;
+
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::blame::{Blame, CAUSES, Cause};
@@ -210,6 +212,9 @@ pub struct ByCause {
     pub parity: u64,
     /// Second copies of pages.
     pub replica: u64,
+    /// Pages given up so that write points stand at equal offsets; left out where there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub wasted: u64,
     /// All of them.
     pub total: u64,
 }
@@ -228,6 +233,12 @@ impl ByCause {
         self.total += pages;
     }
 
+    /// Counts pages that are given up.
+    pub(crate) fn waste(&mut self, pages: u32) {
+        self.wasted += u64::from(pages);
+        self.total += u64::from(pages);
+    }
+
     /// Both together.
     fn plus(&self, other: &ByCause) -> ByCause {
         ByCause {
@@ -236,9 +247,15 @@ impl ByCause {
             metadata: self.metadata + other.metadata,
             parity: self.parity + other.parity,
             replica: self.replica + other.replica,
+            wasted: self.wasted + other.wasted,
             total: self.total + other.total,
         }
     }
+}
+
+/// Whether there is nothing to tell.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Multi-plane commands by verb.
@@ -414,6 +431,9 @@ pub struct Summary {
     pub utilisation: Utilisation,
     /// Erase counts.
     pub wear: Wear,
+    /// Paper B's figures, where a die has two planes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pagc: Option<pagc::PaGcSummary>,
 }
 
 #[cfg(test)]
