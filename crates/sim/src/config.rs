@@ -200,6 +200,17 @@ choice! {
     }
 }
 
+choice! {
+    /// What one entry of the page map stands for.
+    MappingUnit("kebab-case") {
+        /// A page of a plane.
+        Page,
+        /// A page of each of a die's two planes, at the same place in both: blocks are paired, and every operation is a
+        /// multi-plane command. A write of part of it is a partial write (paper B's superblock).
+        SuperPage,
+    }
+}
+
 section! {
     /// The controller around the array.
     Device {
@@ -219,6 +230,8 @@ section! {
         multi_plane: bool = false,
         /// What a write of part of a page does.
         partial_write: PartialWrite = PartialWrite::ReadModifyWrite,
+        /// What one entry of the page map stands for: a page, or the paired pages of a die's two planes.
+        mapping_unit: MappingUnit = MappingUnit::Page,
         /// Time of a page that controller memory serves.
         memory: Nanos = Nanos::ZERO,
     }
@@ -402,6 +415,14 @@ impl Config {
         self.gc.reserve.unwrap_or(self.schemes.collector.policy_ref().streams())
     }
 
+    /// Flash pages that one entry of the page map stands for.
+    pub fn pages_per_unit(&self) -> u32 {
+        match self.device.mapping_unit {
+            MappingUnit::Page => 1,
+            MappingUnit::SuperPage => 2,
+        }
+    }
+
     fn check_geometry(&self) -> Result<(), ConfigError> {
         let g = &self.geometry;
         let counts = [
@@ -428,6 +449,10 @@ impl Config {
         if g.page_size.0 == 0 || !g.page_size.0.is_multiple_of(512) || g.page_size.0 > 1 << 20 {
             let message = format!("{} is not a multiple of the 512 B sector up to 1MiB", g.page_size);
             return refuse("geometry.page_size", message, "use for example \"4KiB\"");
+        }
+        if self.device.mapping_unit == MappingUnit::SuperPage && g.planes_per_die != 2 {
+            let message = format!("super pages pair the two planes of a die, but a die has {}", g.planes_per_die);
+            return refuse("device.mapping_unit", message, "use geometry.planes_per_die = 2, or \"page\"");
         }
         let factors =
             [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die, g.blocks_per_plane, g.pages_per_block];
@@ -525,10 +550,12 @@ impl Config {
                 format!("use at least {:.6}", (enough * 1e6).ceil() / 1e6),
             );
         }
+        // Paired planes are one, with pages twice as large.
+        let planes = g.planes_per_die / self.pages_per_unit();
         let scopes = match self.gc.scope {
             Scope::Plane => 1,
-            Scope::Chip => u64::from(g.planes_per_die * g.dies_per_chip),
-            Scope::Device => u64::from(g.planes_per_die * g.dies_per_chip * g.chips_per_channel * g.channels),
+            Scope::Chip => u64::from(planes * g.dies_per_chip),
+            Scope::Device => u64::from(planes * g.dies_per_chip * g.chips_per_channel * g.channels),
         };
         let (floor, spare) = (self.gc.threshold.pages(scopes * pages, per_block), scopes * (pages - exported));
         if floor > spare {
@@ -595,6 +622,16 @@ impl Config {
         {
             let message = format!("pagc's threshold \"{}\" is of a plane, but gc.threshold is not", pagc.threshold);
             return refuse("schemes.collector", message, "use a threshold such as 0.12, or gc.scope = \"plane\"");
+        }
+        if self.device.mapping_unit == MappingUnit::SuperPage {
+            if matches!(self.schemes.collector, AnyCollector::PaGc(_)) {
+                let message = "pagc pairs planes that collect apart, but super pages pair them for good".to_string();
+                return refuse("schemes.collector", message, "use \"serial\", or device.mapping_unit = \"page\"");
+            }
+            if self.device.multi_plane {
+                let message = "super pages leave no second plane of a die to share a command with".to_string();
+                return refuse("device.multi_plane", message, "leave it out, or use device.mapping_unit = \"page\"");
+            }
         }
         if self.order.chip_queue == Some(0) {
             return refuse(

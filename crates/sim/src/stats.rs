@@ -18,6 +18,8 @@ pub(crate) struct OpStats {
 /// Counters of the measured part of a run.
 #[derive(Clone)]
 pub(crate) struct Stats {
+    /// Flash pages of a page: see `Geometry`.
+    per_unit: u64,
     pub requests: Requests,
     pub pages: Pages,
     pub read: OpStats,
@@ -61,7 +63,7 @@ pub(crate) struct Stats {
 const CHECKPOINTS: usize = 128;
 
 impl Stats {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(per_unit: u32) -> Self {
         let op = OpStats {
             latency: Distribution::new(),
             waiting: Distribution::new(),
@@ -69,6 +71,7 @@ impl Stats {
             delayed_by_gc: 0,
         };
         Stats {
+            per_unit: per_unit.into(),
             requests: Requests::default(),
             pages: Pages::default(),
             read: op.clone(),
@@ -147,13 +150,29 @@ impl Stats {
         Some(Halves { first: mean(u128::from(p1), w1), second: mean(u128::from(p2), w2), steady })
     }
 
+    /// A collection of so many victims has ended.
+    pub(crate) fn count_collection(&mut self, victims: u64) {
+        let blocks = victims * self.per_unit;
+        self.collections += blocks;
+        *if blocks > 1 { &mut self.parties.joint } else { &mut self.parties.alone } += 1;
+    }
+
+    /// A moved page has landed, published or stale.
+    #[inline(always)]
+    pub(crate) fn count_moved(&mut self, stale: bool) {
+        self.moved += self.per_unit;
+        self.moved_stale += if stale { self.per_unit } else { 0 };
+    }
+
     pub(crate) fn count_reads(&mut self, class: Class, pages: u64) {
+        let pages = pages * self.per_unit;
         self.flash.reads.add(class, pages);
         self.flash.multi_plane.reads += u64::from(pages > 1);
         self.operations += pages;
     }
 
     pub(crate) fn count_programs(&mut self, class: Class, pages: u64) {
+        let pages = pages * self.per_unit;
         self.flash.programs.add(class, pages);
         self.flash.multi_plane.programs += u64::from(pages > 1);
         self.operations += pages;
@@ -161,18 +180,21 @@ impl Stats {
 
     /// Host pages of requests that don't count: series show them all the same.
     pub(crate) fn count_unmeasured(&mut self, programs: bool, pages: u64) {
+        let pages = pages * self.per_unit;
         let by = if programs { &mut self.forgotten.programs } else { &mut self.forgotten.reads };
         by.add(Class::Host, pages);
         self.operations += pages;
     }
 
     pub(crate) fn count_copybacks(&mut self, pages: u64) {
+        let pages = pages * self.per_unit;
         self.flash.copybacks += pages;
         self.flash.multi_plane.copybacks += u64::from(pages > 1);
         self.operations += pages;
     }
 
     pub(crate) fn count_erases(&mut self, blocks: u64) {
+        let blocks = blocks * self.per_unit;
         self.flash.erases += blocks;
         self.flash.multi_plane.erases += u64::from(blocks > 1);
         self.operations += blocks;

@@ -38,6 +38,7 @@ fn device() -> impl Strategy<Value = String> {
         any::<bool>(),
         prop::sample::select(vec!["none", "erase", "program+erase"]),
         prop::sample::select(vec!["none", "sequential", "random", "aged"]),
+        prop::sample::select(vec!["page", "page", "page", "super-page"]),
     );
     let more = (
         prop::sample::select(vec!["separate", "shared"]),
@@ -52,7 +53,9 @@ fn device() -> impl Strategy<Value = String> {
         let (channels, chips, dies, planes, per_block) = shape;
         let (victim, collector, path, place, order) = slots;
         let (blocks, extra, scope, floor) = space;
-        let (exclusion, ack, cache, multi, suspend, mode) = knobs;
+        let (exclusion, ack, cache, multi, suspend, mode, unit) = knobs;
+        let unit = if planes == 2 && !collector.contains("pagc") { unit } else { "page" };
+        let multi = multi && unit == "page";
         let (points, free_block, levelling, destination, time, depth, chip_queue) = more;
         let destination = if path == "copyback" || place != "dynamic" { "plane" } else { destination };
         // The reserve and one open GC block, plus `extra`: down to one spare block a write stream.
@@ -67,7 +70,7 @@ fn device() -> impl Strategy<Value = String> {
         format!(
             "geometry = {{ channels = {channels}, chips_per_channel = {chips}, dies_per_chip = {dies}, planes_per_die = {planes}, blocks_per_plane = {blocks}, pages_per_block = {per_block} }}
 timing = {{ read = [\"20us\", \"30us\"], program = \"100us\", erase = \"900us\", cache_register = {cache}, suspendable = \"{suspend}\"{suspend_times} }}
-device = {{ exclusion = \"{exclusion}\", write_ack = \"{ack}\", multi_plane = {multi}, over_provisioning = {op}, queue_depth = {depth} }}
+device = {{ exclusion = \"{exclusion}\", write_ack = \"{ack}\", multi_plane = {multi}, mapping_unit = \"{unit}\", over_provisioning = {op}, queue_depth = {depth} }}
 gc = {{ threshold = \"{floor} pages\", scope = \"{scope}\", destination = \"{destination}\", time = \"{time}\" }}
 ftl = {{ write_points = \"{points}\", free_block = \"{free_block}\", wear_levelling = \"{levelling}\", wear_spread = 2 }}
 precondition = {{ mode = \"{mode}\", valid = 0.3, invalid = 0.1 }}
@@ -128,7 +131,12 @@ proptest! {
         // Conservation: what collections moved is what they programmed, and what was erased was whole blocks.
         prop_assert_eq!(summary.gc.moved_pages, flash.programs.gc + flash.copybacks);
         prop_assert_eq!(summary.gc.collections, flash.erases);
-        prop_assert_eq!(flash.programs.host, summary.pages.written);
+        if config.pages_per_unit() == 1 {
+            prop_assert_eq!(flash.programs.host, summary.pages.written);
+        } else {
+            prop_assert!(flash.programs.host % 2 == 0 && flash.programs.host >= summary.pages.written);
+            prop_assert!(flash.programs.host <= 2 * summary.pages.written);
+        }
         let by_class = [flash.programs.host, flash.programs.gc, flash.programs.metadata, flash.programs.parity,
             flash.programs.replica, flash.programs.wasted];
         prop_assert_eq!(flash.programs.total, by_class.iter().sum::<u64>());

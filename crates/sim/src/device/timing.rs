@@ -61,8 +61,11 @@ pub struct Timing {
     erase: Nanos,
     copyback: Option<Nanos>,
     command: Nanos,
+    /// Bus time of a whole page (super page), and its bytes.
     page: Nanos,
     page_size: u32,
+    /// Bytes of one flash page: bus time is rounded once for each.
+    flash_page: u32,
     rate: Rate,
 }
 
@@ -72,15 +75,16 @@ impl Timing {
             let pages = config.geometry.pages_per_block as usize;
             times.types().iter().copied().cycle().take(pages).collect()
         };
-        let page_size = config.geometry.page_size.0 as u32;
+        let (flash_page, per_unit) = (config.geometry.page_size.0 as u32, config.pages_per_unit());
         Timing {
             read: by_offset(&config.timing.read),
             program: by_offset(&config.timing.program),
             erase: config.timing.erase,
             copyback: config.timing.copyback,
             command: config.timing.command,
-            page: config.timing.transfer.time(u64::from(page_size)),
-            page_size,
+            page: Nanos(config.timing.transfer.time(u64::from(flash_page)).0 * u64::from(per_unit)),
+            page_size: flash_page * per_unit,
+            flash_page,
             rate: config.timing.transfer.clone(),
         }
     }
@@ -88,7 +92,14 @@ impl Timing {
     /// Bus time of `bytes` of one page.
     #[inline(always)]
     pub fn transfer(&self, bytes: u32) -> Nanos {
-        if bytes == self.page_size { self.page } else { self.rate.time(u64::from(bytes)) }
+        if bytes == self.page_size {
+            self.page
+        } else if bytes <= self.flash_page {
+            self.rate.time(u64::from(bytes))
+        } else {
+            // Part of a super page: one page whole, one in part.
+            self.rate.time(u64::from(self.flash_page)) + self.rate.time(u64::from(bytes - self.flash_page))
+        }
     }
 
     /// Array time of reading pages at these offsets: planes read together where offsets agree, one after the other where

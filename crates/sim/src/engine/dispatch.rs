@@ -481,7 +481,7 @@ impl Ssd {
             self.held.change(before == Holder::Free, self.now);
         }
         if (before == Holder::Gc) != (holder == Holder::Gc) {
-            let planes = self.units[unit.ix()].job_planes.count_ones();
+            let planes = self.units[unit.ix()].job_planes.count_ones() * self.dev.geometry.pages_per_unit;
             self.held_gc.change(holder == Holder::Gc, self.now);
             self.gc_planes.change_by(planes, holder == Holder::Gc, self.now);
         }

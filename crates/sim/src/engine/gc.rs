@@ -615,8 +615,7 @@ impl Ssd {
         }
         self.dev.flash.land(to, block, if published { lpn } else { Lpn::NONE });
         self.oracle.store(to, tag);
-        self.stats.moved += 1;
-        self.stats.moved_stale += u64::from(!published);
+        self.stats.count_moved(!published);
     }
 
     /// The victims are erased: their pages are free, and writes that waited for them go on.
@@ -651,8 +650,7 @@ impl Ssd {
         let (unit, plane, op, holds) = (running.unit, running.plane, running.op, running.holds);
         let (victims, count) = (running.job.victims, usize::from(running.job.count));
         assert!(running.job.erased && running.job.hand.is_empty(), "law: a collection ends with its victims erased");
-        self.stats.collections += count as u64;
-        self.stats.parties.count(count);
+        self.stats.count_collection(count as u64);
         self.ops.remove(op.0);
         self.jobs.remove(id.0);
         if holds {

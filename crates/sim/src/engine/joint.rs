@@ -12,8 +12,10 @@ impl Ssd {
     pub(super) fn count_moves(&mut self, from: &PageSet, to: &PageSet, demanding: PlaneId, joint: bool) {
         let geometry = &self.dev.geometry;
         let equal = |pages: &PageSet| geometry.offset(pages[0]) == geometry.offset(pages[1]);
+        let per_unit = geometry.pages_per_unit;
         let moves = &mut self.stats.moves;
         *match (from.len(), joint) {
+            (1, _) if per_unit > 1 => &mut moves.pard_pawr,
             (1, false) => &mut moves.srrd_srwr_d,
             (1, true) if geometry.plane_of(from[0]) == demanding => &mut moves.srrd_srwr_d,
             (1, true) => &mut moves.srrd_srwr_nd,
@@ -23,7 +25,7 @@ impl Ssd {
                 // Read one by one and programmed one by one never happens in one step.
                 (false, _) => &mut moves.srrd_pawr,
             },
-        } += from.len() as u64;
+        } += from.len() as u64 * u64::from(per_unit);
     }
 
     /// Section `pagc`, where a die has two planes.
@@ -36,7 +38,7 @@ impl Ssd {
         // A collection holds one die at a time of its unit.
         let (dies, busy) = (between(stats.gc_units_at), between(stats.gc_planes_at));
         let idle = 2 * dies - busy;
-        let planes = f64::from(self.dev.geometry.planes);
+        let planes = f64::from(self.dev.geometry.planes * self.dev.geometry.pages_per_unit);
         Some(PaGcSummary {
             collections: stats.parties.clone(),
             moved_pages: stats.moves.clone(),

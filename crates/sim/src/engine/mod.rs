@@ -209,7 +209,7 @@ impl Ssd {
             collector_holds: config.schemes.collector.policy_ref().holds(),
             suspends: config.timing.suspendable != Suspendable::None,
             oracle: Oracle::new(check, geometry.exported, physical),
-            stats: Stats::new(),
+            stats: Stats::new(geometry.pages_per_unit),
             idle_rounds: 0,
             events_since_scan: 0,
             scan_every: (1 << 20).max(8 * u64::from(physical)),
@@ -227,8 +227,14 @@ impl Ssd {
         u64::from(self.dev.geometry.exported) * u64::from(self.dev.geometry.page_size)
     }
 
-    /// Bytes of a page.
+    /// Bytes of a flash page.
     pub fn page_bytes(&self) -> u64 {
+        self.config.geometry.page_size.0
+    }
+
+    /// Bytes that one entry of the page map stands for: a page, or a super page.
+    #[inline(always)]
+    fn unit_bytes(&self) -> u64 {
         u64::from(self.dev.geometry.page_size)
     }
 

@@ -95,9 +95,10 @@ impl Ssd {
             "a request lies on the device"
         );
         let measured = self.count_admission();
-        let size = self.page_bytes();
+        let size = self.unit_bytes();
         let (first, last) = ((request.offset / size) as u32, ((request.offset + request.bytes - 1) / size) as u32);
-        let pages = u64::from(last - first + 1);
+        let units = last - first + 1;
+        let pages = self.flash_pages(&request, units);
         match request.op {
             RequestOp::Trim => self.trim_range(request, measured),
             RequestOp::Write => {
@@ -105,7 +106,7 @@ impl Ssd {
                 self.count_written(pages, measured);
             }
             RequestOp::Read => {
-                self.stats.count_reads(Class::Host, pages);
+                self.stats.count_reads(Class::Host, u64::from(units));
                 self.stats.pages.read += if measured { pages } else { 0 };
             }
         }
@@ -216,8 +217,7 @@ impl Ssd {
                     self.stats.count_erases(u64::from(job.count));
                 }
                 Step::Done => {
-                    self.stats.collections += u64::from(job.count);
-                    self.stats.parties.count(job.count.into());
+                    self.stats.count_collection(u64::from(job.count));
                     return true;
                 }
             }

@@ -35,12 +35,6 @@ pub struct Parties {
     pub without_partner: u64,
 }
 
-impl Parties {
-    pub(crate) fn count(&mut self, victims: usize) {
-        *if victims > 1 { &mut self.joint } else { &mut self.alone } += 1;
-    }
-}
-
 /// Moved pages by category: how they were read, how they were programmed.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Moves {
