@@ -164,12 +164,11 @@ fn enter(job: &mut Job, phase: u8) {
     (job.phase, job.cursor) = (phase, Default::default());
 }
 
-/// The victim in whose plane the collections' write point is behind, and by how many pages; none if they stand together.
+/// The victim in whose plane the collections' write point is behind, and by how many pages; none if they stand together, or
+/// if a plane has no page left, and so no page to move.
 fn behind(view: &View, job: &Job) -> Option<(usize, u32)> {
-    let [a, b] = [0, 1].map(|i| {
-        let plane = view.geometry.plane_of_block(job.victims[i]);
-        view.flash.next_offset(plane, Stream::Gc).expect("law: the reserve leaves a page for every collection")
-    });
+    let point = |i: usize| view.flash.next_offset(view.geometry.plane_of_block(job.victims[i]), Stream::Gc);
+    let (a, b) = (point(0)?, point(1)?);
     (a != b).then_some((usize::from(b < a), a.abs_diff(b)))
 }
 
