@@ -30,7 +30,7 @@ pub(crate) fn render(summary: &Summary, out: &mut String) {
 fn shown(section: &str, summary: &Summary) -> bool {
     let config = &summary.config;
     let paired = config.device.mapping_unit == MappingUnit::SuperPage;
-    section != "pagc" || paired || matches!(config.schemes.collector, AnyCollector::PaGc(_))
+    section != "pagc" || paired || config.schemes.collector.chain().any(|one| matches!(one, AnyCollector::PaGc(_)))
 }
 
 /// One line a field; the fields of a table that holds plain values only share a line.

@@ -32,6 +32,7 @@ pub(crate) struct Stats {
     /// Collections of a die by who took part, and moved pages by category.
     pub parties: Parties,
     pub moves: Moves,
+    pub writeback_time: GcTimes,
     /// When measuring began.
     pub measured_from: Nanos,
     /// First measured arrival and last measured completion.
@@ -83,6 +84,7 @@ impl Stats {
             gc_time: GcTimes::default(),
             parties: Parties::default(),
             moves: Moves::default(),
+            writeback_time: GcTimes::default(),
             measured_from: Nanos::ZERO,
             first_arrival: None,
             last_completion: Nanos::ZERO,
@@ -108,6 +110,7 @@ impl Stats {
         self.forgotten_collections += self.collections;
         self.gc_time = GcTimes::default();
         (self.parties, self.moves) = (Parties::default(), Moves::default());
+        self.writeback_time = GcTimes::default();
         (self.collections, self.moved, self.moved_stale) = (0, 0, 0);
         (self.chips_busy, self.arrivals) = (0, 0);
         self.pages = Pages::default();

@@ -108,12 +108,26 @@ fn an_unobstructed_joint_collection_takes_exactly_its_formula() {
 /// Two planes whose host write points stand at `points` (counted from 0) when plane 0 is collected; block 0 of plane 0 keeps
 /// the offsets in `kept[0]`, block 0 of plane 1 those in `kept[1]`. With shared write points collections fill the same blocks.
 fn collect_from(pages: u64, kept: [&[u64]; 2], points: [u64; 2], knobs: &str) -> Summary {
+    collect_and_read(pages, kept, points, knobs, "4KiB", "800MB/s", None).0
+}
+
+/// The same with reads of pages of plane 0 at times after the write that makes it run low. Returns their latencies too.
+fn collect_and_read(
+    pages: u64,
+    kept: [&[u64]; 2],
+    points: [u64; 2],
+    knobs: &str,
+    page_size: &str,
+    transfer: &str,
+    read: Option<(u64, u64)>,
+) -> (Summary, Vec<u64>) {
     let floor = 8 * pages - points[0] + 1;
     let mut dut = Dut::new(&config(&format!(
-        "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 16, pages_per_block = {pages} }}
-timing = {{ read = \"75us\", program = \"1500us\", erase = \"3800us\" }}
+        "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 16, pages_per_block = {pages}, page_size = \"{page_size}\" }}
+timing = {{ read = \"75us\", program = \"1500us\", erase = \"3800us\", transfer = \"{transfer}\" }}
 device = {{ over_provisioning = 0.5 }}
 gc = {{ threshold = \"{floor} pages\" }}
+staging = {{ slots = 2 }}
 ftl = {{ write_points = \"shared\" }}
 schemes = {{ path = \"copyback\", collector = {{ pagc = {{ when = \"always\", {knobs} }} }} }}"
     )));
@@ -136,8 +150,9 @@ schemes = {{ path = \"copyback\", collector = {{ pagc = {{ when = \"always\", {k
         lost.for_each(|n| dut.trim(now, page(plane, n), size));
     }
     dut.write(now, page(0, points[0] * pages), size);
-    dut.completed();
-    summary(&dut.ssd)
+    read.iter().for_each(|(after, n)| dut.read(now + after, page(0, *n), size));
+    let latencies = dut.latencies();
+    (summary(&dut.ssd), latencies[latencies.len() - read.iter().len()..].to_vec())
 }
 
 /// Fig. 6: A holds {1,2,3,4}, B holds {1,4,5}.
@@ -148,6 +163,48 @@ fn figure_6_from(points: [u64; 2], knobs: &str) -> Summary {
 fn cost(summary: &Summary) -> u64 {
     assert_eq!((summary.gc.collections, summary.gc.time_ns.erase), (2, 3_800_000));
     summary.gc.time_ns.read + summary.gc.time_ns.program
+}
+
+/// TC-PaGC: A's page 3 is only read, and waits in the buffer; a read of it during the erase takes no time.
+#[test]
+fn figure_6_with_cache_assistance_takes_4_875_us_and_a_transfer() {
+    let kept: [&[u64]; 2] = [&[0, 1, 2, 3], &[0, 3, 4]];
+    for (transfer, page) in [("333MB/s", 24_601), ("0ns/B", 0)] {
+        let begins = page + 1_500_000;
+        let in_erase = begins + 4_875_000 + page + 100_000;
+        let read = Some((in_erase, 2));
+        let (done, latencies) = collect_and_read(8, kept, [2, 4], "cache = true", "8KiB", transfer, read);
+        let time = &done.gc.time_ns;
+        assert_eq!((time.read, time.program, time.transfer), (375_000, 4_500_000, page));
+        assert_eq!((cost(&done), moves(&done)), (4_875_000, [4, 0, 2, 0, 0]));
+        assert_eq!(latencies, [0]);
+        let told = done.pagc.unwrap();
+        assert_eq!((told.moved_pages.buffered, told.buffered_pages_max), (1, 1));
+        // What is written back counts like any other move.
+        assert_eq!((done.flash.copybacks, done.flash.programs.gc, done.gc.moved_pages), (6, 1, 7));
+    }
+}
+
+/// K = 6, L = 1: of five single pages two find a slot.
+#[test]
+fn pages_that_find_no_slot_move_in_flash() {
+    let (done, _) = collect_and_read(8, [&[0, 1, 2, 3, 4, 5], &[0]], [2, 4], "cache = true", "4KiB", "0ns/B", None);
+    assert_eq!((cost(&done), moves(&done)), (1_575_000 + 2 * 75_000 + 3 * 1_575_000, [2, 0, 0, 3, 0]));
+    assert_eq!(done.pagc.unwrap().moved_pages.buffered, 2);
+}
+
+#[test]
+fn a_buffer_without_slots_is_pagc_without_one_event_for_event() {
+    let run = |knobs: &str, slots: u32| {
+        let toml = small("", &format!("{{ pagc = {{ threshold = 0.3{knobs} }} }}"));
+        trail(&format!("staging.slots = {slots}\n{toml}"), false)
+    };
+    let ((legs, without), (legs_0, with)) = (run("", 0), run(", cache = true", 0));
+    assert!(legs == legs_0);
+    assert_eq!(format!("{without:?}"), format!("{with:?}"));
+    let (_, with) = run(", cache = true", 8);
+    let told = with.pagc.unwrap();
+    assert!(told.moved_pages.buffered > 0 && (1..=8).contains(&told.buffered_pages_max));
 }
 
 /// Moved pages by category: PaRD-PaWR, PaRD-SrWR, SrRD-PaWR, SrRD-SrWR of the plane that ran low and of the other one.

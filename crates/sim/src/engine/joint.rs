@@ -43,6 +43,7 @@ impl Ssd {
             collections: stats.parties.clone(),
             moved_pages: stats.moves.clone(),
             moved_per_collection: stats.moves.per(stats.parties.joint + stats.parties.alone),
+            buffered_pages_max: self.dev.staging.filled.worst(),
             response_ns: ByOp {
                 read: Terms::of(&breakdown.read),
                 write: Terms::of(&breakdown.write),

@@ -14,6 +14,8 @@ pub struct PaGcSummary {
     pub moved_pages: Moves,
     /// The same per collection of a die: Figs. 7 and 11.
     pub moved_per_collection: Option<MovesMean>,
+    /// Most pages in the controller's buffer at one time.
+    pub buffered_pages_max: u32,
     /// Total response time by paper B's terms.
     pub response_ns: ByOp<Terms>,
     /// Total over planes of the time in which their die was collected, up to the last completion.
@@ -48,6 +50,8 @@ pub struct Moves {
     pub srrd_srwr_d: u64,
     /// Singly, in the other plane.
     pub srrd_srwr_nd: u64,
+    /// Read singly, and written back later from the controller's buffer.
+    pub buffered: u64,
 }
 
 /// [`Moves`] per collection.
@@ -63,12 +67,14 @@ pub struct MovesMean {
     pub srrd_srwr_d: Option<f64>,
     /// See [`Moves`].
     pub srrd_srwr_nd: Option<f64>,
+    /// See [`Moves`].
+    pub buffered: Option<f64>,
 }
 
 impl Moves {
     /// All of them.
     pub fn total(&self) -> u64 {
-        self.pard_pawr + self.pard_srwr + self.srrd_pawr + self.srrd_srwr_d + self.srrd_srwr_nd
+        self.pard_pawr + self.pard_srwr + self.srrd_pawr + self.srrd_srwr_d + self.srrd_srwr_nd + self.buffered
     }
 
     pub(crate) fn per(&self, collections: u64) -> Option<MovesMean> {
@@ -79,6 +85,7 @@ impl Moves {
             srrd_pawr: per(self.srrd_pawr),
             srrd_srwr_d: per(self.srrd_srwr_d),
             srrd_srwr_nd: per(self.srrd_srwr_nd),
+            buffered: per(self.buffered),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::device::flash::Stream;
-use crate::policy::{Collector, Job, PageSet, Step, View};
+use crate::policy::{BackTo, Collector, Job, PageSet, Step, View, WriteBack};
 use crate::schemes::scheme;
 use crate::units::{FreeBelow, PlaneId, Ppm, Ppn, Threshold};
 
@@ -46,6 +46,13 @@ scheme! {
     /// never so many that the collection frees nothing; beyond that it is `"unaligned"` [choice]. Given up pages count as
     /// programs (`wasted`) and take no time.
     ///
+    /// `cache = true` (TC-PaGC): what is left of the longer victim is only read, to `staging.slots` pages of the controller's
+    /// buffer, as many as are free when it comes to that; the rest moves in flash. Each buffered page is written to its own
+    /// plane's host write point when its die is idle and no operation waits for it; until then reads of it are served from
+    /// the buffer (`device.memory`), and a host write of it is written to flash as usual and frees the slot [choice]. The
+    /// victim is erased before its pages are durable, so the buffer must survive a power cut (`device.power_loss_protection`).
+    /// With `staging.slots = 0` the buffer is always full: PaGC without it, event for event.
+    ///
     /// Within a category offsets ascend; pairs of unequal offsets are formed in ascending order on both sides [choice]. The
     /// other plane does not join without a victim that has an invalid page. A collection that nobody joins is `serial`.
     ///
@@ -62,6 +69,9 @@ scheme! {
         threshold: FreeBelow = FreeBelow::Own(Threshold::Share(Ppm(120_000))),
         /// How pairs find write points at equal offsets.
         points: Points = Points::Aligned,
+        /// Cache assistance: what is left of the longer victim goes to the controller's buffer (`staging.slots`), and from
+        /// there to its own plane when nobody wants the die.
+        cache: bool = false,
         /// `points = "invalidate"`: largest share of a block that one collection gives up.
         waste: Ppm = Ppm(250_000),
     }
@@ -96,12 +106,23 @@ impl Collector for PaGc {
         if self.points == Points::Aligned && !alone { 2 } else { 1 }
     }
 
+    fn writes_back(&self) -> Option<WriteBack> {
+        let to = BackTo::OwnPlane;
+        self.cache.then_some(WriteBack {
+            to,
+            queue_empty: false,
+            free_at_issue: false,
+            absorb: false,
+            erase_first: true,
+        })
+    }
+
     fn next(&mut self, view: &View, job: &mut Job) -> Step {
         if job.count == 1 {
             return super::serial::in_order(view, job);
         }
         if !job.hand.is_empty() {
-            return Step::Place;
+            return if job.slots.is_some_and(|slots| slots > 0) { Step::Stage } else { Step::Place };
         }
         let (pairs, singles) =
             if self.points == Points::Aligned { (Stream::Aligned, Stream::Host) } else { (Stream::Gc, Stream::Gc) };
@@ -118,11 +139,20 @@ impl Collector for PaGc {
             }
             enter(job, if job.phase == EQUAL_OFFSETS { REST } else { REST_APART });
         }
+        if self.cache && job.slots.is_none() && view.staging.slots() > 0 {
+            let [a, b] = [0, 1].map(|i| u32::from(view.flash.valid(job.victims[i])));
+            if (a == 0) != (b == 0) {
+                return Step::Reserve((a + b).min(view.staging.free()));
+            }
+        }
         // Apart, what is left goes page by page, one victim after the other.
         let first = job.next_valid(view, 0);
         let second = if first.is_none() || job.phase == REST { job.next_valid(view, 1) } else { None };
         match (first, second) {
             (Some(a), Some(b)) => Step::Move(pair(a, b), pairs),
+            (Some(single), None) | (None, Some(single)) if job.slots.is_some_and(|slots| slots > 0) => {
+                Step::Fetch(PageSet::one(single), singles)
+            }
             (Some(single), None) | (None, Some(single)) => Step::Move(PageSet::one(single), singles),
             (None, None) if !job.erased => Step::Erase,
             (None, None) => Step::Done,
