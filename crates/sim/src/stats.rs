@@ -1,6 +1,7 @@
 //! What is counted while a run is measured.
 
 use crate::device::transaction::Class;
+use crate::policy::{Hop, Journey};
 use crate::report::pagc::{Moves, Parties};
 use crate::report::{Breakdown, Distribution, FlashOps, GcTimes, Halves, Pages, Requests, mean};
 use crate::units::Nanos;
@@ -38,12 +39,13 @@ pub(crate) struct Stats {
     /// First measured arrival and last measured completion.
     pub first_arrival: Option<Nanos>,
     pub last_completion: Nanos,
-    /// Integrals of held units and transferring buses at the first arrival and the last completion.
+    /// Integral of held units at the first arrival and the last completion.
     pub held_at: (u128, u128),
-    pub transferring_at: (u128, u128),
     /// Of units held by collections, and of planes that take part in those.
     pub gc_units_at: (u128, u128),
     pub gc_planes_at: (u128, u128),
+    /// Busy time of all channels at the first arrival.
+    pub transferring_from: u128,
     /// Sum over arrivals of the chips with an operation in service, and how many arrivals.
     pub chips_busy: u64,
     pub arrivals: u64,
@@ -89,9 +91,9 @@ impl Stats {
             first_arrival: None,
             last_completion: Nanos::ZERO,
             held_at: (0, 0),
-            transferring_at: (0, 0),
             gc_units_at: (0, 0),
             gc_planes_at: (0, 0),
+            transferring_from: 0,
             chips_busy: 0,
             arrivals: 0,
             operations: 0,
@@ -117,16 +119,15 @@ impl Stats {
         self.requests = Requests { warmup: self.requests.warmup, ..Requests::default() };
     }
 
-    /// Notes how far programs have come, every so many host pages.
+    /// Whether it is time to note how far programs have come, which is every so many host pages.
     #[inline(always)]
-    pub(crate) fn checkpoint(&mut self) {
-        if self.pages.written >= self.next_checkpoint {
-            self.note_checkpoint();
-        }
+    pub(crate) fn checkpoint_due(&self) -> bool {
+        self.pages.written >= self.next_checkpoint
     }
 
+    /// Notes how far programs have come.
     #[cold]
-    fn note_checkpoint(&mut self) {
+    pub(crate) fn note_checkpoint(&mut self) {
         self.checkpoints.push((self.pages.written, self.flash.programs.total + self.flash.copybacks));
         if self.checkpoints.len() == CHECKPOINTS {
             // Every second one stays.
@@ -160,6 +161,13 @@ impl Stats {
         *if blocks > 1 { &mut self.parties.joint } else { &mut self.parties.alone } += 1;
     }
 
+    /// Pages of a victim without a partner have landed, all of them published.
+    pub(crate) fn count_sorted(&mut self, pages: u64) {
+        let pages = pages * self.per_unit;
+        self.moved += pages;
+        *if self.per_unit > 1 { &mut self.moves.pard_pawr } else { &mut self.moves.srrd_srwr_d } += pages;
+    }
+
     /// A moved page has landed, published or stale.
     #[inline(always)]
     pub(crate) fn count_moved(&mut self, stale: bool) {
@@ -187,6 +195,23 @@ impl Stats {
         let by = if programs { &mut self.forgotten.programs } else { &mut self.forgotten.reads };
         by.add(Class::Host, pages);
         self.operations += pages;
+    }
+
+    /// Pages that collections move one by one.
+    pub(crate) fn count_moves(&mut self, journey: Journey, pages: u64) {
+        let commands = if self.per_unit > 1 { pages } else { 0 };
+        let pages = pages * self.per_unit;
+        if journey.out == Hop::Die {
+            self.flash.copybacks += pages;
+            self.flash.multi_plane.copybacks += commands;
+            self.operations += pages;
+        } else {
+            self.flash.reads.add(Class::Gc, pages);
+            self.flash.programs.add(Class::Gc, pages);
+            self.flash.multi_plane.reads += commands;
+            self.flash.multi_plane.programs += commands;
+            self.operations += 2 * pages;
+        }
     }
 
     pub(crate) fn count_copybacks(&mut self, pages: u64) {

@@ -266,6 +266,7 @@ impl Ssd {
             }
         };
         if over {
+            self.unfuse_now();
             self.host.measuring = true;
             self.stats.start_measuring();
             self.dev.staging.filled.restart(self.now);
@@ -307,7 +308,10 @@ impl Ssd {
     pub(super) fn count_written(&mut self, pages: u64, measured: bool) {
         self.host.pages_written += pages;
         self.stats.pages.written += if measured { pages } else { 0 };
-        self.stats.checkpoint();
+        if self.stats.checkpoint_due() {
+            self.unfuse_now();
+            self.stats.note_checkpoint();
+        }
     }
 
     /// Discards the whole pages inside a range.
@@ -327,7 +331,8 @@ impl Ssd {
             self.stats.held_at.0 = self.held.total(self.now);
             self.stats.gc_units_at.0 = self.held_gc.total(self.now);
             self.stats.gc_planes_at.0 = self.gc_planes.total(self.now);
-            self.stats.transferring_at.0 = self.transferring.total(self.now);
+            let channels = &self.buses[..self.dev.geometry.channels as usize];
+            self.stats.transferring_from = channels.iter().map(|bus| u128::from(bus.busy(self.now))).sum();
         }
         let size = self.unit_bytes();
         let end = request.offset + request.bytes;
@@ -655,7 +660,6 @@ impl Ssd {
             self.stats.held_at.1 = self.held.total(self.now);
             self.stats.gc_units_at.1 = self.held_gc.total(self.now);
             self.stats.gc_planes_at.1 = self.gc_planes.total(self.now);
-            self.stats.transferring_at.1 = self.transferring.total(self.now);
         } else {
             self.stats.requests.warmup += 1;
         }

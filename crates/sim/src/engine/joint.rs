@@ -9,7 +9,7 @@ use crate::units::PlaneId;
 impl Ssd {
     /// Counts a landed step of a collection that `demanding` asked for.
     #[inline]
-    pub(super) fn count_moves(&mut self, from: &PageSet, to: &PageSet, demanding: PlaneId, joint: bool) {
+    pub(super) fn sort_moves(&mut self, from: &PageSet, to: &PageSet, demanding: PlaneId, joint: bool) {
         let geometry = &self.dev.geometry;
         let equal = |pages: &PageSet| geometry.offset(pages[0]) == geometry.offset(pages[1]);
         let per_unit = geometry.pages_per_unit;

@@ -390,6 +390,9 @@ impl Ssd {
         if newest {
             self.dev.map.set(lpn, Location::Flash(page));
         }
+        for leg in (0..self.ops[id].legs.len()).filter_map(|i| self.ops[id].legs.get(i)) {
+            self.stats.writeback_time.charge(Verb::Program, leg.kind, leg.time.0);
+        }
         self.stats.count_moved(!newest);
         self.stats.moves.buffered += 1;
         self.ops.remove(id.0);
