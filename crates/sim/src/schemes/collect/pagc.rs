@@ -122,7 +122,7 @@ impl Collector for PaGc {
             return super::serial::in_order(view, job);
         }
         if !job.hand.is_empty() {
-            return if job.slots.is_some_and(|slots| slots > 0) { Step::Stage } else { Step::Place };
+            return if self.has_slot(job) { Step::Stage } else { Step::Place };
         }
         let (pairs, singles) =
             if self.points == Points::Aligned { (Stream::Aligned, Stream::Host) } else { (Stream::Gc, Stream::Gc) };
@@ -150,7 +150,7 @@ impl Collector for PaGc {
         let second = if first.is_none() || job.phase == REST { job.next_valid(view, 1) } else { None };
         match (first, second) {
             (Some(a), Some(b)) => Step::Move(pair(a, b), pairs),
-            (Some(single), None) | (None, Some(single)) if job.slots.is_some_and(|slots| slots > 0) => {
+            (Some(single), None) | (None, Some(single)) if self.has_slot(job) => {
                 Step::Fetch(PageSet::one(single), singles)
             }
             (Some(single), None) | (None, Some(single)) => Step::Move(PageSet::one(single), singles),
@@ -161,6 +161,11 @@ impl Collector for PaGc {
 }
 
 impl PaGc {
+    /// Whether a single page may go to the buffer.
+    fn has_slot(&self, job: &Job) -> bool {
+        self.cache && job.slots.is_some_and(|slots| slots > 0)
+    }
+
     /// The next step towards write points at equal offsets, if one is needed and possible.
     fn align(&self, view: &View, job: &mut Job) -> Option<Step> {
         if self.points == Points::Aligned {
