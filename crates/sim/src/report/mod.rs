@@ -1,5 +1,6 @@
 //! The summary of a run: integers and histograms, and the one documented form in which they leave.
 
+pub mod idle_chip;
 pub mod pagc;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -46,6 +47,16 @@ impl Distribution {
             self.histogram.reset();
             (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
         }
+    }
+
+    /// Values recorded.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Their exact sum.
+    pub fn sum(&self) -> u128 {
+        self.sum
     }
 
     /// Adds everything that another one recorded.
@@ -432,6 +443,9 @@ pub struct Summary {
     pub utilisation: Utilisation,
     /// Erase counts.
     pub wear: Wear,
+    /// Paper A's measures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_chip: Option<idle_chip::IdleChip>,
     /// Paper B's figures, where a die has two planes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pagc: Option<pagc::PaGcSummary>,
