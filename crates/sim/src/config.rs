@@ -6,8 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::policy::BackTo;
+use crate::schemes::collect::Points;
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim, Place};
-use crate::units::{Bytes, Nanos, Ppm, Rate, Threshold, Warmup};
+use crate::units::{Bytes, FreeBelow, Nanos, Ppm, Rate, Threshold, Warmup};
 
 /// A configuration that can't work: which key, why, and what would make it valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -211,6 +212,17 @@ choice! {
     }
 }
 
+choice! {
+    /// What one entry of the page map stands for.
+    MappingUnit("kebab-case") {
+        /// A page of a plane.
+        Page,
+        /// A page of each of a die's two planes, at the same place in both: blocks are paired, and every operation is a
+        /// multi-plane command. A write of part of it is a partial write (paper B's superblock).
+        SuperPage,
+    }
+}
+
 section! {
     /// The controller around the array.
     Device {
@@ -230,6 +242,8 @@ section! {
         multi_plane: bool = false,
         /// What a write of part of a page does.
         partial_write: PartialWrite = PartialWrite::ReadModifyWrite,
+        /// What one entry of the page map stands for: a page, or the paired pages of a die's two planes.
+        mapping_unit: MappingUnit = MappingUnit::Page,
         /// Time of a page that controller memory serves.
         memory: Nanos = Nanos::ZERO,
     }
@@ -430,6 +444,14 @@ impl Config {
         self.gc.reserve.unwrap_or(self.schemes.collector.policy_ref().streams())
     }
 
+    /// Flash pages that one entry of the page map stands for.
+    pub fn pages_per_unit(&self) -> u32 {
+        match self.device.mapping_unit {
+            MappingUnit::Page => 1,
+            MappingUnit::SuperPage => 2,
+        }
+    }
+
     fn check_geometry(&self) -> Result<(), ConfigError> {
         let g = &self.geometry;
         let counts = [
@@ -456,6 +478,10 @@ impl Config {
         if g.page_size.0 == 0 || !g.page_size.0.is_multiple_of(512) || g.page_size.0 > 1 << 20 {
             let message = format!("{} is not a multiple of the 512 B sector up to 1MiB", g.page_size);
             return refuse("geometry.page_size", message, "use for example \"4KiB\"");
+        }
+        if self.device.mapping_unit == MappingUnit::SuperPage && g.planes_per_die != 2 {
+            let message = format!("super pages pair the two planes of a die, but a die has {}", g.planes_per_die);
+            return refuse("device.mapping_unit", message, "use geometry.planes_per_die = 2, or \"page\"");
         }
         let factors =
             [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die, g.blocks_per_plane, g.pages_per_block];
@@ -657,10 +683,12 @@ impl Config {
     /// Pages over which free ones are counted.
     fn pages_in_scope(&self) -> u64 {
         let g = &self.geometry;
+        // Paired planes are one, with pages twice as large.
+        let per_die = g.planes_per_die / self.pages_per_unit();
         let planes = match self.gc.scope {
             Scope::Plane => 1,
-            Scope::Chip => u64::from(g.planes_per_die * g.dies_per_chip),
-            Scope::Device => u64::from(g.planes_per_die * g.dies_per_chip * g.chips_per_channel * g.channels),
+            Scope::Chip => u64::from(per_die * g.dies_per_chip),
+            Scope::Device => u64::from(per_die * g.dies_per_chip * g.chips_per_channel * g.channels),
         };
         planes * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block)
     }
@@ -686,6 +714,31 @@ impl Config {
         if pagc && self.gc.destination != Destination::Plane {
             let message = "pagc programs pairs inside their planes".to_string();
             return refuse("gc.destination", message, "use \"plane\"");
+        }
+        for one in chain() {
+            let AnyCollector::PaGc(pagc) = one else { continue };
+            if matches!(pagc.threshold, FreeBelow::TimesGc(_)) && self.gc.scope != Scope::Plane {
+                let message = format!("pagc's threshold \"{}\" is of a plane, but gc.threshold is not", pagc.threshold);
+                return refuse("schemes.collector", message, "use a threshold such as 0.12, or gc.scope = \"plane\"");
+            }
+            if pagc.cache && pagc.points != Points::Aligned {
+                let message = "pagc's cache takes what is left when pairs have gone to aligned blocks".to_string();
+                return refuse("schemes.collector", message, "use points = \"aligned\", or cache = false");
+            }
+        }
+        if self.device.mapping_unit == MappingUnit::SuperPage {
+            if pagc {
+                let message = "pagc pairs planes that collect apart, but super pages pair them for good".to_string();
+                return refuse("schemes.collector", message, "use \"serial\", or device.mapping_unit = \"page\"");
+            }
+            if chain().any(|one| matches!(one, AnyCollector::IdleChip(_))) {
+                let message = "the buffer of idle-chip takes single pages, but there are super pages only".to_string();
+                return refuse("schemes.collector", message, "use \"serial\", or device.mapping_unit = \"page\"");
+            }
+            if self.device.multi_plane {
+                let message = "super pages leave no second plane of a die to share a command with".to_string();
+                return refuse("device.multi_plane", message, "leave it out, or use device.mapping_unit = \"page\"");
+            }
         }
         if self.order.chip_queue == Some(0) {
             return refuse(

@@ -3,6 +3,7 @@
 use crate::blame::Blame;
 use crate::device::transaction::Class;
 use crate::policy::{Hop, Journey};
+use crate::report::pagc::{Moves, Parties};
 use crate::report::{Breakdown, Distribution, FlashOps, GcTimes, Halves, Pages, Requests, mean};
 use crate::units::Nanos;
 
@@ -47,6 +48,8 @@ impl OpStats {
 /// Counters of the measured part of a run.
 #[derive(Clone)]
 pub(crate) struct Stats {
+    /// Flash pages of a page: see `Geometry`.
+    per_unit: u64,
     pub requests: Requests,
     pub pages: Pages,
     pub read: OpStats,
@@ -56,6 +59,9 @@ pub(crate) struct Stats {
     pub moved: u64,
     pub moved_stale: u64,
     pub gc_time: GcTimes,
+    /// Collections of a die by who took part, and moved pages by category.
+    pub parties: Parties,
+    pub moves: Moves,
     pub writeback_time: GcTimes,
     /// When measuring began.
     pub measured_from: Nanos,
@@ -64,6 +70,9 @@ pub(crate) struct Stats {
     pub last_completion: Nanos,
     /// Integral of held units at the first arrival and the last completion.
     pub held_at: (u128, u128),
+    /// Of units held by collections, and of planes that take part in those.
+    pub gc_units_at: (u128, u128),
+    pub gc_planes_at: (u128, u128),
     /// Busy time of all channels at the first arrival.
     pub transferring_from: u128,
     /// Sum over arrivals of the chips with an operation in service, and how many arrivals.
@@ -86,7 +95,7 @@ pub(crate) struct Stats {
 const CHECKPOINTS: usize = 128;
 
 impl Stats {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(per_unit: u32) -> Self {
         let op = OpStats {
             latency: Distribution::new(),
             waiting: Distribution::new(),
@@ -96,6 +105,7 @@ impl Stats {
             delayed_by_gc: 0,
         };
         Stats {
+            per_unit: per_unit.into(),
             requests: Requests::default(),
             pages: Pages::default(),
             read: op.clone(),
@@ -105,11 +115,15 @@ impl Stats {
             moved: 0,
             moved_stale: 0,
             gc_time: GcTimes::default(),
+            parties: Parties::default(),
+            moves: Moves::default(),
             writeback_time: GcTimes::default(),
             measured_from: Nanos::ZERO,
             first_arrival: None,
             last_completion: Nanos::ZERO,
             held_at: (0, 0),
+            gc_units_at: (0, 0),
+            gc_planes_at: (0, 0),
             transferring_from: 0,
             chips_busy: 0,
             arrivals: 0,
@@ -128,6 +142,7 @@ impl Stats {
         self.forgotten = self.forgotten.plus(&std::mem::take(&mut self.flash));
         self.forgotten_collections += self.collections;
         self.gc_time = GcTimes::default();
+        (self.parties, self.moves) = (Parties::default(), Moves::default());
         self.writeback_time = GcTimes::default();
         (self.collections, self.moved, self.moved_stale) = (0, 0, 0);
         (self.chips_busy, self.arrivals) = (0, 0);
@@ -170,13 +185,42 @@ impl Stats {
         Some(Halves { first: mean(u128::from(p1), w1), second: mean(u128::from(p2), w2), steady })
     }
 
+    /// A collection of so many victims has ended.
+    pub(crate) fn count_collection(&mut self, victims: u64) {
+        let blocks = victims * self.per_unit;
+        self.collections += blocks;
+        *if blocks > 1 { &mut self.parties.joint } else { &mut self.parties.alone } += 1;
+    }
+
+    /// Pages of a victim without a partner have landed, all of them published.
+    pub(crate) fn count_sorted(&mut self, pages: u64) {
+        self.moved += pages * self.per_unit;
+        self.sort_lone(pages);
+    }
+
+    /// The category of moves of a victim without a partner.
+    #[inline(always)]
+    pub(crate) fn sort_lone(&mut self, pages: u64) {
+        let category = if self.per_unit > 1 { &mut self.moves.pard_pawr } else { &mut self.moves.srrd_srwr_d };
+        *category += pages * self.per_unit;
+    }
+
+    /// A moved page has landed, published or stale.
+    #[inline(always)]
+    pub(crate) fn count_moved(&mut self, stale: bool) {
+        self.moved += self.per_unit;
+        self.moved_stale += if stale { self.per_unit } else { 0 };
+    }
+
     pub(crate) fn count_reads(&mut self, class: Class, pages: u64) {
+        let pages = pages * self.per_unit;
         self.flash.reads.add(class, pages);
         self.flash.multi_plane.reads += u64::from(pages > 1);
         self.operations += pages;
     }
 
     pub(crate) fn count_programs(&mut self, class: Class, pages: u64) {
+        let pages = pages * self.per_unit;
         self.flash.programs.add(class, pages);
         self.flash.multi_plane.programs += u64::from(pages > 1);
         self.operations += pages;
@@ -184,6 +228,7 @@ impl Stats {
 
     /// Host pages of requests that don't count: series show them all the same.
     pub(crate) fn count_unmeasured(&mut self, programs: bool, pages: u64) {
+        let pages = pages * self.per_unit;
         let by = if programs { &mut self.forgotten.programs } else { &mut self.forgotten.reads };
         by.add(Class::Host, pages);
         self.operations += pages;
@@ -191,23 +236,30 @@ impl Stats {
 
     /// Pages that collections move one by one.
     pub(crate) fn count_moves(&mut self, journey: Journey, pages: u64) {
+        let commands = if self.per_unit > 1 { pages } else { 0 };
+        let pages = pages * self.per_unit;
         if journey.out == Hop::Die {
             self.flash.copybacks += pages;
+            self.flash.multi_plane.copybacks += commands;
             self.operations += pages;
         } else {
             self.flash.reads.add(Class::Gc, pages);
             self.flash.programs.add(Class::Gc, pages);
+            self.flash.multi_plane.reads += commands;
+            self.flash.multi_plane.programs += commands;
             self.operations += 2 * pages;
         }
     }
 
     pub(crate) fn count_copybacks(&mut self, pages: u64) {
+        let pages = pages * self.per_unit;
         self.flash.copybacks += pages;
         self.flash.multi_plane.copybacks += u64::from(pages > 1);
         self.operations += pages;
     }
 
     pub(crate) fn count_erases(&mut self, blocks: u64) {
+        let blocks = blocks * self.per_unit;
         self.flash.erases += blocks;
         self.flash.multi_plane.erases += u64::from(blocks > 1);
         self.operations += blocks;

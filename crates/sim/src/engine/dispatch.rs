@@ -512,7 +512,9 @@ impl Ssd {
             self.held.change(before == Holder::Free, self.now);
         }
         if (before == Holder::Gc) != (holder == Holder::Gc) {
+            let planes = self.units[unit.ix()].job_planes.count_ones() * self.dev.geometry.pages_per_unit;
             self.held_gc.change(holder == Holder::Gc, self.now);
+            self.gc_planes.change_by(planes, holder == Holder::Gc, self.now);
         }
         if (before == Holder::Writeback) != (holder == Holder::Writeback) {
             self.held_writeback.change(holder == Holder::Writeback, self.now);

@@ -172,6 +172,7 @@ impl Ssd {
         self.stats.gc_time.transfer += 2 * transfer.0;
         self.stats.gc_time.program += self.dev.timing.program_time(self.dev.geometry.offset(to)).0;
         self.land_moved(from, to, tag);
+        self.stats.sort_lone(1);
         self.stats.count_moves(Journey::EXTERNAL, 1);
         // The block keeps the reader that it has: the next page is in it too.
         let tag = self.oracle.load(page, self.dev.flash.lpn_of(page));
@@ -192,11 +193,12 @@ impl Ssd {
         let Some(page) = self.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;
         self.land_moved(from, to, tag);
+        self.stats.sort_lone(1);
         let to = self.gc_page(plane, Stream::Gc);
         self.stats.count_moves(Journey::COPYBACK, 1);
         let tag = self.oracle.load(page, self.dev.flash.lpn_of(page));
         let offset = |page| self.dev.geometry.offset(page);
-        let (legs, read, program) = self.dev.timing.copyback(&[offset(page)], offset(to));
+        let (legs, read, program) = self.dev.timing.copyback(&[offset(page)], &[offset(to)]);
         self.stats.gc_time.read += read.0;
         self.stats.gc_time.program += program.0;
         let op = &mut self.ops[id];

@@ -9,6 +9,7 @@ mod dispatch;
 mod fuse;
 mod gc;
 mod host;
+mod joint;
 mod legs;
 mod preempt;
 mod staging;
@@ -69,6 +70,8 @@ pub struct Ssd {
     /// Units held, units held by collections: integrated.
     held: Occupancy,
     held_gc: Occupancy,
+    /// Planes that take part in the collections that hold units: integrated.
+    gc_planes: Occupancy,
     held_writeback: Occupancy,
     /// By chip: operations in service; and how many chips have one.
     chip_ops: Vec<u32>,
@@ -212,6 +215,7 @@ impl Ssd {
             dynamic: config.schemes.place == crate::schemes::Place::Dynamic,
         };
         schemes.victim.policy().seed(seed);
+        schemes.collector.policy().prepare(config);
         let physical = geometry.planes * geometry.pages_per_plane;
         let plane = PlaneState { claimed: false, levelled: false, stalled: Fifo::EMPTY };
         let in_scope = match config.gc.scope {
@@ -245,6 +249,7 @@ impl Ssd {
             last_unit: geometry.units - 1,
             held: Occupancy::default(),
             held_gc: Occupancy::default(),
+            gc_planes: Occupancy::default(),
             held_writeback: Occupancy::default(),
             chip_ops: vec![0; geometry.chips as usize],
             chips_busy: 0,
@@ -264,7 +269,7 @@ impl Ssd {
             fuses_moves: false,
             suspends: config.timing.suspendable != Suspendable::None,
             oracle: Oracle::new(check, geometry.exported, physical),
-            stats: Stats::new(),
+            stats: Stats::new(geometry.pages_per_unit),
             idle_rounds: 0,
             events_since_scan: 0,
             scan_every: (1 << 20).max(8 * u64::from(physical)),
@@ -283,8 +288,14 @@ impl Ssd {
         u64::from(self.dev.geometry.exported) * u64::from(self.dev.geometry.page_size)
     }
 
-    /// Bytes of a page.
+    /// Bytes of a flash page.
     pub fn page_bytes(&self) -> u64 {
+        self.config.geometry.page_size.0
+    }
+
+    /// Bytes that one entry of the page map stands for: a page, or a super page.
+    #[inline(always)]
+    fn unit_bytes(&self) -> u64 {
         u64::from(self.dev.geometry.page_size)
     }
 
@@ -526,7 +537,9 @@ impl Ssd {
         let channels = &self.buses[..geometry.channels as usize];
         let transferring = channels.iter().map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
         let (erases_min, erases_max, erases) = self.dev.flash.wear();
+        let breakdown_ns = ByOp { read, write, all: breakdown };
         Summary {
+            pagc: self.pagc_summary(&breakdown_ns, span),
             schema: "ssdlab.summary/1",
             version: env!("CARGO_PKG_VERSION"),
             seed,
@@ -540,7 +553,7 @@ impl Ssd {
             simulated_ns: stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0),
             latency_ns: by_op(&stats.read.latency, &stats.write.latency),
             waiting_ns: by_op(&stats.read.waiting, &stats.write.waiting),
-            breakdown_ns: ByOp { read, write, all: breakdown },
+            breakdown_ns,
             flash: stats.flash.clone(),
             requests_delayed_by_gc: ByOp {
                 read: stats.read.delayed_by_gc,

@@ -1,6 +1,7 @@
 //! The summary of a run: integers and histograms, and the one documented form in which they leave.
 
 pub mod idle_chip;
+pub mod pagc;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
@@ -223,6 +224,9 @@ pub struct ByCause {
     pub parity: u64,
     /// Second copies of pages.
     pub replica: u64,
+    /// Pages given up so that write points stand at equal offsets; left out where there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub wasted: u64,
     /// All of them.
     pub total: u64,
 }
@@ -241,6 +245,12 @@ impl ByCause {
         self.total += pages;
     }
 
+    /// Counts pages that are given up.
+    pub(crate) fn waste(&mut self, pages: u32) {
+        self.wasted += u64::from(pages);
+        self.total += u64::from(pages);
+    }
+
     /// Both together.
     fn plus(&self, other: &ByCause) -> ByCause {
         ByCause {
@@ -249,9 +259,15 @@ impl ByCause {
             metadata: self.metadata + other.metadata,
             parity: self.parity + other.parity,
             replica: self.replica + other.replica,
+            wasted: self.wasted + other.wasted,
             total: self.total + other.total,
         }
     }
+}
+
+/// Whether there is nothing to tell.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Multi-plane commands by verb.
@@ -430,6 +446,9 @@ pub struct Summary {
     /// Paper A's measures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_chip: Option<idle_chip::IdleChip>,
+    /// Paper B's figures, where a die has two planes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pagc: Option<pagc::PaGcSummary>,
 }
 
 #[cfg(test)]
