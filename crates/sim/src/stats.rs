@@ -26,6 +26,8 @@ pub(crate) struct Stats {
     pub moved: u64,
     pub moved_stale: u64,
     pub gc_time: GcTimes,
+    /// What crossed the interconnect.
+    pub noc: crate::report::noc::Counts,
     /// When measuring began.
     pub measured_from: Nanos,
     /// First measured arrival and last measured completion.
@@ -71,6 +73,7 @@ impl Stats {
             moved: 0,
             moved_stale: 0,
             gc_time: GcTimes::default(),
+            noc: Default::default(),
             measured_from: Nanos::ZERO,
             first_arrival: None,
             last_completion: Nanos::ZERO,
@@ -93,6 +96,7 @@ impl Stats {
         self.forgotten = self.forgotten.plus(&std::mem::take(&mut self.flash));
         self.forgotten_collections += self.collections;
         self.gc_time = GcTimes::default();
+        self.noc = Default::default();
         (self.collections, self.moved, self.moved_stale) = (0, 0, 0);
         (self.chips_busy, self.arrivals) = (0, 0);
         self.pages = Pages::default();

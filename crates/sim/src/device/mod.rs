@@ -3,6 +3,7 @@
 pub mod flash;
 pub mod geometry;
 pub mod mapping;
+pub mod noc;
 pub mod resource;
 pub mod timing;
 pub mod transaction;

@@ -7,7 +7,7 @@ use crate::device::mapping::Location;
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Op, Verb};
 use crate::oracle::Tag;
-use crate::policy::{Hop, Job, MAX_PLANES, PageSet, Step};
+use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, Step};
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
 
 impl Ssd {
@@ -167,6 +167,8 @@ impl Ssd {
             holds: self.collector_holds,
             waiting: false,
             stream: Stream::Gc,
+            journey: Journey::EXTERNAL,
+            rest: Hop::Controller,
         }));
         self.ops[op].job = job;
         self.ops[op].channel = self.dev.geometry.channel_of(plane);
@@ -324,7 +326,7 @@ impl Ssd {
     fn begin_move(&mut self, op: OpId) {
         let pages = self.ops[op].pages;
         let mut offsets = [0; MAX_PLANES];
-        let mut leaving = 0;
+        let (mut leaving, mut joint) = (0, Journey::COPYBACK);
         for (i, page) in pages.iter().enumerate() {
             offsets[i] = self.dev.geometry.offset(*page);
             let block = self.dev.geometry.block_of(*page);
@@ -332,10 +334,15 @@ impl Ssd {
             let lpn = self.dev.flash.lpn_of(*page);
             self.ops[op].tags[i] = self.oracle.load(*page, lpn);
             let journey = self.schemes.path.policy().journey(&self.dev.view(self.now), *page, block);
-            leaving += u64::from(journey.out == Hop::Controller);
+            leaving += u64::from(journey.out != Hop::Die);
+            if journey.out != Hop::Die {
+                joint = journey;
+            }
         }
         let offsets = &offsets[..pages.len()];
-        let stream = self.jobs[self.ops[op].job.0].stream;
+        let job = &mut self.jobs[self.ops[op].job.0];
+        job.journey = joint;
+        let stream = job.stream;
         self.ops[op].from = pages;
         if leaving == 0 {
             let mut to = PageSet::EMPTY;
@@ -378,7 +385,7 @@ impl Ssd {
         }
     }
 
-    fn begin_place(&mut self, id: JobId) {
+    pub(super) fn begin_place(&mut self, id: JobId) {
         let op = self.jobs[id.0].op;
         let (hand, stream) = (self.jobs[id.0].job.hand, self.jobs[id.0].stream);
         let mut to = PageSet::EMPTY;
@@ -412,7 +419,7 @@ impl Ssd {
 
     /// With a destination wider than the plane, the page in hand may go to another unit: its program queues there while this
     /// job goes on. Returns whether it did.
-    fn sends_abroad(&mut self, id: JobId) -> bool {
+    pub(super) fn sends_abroad(&mut self, id: JobId) -> bool {
         if self.config.gc.destination == Destination::Plane {
             return false;
         }
@@ -434,7 +441,11 @@ impl Ssd {
             return false;
         }
         self.dev.flash.promise(target);
+        let (crossing, buffered) = self.crossing_abroad(id, target);
+        let running = &self.jobs[id.0];
         let op = Op {
+            crossing,
+            buffered,
             class: Class::Gc,
             verb: Verb::Program,
             plane: target,
@@ -516,7 +527,7 @@ impl Ssd {
         self.ready_jobs.push(job);
     }
 
-    fn end_reads(&mut self, id: OpId) {
+    pub(super) fn end_reads(&mut self, id: OpId) {
         let from = self.ops[id].from;
         for page in from.iter() {
             let block = self.dev.geometry.block_of(*page);

@@ -475,7 +475,7 @@ impl Ssd {
         if self.host.windowed && page.chip != u32::MAX {
             self.host.chip_outstanding[page.chip as usize] += 1;
         }
-        if page.need != Need::Read && self.buses.len() > self.dev.geometry.channels as usize {
+        if page.need != Need::Read && self.ports > self.dev.geometry.channels as usize {
             return self.link(op, true);
         }
         self.place(op);
@@ -568,7 +568,7 @@ impl Ssd {
     /// A page's data is in the controller: over the host link, if there is one, it goes to the host.
     #[inline]
     pub(super) fn leaves(&mut self, op: OpId) {
-        if self.buses.len() > self.dev.geometry.channels as usize {
+        if self.ports > self.dev.geometry.channels as usize {
             return self.link(op, false);
         }
         self.page_done(op);
@@ -627,6 +627,7 @@ impl Ssd {
             self.stats.last_completion = self.now;
             self.stats.held_at.1 = self.held.total(self.now);
             self.stats.transferring_at.1 = self.transferring.total(self.now);
+            self.stats.noc.busy_at_end = self.stats.noc.busy_ns;
         } else {
             self.stats.requests.warmup += 1;
         }

@@ -13,6 +13,9 @@ impl Ssd {
     /// Starts an operation's present leg, or ends the operation if there is none left.
     pub(super) fn run_leg(&mut self, id: OpId) {
         let now = self.now;
+        if self.noc.is_some() {
+            self.cross_in(id);
+        }
         let op = &mut self.ops[id];
         let Some(leg) = op.legs.get(op.leg) else { return self.finish(id) };
         match leg.kind {
@@ -30,12 +33,14 @@ impl Ssd {
                 let bus = op.channel.ix();
                 self.ask(id, bus);
             }
+            LegKind::Noc => self.cross(id, leg.time),
+            LegKind::Buffer => self.delay(id, Cause::Memory, leg.time),
         }
     }
 
     /// Adds time to a cause of every page that a host operation serves.
     #[inline]
-    fn charge(&mut self, id: OpId, cause: Cause, ns: u64) {
+    pub(super) fn charge(&mut self, id: OpId, cause: Cause, ns: u64) {
         let mut at = id;
         while at.is_some() {
             let op = &mut self.ops[at];
@@ -52,7 +57,7 @@ impl Ssd {
 
     /// Asks for a bus. It is granted when everything else of this moment is known.
     #[inline]
-    fn ask(&mut self, id: OpId, bus: usize) {
+    pub(super) fn ask(&mut self, id: OpId, bus: usize) {
         let now = self.now;
         let (age, ledger) = (self.ops[id].age, self.buses[bus].gc(now));
         let op = &mut self.ops[id];
@@ -72,38 +77,61 @@ impl Ssd {
     /// Grants every bus that is free and asked for.
     #[inline]
     pub(super) fn grant(&mut self) {
-        let now = self.now;
+        let mut rows = false;
         for i in 0..self.dirty_buses.len() {
             let bus = self.dirty_buses[i] as usize;
             let state = &mut self.buses[bus];
             state.dirty = false;
+            if bus >= self.ports && self.has_rows() {
+                // A port that is free frees a row for others.
+                rows = true;
+                continue;
+            }
+            let state = &self.buses[bus];
             if state.holder.is_some() || state.queue.is_empty() {
                 continue;
             }
-            let id = state.queue.pop(&self.ops);
-            let op = &mut self.ops[id];
-            let gc_wait = state.gc(now) - op.bus_ledger;
-            let wait = (now - op.bus_since).0;
-            let host = op.class == Class::Host;
-            op.parked_since = Nanos::NEVER;
-            op.bus_gc += gc_wait;
-            state.hand(id, !host, now);
-            self.transferring.change(true, now);
-            let time = if bus < self.dev.geometry.channels as usize {
-                op.legs.get(op.leg).expect("a leg asked for the bus").time
-            } else {
-                let bytes = u64::from(op.bytes);
-                self.config.timing.host_link.as_ref().expect("a host link").time(bytes)
-            };
-            self.events.set(self.units.len() + bus, now + time);
-            if host {
-                self.charge(id, Cause::BusGc, gc_wait);
-                self.charge(id, Cause::BusHost, wait - gc_wait);
-            }
-            self.charge(id, Cause::Bus, time.0);
-            self.watch_transfer(id, bus, time);
+            self.grant_bus(bus, Nanos::ZERO);
         }
         self.dirty_buses.clear();
+        if rows {
+            self.grant_rows();
+        }
+    }
+
+    /// Gives a bus to the first that asked for it; `path` is added to the time of its leg.
+    #[inline(always)]
+    pub(super) fn grant_bus(&mut self, bus: usize, path: Nanos) {
+        let now = self.now;
+        let state = &mut self.buses[bus];
+        let id = state.queue.pop(&self.ops);
+        let op = &mut self.ops[id];
+        let gc_wait = state.gc(now) - op.bus_ledger;
+        let wait = (now - op.bus_since).0;
+        let host = op.class == Class::Host;
+        op.parked_since = Nanos::NEVER;
+        op.bus_gc += gc_wait;
+        state.hand(id, !host, now);
+        let port = bus >= self.ports;
+        let time = if bus < self.dev.geometry.channels as usize || port {
+            op.legs.get(op.leg).expect("a leg asked for the bus").time + path
+        } else {
+            let bytes = u64::from(op.bytes);
+            self.config.timing.host_link.as_ref().expect("a host link").time(bytes)
+        };
+        let (behind_gc, behind_host, own) = if port {
+            (Cause::NocGc, Cause::NocHost, Cause::Noc)
+        } else {
+            self.transferring.change(true, now);
+            (Cause::BusGc, Cause::BusHost, Cause::Bus)
+        };
+        self.events.set(self.units.len() + bus, now + time);
+        if host {
+            self.charge(id, behind_gc, gc_wait);
+            self.charge(id, behind_host, wait - gc_wait);
+        }
+        self.charge(id, own, time.0);
+        self.watch_transfer(id, bus, time);
     }
 
     /// The event of a resource: what ran there has ended.
@@ -112,19 +140,32 @@ impl Ssd {
         let Some(bus) = resource.checked_sub(self.units.len()) else {
             return self.array_ends(UnitId(resource as u32));
         };
-        if bus == self.buses.len() {
-            return self.memory_ends();
+        if bus >= self.buses.len() {
+            return if bus == self.buses.len() { self.memory_ends() } else { self.delay_ends(resource) };
         }
         let state = &mut self.buses[bus];
         let id = state.holder;
+        if bus >= self.ports {
+            return self.port_ends(bus, id);
+        }
         state.hand(OpId::NONE, false, self.now);
         self.transferring.change(false, self.now);
         self.mark_bus(bus);
         if bus >= self.dev.geometry.channels as usize {
             return self.link_ends(id);
         }
-        let op = &mut self.ops[id];
-        op.leg += 1;
+        self.ops[id].leg += 1;
+        if self.data_in_ends(id) {
+            return;
+        }
+        self.run_leg(id);
+    }
+
+    /// If a host program's data is in the die now: the host may be told, and the next operation may come. Returns whether the
+    /// program waits for the one before it.
+    #[inline(always)]
+    pub(super) fn data_in_ends(&mut self, id: OpId) -> bool {
+        let op = &self.ops[id];
         let unit = op.unit;
         if op.class == Class::Host && op.verb == Verb::Program {
             if self.config.device.write_ack == WriteAck::AfterTransfer {
@@ -135,13 +176,13 @@ impl Ssd {
                 // R8: the data waits in the cache register for the program before it.
                 state.parked = true;
                 self.ops[id].parked_since = self.now;
-                return;
+                return true;
             }
             if self.config.timing.cache_register {
                 self.mark_unit(unit);
             }
         }
-        self.run_leg(id);
+        false
     }
 
     /// Tells the host of all pages of a program that they are safe in the die's register.
@@ -183,6 +224,9 @@ impl Ssd {
 
     /// An operation has run all its legs.
     fn finish(&mut self, id: OpId) {
+        if self.noc.is_some() && self.crosses_out(id) {
+            return;
+        }
         let op = &self.ops[id];
         let unit = op.unit;
         if op.class == Class::Gc {

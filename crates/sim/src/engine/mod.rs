@@ -8,6 +8,7 @@ mod dispatch;
 mod gc;
 mod host;
 mod legs;
+mod noc;
 mod timeless;
 mod watch;
 
@@ -19,7 +20,7 @@ use crate::device::resource::{Bus, Events, Occupancy, Unit};
 use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Op, Slab};
 use crate::oracle::{Check, Oracle};
-use crate::policy::{Job, View};
+use crate::policy::{Hop, Job, Journey, View};
 use crate::report::{ByOp, Distribution, GcSummary, Summary, Utilisation, Wear, mean};
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyVictim};
 use crate::stats::Stats;
@@ -76,6 +77,10 @@ pub struct Ssd {
     collector_holds: bool,
     /// Whether reads suspend anything.
     suspends: bool,
+    /// The interconnect, on devices that have one, the first of its ports among the buses, and whether tasks queue by kind.
+    noc: Option<Box<noc::Noc>>,
+    ports: usize,
+    queues: bool,
     oracle: Oracle,
     stats: Stats,
     /// Rounds since a host request last completed; with requests outstanding there is a bound (deadlock, livelock).
@@ -133,6 +138,9 @@ struct Running {
     holds: bool,
     /// Waits for its pages abroad before it erases.
     waiting: bool,
+    /// How the pages of the present move travel, and where those in hand rest.
+    journey: Journey,
+    rest: Hop,
 }
 
 /// A plane's part in collections.
@@ -174,12 +182,15 @@ impl Ssd {
         };
         let scope_pages = u64::from(in_scope) * u64::from(geometry.pages_per_plane);
         let links = if config.timing.host_link.is_some() { 2 } else { 0 };
-        let buses = geometry.channels as usize + links;
+        let ports = geometry.channels as usize + links;
+        let noc = noc::Noc::new(config, geometry.units, seed);
+        let buses = ports + if noc.is_some() { geometry.channels as usize } else { 0 };
+        let delays = if noc.is_some() { 2 * geometry.units as usize } else { 0 };
         let mut ssd = Ssd {
             seed,
             now: Nanos::ZERO,
-            events: Events::new(geometry.units as usize + buses + 1),
-            batch: Vec::with_capacity(geometry.units as usize + buses),
+            events: Events::new(geometry.units as usize + buses + 1 + delays),
+            batch: Vec::with_capacity(geometry.units as usize + buses + delays),
             units: vec![Unit::new(geometry.planes_per_unit); geometry.units as usize],
             gc_by_plane: vec![0; geometry.planes as usize],
             buses: vec![Bus::new(); buses],
@@ -203,6 +214,9 @@ impl Ssd {
             gc_target: PlaneId::NONE,
             collector_holds: config.schemes.collector.policy_ref().holds(),
             suspends: config.timing.suspendable != Suspendable::None,
+            noc,
+            ports,
+            queues: !config.noc.priority().is_empty(),
             oracle: Oracle::new(check, geometry.exported, physical),
             stats: Stats::new(),
             idle_rounds: 0,
@@ -379,6 +393,7 @@ impl Ssd {
                 if unit.array.is_some() { unit.array } else { unit.suspended }
             }
             Some(bus) if bus == self.buses.len() => self.host.memory[0].1,
+            Some(bus) if bus > self.buses.len() => self.delayed(resource),
             Some(bus) => self.buses[bus].holder,
         };
         self.ops[op].age
@@ -414,6 +429,9 @@ impl Ssd {
         assert_eq!(self.ops.in_use(), 0, "an operation is left: {}", self.who_waits());
         assert_eq!(self.jobs.in_use(), 0, "a collection is left");
         assert!(self.host.is_empty(), "a request is left");
+        if let Some(noc) = &self.noc {
+            assert!(noc.buffered.iter().all(|pages| *pages == 0), "a page is left in a flash controller's buffer");
+        }
         if self.oracle.check() == Check::Full {
             self.scan();
         }
@@ -491,6 +509,7 @@ impl Ssd {
                 chip_at_arrival: mean(u128::from(stats.chips_busy), stats.arrivals)
                     .map(|chips| chips / f64::from(geometry.chips)),
             },
+            noc: self.noc_summary(span),
             wear: Wear {
                 erases_min,
                 erases_max,

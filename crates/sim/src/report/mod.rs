@@ -1,5 +1,7 @@
 //! The summary of a run: integers and histograms, and the one documented form in which they leave.
 
+pub mod noc;
+
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::blame::{Blame, CAUSES, Cause};
@@ -318,6 +320,8 @@ impl GcTimes {
     pub(crate) fn charge(&mut self, verb: Verb, cause: Cause, ns: u64) {
         *match (cause, verb) {
             (Cause::Bus, _) => &mut self.transfer,
+            // Told with the interconnect.
+            (Cause::Noc | Cause::Memory, _) => return,
             (_, Verb::Read) => &mut self.read,
             (_, Verb::Erase) => &mut self.erase,
             (_, Verb::Program) => &mut self.program,
@@ -414,6 +418,9 @@ pub struct Summary {
     pub utilisation: Utilisation,
     /// Erase counts.
     pub wear: Wear,
+    /// What crossed the interconnect, on devices that have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noc: Option<noc::NocSummary>,
 }
 
 #[cfg(test)]
