@@ -464,7 +464,7 @@ section! {
     /// Bit errors and what corrects them.
     Ecc {
         /// Probability that a page which a collection copies has errors; 0.0001 by default.
-        page_error_probability: Option<f64> = None,
+        page_error_probability: Option<Ppm> = None,
         /// Probability that a bit is wrong, in place of `page_error_probability`: 1 - (1 - rate)^(bits of a page).
         bit_error_rate: Option<f64> = None,
     }
@@ -671,17 +671,9 @@ impl Config {
 
     fn check_noc(&self) -> Result<(), ConfigError> {
         let noc = &self.noc;
-        for (key, share) in [
-            ("ecc.page_error_probability", self.ecc.page_error_probability),
-            ("ecc.bit_error_rate", self.ecc.bit_error_rate),
-        ] {
-            if share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
-                return refuse(
-                    key,
-                    format!("{} is not a number from 0 to 1", share.unwrap_or_default()),
-                    "use for example 1e-4",
-                );
-            }
+        if self.ecc.bit_error_rate.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
+            let rate = self.ecc.bit_error_rate.unwrap_or_default();
+            return refuse("ecc.bit_error_rate", format!("{rate} is not a number from 0 to 1"), "use for example 1e-9");
         }
         if self.ecc.page_error_probability.is_some() && self.ecc.bit_error_rate.is_some() {
             let message = "both a page error probability and a bit error rate: one follows from the other".to_string();
@@ -693,7 +685,8 @@ impl Config {
                 return refuse("noc.priority", message, "set noc.model = \"formula\" or \"array\", or leave it out");
             }
             let all = [Task::Rhost, Task::Whost, Task::Rgc, Task::Wgc].iter().all(|task| list.contains(task));
-            if !list.is_empty() && !(all && list.len() == 4) {
+            let complete = all && list.len() == 4;
+            if !complete && !list.is_empty() {
                 let message = format!("{} task queues listed; every one of the four is served", list.len());
                 let help = "list \"rhost\", \"whost\", \"rgc\", \"wgc\" once each, or nothing at all for one FIFO";
                 return refuse("noc.priority", message, help);

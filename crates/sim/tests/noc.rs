@@ -247,6 +247,6 @@ fn what_cannot_work_is_refused_with_a_remedy() {
     assert_eq!(refused("noc = { model = \"array\", columns = 7 }"), "noc.columns");
     assert_eq!(refused("noc = { model = \"array\", rows = 0 }"), "noc.rows");
     assert_eq!(refused("noc = { model = \"array\", port = \"delayed\" }"), "noc.port");
-    assert_eq!(refused("ecc.page_error_probability = 1.5"), "ecc.page_error_probability");
+    assert_eq!(refused("ecc.bit_error_rate = 1.5"), "ecc.bit_error_rate");
     assert_eq!(refused("ecc = { page_error_probability = 0.1, bit_error_rate = 1e-9 }"), "ecc.bit_error_rate");
 }

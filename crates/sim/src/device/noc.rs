@@ -6,7 +6,7 @@ use rand_xoshiro::rand_core::Rng;
 
 use crate::config::{Config, NocModel, PortRule};
 use crate::random;
-use crate::units::Nanos;
+use crate::units::{Nanos, Ppm};
 
 /// Times and paths of an interconnect.
 #[derive(Clone, Debug)]
@@ -95,8 +95,12 @@ pub struct Errors {
 
 impl Errors {
     pub(crate) fn new(config: &Config, seed: u64) -> Self {
-        let bits = config.geometry.page_size.0 * 8;
-        Errors { rng: random::stream(seed, "page errors"), below: (page_errors(config, bits) * TWO_64) as u128 }
+        let by_page = config.ecc.page_error_probability.unwrap_or(Ppm(100));
+        let below = match config.ecc.bit_error_rate {
+            None => (u128::from(by_page.0) << 64) / u128::from(Ppm::ONE),
+            Some(rate) => (page_errors(rate, config.geometry.page_size.0 * 8) * TWO_64) as u128,
+        };
+        Errors { rng: random::stream(seed, "page errors"), below }
     }
 
     /// Whether a page that is looked at has errors: one draw a page.
@@ -108,11 +112,8 @@ impl Errors {
 const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
 /// Probability that a page of so many bits has errors.
-pub fn page_errors(config: &Config, bits: u64) -> f64 {
-    match (config.ecc.bit_error_rate, config.ecc.page_error_probability) {
-        (Some(rate), _) => 1.0 - power(1.0 - rate, bits),
-        (None, share) => share.unwrap_or(1e-4),
-    }
+fn page_errors(rate: f64, bits: u64) -> f64 {
+    1.0 - power(1.0 - rate, bits)
 }
 
 /// `base^exponent` by squaring: multiplications alone, the same on every machine.
@@ -166,10 +167,10 @@ mod tests {
 
     #[test]
     fn a_bit_error_rate_of_1e_4_spoils_nearly_every_page() {
-        let of = |toml: &str| page_errors(&toml::from_str(toml).unwrap(), 32_768);
-        assert!((of("ecc.bit_error_rate = 1e-4") - 0.962).abs() < 0.001);
-        assert!((of("ecc.bit_error_rate = 3.05e-9") - 1e-4).abs() < 1e-6);
-        assert_eq!((of(""), of("ecc.bit_error_rate = 0"), of("ecc.bit_error_rate = 1.0")), (1e-4, 0.0, 1.0));
+        let of = |rate: f64| page_errors(rate, 32_768);
+        assert!((of(1e-4) - 0.962).abs() < 0.001);
+        assert!((of(3.05e-9) - 1e-4).abs() < 1e-6);
+        assert_eq!((of(0.0), of(1.0)), (0.0, 1.0));
     }
 
     #[test]
@@ -180,6 +181,8 @@ mod tests {
         };
         assert_eq!(draw("ecc.page_error_probability = 1"), 100_000);
         assert_eq!(draw("ecc.page_error_probability = 0"), 0);
+        assert_eq!((draw("ecc.bit_error_rate = 1"), draw("ecc.bit_error_rate = 0")), (100_000, 0));
+        assert!(draw("").abs_diff(10) < 13, "one in 10,000");
         assert!(draw("ecc.page_error_probability = 0.1").abs_diff(10_000) < 400, "four standard deviations are 380");
     }
 }
