@@ -175,6 +175,47 @@ fn a_channel_serves_rhost_whost_rgc_and_wgc_in_this_order_unless_told_otherwise(
 }
 
 #[test]
+fn tasks_of_collections_queue_with_those_of_the_host() {
+    // The twentieth program makes a collection of one page due while a read and a write wait.
+    let order = |priority: &str| {
+        let mut dut = Dut::new(&config(&device(1, 1, &format!("schemes.collector = \"queued\"\n{priority}"))));
+        (0..16).for_each(|lpn| dut.write(lpn * 10_000_000, lpn * PAGE, PAGE));
+        (1..4).for_each(|lpn| dut.write((lpn + 20) * 10_000_000, lpn * PAGE, PAGE));
+        let start = 300_000_000;
+        dut.write(start, 4 * PAGE, PAGE);
+        dut.write(start + 1, 8 * PAGE, PAGE);
+        dut.read(start + 1, 12 * PAGE, PAGE);
+        let done = dut.completed();
+        let ends: Vec<u64> = done[20..].iter().map(|c| c.completion.0 - start - WRITE).collect();
+        let noc = summary(&dut.ssd).noc.unwrap();
+        assert_eq!((noc.moved_pages.total, noc.traversals.gc_out, noc.traversals.gc_back), (1, 1, 1));
+        (ends[0], ends[1])
+    };
+    let (rgc, wgc, erase) = (READ, WRITE, 700_000);
+    assert_eq!(order(""), (READ + WRITE, READ));
+    // In the order of arrival: the collection's first task comes last, and the others of it later still.
+    assert_eq!(order("noc.priority = []"), (WRITE, WRITE + READ));
+    assert_eq!(order("noc.priority = [\"rhost\", \"rgc\", \"whost\", \"wgc\"]"), (READ + rgc + WRITE, READ));
+    let first = rgc + wgc + erase;
+    assert_eq!(order("noc.priority = [\"wgc\", \"rgc\", \"whost\", \"rhost\"]"), (first + WRITE, first + WRITE + READ));
+}
+
+#[test]
+fn a_page_overwritten_while_the_buffer_holds_it_lands_stale() {
+    let mut dut = Dut::new(&config(&device(1, 1, "schemes.path = \"selective\"\necc.page_error_probability = 0")));
+    (0..16).for_each(|lpn| dut.write(lpn * 10_000_000, lpn * PAGE, PAGE));
+    (1..5).for_each(|lpn| dut.write((lpn + 20) * 10_000_000, lpn * PAGE, PAGE));
+    // The last program ends at 240,937,792; the page crosses from 37 us later on.
+    let overwritten = 240_000_000 + WRITE + 40_000;
+    dut.write(overwritten, 0, PAGE);
+    dut.read(overwritten + 1, 0, PAGE);
+    dut.completed();
+    let summary = summary(&dut.ssd);
+    assert_eq!((summary.gc.moved_pages, summary.gc.moved_stale), (1, 1));
+    assert_eq!(summary.noc.unwrap().moved_pages.from_buffer, 1);
+}
+
+#[test]
 fn dies_of_one_channel_share_its_port_unless_it_only_delays() {
     let toml = |port: &str| {
         format!(
@@ -217,6 +258,18 @@ noc = {{ model = \"array\", rows = {rows} }}"
     let mut total = 0;
     let alone: Vec<u64> = (0..8).map(|c| (total += way(c, 0), 49_000 + total).1).collect();
     assert_eq!(ends(1), alone);
+    // A read that waits for the row behind a page of a collection on another channel says so.
+    let toml =
+        device(2, 1, "noc = { model = \"array\", columns = 2, rows = 1 }").replace("noc.model = \"formula\"\n", "");
+    let mut dut = Dut::new(&config(&toml));
+    (0..32).for_each(|n| dut.write(n * 10_000_000, n * PAGE, PAGE));
+    (1..5).for_each(|n| dut.write((n + 40) * 10_000_000, 2 * n * PAGE, PAGE));
+    let program = 24_000 + 200_000 + 8192 * 87;
+    dut.read(440_000_000 + program + 40_000, PAGE, PAGE);
+    let done = dut.completed();
+    let wait = done.last().map(causes).unwrap();
+    // Asked 37 us after it came, 40 us after the collection's page had: it waits for the rest of that page's traversal.
+    assert_eq!(wait[0], ("noc_gc", 8192 * 87 - 40_000), "{wait:?}");
 }
 
 #[test]

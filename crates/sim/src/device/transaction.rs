@@ -139,6 +139,10 @@ pub struct Op {
     pub crossing: Crossing,
     /// Pages of it that the flash controller's buffer holds.
     pub buffered: u8,
+    /// Since when it waits for a row of the interconnect, or never, and what the rows' ledger said then.
+    pub row_since: Nanos,
+    /// See `row_since`.
+    pub row_ledger: u64,
 }
 
 impl Op {
@@ -182,6 +186,8 @@ impl Op {
         blame: Blame::ZERO,
         crossing: Crossing::Ahead,
         buffered: 0,
+        row_since: Nanos::NEVER,
+        row_ledger: 0,
     };
 }
 

@@ -91,7 +91,7 @@ impl Ssd {
             if state.holder.is_some() || state.queue.is_empty() {
                 continue;
             }
-            self.grant_bus(bus, Nanos::ZERO);
+            self.grant_bus(bus, Nanos::ZERO, 0);
         }
         self.dirty_buses.clear();
         if rows {
@@ -99,14 +99,15 @@ impl Ssd {
         }
     }
 
-    /// Gives a bus to the first that asked for it; `path` is added to the time of its leg.
+    /// Gives a bus to the first that asked for it. On an array, `path` is added to the time of its leg, and so much of its wait
+    /// was for rows that collections had.
     #[inline(always)]
-    pub(super) fn grant_bus(&mut self, bus: usize, path: Nanos) {
+    pub(super) fn grant_bus(&mut self, bus: usize, path: Nanos, behind_rows: u64) {
         let now = self.now;
         let state = &mut self.buses[bus];
         let id = state.queue.pop(&self.ops);
         let op = &mut self.ops[id];
-        let gc_wait = state.gc(now) - op.bus_ledger;
+        let gc_wait = state.gc(now) - op.bus_ledger + behind_rows;
         let wait = (now - op.bus_since).0;
         let host = op.class == Class::Host;
         op.parked_since = Nanos::NEVER;

@@ -9,6 +9,7 @@ use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::config::{Config, Task};
 use crate::device::noc::{Errors, Interconnect};
+use crate::device::resource::Occupancy;
 use crate::device::timing::{LegKind, Legs};
 use crate::device::transaction::{Class, Crossing, Need, Op, Verb};
 use crate::policy::Hop;
@@ -30,6 +31,8 @@ pub(super) struct Noc {
     rows: Vec<usize>,
     /// `array`: the row that the last traversal took.
     last_row: usize,
+    /// `array`: time of rows that carry pages of collections.
+    rows_gc: Occupancy,
     /// `array`: ports that wait for a row, with when and how old.
     waiting: Vec<(Nanos, u64, usize)>,
     /// By channel: pages in the flash controller's buffer.
@@ -52,6 +55,7 @@ impl Noc {
             delays: vec![OpId::NONE; 2 * units as usize],
             rows: vec![FREE; net.rows as usize],
             last_row: net.rows.saturating_sub(1) as usize,
+            rows_gc: Occupancy::default(),
             waiting: Vec::with_capacity(config.geometry.channels as usize),
             buffered: vec![0; config.geometry.channels as usize],
             net,
@@ -369,9 +373,12 @@ impl Ssd {
 
     /// A traversal has ended: the port is free.
     pub(super) fn port_ends(&mut self, bus: usize, id: OpId) {
-        for row in &mut self.noc_mut().rows {
-            if *row == bus {
-                *row = FREE;
+        let (now, gc) = (self.now, self.buses[bus].holder_gc);
+        let noc = self.noc_mut();
+        if let Some(row) = noc.rows.iter().position(|port| *port == bus) {
+            noc.rows[row] = FREE;
+            if gc {
+                noc.rows_gc.change(false, now);
             }
         }
         self.stats.noc.busy_ns += (self.now - self.buses[bus].since).0;
@@ -410,19 +417,33 @@ impl Ssd {
             }
         }
         waiting.sort_unstable();
+        let now = self.now;
         for (_, _, port) in &waiting {
+            let id = self.buses[*port].queue.head();
             let noc = self.noc_mut();
-            let rows = noc.rows.len();
+            let (rows, gc) = (noc.rows.len(), noc.rows_gc.total(now) as u64);
             let Some(row) = (1..=rows).map(|step| (noc.last_row + step) % rows).find(|row| noc.rows[*row] == FREE)
             else {
-                break;
+                let op = &mut self.ops[id];
+                if op.row_since == Nanos::NEVER {
+                    (op.row_since, op.row_ledger) = (now, gc);
+                }
+                continue;
             };
             (noc.rows[row], noc.last_row) = (*port, row);
             let channel = (*port - self.ports) as u32;
             let (path, slices) = (self.net().path(channel, row as u32), self.net().slices(channel, row as u32));
             self.stats.noc.paths += 1;
             self.stats.noc.slices += u64::from(slices);
-            self.grant_bus(*port, path);
+            // While it waited for a row all were taken: its wait is split as their time was.
+            let op = &mut self.ops[id];
+            let waited = op.row_since != Nanos::NEVER;
+            let behind_gc = if waited { (gc - op.row_ledger) / rows as u64 } else { 0 };
+            op.row_since = Nanos::NEVER;
+            if op.class != Class::Host {
+                self.noc_mut().rows_gc.change(true, now);
+            }
+            self.grant_bus(*port, path, behind_gc);
         }
         self.noc_mut().waiting = waiting;
     }
