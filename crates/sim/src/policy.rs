@@ -162,6 +162,11 @@ pub trait Collector {
     fn streams(&self) -> u32 {
         1
     }
+    /// Whether it does what `serial` does with one victim, whatever happens meanwhile: valid pages in ascending order, each
+    /// placed as soon as it is in hand, then the erase. The engine may then carry out several steps as one.
+    fn in_order(&self) -> bool {
+        false
+    }
     /// Whether a job keeps its die from start to end, or queues each step behind what waits there.
     fn holds(&self) -> bool {
         true
@@ -177,6 +182,10 @@ pub trait MovePath {
     /// Error correction has looked at a checked page: where is it programmed from? `clean`: no error was found.
     fn back(&mut self, _view: &View, _from: Ppn, _clean: bool) -> Hop {
         Hop::Controller
+    }
+    /// The journey of every page, if all pages travel alike.
+    fn always(&self) -> Option<Journey> {
+        None
     }
 }
 

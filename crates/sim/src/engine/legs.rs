@@ -1,5 +1,6 @@
 //! Legs: operations run through their resources one after the other, wait for buses, and end.
 
+use super::fuse::FUSED;
 use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::config::{Suspendable, WriteAck};
@@ -38,14 +39,14 @@ impl Ssd {
         }
     }
 
-    /// Adds time to a cause of every page that a host operation serves.
+    /// Adds time to a cause of every page that a host operation serves. (What steps of collections take is counted when they
+    /// end.)
     #[inline]
     pub(super) fn charge(&mut self, id: OpId, cause: Cause, ns: u64) {
         let mut at = id;
         while at.is_some() {
             let op = &mut self.ops[at];
             if op.class == Class::Gc {
-                self.stats.gc_time.charge(op.verb, cause, ns);
                 return;
             }
             if !op.acknowledged {
@@ -59,6 +60,9 @@ impl Ssd {
     #[inline]
     pub(super) fn ask(&mut self, id: OpId, bus: usize) {
         let now = self.now;
+        if self.buses[bus].fused.is_some() {
+            self.disturb(bus);
+        }
         let (age, ledger) = (self.ops[id].age, self.buses[bus].gc(now));
         let op = &mut self.ops[id];
         if op.parked_since == Nanos::NEVER {
@@ -91,6 +95,12 @@ impl Ssd {
             if state.holder.is_some() || state.queue.is_empty() {
                 continue;
             }
+            if state.until > self.now {
+                if !state.awaited {
+                    self.mark_awaited(bus);
+                }
+                continue;
+            }
             self.grant_bus(bus, Nanos::ZERO, 0);
         }
         self.dirty_buses.clear();
@@ -112,27 +122,49 @@ impl Ssd {
         let host = op.class == Class::Host;
         op.parked_since = Nanos::NEVER;
         op.bus_gc += gc_wait;
-        state.hand(id, !host, now);
         let port = bus >= self.ports;
-        let time = if bus < self.dev.geometry.channels as usize || port {
-            op.legs.get(op.leg).expect("a leg asked for the bus").time + path
+        let (time, after) = if bus < self.dev.geometry.channels as usize || port {
+            (op.legs.get(op.leg).expect("a leg asked for the bus").time + path, op.legs.get(op.leg + 1))
         } else {
             let bytes = u64::from(op.bytes);
-            self.config.timing.host_link.as_ref().expect("a host link").time(bytes)
+            (self.config.timing.host_link.as_ref().expect("a host link").time(bytes), None)
         };
-        let (behind_gc, behind_host, own) = if port {
-            (Cause::NocGc, Cause::NocHost, Cause::Noc)
-        } else {
-            self.transferring.change(true, now);
-            (Cause::BusGc, Cause::BusHost, Cause::Bus)
-        };
-        self.events.set(self.units.len() + bus, now + time);
+        state.begin(!host, now, now + time, self.stats.last_completion);
         if host {
+            let (behind_gc, behind_host, own) = if port {
+                (Cause::NocGc, Cause::NocHost, Cause::Noc)
+            } else {
+                (Cause::BusGc, Cause::BusHost, Cause::Bus)
+            };
             self.charge(id, behind_gc, gc_wait);
             self.charge(id, behind_host, wait - gc_wait);
+            self.charge(id, own, time.0);
         }
-        self.charge(id, own, time.0);
         self.watch_transfer(id, bus, time);
+        match after {
+            // Nothing can come between a transfer into a held die and the array: one event ends both.
+            Some(leg) if self.fuses && leg.kind == LegKind::Array => {
+                self.charge(id, Cause::Array, leg.time.0);
+                let op = &mut self.ops[id];
+                op.leg += 1;
+                self.events.set(unit_resource(op.unit), now + time + leg.time);
+                if !self.buses[bus].queue.is_empty() {
+                    self.mark_awaited(bus);
+                }
+            }
+            _ if self.fuses_moves && !host && self.fuse_move(id, bus) => {}
+            _ => {
+                self.buses[bus].holder = id;
+                self.events.set(self.units.len() + bus, now + time);
+            }
+        }
+    }
+
+    /// The bus is asked for while nothing else would tell of the end of its transfer.
+    #[inline]
+    fn mark_awaited(&mut self, bus: usize) {
+        self.buses[bus].awaited = true;
+        self.events.set(self.units.len() + bus, self.buses[bus].until);
     }
 
     /// The event of a resource: what ran there has ended.
@@ -145,13 +177,15 @@ impl Ssd {
             return if bus == self.buses.len() { self.memory_ends() } else { self.delay_ends(resource) };
         }
         let state = &mut self.buses[bus];
-        let id = state.holder;
+        state.awaited = false;
+        let id = std::mem::replace(&mut state.holder, OpId::NONE);
+        self.mark_bus(bus);
+        if id.is_none() {
+            return;
+        }
         if bus >= self.ports {
             return self.port_ends(bus, id);
         }
-        state.hand(OpId::NONE, false, self.now);
-        self.transferring.change(false, self.now);
-        self.mark_bus(bus);
         if bus >= self.dev.geometry.channels as usize {
             return self.link_ends(id);
         }
@@ -207,6 +241,9 @@ impl Ssd {
         let state = &mut self.units[unit.ix()];
         let id = state.array;
         let op = &mut self.ops[id];
+        if op.leg == FUSED {
+            return self.fused_move_ends(id);
+        }
         if op.verb == Verb::Read && op.class == Class::Host && self.config.timing.cache_register {
             if state.cache.is_some() {
                 // R8: it waits for the cache register; the bus is what it waits for in the end.

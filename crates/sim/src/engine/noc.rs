@@ -9,7 +9,7 @@ use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::config::{Config, Task};
 use crate::device::noc::{Errors, Interconnect};
-use crate::device::resource::Occupancy;
+use crate::device::resource::{Bus, Occupancy};
 use crate::device::timing::{LegKind, Legs};
 use crate::device::transaction::{Class, Crossing, Need, Op, Verb};
 use crate::policy::Hop;
@@ -108,6 +108,8 @@ impl Ssd {
         let moved = self.stats.moved;
         let gc = counts.traversals.gc_out + counts.traversals.gc_back;
         let max = |op: &crate::stats::OpStats| op.latency.figures().max;
+        let busy: u128 = self.port_time(|bus| bus.busy_at_mark(self.stats.last_completion));
+        let busy = (busy.saturating_sub(self.stats.ports_busy_from) as u64).saturating_add(counts.delayed_ns);
         let average = |op: &crate::stats::OpStats| op.latency.figures().mean;
         Some(NocSummary {
             traversal_ns: noc.net.mean_traversal(bytes),
@@ -115,8 +117,8 @@ impl Ssd {
             travelled_slices: mean(u128::from(counts.slices), counts.paths),
             traversals: counts.traversals.clone(),
             traversals_per_moved_page: mean(u128::from(gc), moved),
-            busy_ns: counts.busy_at_end,
-            busy_share: mean(u128::from(counts.busy_at_end), span).map(|busy| busy / f64::from(channels)),
+            busy_ns: busy,
+            busy_share: mean(u128::from(busy), span).map(|busy| busy / f64::from(channels)),
             moved_pages: Moved {
                 total: moved,
                 checked: counts.checked,
@@ -131,6 +133,11 @@ impl Ssd {
                 write_max: max(&self.stats.write),
             },
         })
+    }
+
+    /// A figure of every port, summed.
+    pub(super) fn port_time(&self, of: impl Fn(&Bus) -> u64) -> u128 {
+        self.buses[self.ports..].iter().map(|port| u128::from(of(port))).sum()
     }
 
     // Task queues.
@@ -206,6 +213,9 @@ impl Ssd {
 
     /// A read's pages go into the buffer, and on from there as far as they are to go.
     fn leave_flash(&mut self, id: OpId) {
+        if self.ops[id].class == Class::Gc {
+            self.count_step_time(id);
+        }
         if self.ops[id].parked_since != Nanos::NEVER {
             // R8, without a transfer that would have noted it: it waited for the cache register, which another page's way
             // out held.
@@ -335,7 +345,7 @@ impl Ssd {
     /// A traversal: it asks for its channel's port, or only takes its time.
     pub(super) fn cross(&mut self, id: OpId, time: Nanos) {
         if self.net().delayed {
-            self.stats.noc.busy_ns += time.0;
+            self.stats.noc.delayed_ns += time.0;
             return self.delay(id, Cause::Noc, time);
         }
         let port = self.ports + self.ops[id].channel.ix();
@@ -373,7 +383,7 @@ impl Ssd {
 
     /// A traversal has ended: the port is free.
     pub(super) fn port_ends(&mut self, bus: usize, id: OpId) {
-        let (now, gc) = (self.now, self.buses[bus].holder_gc);
+        let (now, gc) = (self.now, self.ops[id].class != Class::Host);
         let noc = self.noc_mut();
         if let Some(row) = noc.rows.iter().position(|port| *port == bus) {
             noc.rows[row] = FREE;
@@ -381,9 +391,6 @@ impl Ssd {
                 noc.rows_gc.change(false, now);
             }
         }
-        self.stats.noc.busy_ns += (self.now - self.buses[bus].since).0;
-        self.buses[bus].hand(OpId::NONE, false, self.now);
-        self.mark_bus(bus);
         self.leg_of_noc_ends(id);
     }
 
@@ -411,7 +418,7 @@ impl Ssd {
         waiting.clear();
         for port in self.ports..self.buses.len() {
             let state = &self.buses[port];
-            if state.holder.is_none() && !state.queue.is_empty() {
+            if state.until <= self.now && state.holder.is_none() && !state.queue.is_empty() {
                 let op = &self.ops[state.queue.head()];
                 waiting.push((op.asked, op.age, port));
             }

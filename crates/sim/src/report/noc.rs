@@ -93,10 +93,8 @@ pub struct NocSummary {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     pub traversals: Traversals,
-    /// Time of all traversals.
-    pub busy_ns: u64,
-    /// The same, when the last measured request completed.
-    pub busy_at_end: u64,
+    /// Time of traversals that occupied no port.
+    pub delayed_ns: u64,
     /// Moved pages that error correction looked at, those it found errors in, and those that came back from the buffer.
     pub checked: u64,
     pub errors: u64,

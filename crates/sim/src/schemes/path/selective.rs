@@ -38,12 +38,21 @@ scheme! {
     }
 }
 
-impl MovePath for Selective {
-    fn journey(&mut self, _: &View, _: Ppn, _: BlockId) -> Journey {
+impl Selective {
+    fn out(&self) -> Journey {
         match self.check {
             Check::Cpu => Journey::CHECKED,
             Check::Fmc => Journey::LOCAL,
         }
+    }
+}
+
+impl MovePath for Selective {
+    fn journey(&mut self, _: &View, _: Ppn, _: BlockId) -> Journey {
+        self.out()
+    }
+    fn always(&self) -> Option<Journey> {
+        Some(self.out())
     }
     fn back(&mut self, _: &View, _: Ppn, clean: bool) -> Hop {
         if clean { Hop::Fmc } else { Hop::Controller }
