@@ -29,6 +29,7 @@ pub(crate) struct Stats {
     pub gc_time: GcTimes,
     /// What crossed the interconnect.
     pub noc: crate::report::noc::Counts,
+    pub writeback_time: GcTimes,
     /// When measuring began.
     pub measured_from: Nanos,
     /// First measured arrival and last measured completion.
@@ -78,6 +79,7 @@ impl Stats {
             moved_stale: 0,
             gc_time: GcTimes::default(),
             noc: Default::default(),
+            writeback_time: GcTimes::default(),
             measured_from: Nanos::ZERO,
             first_arrival: None,
             last_completion: Nanos::ZERO,
@@ -102,6 +104,7 @@ impl Stats {
         self.forgotten_collections += self.collections;
         self.gc_time = GcTimes::default();
         self.noc = Default::default();
+        self.writeback_time = GcTimes::default();
         (self.collections, self.moved, self.moved_stale) = (0, 0, 0);
         (self.chips_busy, self.arrivals) = (0, 0);
         self.pages = Pages::default();

@@ -45,6 +45,8 @@ pub enum Need {
     Merge,
     /// A program.
     Write,
+    /// Nothing of the flash: a page that waits in the controller's buffer has been overwritten there.
+    Absorb,
 }
 
 /// Where an operation stands with the interconnect.
@@ -117,10 +119,14 @@ pub struct Op {
     pub bytes: u32,
     /// GC programs at another unit: the collection that waits for them.
     pub home: JobId,
+    /// Pages of the controller's buffer: their segment.
+    pub segment: u32,
     /// The chip it was aimed at when it was dispatched, for orders; none if any will do.
     pub chip: u32,
     /// The next page of the same request, while it waits for dispatch.
     pub sibling: OpId,
+    /// Pages of the controller's buffer: overwritten there by the host since.
+    pub absorbed: bool,
     /// Host reads: what the page held when the read was admitted (oracle).
     pub expected: u32,
     /// When it began to wait for what it waits for.
@@ -131,6 +137,8 @@ pub struct Op {
     pub ledger_gc: u64,
     /// See `ledger_gc`.
     pub ledger_gc_own: u64,
+    /// The same of write-backs.
+    pub ledger_writeback: u64,
     /// Where its time went (host pages).
     pub blame: Blame,
     /// What the pages hold (oracle).
@@ -171,17 +179,20 @@ impl Op {
         pages: PageSet::EMPTY,
         from: PageSet::EMPTY,
         tags: [Tag::NONE; MAX_PLANES],
+        absorbed: false,
         expected: 0,
         waits_since: Nanos::ZERO,
         first_start: Nanos::NEVER,
         ledger_gc: 0,
         ledger_gc_own: 0,
+        ledger_writeback: 0,
         bus_since: Nanos::ZERO,
         bus_ledger: 0,
         asked: Nanos::ZERO,
         parked_since: Nanos::NEVER,
         inward: false,
         home: JobId::NONE,
+        segment: u32::MAX,
         bus_gc: 0,
         blame: Blame::ZERO,
         crossing: Crossing::Ahead,

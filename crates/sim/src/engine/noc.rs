@@ -142,18 +142,26 @@ impl Ssd {
 
     // Task queues.
 
-    /// How many task queues a unit serves before that of an operation.
-    pub(super) fn rank(&self, op: OpId) -> u8 {
-        self.noc.as_ref().map_or(0, |noc| noc.ranks[task(&self.ops[op]) as usize])
+    /// How many task queues a unit serves before that of an operation. Where free space is `short`, those of collections are
+    /// served before those of the host.
+    pub(super) fn rank(&self, op: OpId, short: bool) -> u8 {
+        let Some(noc) = &self.noc else { return 0 };
+        let task = task(&self.ops[op]);
+        let late = short && matches!(task, Task::Rhost | Task::Whost);
+        noc.ranks[task as usize] + if late { 4 } else { 0 }
     }
 
-    /// The first task of the first queue that has one.
-    pub(super) fn next_task(&self, unit: UnitId) -> OpId {
-        let mut best = self.units[unit.ix()].queue.head();
-        let mut at = best;
+    /// The first task of the first queue of a unit that has one, and its queue's rank.
+    pub(super) fn next_task(&self, unit: UnitId) -> (u8, OpId) {
+        let planes = 0..self.dev.geometry.planes_per_unit;
+        let mut planes = planes.map(|k| self.dev.geometry.plane_of_unit(unit, k));
+        let short = self.hard_floor > 0 && planes.any(|plane| self.below_hard_floor(plane));
+        let mut best = (u8::MAX, OpId::NONE);
+        let mut at = self.units[unit.ix()].queue.head();
         while at.is_some() {
-            if self.rank(at) < self.rank(best) {
-                best = at;
+            let rank = self.rank(at, short);
+            if rank < best.0 {
+                best = (rank, at);
             }
             at = self.ops[at].next;
         }
