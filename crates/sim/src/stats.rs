@@ -62,6 +62,8 @@ pub(crate) struct Stats {
     /// Collections of a die by who took part, and moved pages by category.
     pub parties: Parties,
     pub moves: Moves,
+    /// What crossed the interconnect.
+    pub noc: crate::report::noc::Counts,
     pub writeback_time: GcTimes,
     /// When measuring began.
     pub measured_from: Nanos,
@@ -75,6 +77,8 @@ pub(crate) struct Stats {
     pub gc_planes_at: (u128, u128),
     /// Busy time of all channels at the first arrival.
     pub transferring_from: u128,
+    /// The same for the ports of the interconnect.
+    pub ports_busy_from: u128,
     /// Sum over arrivals of the chips with an operation in service, and how many arrivals.
     pub chips_busy: u64,
     pub arrivals: u64,
@@ -117,6 +121,7 @@ impl Stats {
             gc_time: GcTimes::default(),
             parties: Parties::default(),
             moves: Moves::default(),
+            noc: Default::default(),
             writeback_time: GcTimes::default(),
             measured_from: Nanos::ZERO,
             first_arrival: None,
@@ -125,6 +130,7 @@ impl Stats {
             gc_units_at: (0, 0),
             gc_planes_at: (0, 0),
             transferring_from: 0,
+            ports_busy_from: 0,
             chips_busy: 0,
             arrivals: 0,
             operations: 0,
@@ -143,6 +149,7 @@ impl Stats {
         self.forgotten_collections += self.collections;
         self.gc_time = GcTimes::default();
         (self.parties, self.moves) = (Parties::default(), Moves::default());
+        self.noc = Default::default();
         self.writeback_time = GcTimes::default();
         (self.collections, self.moved, self.moved_stale) = (0, 0, 0);
         (self.chips_busy, self.arrivals) = (0, 0);

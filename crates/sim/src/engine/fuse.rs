@@ -28,6 +28,7 @@ impl Ssd {
         let (config, simple) = (&self.config, self.observer.observer.is_none());
         self.fuses = fusing
             && simple
+            && self.noc.is_none()
             && config.timing.suspendable == Suspendable::None
             && !config.timing.cache_register
             && config.device.write_ack == WriteAck::AfterProgram;

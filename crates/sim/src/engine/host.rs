@@ -336,6 +336,7 @@ impl Ssd {
             self.stats.gc_planes_at.0 = self.gc_planes.total(self.now);
             let channels = &self.buses[..self.dev.geometry.channels as usize];
             self.stats.transferring_from = channels.iter().map(|bus| u128::from(bus.busy(self.now))).sum();
+            self.stats.ports_busy_from = self.port_time(|port| port.busy(self.now));
         }
         let size = self.unit_bytes();
         let end = request.offset + request.bytes;
@@ -519,7 +520,7 @@ impl Ssd {
         if self.host.windowed && page.chip != u32::MAX {
             self.host.chip_outstanding[page.chip as usize] += 1;
         }
-        if page.need != Need::Read && self.buses.len() > self.dev.geometry.channels as usize {
+        if page.need != Need::Read && self.ports > self.dev.geometry.channels as usize {
             return self.link(op, true);
         }
         self.place(op);
@@ -616,7 +617,7 @@ impl Ssd {
     /// A page's data is in the controller: over the host link, if there is one, it goes to the host.
     #[inline]
     pub(super) fn leaves(&mut self, op: OpId) {
-        if self.buses.len() > self.dev.geometry.channels as usize && self.ops[op].need == Need::Read {
+        if self.ports > self.dev.geometry.channels as usize && self.ops[op].need == Need::Read {
             return self.link(op, false);
         }
         self.page_done(op);

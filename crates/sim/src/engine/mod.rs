@@ -11,6 +11,7 @@ mod gc;
 mod host;
 mod joint;
 mod legs;
+mod noc;
 mod preempt;
 mod staging;
 mod timeless;
@@ -26,7 +27,7 @@ use crate::device::staging::Staging;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Op, Slab};
 use crate::oracle::{Check, Oracle};
-use crate::policy::{Job, Journey, View};
+use crate::policy::{Hop, Job, Journey, View};
 use crate::report::{ByOp, Distribution, GcSummary, Summary, Utilisation, Wear, mean};
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyVictim};
 use crate::stats::Stats;
@@ -103,6 +104,10 @@ pub struct Ssd {
     conflict: Option<Box<conflicts::Conflict>>,
     /// Whether reads suspend anything.
     suspends: bool,
+    /// The interconnect, on devices that have one, the first of its ports among the buses, and whether tasks queue by kind.
+    noc: Option<Box<noc::Noc>>,
+    ports: usize,
+    queues: bool,
     oracle: Oracle,
     stats: Stats,
     /// Rounds since a host request last completed; with requests outstanding there is a bound (deadlock, livelock).
@@ -161,6 +166,9 @@ struct Running {
     holds: bool,
     /// Waits for its pages abroad before it erases.
     waiting: bool,
+    /// How the pages of the present move travel, and where those in hand rest.
+    journey: Journey,
+    rest: Hop,
     /// The present move only fetches: its pages leave the die whatever the path says.
     fetches: bool,
     /// Its pages in the controller's buffer: a segment of it, or none; those staged and not handed over yet.
@@ -228,12 +236,16 @@ impl Ssd {
         let plan = config.schemes.collector.policy_ref().writes_back();
         let staging = Staging::new(config.staging.slots, plan, geometry.units);
         let links = if config.timing.host_link.is_some() { 2 } else { 0 };
-        let buses = geometry.channels as usize + links;
+        let ports = geometry.channels as usize + links;
+        let noc = noc::Noc::new(config, geometry.units, seed);
+        let buses = ports + if noc.is_some() { geometry.channels as usize } else { 0 };
+        let crossing = noc.as_ref().map_or(Nanos::ZERO, |noc| noc.net.traversal(geometry.page_size));
+        let delays = if noc.is_some() { 2 * geometry.units as usize } else { 0 };
         let mut ssd = Ssd {
             seed,
             now: Nanos::ZERO,
-            events: Events::new(geometry.units as usize + buses + 1, config.timing.longest()),
-            batch: Vec::with_capacity(geometry.units as usize + buses),
+            events: Events::new(geometry.units as usize + buses + 1 + delays, config.timing.longest().max(crossing)),
+            batch: Vec::with_capacity(geometry.units as usize + buses + delays),
             units: vec![Unit::new(geometry.planes_per_unit); geometry.units as usize],
             gc_by_plane: vec![0; geometry.planes as usize],
             buses: vec![Bus::new(); buses],
@@ -268,6 +280,9 @@ impl Ssd {
             fuses: false,
             fuses_moves: false,
             suspends: config.timing.suspendable != Suspendable::None,
+            noc,
+            ports,
+            queues: !config.noc.priority().is_empty(),
             oracle: Oracle::new(check, geometry.exported, physical),
             stats: Stats::new(geometry.pages_per_unit),
             idle_rounds: 0,
@@ -461,6 +476,7 @@ impl Ssd {
                 if unit.array.is_some() { unit.array } else { unit.suspended }
             }
             Some(bus) if bus == self.buses.len() => self.host.memory[0].1,
+            Some(bus) if bus > self.buses.len() => self.delayed(resource),
             Some(bus) => self.buses[bus].holder,
         };
         // A bus that only wakes: it ends nothing.
@@ -497,6 +513,9 @@ impl Ssd {
         assert_eq!(self.ops.in_use(), 0, "an operation is left: {}", self.who_waits());
         assert_eq!(self.jobs.in_use(), 0, "a collection is left");
         assert!(self.host.is_empty(), "a request is left");
+        if let Some(noc) = &self.noc {
+            assert!(noc.buffered.iter().all(|pages| *pages == 0), "a page is left in a flash controller's buffer");
+        }
         self.dev.staging.assert_empty();
         if self.oracle.check() == Check::Full {
             self.scan();
@@ -576,6 +595,7 @@ impl Ssd {
                 chip_at_arrival: mean(u128::from(stats.chips_busy), stats.arrivals)
                     .map(|chips| chips / f64::from(geometry.chips)),
             },
+            noc: self.noc_summary(span),
             wear: Wear {
                 erases_min,
                 erases_max,

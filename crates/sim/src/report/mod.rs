@@ -2,6 +2,7 @@
 
 pub mod idle_chip;
 pub mod pagc;
+pub mod noc;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
@@ -347,6 +348,8 @@ impl GcTimes {
     pub(crate) fn charge(&mut self, verb: Verb, kind: LegKind, ns: u64) {
         *match (kind, verb) {
             (LegKind::Bus, _) => &mut self.transfer,
+            // Told with the interconnect.
+            (LegKind::Noc | LegKind::Buffer, _) => return,
             (_, Verb::Read) => &mut self.read,
             (_, Verb::Erase) => &mut self.erase,
             (_, Verb::Program) => &mut self.program,
@@ -449,6 +452,9 @@ pub struct Summary {
     /// Paper B's figures, where a die has two planes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pagc: Option<pagc::PaGcSummary>,
+    /// What crossed the interconnect, on devices that have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noc: Option<noc::NocSummary>,
 }
 
 #[cfg(test)]
