@@ -3,6 +3,7 @@
 pub mod flash;
 pub mod geometry;
 pub mod mapping;
+pub mod raid;
 pub mod resource;
 pub mod timing;
 pub mod transaction;

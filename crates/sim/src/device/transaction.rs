@@ -106,6 +106,12 @@ pub struct Op {
     pub bytes: u32,
     /// GC programs at another unit: the collection that waits for them.
     pub home: JobId,
+    /// RAID: the update that a page is part of, from the moment it has begun.
+    pub stripe: u32,
+    /// RAID: the redirected read that a read is part of.
+    pub decode: u32,
+    /// RAID: the write of the same page that must land first, because its update has begun; it leaves its page as the old one.
+    pub behind: OpId,
     /// The chip it was aimed at when it was dispatched, for orders; none if any will do.
     pub chip: u32,
     /// The next page of the same request, while it waits for dispatch.
@@ -163,6 +169,9 @@ impl Op {
         parked_since: Nanos::NEVER,
         inward: false,
         home: JobId::NONE,
+        stripe: u32::MAX,
+        decode: u32::MAX,
+        behind: OpId::NONE,
         bus_gc: 0,
         blame: Blame::ZERO,
     };

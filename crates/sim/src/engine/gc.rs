@@ -573,6 +573,13 @@ impl Ssd {
                     self.ops[write].old = to;
                     true
                 }
+                // The old page of an update that has begun, under a newer write.
+                Location::Staged(write) if self.raid.is_some() && self.ops[write].behind.is_some() => {
+                    let write = self.ops[write].behind;
+                    assert_eq!(self.ops[write].old, from, "law: map and reverse map agree");
+                    self.ops[write].old = to;
+                    true
+                }
                 other => panic!("law: map and reverse map agree, but {lpn:?} at {from:?} maps to {other:?}"),
             };
         if published {

@@ -131,14 +131,14 @@ impl Ssd {
         match (op.class, op.verb) {
             (Class::Gc, Verb::Erase) => Lpn::NONE,
             (Class::Gc, _) => op.from.first().map_or(Lpn::NONE, |page| self.dev.flash.lpn_of(*page)),
-            _ => op.lpn,
+            _ => self.host_page(op.lpn),
         }
     }
 
     /// The number of an operation's request, or of its collection.
     fn number_of(&mut self, id: OpId) -> u64 {
         let op = &self.ops[id];
-        if op.class == Class::Gc {
+        if op.class != Class::Host {
             return op.age;
         }
         let numbers = &mut self.observer.numbers;

@@ -1,5 +1,13 @@
 //! The summary of a run: integers and histograms, and the one documented form in which they leave.
 
+mod brr;
+mod raid;
+
+pub use brr::BrrSummary;
+pub(crate) use brr::BrrTotals;
+pub(crate) use raid::RaidTotals;
+pub use raid::{RaidSummary, Unprotected};
+
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::blame::{Blame, CAUSES, Cause};
@@ -367,7 +375,7 @@ pub struct Wear {
 }
 
 /// The sections of a [`Summary`] that belong to one scheme each and are left out where it is not in use.
-pub const SCHEME_SECTIONS: [&str; 5] = ["idle_chip", "pagc", "brr", "fastgc", "noc"];
+pub const SCHEME_SECTIONS: [&str; 6] = ["idle_chip", "pagc", "brr", "fastgc", "noc", "raid"];
 
 /// Everything that a run tells. The same configuration, trace, seed and version give the same bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -414,6 +422,12 @@ pub struct Summary {
     pub utilisation: Utilisation,
     /// Erase counts.
     pub wear: Wear,
+    /// Balanced redirected reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub brr: Option<BrrSummary>,
+    /// Parity groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raid: Option<RaidSummary>,
 }
 
 #[cfg(test)]
