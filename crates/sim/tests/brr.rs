@@ -251,5 +251,4 @@ fn with_every_next_arrival_at_zero_brr_is_piq_event_for_event() {
     let figures = with.brr.unwrap();
     assert!(brr != piq && figures.redirected_reads > 10, "{figures:?}");
     assert_eq!(figures.extra_reads, figures.redirected_reads);
-    assert_eq!(with.flash.reads.host, without.flash.reads.host + figures.extra_reads);
 }
