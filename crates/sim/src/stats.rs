@@ -29,6 +29,7 @@ pub(crate) struct Stats {
     pub gc_time: GcTimes,
     pub raid: RaidTotals,
     pub brr: BrrTotals,
+    pub writeback_time: GcTimes,
     /// When measuring began.
     pub measured_from: Nanos,
     /// First measured arrival and last measured completion.
@@ -77,6 +78,7 @@ impl Stats {
             gc_time: GcTimes::default(),
             raid: RaidTotals::default(),
             brr: BrrTotals::default(),
+            writeback_time: GcTimes::default(),
             measured_from: Nanos::ZERO,
             first_arrival: None,
             last_completion: Nanos::ZERO,
@@ -101,6 +103,7 @@ impl Stats {
         self.gc_time = GcTimes::default();
         self.raid = RaidTotals::default();
         self.brr = BrrTotals::default();
+        self.writeback_time = GcTimes::default();
         (self.collections, self.moved, self.moved_stale) = (0, 0, 0);
         (self.chips_busy, self.arrivals) = (0, 0);
         self.pages = Pages::default();

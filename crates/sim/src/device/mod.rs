@@ -6,5 +6,6 @@ pub mod geometry;
 pub mod mapping;
 pub mod raid;
 pub mod resource;
+pub mod staging;
 pub mod timing;
 pub mod transaction;

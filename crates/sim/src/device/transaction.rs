@@ -36,6 +36,14 @@ pub enum Class {
     Replica,
 }
 
+impl Class {
+    /// Whether it goes the way of a host page: through the die's FIFO, the cache register, and the free pages of host data.
+    #[inline(always)]
+    pub fn like_host(self) -> bool {
+        matches!(self, Class::Host | Class::Parity)
+    }
+}
+
 /// What a host page still needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
@@ -45,6 +53,8 @@ pub enum Need {
     Merge,
     /// A program.
     Write,
+    /// Nothing of the flash: a page that waits in the controller's buffer has been overwritten there.
+    Absorb,
 }
 
 /// An operation: one page of a host request on its way through the device, or one step of a collection.
@@ -112,10 +122,14 @@ pub struct Op {
     pub decode: u32,
     /// RAID: the write of the same page that must land first, because its update has begun; it leaves its page as the old one.
     pub behind: OpId,
+    /// Pages of the controller's buffer: their segment.
+    pub segment: u32,
     /// The chip it was aimed at when it was dispatched, for orders; none if any will do.
     pub chip: u32,
     /// The next page of the same request, while it waits for dispatch.
     pub sibling: OpId,
+    /// Pages of the controller's buffer: overwritten there by the host since.
+    pub absorbed: bool,
     /// Host reads: what the page held when the read was admitted (oracle).
     pub expected: u32,
     /// When it began to wait for what it waits for.
@@ -126,6 +140,8 @@ pub struct Op {
     pub ledger_gc: u64,
     /// See `ledger_gc`.
     pub ledger_gc_own: u64,
+    /// The same of write-backs.
+    pub ledger_writeback: u64,
     /// Where its time went (host pages).
     pub blame: Blame,
     /// What the pages hold (oracle).
@@ -158,11 +174,13 @@ impl Op {
         pages: PageSet::EMPTY,
         from: PageSet::EMPTY,
         tags: [Tag::NONE; MAX_PLANES],
+        absorbed: false,
         expected: 0,
         waits_since: Nanos::ZERO,
         first_start: Nanos::NEVER,
         ledger_gc: 0,
         ledger_gc_own: 0,
+        ledger_writeback: 0,
         bus_since: Nanos::ZERO,
         bus_ledger: 0,
         asked: Nanos::ZERO,
@@ -172,6 +190,7 @@ impl Op {
         stripe: u32::MAX,
         decode: u32::MAX,
         behind: OpId::NONE,
+        segment: u32::MAX,
         bus_gc: 0,
         blame: Blame::ZERO,
     };

@@ -94,7 +94,7 @@ impl Ssd {
             let op = &mut self.ops[id];
             let gc_wait = state.gc(now) - op.bus_ledger;
             let wait = (now - op.bus_since).0;
-            let host = op.class != Class::Gc;
+            let host = op.class.like_host();
             op.parked_since = Nanos::NEVER;
             op.bus_gc += gc_wait;
             let (time, after) = if bus < self.dev.geometry.channels as usize {
@@ -163,7 +163,7 @@ impl Ssd {
         let op = &mut self.ops[id];
         op.leg += 1;
         let unit = op.unit;
-        if op.class != Class::Gc && op.verb == Verb::Program {
+        if op.class.like_host() && op.verb == Verb::Program {
             if self.config.device.write_ack == WriteAck::AfterTransfer && op.class == Class::Host {
                 self.acknowledge(id);
             }
@@ -205,7 +205,7 @@ impl Ssd {
         if op.leg == FUSED {
             return self.fused_move_ends(id);
         }
-        if op.verb == Verb::Read && op.class != Class::Gc && self.config.timing.cache_register {
+        if op.verb == Verb::Read && op.class.like_host() && self.config.timing.cache_register {
             if state.cache.is_some() {
                 // R8: it waits for the cache register; the bus is what it waits for in the end.
                 state.parked = true;
@@ -225,8 +225,10 @@ impl Ssd {
     fn finish(&mut self, id: OpId) {
         let op = &self.ops[id];
         let unit = op.unit;
-        if op.class == Class::Gc {
-            return self.gc_step_ends(id);
+        match op.class {
+            Class::Gc => return self.gc_step_ends(id),
+            Class::Writeback => return self.writeback_ends(id),
+            _ => {}
         }
         let (plane, bus_gc) = (op.plane, op.bus_gc);
         let state = &mut self.units[unit.ix()];
@@ -314,6 +316,7 @@ impl Ssd {
                 self.release(id);
                 self.test_trigger(plane);
             }
+            Need::Absorb => unreachable!("it is in no die"),
         }
     }
 
@@ -345,7 +348,7 @@ impl Ssd {
         let mut at = self.units[unit.ix()].queue.head();
         while at.is_some() {
             let op = &self.ops[at];
-            if op.class != Class::Gc && op.need != Need::Write {
+            if op.class.like_host() && op.need != Need::Write {
                 return true;
             }
             at = op.next;
@@ -360,7 +363,7 @@ impl Ssd {
         state.suspension = Suspension::Serving;
         state.suspended = std::mem::replace(&mut state.array, OpId::NONE);
         loop {
-            let wanted = |op: &crate::device::transaction::Op| op.class != Class::Gc && op.need != Need::Write;
+            let wanted = |op: &crate::device::transaction::Op| op.class.like_host() && op.need != Need::Write;
             let read = self.units[unit.ix()].queue.take(&mut self.ops, wanted);
             if read.is_none() {
                 return self.resume(unit);
@@ -375,7 +378,11 @@ impl Ssd {
     /// The read is out: the array is handed back.
     fn resume(&mut self, unit: UnitId) {
         let suspended = self.units[unit.ix()].suspended;
-        let holder = if self.ops[suspended].class == Class::Gc { Holder::Gc } else { Holder::Host };
+        let holder = match self.ops[suspended].class {
+            Class::Gc => Holder::Gc,
+            Class::Writeback => Holder::Writeback,
+            _ => Holder::Host,
+        };
         self.set_holder(unit, holder);
         self.units[unit.ix()].suspension = Suspension::Resuming;
         self.events.set(unit_resource(unit), self.now + self.config.timing.resume);

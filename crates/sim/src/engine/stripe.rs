@@ -589,6 +589,7 @@ impl Ssd {
                 self.oracle.delivered(lpn, op.tags[0], op.expected);
                 self.leaves(id);
             }
+            Need::Absorb => unreachable!("it is in no die"),
             Need::Merge => {
                 self.dev.flash.read_ends(block);
                 self.ops[id].need = Need::Write;
