@@ -4,6 +4,7 @@
 //! (oldest first), then grants of buses (first asked first served, ties by age). Rounds repeat until nothing is left to do at
 //! that time. Which of several events comes first out of the wheel never shows.
 
+mod conflicts;
 mod dispatch;
 mod fuse;
 mod gc;
@@ -98,6 +99,8 @@ pub struct Ssd {
     fuses: bool,
     /// See `fuses`.
     fuses_moves: bool,
+    /// What is counted of collections in the way of host operations, where one of paper A's schemes is in use.
+    conflict: Option<Box<conflicts::Conflict>>,
     /// Whether reads suspend anything.
     suspends: bool,
     /// Parity groups, if there are any.
@@ -265,6 +268,7 @@ impl Ssd {
             pauses: config.schemes.collector.policy_ref().preemptible() || plan.is_some_and(|plan| !plan.erase_first),
             hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| t.pages(scope_pages, per_block) as u32),
             stages: staging.slots() > 0,
+            conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
             plain_moves: (config.schemes.path.policy_ref().always())
                 .filter(|_| config.schemes.collector.policy_ref().in_order()),
             granted_at: Nanos::NEVER,
@@ -592,6 +596,7 @@ impl Ssd {
             },
             brr: self.redirects.then(|| stats.brr.summary(self.config.raid.group)),
             raid: self.raid.as_ref().map(|_| stats.raid.summary(&stats.flash, stats.pages.written)),
+            idle_chip: self.idle_chip_report(),
         }
     }
 }

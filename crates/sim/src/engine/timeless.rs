@@ -49,6 +49,7 @@ impl Ssd {
         }
         self.settle_groups();
         self.stats.start_measuring();
+        self.restart_conflicts();
         self.stats.operations = 0;
     }
 

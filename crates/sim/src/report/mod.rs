@@ -7,6 +7,7 @@ pub use brr::BrrSummary;
 pub(crate) use brr::BrrTotals;
 pub(crate) use raid::RaidTotals;
 pub use raid::{RaidSummary, Unprotected};
+pub mod idle_chip;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
@@ -52,6 +53,16 @@ impl Distribution {
             self.histogram.reset();
             (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
         }
+    }
+
+    /// Values recorded.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Their exact sum.
+    pub fn sum(&self) -> u128 {
+        self.sum
     }
 
     /// Adds everything that another one recorded.
@@ -429,6 +440,9 @@ pub struct Summary {
     /// Parity groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raid: Option<RaidSummary>,
+    /// Paper A's measures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_chip: Option<idle_chip::IdleChip>,
 }
 
 #[cfg(test)]
