@@ -18,6 +18,7 @@ use crate::timeline::Span;
   ssdlab run --workload quickstart                          a first result
   ssdlab run --trace hm_0.csv.gz --preset nvme-tlc          replay a recording on a modern drive
   ssdlab run --trace hm_0.csv.gz --set schemes.victim=fifo  change one key
+  ssdlab compare --workload quickstart --vary schemes.victim=greedy,fifo   one table, with ratios
   ssdlab config show --preset pagc                          every value and where it comes from
 
 Exit status: 0 done, 2 command line or configuration, 3 trace data, 4 files, 5 an invariant failed, 130 interrupted.")]
@@ -32,6 +33,8 @@ pub struct Cli {
 pub enum Command {
     /// Simulate a trace or a workload and tell what happened
     Run(Box<RunArgs>),
+    /// Simulate the same requests on several configurations: one table, each variant beside the first
+    Compare(Box<CompareArgs>),
     /// Show, check or describe a configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -85,7 +88,7 @@ pub struct ConfigArgs {
 impl ConfigArgs {
     /// As the layers of a configuration.
     pub fn sources(&self) -> Sources {
-        Sources { preset: self.preset.clone(), files: self.files.clone(), sets: self.sets.clone() }
+        Sources { preset: self.preset.clone(), files: self.files.clone(), sets: self.sets.clone(), varied: Vec::new() }
     }
 }
 
@@ -277,6 +280,77 @@ pub struct RunArgs {
     pub perf: Option<PathBuf>,
     /// No progress, no remarks on standard error; errors still
     #[arg(long, help_heading = "Results")]
+    pub quiet: bool,
+}
+
+/// `ssdlab compare`
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  ssdlab compare --workload quickstart --set precondition.mode=random --vary schemes.victim=greedy,fifo,rga
+  ssdlab compare --trace web.csv.zst --vary preset=default,nvme-tlc --lba-policy dense
+  ssdlab compare --workload quickstart --vary gc.threshold=0.02,0.05 --vary 'schemes={},{collector=\"queued\"}'
+  ssdlab compare --workload quickstart --vary gc.time=real,none --repeat 5 --markdown
+
+A variant that breaks a rule of the configuration has a row that says which. Exit status as with run; 2 if the first
+variant, which the others are measured by, is refused itself.")]
+pub struct CompareArgs {
+    /// Where the configuration comes from.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Where the requests come from.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Values of a key to compare, such as schemes.victim=greedy,fifo; the first one is what the others are measured by.
+    /// A value may be an inline table; KEY may be `preset`. Several --vary: every combination
+    #[arg(long, value_name = "KEY=V1,V2,...", help_heading = "Variants")]
+    pub vary: Vec<String>,
+    /// Run every variant with this many seeds, from --seed on, and give 95 % confidence intervals of the differences
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Variants")]
+    pub repeat: u64,
+    /// Most runs
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, help_heading = "Variants")]
+    pub max_points: u64,
+    /// How it is simulated.
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// Print the table as Markdown
+    #[arg(long, conflicts_with = "csv", help_heading = "Results")]
+    pub markdown: bool,
+    /// Print the table as CSV, one row a variant with all figures
+    #[arg(long, help_heading = "Results")]
+    pub csv: bool,
+    /// Write all figures as JSON; `-` is standard output, alone
+    #[arg(long, value_name = "FILE|-", help_heading = "Results")]
+    pub json: Option<PathBuf>,
+    /// Write one row a variant with all figures
+    #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
+    pub rows: Option<PathBuf>,
+    /// Write the summary of every run into this directory, as NUMBER-SEED.json
+    #[arg(long, value_name = "DIR", help_heading = "Results")]
+    pub summaries: Option<PathBuf>,
+}
+
+/// How several runs are simulated.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Simulation")]
+pub struct HowArgs {
+    /// Seed of every random choice
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// How much the oracle looks at; results don't depend on it
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled)]
+    pub check: CheckLevel,
+    /// Carry out every request at once: the same placement, map and collections, but no time and no latencies
+    #[arg(long)]
+    pub count_only: bool,
+    /// Runs at a time; results don't depend on it [default: one a core, as far as memory goes]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub jobs: Option<u64>,
+    /// Most memory that the devices may take [default: 80 % of what the machine has free]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub memory_limit: Option<u64>,
+    /// No progress, no remarks on standard error; errors still
+    #[arg(long)]
     pub quiet: bool,
 }
 

@@ -5,6 +5,7 @@
 //! that time. Which resource's event the tree happens to yield first never shows.
 
 mod dispatch;
+mod filled;
 mod gc;
 mod host;
 mod legs;
@@ -25,6 +26,7 @@ use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyVictim};
 use crate::stats::Stats;
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
 
+pub use filled::Filled;
 use host::Host;
 pub use host::{Request, RequestOp};
 
@@ -152,6 +154,13 @@ impl Ssd {
     /// # Errors
     /// If the configuration can't work: see [`Config::check`].
     pub fn new(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
+        let mut ssd = Self::unfilled(config, seed, check)?;
+        ssd.precondition();
+        Ok(ssd)
+    }
+
+    /// Builds the device and leaves it empty.
+    fn unfilled(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
         config.check()?;
         let geometry = Geometry::new(config);
         let reserve = config.reserve();
@@ -175,7 +184,7 @@ impl Ssd {
         let scope_pages = u64::from(in_scope) * u64::from(geometry.pages_per_plane);
         let links = if config.timing.host_link.is_some() { 2 } else { 0 };
         let buses = geometry.channels as usize + links;
-        let mut ssd = Ssd {
+        Ok(Ssd {
             seed,
             now: Nanos::ZERO,
             events: Events::new(geometry.units as usize + buses + 1),
@@ -212,9 +221,7 @@ impl Ssd {
             dev: Device { timing: Timing::new(config), map: Mapping::new(&geometry), flash, geometry },
             schemes,
             config: config.clone(),
-        };
-        ssd.precondition();
-        Ok(ssd)
+        })
     }
 
     /// Bytes that the host may address.
