@@ -13,6 +13,7 @@ pub mod presets;
 mod reference;
 pub mod requests;
 mod run;
+mod sections;
 pub mod series;
 pub mod settings;
 pub mod sheet;

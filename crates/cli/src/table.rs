@@ -34,6 +34,7 @@ pub fn render(summary: &Summary, context: &Context) -> String {
     }
     out.push('\n');
     facts(&mut out, &device(summary));
+    crate::sections::render(summary, &mut out);
     if !context.blocks.is_empty() {
         out.push('\n');
         grid(&mut out, &context.blocks, false);
@@ -187,11 +188,11 @@ fn timing(config: &Config) -> String {
 
 fn schemes(config: &Config) -> String {
     let s = &config.schemes;
-    let route = serde_json::to_value(s.route).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
     let time = if config.gc.time == GcTime::None { " in no time" } else { "" };
     format!(
-        "order {}, route {route}, place {}, victim {}, collector {}{time}, path {}",
+        "order {}, route {}, place {}, victim {}, collector {}{time}, path {}",
         s.order.name(),
+        s.route.name(),
         s.place,
         s.victim.name(),
         s.collector.name(),

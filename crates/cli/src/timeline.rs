@@ -297,6 +297,10 @@ impl File {
         let (category, owner, flow) = match leg.class {
             Class::Host => ("host", "request", leg.number + 1),
             Class::Gc => ("gc", "collection", leg.number | COLLECTION),
+            Class::Writeback => ("writeback", "collection", leg.number | COLLECTION),
+            Class::Metadata => ("metadata", "operation", leg.number | COLLECTION),
+            Class::Parity => ("parity", "operation", leg.number | COLLECTION),
+            Class::Replica => ("replica", "operation", leg.number | COLLECTION),
         };
         let mut notes = vec![note(owner, leg.number), note("ppn", u64::from(leg.ppn.0))];
         if leg.lpn.is_some() {
@@ -435,7 +439,7 @@ fn mark(leg: &LegRecord) -> char {
         (_, Verb::Copyback) => ('C', 'c'),
         (_, Verb::Erase) => ('E', 'e'),
     };
-    if leg.class == Class::Gc { gc } else { host }
+    if leg.class == Class::Host { host } else { gc }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyVictim, Place};
+use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim, Place};
 use crate::units::{Bytes, Nanos, Ppm, Rate, Threshold, Warmup};
 
 /// A configuration that can't work: which key, why, and what would make it valid.
@@ -357,7 +357,7 @@ section! {
         /// Which request is dispatched next.
         order: AnyOrder = AnyOrder::default(),
         /// Where a read is served from.
-        route: Route = Route::Direct,
+        route: AnyRoute = AnyRoute::default(),
         /// Which plane a host write goes to.
         place: Place = Place::default(),
         /// Which block is reclaimed.
@@ -366,14 +366,6 @@ section! {
         collector: AnyCollector = AnyCollector::default(),
         /// How the bits of a moved page travel.
         path: AnyPath = AnyPath::default(),
-    }
-}
-
-choice! {
-    /// Where a read is served from.
-    Route("lowercase") {
-        /// From the page itself.
-        Direct,
     }
 }
 

@@ -187,3 +187,11 @@ pub trait Order {
         false
     }
 }
+
+/// Where is a read served from?
+pub trait Route {
+    /// Whether it ever serves a read from elsewhere; one that does not is never asked.
+    fn redirects(&self) -> bool {
+        false
+    }
+}

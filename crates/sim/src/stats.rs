@@ -136,17 +136,13 @@ impl Stats {
     }
 
     pub(crate) fn count_reads(&mut self, class: Class, pages: u64) {
-        let by = &mut self.flash.reads;
-        *(if class == Class::Host { &mut by.host } else { &mut by.gc }) += pages;
-        by.total += pages;
+        self.flash.reads.add(class, pages);
         self.flash.multi_plane.reads += u64::from(pages > 1);
         self.operations += pages;
     }
 
     pub(crate) fn count_programs(&mut self, class: Class, pages: u64) {
-        let by = &mut self.flash.programs;
-        *(if class == Class::Host { &mut by.host } else { &mut by.gc }) += pages;
-        by.total += pages;
+        self.flash.programs.add(class, pages);
         self.flash.multi_plane.programs += u64::from(pages > 1);
         self.operations += pages;
     }
@@ -154,8 +150,7 @@ impl Stats {
     /// Host pages of requests that don't count: series show them all the same.
     pub(crate) fn count_unmeasured(&mut self, programs: bool, pages: u64) {
         let by = if programs { &mut self.forgotten.programs } else { &mut self.forgotten.reads };
-        by.host += pages;
-        by.total += pages;
+        by.add(Class::Host, pages);
         self.operations += pages;
     }
 

@@ -26,6 +26,14 @@ pub enum Class {
     Host,
     /// A collection.
     Gc,
+    /// The controller's buffer, writing a page that a collection left there back to flash.
+    Writeback,
+    /// A block's own records.
+    Metadata,
+    /// A parity group.
+    Parity,
+    /// A second copy of a page.
+    Replica,
 }
 
 /// What a host page still needs.

@@ -113,7 +113,7 @@ impl Ssd {
                 let job = &self.jobs[op.job.0].job;
                 job.victims[..usize::from(job.count)].iter().for_each(|b| add(self.dev.geometry.page(*b, 0)));
             }
-            (Class::Gc, _) => op.pages.iter().for_each(|page| add(*page)),
+            _ => op.pages.iter().for_each(|page| add(*page)),
         }
         let mut planes = [PlaneId::NONE; MAX_PLANES];
         for (plane, page) in planes.iter_mut().zip(&pages[..count]) {
@@ -129,9 +129,9 @@ impl Ssd {
 
     fn lpn_on_leg(&self, op: &Op) -> Lpn {
         match (op.class, op.verb) {
-            (Class::Host, _) => op.lpn,
             (Class::Gc, Verb::Erase) => Lpn::NONE,
             (Class::Gc, _) => op.from.first().map_or(Lpn::NONE, |page| self.dev.flash.lpn_of(*page)),
+            _ => op.lpn,
         }
     }
 

@@ -7,6 +7,7 @@ pub mod collect;
 pub mod order;
 pub mod path;
 pub mod place;
+pub mod route;
 pub mod victim;
 
 pub use place::Place;
@@ -148,9 +149,10 @@ pub(crate) use scheme;
 pub use collect::AnyCollector;
 pub use order::AnyOrder;
 pub use path::AnyPath;
+pub use route::AnyRoute;
 pub use victim::AnyVictim;
 
 /// Every registered scheme, slot by slot.
 pub fn all() -> Vec<SchemeInfo> {
-    [AnyOrder::infos(), AnyVictim::infos(), AnyCollector::infos(), AnyPath::infos()].concat()
+    [AnyOrder::infos(), AnyRoute::infos(), AnyVictim::infos(), AnyCollector::infos(), AnyPath::infos()].concat()
 }

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::blame::{Blame, CAUSES, Cause};
 use crate::config::Config;
-use crate::device::transaction::Verb;
+use crate::device::transaction::{Class, Verb};
 
 /// Values of one kind (latencies or waits, in nanoseconds): an HDR histogram of three digits beside exact extremes and sum.
 #[derive(Clone, Debug)]
@@ -202,10 +202,43 @@ pub struct Pages {
 pub struct ByCause {
     /// Host data.
     pub host: u64,
-    /// Collections.
+    /// Collections, pages that went through the controller's buffer included.
     pub gc: u64,
+    /// Records of blocks.
+    pub metadata: u64,
+    /// Parity groups.
+    pub parity: u64,
+    /// Second copies of pages.
+    pub replica: u64,
     /// All of them.
     pub total: u64,
+}
+
+impl ByCause {
+    /// Counts pages of a class.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, class: Class, pages: u64) {
+        *match class {
+            Class::Host => &mut self.host,
+            Class::Gc | Class::Writeback => &mut self.gc,
+            Class::Metadata => &mut self.metadata,
+            Class::Parity => &mut self.parity,
+            Class::Replica => &mut self.replica,
+        } += pages;
+        self.total += pages;
+    }
+
+    /// Both together.
+    fn plus(&self, other: &ByCause) -> ByCause {
+        ByCause {
+            host: self.host + other.host,
+            gc: self.gc + other.gc,
+            metadata: self.metadata + other.metadata,
+            parity: self.parity + other.parity,
+            replica: self.replica + other.replica,
+            total: self.total + other.total,
+        }
+    }
 }
 
 /// Multi-plane commands by verb.
@@ -239,12 +272,10 @@ pub struct FlashOps {
 impl FlashOps {
     /// Both together.
     pub fn plus(&self, other: &FlashOps) -> FlashOps {
-        let by =
-            |a: &ByCause, b: &ByCause| ByCause { host: a.host + b.host, gc: a.gc + b.gc, total: a.total + b.total };
         let (m, n) = (&self.multi_plane, &other.multi_plane);
         FlashOps {
-            reads: by(&self.reads, &other.reads),
-            programs: by(&self.programs, &other.programs),
+            reads: self.reads.plus(&other.reads),
+            programs: self.programs.plus(&other.programs),
             erases: self.erases + other.erases,
             copybacks: self.copybacks + other.copybacks,
             multi_plane: MultiPlane {
@@ -334,6 +365,9 @@ pub struct Wear {
     /// Mean erases of a block.
     pub erases_mean: Option<f64>,
 }
+
+/// The sections of a [`Summary`] that belong to one scheme each and are left out where it is not in use.
+pub const SCHEME_SECTIONS: [&str; 5] = ["idle_chip", "pagc", "brr", "fastgc", "noc"];
 
 /// Everything that a run tells. The same configuration, trace, seed and version give the same bytes.
 #[derive(Clone, Debug, Serialize)]

@@ -1,0 +1,91 @@
+//! What schemes tell of themselves, as lines for people: the same fields as in the summary, with units from their names.
+
+use serde_json::Value;
+use ssdlab_sim::report::{SCHEME_SECTIONS, Summary};
+
+use crate::table::facts;
+use crate::text::{count, duration, percent, size};
+
+/// The sections of the schemes in use, each with its fields; nothing if there are none.
+pub(crate) fn render(summary: &Summary, out: &mut String) {
+    let Ok(whole) = serde_json::to_value(summary) else { return };
+    for section in SCHEME_SECTIONS {
+        let Some(fields) = whole.get(section).filter(|fields| !fields.is_null()) else { continue };
+        let mut lines = Vec::new();
+        flatten("", fields, &mut lines);
+        out.push('\n');
+        let label = section.replace('_', "-");
+        let lines: Vec<(&str, String)> =
+            lines.into_iter().enumerate().map(|(i, line)| (if i == 0 { label.as_str() } else { "" }, line)).collect();
+        facts(out, &lines);
+    }
+}
+
+/// One line a field; the fields of a table that holds plain values only share a line.
+fn flatten(name: &str, value: &Value, lines: &mut Vec<String>) {
+    let Value::Object(fields) = value else {
+        return lines.push(format!("{}: {}", words(name), show(name, value)));
+    };
+    let plain = fields.values().all(|field| !field.is_object() && !field.is_array());
+    if plain && !name.is_empty() {
+        let fields: Vec<String> = fields
+            .iter()
+            .map(|(field, value)| format!("{} {}", words(field), show(&format!("{field}.{name}"), value)))
+            .collect();
+        return lines.push(format!("{}: {}", words(name), fields.join(", ")));
+    }
+    for (field, value) in fields {
+        let name = if name.is_empty() { field.clone() } else { format!("{name} {field}") };
+        flatten(&name, value, lines);
+    }
+}
+
+/// A field's name without its unit, as words.
+fn words(name: &str) -> String {
+    let name = ["_ns", "_bytes", "_share"].iter().find_map(|unit| name.strip_suffix(unit)).unwrap_or(name);
+    name.replace('_', " ")
+}
+
+fn show(name: &str, value: &Value) -> String {
+    let is = |unit: &str| name.ends_with(unit);
+    match value {
+        Value::Null => "-".into(),
+        Value::Bool(yes) => if *yes { "yes" } else { "no" }.into(),
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(|value| show(name, value)).collect::<Vec<_>>().join(" "),
+        Value::Object(_) => value.to_string(),
+        Value::Number(number) => match (number.as_f64(), number.as_u64()) {
+            (Some(value), _) if is("_ns") => duration(value),
+            (Some(value), _) if is("share") => percent(value),
+            (_, Some(value)) if is("_bytes") => size(value),
+            (_, Some(value)) => count(value),
+            (Some(value), _) => format!("{value:.3}"),
+            _ => number.to_string(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_become_lines_with_units() {
+        let fields = serde_json::json!({
+            "moved_pages": 12_345, "waiting_ns": 1_500, "buffered_share": 0.25,
+            "cost_ns": { "read": 2_000, "program": 3_000_000 }, "nothing": null,
+        });
+        let mut lines = Vec::new();
+        flatten("", &fields, &mut lines);
+        assert_eq!(
+            lines,
+            [
+                "moved pages: 12,345",
+                "waiting: 1.50 us",
+                "buffered: 25.0 %",
+                "cost: read 2.00 us, program 3.00 ms",
+                "nothing: -"
+            ]
+        );
+    }
+}
