@@ -148,7 +148,7 @@ pub fn config(data: &[u8]) {
 pub fn settings(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
         let sets = text.lines().take(8).map(str::to_owned).collect();
-        loaded(Settings::load(&Sources { preset: None, files: Vec::new(), sets }));
+        loaded(Settings::load(&Sources { sets, ..Sources::default() }));
     }
 }
 

@@ -199,7 +199,7 @@ fn no_case_is_forgotten() {
 fn files_of_a_comparison_are_called_by_numbers() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::create_dir(directory.path().join("CON")).unwrap();
-    let vary = format!("--vary timing.erase={}3ms,1us --vary schemes.place=CWDP,PDWC", "0".repeat(300));
+    let vary = "--vary schemes.victim={d-choices={d=2}},random+ --vary schemes.place=CWDP,PDWC";
     let (status, _, said) =
         run(directory.path(), &format!("compare --workload random-write --limit 1 --quiet {vary} --summaries CON"));
     assert_eq!(status, Some(0), "{said}");
