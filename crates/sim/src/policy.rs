@@ -154,6 +154,11 @@ pub trait Collector {
     fn streams(&self) -> u32 {
         1
     }
+    /// Whether it does what `serial` does with one victim, whatever happens meanwhile: valid pages in ascending order, each
+    /// placed as soon as it is in hand, then the erase. The engine may then carry out several steps as one.
+    fn in_order(&self) -> bool {
+        false
+    }
     /// Whether a job keeps its die from start to end, or queues each step behind what waits there.
     fn holds(&self) -> bool {
         true
@@ -164,6 +169,10 @@ pub trait Collector {
 pub trait MovePath {
     /// The journey of a page to a block of its own plane.
     fn journey(&mut self, view: &View, from: Ppn, to: BlockId) -> Journey;
+    /// The journey of every page, if all pages travel alike.
+    fn always(&self) -> Option<Journey> {
+        None
+    }
 }
 
 /// What an order may look at: the requests that wait for dispatch, and how busy the chips are.

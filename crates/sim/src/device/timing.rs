@@ -44,6 +44,17 @@ impl Legs {
         }
     }
 
+    /// How many legs.
+    #[inline(always)]
+    pub fn len(&self) -> u8 {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// The `i`-th leg, if there are so many.
     #[inline(always)]
     pub fn get(&self, i: u8) -> Option<Leg> {
@@ -121,6 +132,12 @@ impl Timing {
         legs.push(LegKind::Bus, self.command + burst);
         legs.push(LegKind::Array, self.program[offset as usize]);
         legs
+    }
+
+    /// Array time of a program.
+    #[inline(always)]
+    pub fn program_time(&self, offset: u32) -> Nanos {
+        self.program[offset as usize]
     }
 
     /// R3: command, array.

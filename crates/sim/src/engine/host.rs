@@ -264,6 +264,7 @@ impl Ssd {
             }
         };
         if over {
+            self.unfuse_now();
             self.host.measuring = true;
             self.stats.start_measuring();
             // The request that measuring begins with has arrived already.
@@ -293,7 +294,10 @@ impl Ssd {
     pub(super) fn count_written(&mut self, pages: u64, measured: bool) {
         self.host.pages_written += pages;
         self.stats.pages.written += if measured { pages } else { 0 };
-        self.stats.checkpoint();
+        if self.stats.checkpoint_due() {
+            self.unfuse_now();
+            self.stats.note_checkpoint();
+        }
     }
 
     /// Discards the whole pages inside a range.
@@ -311,7 +315,8 @@ impl Ssd {
             self.stats.first_arrival = Some(request.arrival);
             self.stats.measured_from = self.now;
             self.stats.held_at.0 = self.held.total(self.now);
-            self.stats.transferring_at.0 = self.transferring.total(self.now);
+            let channels = &self.buses[..self.dev.geometry.channels as usize];
+            self.stats.transferring_from = channels.iter().map(|bus| u128::from(bus.busy(self.now))).sum();
         }
         let size = self.page_bytes();
         let end = request.offset + request.bytes;
@@ -626,7 +631,6 @@ impl Ssd {
             stats.delayed_by_gc += u64::from(end.blame.by_gc() > 0);
             self.stats.last_completion = self.now;
             self.stats.held_at.1 = self.held.total(self.now);
-            self.stats.transferring_at.1 = self.transferring.total(self.now);
         } else {
             self.stats.requests.warmup += 1;
         }

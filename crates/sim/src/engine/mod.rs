@@ -2,10 +2,11 @@
 //!
 //! At one time: completions (oldest operation first), then arrivals in trace order, then collector decisions, then dispatch
 //! (oldest first), then grants of buses (first asked first served, ties by age). Rounds repeat until nothing is left to do at
-//! that time. Which resource's event the tree happens to yield first never shows.
+//! that time. Which of several events comes first out of the wheel never shows.
 
 mod dispatch;
 mod filled;
+mod fuse;
 mod gc;
 mod host;
 mod legs;
@@ -13,14 +14,15 @@ mod timeless;
 mod watch;
 
 use crate::config::{Config, ConfigError, Scope, Suspendable};
+use crate::device::events::Events;
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::{Location, Mapping};
-use crate::device::resource::{Bus, Events, Occupancy, Unit};
+use crate::device::resource::{Bus, Occupancy, Unit};
 use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Op, Slab};
 use crate::oracle::{Check, Oracle};
-use crate::policy::{Job, View};
+use crate::policy::{Job, Journey, View};
 use crate::report::{ByOp, Distribution, GcSummary, Summary, Utilisation, Wear, mean};
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyVictim};
 use crate::stats::Stats;
@@ -62,10 +64,9 @@ pub struct Ssd {
     anywhere: Fifo,
     /// The unit that the last dynamic write took.
     last_unit: u32,
-    /// Units held, units held by collections, buses in transfer: integrated.
+    /// Units held, units held by collections: integrated.
     held: Occupancy,
     held_gc: Occupancy,
-    transferring: Occupancy,
     /// By chip: operations in service; and how many chips have one.
     chip_ops: Vec<u32>,
     chips_busy: u32,
@@ -76,6 +77,14 @@ pub struct Ssd {
     gc_target: PlaneId,
     /// Whether collections hold their unit from start to end.
     collector_holds: bool,
+    /// The journey of every moved page, where collector and path treat all pages alike.
+    plain_moves: Option<Journey>,
+    /// The time at which buses were last granted.
+    granted_at: Nanos,
+    /// Whether legs that nothing can come between share an event, and whether moves of collections do.
+    fuses: bool,
+    /// See `fuses`.
+    fuses_moves: bool,
     /// Whether reads suspend anything.
     suspends: bool,
     oracle: Oracle,
@@ -184,10 +193,10 @@ impl Ssd {
         let scope_pages = u64::from(in_scope) * u64::from(geometry.pages_per_plane);
         let links = if config.timing.host_link.is_some() { 2 } else { 0 };
         let buses = geometry.channels as usize + links;
-        Ok(Ssd {
+        let mut ssd = Ssd {
             seed,
             now: Nanos::ZERO,
-            events: Events::new(geometry.units as usize + buses + 1),
+            events: Events::new(geometry.units as usize + buses + 1, config.timing.longest()),
             batch: Vec::with_capacity(geometry.units as usize + buses),
             units: vec![Unit::new(geometry.planes_per_unit); geometry.units as usize],
             gc_by_plane: vec![0; geometry.planes as usize],
@@ -204,13 +213,17 @@ impl Ssd {
             last_unit: geometry.units - 1,
             held: Occupancy::default(),
             held_gc: Occupancy::default(),
-            transferring: Occupancy::default(),
             chip_ops: vec![0; geometry.chips as usize],
             chips_busy: 0,
             next_age: 0,
             gc_floor: config.gc.threshold.pages(scope_pages, u64::from(geometry.pages_per_block)) as u32,
             gc_target: PlaneId::NONE,
             collector_holds: config.schemes.collector.policy_ref().holds(),
+            plain_moves: (config.schemes.path.policy_ref().always())
+                .filter(|_| config.schemes.collector.policy_ref().in_order()),
+            granted_at: Nanos::NEVER,
+            fuses: false,
+            fuses_moves: false,
             suspends: config.timing.suspendable != Suspendable::None,
             oracle: Oracle::new(check, geometry.exported, physical),
             stats: Stats::new(),
@@ -221,7 +234,9 @@ impl Ssd {
             dev: Device { timing: Timing::new(config), map: Mapping::new(&geometry), flash, geometry },
             schemes,
             config: config.clone(),
-        })
+        };
+        ssd.set_fusing(true);
+        Ok(ssd)
     }
 
     /// Bytes that the host may address.
@@ -256,48 +271,46 @@ impl Ssd {
 
     /// Handles everything up to and including `limit`.
     pub fn run_until(&mut self, limit: Nanos) {
-        loop {
-            let time = self.next_time();
-            if time > limit || time == Nanos::NEVER {
-                break;
+        while self.advance(limit) {
+            if self.events.next() > limit {
+                // What was fused may have had an event by now.
+                self.unfuse_all();
             }
-            self.round(time);
         }
         self.now = self.now.max(limit.min(Nanos(u64::MAX - 1)));
     }
 
     /// Handles everything that was submitted, and what it caused, to the end.
     pub fn run(&mut self) {
-        loop {
-            let time = self.next_time();
-            if time == Nanos::NEVER {
-                break;
-            }
-            self.round(time);
-        }
+        while self.advance(Nanos::NEVER) {}
         if self.host.fault.is_none() {
             self.check_end();
         }
     }
 
     /// Handles events until the host's ring is at most half full, or nothing is left to do.
+    #[inline(never)]
     pub fn run_until_room(&mut self) {
-        while self.host.crowded() {
-            let time = self.next_time();
-            if time == Nanos::NEVER {
-                break;
-            }
-            self.round(time);
-        }
+        while self.host.crowded() && self.advance(Nanos::NEVER) {}
     }
 
-    #[inline(always)]
-    fn next_time(&self) -> Nanos {
+    /// Handles the next time at which anything happens. False: that is after `limit`, or never.
+    #[inline]
+    fn advance(&mut self, limit: Nanos) -> bool {
         if self.host.fault.is_some() {
-            return Nanos::NEVER;
+            return false;
         }
-        let arrival = self.host.next_arrival(self.now);
-        self.events.next().min(arrival)
+        let (event, arrival) = (self.events.next(), self.host.next_arrival(self.now));
+        let time = event.min(arrival);
+        if time > limit || time == Nanos::NEVER {
+            return false;
+        }
+        if self.fuses_moves && event < arrival && self.express(event) {
+            self.events_since_scan += 1;
+        } else {
+            self.round(time);
+        }
+        true
     }
 
     /// Everything that happens at the next time at which anything happens.
@@ -314,7 +327,13 @@ impl Ssd {
             self.admit();
             self.decide();
             self.dispatch();
+            while self.fuses_moves && self.events.next() == time {
+                // A fused move has been disturbed at the moment when its page turns back: it asks for the bus too.
+                self.completions();
+                self.decide_ready();
+            }
             self.grant();
+            self.granted_at = time;
             let settled = self.dirty_units.is_empty() && self.dirty_buses.is_empty() && self.ready_jobs.is_empty();
             let settled = settled && !self.host.window_stale;
             if settled && self.events.next() > time && self.host.next_arrival(time) > time {
@@ -388,7 +407,8 @@ impl Ssd {
             Some(bus) if bus == self.buses.len() => self.host.memory[0].1,
             Some(bus) => self.buses[bus].holder,
         };
-        self.ops[op].age
+        // A bus that only wakes: it ends nothing.
+        if op.is_none() { 0 } else { self.ops[op].age }
     }
 
     fn age(&mut self) -> u64 {
@@ -456,6 +476,8 @@ impl Ssd {
             mean(to.saturating_sub(from), span).map(|busy| busy / f64::from(resources))
         };
         let geometry = &self.dev.geometry;
+        let channels = &self.buses[..geometry.channels as usize];
+        let transferring = channels.iter().map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
         let (erases_min, erases_max, erases) = self.dev.flash.wear();
         Summary {
             schema: "ssdlab.summary/1",
@@ -494,7 +516,7 @@ impl Ssd {
             },
             utilisation: Utilisation {
                 die: share(stats.held_at, geometry.units),
-                channel: share(stats.transferring_at, geometry.channels),
+                channel: share((stats.transferring_from, transferring), geometry.channels),
                 chip_at_arrival: mean(u128::from(stats.chips_busy), stats.arrivals)
                     .map(|chips| chips / f64::from(geometry.chips)),
             },
