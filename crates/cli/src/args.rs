@@ -35,6 +35,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Simulate the same requests on several configurations: one table, each variant beside the first
     Compare(Box<CompareArgs>),
+    /// Run what a paper ran, and print its tables and figures beside ours
+    Reproduce(Box<ReproduceArgs>),
     /// Show, check or describe a configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -159,6 +161,39 @@ pub struct InputArgs {
     /// capacity), clip (left out) or dense (touched pages renumbered in the order of first touch)
     #[arg(long, value_name = "error|wrap|clip|dense", default_value = "error")]
     pub lba_policy: LbaPolicy,
+}
+
+impl InputArgs {
+    /// A workload by name, or the recording that it models if `traces` holds it.
+    pub fn workload(name: &str, traces: Option<PathBuf>, limit: Option<u64>) -> InputArgs {
+        let lba_policy = if traces.is_some() { LbaPolicy::Wrap } else { LbaPolicy::Error };
+        InputArgs {
+            trace: None,
+            workload: Some(name.into()),
+            traces,
+            reading: ReadingArgs::default(),
+            limit,
+            loops: 1,
+            time_scale: None,
+            replay: None,
+            lba_policy,
+        }
+    }
+}
+
+impl Default for ReadingArgs {
+    fn default() -> Self {
+        let options = Options::default();
+        ReadingArgs {
+            format: "auto".into(),
+            device: None,
+            on_bad_line: options.on_bad_line,
+            time_order: options.time_order,
+            op_codes: options.op_codes,
+            within_second: options.within_second,
+            max_request: options.max_request_bytes,
+        }
+    }
 }
 
 /// How a recorded trace is read.
@@ -328,6 +363,46 @@ pub struct CompareArgs {
     /// Write the summary of every run into this directory, as NUMBER-SEED.json
     #[arg(long, value_name = "DIR", help_heading = "Results")]
     pub summaries: Option<PathBuf>,
+}
+
+/// `ssdlab reproduce`
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  ssdlab reproduce d \"Table 1\" \"text 2.2\"           parameters and exact values of paper D: a moment
+  ssdlab reproduce idle-chip fig14a fig15a --quick    two figures on a smaller device
+  ssdlab reproduce all --quick --markdown > docs/reproduction.md
+  ssdlab reproduce a --traces /recordings             on the recordings themselves, at full length
+
+Verdicts on what was measured compare effects (a factor less 1): agrees is the same sign and at least half the size,
+weaker the same sign and less, opposite the other sign. Levels agree within a factor of two.")]
+pub struct ReproduceArgs {
+    /// A paper by letter or name: a (idle-chip), b (pagc), c (brr), d (fastgc), e (noc); or `all`
+    #[arg(value_name = "PAPER")]
+    pub paper: String,
+    /// Its tables and figures, such as fig14a or \"Table II\"; all of them if none is named
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    /// A smaller device and fewer requests, as the output states
+    #[arg(long, help_heading = "Requests")]
+    pub quick: bool,
+    /// Where recordings lie, to run in the place of their models
+    #[arg(long, value_name = "DIR", help_heading = "Requests")]
+    pub traces: Option<PathBuf>,
+    /// At most this many requests of each workload
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Requests")]
+    pub limit: Option<u64>,
+    /// How it is simulated.
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// Print Markdown
+    #[arg(long, conflicts_with = "csv", help_heading = "Results")]
+    pub markdown: bool,
+    /// Print CSV
+    #[arg(long, help_heading = "Results")]
+    pub csv: bool,
+    /// Write JSON; `-` is standard output, alone
+    #[arg(long, value_name = "FILE|-", help_heading = "Results")]
+    pub json: Option<PathBuf>,
 }
 
 /// How several runs are simulated.

@@ -6,11 +6,13 @@ mod compare;
 pub mod drive;
 pub mod fault;
 pub mod input;
+mod needs;
 pub mod output;
 pub mod perf;
 pub mod perfetto;
 pub mod presets;
 mod reference;
+mod reproduce;
 pub mod requests;
 mod run;
 mod sections;
@@ -97,6 +99,7 @@ fn dispatch(command: Command) -> Result<()> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Config(command) => show::config(&command),
         Command::Trace(command) => trace::trace(&command),
         Command::Presets { name } => show::presets(name.as_deref()),
