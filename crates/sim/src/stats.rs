@@ -27,6 +27,7 @@ pub(crate) struct Stats {
     pub moved: u64,
     pub moved_stale: u64,
     pub gc_time: GcTimes,
+    pub writeback_time: GcTimes,
     /// When measuring began.
     pub measured_from: Nanos,
     /// First measured arrival and last measured completion.
@@ -73,6 +74,7 @@ impl Stats {
             moved: 0,
             moved_stale: 0,
             gc_time: GcTimes::default(),
+            writeback_time: GcTimes::default(),
             measured_from: Nanos::ZERO,
             first_arrival: None,
             last_completion: Nanos::ZERO,
@@ -95,6 +97,7 @@ impl Stats {
         self.forgotten = self.forgotten.plus(&std::mem::take(&mut self.flash));
         self.forgotten_collections += self.collections;
         self.gc_time = GcTimes::default();
+        self.writeback_time = GcTimes::default();
         (self.collections, self.moved, self.moved_stale) = (0, 0, 0);
         (self.chips_busy, self.arrivals) = (0, 0);
         self.pages = Pages::default();

@@ -5,5 +5,6 @@ pub mod flash;
 pub mod geometry;
 pub mod mapping;
 pub mod resource;
+pub mod staging;
 pub mod timing;
 pub mod transaction;

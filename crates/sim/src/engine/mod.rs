@@ -10,6 +10,8 @@ mod fuse;
 mod gc;
 mod host;
 mod legs;
+mod preempt;
+mod staging;
 mod timeless;
 mod watch;
 
@@ -19,6 +21,7 @@ use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::{Location, Mapping};
 use crate::device::resource::{Bus, Occupancy, Unit};
+use crate::device::staging::Staging;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Op, Slab};
 use crate::oracle::{Check, Oracle};
@@ -67,6 +70,7 @@ pub struct Ssd {
     /// Units held, units held by collections: integrated.
     held: Occupancy,
     held_gc: Occupancy,
+    held_writeback: Occupancy,
     /// By chip: operations in service; and how many chips have one.
     chip_ops: Vec<u32>,
     chips_busy: u32,
@@ -77,6 +81,14 @@ pub struct Ssd {
     gc_target: PlaneId,
     /// Whether collections hold their unit from start to end.
     collector_holds: bool,
+    /// Whether collections let host operations go between two steps.
+    preempts: bool,
+    /// Whether a unit may serve others while a collection of it is under way.
+    pauses: bool,
+    /// Fewer free pages than this in a scope: its collections are not preempted.
+    hard_floor: u32,
+    /// Whether collections leave pages in the controller's buffer.
+    stages: bool,
     /// The journey of every moved page, where collector and path treat all pages alike.
     plain_moves: Option<Journey>,
     /// The time at which buses were last granted.
@@ -104,12 +116,13 @@ struct Device {
     timing: Timing,
     flash: Flash,
     map: Mapping,
+    staging: Staging,
 }
 
 impl Device {
     #[inline(always)]
     fn view(&self, now: Nanos) -> View<'_> {
-        View { now, geometry: &self.geometry, flash: &self.flash }
+        View { now, geometry: &self.geometry, flash: &self.flash, staging: &self.staging }
     }
 }
 
@@ -144,6 +157,28 @@ struct Running {
     holds: bool,
     /// Waits for its pages abroad before it erases.
     waiting: bool,
+    /// The present move only fetches: its pages leave the die whatever the path says.
+    fetches: bool,
+    /// Its pages in the controller's buffer: a segment of it, or none; those staged and not handed over yet.
+    segment: u32,
+    staged: Fifo,
+    /// Whether its unit serves others.
+    pause: Pause,
+    /// Its next step is taken whoever waits: it is its first, or it has just come back from a pause.
+    sure: bool,
+    /// When writes that any die may take were last offered its unit.
+    offered: Nanos,
+}
+
+/// Why a unit serves others while a collection of it is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pause {
+    /// It does not.
+    No,
+    /// Host operations go first.
+    Preempted,
+    /// The erase waits until the victim's pages are on flash again.
+    Durable,
 }
 
 /// A plane's part in collections.
@@ -191,6 +226,9 @@ impl Ssd {
             Scope::Device => geometry.planes,
         };
         let scope_pages = u64::from(in_scope) * u64::from(geometry.pages_per_plane);
+        let per_block = u64::from(geometry.pages_per_block);
+        let plan = config.schemes.collector.policy_ref().writes_back();
+        let staging = Staging::new(config.staging.slots, plan, geometry.units);
         let links = if config.timing.host_link.is_some() { 2 } else { 0 };
         let buses = geometry.channels as usize + links;
         let mut ssd = Ssd {
@@ -213,12 +251,17 @@ impl Ssd {
             last_unit: geometry.units - 1,
             held: Occupancy::default(),
             held_gc: Occupancy::default(),
+            held_writeback: Occupancy::default(),
             chip_ops: vec![0; geometry.chips as usize],
             chips_busy: 0,
             next_age: 0,
-            gc_floor: config.gc.threshold.pages(scope_pages, u64::from(geometry.pages_per_block)) as u32,
+            gc_floor: config.gc.threshold.pages(scope_pages, per_block) as u32,
             gc_target: PlaneId::NONE,
             collector_holds: config.schemes.collector.policy_ref().holds(),
+            preempts: config.schemes.collector.policy_ref().preemptible(),
+            pauses: config.schemes.collector.policy_ref().preemptible() || plan.is_some_and(|plan| !plan.erase_first),
+            hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| t.pages(scope_pages, per_block) as u32),
+            stages: staging.slots() > 0,
             plain_moves: (config.schemes.path.policy_ref().always())
                 .filter(|_| config.schemes.collector.policy_ref().in_order()),
             granted_at: Nanos::NEVER,
@@ -231,7 +274,7 @@ impl Ssd {
             events_since_scan: 0,
             scan_every: (1 << 20).max(8 * u64::from(physical)),
             observer: crate::observe::Slot::default(),
-            dev: Device { timing: Timing::new(config), map: Mapping::new(&geometry), flash, geometry },
+            dev: Device { timing: Timing::new(config), map: Mapping::new(&geometry), flash, staging, geometry },
             schemes,
             config: config.clone(),
         };
@@ -262,6 +305,11 @@ impl Ssd {
     /// Pages, blocks and their state, to look at.
     pub fn flash(&self) -> &Flash {
         &self.dev.flash
+    }
+
+    /// The controller's buffer, to look at.
+    pub fn staging(&self) -> &Staging {
+        &self.dev.staging
     }
 
     /// Ids and places.
@@ -390,11 +438,12 @@ impl Ssd {
             })
             .collect();
         format!(
-            "at {} ns; {}; {}; writes for any die: {}",
+            "at {} ns; {}; {}; writes for any die: {}; pages that wait in the buffer: {}",
             self.now.0,
             units.join("; "),
             planes.join("; "),
-            !self.anywhere.is_empty()
+            !self.anywhere.is_empty(),
+            self.dev.staging.waiting
         )
     }
 
@@ -441,6 +490,7 @@ impl Ssd {
         assert_eq!(self.ops.in_use(), 0, "an operation is left: {}", self.who_waits());
         assert_eq!(self.jobs.in_use(), 0, "a collection is left");
         assert!(self.host.is_empty(), "a request is left");
+        self.dev.staging.assert_empty();
         if self.oracle.check() == Check::Full {
             self.scan();
         }

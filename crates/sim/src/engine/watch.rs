@@ -141,7 +141,7 @@ impl Ssd {
     /// The number of an operation's request, or of its collection.
     fn number_of(&mut self, id: OpId) -> u64 {
         let op = &self.ops[id];
-        if op.class == Class::Gc {
+        if op.class != Class::Host {
             return op.age;
         }
         let numbers = &mut self.observer.numbers;
