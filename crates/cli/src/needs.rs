@@ -92,10 +92,11 @@ pub fn of(scheme: &SchemeInfo) -> Needs {
             sets.push(set(probe));
             with(&sets)
         };
-        let answer = probes
-            .iter()
-            .find(|probe| matches!(changed(probe), Some(Ok(()))))
-            .or_else(|| probes.iter().find(|probe| matches!(changed(probe), Some(Err(other)) if other.split(':').next() != rule.split(':').next())));
+        let answer = probes.iter().find(|probe| matches!(changed(probe), Some(Ok(())))).or_else(|| {
+            probes.iter().find(
+                |probe| matches!(changed(probe), Some(Err(other)) if other.split(':').next() != rule.split(':').next()),
+            )
+        });
         let Some(answer) = answer else {
             needs.push(("more than one change".into(), rule));
             break;
@@ -133,9 +134,9 @@ pub fn knobs(scheme: &SchemeInfo) -> Vec<(String, String, String)> {
         let own = definition["properties"].as_object();
         !defaults.is_empty()
             && own.is_some_and(|own| own.len() == defaults.len() && defaults.keys().all(|knob| own.contains_key(knob)))
-            && definition["description"].as_str().is_some_and(|text| {
-                scheme.manual.split_whitespace().take(6).eq(text.split_whitespace().take(6))
-            })
+            && definition["description"]
+                .as_str()
+                .is_some_and(|text| scheme.manual.split_whitespace().take(6).eq(text.split_whitespace().take(6)))
     });
     let meaning = |knob: &str| {
         let text = owner.and_then(|owner| owner["properties"][knob]["description"].as_str()).unwrap_or_default();

@@ -26,7 +26,7 @@ use std::process::Command;
 
 use blend::Blend;
 use device::flash::Stream;
-use policy::{Collector, Job, Step, Victim, View};
+use policy::{Collector, Job, Step, Victim};
 use resting::Resting;
 use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
 use units::{Nanos, PlaneId};
@@ -51,7 +51,7 @@ fn device() -> Ssd {
 #[test]
 fn resting_blocks_are_left_alone() {
     let ssd = device();
-    let view = View { now: Nanos(0), geometry: ssd.geometry(), flash: ssd.flash() };
+    let view = ssd.view();
     let pick = |rest| Resting { rest }.pick(&view, PlaneId(0)).unwrap().0;
     assert_eq!(pick(0), 1, "greedy: two valid pages");
     assert_eq!(pick(2), 0, "blocks 1 and 2 rest");
@@ -62,7 +62,7 @@ fn resting_blocks_are_left_alone() {
 #[test]
 fn the_last_pages_of_a_victim_go_to_the_hosts_write_point() {
     let ssd = device();
-    let view = View { now: Nanos(0), geometry: ssd.geometry(), flash: ssd.flash() };
+    let view = ssd.view();
     let victim = Resting::default().pick(&view, PlaneId(0)).unwrap();
     let streams = |few: u32| {
         let (mut collector, mut job, mut streams) = (Blend { few }, Job::new(victim), Vec::new());

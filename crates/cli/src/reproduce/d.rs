@@ -110,7 +110,12 @@ fn items() -> Vec<Item> {
                     .note("runs of 574 and 575 pages, extrapolated by one page"),
             ]
         }),
-        Item::later("Fig 3a", "bit error rate and copyback count by P/E cycles", "curves", "not readable from the text"),
+        Item::later(
+            "Fig 3a",
+            "bit error rate and copyback count by P/E cycles",
+            "curves",
+            "not readable from the text",
+        ),
         Item::short("Fig 3b", "copyback threshold and P/E cycles", |lab| {
             let config = serde_json::to_value(lab.config("FastGC 6").unwrap_or(&lab.config)).unwrap_or_default();
             let ours = config.pointer("/wear/copyback_thresholds").map_or("-".into(), |value| value.to_string());

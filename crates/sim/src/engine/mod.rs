@@ -317,6 +317,11 @@ impl Ssd {
         &self.dev.geometry
     }
 
+    /// What policies see of it now.
+    pub fn view(&self) -> View<'_> {
+        self.dev.view(self.now)
+    }
+
     /// Handles everything up to and including `limit`.
     pub fn run_until(&mut self, limit: Nanos) {
         while self.advance(limit) {
