@@ -20,7 +20,7 @@ pub(super) static PAPER: Paper = Paper {
     ],
     workloads: &TRACES,
     quick: &["geometry.blocks_per_plane=32"],
-    limits: [150_000, 3_000_000],
+    limits: [100_000, 3_000_000],
     items,
 };
 
@@ -29,12 +29,10 @@ const TRACES: [&str; 5] = ["d.financial1", "d.financial2", "d.exchange", "d.hm0"
 const MIGRATED: [(u64, &str); 5] =
     [(406, "70.6 %"), (370, "64.2 %"), (158, "27.5 %"), (74, "12.8 %"), (347, "60.33 %")];
 
+/// The device with another path for moved pages.
 fn with_path(config: &Config, name: &str) -> Config {
     let mut config = config.clone();
-    let table = format!("{{ path = \"{name}\" }}");
-    if let Ok(toml::Value::Table(table)) = table.parse::<toml::Table>().map(toml::Value::Table)
-        && let Some(path) = table.get("path").cloned().and_then(|value| value.try_into::<AnyPath>().ok())
-    {
+    if let Ok(path) = serde_json::from_value::<AnyPath>(serde_json::Value::String(name.into())) {
         config.schemes.path = path;
     }
     config

@@ -231,9 +231,16 @@ struct Lab {
     schemes: BTreeMap<&'static str, std::result::Result<Config, String>>,
     results: BTreeMap<Run, Summary>,
     workloads: &'static [&'static str],
+    /// Workloads that the device does not hold.
+    left_out: Vec<&'static str>,
 }
 
 impl Lab {
+    /// Workloads that the device holds.
+    fn present(&self) -> impl Iterator<Item = &'static str> {
+        self.workloads.iter().copied().filter(|workload| !self.left_out.contains(workload))
+    }
+
     fn summary(&self, workload: &str, scheme: &str) -> Option<&Summary> {
         self.varied(workload, scheme, &[])
     }
@@ -251,18 +258,18 @@ impl Lab {
         (other > 0.0).then(|| own / other)
     }
 
-    /// The mean of that over all workloads; none if any is missing.
+    /// The mean of that over all workloads that the device holds; none if a run is missing.
     fn mean_ratio(&self, scheme: &str, base: &str, figure: fn(&Summary) -> Option<f64>) -> Option<f64> {
         let ratios: Option<Vec<f64>> =
-            self.workloads.iter().map(|workload| self.ratio(workload, scheme, base, figure)).collect();
-        ratios.map(|ratios| crate::student::mean(&ratios))
+            self.present().map(|workload| self.ratio(workload, scheme, base, figure)).collect();
+        ratios.filter(|ratios| !ratios.is_empty()).map(|ratios| crate::student::mean(&ratios))
     }
 
     /// The mean of a figure over all workloads.
     fn mean(&self, scheme: &str, figure: fn(&Summary) -> Option<f64>) -> Option<f64> {
         let figures: Option<Vec<f64>> =
-            self.workloads.iter().map(|workload| figure(self.summary(workload, scheme)?)).collect();
-        figures.map(|figures| crate::student::mean(&figures))
+            self.present().map(|workload| figure(self.summary(workload, scheme)?)).collect();
+        figures.filter(|figures| !figures.is_empty()).map(|figures| crate::student::mean(&figures))
     }
 
     /// The configuration of a scheme, if this version has it.
@@ -395,7 +402,7 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
     let plain = |fault: Fault| fault.message().to_string();
     let schemes =
         paper.schemes.iter().map(|scheme| (scheme.name, load(scheme.sets, &[], args.quick).map_err(plain))).collect();
-    let mut lab = Lab { config, schemes, results: BTreeMap::new(), workloads: paper.workloads };
+    let mut lab = Lab { config, schemes, results: BTreeMap::new(), workloads: paper.workloads, left_out: Vec::new() };
     let mut runs: Vec<Run> = items.iter().flat_map(|item| item.runs.iter().cloned()).collect();
     runs.sort();
     runs.dedup();
@@ -406,9 +413,8 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
         let scheme = paper.schemes.iter().find(|scheme| scheme.name == run.scheme).expect("a scheme of the paper");
         match load(scheme.sets, &run.more, args.quick) {
             Ok(config) if args.traces.is_none() && !holds(&config, run.workload) => {
-                let remark = format!("note: {} is left out: it needs a larger device", run.workload);
-                if !remarks.contains(&remark) {
-                    remarks.push(remark);
+                if !lab.left_out.contains(&run.workload) {
+                    lab.left_out.push(run.workload);
                 }
             }
             Ok(config) => {

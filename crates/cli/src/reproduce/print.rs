@@ -76,7 +76,12 @@ pub(super) fn text(chapters: &[Chapter]) -> String {
 /// For documents.
 pub(super) fn markdown(chapters: &[Chapter]) -> String {
     let escape = |text: &str| text.replace('|', "\\|");
-    let mut out = String::new();
+    let mut out = String::from(
+        "# Papers and what comes out here\n\nWritten by `ssdlab reproduce`. Parameters are printed from the preset; exact values have to match to the printed digits, or a \
+         note says why they don't. What was measured is compared as an effect, a factor less 1: *agrees* is the same sign and at least half the size, *weaker* the same sign \
+         and less, *opposite* the other sign; levels agree within a factor of two. The workloads are models of the papers' traces unless the runs are said to be of \
+         recordings.\n\n",
+    );
     for chapter in chapters {
         out.push_str(&format!("## Paper {}: {}\n\n", chapter.paper.letter.to_uppercase(), chapter.paper.title));
         for (label, text) in &chapter.facts[1..] {
