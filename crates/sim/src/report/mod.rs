@@ -1,5 +1,7 @@
 //! The summary of a run: integers and histograms, and the one documented form in which they leave.
 
+pub mod idle_chip;
+
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::blame::{Blame, CAUSES, Cause};
@@ -44,6 +46,16 @@ impl Distribution {
             self.histogram.reset();
             (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
         }
+    }
+
+    /// Values recorded.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Their exact sum.
+    pub fn sum(&self) -> u128 {
+        self.sum
     }
 
     /// Adds everything that another one recorded.
@@ -415,6 +427,9 @@ pub struct Summary {
     pub utilisation: Utilisation,
     /// Erase counts.
     pub wear: Wear,
+    /// Paper A's measures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_chip: Option<idle_chip::IdleChip>,
 }
 
 #[cfg(test)]
