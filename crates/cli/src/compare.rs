@@ -414,11 +414,12 @@ fn deviations(rows: &[Row]) -> Vec<Vec<String>> {
 
 /// What makes figures hard to compare, with the variants that it holds of.
 fn cautions(rows: &[Row]) -> Vec<String> {
-    let of = |holds: &dyn Fn(&Summary) -> bool| -> String {
+    type Holds<'h> = &'h dyn Fn(&Summary) -> bool;
+    let of = |holds: Holds| -> String {
         let numbers = rows.iter().enumerate().filter(|(_, row)| row.outcomes.iter().any(|o| holds(&o.summary)));
         numbers.map(|(i, _)| (i + 1).to_string()).collect::<Vec<_>>().join(", ")
     };
-    let table: [(&dyn Fn(&Summary) -> bool, &str); 3] = [
+    let table: [(Holds, &str); 3] = [
         (
             &table::overloaded,
             "overloaded: most time is spent outside, waiting for a place, so latency grows with the run",

@@ -78,7 +78,7 @@ pub fn of(scheme: &SchemeInfo) -> Needs {
     let own = format!("{}={}", scheme.slot, scheme.name);
     // Room for every write stream, so that space is never what is refused.
     let base = ["device.over_provisioning=0.2".to_string()];
-    let with = |more: &[String]| tried(&[&base[..], &[own.clone()], more].concat());
+    let with = |more: &[String]| tried(&[&base[..], std::slice::from_ref(&own), more].concat());
     let mut needs = Vec::new();
     let mut given: Vec<String> = Vec::new();
     let set = |probe: &Probe| format!("{}={}", probe.key, probe.value);

@@ -100,7 +100,7 @@ pub fn points(axes: &[Axis], repeat: u64, most: u64) -> Result<u64> {
         Some(points) if points <= most => Ok(points),
         _ => {
             let factors = factors.map(|n| n.to_string()).collect::<Vec<_>>().join(" x ");
-            let points = product.map_or("more than 2^64".into(), |points| count(points));
+            let points = product.map_or("more than 2^64".into(), count);
             Err(Fault::usage(format!("{factors} = {points} runs, more than {}", count(most)))
                 .help("vary fewer keys or values, or raise --max-points"))
         }

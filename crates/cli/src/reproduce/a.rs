@@ -3,7 +3,7 @@
 use ssdlab_sim::report::Summary;
 
 use super::exact;
-use super::{Item, Lab, Paper, Row, Run, Scheme, all_mean, read_mean, write_mean};
+use super::{Figure, Item, Lab, Paper, Row, Run, Scheme, all_mean, read_mean, write_mean};
 use crate::text::{percent_exact, size};
 
 pub(super) static PAPER: Paper = Paper {
@@ -69,7 +69,7 @@ fn all(schemes: &'static [&'static str]) -> (&'static [&'static str], &'static [
 }
 
 /// Rows of a figure that normalises latency: the scheme over each of the others, as the text states it.
-fn normalised(lab: &Lab, figure: fn(&Summary) -> Option<f64>, stated: &[(&str, &str, f64)]) -> Vec<Row> {
+fn normalised(lab: &Lab, figure: Figure, stated: &[(&str, &str, f64)]) -> Vec<Row> {
     let row = |(own, other, factor): &(&str, &str, f64)| {
         Row::factor(format!("{own} over {other}"), *factor, lab.mean_ratio(own, other, figure))
     };
@@ -304,7 +304,7 @@ fn items() -> Vec<Item> {
         Item::later("Table III", "raw bandwidth", "192.5, 202.5, 102.8, 92.1 MB/s", "A5: the queue depth is not stated, and a 4 KiB write is faster than one bus transfer"),
         Item::grid("Fig 19", "bandwidth of reads, writes and all", all(FOUR), |lab| {
             let mut rows = Vec::new();
-            let figures: [(&str, fn(&Summary) -> Option<f64>, [f64; 3]); 3] =
+            let figures: [(&str, Figure, [f64; 3]); 3] =
                 [("read", read_rate, [1.11, 1.09, 1.04]), ("write", write_rate, [1.14, 1.05, 1.06]), ("all", all_rate, [1.14, 1.07, 1.06])];
             for (name, figure, stated) in figures {
                 for (other, factor) in ["traditional", "preemptive", "DPR"].iter().zip(stated) {
@@ -346,7 +346,7 @@ fn buffer_sizes() -> Item {
     let set = |slots: u32| format!("staging.slots={slots}");
     let runs = TRACES.iter().flat_map(|w| SLOTS.map(|slots| varied(w, "proposed", set(slots)))).collect();
     let rows = move |lab: &Lab| {
-        let mean = |slots: u32, figure: fn(&Summary) -> Option<f64>| {
+        let mean = |slots: u32, figure: Figure| {
             let values: Option<Vec<f64>> =
                 lab.present().map(|w| figure(lab.varied(w, "proposed", &[set(slots)])?)).collect();
             values.map(|values| crate::student::mean(&values))

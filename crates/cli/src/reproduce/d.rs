@@ -5,7 +5,7 @@ use ssdlab_sim::report::Summary;
 use ssdlab_sim::schemes::AnyPath;
 
 use super::exact::{self, total};
-use super::{Item, Lab, Paper, Row, Scheme, read_mean, write_mean};
+use super::{Figure, Item, Lab, Paper, Row, Scheme, read_mean, write_mean};
 use crate::text::percent_exact;
 
 pub(super) static PAPER: Paper = Paper {
@@ -56,7 +56,7 @@ fn us(ns: u64) -> String {
     format!("{} us", ns as f64 / 1000.0)
 }
 
-fn improvements(lab: &Lab, figure: fn(&Summary) -> Option<f64>, six: [f64; 5], one: [f64; 5]) -> Vec<Row> {
+fn improvements(lab: &Lab, figure: Figure, six: [f64; 5], one: [f64; 5]) -> Vec<Row> {
     let mut rows = Vec::new();
     for (scheme, stated) in [("FastGC 6", six), ("FastGC 1", one), ("FastGC 0", [0.0; 5])] {
         for (w, percent) in TRACES.iter().zip(stated) {

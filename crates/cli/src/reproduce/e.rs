@@ -2,7 +2,7 @@
 
 use ssdlab_sim::report::Summary;
 
-use super::{Item, Lab, Paper, Row, Run, Scheme, read_mean, write_mean};
+use super::{Figure, Item, Lab, Paper, Row, Run, Scheme, read_mean, write_mean};
 use crate::text::size;
 
 pub(super) static PAPER: Paper = Paper {
@@ -69,7 +69,7 @@ fn write_max(s: &Summary) -> Option<f64> {
     s.latency_ns.write.max.map(|ns| ns as f64)
 }
 
-fn table(lab: &Lab, what: &str, stated: &[Stated], figure: fn(&Summary) -> Option<f64>) -> Vec<Row> {
+fn table(lab: &Lab, what: &str, stated: &[Stated], figure: Figure) -> Vec<Row> {
     let mut rows = Vec::new();
     for (w, conventional, proposed, percent) in stated {
         let name = w.trim_start_matches("e.");
@@ -96,7 +96,7 @@ fn table(lab: &Lab, what: &str, stated: &[Stated], figure: fn(&Summary) -> Optio
 }
 
 /// Improvements in the order of the paper's workloads, and whether they fall.
-fn order(lab: &Lab, figure: fn(&Summary) -> Option<f64>) -> Option<(String, bool)> {
+fn order(lab: &Lab, figure: Figure) -> Option<(String, bool)> {
     let gains: Option<Vec<(f64, &str)>> = LOADS
         .iter()
         .map(|w| Some((1.0 - lab.ratio(w, "proposed", "conventional", figure)?, w.trim_start_matches("e."))))

@@ -56,8 +56,14 @@ struct Item {
     title: &'static str,
     /// What its rows need to have run: a workload and a scheme each, and keys over the scheme's.
     runs: Vec<Run>,
-    rows: Box<dyn Fn(&Lab) -> Vec<Row>>,
+    rows: Rows,
 }
+
+/// How rows come from what was run.
+type Rows = Box<dyn Fn(&Lab) -> Vec<Row>>;
+
+/// A number of a summary.
+type Figure = fn(&Summary) -> Option<f64>;
 
 /// A run that rows look at.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -253,20 +259,20 @@ impl Lab {
     }
 
     /// A figure of one scheme over that of another on a workload.
-    fn ratio(&self, workload: &str, scheme: &str, base: &str, figure: fn(&Summary) -> Option<f64>) -> Option<f64> {
+    fn ratio(&self, workload: &str, scheme: &str, base: &str, figure: Figure) -> Option<f64> {
         let (own, other) = (figure(self.summary(workload, scheme)?)?, figure(self.summary(workload, base)?)?);
         (other > 0.0).then(|| own / other)
     }
 
     /// The mean of that over all workloads that the device holds; none if a run is missing.
-    fn mean_ratio(&self, scheme: &str, base: &str, figure: fn(&Summary) -> Option<f64>) -> Option<f64> {
+    fn mean_ratio(&self, scheme: &str, base: &str, figure: Figure) -> Option<f64> {
         let ratios: Option<Vec<f64>> =
             self.present().map(|workload| self.ratio(workload, scheme, base, figure)).collect();
         ratios.filter(|ratios| !ratios.is_empty()).map(|ratios| crate::student::mean(&ratios))
     }
 
     /// The mean of a figure over all workloads.
-    fn mean(&self, scheme: &str, figure: fn(&Summary) -> Option<f64>) -> Option<f64> {
+    fn mean(&self, scheme: &str, figure: Figure) -> Option<f64> {
         let figures: Option<Vec<f64>> =
             self.present().map(|workload| figure(self.summary(workload, scheme)?)).collect();
         figures.filter(|figures| !figures.is_empty()).map(|figures| crate::student::mean(&figures))

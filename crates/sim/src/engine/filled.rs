@@ -95,6 +95,7 @@ impl Ssd {
             pauses: _,
             hard_floor: _,
             stages: _,
+            conflict: _,
             chip_ops: _,
             chips_busy: _,
             next_age,
