@@ -3,7 +3,7 @@
 use ssdlab_sim::report::Summary;
 
 use super::exact::{self, total};
-use super::{Figure, Item, Lab, Paper, Row, Scheme, all_mean};
+use super::{Item, Lab, Paper, Row, Scheme, all_mean};
 use crate::text::{percent_exact, size};
 
 pub(super) static PAPER: Paper = Paper {

@@ -2,7 +2,7 @@
 
 use ssdlab_sim::report::Summary;
 
-use super::{Figure, Item, Lab, Paper, Row, Run, Scheme};
+use super::{Item, Lab, Paper, Row, Run, Scheme};
 use crate::text::{percent_exact, size};
 
 pub(super) static PAPER: Paper = Paper {
