@@ -4,7 +4,7 @@ use crate::blame::Blame;
 use crate::device::transaction::Class;
 use crate::policy::{Hop, Journey};
 use crate::report::pagc::{Moves, Parties};
-use crate::report::{Breakdown, Distribution, FlashOps, GcTimes, Halves, Pages, Requests, mean};
+use crate::report::{Breakdown, BrrTotals, Distribution, FlashOps, GcTimes, Halves, Pages, RaidTotals, Requests, mean};
 use crate::units::Nanos;
 
 /// Latency, waits and causes of one kind of request.
@@ -64,6 +64,8 @@ pub(crate) struct Stats {
     pub moves: Moves,
     /// What crossed the interconnect.
     pub noc: crate::report::noc::Counts,
+    pub raid: RaidTotals,
+    pub brr: BrrTotals,
     pub writeback_time: GcTimes,
     /// When measuring began.
     pub measured_from: Nanos,
@@ -122,6 +124,8 @@ impl Stats {
             parties: Parties::default(),
             moves: Moves::default(),
             noc: Default::default(),
+            raid: RaidTotals::default(),
+            brr: BrrTotals::default(),
             writeback_time: GcTimes::default(),
             measured_from: Nanos::ZERO,
             first_arrival: None,
@@ -150,6 +154,8 @@ impl Stats {
         self.gc_time = GcTimes::default();
         (self.parties, self.moves) = (Parties::default(), Moves::default());
         self.noc = Default::default();
+        self.raid = RaidTotals::default();
+        self.brr = BrrTotals::default();
         self.writeback_time = GcTimes::default();
         (self.collections, self.moved, self.moved_stale) = (0, 0, 0);
         (self.chips_busy, self.arrivals) = (0, 0);
@@ -233,11 +239,11 @@ impl Stats {
         self.operations += pages;
     }
 
-    /// Host pages of requests that don't count: series show them all the same.
-    pub(crate) fn count_unmeasured(&mut self, programs: bool, pages: u64) {
+    /// Pages of requests that don't count: series show them all the same.
+    pub(crate) fn count_unmeasured(&mut self, class: Class, programs: bool, pages: u64) {
         let pages = pages * self.per_unit;
         let by = if programs { &mut self.forgotten.programs } else { &mut self.forgotten.reads };
-        by.add(Class::Host, pages);
+        by.add(class, pages);
         self.operations += pages;
     }
 

@@ -4,7 +4,7 @@ mod common;
 
 use proptest::prelude::*;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Config, Filled, Request, RequestOp, Ssd};
 
 /// A small device: a TOML text, so that a failure prints what to paste.
 fn device() -> impl Strategy<Value = String> {
@@ -34,7 +34,7 @@ fn device() -> impl Strategy<Value = String> {
         ]),
         prop::sample::select(vec!["external", "copyback"]),
         prop::sample::select(vec!["CWDP", "PDWC", "DPCW", "dynamic"]),
-        prop::sample::select(vec!["async-fifo", "sync-fifo"]),
+        prop::sample::select(vec!["async-fifo", "sync-fifo", "piq", "sync-piq"]),
     );
     let space = (
         prop_oneof![7 => 5u32..12, 1 => Just(100u32)],
@@ -69,15 +69,35 @@ fn device() -> impl Strategy<Value = String> {
         prop::sample::select(vec!["0", "0.3", "1"]),
         (1u32..3, any::<bool>(), any::<bool>()),
     );
-    (shape, slots, space, knobs, more, noc).prop_map(|(shape, slots, space, knobs, more, noc)| {
-        let (channels, chips, dies, planes, per_block) = shape;
+    let raid = prop::option::of((
+        prop::sample::select(vec!["traditional", "lci"]),
+        2u32..5,
+        1u32..4,
+        prop::sample::select(vec!["0ns", "50us", "3ms"]),
+        prop::sample::select(vec!["rmw", "rcw", "auto"]),
+        prop::sample::select(vec!["\"direct\"", "\"brr\"", "{ brr = { read = \"1ns\" } }"]),
+    ));
+    let delay = prop::sample::select(vec!["", "delay_writes = true\n", "delay_writes = false\n"]);
+    let more = (more, delay, noc);
+    (shape, slots, space, knobs, more, raid).prop_map(|(shape, slots, space, knobs, more, raid)| {
+        let (mut channels, mut chips, dies, planes, per_block) = shape;
         let (victim, collector, path, place, order) = slots;
         let (blocks, extra, scope, floor) = space;
         let (exclusion, ack, cache, multi, suspend, mode, unit) = knobs;
-        let buffers = ["pagc", "idle-chip"].iter().any(|scheme| collector.contains(scheme));
-        let unit = if planes == 2 && !buffers { unit } else { "page" };
-        let multi = multi && unit == "page";
+        let ((points, free_block, levelling, destination, time, depth, chip_queue, (slots, hard)), delay, noc) = more;
         let (model, port, (sram, transfer), priority, errors, (rows, selective, local)) = noc;
+        let model = if raid.is_some() { "none" } else { model };
+        let buffers = ["pagc", "idle-chip"].iter().any(|scheme| collector.contains(scheme));
+        let unit = if planes == 2 && !buffers && raid.is_none() { unit } else { "page" };
+        let multi = multi && unit == "page";
+        let (mut place, mut route, mut parity) = (place, "\"direct\"", String::new());
+        if let Some((layout, group, groups, timeout, mode, around)) = raid {
+            route = around;
+            // The chips of a group beside each other, or one on each channel.
+            (channels, chips) = if channels == 1 { (groups, group) } else { (group, groups) };
+            place = if place == "dynamic" { "CWDP" } else { place };
+            parity = format!("raid = {{ layout = \"{layout}\", group = {group}, encode_timeout = \"{timeout}\", write_mode = \"{mode}\" }}\n");
+        }
         let path = match (path, selective && model != "none") {
             ("external", true) if local => "{ selective = { check = \"fmc\" } }",
             ("external", true) => "selective",
@@ -87,9 +107,8 @@ fn device() -> impl Strategy<Value = String> {
         let port = if model == "array" { "occupied" } else { port };
         let priority = if model == "none" { "" } else { priority };
         let noc = format!("{{ model = \"{model}\", flit_bits = 2048, columns = 2, rows = {rows}, port = \"{port}\", sram_write = \"{sram}\", sram_read = \"{sram}\"{priority} }}");
-        let (points, free_block, levelling, destination, time, depth, chip_queue, (slots, hard)) = more;
         let wraps = collector.contains("preemptive") || collector.contains("idle-chip");
-        let place = if collector.contains("idle-chip") && slots > 0 { "dynamic" } else { place };
+        let place = if collector.contains("idle-chip") && slots > 0 && parity.is_empty() { "dynamic" } else { place };
         let hard = hard.filter(|_| collector.contains("preemptive") || model != "none" && !priority.contains("[]"));
         let destination = if path == "copyback" || place != "dynamic" || wraps { "plane" } else { destination };
         // The reserve and one open GC block, plus `extra`: down to one spare block a write stream.
@@ -100,9 +119,9 @@ fn device() -> impl Strategy<Value = String> {
         let quote = |text: &str| if text.starts_with('{') { text.to_string() } else { format!("\"{text}\"") };
         let floor = floor.min(2 * per_block);
         let suspend_times = if suspend == "none" { "" } else { ", suspend = \"3us\", resume = \"2us\"" };
+        let chip_queue = chip_queue.map_or(String::new(), |n| format!("chip_queue = {n}\n"));
         let hard = hard.map_or(String::new(), |n| format!(", hard_threshold = \"{} pages\"", n.min(floor)));
         let warmup = if depth % 3 == 0 { "[run]\nwarmup = \"40 requests\"\n" } else { "" };
-        let chip_queue = chip_queue.map_or(String::new(), |n| format!("[order]\nchip_queue = {n}\n"));
         format!(
             "geometry = {{ channels = {channels}, chips_per_channel = {chips}, dies_per_chip = {dies}, planes_per_die = {planes}, blocks_per_plane = {blocks}, pages_per_block = {per_block} }}
 timing = {{ read = [\"20us\", \"30us\"], program = \"100us\", erase = \"900us\", transfer = \"{transfer}\", cache_register = {cache}, suspendable = \"{suspend}\"{suspend_times} }}
@@ -113,8 +132,9 @@ ftl = {{ write_points = \"{points}\", free_block = \"{free_block}\", wear_levell
 precondition = {{ mode = \"{mode}\", valid = 0.3, invalid = 0.1 }}
 noc = {noc}
 ecc.page_error_probability = {errors}
-schemes = {{ victim = {}, collector = {}, path = {}, place = \"{place}\", order = \"{order}\" }}
-{chip_queue}{warmup}",
+schemes = {{ victim = {}, collector = {}, path = {}, place = \"{place}\", order = \"{order}\", route = {route} }}
+{parity}[order]
+{delay}{chip_queue}{warmup}",
             quote(victim),
             quote(collector),
             quote(path)
@@ -197,5 +217,22 @@ proptest! {
         // Whatever is checked, and whether legs share events: the results are the same.
         let off = run(&config, &requests, Check::Off, true).summary(7, String::new(), String::new());
         prop_assert_eq!(format!("{:?}", summary), format!("{:?}", off));
+    }
+
+    #[test]
+    fn a_filling_serves_every_configuration_that_fills_alike(toml in device(), requests in requests()) {
+        let config: Config = toml::from_str(&toml).unwrap_or_else(|error| panic!("{error}\n{toml}"));
+        // The configuration that differs in all keys that filling is said not to look at.
+        let other = Filled::relevant(&config);
+        if config.check().is_err() || other.check().is_err() {
+            return Ok(());
+        }
+        let filled = Ssd::new(&other, 7, Check::Full).unwrap_or_else(|error| panic!("{error}")).filled();
+        let mut shared = Ssd::from_filled(&config, &filled).unwrap_or_else(|error| panic!("{error}"));
+        let anew = run(&config, &requests, Check::Full, true);
+        submit_all(&mut shared, &requests);
+        shared.run();
+        let told = |ssd: &Ssd| format!("{:?} {:?}", ssd.summary(7, String::new(), String::new()), ssd.sample());
+        prop_assert_eq!(told(&shared), told(&anew));
     }
 }

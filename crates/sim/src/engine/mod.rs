@@ -6,6 +6,7 @@
 
 mod conflicts;
 mod dispatch;
+mod filled;
 mod fuse;
 mod gc;
 mod host;
@@ -13,7 +14,9 @@ mod joint;
 mod legs;
 mod noc;
 mod preempt;
+mod redirect;
 mod staging;
+mod stripe;
 mod timeless;
 mod watch;
 
@@ -29,12 +32,14 @@ use crate::device::transaction::{Fifo, Op, Slab};
 use crate::oracle::{Check, Oracle};
 use crate::policy::{Hop, Job, Journey, View};
 use crate::report::{ByOp, Distribution, GcSummary, Summary, Utilisation, Wear, mean};
-use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyVictim};
+use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim};
 use crate::stats::Stats;
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
 
+pub use filled::Filled;
 use host::Host;
 pub use host::{Request, RequestOp};
+use stripe::Raid;
 
 /// A simulated SSD: a value. Many live in one process; a clone is a snapshot.
 ///
@@ -108,6 +113,13 @@ pub struct Ssd {
     noc: Option<Box<noc::Noc>>,
     ports: usize,
     queues: bool,
+    /// Parity groups, if there are any.
+    raid: Option<Box<Raid>>,
+    /// Whether the route is asked about reads, and memory for what it is told.
+    redirects: bool,
+    partner_chips: Vec<u32>,
+    /// Sub-requests that a chip takes before requests wait in the window.
+    chip_queue: Option<u32>,
     oracle: Oracle,
     stats: Stats,
     /// Rounds since a host request last completed; with requests outstanding there is a bound (deadlock, livelock).
@@ -142,6 +154,7 @@ struct Policies {
     victim: AnyVictim,
     collector: AnyCollector,
     path: AnyPath,
+    route: AnyRoute,
     dynamic: bool,
 }
 
@@ -210,6 +223,13 @@ impl Ssd {
     /// # Errors
     /// If the configuration can't work: see [`Config::check`].
     pub fn new(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
+        let mut ssd = Self::unfilled(config, seed, check)?;
+        ssd.precondition();
+        Ok(ssd)
+    }
+
+    /// Builds the device and leaves it empty.
+    fn unfilled(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
         config.check()?;
         let geometry = Geometry::new(config);
         let reserve = config.reserve();
@@ -220,6 +240,7 @@ impl Ssd {
             victim: config.schemes.victim.clone(),
             collector: config.schemes.collector.clone(),
             path: config.schemes.path.clone(),
+            route: config.schemes.route.clone(),
             dynamic: config.schemes.place == crate::schemes::Place::Dynamic,
         };
         schemes.victim.policy().seed(seed);
@@ -244,7 +265,7 @@ impl Ssd {
         let mut ssd = Ssd {
             seed,
             now: Nanos::ZERO,
-            events: Events::new(geometry.units as usize + buses + 1 + delays, config.timing.longest().max(crossing)),
+            events: Events::new(geometry.units as usize + buses + 2 + delays, config.timing.longest().max(crossing)),
             batch: Vec::with_capacity(geometry.units as usize + buses + delays),
             units: vec![Unit::new(geometry.planes_per_unit); geometry.units as usize],
             gc_by_plane: vec![0; geometry.planes as usize],
@@ -283,7 +304,11 @@ impl Ssd {
             noc,
             ports,
             queues: !config.noc.priority().is_empty(),
-            oracle: Oracle::new(check, geometry.exported, physical),
+            raid: Raid::new(config),
+            redirects: config.schemes.route.policy_ref().redirects(),
+            partner_chips: Vec::new(),
+            chip_queue: config.chip_queue(),
+            oracle: Oracle::new(check, geometry.mapped, physical),
             stats: Stats::new(geometry.pages_per_unit),
             idle_rounds: 0,
             events_since_scan: 0,
@@ -294,7 +319,6 @@ impl Ssd {
             config: config.clone(),
         };
         ssd.set_fusing(true);
-        ssd.precondition();
         Ok(ssd)
     }
 
@@ -337,6 +361,11 @@ impl Ssd {
     /// Ids and places.
     pub fn geometry(&self) -> &Geometry {
         &self.dev.geometry
+    }
+
+    /// What policies see of it now.
+    pub fn view(&self) -> View<'_> {
+        self.dev.view(self.now)
     }
 
     /// Handles everything up to and including `limit`.
@@ -405,7 +434,7 @@ impl Ssd {
             self.grant();
             self.granted_at = time;
             let settled = self.dirty_units.is_empty() && self.dirty_buses.is_empty() && self.ready_jobs.is_empty();
-            let settled = settled && !self.host.window_stale;
+            let settled = settled && !self.host.window_stale && self.stripes_settled();
             if settled && self.events.next() > time && self.host.next_arrival(time) > time {
                 break;
             }
@@ -476,7 +505,9 @@ impl Ssd {
                 if unit.array.is_some() { unit.array } else { unit.suspended }
             }
             Some(bus) if bus == self.buses.len() => self.host.memory[0].1,
-            Some(bus) if bus > self.buses.len() => self.delayed(resource),
+            // The timeout of a parity group comes after what ends at its time.
+            Some(bus) if bus == self.buses.len() + 1 => return u64::MAX,
+            Some(bus) if bus > self.buses.len() + 1 => self.delayed(resource),
             Some(bus) => self.buses[bus].holder,
         };
         // A bus that only wakes: it ends nothing.
@@ -506,6 +537,7 @@ impl Ssd {
     fn scan(&self) {
         self.dev.flash.recount();
         self.dev.map.recount(&self.dev.flash);
+        self.recount_stripes();
     }
 
     /// Nothing is left: queues, jobs and operations are empty, and the map tells the truth.
@@ -516,12 +548,13 @@ impl Ssd {
         if let Some(noc) = &self.noc {
             assert!(noc.buffered.iter().all(|pages| *pages == 0), "a page is left in a flash controller's buffer");
         }
+        self.check_stripes_end();
         self.dev.staging.assert_empty();
         if self.oracle.check() == Check::Full {
             self.scan();
         }
         if self.oracle.check() != Check::Off {
-            for lpn in (0..self.dev.geometry.exported).map(Lpn) {
+            for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
                 match self.dev.map.get(lpn) {
                     Location::Flash(page) => self.oracle.at_rest(lpn, page),
                     Location::Staged(_) => panic!("logical page {} is still on its way", lpn.0),
@@ -604,6 +637,8 @@ impl Ssd {
                     u64::from(geometry.planes) * u64::from(geometry.blocks_per_plane),
                 ),
             },
+            brr: self.redirects.then(|| stats.brr.summary(self.config.raid.group)),
+            raid: self.raid.as_ref().map(|_| stats.raid.summary(&stats.flash, stats.pages.written)),
             idle_chip: self.idle_chip_report(),
         }
     }
