@@ -53,6 +53,8 @@ pub struct Config {
     pub order: OrderKnobs,
     /// The controller's buffer for collections.
     pub staging: Staging,
+    /// What goes wrong.
+    pub faults: Faults,
 }
 
 /// Declares a section: a struct whose fields carry their documentation and default in one place.
@@ -379,6 +381,15 @@ section! {
         collector: AnyCollector = AnyCollector::default(),
         /// How the bits of a moved page travel.
         path: AnyPath = AnyPath::default(),
+    }
+}
+
+section! {
+    /// What goes wrong, and when.
+    Faults {
+        /// Times at which power is cut. Requests in service are gone, the device recovers in no time, and later requests
+        /// arrive as usual; the summary says what was lost. Checks the whole run like `--check full`.
+        power_cut: Vec<Nanos> = Vec::new(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The summary of a run: integers and histograms, and the one documented form in which they leave.
 
 pub mod idle_chip;
+pub mod power;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
@@ -430,6 +431,9 @@ pub struct Summary {
     /// Paper A's measures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_chip: Option<idle_chip::IdleChip>,
+    /// Power cuts and what was recovered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub power_cuts: Vec<power::PowerCut>,
 }
 
 #[cfg(test)]
