@@ -96,6 +96,8 @@ impl Ssd {
             hard_floor: _,
             stages: _,
             conflict: _,
+            cut_at: _,
+            power_cuts: _,
             chip_ops: _,
             chips_busy: _,
             next_age,
@@ -163,6 +165,7 @@ impl Ssd {
         (ssd.units, ssd.planes) = (units, planes);
         (ssd.schemes.victim, ssd.schemes.collector, ssd.schemes.path) = (victim, collector, path);
         (ssd.last_unit, ssd.gc_target, ssd.stats) = (last_unit, gc_target, stats);
+        ssd.restart_conflicts();
         Ok(ssd)
     }
 }
