@@ -49,6 +49,8 @@ pub struct Oracle {
     stored: Vec<(u32, u32)>,
     /// `Full`: by logical page, the newest version of which the host knows, and whether that is a trim (or nothing at all).
     acknowledged: Vec<(u32, bool)>,
+    /// `Full`, with parity: by parity group, what its two newest versions of parity hold.
+    parity: Vec<[u64; 2]>,
 }
 
 impl Oracle {
@@ -62,6 +64,7 @@ impl Oracle {
             check,
             latest: vec![0; latest],
             stored: vec![(u32::MAX, 0); stored],
+            parity: Vec::new(),
             acknowledged: vec![(0, true); if check == Check::Full { logical as usize } else { 0 }],
         }
     }
@@ -161,7 +164,8 @@ impl Oracle {
     #[inline(always)]
     pub(crate) fn acknowledge(&mut self, tag: Tag) {
         if self.check == Check::Full && tag.lpn.is_some() {
-            let entry = &mut self.acknowledged[tag.lpn.ix()];
+            // Parity has numbers of its own.
+            let Some(entry) = self.acknowledged.get_mut(tag.lpn.ix()) else { return };
             if tag.version >= entry.0 {
                 *entry = (tag.version, false);
             }
@@ -194,6 +198,28 @@ impl Oracle {
         gone && found.is_some_and(|found| found < version)
     }
 
+    /// What a page that holds `tag` contributes to a sum of pages: nothing if it was never written, else a number that stands
+    /// for its data. `group` is the parity group of a parity page; its number was noted when it was made.
+    pub(crate) fn content(&self, tag: Tag, group: Option<u32>) -> u64 {
+        if tag.version == 0 {
+            return 0;
+        }
+        match group {
+            Some(group) => self.parity[group as usize][tag.version as usize % 2],
+            None => mix(u64::from(tag.lpn.0) << 32 | u64::from(tag.version)),
+        }
+    }
+
+    /// New parity is made for a group: it will hold this.
+    pub(crate) fn set_parity(&mut self, group: u32, tag: Tag, content: u64) {
+        if self.check == Check::Full {
+            if self.parity.len() <= group as usize {
+                self.parity.resize(group as usize + 1, [0; 2]);
+            }
+            self.parity[group as usize][tag.version as usize % 2] = content;
+        }
+    }
+
     /// At the end: the page that a logical page maps to holds its newest version.
     pub(crate) fn at_rest(&self, lpn: Lpn, page: Ppn) {
         if let Some(i) = self.watched(lpn) {
@@ -201,4 +227,12 @@ impl Oracle {
             assert_eq!(tag, Tag { lpn, version: self.latest[i] }, "oracle: the newest version is where the map says");
         }
     }
+}
+
+/// Stirs 64 bits (the finaliser of SplitMix64): two sums of pages agree by accident once in 2^64.
+fn mix(bits: u64) -> u64 {
+    let bits = bits.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
 }

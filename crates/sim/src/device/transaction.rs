@@ -36,6 +36,14 @@ pub enum Class {
     Replica,
 }
 
+impl Class {
+    /// Whether it goes the way of a host page: through the die's FIFO, the cache register, and the free pages of host data.
+    #[inline(always)]
+    pub fn like_host(self) -> bool {
+        matches!(self, Class::Host | Class::Parity)
+    }
+}
+
 /// What a host page still needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
@@ -47,6 +55,17 @@ pub enum Need {
     Write,
     /// Nothing of the flash: a page that waits in the controller's buffer has been overwritten there.
     Absorb,
+}
+
+/// Where an operation stands with the interconnect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crossing {
+    /// A read has not left the flash yet; a program has not come to it.
+    Ahead,
+    /// Its pages are on their way.
+    Under,
+    /// They have crossed.
+    Over,
 }
 
 /// An operation: one page of a host request on its way through the device, or one step of a collection.
@@ -108,6 +127,12 @@ pub struct Op {
     pub bytes: u32,
     /// GC programs at another unit: the collection that waits for them.
     pub home: JobId,
+    /// RAID: the update that a page is part of, from the moment it has begun.
+    pub stripe: u32,
+    /// RAID: the redirected read that a read is part of.
+    pub decode: u32,
+    /// RAID: the write of the same page that must land first, because its update has begun; it leaves its page as the old one.
+    pub behind: OpId,
     /// Pages of the controller's buffer: their segment.
     pub segment: u32,
     /// The chip it was aimed at when it was dispatched, for orders; none if any will do.
@@ -134,6 +159,14 @@ pub struct Op {
     pub blame: Blame,
     /// What the pages hold (oracle).
     pub tags: [Tag; MAX_PLANES],
+    /// Where it stands with the interconnect, on devices that have one.
+    pub crossing: Crossing,
+    /// Pages of it that the flash controller's buffer holds.
+    pub buffered: u8,
+    /// Since when it waits for a row of the interconnect, or never, and what the rows' ledger said then.
+    pub row_since: Nanos,
+    /// See `row_since`.
+    pub row_ledger: u64,
 }
 
 impl Op {
@@ -175,10 +208,17 @@ impl Op {
         parked_since: Nanos::NEVER,
         inward: false,
         home: JobId::NONE,
+        stripe: u32::MAX,
+        decode: u32::MAX,
+        behind: OpId::NONE,
         segment: u32::MAX,
         bus_gc: 0,
         collections: 0,
         blame: Blame::ZERO,
+        crossing: Crossing::Ahead,
+        buffered: 0,
+        row_since: Nanos::NEVER,
+        row_ledger: 0,
     };
 }
 
@@ -327,6 +367,23 @@ impl Fifo {
             }
         }
         op
+    }
+
+    /// Takes one that stands in line, wherever it stands.
+    pub fn remove(&mut self, ops: &mut Slab<Op>, op: OpId) {
+        let (mut previous, mut at) = (OpId::NONE, self.head);
+        while at != op {
+            (previous, at) = (at, ops[at].next);
+        }
+        let next = ops[at].next;
+        if previous.is_some() {
+            ops[previous].next = next;
+        } else {
+            self.head = next;
+        }
+        if next.is_none() {
+            self.tail = previous;
+        }
     }
 
     /// Takes the first one for which `wanted` holds, wherever it stands.

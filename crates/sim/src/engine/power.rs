@@ -42,6 +42,7 @@ impl Ssd {
     /// If the device does not know what every page holds: it is built with [`Check::Full`], or with `faults.power_cut`.
     pub fn power_cut(&mut self) -> PowerCut {
         assert_eq!(self.oracle.check(), Check::Full, "a power cut needs to know what every page holds");
+        assert!(self.raid.is_none() && self.noc.is_none(), "recovery knows nothing of parity groups and interconnects");
         self.unfuse_all();
         let protected = self.config.device.power_loss_protection;
         let flight = self.in_flight();

@@ -1,6 +1,15 @@
 //! The summary of a run: integers and histograms, and the one documented form in which they leave.
 
+mod brr;
+mod raid;
+
+pub use brr::BrrSummary;
+pub(crate) use brr::BrrTotals;
+pub(crate) use raid::RaidTotals;
+pub use raid::{RaidSummary, Unprotected};
 pub mod idle_chip;
+pub mod noc;
+pub mod pagc;
 pub mod power;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -224,6 +233,9 @@ pub struct ByCause {
     pub parity: u64,
     /// Second copies of pages.
     pub replica: u64,
+    /// Pages given up so that write points stand at equal offsets; left out where there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub wasted: u64,
     /// All of them.
     pub total: u64,
 }
@@ -242,6 +254,12 @@ impl ByCause {
         self.total += pages;
     }
 
+    /// Counts pages that are given up.
+    pub(crate) fn waste(&mut self, pages: u32) {
+        self.wasted += u64::from(pages);
+        self.total += u64::from(pages);
+    }
+
     /// Both together.
     fn plus(&self, other: &ByCause) -> ByCause {
         ByCause {
@@ -250,9 +268,15 @@ impl ByCause {
             metadata: self.metadata + other.metadata,
             parity: self.parity + other.parity,
             replica: self.replica + other.replica,
+            wasted: self.wasted + other.wasted,
             total: self.total + other.total,
         }
     }
+}
+
+/// Whether there is nothing to tell.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Multi-plane commands by verb.
@@ -332,6 +356,8 @@ impl GcTimes {
     pub(crate) fn charge(&mut self, verb: Verb, kind: LegKind, ns: u64) {
         *match (kind, verb) {
             (LegKind::Bus, _) => &mut self.transfer,
+            // Told with the interconnect.
+            (LegKind::Noc | LegKind::Buffer, _) => return,
             (_, Verb::Read) => &mut self.read,
             (_, Verb::Erase) => &mut self.erase,
             (_, Verb::Program) => &mut self.program,
@@ -381,7 +407,7 @@ pub struct Wear {
 }
 
 /// The sections of a [`Summary`] that belong to one scheme each and are left out where it is not in use.
-pub const SCHEME_SECTIONS: [&str; 5] = ["idle_chip", "pagc", "brr", "fastgc", "noc"];
+pub const SCHEME_SECTIONS: [&str; 6] = ["idle_chip", "pagc", "brr", "fastgc", "noc", "raid"];
 
 /// Everything that a run tells. The same configuration, trace, seed and version give the same bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -428,12 +454,24 @@ pub struct Summary {
     pub utilisation: Utilisation,
     /// Erase counts.
     pub wear: Wear,
+    /// Balanced redirected reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub brr: Option<BrrSummary>,
+    /// Parity groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raid: Option<RaidSummary>,
     /// Paper A's measures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_chip: Option<idle_chip::IdleChip>,
     /// Power cuts and what was recovered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub power_cuts: Vec<power::PowerCut>,
+    /// Paper B's figures, where a die has two planes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pagc: Option<pagc::PaGcSummary>,
+    /// What crossed the interconnect, on devices that have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noc: Option<noc::NocSummary>,
 }
 
 #[cfg(test)]
