@@ -895,6 +895,11 @@ impl Config {
             }
         }
         let Some(plan) = collector.policy_ref().writes_back() else { return Ok(()) };
+        if self.staging.slots > 0 && self.raid.layout != RaidLayout::None {
+            let message =
+                "a page in the controller's buffer is on no chip, and its parity group would miss a member".to_string();
+            return refuse("staging.slots", message, "use 0, or raid.layout = \"none\"");
+        }
         if plan.to == BackTo::IdleChips && self.staging.slots > 0 && self.schemes.place != Place::Dynamic {
             let message = format!(
                 "place = \"{}\" binds every page to a plane, but buffered pages go to whichever chip is idle",
