@@ -60,6 +60,8 @@ pub struct Config {
     pub raid: Raid,
     /// The controller's buffer for collections.
     pub staging: Staging,
+    /// What goes wrong.
+    pub faults: Faults,
 }
 
 /// Declares a section: a struct whose fields carry their documentation and default in one place.
@@ -400,6 +402,15 @@ section! {
         collector: AnyCollector = AnyCollector::default(),
         /// How the bits of a moved page travel.
         path: AnyPath = AnyPath::default(),
+    }
+}
+
+section! {
+    /// What goes wrong, and when.
+    Faults {
+        /// Times at which power is cut. Requests in service are gone, the device recovers in no time, and later requests
+        /// arrive as usual; the summary says what was lost. Checks the whole run like `--check full`.
+        power_cut: Vec<Nanos> = Vec::new(),
     }
 }
 
@@ -884,6 +895,11 @@ impl Config {
             }
         }
         let Some(plan) = collector.policy_ref().writes_back() else { return Ok(()) };
+        if self.staging.slots > 0 && self.raid.layout != RaidLayout::None {
+            let message =
+                "a page in the controller's buffer is on no chip, and its parity group would miss a member".to_string();
+            return refuse("staging.slots", message, "use 0, or raid.layout = \"none\"");
+        }
         if plan.to == BackTo::IdleChips && self.staging.slots > 0 && self.schemes.place != Place::Dynamic {
             let message = format!(
                 "place = \"{}\" binds every page to a plane, but buffered pages go to whichever chip is idle",
@@ -917,6 +933,16 @@ impl Config {
 
     fn check_schemes(&self) -> Result<(), ConfigError> {
         self.check_collector()?;
+        if !self.faults.power_cut.is_empty() {
+            if self.raid.layout != RaidLayout::None {
+                let message = "recovery does not rebuild parity groups".to_string();
+                return refuse("faults.power_cut", message, "use raid.layout = \"none\", or leave it out");
+            }
+            if self.noc.model != NocModel::None {
+                let message = "recovery knows nothing of an interconnect's queues".to_string();
+                return refuse("faults.power_cut", message, "use noc.model = \"none\", or leave it out");
+            }
+        }
         let chain = || self.schemes.collector.chain();
         let wraps = chain().any(|one| matches!(one, AnyCollector::Preemptive(_) | AnyCollector::IdleChip(_)));
         if wraps && self.gc.destination != Destination::Plane {

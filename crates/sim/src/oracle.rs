@@ -8,7 +8,7 @@
 //! `sampled`: tags of one logical page in 64. On `full`: tags of every page, and a scan of all state every
 //! max(2^20, 8 x physical pages) events and at the end.
 //!
-//! Not checked: timing (the tests' work), wear limits, power loss.
+//! Not checked: timing (the tests' work), wear limits. On `full` it also knows what the host was told, for power cuts.
 
 use crate::units::{Lpn, Ppn};
 
@@ -47,6 +47,8 @@ pub struct Oracle {
     /// `Full`: the tag stored in each page. `Sampled`: by group of 64 logical pages, the page and version last stored for the
     /// one that is watched.
     stored: Vec<(u32, u32)>,
+    /// `Full`: by logical page, the newest version of which the host knows, and whether that is a trim (or nothing at all).
+    acknowledged: Vec<(u32, bool)>,
     /// `Full`, with parity: by parity group, what its two newest versions of parity hold.
     parity: Vec<[u64; 2]>,
 }
@@ -58,7 +60,13 @@ impl Oracle {
             Check::Sampled => (logical as usize / 64 + 1, logical as usize / 64 + 1),
             Check::Full => (logical as usize, physical as usize),
         };
-        Oracle { check, latest: vec![0; latest], stored: vec![(u32::MAX, 0); stored], parity: Vec::new() }
+        Oracle {
+            check,
+            latest: vec![0; latest],
+            stored: vec![(u32::MAX, 0); stored],
+            parity: Vec::new(),
+            acknowledged: vec![(0, true); if check == Check::Full { logical as usize } else { 0 }],
+        }
     }
 
     /// How much is looked at.
@@ -150,6 +158,44 @@ impl Oracle {
                 lpn.0
             );
         }
+    }
+
+    /// The host has been told that a version is written, or it was there from the beginning.
+    #[inline(always)]
+    pub(crate) fn acknowledge(&mut self, tag: Tag) {
+        if self.check == Check::Full && tag.lpn.is_some() {
+            // Parity has numbers of its own.
+            let Some(entry) = self.acknowledged.get_mut(tag.lpn.ix()) else { return };
+            if tag.version >= entry.0 {
+                *entry = (tag.version, false);
+            }
+        }
+    }
+
+    /// A trim has completed.
+    pub(crate) fn acknowledge_trim(&mut self, tag: Tag) {
+        if self.check == Check::Full {
+            self.acknowledged[tag.lpn.ix()] = (tag.version, true);
+        }
+    }
+
+    /// What the host knows of a logical page: the newest version, none if it is trimmed or was never written.
+    pub(crate) fn known(&self, lpn: Lpn) -> Option<u32> {
+        let (version, gone) = self.acknowledged[lpn.ix()];
+        (!gone).then_some(version)
+    }
+
+    /// After a power cut: this is what a logical page holds now. Returns whether an old version has come back from a trim.
+    pub(crate) fn recovered(&mut self, lpn: Lpn, found: Option<u32>) -> bool {
+        let (version, gone) = self.acknowledged[lpn.ix()];
+        match found {
+            Some(found) => {
+                self.latest[lpn.ix()] = found;
+                self.acknowledged[lpn.ix()] = (found, false);
+            }
+            None => self.acknowledged[lpn.ix()] = (self.latest[lpn.ix()], true),
+        }
+        gone && found.is_some_and(|found| found < version)
     }
 
     /// What a page that holds `tag` contributes to a sum of pages: nothing if it was never written, else a number that stands

@@ -365,5 +365,6 @@ fn what_can_not_work_is_refused() {
         "gc.destination = \"any\"\nschemes = { collector = \"preemptive\", place = \"dynamic\" }",
         "gc.destination",
     );
+    refused("faults.power_cut = [\"1s\"]\nnoc.model = \"formula\"", "faults.power_cut");
     assert!(config("schemes.collector = \"idle-chip\"").check().is_ok());
 }

@@ -456,6 +456,45 @@ impl Flash {
         assert_eq!(self.programmed - self.reclaimed, written, "law: programs - reclaimed pages = written pages");
     }
 
+    /// The blocks that are being collected and not erased yet.
+    pub(crate) fn victims(&self) -> impl Iterator<Item = BlockId> + '_ {
+        (0..self.valid.len()).filter_map(|b| {
+            let full = u32::from(self.use_of[b].written) == self.pages_per_block && self.use_of[b].unlanded == 0;
+            (full && self.valid[b] & NOT_CLOSED != 0).then_some(BlockId(b as u32))
+        })
+    }
+
+    /// Power is cut: nothing is in flight, no page is known to be valid, and blocks whose erase was interrupted are erased.
+    pub(crate) fn power_cut(&mut self, erases: &[BlockId]) {
+        self.lpn_of.iter_mut().for_each(|lpn| *lpn = Lpn::NONE);
+        self.valid.fill(NOT_CLOSED);
+        for state in &mut self.planes {
+            (state.collecting, state.debt, state.promised) = (false, 0, 0);
+        }
+        for b in 0..self.use_of.len() {
+            (self.use_of[b].unlanded, self.use_of[b].readers) = (0, 0);
+        }
+        erases.iter().for_each(|block| self.erase_now(*block));
+        for b in 0..self.use_of.len() {
+            if u32::from(self.use_of[b].written) == self.pages_per_block {
+                self.valid[b] &= !NOT_CLOSED;
+            }
+        }
+    }
+
+    /// A page is found to hold the newest version of a logical page.
+    pub(crate) fn found(&mut self, page: Ppn, block: BlockId, lpn: Lpn) {
+        self.lpn_of[page.ix()] = lpn;
+        self.valid[block.ix()] += 1;
+    }
+
+    /// A collection ends without an erase: its victim is a closed block again.
+    pub(crate) fn abandon_collection(&mut self, block: BlockId) {
+        let plane = &mut self.planes[block.ix() / self.blocks_per_plane as usize];
+        (plane.collecting, plane.debt) = (false, 0);
+        self.valid[block.ix()] &= !NOT_CLOSED;
+    }
+
     /// Recounts everything from the pages up and compares (the full oracle's scan).
     pub(crate) fn recount(&self) {
         let mut free_total = 0;

@@ -103,6 +103,14 @@ impl Unit {
         }
     }
 
+    /// Power is cut: nothing runs, and nobody waits.
+    pub(crate) fn power_cut(&mut self) {
+        (self.array, self.cache, self.suspended) = (OpId::NONE, OpId::NONE, OpId::NONE);
+        (self.parked, self.dirty, self.suspension) = (false, false, Suspension::No);
+        (self.queue, self.job) = (Fifo::EMPTY, JobId::NONE);
+        self.due.clear();
+    }
+
     /// Total time that collections held this unit, up to now.
     #[inline(always)]
     pub fn gc(&self, now: Nanos) -> u64 {
@@ -187,6 +195,15 @@ impl Bus {
             queue: Fifo::EMPTY,
             dirty: false,
         }
+    }
+
+    /// Power is cut: nothing crosses the bus, and nobody waits for it.
+    pub(crate) fn power_cut(&mut self, now: Nanos) {
+        if self.until > now {
+            self.prolong(now);
+        }
+        (self.holder, self.fused, self.awaited) = (OpId::NONE, OpId::NONE, false);
+        (self.queue, self.dirty) = (Fifo::EMPTY, false);
     }
 
     /// Total time that collections held this bus, up to now.

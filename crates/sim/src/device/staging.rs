@@ -121,6 +121,18 @@ impl Staging {
         assert!(self.free <= self.slots, "law: a slot is released once");
     }
 
+    /// Power is cut: the buffer is empty.
+    pub(crate) fn power_cut(&mut self, now: Nanos) {
+        self.free = self.slots;
+        self.ready = Fifo::EMPTY;
+        self.own.fill(Fifo::EMPTY);
+        (self.waiting, self.stale) = (0, false);
+        self.segments.clear();
+        for level in [&mut self.filled, &mut self.exposed] {
+            level.change(-i64::from(level.pages), now);
+        }
+    }
+
     /// Nothing is left in the buffer.
     pub(crate) fn assert_empty(&self) {
         assert_eq!(self.free, self.slots, "a slot is left");

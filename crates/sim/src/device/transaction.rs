@@ -252,6 +252,12 @@ impl<T: Clone> Slab<T> {
         self.free.push(id);
     }
 
+    /// Gives all places back.
+    pub fn clear(&mut self) {
+        self.items.clear();
+        self.free.clear();
+    }
+
     /// Items in use.
     pub fn in_use(&self) -> usize {
         self.items.len() - self.free.len()

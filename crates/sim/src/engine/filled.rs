@@ -100,6 +100,8 @@ impl Ssd {
             hard_floor: _,
             stages: _,
             conflict: _,
+            cut_at: _,
+            power_cuts: _,
             chip_ops: _,
             chips_busy: _,
             next_age,

@@ -173,6 +173,20 @@ impl Host {
         self.requests[id.0].index
     }
 
+    /// Requests admitted and not completed.
+    pub(super) fn in_service(&self) -> u64 {
+        u64::from(self.outstanding)
+    }
+
+    /// Power is cut: requests in service are gone; those outside are the host's.
+    pub(super) fn power_cut(&mut self) {
+        self.requests.clear();
+        self.window.clear();
+        self.chip_outstanding.fill(0);
+        self.memory.clear();
+        (self.window_stale, self.outstanding) = (false, 0);
+    }
+
     /// When a request in service arrived.
     pub(super) fn arrival(&self, id: RequestId) -> Nanos {
         self.requests[id.0].request.arrival
@@ -538,7 +552,8 @@ impl Ssd {
                 self.drop_buffered(lpn);
             }
             self.forget(lpn);
-            self.oracle.admit(lpn);
+            let tag = self.oracle.admit(lpn);
+            self.oracle.acknowledge_trim(tag);
             self.dev.map.set(lpn, Location::Nowhere);
         }
     }
@@ -682,6 +697,9 @@ impl Ssd {
     pub(super) fn page_done(&mut self, op: OpId) {
         let page = &mut self.ops[op];
         page.acknowledged = true;
+        if page.need != Need::Read {
+            self.oracle.acknowledge(page.tags[0]);
+        }
         let request = &mut self.host.requests[page.request.0];
         request.remaining -= 1;
         let later =

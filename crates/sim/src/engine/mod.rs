@@ -13,6 +13,7 @@ mod host;
 mod joint;
 mod legs;
 mod noc;
+mod power;
 mod preempt;
 mod redirect;
 mod staging;
@@ -31,6 +32,7 @@ use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Op, Slab};
 use crate::oracle::{Check, Oracle};
 use crate::policy::{Hop, Job, Journey, View};
+use crate::report::power::PowerCut;
 use crate::report::{ByOp, Distribution, GcSummary, Summary, Utilisation, Wear, mean};
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim};
 use crate::stats::Stats;
@@ -107,6 +109,9 @@ pub struct Ssd {
     fuses_moves: bool,
     /// What is counted of collections in the way of host operations, where one of paper A's schemes is in use.
     conflict: Option<Box<conflicts::Conflict>>,
+    /// When power is cut next, and what the cuts so far did.
+    cut_at: Nanos,
+    power_cuts: Vec<PowerCut>,
     /// Whether reads suspend anything.
     suspends: bool,
     /// The interconnect, on devices that have one, the first of its ports among the buses, and whether tasks queue by kind.
@@ -231,6 +236,8 @@ impl Ssd {
     /// Builds the device and leaves it empty.
     fn unfilled(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
         config.check()?;
+        // Recovery has to know what every page holds.
+        let check = if config.faults.power_cut.is_empty() { check } else { Check::Full };
         let geometry = Geometry::new(config);
         let reserve = config.reserve();
         let shared = config.ftl.write_points == crate::config::WritePoints::Shared;
@@ -294,6 +301,8 @@ impl Ssd {
             pauses: config.schemes.collector.policy_ref().preemptible() || plan.is_some_and(|plan| !plan.erase_first),
             hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| t.pages(scope_pages, per_block) as u32),
             stages: staging.slots() > 0,
+            cut_at: config.faults.power_cut.iter().copied().min().unwrap_or(Nanos::NEVER),
+            power_cuts: Vec::new(),
             conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
             plain_moves: (config.schemes.path.policy_ref().always())
                 .filter(|_| config.schemes.collector.policy_ref().in_order()),
@@ -401,6 +410,10 @@ impl Ssd {
         }
         let (event, arrival) = (self.events.next(), self.host.next_arrival(self.now));
         let time = event.min(arrival);
+        if time >= self.cut_at && self.cut_at <= limit && time != Nanos::NEVER {
+            self.scheduled_cut();
+            return true;
+        }
         if time > limit || time == Nanos::NEVER {
             return false;
         }
@@ -640,6 +653,7 @@ impl Ssd {
             brr: self.redirects.then(|| stats.brr.summary(self.config.raid.group)),
             raid: self.raid.as_ref().map(|_| stats.raid.summary(&stats.flash, stats.pages.written)),
             idle_chip: self.idle_chip_report(),
+            power_cuts: self.power_cuts.clone(),
         }
     }
 }

@@ -79,6 +79,7 @@ impl Ssd {
                     self.dev.flash.land(page, block, Lpn(lpn));
                     self.dev.map.set(Lpn(lpn), Location::Flash(page));
                     self.oracle.store(page, Tag { lpn: Lpn(lpn), version: 0 });
+                    self.oracle.acknowledge(Tag { lpn: Lpn(lpn), version: 0 });
                     lpn += planes;
                 }
                 left -= 1;
@@ -164,6 +165,7 @@ impl Ssd {
         self.dev.flash.land(page, self.dev.geometry.block_of(page), lpn);
         self.dev.map.set(lpn, Location::Flash(page));
         self.oracle.store(page, tag);
+        self.oracle.acknowledge(tag);
         Some(page)
     }
 

@@ -10,6 +10,7 @@ pub use raid::{RaidSummary, Unprotected};
 pub mod idle_chip;
 pub mod noc;
 pub mod pagc;
+pub mod power;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
@@ -462,6 +463,9 @@ pub struct Summary {
     /// Paper A's measures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_chip: Option<idle_chip::IdleChip>,
+    /// Power cuts and what was recovered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub power_cuts: Vec<power::PowerCut>,
     /// Paper B's figures, where a die has two planes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pagc: Option<pagc::PaGcSummary>,

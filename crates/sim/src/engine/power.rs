@@ -1,0 +1,260 @@
+//! Power cuts: what is in flight is gone, and the map is rebuilt from what the pages say of themselves.
+
+use super::Ssd;
+use crate::device::flash::Stream;
+use crate::device::mapping::Location;
+use crate::device::resource::Holder;
+use crate::device::transaction::{Class, Fifo, Verb};
+use crate::oracle::{Check, Tag};
+use crate::report::power::PowerCut;
+use crate::units::{BlockId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
+
+/// What is in flight when power is cut.
+struct InFlight {
+    /// Pages being programmed, with what they would hold.
+    programs: Vec<(Ppn, Tag)>,
+    /// Blocks being erased.
+    erases: Vec<BlockId>,
+    /// Victims of collections that are not being erased yet.
+    victims: Vec<BlockId>,
+    /// Newest versions that are in the controller's memory and not being programmed, with a plane for each.
+    in_memory: Vec<(PlaneId, Tag)>,
+}
+
+impl Ssd {
+    /// A power cut of `faults.power_cut` is due, before anything else of its time.
+    #[cold]
+    pub(super) fn scheduled_cut(&mut self) {
+        self.now = self.now.max(self.cut_at);
+        let cut = self.cut_at;
+        self.power_cut();
+        let later = self.config.faults.power_cut.iter().filter(|at| **at > cut);
+        self.cut_at = later.copied().min().unwrap_or(Nanos::NEVER);
+    }
+
+    /// Cuts power now and recovers, in no time: requests in service are forgotten, what was in flight is torn, the map is
+    /// rebuilt from the pages, and interrupted collections are finished. What has not been admitted arrives as usual.
+    ///
+    /// With `device.power_loss_protection`, a capacitor keeps the controller alive until the pages in its memory, programs
+    /// under way and the map are on flash.
+    ///
+    /// # Panics
+    /// If the device does not know what every page holds: it is built with [`Check::Full`], or with `faults.power_cut`.
+    pub fn power_cut(&mut self) -> PowerCut {
+        assert_eq!(self.oracle.check(), Check::Full, "a power cut needs to know what every page holds");
+        assert!(self.raid.is_none() && self.noc.is_none(), "recovery knows nothing of parity groups and interconnects");
+        self.unfuse_all();
+        let protected = self.config.device.power_loss_protection;
+        let flight = self.in_flight();
+        let mut report = PowerCut {
+            at: self.now,
+            kept_pages: 0,
+            lost_pages: 0,
+            stale_pages: 0,
+            undone_trims: 0,
+            exposed_pages: u64::from(self.dev.staging.exposed.pages()),
+            superseded_pages: self.superseded(),
+            buffered_pages: u64::from(self.dev.staging.filled.pages()),
+            drained_pages: 0,
+            torn_pages: if protected { 0 } else { flight.programs.len() as u64 },
+            torn_erases: flight.erases.len() as u64,
+            aborted_requests: self.host.in_service(),
+        };
+        // A trim is in the saved map; whatever came after it, the host was not told.
+        let gone = |lpn| protected && self.oracle.known(Lpn(lpn)).is_none();
+        let trimmed: Vec<bool> = (0..self.dev.geometry.exported).map(gone).collect();
+        self.forget_operations();
+        for (page, tag) in &flight.programs {
+            self.oracle.store(*page, if protected { *tag } else { Tag::NONE });
+        }
+        self.dev.flash.power_cut(&flight.erases);
+        if protected {
+            // Only what the host knows of and flash does not: an overwrite that it was not told of may be lost.
+            let newest = self.newest_pages(&flight.victims);
+            for (plane, tag) in &flight.in_memory {
+                let on_flash = newest[tag.lpn.ix()];
+                if self.oracle.known(tag.lpn).is_some_and(|known| on_flash.1.is_none() || on_flash.0 < known) {
+                    report.drained_pages += u64::from(self.drain(*plane, *tag));
+                }
+            }
+        }
+        self.rebuild_map(&flight.victims, &trimmed);
+        flight.victims.iter().for_each(|victim| self.finish_collection(*victim));
+        (0..self.dev.geometry.planes).for_each(|plane| self.restore_reserve(PlaneId(plane)));
+        for lpn in (0..self.dev.geometry.exported).map(Lpn) {
+            let found = match self.dev.map.get(lpn) {
+                Location::Flash(page) => Some(self.oracle.load(page, lpn).version),
+                _ => None,
+            };
+            match (self.oracle.known(lpn), found) {
+                (Some(known), Some(found)) if found >= known => report.kept_pages += 1,
+                (Some(_), Some(_)) => report.stale_pages += 1,
+                (Some(_), None) => report.lost_pages += 1,
+                (None, _) => {}
+            }
+            report.undone_trims += u64::from(self.oracle.recovered(lpn, found));
+        }
+        self.scan();
+        self.power_cuts.push(report.clone());
+        report
+    }
+
+    /// Everything that is being programmed or erased, and what is in the controller's memory only.
+    fn in_flight(&self) -> InFlight {
+        let (mut programs, mut erases) = (Vec::new(), Vec::new());
+        for unit in &self.units {
+            for op in [unit.array, unit.cache, unit.suspended] {
+                let mut at = op;
+                while at.is_some() {
+                    let op = &self.ops[at];
+                    match (op.class, op.verb) {
+                        (_, Verb::Read) => {}
+                        (Class::Gc, Verb::Erase) => {
+                            let job = &self.jobs[op.job.0].job;
+                            erases.extend(&job.victims[..usize::from(job.count)]);
+                        }
+                        _ => programs.extend(op.pages.iter().enumerate().map(|(i, page)| (*page, op.tags[i]))),
+                    }
+                    at = if op.class == Class::Host { op.mate } else { OpId::NONE };
+                }
+            }
+        }
+        let in_program = |tag: Tag| programs.iter().any(|(_, other)| *other == tag);
+        let in_memory = (0..self.dev.geometry.exported).map(Lpn).filter_map(|lpn| {
+            let Location::Staged(op) = self.dev.map.get(lpn) else { return None };
+            let op = &self.ops[op];
+            let plane = if op.plane.is_some() { op.plane } else { self.dev.geometry.static_plane(lpn) };
+            (!in_program(op.tags[0])).then_some((plane, op.tags[0]))
+        });
+        let in_memory = in_memory.collect();
+        let victims = self.dev.flash.victims().filter(|block| !erases.contains(block)).collect();
+        InFlight { programs, erases, victims, in_memory }
+    }
+
+    /// Pages that the host knows and whose next version is on its way to flash.
+    fn superseded(&self) -> u64 {
+        let under_way = |lpn: &Lpn| match self.dev.map.get(*lpn) {
+            Location::Staged(op) => self.ops[op].class == Class::Host && self.oracle.known(*lpn).is_some(),
+            _ => false,
+        };
+        (0..self.dev.geometry.exported).map(Lpn).filter(under_way).count() as u64
+    }
+
+    /// Operations, collections and requests in service are no more.
+    fn forget_operations(&mut self) {
+        for unit in 0..self.units.len() {
+            self.set_holder(UnitId(unit as u32), Holder::Free);
+            self.units[unit].power_cut();
+            self.events.set(unit, Nanos::NEVER);
+        }
+        for bus in 0..self.buses.len() {
+            self.buses[bus].power_cut(self.now);
+            self.events.set(self.units.len() + bus, Nanos::NEVER);
+        }
+        self.events.set(self.memory_resource(), Nanos::NEVER);
+        self.ops.clear();
+        self.jobs.clear();
+        for plane in &mut self.planes {
+            (plane.claimed, plane.stalled) = (false, Fifo::EMPTY);
+        }
+        self.anywhere = Fifo::EMPTY;
+        self.ready_jobs.clear();
+        self.dirty_units.clear();
+        self.looking.clear();
+        self.dirty_buses.clear();
+        self.chip_ops.fill(0);
+        self.chips_busy = 0;
+        self.idle_rounds = 0;
+        self.host.power_cut();
+        self.dev.staging.power_cut(self.now);
+    }
+
+    /// The capacitor's charge brings a page to flash: to its plane, or where there is room. Returns whether there is any.
+    fn drain(&mut self, plane: PlaneId, tag: Tag) -> bool {
+        let flash = &mut self.dev.flash;
+        let planes = || std::iter::once(plane).chain((0..self.dev.geometry.planes).map(PlaneId));
+        let page = planes().find_map(|plane| flash.take_page(plane, Stream::Host, false));
+        let page = page.or_else(|| planes().find_map(|plane| flash.take_page(plane, Stream::Gc, true)));
+        let Some(page) = page else { return false };
+        flash.land(page, self.dev.geometry.block_of(page), Lpn::NONE);
+        self.oracle.store(page, tag);
+        true
+    }
+
+    /// By logical page, the newest version on flash and its page; of equal ones, that outside interrupted collections.
+    fn newest_pages(&self, victims: &[BlockId]) -> Vec<(u32, Ppn)> {
+        let geometry = &self.dev.geometry;
+        let mut newest = vec![(0, Ppn::NONE); geometry.exported as usize];
+        let blocks = (0..geometry.planes * geometry.blocks_per_plane).map(BlockId);
+        let (first, last): (Vec<_>, Vec<_>) = blocks.partition(|block| !victims.contains(block));
+        for block in first.into_iter().chain(last) {
+            for offset in 0..self.dev.flash.written(block) {
+                let page = geometry.page(block, offset);
+                let tag = self.oracle.load(page, Lpn::NONE);
+                if tag.lpn.is_some() {
+                    let entry = &mut newest[tag.lpn.ix()];
+                    if entry.1.is_none() || tag.version > entry.0 {
+                        *entry = (tag.version, page);
+                    }
+                }
+            }
+        }
+        newest
+    }
+
+    /// The newest version of each logical page is the one that counts.
+    fn rebuild_map(&mut self, victims: &[BlockId], trimmed: &[bool]) {
+        let newest = self.newest_pages(victims);
+        let geometry = &self.dev.geometry;
+        for (lpn, (_, page)) in newest.into_iter().enumerate() {
+            let lpn = Lpn(lpn as u32);
+            if page.is_some() && !trimmed[lpn.ix()] {
+                self.dev.flash.found(page, geometry.block_of(page), lpn);
+                self.dev.map.set(lpn, Location::Flash(page));
+            } else {
+                self.dev.map.set(lpn, Location::Nowhere);
+            }
+        }
+    }
+
+    /// A plane of whose reserve the interrupted work has used some is collected until it is whole.
+    fn restore_reserve(&mut self, plane: PlaneId) {
+        let pages = self.dev.geometry.pages_per_block as u16;
+        while self.dev.flash.free_blocks(plane) < self.config.reserve() {
+            let (flash, before) = (&self.dev.flash, self.dev.flash.reclaimed());
+            let Some(victim) = flash.closed_blocks(plane, &self.dev.geometry).min_by_key(|block| flash.valid(*block))
+            else {
+                return;
+            };
+            if flash.valid(victim) == pages {
+                return;
+            }
+            self.finish_collection(victim);
+            if self.dev.flash.reclaimed() == before {
+                return;
+            }
+        }
+    }
+
+    /// Finishes an interrupted collection: moves what is left in its victim, and erases it, if there is room for that.
+    fn finish_collection(&mut self, victim: BlockId) {
+        let plane = self.dev.geometry.plane_of_block(victim);
+        self.dev.flash.begin_collection(victim);
+        for offset in 0..self.dev.geometry.pages_per_block {
+            let from = self.dev.geometry.page(victim, offset);
+            let lpn = self.dev.flash.lpn_of(from);
+            if lpn.is_none() {
+                continue;
+            }
+            let flash = &mut self.dev.flash;
+            let to = flash.take_page(plane, Stream::Gc, true).or_else(|| flash.take_page(plane, Stream::Host, true));
+            let Some(to) = to else { return flash.abandon_collection(victim) };
+            let tag = self.oracle.load(from, lpn);
+            flash.invalidate(from, victim, lpn);
+            flash.land(to, self.dev.geometry.block_of(to), lpn);
+            self.dev.map.set(lpn, Location::Flash(to));
+            self.oracle.store(to, tag);
+        }
+        self.dev.flash.erase_now(victim);
+    }
+}

@@ -1,0 +1,156 @@
+//! Power cuts at random moments: what is lost, what is found, and that recovered devices go on.
+
+mod common;
+
+use common::{config, summary};
+use ssdlab_sim::report::power::PowerCut;
+use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
+
+fn device(collector: &str, protected: bool) -> Config {
+    config(&format!(
+        "geometry = {{ channels = 4, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 1, blocks_per_plane = 12, pages_per_block = 6 }}
+timing = {{ read = \"30us\", program = \"600us\", erase = \"3ms\", transfer = \"10ns/B\" }}
+device = {{ exclusion = \"chip\", over_provisioning = 0.34, memory = \"50ns\", power_loss_protection = {protected} }}
+gc = {{ threshold = \"16 pages\" }}
+staging = {{ slots = 8 }}
+precondition = {{ mode = \"aged\", valid = 0.6, invalid = 0.1 }}
+schemes = {{ place = \"dynamic\", collector = {collector} }}"
+    ))
+}
+
+/// A generator of numbers for the test's own use.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// Reads, writes (some of part of a page) and a few trims, in bursts, from a time on.
+fn submit(ssd: &mut Ssd, draw: &mut Draw, from: u64, requests: u64) {
+    let capacity = ssd.capacity_bytes();
+    let mut at = from;
+    for i in 0..requests {
+        at += if i % 12 == 0 { draw.below(8_000_000) } else { draw.below(50_000) };
+        // A hot third of the space.
+        let space = capacity / if draw.below(3) > 0 { 3 } else { 1 } / 512;
+        let (op, align) = match draw.below(40) {
+            0..10 => (RequestOp::Read, 8),
+            10..36 => (RequestOp::Write, 8),
+            36..39 => (RequestOp::Write, 1),
+            _ => (RequestOp::Trim, 8),
+        };
+        let offset = draw.below(space) / align * align * 512;
+        let bytes = (align * 512).min(capacity - offset);
+        ssd.submit(Request { arrival: Nanos(at), op, offset, bytes });
+    }
+}
+
+/// Cuts power at `cuts` random moments of each of `runs` runs. What is cut is a copy, which then goes on.
+fn campaign(config: &Config, runs: u64, cuts: u64, mut judge: impl FnMut(&PowerCut)) {
+    for seed in 1..=runs {
+        let mut draw = Draw(seed);
+        let mut ssd = Ssd::new(config, seed, Check::Full).unwrap();
+        submit(&mut ssd, &mut draw, 0, 700);
+        let mut at = 20_000_000;
+        for _ in 0..cuts {
+            at += draw.below(2 * 230_000_000 / cuts);
+            ssd.run_until(Nanos(at));
+            let mut copy = ssd.clone();
+            let cut = copy.power_cut();
+            judge(&cut);
+            // Recovering what has been recovered changes nothing.
+            let again = copy.power_cut();
+            assert_eq!((again.lost_pages, again.stale_pages, again.undone_trims), (0, 0, 0));
+            assert_eq!((again.torn_pages, again.buffered_pages, again.aborted_requests), (0, 0, 0));
+            // The recovered device serves what arrives from now on; the oracle looks on.
+            copy.run();
+            assert_eq!(summary(&copy).power_cuts.len(), 2);
+        }
+        ssd.run();
+    }
+}
+
+fn runs() -> (u64, u64) {
+    let cuts = std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    (cuts / 20, 20)
+}
+
+const COLLECTORS: [&str; 6] = [
+    "\"serial\"",
+    "\"preemptive\"",
+    "\"idle-chip\"",
+    "{ idle-chip = { stream_rule = \"always\" } }",
+    "{ idle-chip = { stream_rule = \"always\", release = \"issue\", writeback = \"queue_empty\" } }",
+    "{ idle-chip = { stream_rule = \"always\", erase = \"after_writeback\" } }",
+];
+
+/// A capacitor saves everything, whatever the scheme does.
+#[test]
+fn with_a_capacitor_nothing_is_lost() {
+    let (runs, cuts) = runs();
+    let mut drained = 0;
+    for collector in COLLECTORS {
+        campaign(&device(collector, true), runs, cuts, |cut| {
+            assert_eq!((cut.lost_pages, cut.stale_pages, cut.undone_trims), (0, 0, 0), "{cut:?}");
+            drained += cut.drained_pages;
+        });
+    }
+    assert!(drained > 100, "the buffer was in use: {drained}");
+}
+
+/// Without one, what is lost or revived was exposed, or was being overwritten.
+#[test]
+fn without_a_capacitor_no_more_is_lost_than_was_exposed() {
+    let (runs, cuts) = runs();
+    for collector in COLLECTORS {
+        let (mut bad, mut exposed) = (0, 0);
+        campaign(&device(collector, false), runs, cuts, |cut| {
+            let lost = cut.lost_pages + cut.stale_pages;
+            assert!(lost <= cut.exposed_pages + cut.superseded_pages, "{collector}: {cut:?}");
+            bad += lost;
+            exposed += cut.exposed_pages;
+        });
+        let erases_first = collector.contains("idle-chip") && !collector.contains("after_writeback");
+        assert_eq!(exposed > 0, erases_first || collector.contains("after_writeback"), "{collector}");
+        if erases_first && collector.contains("always") {
+            assert!(bad > 0, "{collector}: the paper's algorithm needs its capacitor");
+        }
+    }
+}
+
+/// Erasing after the write-back, with no write ending in the buffer: nothing is exposed by collections.
+#[test]
+fn erasing_after_the_write_back_exposes_nothing() {
+    let (runs, cuts) = runs();
+    let safe = "{ idle-chip = { stream_rule = \"always\", erase = \"after_writeback\", absorb = false } }";
+    let mut buffered = 0;
+    campaign(&device(safe, false), runs, cuts, |cut| {
+        assert_eq!(cut.exposed_pages, 0);
+        assert!(cut.lost_pages + cut.stale_pages <= cut.superseded_pages, "{cut:?}");
+        buffered += cut.buffered_pages;
+    });
+    assert!(buffered > 50, "{buffered}");
+    // Reads alone overwrite nothing: then nothing at all is lost.
+    for collector in [safe, "\"serial\""] {
+        campaign(&device(collector, false), runs, cuts, |cut| {
+            assert!(cut.superseded_pages > 0 || cut.lost_pages + cut.stale_pages == 0, "{cut:?}");
+        });
+    }
+}
+
+/// A cut in the configuration: the run goes on, and the summary tells.
+#[test]
+fn a_cut_in_the_configuration_is_in_the_summary() {
+    let mut config = device("\"idle-chip\"", true);
+    config.faults.power_cut = vec![Nanos(90_000_000), Nanos(40_000_000), Nanos(u64::MAX / 2)];
+    let mut ssd = Ssd::new(&config, 1, Check::Off).unwrap();
+    submit(&mut ssd, &mut Draw(1), 0, 700);
+    ssd.run();
+    let cuts = summary(&ssd).power_cuts;
+    assert_eq!(cuts.iter().map(|cut| cut.at.0).collect::<Vec<_>>(), [40_000_000, 90_000_000]);
+    assert!(cuts.iter().all(|cut| cut.lost_pages + cut.stale_pages == 0 && cut.kept_pages > 300), "{cuts:?}");
+}
