@@ -161,10 +161,10 @@ impl Stats {
         *if blocks > 1 { &mut self.parties.joint } else { &mut self.parties.alone } += 1;
     }
 
-    /// Pages of a victim without a partner have landed, all of them published.
-    pub(crate) fn count_sorted(&mut self, pages: u64) {
+    /// Pages of a victim without a partner have landed.
+    #[inline(always)]
+    pub(crate) fn sort_alone(&mut self, pages: u64) {
         let pages = pages * self.per_unit;
-        self.moved += pages;
         *if self.per_unit > 1 { &mut self.moves.pard_pawr } else { &mut self.moves.srrd_srwr_d } += pages;
     }
 

@@ -151,6 +151,7 @@ impl Ssd {
         self.stats.gc_time.program += self.dev.timing.program_time(self.dev.geometry.offset(to)).0;
         self.land_moved(from, to, tag);
         self.stats.count_moves(Journey::EXTERNAL, 1);
+        self.stats.sort_alone(1);
         // The block keeps the reader that it has: the next page is in it too.
         let tag = self.oracle.load(page, self.dev.flash.lpn_of(page));
         let legs = self.dev.timing.read(&[self.dev.geometry.offset(page)], transfer);
