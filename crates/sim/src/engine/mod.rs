@@ -6,6 +6,7 @@
 
 mod conflicts;
 mod dispatch;
+mod filled;
 mod fuse;
 mod gc;
 mod host;
@@ -32,6 +33,7 @@ use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyVictim};
 use crate::stats::Stats;
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
 
+pub use filled::Filled;
 use host::Host;
 pub use host::{Request, RequestOp};
 
@@ -202,6 +204,13 @@ impl Ssd {
     /// # Errors
     /// If the configuration can't work: see [`Config::check`].
     pub fn new(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
+        let mut ssd = Self::unfilled(config, seed, check)?;
+        ssd.precondition();
+        Ok(ssd)
+    }
+
+    /// Builds the device and leaves it empty.
+    fn unfilled(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
         config.check()?;
         let geometry = Geometry::new(config);
         let reserve = config.reserve();
@@ -279,7 +288,6 @@ impl Ssd {
             config: config.clone(),
         };
         ssd.set_fusing(true);
-        ssd.precondition();
         Ok(ssd)
     }
 
@@ -322,6 +330,11 @@ impl Ssd {
     /// Ids and places.
     pub fn geometry(&self) -> &Geometry {
         &self.dev.geometry
+    }
+
+    /// What policies see of it now.
+    pub fn view(&self) -> View<'_> {
+        self.dev.view(self.now)
     }
 
     /// Handles everything up to and including `limit`.
