@@ -90,6 +90,7 @@ impl Ssd {
             last_unit,
             held: _,
             held_gc: _,
+            gc_planes: _,
             held_writeback: _,
             preempts: _,
             pauses: _,
