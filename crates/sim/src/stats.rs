@@ -3,7 +3,7 @@
 use crate::device::transaction::Class;
 use crate::policy::{Hop, Journey};
 use crate::report::pagc::{Moves, Parties};
-use crate::report::{Breakdown, Distribution, FlashOps, GcTimes, Halves, Pages, Requests, mean};
+use crate::report::{Breakdown, BrrTotals, Distribution, FlashOps, GcTimes, Halves, Pages, RaidTotals, Requests, mean};
 use crate::units::Nanos;
 
 /// Latency, waits and causes of one kind of request.
@@ -33,6 +33,8 @@ pub(crate) struct Stats {
     /// Collections of a die by who took part, and moved pages by category.
     pub parties: Parties,
     pub moves: Moves,
+    pub raid: RaidTotals,
+    pub brr: BrrTotals,
     pub writeback_time: GcTimes,
     /// When measuring began.
     pub measured_from: Nanos,
@@ -86,6 +88,8 @@ impl Stats {
             gc_time: GcTimes::default(),
             parties: Parties::default(),
             moves: Moves::default(),
+            raid: RaidTotals::default(),
+            brr: BrrTotals::default(),
             writeback_time: GcTimes::default(),
             measured_from: Nanos::ZERO,
             first_arrival: None,
@@ -112,6 +116,8 @@ impl Stats {
         self.forgotten_collections += self.collections;
         self.gc_time = GcTimes::default();
         (self.parties, self.moves) = (Parties::default(), Moves::default());
+        self.raid = RaidTotals::default();
+        self.brr = BrrTotals::default();
         self.writeback_time = GcTimes::default();
         (self.collections, self.moved, self.moved_stale) = (0, 0, 0);
         (self.chips_busy, self.arrivals) = (0, 0);
@@ -189,11 +195,11 @@ impl Stats {
         self.operations += pages;
     }
 
-    /// Host pages of requests that don't count: series show them all the same.
-    pub(crate) fn count_unmeasured(&mut self, programs: bool, pages: u64) {
+    /// Pages of requests that don't count: series show them all the same.
+    pub(crate) fn count_unmeasured(&mut self, class: Class, programs: bool, pages: u64) {
         let pages = pages * self.per_unit;
         let by = if programs { &mut self.forgotten.programs } else { &mut self.forgotten.reads };
-        by.add(Class::Host, pages);
+        by.add(class, pages);
         self.operations += pages;
     }
 

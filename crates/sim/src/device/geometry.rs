@@ -34,8 +34,10 @@ pub struct Geometry {
     /// Flash pages of a page: 1, or 2 where the map's entries are super pages. Paired planes are one plane here, their blocks
     /// one block, and what is counted is multiplied when it is counted.
     pub pages_per_unit: u32,
-    /// Logical pages of the device.
+    /// Pages that the host may address.
     pub exported: u32,
+    /// Logical pages of the map: the exported ones, and parity where there is any.
+    pub mapped: u32,
     /// `log2(pages_per_block)` where that is whole: a shift is cheaper than a division.
     page_shift: Option<u32>,
     /// `planes - 1` where `planes` is a power of two.
@@ -63,6 +65,9 @@ impl Geometry {
             Place::Static(order) => order,
             Place::Dynamic => Default::default(),
         };
+        let layout = super::raid::Layout::new(config);
+        let place = if layout.is_some() { place.within_chip() } else { place };
+        let mapped = exported_per_plane(config) as u32 * planes;
         let radix = [g.channels, g.chips_per_channel, g.dies_per_chip, planes_per_die];
         let stripe = (0..planes).map(|n| PlaneId(place.plane(n, radix))).collect();
         Geometry {
@@ -77,7 +82,8 @@ impl Geometry {
             pages_per_plane,
             page_size: g.page_size.0 as u32 * pages_per_unit,
             pages_per_unit,
-            exported: exported_per_plane(config) as u32 * planes,
+            exported: layout.map_or(mapped, |layout| layout.exported()),
+            mapped,
             page_shift: g.pages_per_block.is_power_of_two().then(|| g.pages_per_block.trailing_zeros()),
             plane_mask: planes.is_power_of_two().then(|| planes - 1),
             stripe,
@@ -86,7 +92,7 @@ impl Geometry {
 
     /// Logical pages whose static place is one plane.
     pub fn exported_per_plane(&self) -> u32 {
-        self.exported / self.planes
+        self.mapped / self.planes
     }
 
     /// The plane that static placement gives a logical page.
@@ -179,7 +185,7 @@ impl Geometry {
     }
 }
 
-/// Logical pages a plane: `floor((1 - over_provisioning) * pages a plane)`.
+/// Logical pages a plane, parity included: `floor((1 - over_provisioning) * pages a plane)`.
 pub(crate) fn exported_per_plane(config: &Config) -> u64 {
     let pages = u64::from(config.geometry.blocks_per_plane) * u64::from(config.geometry.pages_per_block);
     (u128::from(pages) * (1_000_000 - u128::from(config.device.over_provisioning.0)) / 1_000_000) as u64
