@@ -66,7 +66,9 @@ impl std::ops::Deref for PageSet {
 pub enum Hop {
     /// The plane's page register: the bits never leave the die.
     Die,
-    /// Controller memory: the bits cross the channel.
+    /// The flash controller's buffer at the channel's end of an interconnect.
+    Fmc,
+    /// Controller memory: the bits cross the channel, and the interconnect if there is one.
     Controller,
 }
 
@@ -75,13 +77,19 @@ pub enum Hop {
 pub struct Journey {
     /// Where the bits go.
     pub out: Hop,
+    /// Whether a nearer hop keeps them until error correction has looked at them: then the path is asked for the way back.
+    pub checked: bool,
 }
 
 impl Journey {
     /// Inside the plane.
-    pub const COPYBACK: Self = Self { out: Hop::Die };
+    pub const COPYBACK: Self = Self { out: Hop::Die, checked: false };
     /// Out to the controller and back.
-    pub const EXTERNAL: Self = Self { out: Hop::Controller };
+    pub const EXTERNAL: Self = Self { out: Hop::Controller, checked: false };
+    /// Out to the controller, with the way back decided there.
+    pub const CHECKED: Self = Self { out: Hop::Controller, checked: true };
+    /// To the flash controller, with the way back decided there.
+    pub const LOCAL: Self = Self { out: Hop::Fmc, checked: true };
 }
 
 /// The next atomic piece of a collection.
@@ -237,7 +245,13 @@ pub struct WriteBack {
 /// How do moved bits travel?
 pub trait MovePath {
     /// The journey of a page to a block of its own plane.
+    ///
+    /// Pages that one command moves go the same way: if one of them has to leave the die, all do.
     fn journey(&mut self, view: &View, from: Ppn, to: BlockId) -> Journey;
+    /// Error correction has looked at a checked page: where is it programmed from? `clean`: no error was found.
+    fn back(&mut self, _view: &View, _from: Ppn, _clean: bool) -> Hop {
+        Hop::Controller
+    }
     /// The journey of every page, if all pages travel alike.
     fn always(&self) -> Option<Journey> {
         None

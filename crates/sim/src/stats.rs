@@ -1,5 +1,6 @@
 //! What is counted while a run is measured.
 
+use crate::blame::Blame;
 use crate::device::transaction::Class;
 use crate::policy::{Hop, Journey};
 use crate::report::pagc::{Moves, Parties};
@@ -11,9 +12,37 @@ use crate::units::Nanos;
 pub(crate) struct OpStats {
     pub latency: Distribution,
     pub waiting: Distribution,
-    pub breakdown: Breakdown,
+    breakdown: Breakdown,
+    /// What was not added to it yet: in machine words as long as their total, which bounds each, fits one.
+    recent: Blame,
+    recent_total: u64,
     /// Requests that waited for collections.
     pub delayed_by_gc: u64,
+}
+
+impl OpStats {
+    /// A request's latency was spent so.
+    #[inline]
+    pub(crate) fn spend(&mut self, blame: &Blame, latency: u64) {
+        match self.recent_total.checked_add(latency) {
+            Some(total) => self.recent_total = total,
+            None => {
+                self.breakdown.add(&std::mem::replace(&mut self.recent, Blame::ZERO));
+                self.recent_total = latency;
+            }
+        }
+        for (sum, ns) in self.recent.0.iter_mut().zip(blame.0) {
+            // No cause's sum is more than the total, which fits.
+            *sum = sum.wrapping_add(ns);
+        }
+    }
+
+    /// Total time by cause.
+    pub(crate) fn breakdown(&self) -> Breakdown {
+        let mut breakdown = self.breakdown.clone();
+        breakdown.add(&self.recent);
+        breakdown
+    }
 }
 
 /// Counters of the measured part of a run.
@@ -33,6 +62,8 @@ pub(crate) struct Stats {
     /// Collections of a die by who took part, and moved pages by category.
     pub parties: Parties,
     pub moves: Moves,
+    /// What crossed the interconnect.
+    pub noc: crate::report::noc::Counts,
     pub raid: RaidTotals,
     pub brr: BrrTotals,
     pub writeback_time: GcTimes,
@@ -48,6 +79,8 @@ pub(crate) struct Stats {
     pub gc_planes_at: (u128, u128),
     /// Busy time of all channels at the first arrival.
     pub transferring_from: u128,
+    /// The same for the ports of the interconnect.
+    pub ports_busy_from: u128,
     /// Sum over arrivals of the chips with an operation in service, and how many arrivals.
     pub chips_busy: u64,
     pub arrivals: u64,
@@ -73,6 +106,8 @@ impl Stats {
             latency: Distribution::new(),
             waiting: Distribution::new(),
             breakdown: Breakdown::ZERO,
+            recent: Blame::ZERO,
+            recent_total: 0,
             delayed_by_gc: 0,
         };
         Stats {
@@ -88,6 +123,7 @@ impl Stats {
             gc_time: GcTimes::default(),
             parties: Parties::default(),
             moves: Moves::default(),
+            noc: Default::default(),
             raid: RaidTotals::default(),
             brr: BrrTotals::default(),
             writeback_time: GcTimes::default(),
@@ -98,6 +134,7 @@ impl Stats {
             gc_units_at: (0, 0),
             gc_planes_at: (0, 0),
             transferring_from: 0,
+            ports_busy_from: 0,
             chips_busy: 0,
             arrivals: 0,
             operations: 0,
@@ -116,6 +153,7 @@ impl Stats {
         self.forgotten_collections += self.collections;
         self.gc_time = GcTimes::default();
         (self.parties, self.moves) = (Parties::default(), Moves::default());
+        self.noc = Default::default();
         self.raid = RaidTotals::default();
         self.brr = BrrTotals::default();
         self.writeback_time = GcTimes::default();
@@ -167,11 +205,17 @@ impl Stats {
         *if blocks > 1 { &mut self.parties.joint } else { &mut self.parties.alone } += 1;
     }
 
-    /// Pages of a victim without a partner have landed.
+    /// Pages of a victim without a partner have landed, all of them published.
+    pub(crate) fn count_sorted(&mut self, pages: u64) {
+        self.moved += pages * self.per_unit;
+        self.sort_lone(pages);
+    }
+
+    /// The category of moves of a victim without a partner.
     #[inline(always)]
-    pub(crate) fn sort_alone(&mut self, pages: u64) {
-        let pages = pages * self.per_unit;
-        *if self.per_unit > 1 { &mut self.moves.pard_pawr } else { &mut self.moves.srrd_srwr_d } += pages;
+    pub(crate) fn sort_lone(&mut self, pages: u64) {
+        let category = if self.per_unit > 1 { &mut self.moves.pard_pawr } else { &mut self.moves.srrd_srwr_d };
+        *category += pages * self.per_unit;
     }
 
     /// A moved page has landed, published or stale.

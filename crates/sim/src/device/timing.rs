@@ -10,6 +10,10 @@ pub enum LegKind {
     Array,
     /// The bus of the channel, granted in order of request.
     Bus,
+    /// The interconnect, from the flash controller's buffer to the controller or back.
+    Noc,
+    /// The flash controller's buffer, written or read.
+    Buffer,
 }
 
 /// One stretch of an operation on one resource.
@@ -27,7 +31,7 @@ pub const MAX_LEGS: usize = 4;
 /// The legs of an operation. Legs without length are left out: they need no grant.
 #[derive(Clone, Copy, Debug)]
 pub struct Legs {
-    /// Nanoseconds, with the kind in the lowest bit.
+    /// Nanoseconds, with the kind in the lowest two bits.
     legs: [u64; MAX_LEGS],
     len: u8,
 }
@@ -37,9 +41,9 @@ impl Legs {
     pub const NONE: Self = Self { legs: [0; MAX_LEGS], len: 0 };
 
     #[inline(always)]
-    fn push(&mut self, kind: LegKind, time: Nanos) {
+    pub(crate) fn push(&mut self, kind: LegKind, time: Nanos) {
         if time > Nanos::ZERO {
-            self.legs[usize::from(self.len)] = time.0 << 1 | u64::from(kind == LegKind::Bus);
+            self.legs[usize::from(self.len)] = time.0 << 2 | kind as u64;
             self.len += 1;
         }
     }
@@ -59,8 +63,16 @@ impl Legs {
     #[inline(always)]
     pub fn get(&self, i: u8) -> Option<Leg> {
         let leg = self.legs[usize::from(i) % MAX_LEGS];
-        let kind = if leg & 1 == 1 { LegKind::Bus } else { LegKind::Array };
-        (i < self.len).then_some(Leg { kind, time: Nanos(leg >> 1) })
+        let kind = [LegKind::Array, LegKind::Bus, LegKind::Noc, LegKind::Buffer][leg as usize & 3];
+        (i < self.len).then_some(Leg { kind, time: Nanos(leg >> 2) })
+    }
+
+    /// The same legs with others before them.
+    pub(crate) fn after(self, first: &[(LegKind, Nanos)]) -> Self {
+        let mut legs = Legs::NONE;
+        first.iter().for_each(|(kind, time)| legs.push(*kind, *time));
+        (0..self.len).filter_map(|i| self.get(i)).for_each(|leg| legs.push(leg.kind, leg.time));
+        legs
     }
 }
 

@@ -7,7 +7,7 @@ use crate::device::mapping::Location;
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Fifo, Op, Verb};
 use crate::oracle::Tag;
-use crate::policy::{Hop, Job, MAX_PLANES, PageSet, Step};
+use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, Step};
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
 
 impl Ssd {
@@ -176,6 +176,8 @@ impl Ssd {
             holds: self.collector_holds,
             waiting: false,
             stream: Stream::Gc,
+            journey: Journey::EXTERNAL,
+            rest: Hop::Controller,
             fetches: false,
             segment: u32::MAX,
             staged: Fifo::EMPTY,
@@ -373,22 +375,27 @@ impl Ssd {
         let pages = self.ops[op].pages;
         let fetches = self.jobs[self.ops[op].job.0].fetches;
         let mut offsets = [0; MAX_PLANES];
-        let mut leaving = 0;
+        let (mut leaving, mut joint) = (0, Journey::COPYBACK);
         for (i, page) in pages.iter().enumerate() {
             offsets[i] = self.dev.geometry.offset(*page);
             let block = self.dev.geometry.block_of(*page);
             self.dev.flash.read_begins(block);
             let lpn = self.dev.flash.lpn_of(*page);
             self.ops[op].tags[i] = self.oracle.load(*page, lpn);
-            leaving += if fetches {
-                1
+            let journey = if fetches {
+                Journey::EXTERNAL
             } else {
-                let journey = self.schemes.path.policy().journey(&self.dev.view(self.now), *page, block);
-                u64::from(journey.out == Hop::Controller)
+                self.schemes.path.policy().journey(&self.dev.view(self.now), *page, block)
             };
+            if journey.out != Hop::Die {
+                leaving += 1;
+                joint = journey;
+            }
         }
         let offsets = &offsets[..pages.len()];
-        let stream = self.jobs[self.ops[op].job.0].stream;
+        let job = &mut self.jobs[self.ops[op].job.0];
+        job.journey = joint;
+        let stream = job.stream;
         self.ops[op].from = pages;
         if leaving == 0 {
             let mut to = PageSet::EMPTY;
@@ -483,7 +490,7 @@ impl Ssd {
 
     /// With a destination wider than the plane, the page in hand may go to another unit: its program queues there while this
     /// job goes on. Returns whether it did.
-    fn sends_abroad(&mut self, id: JobId) -> bool {
+    pub(super) fn sends_abroad(&mut self, id: JobId) -> bool {
         if self.config.gc.destination == Destination::Plane {
             return false;
         }
@@ -505,7 +512,11 @@ impl Ssd {
             return false;
         }
         self.dev.flash.promise(target);
+        let (crossing, buffered) = self.crossing_abroad(id, target);
+        let running = &self.jobs[id.0];
         let op = Op {
+            crossing,
+            buffered,
             class: Class::Gc,
             verb: Verb::Program,
             plane: target,
@@ -605,7 +616,7 @@ impl Ssd {
         self.jobs[self.ops[id].job.0].job.hand = self.ops[id].from;
     }
 
-    fn end_reads(&mut self, id: OpId) {
+    pub(super) fn end_reads(&mut self, id: OpId) {
         let from = self.ops[id].from;
         for page in from.iter() {
             let block = self.dev.geometry.block_of(*page);

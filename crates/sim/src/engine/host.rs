@@ -365,6 +365,7 @@ impl Ssd {
             self.stats.gc_planes_at.0 = self.gc_planes.total(self.now);
             let channels = &self.buses[..self.dev.geometry.channels as usize];
             self.stats.transferring_from = channels.iter().map(|bus| u128::from(bus.busy(self.now))).sum();
+            self.stats.ports_busy_from = self.port_time(|port| port.busy(self.now));
         }
         let size = self.unit_bytes();
         let end = request.offset + request.bytes;
@@ -558,7 +559,7 @@ impl Ssd {
         if self.host.windowed && page.chip != u32::MAX {
             self.host.chip_outstanding[page.chip as usize] += 1;
         }
-        if page.need != Need::Read && self.buses.len() > self.dev.geometry.channels as usize {
+        if page.need != Need::Read && self.ports > self.dev.geometry.channels as usize {
             return self.link(op, true);
         }
         self.place(op);
@@ -658,7 +659,7 @@ impl Ssd {
     /// A page's data is in the controller: over the host link, if there is one, it goes to the host.
     #[inline]
     pub(super) fn leaves(&mut self, op: OpId) {
-        if self.buses.len() > self.dev.geometry.channels as usize && self.ops[op].need == Need::Read {
+        if self.ports > self.dev.geometry.channels as usize && self.ops[op].need == Need::Read {
             return self.link(op, false);
         }
         self.page_done(op);
@@ -712,7 +713,7 @@ impl Ssd {
             };
             stats.latency.record(latency);
             stats.waiting.record(end.blame.waits());
-            stats.breakdown.add(&end.blame);
+            stats.spend(&end.blame, latency);
             stats.delayed_by_gc += u64::from(end.blame.by_gc() > 0);
             if self.conflict.is_some() {
                 self.note_done(id, latency);

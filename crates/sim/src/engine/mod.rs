@@ -12,6 +12,7 @@ mod gc;
 mod host;
 mod joint;
 mod legs;
+mod noc;
 mod preempt;
 mod redirect;
 mod staging;
@@ -29,7 +30,7 @@ use crate::device::staging::Staging;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Op, Slab};
 use crate::oracle::{Check, Oracle};
-use crate::policy::{Job, Journey, View};
+use crate::policy::{Hop, Job, Journey, View};
 use crate::report::{ByOp, Distribution, GcSummary, Summary, Utilisation, Wear, mean};
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim};
 use crate::stats::Stats;
@@ -108,6 +109,10 @@ pub struct Ssd {
     conflict: Option<Box<conflicts::Conflict>>,
     /// Whether reads suspend anything.
     suspends: bool,
+    /// The interconnect, on devices that have one, the first of its ports among the buses, and whether tasks queue by kind.
+    noc: Option<Box<noc::Noc>>,
+    ports: usize,
+    queues: bool,
     /// Parity groups, if there are any.
     raid: Option<Box<Raid>>,
     /// Whether the route is asked about reads, and memory for what it is told.
@@ -174,6 +179,9 @@ struct Running {
     holds: bool,
     /// Waits for its pages abroad before it erases.
     waiting: bool,
+    /// How the pages of the present move travel, and where those in hand rest.
+    journey: Journey,
+    rest: Hop,
     /// The present move only fetches: its pages leave the die whatever the path says.
     fetches: bool,
     /// Its pages in the controller's buffer: a segment of it, or none; those staged and not handed over yet.
@@ -249,12 +257,16 @@ impl Ssd {
         let plan = config.schemes.collector.policy_ref().writes_back();
         let staging = Staging::new(config.staging.slots, plan, geometry.units);
         let links = if config.timing.host_link.is_some() { 2 } else { 0 };
-        let buses = geometry.channels as usize + links;
+        let ports = geometry.channels as usize + links;
+        let noc = noc::Noc::new(config, geometry.units, seed);
+        let buses = ports + if noc.is_some() { geometry.channels as usize } else { 0 };
+        let crossing = noc.as_ref().map_or(Nanos::ZERO, |noc| noc.net.traversal(geometry.page_size));
+        let delays = if noc.is_some() { 2 * geometry.units as usize } else { 0 };
         let mut ssd = Ssd {
             seed,
             now: Nanos::ZERO,
-            events: Events::new(geometry.units as usize + buses + 2, config.timing.longest()),
-            batch: Vec::with_capacity(geometry.units as usize + buses),
+            events: Events::new(geometry.units as usize + buses + 2 + delays, config.timing.longest().max(crossing)),
+            batch: Vec::with_capacity(geometry.units as usize + buses + delays),
             units: vec![Unit::new(geometry.planes_per_unit); geometry.units as usize],
             gc_by_plane: vec![0; geometry.planes as usize],
             buses: vec![Bus::new(); buses],
@@ -289,6 +301,9 @@ impl Ssd {
             fuses: false,
             fuses_moves: false,
             suspends: config.timing.suspendable != Suspendable::None,
+            noc,
+            ports,
+            queues: !config.noc.priority().is_empty(),
             raid: Raid::new(config),
             redirects: config.schemes.route.policy_ref().redirects(),
             partner_chips: Vec::new(),
@@ -389,7 +404,7 @@ impl Ssd {
         if time > limit || time == Nanos::NEVER {
             return false;
         }
-        if self.fuses_moves && event < arrival && self.express(event) {
+        if self.fuses && event < arrival && self.express(event) {
             self.events_since_scan += 1;
         } else {
             self.round(time);
@@ -491,7 +506,8 @@ impl Ssd {
             }
             Some(bus) if bus == self.buses.len() => self.host.memory[0].1,
             // The timeout of a parity group comes after what ends at its time.
-            Some(bus) if bus > self.buses.len() => return u64::MAX,
+            Some(bus) if bus == self.buses.len() + 1 => return u64::MAX,
+            Some(bus) if bus > self.buses.len() + 1 => self.delayed(resource),
             Some(bus) => self.buses[bus].holder,
         };
         // A bus that only wakes: it ends nothing.
@@ -529,6 +545,9 @@ impl Ssd {
         assert_eq!(self.ops.in_use(), 0, "an operation is left: {}", self.who_waits());
         assert_eq!(self.jobs.in_use(), 0, "a collection is left");
         assert!(self.host.is_empty(), "a request is left");
+        if let Some(noc) = &self.noc {
+            assert!(noc.buffered.iter().all(|pages| *pages == 0), "a page is left in a flash controller's buffer");
+        }
         self.check_stripes_end();
         self.dev.staging.assert_empty();
         if self.oracle.check() == Check::Full {
@@ -558,8 +577,9 @@ impl Ssd {
             all.merge(write);
             ByOp { read: read.figures(), write: write.figures(), all: all.figures() }
         };
-        let mut breakdown = stats.read.breakdown.clone();
-        breakdown.merge(&stats.write.breakdown);
+        let (read, write) = (stats.read.breakdown(), stats.write.breakdown());
+        let mut breakdown = read.clone();
+        breakdown.merge(&write);
         let programs = stats.flash.programs.total + stats.flash.copybacks;
         let span = stats.last_completion.0.saturating_sub(stats.measured_from.0);
         let share = |(from, to): (u128, u128), resources: u32| {
@@ -569,8 +589,7 @@ impl Ssd {
         let channels = &self.buses[..geometry.channels as usize];
         let transferring = channels.iter().map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
         let (erases_min, erases_max, erases) = self.dev.flash.wear();
-        let breakdown_ns =
-            ByOp { read: stats.read.breakdown.clone(), write: stats.write.breakdown.clone(), all: breakdown };
+        let breakdown_ns = ByOp { read, write, all: breakdown };
         Summary {
             pagc: self.pagc_summary(&breakdown_ns, span),
             schema: "ssdlab.summary/1",
@@ -609,6 +628,7 @@ impl Ssd {
                 chip_at_arrival: mean(u128::from(stats.chips_busy), stats.arrivals)
                     .map(|chips| chips / f64::from(geometry.chips)),
             },
+            noc: self.noc_summary(span),
             wear: Wear {
                 erases_min,
                 erases_max,

@@ -277,8 +277,7 @@ impl Ssd {
             left -= count;
         }
         self.stats.count_moves(journey, u64::from(moved));
-        self.stats.moved += u64::from(moved * self.dev.geometry.pages_per_unit);
-        self.stats.sort_alone(u64::from(moved));
+        self.stats.count_sorted(u64::from(moved));
     }
 
     /// Moves a page in no time. Returns where it is now.

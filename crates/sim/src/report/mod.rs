@@ -8,6 +8,7 @@ pub(crate) use brr::BrrTotals;
 pub(crate) use raid::RaidTotals;
 pub use raid::{RaidSummary, Unprotected};
 pub mod idle_chip;
+pub mod noc;
 pub mod pagc;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -354,6 +355,8 @@ impl GcTimes {
     pub(crate) fn charge(&mut self, verb: Verb, kind: LegKind, ns: u64) {
         *match (kind, verb) {
             (LegKind::Bus, _) => &mut self.transfer,
+            // Told with the interconnect.
+            (LegKind::Noc | LegKind::Buffer, _) => return,
             (_, Verb::Read) => &mut self.read,
             (_, Verb::Erase) => &mut self.erase,
             (_, Verb::Program) => &mut self.program,
@@ -462,6 +465,9 @@ pub struct Summary {
     /// Paper B's figures, where a die has two planes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pagc: Option<pagc::PaGcSummary>,
+    /// What crossed the interconnect, on devices that have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noc: Option<noc::NocSummary>,
 }
 
 #[cfg(test)]
