@@ -983,6 +983,10 @@ impl Config {
                 let message = "the buffer of idle-chip takes single pages, but there are super pages only".to_string();
                 return refuse("schemes.collector", message, "use \"serial\", or device.mapping_unit = \"page\"");
             }
+            if self.raid.layout != RaidLayout::None {
+                let message = "stripes are of pages, but there are super pages only".to_string();
+                return refuse("device.mapping_unit", message, "use \"page\", or raid.layout = \"none\"");
+            }
             if self.device.multi_plane {
                 let message = "super pages leave no second plane of a die to share a command with".to_string();
                 return refuse("device.multi_plane", message, "leave it out, or use device.mapping_unit = \"page\"");
