@@ -32,7 +32,12 @@ fn an_update_reads_old_data_and_parity_then_writes_both() {
     let done = dut.completed();
     assert_eq!((done[0].completion.0, dut.ssd.now().0), (READ + WRITE, 429_800));
     assert_eq!(causes(&done[0]), [("array", 225_000), ("bus", 204_800)]);
-    let flash = summary(&dut.ssd).flash;
+    let summary = summary(&dut.ssd);
+    let (flash, raid) = (&summary.flash, summary.raid.as_ref().unwrap());
+    // Its parity is behind from when the first program may begin.
+    assert_eq!((raid.updates, raid.unprotected_ns.total, raid.unprotected_ns.longest), (1, WRITE, WRITE));
+    let parts = &raid.write_ns;
+    assert_eq!((parts.t_w, parts.t_b, parts.t_c, parts.rest), (0, 204_800, 225_000, 0));
     assert_eq!((flash.reads.host, flash.reads.parity), (0, 2));
     assert_eq!((flash.programs.host, flash.programs.parity), (1, 1));
     // Both chips on one channel: 25 + 2 x 102.4, then 2 x 102.4 + 200.

@@ -733,6 +733,10 @@ impl Ssd {
             stats.waiting.record(end.blame.waits());
             stats.spend(&end.blame, latency);
             stats.delayed_by_gc += u64::from(end.blame.by_gc() > 0);
+            if self.raid.is_some() {
+                let writes = usize::from(record.request.op != RequestOp::Read);
+                self.stats.raid.before_service[writes] += u128::from((end.start - record.request.arrival).0);
+            }
             if self.conflict.is_some() {
                 self.note_done(id, latency);
             }

@@ -6,7 +6,7 @@ mod raid;
 pub use brr::BrrSummary;
 pub(crate) use brr::BrrTotals;
 pub(crate) use raid::RaidTotals;
-pub use raid::{RaidSummary, Unprotected};
+pub use raid::{RaidSummary, Response, Unprotected};
 pub mod idle_chip;
 pub mod noc;
 pub mod pagc;

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{FlashOps, mean};
+use super::{Breakdown, FlashOps, mean};
+use crate::blame::Cause;
 
 /// Counters of parity groups.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +14,8 @@ pub(crate) struct RaidTotals {
     pub unprotected: u128,
     pub gathering: u128,
     pub longest: u64,
+    /// From arrival to first service, of reads and of writes.
+    pub before_service: [u128; 2],
 }
 
 /// What parity groups did (in use where `raid.layout` is not `"none"`).
@@ -28,6 +31,33 @@ pub struct RaidSummary {
     pub parity_write_amplification: Option<f64>,
     /// Time that groups held written data which their parity did not cover yet.
     pub unprotected_ns: Unprotected,
+    /// Where the latency of reads went, in all (paper C, Fig. 6).
+    pub read_ns: Response,
+    /// Where the latency of writes went, in all.
+    pub write_ns: Response,
+}
+
+/// The parts of a latency, summed over requests; each is that of the page that finished last.
+#[derive(Clone, Debug, Serialize)]
+pub struct Response {
+    /// T_w: from arrival to first service.
+    pub t_w: u64,
+    /// T_b: own transfers on the bus.
+    pub t_b: u64,
+    /// T_c: in the flash array.
+    pub t_c: u64,
+    /// Everything else: waits after first service, such as that of an update for its parity, and controller memory.
+    pub rest: u64,
+}
+
+impl Response {
+    fn new(before_service: u128, breakdown: &Breakdown) -> Self {
+        let whole = |ns: u128| u64::try_from(ns).unwrap_or(u64::MAX);
+        let of = |cause: Cause| breakdown.0[cause as usize];
+        let (bus, array, total) = (of(Cause::Bus), of(Cause::Array), breakdown.0.iter().sum::<u128>());
+        let rest = total.saturating_sub(before_service + bus + array);
+        Response { t_w: whole(before_service), t_b: whole(bus), t_c: whole(array), rest: whole(rest) }
+    }
 }
 
 /// Time without parity, summed over groups.
@@ -42,7 +72,7 @@ pub struct Unprotected {
 }
 
 impl RaidTotals {
-    pub(crate) fn summary(&self, flash: &FlashOps, written: u64) -> RaidSummary {
+    pub(crate) fn summary(&self, flash: &FlashOps, written: u64, [reads, writes]: [&Breakdown; 2]) -> RaidSummary {
         let whole = |ns: u128| u64::try_from(ns).unwrap_or(u64::MAX);
         RaidSummary {
             updates: self.updates,
@@ -54,6 +84,8 @@ impl RaidTotals {
                 gathering: whole(self.gathering),
                 longest: self.longest,
             },
+            read_ns: Response::new(self.before_service[0], reads),
+            write_ns: Response::new(self.before_service[1], writes),
         }
     }
 }
