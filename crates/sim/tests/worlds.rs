@@ -4,7 +4,7 @@ mod common;
 
 use proptest::prelude::*;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Config, Filled, Request, RequestOp, Ssd};
 
 /// A small device: a TOML text, so that a failure prints what to paste.
 fn device() -> impl Strategy<Value = String> {
@@ -173,5 +173,22 @@ proptest! {
         // Whatever is checked, and whether legs share events: the results are the same.
         let off = run(&config, &requests, Check::Off, true).summary(7, String::new(), String::new());
         prop_assert_eq!(format!("{:?}", summary), format!("{:?}", off));
+    }
+
+    #[test]
+    fn a_filling_serves_every_configuration_that_fills_alike(toml in device(), requests in requests()) {
+        let config: Config = toml::from_str(&toml).unwrap_or_else(|error| panic!("{error}\n{toml}"));
+        // The configuration that differs in all keys that filling is said not to look at.
+        let other = Filled::relevant(&config);
+        if config.check().is_err() || other.check().is_err() {
+            return Ok(());
+        }
+        let filled = Ssd::new(&other, 7, Check::Full).unwrap_or_else(|error| panic!("{error}")).filled();
+        let mut shared = Ssd::from_filled(&config, &filled).unwrap_or_else(|error| panic!("{error}"));
+        let anew = run(&config, &requests, Check::Full, true);
+        submit_all(&mut shared, &requests);
+        shared.run();
+        let told = |ssd: &Ssd| format!("{:?} {:?}", ssd.summary(7, String::new(), String::new()), ssd.sample());
+        prop_assert_eq!(told(&shared), told(&anew));
     }
 }

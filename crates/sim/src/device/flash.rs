@@ -200,6 +200,16 @@ impl Flash {
         self.free_total
     }
 
+    /// Pages programmed so far.
+    pub fn programmed(&self) -> u64 {
+        self.programmed
+    }
+
+    /// Pages of blocks erased so far.
+    pub fn reclaimed(&self) -> u64 {
+        self.reclaimed
+    }
+
     // What mechanism does.
 
     fn stream(&self, stream: Stream) -> usize {

@@ -6,7 +6,8 @@ use super::{Nanos, Ssd};
 use crate::blame::{Blame, Cause};
 use crate::config::{Config, PartialWrite, UnwrittenRead};
 use crate::device::mapping::Location;
-use crate::device::transaction::{Need, Op, Slab, Verb};
+use crate::device::resource::Holder;
+use crate::device::transaction::{Class, Need, Op, Slab, Verb};
 use crate::observe::Completed;
 use crate::policy::PageSet;
 use crate::units::{Lpn, OpId, PlaneId, Ppn, RequestId, UnitId, Warmup};
@@ -39,9 +40,11 @@ pub struct Request {
 #[derive(Clone, Debug)]
 pub(super) struct HostRequest {
     index: u64,
-    request: Request,
+    pub(super) request: Request,
     admitted: Nanos,
     pub(super) measured: bool,
+    /// A page of it has waited for a collection at its chip.
+    pub(super) conflicted: bool,
     remaining: u32,
     /// Pages that wait for dispatch, linked through `sibling`.
     first: OpId,
@@ -267,8 +270,7 @@ impl Ssd {
             self.unfuse_now();
             self.host.measuring = true;
             self.stats.start_measuring();
-            self.dev.staging.filled.restart(self.now);
-            self.dev.staging.exposed.restart(self.now);
+            self.restart_conflicts();
             // The request that measuring begins with has arrived already.
             self.arrives();
         }
@@ -315,6 +317,7 @@ impl Ssd {
         let measured = self.count_admission();
         if measured && self.stats.first_arrival.is_none() {
             self.stats.first_arrival = Some(request.arrival);
+            self.conflicts_from_now();
             self.stats.measured_from = self.now;
             self.stats.held_at.0 = self.held.total(self.now);
             let channels = &self.buses[..self.dev.geometry.channels as usize];
@@ -337,8 +340,16 @@ impl Ssd {
         self.host.outstanding += 1;
         let pages = last - first + 1;
         let best = PageEnd { completed: Nanos::ZERO, lpn: Lpn::NONE, start: Nanos::ZERO, blame: Blame::ZERO };
-        let record =
-            HostRequest { index, request, admitted: self.now, measured, remaining: pages, first: OpId::NONE, best };
+        let record = HostRequest {
+            index,
+            request,
+            admitted: self.now,
+            measured,
+            conflicted: false,
+            remaining: pages,
+            first: OpId::NONE,
+            best,
+        };
         let id = RequestId(self.host.requests.insert(record));
         match request.op {
             RequestOp::Write => self.count_written(u64::from(pages), measured),
@@ -383,6 +394,10 @@ impl Ssd {
             Location::Staged(newest) => {
                 self.stats.pages.from_memory += u64::from(measured);
                 self.oracle.delivered(op.lpn, self.ops[newest].tags[0], op.expected);
+                if let Some(conflict) = &mut self.conflict {
+                    let hit = measured && self.ops[newest].class == Class::Writeback;
+                    conflict.counters.read_hits += u64::from(hit);
+                }
                 let op = OpId(self.ops.insert(op));
                 self.serve_from_memory(op);
                 return None;
@@ -420,7 +435,7 @@ impl Ssd {
         op.verb = Verb::Program;
         op.need = Need::Write;
         op.tags[0] = self.oracle.admit(op.lpn);
-        if self.stages && self.absorb(&mut op) {
+        if self.stages && self.absorb(&mut op, measured) {
             return OpId(self.ops.insert(op));
         }
         let partial = op.bytes < self.dev.geometry.page_size;
@@ -536,6 +551,7 @@ impl Ssd {
         page.ledger_gc = state.gc(self.now);
         page.ledger_gc_own = state.gc_own(ledger, k, self.now);
         page.ledger_writeback = state.writeback(self.now);
+        page.collections = state.collections.saturating_sub(u32::from(state.holder == Holder::Gc));
         if by_age {
             let age = page.age;
             state.queue.insert_before(&mut self.ops, op, |other| other.age > age);
@@ -642,6 +658,9 @@ impl Ssd {
             stats.waiting.record(end.blame.waits());
             stats.breakdown.add(&end.blame);
             stats.delayed_by_gc += u64::from(end.blame.by_gc() > 0);
+            if self.conflict.is_some() {
+                self.note_done(id, latency);
+            }
             self.stats.last_completion = self.now;
             self.stats.held_at.1 = self.held.total(self.now);
         } else {

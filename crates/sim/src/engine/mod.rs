@@ -4,7 +4,9 @@
 //! (oldest first), then grants of buses (first asked first served, ties by age). Rounds repeat until nothing is left to do at
 //! that time. Which of several events comes first out of the wheel never shows.
 
+mod conflicts;
 mod dispatch;
+mod filled;
 mod fuse;
 mod gc;
 mod host;
@@ -31,6 +33,7 @@ use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyVictim};
 use crate::stats::Stats;
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
 
+pub use filled::Filled;
 use host::Host;
 pub use host::{Request, RequestOp};
 
@@ -96,6 +99,8 @@ pub struct Ssd {
     fuses: bool,
     /// See `fuses`.
     fuses_moves: bool,
+    /// What is counted of collections in the way of host operations, where one of paper A's schemes is in use.
+    conflict: Option<Box<conflicts::Conflict>>,
     /// Whether reads suspend anything.
     suspends: bool,
     /// The interconnect, on devices that have one, the first of its ports among the buses, and whether tasks queue by kind.
@@ -204,6 +209,13 @@ impl Ssd {
     /// # Errors
     /// If the configuration can't work: see [`Config::check`].
     pub fn new(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
+        let mut ssd = Self::unfilled(config, seed, check)?;
+        ssd.precondition();
+        Ok(ssd)
+    }
+
+    /// Builds the device and leaves it empty.
+    fn unfilled(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
         config.check()?;
         let geometry = Geometry::new(config);
         let reserve = config.reserve();
@@ -265,6 +277,7 @@ impl Ssd {
             pauses: config.schemes.collector.policy_ref().preemptible() || plan.is_some_and(|plan| !plan.erase_first),
             hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| t.pages(scope_pages, per_block) as u32),
             stages: staging.slots() > 0,
+            conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
             plain_moves: (config.schemes.path.policy_ref().always())
                 .filter(|_| config.schemes.collector.policy_ref().in_order()),
             granted_at: Nanos::NEVER,
@@ -285,7 +298,6 @@ impl Ssd {
             config: config.clone(),
         };
         ssd.set_fusing(true);
-        ssd.precondition();
         Ok(ssd)
     }
 
@@ -322,6 +334,11 @@ impl Ssd {
     /// Ids and places.
     pub fn geometry(&self) -> &Geometry {
         &self.dev.geometry
+    }
+
+    /// What policies see of it now.
+    pub fn view(&self) -> View<'_> {
+        self.dev.view(self.now)
     }
 
     /// Handles everything up to and including `limit`.
@@ -590,6 +607,7 @@ impl Ssd {
                     u64::from(geometry.planes) * u64::from(geometry.blocks_per_plane),
                 ),
             },
+            idle_chip: self.idle_chip_report(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The summary of a run: integers and histograms, and the one documented form in which they leave.
 
+pub mod idle_chip;
 pub mod noc;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -46,6 +47,16 @@ impl Distribution {
             self.histogram.reset();
             (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
         }
+    }
+
+    /// Values recorded.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Their exact sum.
+    pub fn sum(&self) -> u128 {
+        self.sum
     }
 
     /// Adds everything that another one recorded.
@@ -422,6 +433,9 @@ pub struct Summary {
     /// What crossed the interconnect, on devices that have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noc: Option<noc::NocSummary>,
+    /// Paper A's measures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_chip: Option<idle_chip::IdleChip>,
 }
 
 #[cfg(test)]
