@@ -6,8 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::policy::BackTo;
+use crate::schemes::collect::Points;
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim, Place};
-use crate::units::{Bytes, Nanos, Ppm, Rate, Threshold, Warmup};
+use crate::units::{Bytes, FreeBelow, Nanos, Ppm, Rate, Threshold, Warmup};
 
 /// A configuration that can't work: which key, why, and what would make it valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +56,8 @@ pub struct Config {
     pub noc: Noc,
     /// Bit errors and what corrects them.
     pub ecc: Ecc,
+    /// Parity across chips.
+    pub raid: Raid,
     /// The controller's buffer for collections.
     pub staging: Staging,
 }
@@ -215,6 +218,17 @@ choice! {
     }
 }
 
+choice! {
+    /// What one entry of the page map stands for.
+    MappingUnit("kebab-case") {
+        /// A page of a plane.
+        Page,
+        /// A page of each of a die's two planes, at the same place in both: blocks are paired, and every operation is a
+        /// multi-plane command. A write of part of it is a partial write (paper B's superblock).
+        SuperPage,
+    }
+}
+
 section! {
     /// The controller around the array.
     Device {
@@ -234,6 +248,8 @@ section! {
         multi_plane: bool = false,
         /// What a write of part of a page does.
         partial_write: PartialWrite = PartialWrite::ReadModifyWrite,
+        /// What one entry of the page map stands for: a page, or the paired pages of a die's two planes.
+        mapping_unit: MappingUnit = MappingUnit::Page,
         /// Time of a page that controller memory serves.
         memory: Nanos = Nanos::ZERO,
     }
@@ -405,8 +421,49 @@ section! {
 section! {
     /// Knobs of the dispatch window.
     OrderKnobs {
-        /// Sub-requests that a chip takes, queued or in service, before requests wait in the window; no limit by default.
+        /// Sub-requests that a chip takes, queued or in service, before requests wait in the window; by default 8 with `piq`,
+        /// `sync-piq` or `brr`, else no limit. With `raid.layout`, reads and programs for parity count too, and writes that
+        /// wait for their group don't.
         chip_queue: Option<u32> = None,
+        /// Whether reads in the window go before writes that wait there; by default with `piq` and `sync-piq`.
+        delay_writes: Option<bool> = None,
+    }
+}
+
+choice! {
+    /// Which chips form a parity group.
+    RaidLayout("lowercase") {
+        /// No parity.
+        None,
+        /// Neighbouring chips: group = chip / `raid.group`.
+        Traditional,
+        /// Chips as far apart as possible (longest code interval): group = chip mod (chips / `raid.group`).
+        Lci,
+    }
+}
+choice! {
+    /// How the parity of an update is made.
+    WriteMode("lowercase") {
+        /// Read-modify-write: read the old chunks and the old parity.
+        Rmw,
+        /// Reconstruct-write: read the chunks that do not change.
+        Rcw,
+        /// Whichever reads less: read-modify-write up to (`raid.group` - 2) / 2 chunks.
+        Auto,
+    }
+}
+
+section! {
+    /// Chip-level RAID-5: every chip holds one page of every stripe, one page in `raid.group` is parity.
+    Raid {
+        /// Which chips form a parity group.
+        layout: RaidLayout = RaidLayout::None,
+        /// Chips of a parity group, its parity chunk included.
+        group: u32 = 8,
+        /// A group written for the first time waits so long for its other chunks before its parity is made without them.
+        encode_timeout: Nanos = Nanos(10_000_000),
+        /// How the parity of an update is made.
+        write_mode: WriteMode = WriteMode::Rmw,
     }
 }
 
@@ -517,12 +574,36 @@ impl Config {
         self.check_times()?;
         self.check_space()?;
         self.check_noc()?;
-        self.check_schemes()
+        self.check_schemes()?;
+        self.check_raid()
     }
 
     /// Erased blocks of a plane that host programs leave alone.
     pub fn reserve(&self) -> u32 {
         self.gc.reserve.unwrap_or(self.schemes.collector.policy_ref().streams())
+    }
+
+    /// Flash pages that one entry of the page map stands for.
+    pub fn pages_per_unit(&self) -> u32 {
+        match self.device.mapping_unit {
+            MappingUnit::Page => 1,
+            MappingUnit::SuperPage => 2,
+        }
+    }
+
+    /// Sub-requests that a chip takes before requests wait in the window.
+    pub fn chip_queue(&self) -> Option<u32> {
+        let eight = self.orders_batches() || self.schemes.route.policy_ref().redirects();
+        self.order.chip_queue.or(eight.then_some(8))
+    }
+
+    /// Whether reads in the window go before writes that wait there.
+    pub fn delays_writes(&self) -> bool {
+        self.order.delay_writes.unwrap_or(self.orders_batches())
+    }
+
+    fn orders_batches(&self) -> bool {
+        matches!(self.schemes.order, AnyOrder::Piq(_) | AnyOrder::SyncPiq(_))
     }
 
     fn check_geometry(&self) -> Result<(), ConfigError> {
@@ -551,6 +632,10 @@ impl Config {
         if g.page_size.0 == 0 || !g.page_size.0.is_multiple_of(512) || g.page_size.0 > 1 << 20 {
             let message = format!("{} is not a multiple of the 512 B sector up to 1MiB", g.page_size);
             return refuse("geometry.page_size", message, "use for example \"4KiB\"");
+        }
+        if self.device.mapping_unit == MappingUnit::SuperPage && g.planes_per_die != 2 {
+            let message = format!("super pages pair the two planes of a die, but a die has {}", g.planes_per_die);
+            return refuse("device.mapping_unit", message, "use geometry.planes_per_die = 2, or \"page\"");
         }
         let factors =
             [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die, g.blocks_per_plane, g.pages_per_block];
@@ -820,10 +905,12 @@ impl Config {
     /// Pages over which free ones are counted.
     fn pages_in_scope(&self) -> u64 {
         let g = &self.geometry;
+        // Paired planes are one, with pages twice as large.
+        let per_die = g.planes_per_die / self.pages_per_unit();
         let planes = match self.gc.scope {
             Scope::Plane => 1,
-            Scope::Chip => u64::from(g.planes_per_die * g.dies_per_chip),
-            Scope::Device => u64::from(g.planes_per_die * g.dies_per_chip * g.chips_per_channel * g.channels),
+            Scope::Chip => u64::from(per_die * g.dies_per_chip),
+            Scope::Device => u64::from(per_die * g.dies_per_chip * g.chips_per_channel * g.channels),
         };
         planes * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block)
     }
@@ -850,6 +937,31 @@ impl Config {
             let message = "pagc programs pairs inside their planes".to_string();
             return refuse("gc.destination", message, "use \"plane\"");
         }
+        for one in chain() {
+            let AnyCollector::PaGc(pagc) = one else { continue };
+            if matches!(pagc.threshold, FreeBelow::TimesGc(_)) && self.gc.scope != Scope::Plane {
+                let message = format!("pagc's threshold \"{}\" is of a plane, but gc.threshold is not", pagc.threshold);
+                return refuse("schemes.collector", message, "use a threshold such as 0.12, or gc.scope = \"plane\"");
+            }
+            if pagc.cache && pagc.points != Points::Aligned {
+                let message = "pagc's cache takes what is left when pairs have gone to aligned blocks".to_string();
+                return refuse("schemes.collector", message, "use points = \"aligned\", or cache = false");
+            }
+        }
+        if self.device.mapping_unit == MappingUnit::SuperPage {
+            if pagc {
+                let message = "pagc pairs planes that collect apart, but super pages pair them for good".to_string();
+                return refuse("schemes.collector", message, "use \"serial\", or device.mapping_unit = \"page\"");
+            }
+            if chain().any(|one| matches!(one, AnyCollector::IdleChip(_))) {
+                let message = "the buffer of idle-chip takes single pages, but there are super pages only".to_string();
+                return refuse("schemes.collector", message, "use \"serial\", or device.mapping_unit = \"page\"");
+            }
+            if self.device.multi_plane {
+                let message = "super pages leave no second plane of a die to share a command with".to_string();
+                return refuse("device.multi_plane", message, "leave it out, or use device.mapping_unit = \"page\"");
+            }
+        }
         if self.order.chip_queue == Some(0) {
             return refuse(
                 "order.chip_queue",
@@ -870,6 +982,56 @@ impl Config {
         }
         if self.ftl.wear_levelling == WearLevelling::Static && self.ftl.wear_spread == 0 {
             return refuse("ftl.wear_spread", "no difference at all would be tolerated".into(), "use 1 or more");
+        }
+        Ok(())
+    }
+
+    fn check_raid(&self) -> Result<(), ConfigError> {
+        let (raid, g) = (&self.raid, &self.geometry);
+        let chips = g.channels * g.chips_per_channel;
+        if raid.layout == RaidLayout::None {
+            if self.schemes.route.policy_ref().redirects() {
+                let message = format!(
+                    "{} reads around a chip through its parity groups, and there are none",
+                    self.schemes.route.name()
+                );
+                return refuse(
+                    "schemes.route",
+                    message,
+                    "set raid.layout to \"lci\" or \"traditional\", or use \"direct\"",
+                );
+            }
+            return Ok(());
+        }
+        if !(2..=64).contains(&raid.group) || !chips.is_multiple_of(raid.group) {
+            let fits: Vec<String> =
+                (2..=chips.min(64)).filter(|n| chips.is_multiple_of(*n)).map(|n| n.to_string()).collect();
+            let message = format!(
+                "groups of {} chips do not divide {chips} chips ({} channels x {}) into groups of 2 to 64",
+                raid.group, g.channels, g.chips_per_channel
+            );
+            let help = if fits.is_empty() { "use more chips".into() } else { format!("use {}", fits.join(", ")) };
+            return refuse("raid.group", message, help);
+        }
+        if self.noc.exists() {
+            let message = "parity would have to cross the interconnect, which is not modelled".to_string();
+            return refuse("raid.layout", message, "use \"none\", or noc.model = \"none\"");
+        }
+        if self.device.mapping_unit == MappingUnit::SuperPage {
+            let message = "chunks of parity groups are pages, not super pages".to_string();
+            return refuse("device.mapping_unit", message, "use \"page\", or raid.layout = \"none\"");
+        }
+        if self.schemes.place == Place::Dynamic {
+            let message = "dynamic placement sends a page to any idle die, but the layout fixes its chip".to_string();
+            return refuse("schemes.place", message, "use a static order, of which dies and planes count");
+        }
+        if self.gc.destination == Destination::Any {
+            let message = "pages moved to other chips would bring two members of a stripe together".to_string();
+            return refuse("gc.destination", message, "use \"plane\"");
+        }
+        if raid.encode_timeout.0 > 3_600_000_000_000 {
+            let message = format!("{} is longer than an hour", raid.encode_timeout);
+            return refuse("raid.encode_timeout", message, "check the unit");
         }
         Ok(())
     }

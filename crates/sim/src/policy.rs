@@ -1,5 +1,6 @@
 //! The seam between mechanism and policy: what a scheme is asked, what it may see, what it may answer.
 
+use crate::config::Config;
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::staging::Staging;
@@ -42,6 +43,13 @@ impl PageSet {
     pub fn push(&mut self, page: Ppn) {
         self.pages[usize::from(self.len)] = page;
         self.len += 1;
+    }
+
+    /// The pages after the first `n`.
+    pub fn after(&self, n: usize) -> Self {
+        let mut rest = Self::EMPTY;
+        self[n..].iter().for_each(|page| rest.push(*page));
+        rest
     }
 }
 
@@ -88,8 +96,8 @@ impl Journey {
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     /// Read these valid pages of the victims, at most one a plane, and move them to a write point of their planes as the
-    /// path slot says. Pages that stay in their die are programmed by the same command; pages that leave it are then in
-    /// the job's hand.
+    /// path slot says. Pages that stay in their die are programmed by the same command, or, where their write points stand
+    /// at different offsets, one after the other; pages that leave it are then in the job's hand.
     Move(PageSet, Stream),
     /// Read these valid pages of the victims, at most one a plane, and carry them to the controller, whatever the path slot
     /// says: they are then in the job's hand. Should they be placed after all, the stream says where.
@@ -98,8 +106,11 @@ pub enum Step {
     Reserve(u32),
     /// Leave the pages in hand in reserved slots of the controller's buffer, in no time.
     Stage,
-    /// Program the pages in hand at the write points that the move named.
+    /// Program the pages in hand at the write points that the move named: as many as one command can, so that more may be
+    /// left.
     Place,
+    /// Give up so many erased pages at a write point of this victim's plane, in no time: wasted until their block is erased.
+    Skip(usize, u32, Stream),
     /// Erase the victims in one command.
     Erase,
     /// The collection is over.
@@ -117,8 +128,8 @@ pub struct Job {
     pub cursor: [u32; MAX_PLANES],
     /// Pages that were read out and are not programmed yet.
     pub hand: PageSet,
-    /// Whether pages at equal offsets have all been moved (collectors that pair pages).
-    pub paired: bool,
+    /// How far it has come, in the collector's own count.
+    pub phase: u8,
     /// Whether the victims have been erased.
     pub erased: bool,
     /// Slots of the controller's buffer that are reserved for its pages and not filled; none before it has reserved any.
@@ -137,7 +148,7 @@ impl Job {
             count: 1,
             cursor: [0; MAX_PLANES],
             hand: PageSet::EMPTY,
-            paired: false,
+            phase: 0,
             erased: false,
             slots: None,
             contended: false,
@@ -175,6 +186,8 @@ pub trait Victim {
 
 /// How is a die collected?
 pub trait Collector {
+    /// Told once what device it works for.
+    fn prepare(&mut self, _config: &Config) {}
     /// The die is the job's: what is its next step?
     fn next(&mut self, view: &View, job: &mut Job) -> Step;
     /// `plane` is collected: should `other`, on the same die, be collected along with it?
@@ -251,15 +264,40 @@ pub trait Window {
     fn pending(&self) -> &[RequestId];
     /// Calls `visit` with the chip of each sub-request that has one.
     fn chips(&self, request: RequestId, visit: &mut dyn FnMut(u32));
+    /// Whether a request reads.
+    fn reads(&self, request: RequestId) -> bool;
+    /// Whether two requests have a page in common.
+    fn overlap(&self, one: RequestId, other: RequestId) -> bool;
+    /// Chips of the device.
+    fn chip_count(&self) -> u32;
+    /// Dispatched requests that have not completed.
+    fn dispatched(&self) -> u32;
     /// Dispatched sub-requests of a chip that have not finished.
     fn outstanding(&self, chip: u32) -> u32;
     /// Whether a chip takes `more` sub-requests beside those it has.
     fn room(&self, chip: u32, more: u32) -> bool;
+    /// Whether `is` holds for a chip of a request.
+    fn any_chip(&self, request: RequestId, is: &dyn Fn(u32) -> bool) -> bool {
+        let mut any = false;
+        self.chips(request, &mut |chip| any |= is(chip));
+        any
+    }
+    /// Whether all chips of a request have room for it.
+    fn fits(&self, request: RequestId) -> bool {
+        let own = |chip| {
+            let mut own = 0;
+            self.chips(request, &mut |other| own += u32::from(other == chip));
+            own
+        };
+        !self.any_chip(request, &|chip| !self.room(chip, own(chip)))
+    }
 }
 
 /// Which request is dispatched next?
 pub trait Order {
-    /// A pending request that may go now, as its position in the window.
+    /// The window is about to be looked through: a request has joined it, or chips have finished something.
+    fn drain(&mut self, _window: &dyn Window) {}
+    /// A pending request that may go now, as its position in the window. Asked until there is none.
     fn next(&mut self, window: &dyn Window) -> Option<usize>;
     /// Whether every request goes at once as long as chips take any number of sub-requests.
     fn eager(&self) -> bool {
@@ -267,10 +305,26 @@ pub trait Order {
     }
 }
 
+/// How busy the chips are when a read is dispatched.
+pub trait Queues {
+    /// Sub-requests that are queued or in service on a chip: reads, programs.
+    fn load(&self, chip: u32) -> [u32; 2];
+    /// When the next request of the window arrived that wants a chip and arrived after the one that is dispatched, or never.
+    fn next_arrival(&self, chip: u32) -> Nanos;
+    /// Array and bus time of a page read.
+    fn read_time(&self) -> Nanos;
+    /// Array and bus time of a page program.
+    fn program_time(&self) -> Nanos;
+}
+
 /// Where is a read served from?
 pub trait Route {
     /// Whether it ever serves a read from elsewhere; one that does not is never asked.
     fn redirects(&self) -> bool {
+        false
+    }
+    /// A page of `chip` is read for a request that came at `arrival`: is it computed from pages of the `partners` instead?
+    fn redirect(&self, _queues: &dyn Queues, _arrival: Nanos, _chip: u32, _partners: &[u32]) -> bool {
         false
     }
 }

@@ -16,6 +16,13 @@ fn device() -> impl Strategy<Value = String> {
             "queued",
             "{ pagc = { when = \"always\" } }",
             "{ pagc = { threshold = 0.5 } }",
+            "{ pagc = { threshold = \"1.5 x gc\", points = \"unaligned\" } }",
+            "{ pagc = { when = \"always\", points = \"unaligned\" } }",
+            "{ pagc = { when = \"always\", points = \"invalidate\", waste = 0.5 } }",
+            "{ pagc = { threshold = 0 } }",
+            "{ pagc = { when = \"always\", cache = true } }",
+            "{ pagc = { threshold = 0.3, cache = true } }",
+            "{ preemptive = { inner = { pagc = { threshold = 0.6, cache = true } } } }",
             "preemptive",
             "{ preemptive = { inner = { pagc = { when = \"always\" } } } }",
             "idle-chip",
@@ -27,7 +34,7 @@ fn device() -> impl Strategy<Value = String> {
         ]),
         prop::sample::select(vec!["external", "copyback"]),
         prop::sample::select(vec!["CWDP", "PDWC", "DPCW", "dynamic"]),
-        prop::sample::select(vec!["async-fifo", "sync-fifo"]),
+        prop::sample::select(vec!["async-fifo", "sync-fifo", "piq", "sync-piq"]),
     );
     let space = (
         prop_oneof![7 => 5u32..12, 1 => Just(100u32)],
@@ -42,6 +49,7 @@ fn device() -> impl Strategy<Value = String> {
         any::<bool>(),
         prop::sample::select(vec!["none", "erase", "program+erase"]),
         prop::sample::select(vec!["none", "sequential", "random", "aged"]),
+        prop::sample::select(vec!["page", "page", "page", "super-page"]),
     );
     let more = (
         prop::sample::select(vec!["separate", "shared"]),
@@ -61,12 +69,35 @@ fn device() -> impl Strategy<Value = String> {
         prop::sample::select(vec!["0", "0.3", "1"]),
         (1u32..3, any::<bool>(), any::<bool>()),
     );
-    (shape, slots, space, knobs, more, noc).prop_map(|(shape, slots, space, knobs, more, noc)| {
-        let (channels, chips, dies, planes, per_block) = shape;
+    let raid = prop::option::of((
+        prop::sample::select(vec!["traditional", "lci"]),
+        2u32..5,
+        1u32..4,
+        prop::sample::select(vec!["0ns", "50us", "3ms"]),
+        prop::sample::select(vec!["rmw", "rcw", "auto"]),
+        prop::sample::select(vec!["\"direct\"", "\"brr\"", "{ brr = { read = \"1ns\" } }"]),
+    ));
+    let delay = prop::sample::select(vec!["", "delay_writes = true\n", "delay_writes = false\n"]);
+    let more = (more, delay, noc);
+    (shape, slots, space, knobs, more, raid).prop_map(|(shape, slots, space, knobs, more, raid)| {
+        let (mut channels, mut chips, dies, planes, per_block) = shape;
         let (victim, collector, path, place, order) = slots;
         let (blocks, extra, scope, floor) = space;
-        let (exclusion, ack, cache, multi, suspend, mode) = knobs;
+        let (exclusion, ack, cache, multi, suspend, mode, unit) = knobs;
+        let ((points, free_block, levelling, destination, time, depth, chip_queue, (slots, hard)), delay, noc) = more;
         let (model, port, (sram, transfer), priority, errors, (rows, selective, local)) = noc;
+        let model = if raid.is_some() { "none" } else { model };
+        let buffers = ["pagc", "idle-chip"].iter().any(|scheme| collector.contains(scheme));
+        let unit = if planes == 2 && !buffers && raid.is_none() { unit } else { "page" };
+        let multi = multi && unit == "page";
+        let (mut place, mut route, mut parity) = (place, "\"direct\"", String::new());
+        if let Some((layout, group, groups, timeout, mode, around)) = raid {
+            route = around;
+            // The chips of a group beside each other, or one on each channel.
+            (channels, chips) = if channels == 1 { (groups, group) } else { (group, groups) };
+            place = if place == "dynamic" { "CWDP" } else { place };
+            parity = format!("raid = {{ layout = \"{layout}\", group = {group}, encode_timeout = \"{timeout}\", write_mode = \"{mode}\" }}\n");
+        }
         let path = match (path, selective && model != "none") {
             ("external", true) if local => "{ selective = { check = \"fmc\" } }",
             ("external", true) => "selective",
@@ -76,33 +107,34 @@ fn device() -> impl Strategy<Value = String> {
         let port = if model == "array" { "occupied" } else { port };
         let priority = if model == "none" { "" } else { priority };
         let noc = format!("{{ model = \"{model}\", flit_bits = 2048, columns = 2, rows = {rows}, port = \"{port}\", sram_write = \"{sram}\", sram_read = \"{sram}\"{priority} }}");
-        let (points, free_block, levelling, destination, time, depth, chip_queue, (slots, hard)) = more;
         let wraps = collector.contains("preemptive") || collector.contains("idle-chip");
-        let place = if collector.contains("idle-chip") && slots > 0 { "dynamic" } else { place };
+        let place = if collector.contains("idle-chip") && slots > 0 && parity.is_empty() { "dynamic" } else { place };
         let hard = hard.filter(|_| collector.contains("preemptive") || model != "none" && !priority.contains("[]"));
         let destination = if path == "copyback" || place != "dynamic" || wraps { "plane" } else { destination };
         // The reserve and one open GC block, plus `extra`: down to one spare block a write stream.
-        let streams = if collector.contains("pagc") { 2 } else { 1 };
+        let one = ["unaligned", "invalidate", "threshold = 0 "].iter().any(|knob| collector.contains(knob));
+        let streams = if collector.contains("pagc") && !one { 2 } else { 1 };
         let op = (2 * streams + extra.min(blocks - 4)).min(blocks - 1) as f64 / f64::from(blocks);
         let op = (op * 1e6).ceil() / 1e6;
         let quote = |text: &str| if text.starts_with('{') { text.to_string() } else { format!("\"{text}\"") };
         let floor = floor.min(2 * per_block);
         let suspend_times = if suspend == "none" { "" } else { ", suspend = \"3us\", resume = \"2us\"" };
+        let chip_queue = chip_queue.map_or(String::new(), |n| format!("chip_queue = {n}\n"));
         let hard = hard.map_or(String::new(), |n| format!(", hard_threshold = \"{} pages\"", n.min(floor)));
         let warmup = if depth % 3 == 0 { "[run]\nwarmup = \"40 requests\"\n" } else { "" };
-        let chip_queue = chip_queue.map_or(String::new(), |n| format!("[order]\nchip_queue = {n}\n"));
         format!(
             "geometry = {{ channels = {channels}, chips_per_channel = {chips}, dies_per_chip = {dies}, planes_per_die = {planes}, blocks_per_plane = {blocks}, pages_per_block = {per_block} }}
 timing = {{ read = [\"20us\", \"30us\"], program = \"100us\", erase = \"900us\", transfer = \"{transfer}\", cache_register = {cache}, suspendable = \"{suspend}\"{suspend_times} }}
-device = {{ exclusion = \"{exclusion}\", write_ack = \"{ack}\", multi_plane = {multi}, over_provisioning = {op}, queue_depth = {depth} }}
+device = {{ exclusion = \"{exclusion}\", write_ack = \"{ack}\", multi_plane = {multi}, mapping_unit = \"{unit}\", over_provisioning = {op}, queue_depth = {depth} }}
 gc = {{ threshold = \"{floor} pages\", scope = \"{scope}\", destination = \"{destination}\", time = \"{time}\"{hard} }}
 staging = {{ slots = {slots} }}
 ftl = {{ write_points = \"{points}\", free_block = \"{free_block}\", wear_levelling = \"{levelling}\", wear_spread = 2 }}
 precondition = {{ mode = \"{mode}\", valid = 0.3, invalid = 0.1 }}
 noc = {noc}
 ecc.page_error_probability = {errors}
-schemes = {{ victim = {}, collector = {}, path = {}, place = \"{place}\", order = \"{order}\" }}
-{chip_queue}{warmup}",
+schemes = {{ victim = {}, collector = {}, path = {}, place = \"{place}\", order = \"{order}\", route = {route} }}
+{parity}[order]
+{delay}{chip_queue}{warmup}",
             quote(victim),
             quote(collector),
             quote(path)
@@ -163,8 +195,20 @@ proptest! {
             prop_assert_eq!(summary.gc.moved_pages, flash.programs.gc + flash.copybacks);
             prop_assert_eq!(summary.gc.collections, flash.erases);
         }
-        if config.staging.slots == 0 || config.schemes.collector.policy_ref().writes_back().is_none() {
+        let absorbs = config.staging.slots > 0 && config.schemes.collector.policy_ref().writes_back().is_some();
+        if config.pages_per_unit() == 2 {
+            prop_assert!(flash.programs.host % 2 == 0);
+            prop_assert!((summary.pages.written..=2 * summary.pages.written).contains(&flash.programs.host));
+        } else if !absorbs {
             prop_assert_eq!(flash.programs.host, summary.pages.written);
+        }
+        let p = &flash.programs;
+        prop_assert_eq!(p.total, p.host + p.gc + p.metadata + p.parity + p.replica + p.wasted);
+        if let Some(pagc) = &summary.pagc {
+            prop_assert_eq!(pagc.moved_pages.total(), summary.gc.moved_pages);
+            prop_assert_eq!(2 * pagc.collections.joint + pagc.collections.alone, summary.gc.collections);
+            let terms: u64 = pagc.response_ns.all.columns().iter().map(|(_, ns)| ns).sum();
+            prop_assert_eq!(u128::from(terms), summary.breakdown_ns.all.0.iter().sum::<u128>());
         }
         let by_cause: u128 = summary.breakdown_ns.all.0.iter().sum();
         let latency = &summary.latency_ns.all;

@@ -29,10 +29,15 @@ pub struct Geometry {
     pub pages_per_block: u32,
     /// Pages of a plane.
     pub pages_per_plane: u32,
-    /// Data bytes of a page.
+    /// Data bytes of a page (of a super page, where planes are paired).
     pub page_size: u32,
-    /// Logical pages of the device.
+    /// Flash pages of a page: 1, or 2 where the map's entries are super pages. Paired planes are one plane here, their blocks
+    /// one block, and what is counted is multiplied when it is counted.
+    pub pages_per_unit: u32,
+    /// Pages that the host may address.
     pub exported: u32,
+    /// Logical pages of the map: the exported ones, and parity where there is any.
+    pub mapped: u32,
     /// `log2(pages_per_block)` where that is whole: a shift is cheaper than a division.
     page_shift: Option<u32>,
     /// `planes - 1` where `planes` is a power of two.
@@ -47,7 +52,9 @@ impl Geometry {
         let g = &config.geometry;
         let chips = g.channels * g.chips_per_channel;
         let dies = chips * g.dies_per_chip;
-        let planes = dies * g.planes_per_die;
+        let pages_per_unit = config.pages_per_unit();
+        let planes_per_die = g.planes_per_die / pages_per_unit;
+        let planes = dies * planes_per_die;
         let units = match config.device.exclusion {
             Exclusion::Die => dies,
             Exclusion::Chip => chips,
@@ -58,7 +65,10 @@ impl Geometry {
             Place::Static(order) => order,
             Place::Dynamic => Default::default(),
         };
-        let radix = [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die];
+        let layout = super::raid::Layout::new(config);
+        let place = if layout.is_some() { place.within_chip() } else { place };
+        let mapped = exported_per_plane(config) as u32 * planes;
+        let radix = [g.channels, g.chips_per_channel, g.dies_per_chip, planes_per_die];
         let stripe = (0..planes).map(|n| PlaneId(place.plane(n, radix))).collect();
         Geometry {
             channels: g.channels,
@@ -70,8 +80,10 @@ impl Geometry {
             blocks_per_plane: g.blocks_per_plane,
             pages_per_block: g.pages_per_block,
             pages_per_plane,
-            page_size: g.page_size.0 as u32,
-            exported: exported_per_plane(config) as u32 * planes,
+            page_size: g.page_size.0 as u32 * pages_per_unit,
+            pages_per_unit,
+            exported: layout.map_or(mapped, |layout| layout.exported()),
+            mapped,
             page_shift: g.pages_per_block.is_power_of_two().then(|| g.pages_per_block.trailing_zeros()),
             plane_mask: planes.is_power_of_two().then(|| planes - 1),
             stripe,
@@ -80,7 +92,7 @@ impl Geometry {
 
     /// Logical pages whose static place is one plane.
     pub fn exported_per_plane(&self) -> u32 {
-        self.exported / self.planes
+        self.mapped / self.planes
     }
 
     /// The plane that static placement gives a logical page.
@@ -173,7 +185,7 @@ impl Geometry {
     }
 }
 
-/// Logical pages a plane: `floor((1 - over_provisioning) * pages a plane)`.
+/// Logical pages a plane, parity included: `floor((1 - over_provisioning) * pages a plane)`.
 pub(crate) fn exported_per_plane(config: &Config) -> u64 {
     let pages = u64::from(config.geometry.blocks_per_plane) * u64::from(config.geometry.pages_per_block);
     (u128::from(pages) * (1_000_000 - u128::from(config.device.over_provisioning.0)) / 1_000_000) as u64

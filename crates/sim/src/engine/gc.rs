@@ -211,9 +211,13 @@ impl Ssd {
             let joins = other != plane
                 && same_die
                 && usize::from(job.count) < MAX_PLANES
-                && self.schemes.collector.policy_ref().joins(&self.dev.view(self.now), plane, other)
-                && self.has_garbage(other);
-            if joins && let Some(victim) = self.pick_victim(other) {
+                && self.schemes.collector.policy_ref().joins(&self.dev.view(self.now), plane, other);
+            if !joins {
+                continue;
+            }
+            let victim = if self.has_garbage(other) { self.pick_victim(other) } else { None };
+            self.stats.parties.without_partner += u64::from(victim.is_none());
+            if let Some(victim) = victim {
                 // It may have been due itself: its turn is now.
                 self.units[unit.ix()].due.retain(|due| *due != other);
                 self.planes[other.ix()].claimed = true;
@@ -274,6 +278,12 @@ impl Ssd {
         }
         let running = &mut self.jobs[id.0];
         let mut step = self.schemes.collector.policy().next(&self.dev.view(self.now), &mut running.job);
+        while let Step::Skip(victim, pages, stream) = step {
+            let plane = self.dev.geometry.plane_of_block(running.job.victims[victim]);
+            self.dev.flash.skip_pages(plane, stream, pages);
+            self.stats.flash.programs.waste(pages);
+            step = self.schemes.collector.policy().next(&self.dev.view(self.now), &mut running.job);
+        }
         if self.stages {
             let Some(rest) = self.carry_staging(id, step) else { return };
             step = rest;
@@ -299,6 +309,7 @@ impl Ssd {
             }
             Step::Erase => self.ops[op].verb = Verb::Erase,
             Step::Done => return self.end_collection(id),
+            Step::Skip(..) => unreachable!("carried out above, in no time"),
         }
         running.busy = true;
         let (unit, plane) = (running.unit, running.plane);
@@ -388,16 +399,24 @@ impl Ssd {
         self.ops[op].from = pages;
         if leaving == 0 {
             let mut to = PageSet::EMPTY;
-            for page in pages.iter() {
+            let mut targets = [0; MAX_PLANES];
+            for (page, target) in pages.iter().zip(&mut targets) {
                 let plane = self.dev.geometry.plane_of(*page);
-                to.push(self.gc_page(plane, stream));
+                let page = self.gc_page(plane, stream);
+                to.push(page);
+                *target = self.dev.geometry.offset(page);
             }
-            self.stats.count_copybacks(pages.len() as u64);
-            self.assert_multi_plane(&to);
-            let target = self.dev.geometry.offset(to[0]);
+            let targets = &targets[..pages.len()];
+            if targets.iter().all(|target| *target == targets[0]) {
+                self.assert_multi_plane(&to);
+                self.stats.count_copybacks(pages.len() as u64);
+            } else {
+                assert_ne!(stream, Stream::Aligned, "law: aligned write points stand at equal offsets");
+                pages.iter().for_each(|_| self.stats.count_copybacks(1));
+            }
             self.ops[op].verb = Verb::Copyback;
             self.ops[op].pages = to;
-            let (legs, read, program) = self.dev.timing.copyback(offsets, target);
+            let (legs, read, program) = self.dev.timing.copyback(offsets, targets);
             self.ops[op].legs = legs;
             self.stats.gc_time.read += read.0;
             self.stats.gc_time.program += program.0;
@@ -429,7 +448,11 @@ impl Ssd {
 
     pub(super) fn begin_place(&mut self, id: JobId) {
         let op = self.jobs[id.0].op;
-        let (hand, stream) = (self.jobs[id.0].job.hand, self.jobs[id.0].stream);
+        let (mut hand, stream) = (self.jobs[id.0].job.hand, self.jobs[id.0].stream);
+        if hand.len() > 1 && self.points_apart(&hand, stream) {
+            // One after the other: this command takes the first, the next one the rest.
+            hand = PageSet::one(hand[0]);
+        }
         let mut to = PageSet::EMPTY;
         for page in hand.iter() {
             let plane = self.gc_plane(self.dev.geometry.plane_of(*page));
@@ -442,6 +465,12 @@ impl Ssd {
         self.ops[op].pages = to;
         self.ops[op].from = hand;
         self.ops[op].legs = self.dev.timing.program(offset, burst);
+    }
+
+    /// Whether the write points that pages in hand go to stand at different offsets.
+    fn points_apart(&self, hand: &PageSet, stream: Stream) -> bool {
+        let offset = |page: &Ppn| self.dev.flash.next_offset(self.dev.geometry.plane_of(*page), stream);
+        stream != Stream::Aligned && hand.iter().any(|page| offset(page) != offset(&hand[0]))
     }
 
     /// The plane of this unit that takes a moved page: its own, or, with a wider destination, the next in turn.
@@ -551,8 +580,11 @@ impl Ssd {
                 self.land(id);
             }
             Verb::Program => {
-                self.jobs[job.0].job.hand = PageSet::EMPTY;
                 self.land(id);
+                let placed = self.ops[id].from.len();
+                let hand = &mut self.jobs[job.0].job.hand;
+                *hand = hand.after(placed);
+                self.ops[id].tags.rotate_left(placed);
             }
             Verb::Erase => self.erased(job),
         }
@@ -619,6 +651,9 @@ impl Ssd {
     /// Moved pages are programmed: each is published if the map still points to where it came from.
     pub(super) fn land(&mut self, id: OpId) {
         let (from, to, tags) = (self.ops[id].from, self.ops[id].pages, self.ops[id].tags);
+        let job = if self.ops[id].job.is_some() { self.ops[id].job } else { self.ops[id].home };
+        let (demanding, joint) = (self.jobs[job.0].plane, self.jobs[job.0].job.count > 1);
+        self.sort_moves(&from, &to, demanding, joint);
         for i in 0..from.len() {
             self.land_moved(from[i], to[i], tags[i]);
         }
@@ -637,8 +672,7 @@ impl Ssd {
         }
         self.dev.flash.land(to, block, if published { lpn } else { Lpn::NONE });
         self.oracle.store(to, tag);
-        self.stats.moved += 1;
-        self.stats.moved_stale += u64::from(!published);
+        self.stats.count_moved(!published);
     }
 
     /// A page's data has moved: whoever points to it follows.
@@ -648,6 +682,18 @@ impl Ssd {
             Location::Flash(page) if page == from => self.dev.map.set(lpn, Location::Flash(to)),
             // The old page of a partial write that still has to read it.
             Location::Staged(write) if self.ops[write].old == from => self.ops[write].old = to,
+            // The old page of an update that has begun, under a newer write.
+            Location::Staged(write) if self.raid.is_some() && self.ops[write].behind.is_some() => {
+                let write = self.ops[write].behind;
+                assert_eq!(self.ops[write].old, from, "law: map and reverse map agree");
+                self.ops[write].old = to;
+            }
+            // The old page of an update that has begun, under a newer write.
+            Location::Staged(write) if self.raid.is_some() && self.ops[write].behind.is_some() => {
+                let write = self.ops[write].behind;
+                assert_eq!(self.ops[write].old, from, "law: map and reverse map agree");
+                self.ops[write].old = to;
+            }
             other => panic!("law: map and reverse map agree, but {lpn:?} at {from:?} maps to {other:?}"),
         }
     }
@@ -684,7 +730,7 @@ impl Ssd {
         let (unit, plane, op, holds) = (running.unit, running.plane, running.op, running.holds);
         let (victims, count) = (running.job.victims, usize::from(running.job.count));
         assert!(running.job.erased && running.job.hand.is_empty(), "law: a collection ends with its victims erased");
-        self.stats.collections += count as u64;
+        self.stats.count_collection(count as u64);
         self.ops.remove(op.0);
         self.jobs.remove(id.0);
         if holds {

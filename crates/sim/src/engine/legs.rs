@@ -119,7 +119,7 @@ impl Ssd {
         let op = &mut self.ops[id];
         let gc_wait = state.gc(now) - op.bus_ledger + behind_rows;
         let wait = (now - op.bus_since).0;
-        let host = op.class == Class::Host;
+        let host = op.class.like_host();
         op.parked_since = Nanos::NEVER;
         op.bus_gc += gc_wait;
         let port = bus >= self.ports;
@@ -174,7 +174,11 @@ impl Ssd {
             return self.array_ends(UnitId(resource as u32));
         };
         if bus >= self.buses.len() {
-            return if bus == self.buses.len() { self.memory_ends() } else { self.delay_ends(resource) };
+            return match bus - self.buses.len() {
+                0 => self.memory_ends(),
+                1 => self.encode_timeouts(),
+                _ => self.delay_ends(resource),
+            };
         }
         let state = &mut self.buses[bus];
         state.awaited = false;
@@ -202,8 +206,8 @@ impl Ssd {
     pub(super) fn data_in_ends(&mut self, id: OpId) -> bool {
         let op = &self.ops[id];
         let unit = op.unit;
-        if op.class == Class::Host && op.verb == Verb::Program {
-            if self.config.device.write_ack == WriteAck::AfterTransfer {
+        if op.class.like_host() && op.verb == Verb::Program {
+            if self.config.device.write_ack == WriteAck::AfterTransfer && op.class == Class::Host {
                 self.acknowledge(id);
             }
             let state = &mut self.units[unit.ix()];
@@ -244,7 +248,7 @@ impl Ssd {
         if op.leg == FUSED {
             return self.fused_move_ends(id);
         }
-        if op.verb == Verb::Read && op.class == Class::Host && self.config.timing.cache_register {
+        if op.verb == Verb::Read && op.class.like_host() && self.config.timing.cache_register {
             if state.cache.is_some() {
                 // R8: it waits for the cache register; the bus is what it waits for in the end.
                 state.parked = true;
@@ -322,6 +326,9 @@ impl Ssd {
 
     /// What a host operation did to one page.
     fn page_ends(&mut self, id: OpId) {
+        if self.raid.is_some() {
+            return self.chunk_ends(id);
+        }
         let op = &self.ops[id];
         let (lpn, page) = (op.lpn, op.pages[0]);
         let block = self.dev.geometry.block_of(page);
@@ -387,7 +394,7 @@ impl Ssd {
         let mut at = self.units[unit.ix()].queue.head();
         while at.is_some() {
             let op = &self.ops[at];
-            if op.class == Class::Host && op.need != Need::Write {
+            if op.class.like_host() && op.need != Need::Write {
                 return true;
             }
             at = op.next;
@@ -402,7 +409,7 @@ impl Ssd {
         state.suspension = Suspension::Serving;
         state.suspended = std::mem::replace(&mut state.array, OpId::NONE);
         loop {
-            let wanted = |op: &crate::device::transaction::Op| op.class == Class::Host && op.need != Need::Write;
+            let wanted = |op: &crate::device::transaction::Op| op.class.like_host() && op.need != Need::Write;
             let read = self.units[unit.ix()].queue.take(&mut self.ops, wanted);
             if read.is_none() {
                 return self.resume(unit);

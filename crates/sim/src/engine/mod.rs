@@ -10,10 +10,13 @@ mod filled;
 mod fuse;
 mod gc;
 mod host;
+mod joint;
 mod legs;
 mod noc;
 mod preempt;
+mod redirect;
 mod staging;
+mod stripe;
 mod timeless;
 mod watch;
 
@@ -29,13 +32,14 @@ use crate::device::transaction::{Fifo, Op, Slab};
 use crate::oracle::{Check, Oracle};
 use crate::policy::{Hop, Job, Journey, View};
 use crate::report::{ByOp, Distribution, GcSummary, Summary, Utilisation, Wear, mean};
-use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyVictim};
+use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim};
 use crate::stats::Stats;
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
 
 pub use filled::Filled;
 use host::Host;
 pub use host::{Request, RequestOp};
+use stripe::Raid;
 
 /// A simulated SSD: a value. Many live in one process; a clone is a snapshot.
 ///
@@ -72,6 +76,8 @@ pub struct Ssd {
     /// Units held, units held by collections: integrated.
     held: Occupancy,
     held_gc: Occupancy,
+    /// Planes that take part in the collections that hold units: integrated.
+    gc_planes: Occupancy,
     held_writeback: Occupancy,
     /// By chip: operations in service; and how many chips have one.
     chip_ops: Vec<u32>,
@@ -107,6 +113,13 @@ pub struct Ssd {
     noc: Option<Box<noc::Noc>>,
     ports: usize,
     queues: bool,
+    /// Parity groups, if there are any.
+    raid: Option<Box<Raid>>,
+    /// Whether the route is asked about reads, and memory for what it is told.
+    redirects: bool,
+    partner_chips: Vec<u32>,
+    /// Sub-requests that a chip takes before requests wait in the window.
+    chip_queue: Option<u32>,
     oracle: Oracle,
     stats: Stats,
     /// Rounds since a host request last completed; with requests outstanding there is a bound (deadlock, livelock).
@@ -141,6 +154,7 @@ struct Policies {
     victim: AnyVictim,
     collector: AnyCollector,
     path: AnyPath,
+    route: AnyRoute,
     dynamic: bool,
 }
 
@@ -226,9 +240,11 @@ impl Ssd {
             victim: config.schemes.victim.clone(),
             collector: config.schemes.collector.clone(),
             path: config.schemes.path.clone(),
+            route: config.schemes.route.clone(),
             dynamic: config.schemes.place == crate::schemes::Place::Dynamic,
         };
         schemes.victim.policy().seed(seed);
+        schemes.collector.policy().prepare(config);
         let physical = geometry.planes * geometry.pages_per_plane;
         let plane = PlaneState { claimed: false, levelled: false, stalled: Fifo::EMPTY };
         let in_scope = match config.gc.scope {
@@ -249,7 +265,7 @@ impl Ssd {
         let mut ssd = Ssd {
             seed,
             now: Nanos::ZERO,
-            events: Events::new(geometry.units as usize + buses + 1 + delays, config.timing.longest().max(crossing)),
+            events: Events::new(geometry.units as usize + buses + 2 + delays, config.timing.longest().max(crossing)),
             batch: Vec::with_capacity(geometry.units as usize + buses + delays),
             units: vec![Unit::new(geometry.planes_per_unit); geometry.units as usize],
             gc_by_plane: vec![0; geometry.planes as usize],
@@ -266,6 +282,7 @@ impl Ssd {
             last_unit: geometry.units - 1,
             held: Occupancy::default(),
             held_gc: Occupancy::default(),
+            gc_planes: Occupancy::default(),
             held_writeback: Occupancy::default(),
             chip_ops: vec![0; geometry.chips as usize],
             chips_busy: 0,
@@ -287,8 +304,12 @@ impl Ssd {
             noc,
             ports,
             queues: !config.noc.priority().is_empty(),
-            oracle: Oracle::new(check, geometry.exported, physical),
-            stats: Stats::new(),
+            raid: Raid::new(config),
+            redirects: config.schemes.route.policy_ref().redirects(),
+            partner_chips: Vec::new(),
+            chip_queue: config.chip_queue(),
+            oracle: Oracle::new(check, geometry.mapped, physical),
+            stats: Stats::new(geometry.pages_per_unit),
             idle_rounds: 0,
             events_since_scan: 0,
             scan_every: (1 << 20).max(8 * u64::from(physical)),
@@ -306,8 +327,14 @@ impl Ssd {
         u64::from(self.dev.geometry.exported) * u64::from(self.dev.geometry.page_size)
     }
 
-    /// Bytes of a page.
+    /// Bytes of a flash page.
     pub fn page_bytes(&self) -> u64 {
+        self.config.geometry.page_size.0
+    }
+
+    /// Bytes that one entry of the page map stands for: a page, or a super page.
+    #[inline(always)]
+    fn unit_bytes(&self) -> u64 {
         u64::from(self.dev.geometry.page_size)
     }
 
@@ -377,7 +404,7 @@ impl Ssd {
         if time > limit || time == Nanos::NEVER {
             return false;
         }
-        if self.fuses_moves && event < arrival && self.express(event) {
+        if self.fuses && event < arrival && self.express(event) {
             self.events_since_scan += 1;
         } else {
             self.round(time);
@@ -407,7 +434,7 @@ impl Ssd {
             self.grant();
             self.granted_at = time;
             let settled = self.dirty_units.is_empty() && self.dirty_buses.is_empty() && self.ready_jobs.is_empty();
-            let settled = settled && !self.host.window_stale;
+            let settled = settled && !self.host.window_stale && self.stripes_settled();
             if settled && self.events.next() > time && self.host.next_arrival(time) > time {
                 break;
             }
@@ -478,7 +505,9 @@ impl Ssd {
                 if unit.array.is_some() { unit.array } else { unit.suspended }
             }
             Some(bus) if bus == self.buses.len() => self.host.memory[0].1,
-            Some(bus) if bus > self.buses.len() => self.delayed(resource),
+            // The timeout of a parity group comes after what ends at its time.
+            Some(bus) if bus == self.buses.len() + 1 => return u64::MAX,
+            Some(bus) if bus > self.buses.len() + 1 => self.delayed(resource),
             Some(bus) => self.buses[bus].holder,
         };
         // A bus that only wakes: it ends nothing.
@@ -508,6 +537,7 @@ impl Ssd {
     fn scan(&self) {
         self.dev.flash.recount();
         self.dev.map.recount(&self.dev.flash);
+        self.recount_stripes();
     }
 
     /// Nothing is left: queues, jobs and operations are empty, and the map tells the truth.
@@ -518,12 +548,13 @@ impl Ssd {
         if let Some(noc) = &self.noc {
             assert!(noc.buffered.iter().all(|pages| *pages == 0), "a page is left in a flash controller's buffer");
         }
+        self.check_stripes_end();
         self.dev.staging.assert_empty();
         if self.oracle.check() == Check::Full {
             self.scan();
         }
         if self.oracle.check() != Check::Off {
-            for lpn in (0..self.dev.geometry.exported).map(Lpn) {
+            for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
                 match self.dev.map.get(lpn) {
                     Location::Flash(page) => self.oracle.at_rest(lpn, page),
                     Location::Staged(_) => panic!("logical page {} is still on its way", lpn.0),
@@ -546,8 +577,9 @@ impl Ssd {
             all.merge(write);
             ByOp { read: read.figures(), write: write.figures(), all: all.figures() }
         };
-        let mut breakdown = stats.read.breakdown.clone();
-        breakdown.merge(&stats.write.breakdown);
+        let (read, write) = (stats.read.breakdown(), stats.write.breakdown());
+        let mut breakdown = read.clone();
+        breakdown.merge(&write);
         let programs = stats.flash.programs.total + stats.flash.copybacks;
         let span = stats.last_completion.0.saturating_sub(stats.measured_from.0);
         let share = |(from, to): (u128, u128), resources: u32| {
@@ -557,7 +589,9 @@ impl Ssd {
         let channels = &self.buses[..geometry.channels as usize];
         let transferring = channels.iter().map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
         let (erases_min, erases_max, erases) = self.dev.flash.wear();
+        let breakdown_ns = ByOp { read, write, all: breakdown };
         Summary {
+            pagc: self.pagc_summary(&breakdown_ns, span),
             schema: "ssdlab.summary/1",
             version: env!("CARGO_PKG_VERSION"),
             seed,
@@ -571,11 +605,7 @@ impl Ssd {
             simulated_ns: stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0),
             latency_ns: by_op(&stats.read.latency, &stats.write.latency),
             waiting_ns: by_op(&stats.read.waiting, &stats.write.waiting),
-            breakdown_ns: ByOp {
-                read: stats.read.breakdown.clone(),
-                write: stats.write.breakdown.clone(),
-                all: breakdown,
-            },
+            breakdown_ns,
             flash: stats.flash.clone(),
             requests_delayed_by_gc: ByOp {
                 read: stats.read.delayed_by_gc,
@@ -607,6 +637,8 @@ impl Ssd {
                     u64::from(geometry.planes) * u64::from(geometry.blocks_per_plane),
                 ),
             },
+            brr: self.redirects.then(|| stats.brr.summary(self.config.raid.group)),
+            raid: self.raid.as_ref().map(|_| stats.raid.summary(&stats.flash, stats.pages.written)),
             idle_chip: self.idle_chip_report(),
         }
     }

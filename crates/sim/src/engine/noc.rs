@@ -373,18 +373,18 @@ impl Ssd {
     }
 
     fn delay_resource(&self, slot: usize) -> usize {
-        self.memory_resource() + 1 + slot
+        self.memory_resource() + 2 + slot
     }
 
     /// The operation in a delay.
     pub(super) fn delayed(&self, resource: usize) -> OpId {
-        let slot = resource - self.memory_resource() - 1;
+        let slot = resource - self.memory_resource() - 2;
         self.noc.as_ref().map_or(OpId::NONE, |noc| noc.delays[slot])
     }
 
     pub(super) fn delay_ends(&mut self, resource: usize) {
         let id = self.delayed(resource);
-        let slot = resource - self.memory_resource() - 1;
+        let slot = resource - self.memory_resource() - 2;
         self.noc_mut().delays[slot] = OpId::NONE;
         self.leg_of_noc_ends(id);
     }

@@ -8,7 +8,7 @@ use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
 use crate::oracle::Tag;
-use crate::policy::{Job, Journey, Step};
+use crate::policy::{Job, Journey, PageSet, Step};
 use crate::random;
 use crate::units::{BlockId, Lpn, PlaneId, Ppn, UnitId};
 
@@ -27,13 +27,13 @@ impl Ssd {
 
     /// Fills the device as the configuration says. Nothing of it is measured, except wear.
     pub(super) fn precondition(&mut self) {
-        let exported = self.dev.geometry.exported;
+        let (exported, mapped) = (self.dev.geometry.exported, self.dev.geometry.mapped);
         match self.config.precondition.mode {
             PreconditionMode::None => {}
             PreconditionMode::Aged => self.age_directly(),
-            PreconditionMode::Sequential => (0..exported).for_each(|lpn| self.write_now(Lpn(lpn))),
+            PreconditionMode::Sequential => (0..mapped).for_each(|lpn| self.store_now(Lpn(lpn), Class::Host)),
             PreconditionMode::Random => {
-                (0..exported).for_each(|lpn| self.write_now(Lpn(lpn)));
+                (0..mapped).for_each(|lpn| self.store_now(Lpn(lpn), Class::Host));
                 let mut rng = random::stream(self.seed, "precondition");
                 let writes = (self.config.precondition.overwrite * f64::from(exported)) as u64;
                 let mut draw = || Lpn(random::below(&mut rng, u64::from(exported)) as u32);
@@ -47,6 +47,7 @@ impl Ssd {
                 }
             }
         }
+        self.settle_groups();
         self.stats.start_measuring();
         self.restart_conflicts();
         self.stats.operations = 0;
@@ -96,17 +97,24 @@ impl Ssd {
             "a request lies on the device"
         );
         let measured = self.count_admission();
-        let size = self.page_bytes();
+        let size = self.unit_bytes();
         let (first, last) = ((request.offset / size) as u32, ((request.offset + request.bytes - 1) / size) as u32);
-        let pages = u64::from(last - first + 1);
+        let units = last - first + 1;
+        let pages = self.flash_pages(&request, units);
         match request.op {
             RequestOp::Trim => self.trim_range(request, measured),
             RequestOp::Write => {
-                (first..=last).for_each(|lpn| self.write_now(Lpn(lpn)));
+                for page in (first..=last).map(Lpn) {
+                    let lpn = self.logical(page);
+                    self.store_now(lpn, Class::Host);
+                    if self.raid.is_some() && !self.group_goes_on(page, Lpn(last)) {
+                        self.encode_now(lpn);
+                    }
+                }
                 self.count_written(pages, measured);
             }
             RequestOp::Read => {
-                self.stats.count_reads(Class::Host, pages);
+                self.stats.count_reads(Class::Host, u64::from(units));
                 self.stats.pages.read += if measured { pages } else { 0 };
             }
         }
@@ -121,8 +129,17 @@ impl Ssd {
         self.stats.completed += 1;
     }
 
-    /// Writes a page in no time, collecting in no time where that becomes due.
-    pub fn write_now(&mut self, lpn: Lpn) {
+    /// Writes a page of the host in no time, collecting in no time where that becomes due.
+    pub fn write_now(&mut self, page: Lpn) {
+        let lpn = self.logical(page);
+        self.store_now(lpn, Class::Host);
+        if self.raid.is_some() {
+            self.encode_now(lpn);
+        }
+    }
+
+    /// Writes a logical page of the map in no time.
+    pub(super) fn store_now(&mut self, lpn: Lpn, class: Class) {
         let tag = self.oracle.admit(lpn);
         self.forget(lpn);
         self.dev.map.set(lpn, Location::Nowhere);
@@ -137,7 +154,7 @@ impl Ssd {
             assert!(self.collect_once(plane), "law: spare pages suffice");
         }
         self.put(lpn, plane, tag).expect("a page was offered");
-        self.stats.count_programs(Class::Host, 1);
+        self.stats.count_programs(class, 1);
         self.collect_now(plane);
     }
 
@@ -200,15 +217,22 @@ impl Ssd {
             self.move_all_now(plane, victim, journey);
             self.dev.flash.erase_now(victim);
             self.stats.count_erases(1);
-            self.stats.collections += 1;
+            self.stats.count_collection(1);
             return true;
         }
         loop {
             match self.schemes.collector.policy().next(&self.dev.view(self.now), &mut job) {
                 Step::Move(pages, stream) | Step::Fetch(pages, stream) => {
+                    let mut to = PageSet::EMPTY;
                     for page in pages.iter() {
-                        self.move_now(*page, stream);
+                        to.push(self.move_now(*page, stream));
                     }
+                    self.sort_moves(&pages, &to, plane, job.count > 1);
+                }
+                Step::Skip(victim, pages, stream) => {
+                    let plane = self.dev.geometry.plane_of_block(job.victims[victim]);
+                    self.dev.flash.skip_pages(plane, stream, pages);
+                    self.stats.flash.programs.waste(pages);
                 }
                 Step::Place | Step::Stage | Step::Reserve(_) => unreachable!("pages in no time are never in hand"),
                 Step::Erase => {
@@ -219,7 +243,7 @@ impl Ssd {
                     self.stats.count_erases(u64::from(job.count));
                 }
                 Step::Done => {
-                    self.stats.collections += u64::from(job.count);
+                    self.stats.count_collection(u64::from(job.count));
                     return true;
                 }
             }
@@ -253,10 +277,11 @@ impl Ssd {
             left -= count;
         }
         self.stats.count_moves(journey, u64::from(moved));
-        self.stats.moved += u64::from(moved);
+        self.stats.count_sorted(u64::from(moved));
     }
 
-    fn move_now(&mut self, from: Ppn, stream: Stream) {
+    /// Moves a page in no time. Returns where it is now.
+    fn move_now(&mut self, from: Ppn, stream: Stream) -> Ppn {
         let block = self.dev.geometry.block_of(from);
         let journey = self.schemes.path.policy().journey(&self.dev.view(self.now), from, block);
         self.stats.count_moves(journey, 1);
@@ -264,5 +289,6 @@ impl Ssd {
         let tag = self.oracle.load(from, self.dev.flash.lpn_of(from));
         let to = self.gc_page(plane, stream);
         self.land_moved(from, to, tag);
+        to
     }
 }

@@ -34,7 +34,7 @@ impl Ssd {
             flash: self.stats.flash.plus(&self.stats.forgotten),
             collections: self.stats.collections + self.stats.forgotten_collections,
             pending: self.host.pending(),
-            free_pages: self.dev.flash.free_total(),
+            free_pages: self.dev.flash.free_total() * u64::from(self.dev.geometry.pages_per_unit),
         }
     }
 
@@ -127,6 +127,10 @@ impl Ssd {
         for (plane, page) in planes.iter_mut().zip(&pages[..count]) {
             *plane = self.dev.geometry.plane_of(*page);
         }
+        if self.dev.geometry.pages_per_unit == 2 {
+            // Paired planes are one plane to the engine; the other one of the pair has the number of the next plane of the die.
+            planes[1] = PlaneId(planes[0].0 + self.dev.geometry.dies);
+        }
         let kind = match resource {
             Resource::Planes => LegKind::Array,
             Resource::Port(_) => LegKind::Noc,
@@ -143,7 +147,7 @@ impl Ssd {
         match (op.class, op.verb) {
             (Class::Gc, Verb::Erase) => Lpn::NONE,
             (Class::Gc, _) => op.from.first().map_or(Lpn::NONE, |page| self.dev.flash.lpn_of(*page)),
-            _ => op.lpn,
+            _ => self.host_page(op.lpn),
         }
     }
 

@@ -1,7 +1,15 @@
 //! The summary of a run: integers and histograms, and the one documented form in which they leave.
 
+mod brr;
+mod raid;
+
+pub use brr::BrrSummary;
+pub(crate) use brr::BrrTotals;
+pub(crate) use raid::RaidTotals;
+pub use raid::{RaidSummary, Unprotected};
 pub mod idle_chip;
 pub mod noc;
+pub mod pagc;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
@@ -224,6 +232,9 @@ pub struct ByCause {
     pub parity: u64,
     /// Second copies of pages.
     pub replica: u64,
+    /// Pages given up so that write points stand at equal offsets; left out where there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub wasted: u64,
     /// All of them.
     pub total: u64,
 }
@@ -242,6 +253,12 @@ impl ByCause {
         self.total += pages;
     }
 
+    /// Counts pages that are given up.
+    pub(crate) fn waste(&mut self, pages: u32) {
+        self.wasted += u64::from(pages);
+        self.total += u64::from(pages);
+    }
+
     /// Both together.
     fn plus(&self, other: &ByCause) -> ByCause {
         ByCause {
@@ -250,9 +267,15 @@ impl ByCause {
             metadata: self.metadata + other.metadata,
             parity: self.parity + other.parity,
             replica: self.replica + other.replica,
+            wasted: self.wasted + other.wasted,
             total: self.total + other.total,
         }
     }
+}
+
+/// Whether there is nothing to tell.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Multi-plane commands by verb.
@@ -383,7 +406,7 @@ pub struct Wear {
 }
 
 /// The sections of a [`Summary`] that belong to one scheme each and are left out where it is not in use.
-pub const SCHEME_SECTIONS: [&str; 5] = ["idle_chip", "pagc", "brr", "fastgc", "noc"];
+pub const SCHEME_SECTIONS: [&str; 6] = ["idle_chip", "pagc", "brr", "fastgc", "noc", "raid"];
 
 /// Everything that a run tells. The same configuration, trace, seed and version give the same bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -430,12 +453,21 @@ pub struct Summary {
     pub utilisation: Utilisation,
     /// Erase counts.
     pub wear: Wear,
-    /// What crossed the interconnect, on devices that have one.
+    /// Balanced redirected reads.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub noc: Option<noc::NocSummary>,
+    pub brr: Option<BrrSummary>,
+    /// Parity groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raid: Option<RaidSummary>,
     /// Paper A's measures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_chip: Option<idle_chip::IdleChip>,
+    /// Paper B's figures, where a die has two planes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pagc: Option<pagc::PaGcSummary>,
+    /// What crossed the interconnect, on devices that have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noc: Option<noc::NocSummary>,
 }
 
 #[cfg(test)]
