@@ -85,7 +85,7 @@ fn varied(lab: &Lab, set: &str) -> Option<f64> {
 }
 
 fn runs(sets: &[&str]) -> Vec<Run> {
-    let run = |w: &&'static str, set: &&str| Run { workload: w, scheme: "BRR", more: vec![set.to_string()] };
+    let run = |w: &&'static str, set: &&str| Run { workload: w, scheme: "BRR", more: vec![set.to_string()], trial: 0 };
     TRACES.iter().flat_map(|w| sets.iter().map(move |set| run(w, set))).collect()
 }
 
