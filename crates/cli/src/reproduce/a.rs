@@ -24,6 +24,7 @@ pub(super) static PAPER: Paper = Paper {
     workloads: &TRACES,
     quick: &["geometry.blocks_per_plane=256"],
     limits: [60_000, 3_000_000],
+    stretch: None,
     items,
 };
 

@@ -53,6 +53,7 @@ pub(super) static PAPER: Paper = Paper {
     workloads: &TRACES,
     quick: &["geometry.blocks_per_plane=32"],
     limits: [40_000, 3_000_000],
+    stretch: None,
     items,
 };
 

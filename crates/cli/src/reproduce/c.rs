@@ -26,6 +26,7 @@ pub(super) static PAPER: Paper = Paper {
     workloads: &TRACES,
     quick: &["geometry.blocks_per_plane=1024"],
     limits: [30_000, 3_000_000],
+    stretch: None,
     items,
 };
 

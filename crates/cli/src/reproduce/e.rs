@@ -16,6 +16,7 @@ pub(super) static PAPER: Paper = Paper {
     workloads: &LOADS,
     quick: &[],
     limits: [100_000, 1_000_000],
+    stretch: Some("4"),
     items,
 };
 

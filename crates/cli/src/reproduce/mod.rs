@@ -41,6 +41,8 @@ struct Paper {
     /// How `--quick` shrinks the device, and how many requests of each workload run, then and else.
     quick: &'static [&'static str],
     limits: [u64; 2],
+    /// Arrival times are stretched by this where the models' own rates overload the device all the time.
+    stretch: Option<&'static str>,
     items: fn() -> Vec<Item>,
 }
 
@@ -427,7 +429,8 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
             }
             Ok(config) => {
                 let name = format!("{} on {} {}", run.scheme, run.workload, run.more.join(" "));
-                let input = InputArgs::workload(run.workload, args.traces.clone(), Some(limit));
+                let mut input = InputArgs::workload(run.workload, args.traces.clone(), Some(limit));
+                input.time_scale = paper.stretch.map(|factor| factor.parse().expect("a factor"));
                 points.push(Point { name, config, input, seed: args.how.seed.wrapping_add(run.trial) });
                 taken.push(run);
             }
