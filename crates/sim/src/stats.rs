@@ -2,7 +2,7 @@
 
 use crate::device::transaction::Class;
 use crate::policy::{Hop, Journey};
-use crate::report::{Breakdown, Distribution, FlashOps, GcTimes, Halves, Pages, Requests, mean};
+use crate::report::{Breakdown, BrrTotals, Distribution, FlashOps, GcTimes, Halves, Pages, RaidTotals, Requests, mean};
 use crate::units::Nanos;
 
 /// Latency, waits and causes of one kind of request.
@@ -27,6 +27,8 @@ pub(crate) struct Stats {
     pub moved: u64,
     pub moved_stale: u64,
     pub gc_time: GcTimes,
+    pub raid: RaidTotals,
+    pub brr: BrrTotals,
     pub writeback_time: GcTimes,
     /// When measuring began.
     pub measured_from: Nanos,
@@ -74,6 +76,8 @@ impl Stats {
             moved: 0,
             moved_stale: 0,
             gc_time: GcTimes::default(),
+            raid: RaidTotals::default(),
+            brr: BrrTotals::default(),
             writeback_time: GcTimes::default(),
             measured_from: Nanos::ZERO,
             first_arrival: None,
@@ -97,6 +101,8 @@ impl Stats {
         self.forgotten = self.forgotten.plus(&std::mem::take(&mut self.flash));
         self.forgotten_collections += self.collections;
         self.gc_time = GcTimes::default();
+        self.raid = RaidTotals::default();
+        self.brr = BrrTotals::default();
         self.writeback_time = GcTimes::default();
         (self.collections, self.moved, self.moved_stale) = (0, 0, 0);
         (self.chips_busy, self.arrivals) = (0, 0);
@@ -151,10 +157,10 @@ impl Stats {
         self.operations += pages;
     }
 
-    /// Host pages of requests that don't count: series show them all the same.
-    pub(crate) fn count_unmeasured(&mut self, programs: bool, pages: u64) {
+    /// Pages of requests that don't count: series show them all the same.
+    pub(crate) fn count_unmeasured(&mut self, class: Class, programs: bool, pages: u64) {
         let by = if programs { &mut self.forgotten.programs } else { &mut self.forgotten.reads };
-        by.add(Class::Host, pages);
+        by.add(class, pages);
         self.operations += pages;
     }
 

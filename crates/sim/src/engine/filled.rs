@@ -41,6 +41,7 @@ impl Filled {
         relevant.run = defaults.run;
         relevant.gc.time = defaults.gc.time;
         relevant.schemes.order = defaults.schemes.order;
+        relevant.schemes.route = defaults.schemes.route;
         relevant.order = defaults.order;
         let (device, default) = (&mut relevant.device, defaults.device);
         device.queue_depth = default.queue_depth;
@@ -72,7 +73,7 @@ impl Ssd {
             seed,
             now,
             dev: Device { geometry: _, timing: _, flash, map, staging: _ },
-            schemes: Policies { order: _, victim, collector, path, dynamic: _ },
+            schemes: Policies { order: _, victim, collector, path, route: _, dynamic: _ },
             events: _,
             batch: _,
             units,
@@ -107,6 +108,11 @@ impl Ssd {
             fuses_moves: _,
             collector_holds: _,
             suspends: _,
+            // Found again in the map.
+            raid: _,
+            redirects: _,
+            partner_chips: _,
+            chip_queue: _,
             oracle,
             stats,
             idle_rounds: _,
@@ -163,6 +169,8 @@ impl Ssd {
         (ssd.units, ssd.planes) = (units, planes);
         (ssd.schemes.victim, ssd.schemes.collector, ssd.schemes.path) = (victim, collector, path);
         (ssd.last_unit, ssd.gc_target, ssd.stats) = (last_unit, gc_target, stats);
+        ssd.settle_groups();
+        ssd.restart_conflicts();
         Ok(ssd)
     }
 }

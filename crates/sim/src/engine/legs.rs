@@ -94,7 +94,7 @@ impl Ssd {
             let op = &mut self.ops[id];
             let gc_wait = state.gc(now) - op.bus_ledger;
             let wait = (now - op.bus_since).0;
-            let host = op.class == Class::Host;
+            let host = op.class.like_host();
             op.parked_since = Nanos::NEVER;
             op.bus_gc += gc_wait;
             let (time, after) = if bus < self.dev.geometry.channels as usize {
@@ -147,6 +147,9 @@ impl Ssd {
         if bus == self.buses.len() {
             return self.memory_ends();
         }
+        if bus > self.buses.len() {
+            return self.encode_timeouts();
+        }
         let state = &mut self.buses[bus];
         state.awaited = false;
         let id = std::mem::replace(&mut state.holder, OpId::NONE);
@@ -160,8 +163,8 @@ impl Ssd {
         let op = &mut self.ops[id];
         op.leg += 1;
         let unit = op.unit;
-        if op.class == Class::Host && op.verb == Verb::Program {
-            if self.config.device.write_ack == WriteAck::AfterTransfer {
+        if op.class.like_host() && op.verb == Verb::Program {
+            if self.config.device.write_ack == WriteAck::AfterTransfer && op.class == Class::Host {
                 self.acknowledge(id);
             }
             let state = &mut self.units[unit.ix()];
@@ -202,7 +205,7 @@ impl Ssd {
         if op.leg == FUSED {
             return self.fused_move_ends(id);
         }
-        if op.verb == Verb::Read && op.class == Class::Host && self.config.timing.cache_register {
+        if op.verb == Verb::Read && op.class.like_host() && self.config.timing.cache_register {
             if state.cache.is_some() {
                 // R8: it waits for the cache register; the bus is what it waits for in the end.
                 state.parked = true;
@@ -277,6 +280,9 @@ impl Ssd {
 
     /// What a host operation did to one page.
     fn page_ends(&mut self, id: OpId) {
+        if self.raid.is_some() {
+            return self.chunk_ends(id);
+        }
         let op = &self.ops[id];
         let (lpn, page) = (op.lpn, op.pages[0]);
         let block = self.dev.geometry.block_of(page);
@@ -342,7 +348,7 @@ impl Ssd {
         let mut at = self.units[unit.ix()].queue.head();
         while at.is_some() {
             let op = &self.ops[at];
-            if op.class == Class::Host && op.need != Need::Write {
+            if op.class.like_host() && op.need != Need::Write {
                 return true;
             }
             at = op.next;
@@ -357,7 +363,7 @@ impl Ssd {
         state.suspension = Suspension::Serving;
         state.suspended = std::mem::replace(&mut state.array, OpId::NONE);
         loop {
-            let wanted = |op: &crate::device::transaction::Op| op.class == Class::Host && op.need != Need::Write;
+            let wanted = |op: &crate::device::transaction::Op| op.class.like_host() && op.need != Need::Write;
             let read = self.units[unit.ix()].queue.take(&mut self.ops, wanted);
             if read.is_none() {
                 return self.resume(unit);

@@ -12,7 +12,9 @@ mod gc;
 mod host;
 mod legs;
 mod preempt;
+mod redirect;
 mod staging;
+mod stripe;
 mod timeless;
 mod watch;
 
@@ -28,13 +30,14 @@ use crate::device::transaction::{Fifo, Op, Slab};
 use crate::oracle::{Check, Oracle};
 use crate::policy::{Job, Journey, View};
 use crate::report::{ByOp, Distribution, GcSummary, Summary, Utilisation, Wear, mean};
-use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyVictim};
+use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim};
 use crate::stats::Stats;
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
 
 pub use filled::Filled;
 use host::Host;
 pub use host::{Request, RequestOp};
+use stripe::Raid;
 
 /// A simulated SSD: a value. Many live in one process; a clone is a snapshot.
 ///
@@ -102,6 +105,13 @@ pub struct Ssd {
     conflict: Option<Box<conflicts::Conflict>>,
     /// Whether reads suspend anything.
     suspends: bool,
+    /// Parity groups, if there are any.
+    raid: Option<Box<Raid>>,
+    /// Whether the route is asked about reads, and memory for what it is told.
+    redirects: bool,
+    partner_chips: Vec<u32>,
+    /// Sub-requests that a chip takes before requests wait in the window.
+    chip_queue: Option<u32>,
     oracle: Oracle,
     stats: Stats,
     /// Rounds since a host request last completed; with requests outstanding there is a bound (deadlock, livelock).
@@ -136,6 +146,7 @@ struct Policies {
     victim: AnyVictim,
     collector: AnyCollector,
     path: AnyPath,
+    route: AnyRoute,
     dynamic: bool,
 }
 
@@ -218,6 +229,7 @@ impl Ssd {
             victim: config.schemes.victim.clone(),
             collector: config.schemes.collector.clone(),
             path: config.schemes.path.clone(),
+            route: config.schemes.route.clone(),
             dynamic: config.schemes.place == crate::schemes::Place::Dynamic,
         };
         schemes.victim.policy().seed(seed);
@@ -237,7 +249,7 @@ impl Ssd {
         let mut ssd = Ssd {
             seed,
             now: Nanos::ZERO,
-            events: Events::new(geometry.units as usize + buses + 1, config.timing.longest()),
+            events: Events::new(geometry.units as usize + buses + 2, config.timing.longest()),
             batch: Vec::with_capacity(geometry.units as usize + buses),
             units: vec![Unit::new(geometry.planes_per_unit); geometry.units as usize],
             gc_by_plane: vec![0; geometry.planes as usize],
@@ -272,7 +284,11 @@ impl Ssd {
             fuses: false,
             fuses_moves: false,
             suspends: config.timing.suspendable != Suspendable::None,
-            oracle: Oracle::new(check, geometry.exported, physical),
+            raid: Raid::new(config),
+            redirects: config.schemes.route.policy_ref().redirects(),
+            partner_chips: Vec::new(),
+            chip_queue: config.chip_queue(),
+            oracle: Oracle::new(check, geometry.mapped, physical),
             stats: Stats::new(),
             idle_rounds: 0,
             events_since_scan: 0,
@@ -392,7 +408,7 @@ impl Ssd {
             self.grant();
             self.granted_at = time;
             let settled = self.dirty_units.is_empty() && self.dirty_buses.is_empty() && self.ready_jobs.is_empty();
-            let settled = settled && !self.host.window_stale;
+            let settled = settled && !self.host.window_stale && self.stripes_settled();
             if settled && self.events.next() > time && self.host.next_arrival(time) > time {
                 break;
             }
@@ -463,6 +479,8 @@ impl Ssd {
                 if unit.array.is_some() { unit.array } else { unit.suspended }
             }
             Some(bus) if bus == self.buses.len() => self.host.memory[0].1,
+            // The timeout of a parity group comes after what ends at its time.
+            Some(bus) if bus > self.buses.len() => return u64::MAX,
             Some(bus) => self.buses[bus].holder,
         };
         // A bus that only wakes: it ends nothing.
@@ -492,6 +510,7 @@ impl Ssd {
     fn scan(&self) {
         self.dev.flash.recount();
         self.dev.map.recount(&self.dev.flash);
+        self.recount_stripes();
     }
 
     /// Nothing is left: queues, jobs and operations are empty, and the map tells the truth.
@@ -499,12 +518,13 @@ impl Ssd {
         assert_eq!(self.ops.in_use(), 0, "an operation is left: {}", self.who_waits());
         assert_eq!(self.jobs.in_use(), 0, "a collection is left");
         assert!(self.host.is_empty(), "a request is left");
+        self.check_stripes_end();
         self.dev.staging.assert_empty();
         if self.oracle.check() == Check::Full {
             self.scan();
         }
         if self.oracle.check() != Check::Off {
-            for lpn in (0..self.dev.geometry.exported).map(Lpn) {
+            for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
                 match self.dev.map.get(lpn) {
                     Location::Flash(page) => self.oracle.at_rest(lpn, page),
                     Location::Staged(_) => panic!("logical page {} is still on its way", lpn.0),
@@ -587,6 +607,8 @@ impl Ssd {
                     u64::from(geometry.planes) * u64::from(geometry.blocks_per_plane),
                 ),
             },
+            brr: self.redirects.then(|| stats.brr.summary(self.config.raid.group)),
+            raid: self.raid.as_ref().map(|_| stats.raid.summary(&stats.flash, stats.pages.written)),
             idle_chip: self.idle_chip_report(),
         }
     }

@@ -1,5 +1,12 @@
 //! The summary of a run: integers and histograms, and the one documented form in which they leave.
 
+mod brr;
+mod raid;
+
+pub use brr::BrrSummary;
+pub(crate) use brr::BrrTotals;
+pub(crate) use raid::RaidTotals;
+pub use raid::{RaidSummary, Unprotected};
 pub mod idle_chip;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -380,7 +387,7 @@ pub struct Wear {
 }
 
 /// The sections of a [`Summary`] that belong to one scheme each and are left out where it is not in use.
-pub const SCHEME_SECTIONS: [&str; 5] = ["idle_chip", "pagc", "brr", "fastgc", "noc"];
+pub const SCHEME_SECTIONS: [&str; 6] = ["idle_chip", "pagc", "brr", "fastgc", "noc", "raid"];
 
 /// Everything that a run tells. The same configuration, trace, seed and version give the same bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -427,6 +434,12 @@ pub struct Summary {
     pub utilisation: Utilisation,
     /// Erase counts.
     pub wear: Wear,
+    /// Balanced redirected reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub brr: Option<BrrSummary>,
+    /// Parity groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raid: Option<RaidSummary>,
     /// Paper A's measures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_chip: Option<idle_chip::IdleChip>,
