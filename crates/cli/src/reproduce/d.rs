@@ -19,7 +19,7 @@ pub(super) static PAPER: Paper = Paper {
         Scheme { name: "FastGC 0", sets: &["schemes.path=fastgc", "wear.pe_cycles=4500"] },
     ],
     workloads: &TRACES,
-    quick: &["geometry.blocks_per_plane=32"],
+    quick: &["geometry.channels=2"],
     limits: [100_000, 3_000_000],
     stretch: None,
     items,
