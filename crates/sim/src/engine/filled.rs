@@ -3,6 +3,7 @@
 //! Filling a large device takes longer than many a run on it. What it leaves depends on some keys only, so devices that
 //! agree in those may start from one filling, and the results are those of filling each anew.
 
+use super::noc::Noc;
 use super::{Device, PlaneState, Policies, Ssd};
 use crate::config::{Config, ConfigError};
 use crate::device::flash::Flash;
@@ -28,6 +29,7 @@ pub struct Filled {
     path: AnyPath,
     last_unit: u32,
     gc_target: PlaneId,
+    noc: Option<Box<Noc>>,
     stats: Stats,
 }
 
@@ -91,6 +93,7 @@ impl Ssd {
             last_unit,
             held: _,
             held_gc: _,
+            gc_planes: _,
             held_writeback: _,
             preempts: _,
             pauses: _,
@@ -108,6 +111,10 @@ impl Ssd {
             fuses_moves: _,
             collector_holds: _,
             suspends: _,
+            // Errors of moved pages are drawn there.
+            noc,
+            ports: _,
+            queues: _,
             // Found again in the map.
             raid: _,
             redirects: _,
@@ -136,6 +143,7 @@ impl Ssd {
             path: path.clone(),
             last_unit: *last_unit,
             gc_target: *gc_target,
+            noc: noc.clone(),
             stats: stats.clone(),
         }
     }
@@ -163,12 +171,13 @@ impl Ssd {
             path,
             last_unit,
             gc_target,
+            noc,
             stats,
         } = filled.clone();
         (ssd.dev.flash, ssd.dev.map, ssd.oracle) = (flash, map, oracle);
         (ssd.units, ssd.planes) = (units, planes);
         (ssd.schemes.victim, ssd.schemes.collector, ssd.schemes.path) = (victim, collector, path);
-        (ssd.last_unit, ssd.gc_target, ssd.stats) = (last_unit, gc_target, stats);
+        (ssd.last_unit, ssd.gc_target, ssd.noc, ssd.stats) = (last_unit, gc_target, noc, stats);
         ssd.settle_groups();
         ssd.restart_conflicts();
         Ok(ssd)

@@ -8,7 +8,7 @@ use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
 use crate::oracle::Tag;
-use crate::policy::{Job, Journey, Step};
+use crate::policy::{Job, Journey, PageSet, Step};
 use crate::random;
 use crate::units::{BlockId, Lpn, PlaneId, Ppn, UnitId};
 
@@ -97,9 +97,10 @@ impl Ssd {
             "a request lies on the device"
         );
         let measured = self.count_admission();
-        let size = self.page_bytes();
+        let size = self.unit_bytes();
         let (first, last) = ((request.offset / size) as u32, ((request.offset + request.bytes - 1) / size) as u32);
-        let pages = u64::from(last - first + 1);
+        let units = last - first + 1;
+        let pages = self.flash_pages(&request, units);
         match request.op {
             RequestOp::Trim => self.trim_range(request, measured),
             RequestOp::Write => {
@@ -113,7 +114,7 @@ impl Ssd {
                 self.count_written(pages, measured);
             }
             RequestOp::Read => {
-                self.stats.count_reads(Class::Host, pages);
+                self.stats.count_reads(Class::Host, u64::from(units));
                 self.stats.pages.read += if measured { pages } else { 0 };
             }
         }
@@ -216,15 +217,22 @@ impl Ssd {
             self.move_all_now(plane, victim, journey);
             self.dev.flash.erase_now(victim);
             self.stats.count_erases(1);
-            self.stats.collections += 1;
+            self.stats.count_collection(1);
             return true;
         }
         loop {
             match self.schemes.collector.policy().next(&self.dev.view(self.now), &mut job) {
                 Step::Move(pages, stream) | Step::Fetch(pages, stream) => {
+                    let mut to = PageSet::EMPTY;
                     for page in pages.iter() {
-                        self.move_now(*page, stream);
+                        to.push(self.move_now(*page, stream));
                     }
+                    self.sort_moves(&pages, &to, plane, job.count > 1);
+                }
+                Step::Skip(victim, pages, stream) => {
+                    let plane = self.dev.geometry.plane_of_block(job.victims[victim]);
+                    self.dev.flash.skip_pages(plane, stream, pages);
+                    self.stats.flash.programs.waste(pages);
                 }
                 Step::Place | Step::Stage | Step::Reserve(_) => unreachable!("pages in no time are never in hand"),
                 Step::Erase => {
@@ -235,7 +243,7 @@ impl Ssd {
                     self.stats.count_erases(u64::from(job.count));
                 }
                 Step::Done => {
-                    self.stats.collections += u64::from(job.count);
+                    self.stats.count_collection(u64::from(job.count));
                     return true;
                 }
             }
@@ -269,10 +277,11 @@ impl Ssd {
             left -= count;
         }
         self.stats.count_moves(journey, u64::from(moved));
-        self.stats.moved += u64::from(moved);
+        self.stats.count_sorted(u64::from(moved));
     }
 
-    fn move_now(&mut self, from: Ppn, stream: Stream) {
+    /// Moves a page in no time. Returns where it is now.
+    fn move_now(&mut self, from: Ppn, stream: Stream) -> Ppn {
         let block = self.dev.geometry.block_of(from);
         let journey = self.schemes.path.policy().journey(&self.dev.view(self.now), from, block);
         self.stats.count_moves(journey, 1);
@@ -280,5 +289,6 @@ impl Ssd {
         let tag = self.oracle.load(from, self.dev.flash.lpn_of(from));
         let to = self.gc_page(plane, stream);
         self.land_moved(from, to, tag);
+        to
     }
 }

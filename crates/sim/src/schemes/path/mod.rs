@@ -1,8 +1,10 @@
 //! How the bits of a moved page travel.
 
 mod fixed;
+mod selective;
 
 pub use fixed::{Copyback, External};
+pub use selective::{Check, Selective};
 
 use super::{SchemeInfo, list, named_table, slot};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,6 +14,7 @@ slot! {
     "schemes.path" AnyPath: crate::policy::MovePath {
         "external" => External(External),
         "copyback" => Copyback(Copyback),
+        "selective" => Selective(Selective),
     }
 }
 
