@@ -41,6 +41,8 @@ struct Paper {
     /// How `--quick` shrinks the device, and how many requests of each workload run, then and else.
     quick: &'static [&'static str],
     limits: [u64; 2],
+    /// Arrival times are stretched by this where the models' own rates overload the device all the time.
+    stretch: Option<&'static str>,
     items: fn() -> Vec<Item>,
 }
 
@@ -71,6 +73,8 @@ struct Run {
     workload: &'static str,
     scheme: &'static str,
     more: Vec<String>,
+    /// Added to the seed.
+    trial: u64,
 }
 
 impl Item {
@@ -86,7 +90,7 @@ impl Item {
         (workloads, schemes): (&[&'static str], &[&'static str]),
         rows: impl Fn(&Lab) -> Vec<Row> + 'static,
     ) -> Item {
-        let run = |workload: &&'static str, scheme: &&'static str| Run { workload, scheme, more: Vec::new() };
+        let run = |workload: &&'static str, scheme: &&'static str| Run { workload, scheme, more: Vec::new(), trial: 0 };
         let runs = workloads.iter().flat_map(|w| schemes.iter().map(move |s| run(w, s))).collect();
         Item { id, title, runs, rows: Box::new(rows) }
     }
@@ -254,7 +258,7 @@ impl Lab {
     fn varied(&self, workload: &str, scheme: &str, more: &[String]) -> Option<&Summary> {
         self.results
             .iter()
-            .find(|(run, _)| run.workload == workload && run.scheme == scheme && run.more == more)
+            .find(|(run, _)| run.workload == workload && run.scheme == scheme && run.more == more && run.trial == 0)
             .map(|r| r.1)
     }
 
@@ -425,8 +429,9 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
             }
             Ok(config) => {
                 let name = format!("{} on {} {}", run.scheme, run.workload, run.more.join(" "));
-                let input = InputArgs::workload(run.workload, args.traces.clone(), Some(limit));
-                points.push(Point { name, config, input, seed: args.how.seed });
+                let mut input = InputArgs::workload(run.workload, args.traces.clone(), Some(limit));
+                input.time_scale = paper.stretch.map(|factor| factor.parse().expect("a factor"));
+                points.push(Point { name, config, input, seed: args.how.seed.wrapping_add(run.trial) });
                 taken.push(run);
             }
             Err(fault) => {
