@@ -2,6 +2,7 @@
 
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
+use crate::device::wear::Wear;
 use crate::units::{BlockId, Nanos, PlaneId, Ppn, RequestId};
 
 /// Most pages that one multi-plane command carries.
@@ -15,6 +16,8 @@ pub struct View<'a> {
     pub geometry: &'a Geometry,
     /// Pages, blocks and their state.
     pub flash: &'a Flash,
+    /// P/E cycles, copyback thresholds and counts.
+    pub wear: &'a Wear,
 }
 
 /// Pages that one command carries, at most one a plane.
@@ -64,13 +67,17 @@ pub enum Hop {
 pub struct Journey {
     /// Where the bits go.
     pub out: Hop,
+    /// Whether the page register keeps them until the controller has looked at them: then the path is asked for the way back.
+    pub checked: bool,
 }
 
 impl Journey {
     /// Inside the plane.
-    pub const COPYBACK: Self = Self { out: Hop::Die };
+    pub const COPYBACK: Self = Self { out: Hop::Die, checked: false };
     /// Out to the controller and back.
-    pub const EXTERNAL: Self = Self { out: Hop::Controller };
+    pub const EXTERNAL: Self = Self { out: Hop::Controller, checked: false };
+    /// Out to the controller, with the way back decided there.
+    pub const CHECKED: Self = Self { out: Hop::Controller, checked: true };
 }
 
 /// The next atomic piece of a collection.
@@ -162,8 +169,22 @@ pub trait Collector {
 
 /// How do moved bits travel?
 pub trait MovePath {
-    /// The journey of a page to a block of its own plane.
+    /// The journey of a page. `to` is the block of its own plane that a copyback would fill, where the path keeps counts.
+    ///
+    /// Pages that one command moves go the same way: if one of them has to leave the die, all do.
     fn journey(&mut self, view: &View, from: Ppn, to: BlockId) -> Journey;
+    /// A checked page is in hand and has been decoded: where is it programmed from? `clean`: no error was found.
+    fn back(&mut self, _view: &View, _from: Ppn, _clean: bool) -> Hop {
+        Hop::Controller
+    }
+    /// Whether copied pages go to a write point of their own.
+    fn separates(&self) -> bool {
+        false
+    }
+    /// Whether the path decides by copyback counts: they are kept then, with metadata pages in each block.
+    fn keeps_counts(&self) -> bool {
+        false
+    }
 }
 
 /// What an order may look at: the requests that wait for dispatch, and how busy the chips are.

@@ -1,6 +1,8 @@
 //! What is counted while a run is measured.
 
 use crate::device::transaction::Class;
+use crate::report::ecc::EccCounters;
+use crate::report::fastgc::CopyCounters;
 use crate::report::{Breakdown, Distribution, FlashOps, GcTimes, Halves, Pages, Requests, mean};
 use crate::units::Nanos;
 
@@ -26,6 +28,9 @@ pub(crate) struct Stats {
     pub moved: u64,
     pub moved_stale: u64,
     pub gc_time: GcTimes,
+    pub metadata_time: GcTimes,
+    pub copies: CopyCounters,
+    pub ecc: EccCounters,
     /// When measuring began.
     pub measured_from: Nanos,
     /// First measured arrival and last measured completion.
@@ -71,6 +76,9 @@ impl Stats {
             moved: 0,
             moved_stale: 0,
             gc_time: GcTimes::default(),
+            metadata_time: GcTimes::default(),
+            copies: CopyCounters::default(),
+            ecc: EccCounters::default(),
             measured_from: Nanos::ZERO,
             first_arrival: None,
             last_completion: Nanos::ZERO,
@@ -92,7 +100,8 @@ impl Stats {
     pub(crate) fn start_measuring(&mut self) {
         self.forgotten = self.forgotten.plus(&std::mem::take(&mut self.flash));
         self.forgotten_collections += self.collections;
-        self.gc_time = GcTimes::default();
+        (self.gc_time, self.metadata_time) = (GcTimes::default(), GcTimes::default());
+        (self.copies, self.ecc) = (CopyCounters::default(), EccCounters::default());
         (self.collections, self.moved, self.moved_stale) = (0, 0, 0);
         (self.chips_busy, self.arrivals) = (0, 0);
         self.pages = Pages::default();

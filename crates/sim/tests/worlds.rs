@@ -17,7 +17,7 @@ fn device() -> impl Strategy<Value = String> {
             "{ pagc = { when = \"always\" } }",
             "{ pagc = { threshold = 0.5 } }",
         ]),
-        prop::sample::select(vec!["external", "copyback"]),
+        prop::sample::select(vec!["external", "copyback", "checked", "fastgc", "fastgc"]),
         prop::sample::select(vec!["CWDP", "PDWC", "DPCW", "dynamic"]),
         prop::sample::select(vec!["async-fifo", "sync-fifo"]),
     );
@@ -44,16 +44,36 @@ fn device() -> impl Strategy<Value = String> {
         1u32..9,
         prop::option::of(1u32..4),
     );
-    (shape, slots, space, knobs, more).prop_map(|(shape, slots, space, knobs, more)| {
+    let wear = (
+        prop::sample::select(vec!["0", "1", "2", "\"model\"", "[[0, 3], [4, 1], [6, 0]]"]),
+        prop::sample::select(vec!["page", "one-shot"]),
+        prop::sample::select(vec![
+            "",
+            "page_error_probability = 0.5",
+            "page_error_probability = 0",
+            "errors = \"model\", read_disturb = 5000, retention = 0.5",
+            "errors = \"model\", program_errors = [[0, 0], [6, 90000]]",
+        ]),
+        prop::sample::select(vec!["0ns", "5us"]),
+    );
+    (shape, slots, space, knobs, more, wear).prop_map(|(shape, slots, space, knobs, more, wear)| {
         let (channels, chips, dies, planes, per_block) = shape;
         let (victim, collector, path, place, order) = slots;
         let (blocks, extra, scope, floor) = space;
         let (exclusion, ack, cache, multi, suspend, mode) = knobs;
         let (points, free_block, levelling, destination, time, depth, chip_queue) = more;
+        let (thresholds, programming, errors, decode) = wear;
+        let programming = if per_block % 3 == 0 { programming } else { "page" };
+        let program = if programming == "page" { "[\"80us\", \"120us\"]" } else { "\"100us\"" };
+        let ecc = if errors.is_empty() { String::new() } else { format!(", {errors}") };
         let destination = if path == "copyback" || place != "dynamic" { "plane" } else { destination };
         // The reserve and one open GC block, plus `extra`: down to one spare block a write stream.
-        let streams = if collector.contains("pagc") { 2 } else { 1 };
-        let op = (2 * streams + extra.min(blocks - 4)).min(blocks - 1) as f64 / f64::from(blocks);
+        let separates = path == "checked" || path == "fastgc";
+        let points = if separates { "separate" } else { points };
+        let streams = if collector.contains("pagc") { 2 } else { 1 } + u32::from(separates);
+        let spare = (2 * streams + extra.min(blocks - 4)).min(blocks - 1);
+        let data = if path == "fastgc" && thresholds != "0" { per_block - 1 } else { per_block };
+        let op = 1.0 - f64::from((blocks - spare) * data) / f64::from(blocks * per_block);
         let op = (op * 1e6).ceil() / 1e6;
         let quote = |text: &str| if text.starts_with('{') { text.to_string() } else { format!("\"{text}\"") };
         let floor = floor.min(2 * per_block);
@@ -61,10 +81,12 @@ fn device() -> impl Strategy<Value = String> {
         let chip_queue = chip_queue.map_or(String::new(), |n| format!("[order]\nchip_queue = {n}\n"));
         format!(
             "geometry = {{ channels = {channels}, chips_per_channel = {chips}, dies_per_chip = {dies}, planes_per_die = {planes}, blocks_per_plane = {blocks}, pages_per_block = {per_block} }}
-timing = {{ read = [\"20us\", \"30us\"], program = \"100us\", erase = \"900us\", cache_register = {cache}, suspendable = \"{suspend}\"{suspend_times} }}
+timing = {{ read = [\"20us\", \"30us\"], program = {program}, erase = \"900us\", cache_register = {cache}, suspendable = \"{suspend}\"{suspend_times} }}
 device = {{ exclusion = \"{exclusion}\", write_ack = \"{ack}\", multi_plane = {multi}, over_provisioning = {op}, queue_depth = {depth} }}
 gc = {{ threshold = \"{floor} pages\", scope = \"{scope}\", destination = \"{destination}\", time = \"{time}\" }}
 ftl = {{ write_points = \"{points}\", free_block = \"{free_block}\", wear_levelling = \"{levelling}\", wear_spread = 2 }}
+wear = {{ copyback_thresholds = {thresholds}, programming = \"{programming}\" }}
+ecc = {{ decode = \"{decode}\"{ecc} }}
 precondition = {{ mode = \"{mode}\", valid = 0.3, invalid = 0.1 }}
 schemes = {{ victim = {}, collector = {}, path = \"{path}\", place = \"{place}\", order = \"{order}\" }}
 {chip_queue}",
@@ -107,6 +129,11 @@ fn run(config: &Config, requests: &[(u64, u8, u32, u32)], check: Check) -> Ssd {
     ssd
 }
 
+/// The checked path looks at pages, not at counts.
+fn path_keeps_no_counts(config: &Config) -> bool {
+    config.schemes.path.name() == "checked"
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(600), failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -124,6 +151,11 @@ proptest! {
         prop_assert_eq!(summary.gc.moved_pages, flash.programs.gc + flash.copybacks);
         prop_assert_eq!(summary.gc.collections, flash.erases);
         prop_assert_eq!(flash.programs.host, summary.pages.written);
+        if let Some(report) = &summary.fastgc {
+            prop_assert_eq!(report.copied_pages + report.external_pages, summary.gc.moved_pages);
+            let counted: u64 = report.copied_by_count.iter().chain(&report.external_by_count).sum();
+            prop_assert!(counted == summary.gc.moved_pages || path_keeps_no_counts(&config));
+        }
         let by_cause: u128 = summary.breakdown_ns.all.0.iter().sum();
         let latency = &summary.latency_ns.all;
         let total = latency.mean.unwrap_or(0.0) * latency.count as f64;

@@ -1,8 +1,10 @@
 //! Mechanism: what the device can do, how long it takes, and who waits for whom. No policy lives here.
 
+pub mod errors;
 pub mod flash;
 pub mod geometry;
 pub mod mapping;
 pub mod resource;
 pub mod timing;
 pub mod transaction;
+pub mod wear;

@@ -124,6 +124,8 @@ pub struct Op {
     pub blame: Blame,
     /// What the pages hold (oracle).
     pub tags: [Tag; MAX_PLANES],
+    /// Host writes: the old page that they were merged with could not be corrected.
+    pub lost: bool,
 }
 
 impl Op {
@@ -152,6 +154,7 @@ impl Op {
         pages: PageSet::EMPTY,
         from: PageSet::EMPTY,
         tags: [Tag::NONE; MAX_PLANES],
+        lost: false,
         expected: 0,
         waits_since: Nanos::ZERO,
         first_start: Nanos::NEVER,

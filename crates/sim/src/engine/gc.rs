@@ -48,7 +48,7 @@ impl Ssd {
     }
 
     fn has_garbage(&self, plane: PlaneId) -> bool {
-        let pages = self.dev.geometry.pages_per_block as u16;
+        let pages = self.dev.geometry.data_pages as u16;
         self.dev.flash.closed_blocks(plane, &self.dev.geometry).any(|block| self.dev.flash.valid(block) < pages)
     }
 
@@ -167,6 +167,8 @@ impl Ssd {
             holds: self.collector_holds,
             waiting: false,
             stream: Stream::Gc,
+            checked: false,
+            metadata: self.metadata_at_start(),
         }));
         self.ops[op].job = job;
         self.ops[op].channel = self.dev.geometry.channel_of(plane);
@@ -214,7 +216,7 @@ impl Ssd {
         }
         let victim = self.schemes.victim.policy().pick(&self.dev.view(self.now), plane)?;
         // A policy that takes fully valid blocks too would go on for ever where nothing is left to reclaim.
-        let full = u32::from(self.dev.flash.valid(victim)) == self.dev.geometry.pages_per_block;
+        let full = u32::from(self.dev.flash.valid(victim)) == self.dev.geometry.data_pages;
         (!full || self.has_garbage(plane)).then_some(victim)
     }
 
@@ -245,6 +247,9 @@ impl Ssd {
             running.waiting = true;
             return;
         }
+        if self.metadata && running.metadata.any() {
+            return self.metadata_step(id);
+        }
         let step = self.schemes.collector.policy().next(&self.dev.view(self.now), &mut running.job);
         let op = running.op;
         match step {
@@ -264,8 +269,14 @@ impl Ssd {
             Step::Erase => self.ops[op].verb = Verb::Erase,
             Step::Done => return self.end_collection(id),
         }
+        self.carry_out(id);
+    }
+
+    /// Begins the step that a job's operation has been set up for, or queues it.
+    pub(super) fn carry_out(&mut self, id: JobId) {
+        let running = &mut self.jobs[id.0];
         running.busy = true;
-        let (unit, plane) = (running.unit, running.plane);
+        let (unit, plane, op) = (running.unit, running.plane, running.op);
         if running.holds {
             self.begin_step(id, unit);
         } else {
@@ -277,10 +288,13 @@ impl Ssd {
     /// A queued step's turn has come on its unit.
     pub(super) fn begin_queued_step(&mut self, op: OpId, unit: UnitId) {
         let job = self.ops[op].job;
+        if job.is_none() && self.ops[op].class == Class::Metadata {
+            return self.begin_metadata(op, unit);
+        }
         if job.is_none() {
             return self.begin_abroad(op, unit);
         }
-        if self.ops[op].verb == Verb::Read {
+        if self.ops[op].verb == Verb::Read && self.ops[op].class == Class::Gc {
             // What the host overwrote while the step waited need not be moved.
             let pages = self.ops[op].pages;
             let mut valid = PageSet::EMPTY;
@@ -302,6 +316,7 @@ impl Ssd {
     fn begin_step(&mut self, id: JobId, unit: UnitId) {
         let op = self.jobs[id.0].op;
         match self.ops[op].verb {
+            _ if self.ops[op].class == Class::Metadata => self.begin_metadata_step(op),
             Verb::Read => self.begin_move(op),
             Verb::Program => {
                 if self.sends_abroad(id) {
@@ -323,25 +338,24 @@ impl Ssd {
 
     fn begin_move(&mut self, op: OpId) {
         let pages = self.ops[op].pages;
+        let stream = self.jobs[self.ops[op].job.0].stream;
+        let journey = self.journey_of(&pages, stream);
         let mut offsets = [0; MAX_PLANES];
-        let mut leaving = 0;
         for (i, page) in pages.iter().enumerate() {
             offsets[i] = self.dev.geometry.offset(*page);
             let block = self.dev.geometry.block_of(*page);
-            self.dev.flash.read_begins(block);
+            self.array_reads(block);
             let lpn = self.dev.flash.lpn_of(*page);
             self.ops[op].tags[i] = self.oracle.load(*page, lpn);
-            let journey = self.schemes.path.policy().journey(&self.dev.view(self.now), *page, block);
-            leaving += u64::from(journey.out == Hop::Controller);
         }
         let offsets = &offsets[..pages.len()];
-        let stream = self.jobs[self.ops[op].job.0].stream;
+        self.jobs[self.ops[op].job.0].checked = journey.checked;
         self.ops[op].from = pages;
-        if leaving == 0 {
+        if journey.out == Hop::Die {
             let mut to = PageSet::EMPTY;
             for page in pages.iter() {
                 let plane = self.dev.geometry.plane_of(*page);
-                to.push(self.gc_page(plane, stream));
+                to.push(self.gc_page(plane, stream, true));
             }
             self.stats.count_copybacks(pages.len() as u64);
             self.assert_multi_plane(&to);
@@ -354,21 +368,19 @@ impl Ssd {
             self.stats.gc_time.program += program.0;
         } else {
             self.stats.count_reads(Class::Gc, pages.len() as u64);
-            let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * leaving);
-            self.ops[op].legs = self.dev.timing.read(offsets, burst);
+            let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages.len() as u64);
+            self.ops[op].legs = self.dev.timing.read_and_decode(offsets, burst);
         }
     }
 
     /// A page for moved data. The reserve sees to it that there is one.
-    pub(super) fn gc_page(&mut self, plane: PlaneId, stream: Stream) -> Ppn {
-        // The host's open block takes moved pages while it has room; a new one for them would be the host's to fill.
-        let host_full = stream == Stream::Host && self.dev.flash.room(plane, Stream::Host) == 0;
-        let stream = if host_full { Stream::Gc } else { stream };
+    pub(super) fn gc_page(&mut self, plane: PlaneId, stream: Stream, copied: bool) -> Ppn {
+        let stream = self.write_point(plane, stream, copied);
         self.dev.flash.take_page(plane, stream, true).expect("law: the reserve leaves a page for every collection")
     }
 
     /// The pages of one program lie on one die, in different planes, at equal offsets.
-    fn assert_multi_plane(&self, to: &PageSet) {
+    pub(super) fn assert_multi_plane(&self, to: &PageSet) {
         let geometry = &self.dev.geometry;
         for (i, page) in to.iter().enumerate().skip(1) {
             let plane = geometry.plane_of(*page);
@@ -384,7 +396,7 @@ impl Ssd {
         let mut to = PageSet::EMPTY;
         for page in hand.iter() {
             let plane = self.gc_plane(self.dev.geometry.plane_of(*page));
-            to.push(self.gc_page(plane, stream));
+            to.push(self.gc_page(plane, stream, false));
         }
         self.assert_multi_plane(&to);
         self.stats.count_programs(Class::Gc, hand.len() as u64);
@@ -464,7 +476,7 @@ impl Ssd {
     fn begin_abroad(&mut self, id: OpId, unit: UnitId) {
         let plane = self.ops[id].plane;
         self.dev.flash.keep_promise(plane);
-        let to = self.gc_page(plane, Stream::Gc);
+        let to = self.gc_page(plane, Stream::Gc, false);
         self.stats.count_programs(Class::Gc, 1);
         let k = self.dev.geometry.plane_in_unit(plane);
         self.set_holder(unit, Holder::Free);
@@ -485,12 +497,19 @@ impl Ssd {
     pub(super) fn gc_step_ends(&mut self, id: OpId) {
         let op = &self.ops[id];
         let (job, unit, verb) = (op.job, op.unit, op.verb);
+        if verb == Verb::Read && job.is_some() && self.jobs[job.0].checked && self.goes_back_inside(id) {
+            return;
+        }
         self.units[unit.ix()].array = OpId::NONE;
         if job.is_none() {
             self.mark_unit(unit);
+            if self.ops[id].class == Class::Metadata {
+                return self.metadata_ends(id);
+            }
             return self.abroad_ends(id);
         }
         match verb {
+            _ if self.ops[id].class == Class::Metadata => self.metadata_step_ends(id),
             Verb::Read => {
                 self.end_reads(id);
                 self.jobs[job.0].job.hand = self.ops[id].from;
@@ -516,7 +535,7 @@ impl Ssd {
         self.ready_jobs.push(job);
     }
 
-    fn end_reads(&mut self, id: OpId) {
+    pub(super) fn end_reads(&mut self, id: OpId) {
         let from = self.ops[id].from;
         for page in from.iter() {
             let block = self.dev.geometry.block_of(*page);
@@ -550,16 +569,19 @@ impl Ssd {
 
     /// Moved pages are programmed: each is published if the map still points to where it came from.
     fn land(&mut self, id: OpId) {
-        let (from, to, tags) = (self.ops[id].from, self.ops[id].pages, self.ops[id].tags);
+        let op = &self.ops[id];
+        let (from, to, tags, job, home) = (op.from, op.pages, op.tags, op.job, op.home);
+        let corrected = op.verb == Verb::Program;
         for i in 0..from.len() {
-            self.land_moved(from[i], to[i], tags[i]);
+            self.land_moved(from[i], to[i], tags[i], corrected);
+            self.note_filled(self.dev.geometry.block_of(to[i]), job, home);
         }
     }
 
     /// The landing rule for one page. The source's reverse entry says whose data it was, unless the host has overwritten or
     /// trimmed it since; then the copy lands stale, is counted, and nothing else has to know.
     #[inline]
-    pub(super) fn land_moved(&mut self, from: Ppn, to: Ppn, tag: Tag) {
+    pub(super) fn land_moved(&mut self, from: Ppn, to: Ppn, tag: Tag, corrected: bool) {
         let lpn = self.dev.flash.lpn_of(from);
         let block = self.dev.geometry.block_of(to);
         let published = lpn.is_some()
@@ -580,6 +602,7 @@ impl Ssd {
         }
         self.dev.flash.land(to, block, if published { lpn } else { Lpn::NONE });
         self.oracle.store(to, tag);
+        self.follow_copy(from, to, block, corrected);
         self.stats.moved += 1;
         self.stats.moved_stale += u64::from(!published);
     }
@@ -591,6 +614,7 @@ impl Ssd {
         let (victims, count) = (job.victims, usize::from(job.count));
         for victim in &victims[..count] {
             self.dev.flash.erase(*victim);
+            self.forget_block(*victim);
             self.unstall(self.dev.geometry.plane_of_block(*victim));
         }
     }

@@ -7,7 +7,7 @@ use crate::device::mapping::Location;
 use crate::device::resource::{Holder, Suspension, unit_resource};
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Verb};
-use crate::units::{Lpn, OpId, Ppn, UnitId};
+use crate::units::{JobId, Lpn, OpId, Ppn, UnitId};
 
 impl Ssd {
     /// Starts an operation's present leg, or ends the operation if there is none left.
@@ -30,6 +30,11 @@ impl Ssd {
                 let bus = op.channel.ix();
                 self.ask(id, bus);
             }
+            LegKind::Decode => {
+                let unit = op.unit;
+                self.charge(id, Cause::Decode, leg.time.0);
+                self.events.set(unit_resource(unit), now + leg.time);
+            }
         }
     }
 
@@ -39,9 +44,9 @@ impl Ssd {
         let mut at = id;
         while at.is_some() {
             let op = &mut self.ops[at];
-            if op.class == Class::Gc {
-                self.stats.gc_time.charge(op.verb, cause, ns);
-                return;
+            if op.class != Class::Host {
+                let times = if op.class == Class::Gc { &mut self.stats.gc_time } else { &mut self.stats.metadata_time };
+                return times.charge(op.verb, cause, ns);
             }
             if !op.acknowledged {
                 op.blame.add(cause, ns);
@@ -81,13 +86,15 @@ impl Ssd {
                 continue;
             }
             let id = state.queue.pop(&self.ops);
+            let host = self.ops[id].class == Class::Host;
+            let gc = !host && self.gc_works(id);
+            let state = &mut self.buses[bus];
             let op = &mut self.ops[id];
             let gc_wait = state.gc(now) - op.bus_ledger;
             let wait = (now - op.bus_since).0;
-            let host = op.class == Class::Host;
             op.parked_since = Nanos::NEVER;
             op.bus_gc += gc_wait;
-            state.hand(id, !host, now);
+            state.hand(id, gc, now);
             self.transferring.change(true, now);
             let time = if bus < self.dev.geometry.channels as usize {
                 op.legs.get(op.leg).expect("a leg asked for the bus").time
@@ -114,6 +121,9 @@ impl Ssd {
         };
         if bus == self.buses.len() {
             return self.memory_ends();
+        }
+        if bus > self.buses.len() {
+            return self.decode_ends();
         }
         let state = &mut self.buses[bus];
         let id = state.holder;
@@ -185,7 +195,7 @@ impl Ssd {
     fn finish(&mut self, id: OpId) {
         let op = &self.ops[id];
         let unit = op.unit;
-        if op.class == Class::Gc {
+        if op.class != Class::Host {
             return self.gc_step_ends(id);
         }
         let (plane, bus_gc) = (op.plane, op.bus_gc);
@@ -244,24 +254,33 @@ impl Ssd {
         match op.need {
             Need::Read => {
                 self.dev.flash.read_ends(block);
-                self.oracle.delivered(lpn, op.tags[0], op.expected);
-                self.leaves(id);
+                if self.decodes(page) {
+                    let op = &self.ops[id];
+                    self.oracle.delivered(lpn, op.tags[0], op.expected);
+                } else {
+                    self.report_uncorrectable(id);
+                }
+                self.decode(id);
             }
             Need::Merge => {
                 self.dev.flash.read_ends(block);
+                let lost = !self.decodes(page);
                 let op = &mut self.ops[id];
+                op.lost = lost;
                 op.need = Need::Write;
                 let old = std::mem::replace(&mut op.old, Ppn::NONE);
                 if old.is_some() {
                     self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
                 }
-                self.place(id);
+                self.decode(id);
             }
             Need::Write => {
-                let (tag, plane, acknowledged) = (op.tags[0], op.plane, op.acknowledged);
+                let (tag, plane, acknowledged, lost) = (op.tags[0], op.plane, op.acknowledged, op.lost);
                 let newest = self.dev.map.get(lpn) == Location::Staged(id);
                 self.dev.flash.land(page, block, if newest { lpn } else { Lpn::NONE });
                 self.oracle.store(page, tag);
+                self.host_programmed(page, lost);
+                self.note_filled(block, JobId::NONE, JobId::NONE);
                 if newest {
                     self.dev.map.set(lpn, Location::Flash(page));
                 }
@@ -332,7 +351,11 @@ impl Ssd {
     /// The read is out: the array is handed back.
     fn resume(&mut self, unit: UnitId) {
         let suspended = self.units[unit.ix()].suspended;
-        let holder = if self.ops[suspended].class == Class::Gc { Holder::Gc } else { Holder::Host };
+        let holder = if self.ops[suspended].class != Class::Host && self.gc_works(suspended) {
+            Holder::Gc
+        } else {
+            Holder::Host
+        };
         self.set_holder(unit, holder);
         self.units[unit.ix()].suspension = Suspension::Resuming;
         self.events.set(unit_resource(unit), self.now + self.config.timing.resume);

@@ -4,20 +4,24 @@
 //! (oldest first), then grants of buses (first asked first served, ties by age). Rounds repeat until nothing is left to do at
 //! that time. Which resource's event the tree happens to yield first never shows.
 
+mod copies;
 mod dispatch;
 mod gc;
 mod host;
 mod legs;
+mod metadata;
 mod timeless;
 mod watch;
 
 use crate::config::{Config, ConfigError, Scope, Suspendable};
+use crate::device::errors::ErrorModel;
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::{Location, Mapping};
 use crate::device::resource::{Bus, Events, Occupancy, Unit};
 use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Op, Slab};
+use crate::device::wear::Wear as WearState;
 use crate::oracle::{Check, Oracle};
 use crate::policy::{Job, View};
 use crate::report::{ByOp, Distribution, GcSummary, Summary, Utilisation, Wear, mean};
@@ -76,6 +80,14 @@ pub struct Ssd {
     collector_holds: bool,
     /// Whether reads suspend anything.
     suspends: bool,
+    /// Whether the path copies to a write point of its own.
+    separates: bool,
+    /// Whether the pages of a word line are programmed together.
+    one_shot: bool,
+    /// Whether blocks end with metadata pages.
+    metadata: bool,
+    /// What decides whether a decoded page is clean.
+    verdicts: copies::Verdicts,
     oracle: Oracle,
     stats: Stats,
     /// Rounds since a host request last completed; with requests outstanding there is a bound (deadlock, livelock).
@@ -93,12 +105,15 @@ struct Device {
     timing: Timing,
     flash: Flash,
     map: Mapping,
+    wear: WearState,
+    /// What pages have wrong, if that is simulated.
+    errors: Option<Box<ErrorModel>>,
 }
 
 impl Device {
     #[inline(always)]
     fn view(&self, now: Nanos) -> View<'_> {
-        View { now, geometry: &self.geometry, flash: &self.flash }
+        View { now, geometry: &self.geometry, flash: &self.flash, wear: &self.wear }
     }
 }
 
@@ -133,6 +148,10 @@ struct Running {
     holds: bool,
     /// Waits for its pages abroad before it erases.
     waiting: bool,
+    /// The pages of the present move are in hand while their registers keep them: the path says which way they go back.
+    checked: bool,
+    /// Metadata of its blocks that is still to be read or written.
+    metadata: metadata::Due,
 }
 
 /// A plane's part in collections.
@@ -178,7 +197,7 @@ impl Ssd {
         let mut ssd = Ssd {
             seed,
             now: Nanos::ZERO,
-            events: Events::new(geometry.units as usize + buses + 1),
+            events: Events::new(geometry.units as usize + buses + 2),
             batch: Vec::with_capacity(geometry.units as usize + buses),
             units: vec![Unit::new(geometry.planes_per_unit); geometry.units as usize],
             gc_by_plane: vec![0; geometry.planes as usize],
@@ -203,13 +222,24 @@ impl Ssd {
             gc_target: PlaneId::NONE,
             collector_holds: config.schemes.collector.policy_ref().holds(),
             suspends: config.timing.suspendable != Suspendable::None,
+            separates: config.schemes.path.policy_ref().separates(),
+            one_shot: config.wear.programming == crate::config::Programming::OneShot,
+            metadata: geometry.data_pages < geometry.pages_per_block,
+            verdicts: copies::Verdicts::new(config, seed),
             oracle: Oracle::new(check, geometry.exported, physical),
             stats: Stats::new(),
             idle_rounds: 0,
             events_since_scan: 0,
             scan_every: (1 << 20).max(8 * u64::from(physical)),
             observer: crate::observe::Slot::default(),
-            dev: Device { timing: Timing::new(config), map: Mapping::new(&geometry), flash, geometry },
+            dev: Device {
+                timing: Timing::new(config),
+                map: Mapping::new(&geometry),
+                wear: WearState::new(config, &geometry),
+                errors: ErrorModel::new(config, &geometry, seed),
+                flash,
+                geometry,
+            },
             schemes,
             config: config.clone(),
         };
@@ -240,6 +270,11 @@ impl Ssd {
     /// Pages, blocks and their state, to look at.
     pub fn flash(&self) -> &Flash {
         &self.dev.flash
+    }
+
+    /// P/E cycles, copyback thresholds and counts, to look at.
+    pub fn wear(&self) -> &WearState {
+        &self.dev.wear
     }
 
     /// Ids and places.
@@ -379,6 +414,7 @@ impl Ssd {
                 if unit.array.is_some() { unit.array } else { unit.suspended }
             }
             Some(bus) if bus == self.buses.len() => self.host.memory[0].1,
+            Some(bus) if bus > self.buses.len() => self.host.decoding[0].1,
             Some(bus) => self.buses[bus].holder,
         };
         self.ops[op].age
@@ -499,6 +535,8 @@ impl Ssd {
                     u64::from(geometry.planes) * u64::from(geometry.blocks_per_plane),
                 ),
             },
+            fastgc: self.separates.then(|| self.report_copies()),
+            ecc: self.dev.errors.is_some().then(|| crate::report::ecc::Ecc::new(&stats.ecc)),
         }
     }
 }

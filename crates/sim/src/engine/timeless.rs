@@ -8,7 +8,7 @@ use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
 use crate::oracle::Tag;
-use crate::policy::{Hop, Job, Step};
+use crate::policy::{Hop, Job, PageSet, Step};
 use crate::random;
 use crate::units::{Lpn, PlaneId, Ppn, UnitId};
 
@@ -79,6 +79,8 @@ impl Ssd {
                     self.oracle.store(page, Tag { lpn: Lpn(lpn), version: 0 });
                     lpn += planes;
                 }
+                self.host_programmed(page, false);
+                self.write_metadata_now(block);
                 left -= 1;
             }
         }
@@ -146,6 +148,8 @@ impl Ssd {
         self.dev.flash.land(page, self.dev.geometry.block_of(page), lpn);
         self.dev.map.set(lpn, Location::Flash(page));
         self.oracle.store(page, tag);
+        self.host_programmed(page, false);
+        self.write_metadata_now(self.dev.geometry.block_of(page));
         Some(page)
     }
 
@@ -192,6 +196,7 @@ impl Ssd {
             self.planes[self.dev.geometry.plane_of_block(*victim).ix()].claimed = false;
             self.dev.flash.begin_collection(*victim);
             self.expect_moves(*victim);
+            self.read_metadata_now();
         }
         loop {
             match self.schemes.collector.policy().next(&self.dev.view(self.now), &mut job) {
@@ -205,6 +210,7 @@ impl Ssd {
                     job.erased = true;
                     for victim in &job.victims[..usize::from(job.count)] {
                         self.dev.flash.erase_now(*victim);
+                        self.forget_block(*victim);
                     }
                     self.stats.count_erases(u64::from(job.count));
                 }
@@ -217,17 +223,20 @@ impl Ssd {
     }
 
     fn move_now(&mut self, from: Ppn, stream: Stream) {
-        let block = self.dev.geometry.block_of(from);
-        let journey = self.schemes.path.policy().journey(&self.dev.view(self.now), from, block);
-        if journey.out == Hop::Die {
+        let pages = PageSet::one(from);
+        let journey = self.journey_of(&pages, stream);
+        let leaves = journey.out == Hop::Controller;
+        let inside = !leaves || journey.checked && self.verdict(&pages) == Hop::Die;
+        self.stats.count_reads(Class::Gc, u64::from(leaves));
+        if inside {
             self.stats.count_copybacks(1);
         } else {
-            self.stats.count_reads(Class::Gc, 1);
             self.stats.count_programs(Class::Gc, 1);
         }
         let plane = self.dev.geometry.plane_of(from);
         let tag = self.oracle.load(from, self.dev.flash.lpn_of(from));
-        let to = self.gc_page(plane, stream);
-        self.land_moved(from, to, tag);
+        let to = self.gc_page(plane, stream, inside);
+        self.land_moved(from, to, tag, !inside);
+        self.write_metadata_now(self.dev.geometry.block_of(to));
     }
 }

@@ -1,5 +1,8 @@
 //! The summary of a run: integers and histograms, and the one documented form in which they leave.
 
+pub mod ecc;
+pub mod fastgc;
+
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::blame::{Blame, CAUSES, Cause};
@@ -310,6 +313,13 @@ pub struct GcTimes {
     pub program: u64,
     /// Block erases.
     pub erase: u64,
+    /// Decoding of pages on their way, where that takes time.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub decode: u64,
+}
+
+fn is_zero(ns: &u64) -> bool {
+    *ns == 0
 }
 
 impl GcTimes {
@@ -318,6 +328,7 @@ impl GcTimes {
     pub(crate) fn charge(&mut self, verb: Verb, cause: Cause, ns: u64) {
         *match (cause, verb) {
             (Cause::Bus, _) => &mut self.transfer,
+            (Cause::Decode, _) => &mut self.decode,
             (_, Verb::Read) => &mut self.read,
             (_, Verb::Erase) => &mut self.erase,
             (_, Verb::Program) => &mut self.program,
@@ -367,7 +378,7 @@ pub struct Wear {
 }
 
 /// The sections of a [`Summary`] that belong to one scheme each and are left out where it is not in use.
-pub const SCHEME_SECTIONS: [&str; 5] = ["idle_chip", "pagc", "brr", "fastgc", "noc"];
+pub const SCHEME_SECTIONS: [&str; 6] = ["idle_chip", "pagc", "brr", "fastgc", "noc", "ecc"];
 
 /// Everything that a run tells. The same configuration, trace, seed and version give the same bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -414,6 +425,12 @@ pub struct Summary {
     pub utilisation: Utilisation,
     /// Erase counts.
     pub wear: Wear,
+    /// Moves by copyback where counts or checks decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fastgc: Option<fastgc::FastGc>,
+    /// Bit errors, where they are simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecc: Option<ecc::Ecc>,
 }
 
 #[cfg(test)]

@@ -1,7 +1,11 @@
 //! How the bits of a moved page travel.
 
+mod checked;
+mod fastgc;
 mod fixed;
 
+pub use checked::Checked;
+pub use fastgc::FastGc;
 pub use fixed::{Copyback, External};
 
 use super::{SchemeInfo, list, named_table, slot};
@@ -12,6 +16,8 @@ slot! {
     "schemes.path" AnyPath: crate::policy::MovePath {
         "external" => External(External),
         "copyback" => Copyback(Copyback),
+        "checked" => Checked(Checked),
+        "fastgc" => FastGc(FastGc),
     }
 }
 
