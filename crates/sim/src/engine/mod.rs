@@ -452,6 +452,9 @@ impl Ssd {
         assert!(self.host.is_empty(), "a request is left");
         if self.oracle.check() == Check::Full {
             self.scan();
+            let blocks = self.dev.geometry.planes * self.dev.geometry.blocks_per_plane;
+            let waits = (0..blocks).map(BlockId).find(|block| self.dev.flash.wants_metadata(*block));
+            assert!(!self.metadata || waits.is_none(), "the metadata of {waits:?} was never written");
         }
         if self.oracle.check() != Check::Off {
             for lpn in (0..self.dev.geometry.exported).map(Lpn) {
