@@ -161,6 +161,11 @@ pub trait Collector {
     fn streams(&self) -> u32 {
         1
     }
+    /// Whether it does what `serial` does with one victim, whatever happens meanwhile: valid pages in ascending order, each
+    /// placed as soon as it is in hand, then the erase. The engine may then carry out several steps as one.
+    fn in_order(&self) -> bool {
+        false
+    }
     /// Whether a job keeps its die from start to end, or queues each step behind what waits there.
     fn holds(&self) -> bool {
         true
@@ -184,6 +189,10 @@ pub trait MovePath {
     /// Whether the path decides by copyback counts: they are kept then, with metadata pages in each block.
     fn keeps_counts(&self) -> bool {
         false
+    }
+    /// The journey of every page, if all pages travel alike.
+    fn always(&self) -> Option<Journey> {
+        None
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is counted while a run is measured.
 
 use crate::device::transaction::Class;
+use crate::policy::{Hop, Journey};
 use crate::report::ecc::EccCounters;
 use crate::report::fastgc::CopyCounters;
 use crate::report::{Breakdown, Distribution, FlashOps, GcTimes, Halves, Pages, Requests, mean};
@@ -36,9 +37,10 @@ pub(crate) struct Stats {
     /// First measured arrival and last measured completion.
     pub first_arrival: Option<Nanos>,
     pub last_completion: Nanos,
-    /// Integrals of held units and transferring buses at the first arrival and the last completion.
+    /// Integral of held units at the first arrival and the last completion.
     pub held_at: (u128, u128),
-    pub transferring_at: (u128, u128),
+    /// Busy time of all channels at the first arrival.
+    pub transferring_from: u128,
     /// Sum over arrivals of the chips with an operation in service, and how many arrivals.
     pub chips_busy: u64,
     pub arrivals: u64,
@@ -83,7 +85,7 @@ impl Stats {
             first_arrival: None,
             last_completion: Nanos::ZERO,
             held_at: (0, 0),
-            transferring_at: (0, 0),
+            transferring_from: 0,
             chips_busy: 0,
             arrivals: 0,
             operations: 0,
@@ -108,16 +110,15 @@ impl Stats {
         self.requests = Requests { warmup: self.requests.warmup, ..Requests::default() };
     }
 
-    /// Notes how far programs have come, every so many host pages.
+    /// Whether it is time to note how far programs have come, which is every so many host pages.
     #[inline(always)]
-    pub(crate) fn checkpoint(&mut self) {
-        if self.pages.written >= self.next_checkpoint {
-            self.note_checkpoint();
-        }
+    pub(crate) fn checkpoint_due(&self) -> bool {
+        self.pages.written >= self.next_checkpoint
     }
 
+    /// Notes how far programs have come.
     #[cold]
-    fn note_checkpoint(&mut self) {
+    pub(crate) fn note_checkpoint(&mut self) {
         self.checkpoints.push((self.pages.written, self.flash.programs.total + self.flash.copybacks));
         if self.checkpoints.len() == CHECKPOINTS {
             // Every second one stays.
@@ -161,6 +162,18 @@ impl Stats {
         let by = if programs { &mut self.forgotten.programs } else { &mut self.forgotten.reads };
         by.add(Class::Host, pages);
         self.operations += pages;
+    }
+
+    /// Pages that collections move one by one.
+    pub(crate) fn count_moves(&mut self, journey: Journey, pages: u64) {
+        if journey.out == Hop::Die {
+            self.flash.copybacks += pages;
+            self.operations += pages;
+        } else {
+            self.flash.reads.add(Class::Gc, pages);
+            self.flash.programs.add(Class::Gc, pages);
+            self.operations += 2 * pages;
+        }
     }
 
     pub(crate) fn count_copybacks(&mut self, pages: u64) {

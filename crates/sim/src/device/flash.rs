@@ -374,13 +374,63 @@ impl Flash {
             self.lpn_of[page.ix()] = lpn;
             self.valid[b] += 1;
         }
+        self.close_if_full(b);
+    }
+
+    /// A block that is full and landed is a possible victim from now on.
+    #[inline(always)]
+    fn close_if_full(&mut self, b: usize) {
         if u32::from(self.use_of[b].written) == self.pages_per_block && self.use_of[b].unlanded == 0 {
-            // Full and landed: a possible victim from now on.
             self.valid[b] &= !NOT_CLOSED;
             let plane = &mut self.planes[b / self.blocks_per_plane as usize];
             self.closed_at[b] = plane.closings;
             plane.closings += 1;
         }
+    }
+
+    /// Takes up to `wanted` pages in a row of the write point of collections, in no time: the first of them, and how many.
+    /// Each is given its data with [`Flash::carry`]; then [`Flash::land_run`] closes the account.
+    pub(crate) fn take_run(&mut self, plane: PlaneId, wanted: u32) -> (Ppn, u32) {
+        let point = self.stream(Stream::Gc);
+        let mut open = self.planes[plane.ix()].open[point];
+        if open.is_none() {
+            assert!(self.may_open(plane, true), "law: the reserve leaves a page for every collection");
+            open = self.open_block(plane);
+            self.planes[plane.ix()].open[point] = open;
+        }
+        let block = &mut self.use_of[open.ix()];
+        let count = wanted.min(self.pages_per_block - u32::from(block.written));
+        let first = Ppn(open.0 * self.pages_per_block + u32::from(block.written));
+        block.written += count as u16;
+        block.unlanded += count as u16;
+        let state = &mut self.planes[plane.ix()];
+        if u32::from(block.written) == self.pages_per_block {
+            state.open[point] = BlockId::NONE;
+        }
+        state.free_pages -= count;
+        state.debt -= count.min(state.debt);
+        self.free_total -= u64::from(count);
+        self.programmed += u64::from(count);
+        (first, count)
+    }
+
+    /// A page's data is at `to` now.
+    #[inline(always)]
+    pub(crate) fn carry(&mut self, from: Ppn, to: Ppn, lpn: Lpn) {
+        let entry = &mut self.lpn_of[to.ix()];
+        assert!(entry.is_none(), "law: a page is programmed once an erase");
+        *entry = lpn;
+        self.lpn_of[from.ix()] = Lpn::NONE;
+    }
+
+    /// The pages of a run have all been given data that was valid in `from`.
+    pub(crate) fn land_run(&mut self, from: BlockId, to: BlockId, count: u32) {
+        let b = to.ix();
+        assert!(self.use_of[b].unlanded >= count as u16, "law: a page is programmed once an erase");
+        self.use_of[b].unlanded -= count as u16;
+        self.valid[b] += count as u16;
+        self.valid[from.ix()] -= count as u16;
+        self.close_if_full(b);
     }
 
     /// The page's data is not wanted any more.

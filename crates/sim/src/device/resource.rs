@@ -124,16 +124,31 @@ impl Unit {
 }
 
 /// A bus: one transfer at a time, first asked first served, ties by age (rule R4).
+///
+/// The end of a transfer is an event only where something follows from it: where its operation waits for it ([`Bus::holder`])
+/// or another one does ([`Bus::awaited`]). Otherwise it is merely known.
 #[derive(Clone, Debug)]
 pub struct Bus {
-    /// The operation that transfers.
+    /// The operation that goes on when the transfer ends, or none.
     pub holder: OpId,
-    /// Whether it belongs to a collection.
-    pub holder_gc: bool,
-    /// Since when.
-    pub since: Nanos,
-    /// Total time held by collections.
+    /// Whether an event wakes the bus when a transfer ends that nobody else waits for.
+    pub awaited: bool,
+    /// Whether the present or last transfer belongs to a collection.
+    gc_transfer: bool,
+    /// When the present or last transfer began and ends.
+    since: Nanos,
+    /// See `since`.
+    pub until: Nanos,
+    /// The move of a collection whose page crosses the bus out and at once back in, as long as that can be undone, or none.
+    pub fused: OpId,
+    /// When its way out ends and its way back begins.
+    pub half: Nanos,
+    /// Time of all transfers before the present one that belonged to collections.
     gc: u64,
+    /// Time of all transfers, the present one to its end.
+    total: u64,
+    /// Busy time up to the last completion of a measured request, as far as that is known.
+    marked: u64,
     /// Operations that wait.
     pub queue: Fifo,
     /// On the list of buses to look at.
@@ -142,20 +157,53 @@ pub struct Bus {
 
 impl Bus {
     pub(crate) fn new() -> Self {
-        Bus { holder: OpId::NONE, holder_gc: false, since: Nanos::ZERO, gc: 0, queue: Fifo::EMPTY, dirty: false }
+        Bus {
+            holder: OpId::NONE,
+            awaited: false,
+            gc_transfer: false,
+            since: Nanos::ZERO,
+            until: Nanos::ZERO,
+            fused: OpId::NONE,
+            half: Nanos::ZERO,
+            gc: 0,
+            total: 0,
+            marked: 0,
+            queue: Fifo::EMPTY,
+            dirty: false,
+        }
     }
 
     /// Total time that collections held this bus, up to now.
     #[inline(always)]
     pub fn gc(&self, now: Nanos) -> u64 {
-        self.gc + if self.holder_gc { (now - self.since).0 } else { 0 }
+        self.gc + if self.gc_transfer { (now.min(self.until) - self.since).0 } else { 0 }
     }
 
-    /// Gives the bus to an operation, or frees it.
+    /// A transfer begins. `last` is the last completion of a measured request.
     #[inline(always)]
-    pub fn hand(&mut self, op: OpId, gc: bool, now: Nanos) {
+    pub fn begin(&mut self, gc: bool, now: Nanos, until: Nanos, last: Nanos) {
+        self.marked = self.busy_at_mark(last);
         self.gc = self.gc(now);
-        (self.holder, self.holder_gc, self.since) = (op, gc, now);
+        (self.gc_transfer, self.since, self.until) = (gc, now, until);
+        self.total += (until - now).0;
+    }
+
+    /// The present transfer ends at another time than it was said to.
+    pub fn prolong(&mut self, until: Nanos) {
+        self.total = self.total + until.0 - self.until.0;
+        self.until = until;
+    }
+
+    /// Busy time up to `at`, which is not before the present or last transfer began.
+    #[inline(always)]
+    pub fn busy(&self, at: Nanos) -> u64 {
+        self.total - self.until.0.saturating_sub(at.0)
+    }
+
+    /// Busy time up to the last completion of a measured request.
+    #[inline(always)]
+    pub fn busy_at_mark(&self, last: Nanos) -> u64 {
+        if last >= self.since { self.busy(last) } else { self.marked }
     }
 }
 
@@ -273,6 +321,29 @@ impl Events {
         self.time(self.keys[resource])
     }
 
+    /// The resource of the event that [`Events::pop`] would take.
+    #[inline(always)]
+    pub fn first(&self) -> usize {
+        (self.root & ((1 << self.bits) - 1)) as usize
+    }
+
+    /// Whether no other event is at the time of the next one.
+    #[inline]
+    pub fn alone(&self) -> bool {
+        let time = self.root >> self.bits;
+        let mut i = self.first();
+        for level in 0..self.depth.min(MAX_LEVELS) {
+            let first = self.levels[level] as usize + (i & !3);
+            let Some(group) = self.keys.get(first..first + 4) else { unreachable!("levels are whole groups") };
+            let at_time = group.iter().filter(|key| **key >> self.bits == time).count();
+            if at_time > 1 {
+                return false;
+            }
+            i >>= 2;
+        }
+        true
+    }
+
     /// Takes one event of the earliest time: the resource's number, lowest first.
     #[inline]
     pub fn pop(&mut self) -> usize {
@@ -305,6 +376,8 @@ mod tests {
                 tree.set(resource, Nanos(times[resource]));
                 let earliest = *times.iter().min().unwrap();
                 assert_eq!(tree.next().0, earliest);
+                let ties = times.iter().filter(|t| **t == earliest).count();
+                assert!(earliest == u64::MAX || tree.alone() == (ties == 1));
                 if crate::random::below(&mut rng, 2) == 0 {
                     let expected = times.iter().position(|t| *t == earliest).unwrap();
                     assert_eq!(tree.pop(), expected);

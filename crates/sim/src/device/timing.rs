@@ -49,6 +49,17 @@ impl Legs {
         }
     }
 
+    /// How many legs.
+    #[inline(always)]
+    pub fn len(&self) -> u8 {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// The `i`-th leg, if there are so many.
     #[inline(always)]
     pub fn get(&self, i: u8) -> Option<Leg> {

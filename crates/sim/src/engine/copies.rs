@@ -88,6 +88,8 @@ impl Ssd {
         if self.verdict(&from) == Hop::Controller {
             return false;
         }
+        // What has been done so far; the rest is counted when it ends.
+        self.count_step_time(op);
         let stream = self.jobs[self.ops[op].job.0].stream;
         let mut to = PageSet::EMPTY;
         for page in from.iter() {

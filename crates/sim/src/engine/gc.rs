@@ -91,10 +91,7 @@ impl Ssd {
             return;
         }
         loop {
-            while !self.ready_jobs.is_empty() {
-                let job = self.oldest_ready();
-                self.step(job);
-            }
+            self.decide_ready();
             let mut i = 0;
             while i < self.dirty_units.len() {
                 self.start_due(self.dirty_units[i]);
@@ -103,6 +100,15 @@ impl Ssd {
             if self.ready_jobs.is_empty() {
                 return;
             }
+        }
+    }
+
+    /// The next steps of collections whose last step has ended, oldest first.
+    #[inline]
+    pub(super) fn decide_ready(&mut self) {
+        while !self.ready_jobs.is_empty() {
+            let job = self.oldest_ready();
+            self.step(job);
         }
     }
 
@@ -336,7 +342,7 @@ impl Ssd {
         self.run_leg(op);
     }
 
-    fn begin_move(&mut self, op: OpId) {
+    pub(super) fn begin_move(&mut self, op: OpId) {
         let pages = self.ops[op].pages;
         let stream = self.jobs[self.ops[op].job.0].stream;
         let journey = self.journey_of(&pages, stream);
@@ -390,7 +396,7 @@ impl Ssd {
         }
     }
 
-    fn begin_place(&mut self, id: JobId) {
+    pub(super) fn begin_place(&mut self, id: JobId) {
         let op = self.jobs[id.0].op;
         let (hand, stream) = (self.jobs[id.0].job.hand, self.jobs[id.0].stream);
         let mut to = PageSet::EMPTY;
@@ -501,6 +507,7 @@ impl Ssd {
             return;
         }
         self.units[unit.ix()].array = OpId::NONE;
+        self.count_step_time(id);
         if job.is_none() {
             self.mark_unit(unit);
             if self.ops[id].class == Class::Metadata {
@@ -510,10 +517,7 @@ impl Ssd {
         }
         match verb {
             _ if self.ops[id].class == Class::Metadata => self.metadata_step_ends(id),
-            Verb::Read => {
-                self.end_reads(id);
-                self.jobs[job.0].job.hand = self.ops[id].from;
-            }
+            Verb::Read => self.end_read_step(id),
             Verb::Copyback => {
                 self.end_reads(id);
                 self.land(id);
@@ -533,6 +537,27 @@ impl Ssd {
             self.chip_in_use(plane, false);
         }
         self.ready_jobs.push(job);
+    }
+
+    /// What a step's legs took.
+    #[inline]
+    pub(super) fn count_step_time(&mut self, id: OpId) {
+        let op = &self.ops[id];
+        for i in 0..op.legs.len() {
+            if let Some(leg) = op.legs.get(i) {
+                let times = match op.class {
+                    Class::Metadata => &mut self.stats.metadata_time,
+                    _ => &mut self.stats.gc_time,
+                };
+                times.charge(op.verb, leg.kind, leg.time.0);
+            }
+        }
+    }
+
+    /// Pages have been read out and are in the job's hand.
+    pub(super) fn end_read_step(&mut self, id: OpId) {
+        self.end_reads(id);
+        self.jobs[self.ops[id].job.0].job.hand = self.ops[id].from;
     }
 
     pub(super) fn end_reads(&mut self, id: OpId) {
@@ -568,7 +593,7 @@ impl Ssd {
     }
 
     /// Moved pages are programmed: each is published if the map still points to where it came from.
-    fn land(&mut self, id: OpId) {
+    pub(super) fn land(&mut self, id: OpId) {
         let op = &self.ops[id];
         let (from, to, tags, job, home) = (op.from, op.pages, op.tags, op.job, op.home);
         let corrected = op.verb == Verb::Program;
@@ -584,20 +609,9 @@ impl Ssd {
     pub(super) fn land_moved(&mut self, from: Ppn, to: Ppn, tag: Tag, corrected: bool) {
         let lpn = self.dev.flash.lpn_of(from);
         let block = self.dev.geometry.block_of(to);
-        let published = lpn.is_some()
-            && match self.dev.map.get(lpn) {
-                Location::Flash(page) if page == from => {
-                    self.dev.map.set(lpn, Location::Flash(to));
-                    true
-                }
-                // The old page of a partial write that still has to read it.
-                Location::Staged(write) if self.ops[write].old == from => {
-                    self.ops[write].old = to;
-                    true
-                }
-                other => panic!("law: map and reverse map agree, but {lpn:?} at {from:?} maps to {other:?}"),
-            };
+        let published = lpn.is_some();
         if published {
+            self.republish(lpn, from, to);
             self.dev.flash.invalidate(from, self.dev.geometry.block_of(from), lpn);
         }
         self.dev.flash.land(to, block, if published { lpn } else { Lpn::NONE });
@@ -605,6 +619,17 @@ impl Ssd {
         self.follow_copy(from, to, block, corrected);
         self.stats.moved += 1;
         self.stats.moved_stale += u64::from(!published);
+    }
+
+    /// A page's data has moved: whoever points to it follows.
+    #[inline(always)]
+    pub(super) fn republish(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
+        match self.dev.map.get(lpn) {
+            Location::Flash(page) if page == from => self.dev.map.set(lpn, Location::Flash(to)),
+            // The old page of a partial write that still has to read it.
+            Location::Staged(write) if self.ops[write].old == from => self.ops[write].old = to,
+            other => panic!("law: map and reverse map agree, but {lpn:?} at {from:?} maps to {other:?}"),
+        }
     }
 
     /// The victims are erased: their pages are free, and writes that waited for them go on.

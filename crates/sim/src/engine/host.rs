@@ -282,6 +282,7 @@ impl Ssd {
             }
         };
         if over {
+            self.unfuse_now();
             self.host.measuring = true;
             self.stats.start_measuring();
             // The request that measuring begins with has arrived already.
@@ -311,7 +312,10 @@ impl Ssd {
     pub(super) fn count_written(&mut self, pages: u64, measured: bool) {
         self.host.pages_written += pages;
         self.stats.pages.written += if measured { pages } else { 0 };
-        self.stats.checkpoint();
+        if self.stats.checkpoint_due() {
+            self.unfuse_now();
+            self.stats.note_checkpoint();
+        }
     }
 
     /// Discards the whole pages inside a range.
@@ -329,7 +333,8 @@ impl Ssd {
             self.stats.first_arrival = Some(request.arrival);
             self.stats.measured_from = self.now;
             self.stats.held_at.0 = self.held.total(self.now);
-            self.stats.transferring_at.0 = self.transferring.total(self.now);
+            let channels = &self.buses[..self.dev.geometry.channels as usize];
+            self.stats.transferring_from = channels.iter().map(|bus| u128::from(bus.busy(self.now))).sum();
         }
         let size = self.page_bytes();
         let end = request.offset + request.bytes;
@@ -693,7 +698,6 @@ impl Ssd {
             }
             self.stats.last_completion = self.now;
             self.stats.held_at.1 = self.held.total(self.now);
-            self.stats.transferring_at.1 = self.transferring.total(self.now);
         } else {
             self.stats.requests.warmup += 1;
         }

@@ -1,5 +1,6 @@
 //! Legs: operations run through their resources one after the other, wait for buses, and end.
 
+use super::fuse::FUSED;
 use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::config::{Suspendable, WriteAck};
@@ -38,15 +39,15 @@ impl Ssd {
         }
     }
 
-    /// Adds time to a cause of every page that a host operation serves.
+    /// Adds time to a cause of every page that a host operation serves. (What steps of collections take is counted when they
+    /// end.)
     #[inline]
     fn charge(&mut self, id: OpId, cause: Cause, ns: u64) {
         let mut at = id;
         while at.is_some() {
             let op = &mut self.ops[at];
             if op.class != Class::Host {
-                let times = if op.class == Class::Gc { &mut self.stats.gc_time } else { &mut self.stats.metadata_time };
-                return times.charge(op.verb, cause, ns);
+                return;
             }
             if !op.acknowledged {
                 op.blame.add(cause, ns);
@@ -59,6 +60,9 @@ impl Ssd {
     #[inline]
     fn ask(&mut self, id: OpId, bus: usize) {
         let now = self.now;
+        if self.buses[bus].fused.is_some() {
+            self.disturb(bus);
+        }
         let (age, ledger) = (self.ops[id].age, self.buses[bus].gc(now));
         let op = &mut self.ops[id];
         if op.parked_since == Nanos::NEVER {
@@ -85,6 +89,12 @@ impl Ssd {
             if state.holder.is_some() || state.queue.is_empty() {
                 continue;
             }
+            if state.until > now {
+                if !state.awaited {
+                    self.mark_awaited(bus);
+                }
+                continue;
+            }
             let id = state.queue.pop(&self.ops);
             let host = self.ops[id].class == Class::Host;
             let gc = !host && self.gc_works(id);
@@ -94,23 +104,45 @@ impl Ssd {
             let wait = (now - op.bus_since).0;
             op.parked_since = Nanos::NEVER;
             op.bus_gc += gc_wait;
-            state.hand(id, gc, now);
-            self.transferring.change(true, now);
-            let time = if bus < self.dev.geometry.channels as usize {
-                op.legs.get(op.leg).expect("a leg asked for the bus").time
+            let (time, after) = if bus < self.dev.geometry.channels as usize {
+                (op.legs.get(op.leg).expect("a leg asked for the bus").time, op.legs.get(op.leg + 1))
             } else {
                 let bytes = u64::from(op.bytes);
-                self.config.timing.host_link.as_ref().expect("a host link").time(bytes)
+                (self.config.timing.host_link.as_ref().expect("a host link").time(bytes), None)
             };
-            self.events.set(self.units.len() + bus, now + time);
+            state.begin(gc, now, now + time, self.stats.last_completion);
             if host {
                 self.charge(id, Cause::BusGc, gc_wait);
                 self.charge(id, Cause::BusHost, wait - gc_wait);
+                self.charge(id, Cause::Bus, time.0);
             }
-            self.charge(id, Cause::Bus, time.0);
             self.watch_transfer(id, bus, time);
+            match after {
+                // Nothing can come between a transfer into a held die and the array: one event ends both.
+                Some(leg) if self.fuses && leg.kind == LegKind::Array => {
+                    self.charge(id, Cause::Array, leg.time.0);
+                    let op = &mut self.ops[id];
+                    op.leg += 1;
+                    self.events.set(unit_resource(op.unit), now + time + leg.time);
+                    if !self.buses[bus].queue.is_empty() {
+                        self.mark_awaited(bus);
+                    }
+                }
+                _ if self.fuses_moves && !host && self.fuse_move(id, bus) => {}
+                _ => {
+                    self.buses[bus].holder = id;
+                    self.events.set(self.units.len() + bus, now + time);
+                }
+            }
         }
         self.dirty_buses.clear();
+    }
+
+    /// The bus is asked for while nothing else would tell of the end of its transfer.
+    #[inline]
+    fn mark_awaited(&mut self, bus: usize) {
+        self.buses[bus].awaited = true;
+        self.events.set(self.units.len() + bus, self.buses[bus].until);
     }
 
     /// The event of a resource: what ran there has ended.
@@ -126,10 +158,12 @@ impl Ssd {
             return self.decode_ends();
         }
         let state = &mut self.buses[bus];
-        let id = state.holder;
-        state.hand(OpId::NONE, false, self.now);
-        self.transferring.change(false, self.now);
+        state.awaited = false;
+        let id = std::mem::replace(&mut state.holder, OpId::NONE);
         self.mark_bus(bus);
+        if id.is_none() {
+            return;
+        }
         if bus >= self.dev.geometry.channels as usize {
             return self.link_ends(id);
         }
@@ -175,6 +209,9 @@ impl Ssd {
         let state = &mut self.units[unit.ix()];
         let id = state.array;
         let op = &mut self.ops[id];
+        if op.leg == FUSED {
+            return self.fused_move_ends(id);
+        }
         if op.verb == Verb::Read && op.class == Class::Host && self.config.timing.cache_register {
             if state.cache.is_some() {
                 // R8: it waits for the cache register; the bus is what it waits for in the end.

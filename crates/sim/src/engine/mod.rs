@@ -6,6 +6,7 @@
 
 mod copies;
 mod dispatch;
+mod fuse;
 mod gc;
 mod host;
 mod legs;
@@ -23,7 +24,7 @@ use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Op, Slab};
 use crate::device::wear::Wear as WearState;
 use crate::oracle::{Check, Oracle};
-use crate::policy::{Job, View};
+use crate::policy::{Job, Journey, View};
 use crate::report::{ByOp, Distribution, GcSummary, Summary, Utilisation, Wear, mean};
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyVictim};
 use crate::stats::Stats;
@@ -64,10 +65,9 @@ pub struct Ssd {
     anywhere: Fifo,
     /// The unit that the last dynamic write took.
     last_unit: u32,
-    /// Units held, units held by collections, buses in transfer: integrated.
+    /// Units held, units held by collections: integrated.
     held: Occupancy,
     held_gc: Occupancy,
-    transferring: Occupancy,
     /// By chip: operations in service; and how many chips have one.
     chip_ops: Vec<u32>,
     chips_busy: u32,
@@ -78,6 +78,14 @@ pub struct Ssd {
     gc_target: PlaneId,
     /// Whether collections hold their unit from start to end.
     collector_holds: bool,
+    /// The journey of every moved page, where collector and path treat all pages alike.
+    plain_moves: Option<Journey>,
+    /// The time at which buses were last granted.
+    granted_at: Nanos,
+    /// Whether legs that nothing can come between share an event, and whether moves of collections do.
+    fuses: bool,
+    /// See `fuses`.
+    fuses_moves: bool,
     /// Whether reads suspend anything.
     suspends: bool,
     /// Whether the path copies to a write point of its own.
@@ -214,13 +222,19 @@ impl Ssd {
             last_unit: geometry.units - 1,
             held: Occupancy::default(),
             held_gc: Occupancy::default(),
-            transferring: Occupancy::default(),
             chip_ops: vec![0; geometry.chips as usize],
             chips_busy: 0,
             next_age: 0,
             gc_floor: config.gc.threshold.pages(scope_pages, u64::from(geometry.pages_per_block)) as u32,
             gc_target: PlaneId::NONE,
             collector_holds: config.schemes.collector.policy_ref().holds(),
+            plain_moves: (config.schemes.path.policy_ref().always())
+                .filter(|_| config.schemes.collector.policy_ref().in_order())
+                // Errors travel with each page on its own.
+                .filter(|_| config.ecc.errors == crate::config::Errors::None),
+            granted_at: Nanos::NEVER,
+            fuses: false,
+            fuses_moves: false,
             suspends: config.timing.suspendable != Suspendable::None,
             separates: config.schemes.path.policy_ref().separates(),
             one_shot: config.wear.programming == crate::config::Programming::OneShot,
@@ -243,6 +257,7 @@ impl Ssd {
             schemes,
             config: config.clone(),
         };
+        ssd.set_fusing(true);
         ssd.precondition();
         Ok(ssd)
     }
@@ -284,25 +299,18 @@ impl Ssd {
 
     /// Handles everything up to and including `limit`.
     pub fn run_until(&mut self, limit: Nanos) {
-        loop {
-            let time = self.next_time();
-            if time > limit || time == Nanos::NEVER {
-                break;
+        while self.advance(limit) {
+            if self.events.next() > limit {
+                // What was fused may have had an event by now.
+                self.unfuse_all();
             }
-            self.round(time);
         }
         self.now = self.now.max(limit.min(Nanos(u64::MAX - 1)));
     }
 
     /// Handles everything that was submitted, and what it caused, to the end.
     pub fn run(&mut self) {
-        loop {
-            let time = self.next_time();
-            if time == Nanos::NEVER {
-                break;
-            }
-            self.round(time);
-        }
+        while self.advance(Nanos::NEVER) {}
         if self.host.fault.is_none() {
             self.check_end();
         }
@@ -310,22 +318,26 @@ impl Ssd {
 
     /// Handles events until the host's ring is at most half full, or nothing is left to do.
     pub fn run_until_room(&mut self) {
-        while self.host.crowded() {
-            let time = self.next_time();
-            if time == Nanos::NEVER {
-                break;
-            }
-            self.round(time);
-        }
+        while self.host.crowded() && self.advance(Nanos::NEVER) {}
     }
 
-    #[inline(always)]
-    fn next_time(&self) -> Nanos {
+    /// Handles the next time at which anything happens. False: that is after `limit`, or never.
+    #[inline]
+    fn advance(&mut self, limit: Nanos) -> bool {
         if self.host.fault.is_some() {
-            return Nanos::NEVER;
+            return false;
         }
-        let arrival = self.host.next_arrival(self.now);
-        self.events.next().min(arrival)
+        let (event, arrival) = (self.events.next(), self.host.next_arrival(self.now));
+        let time = event.min(arrival);
+        if time > limit || time == Nanos::NEVER {
+            return false;
+        }
+        if self.fuses_moves && event < arrival && self.express(event) {
+            self.events_since_scan += 1;
+        } else {
+            self.round(time);
+        }
+        true
     }
 
     /// Everything that happens at the next time at which anything happens.
@@ -342,7 +354,13 @@ impl Ssd {
             self.admit();
             self.decide();
             self.dispatch();
+            while self.fuses_moves && self.events.next() == time {
+                // A fused move has been disturbed at the moment when its page turns back: it asks for the bus too.
+                self.completions();
+                self.decide_ready();
+            }
             self.grant();
+            self.granted_at = time;
             let settled = self.dirty_units.is_empty() && self.dirty_buses.is_empty() && self.ready_jobs.is_empty();
             let settled = settled && !self.host.window_stale;
             if settled && self.events.next() > time && self.host.next_arrival(time) > time {
@@ -417,7 +435,8 @@ impl Ssd {
             Some(bus) if bus > self.buses.len() => self.host.decoding[0].1,
             Some(bus) => self.buses[bus].holder,
         };
-        self.ops[op].age
+        // A bus that only wakes: it ends nothing.
+        if op.is_none() { 0 } else { self.ops[op].age }
     }
 
     fn age(&mut self) -> u64 {
@@ -488,6 +507,8 @@ impl Ssd {
             mean(to.saturating_sub(from), span).map(|busy| busy / f64::from(resources))
         };
         let geometry = &self.dev.geometry;
+        let channels = &self.buses[..geometry.channels as usize];
+        let transferring = channels.iter().map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
         let (erases_min, erases_max, erases) = self.dev.flash.wear();
         Summary {
             schema: "ssdlab.summary/1",
@@ -526,7 +547,7 @@ impl Ssd {
             },
             utilisation: Utilisation {
                 die: share(stats.held_at, geometry.units),
-                channel: share(stats.transferring_at, geometry.channels),
+                channel: share((stats.transferring_from, transferring), geometry.channels),
                 chip_at_arrival: mean(u128::from(stats.chips_busy), stats.arrivals)
                     .map(|chips| chips / f64::from(geometry.chips)),
             },

@@ -8,9 +8,9 @@ use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
 use crate::oracle::Tag;
-use crate::policy::{Hop, Job, PageSet, Step};
+use crate::policy::{Hop, Job, Journey, PageSet, Step};
 use crate::random;
-use crate::units::{Lpn, PlaneId, Ppn, UnitId};
+use crate::units::{BlockId, Lpn, PlaneId, Ppn, UnitId};
 
 /// How many writes ahead the map is asked for.
 const LOOK_AHEAD: usize = 16;
@@ -198,6 +198,13 @@ impl Ssd {
             self.expect_moves(*victim);
             self.read_metadata_now();
         }
+        if let (Some(journey), 1) = (self.plain_moves, job.count) {
+            self.move_all_now(plane, victim, journey);
+            self.dev.flash.erase_now(victim);
+            self.stats.count_erases(1);
+            self.stats.collections += 1;
+            return true;
+        }
         loop {
             match self.schemes.collector.policy().next(&self.dev.view(self.now), &mut job) {
                 Step::Move(pages, stream) => {
@@ -222,17 +229,45 @@ impl Ssd {
         }
     }
 
+    /// Moves all valid pages of a victim, in ascending order, where neither collector nor path tells pages apart: what
+    /// [`Ssd::move_now`] does page by page.
+    fn move_all_now(&mut self, plane: PlaneId, victim: BlockId, journey: Journey) {
+        let moved = u32::from(self.dev.flash.valid(victim));
+        let mut left = moved;
+        let mut from = self.dev.geometry.page(victim, 0);
+        while left > 0 {
+            let (to, count) = self.dev.flash.take_run(plane, left);
+            for at in to.0..to.0 + count {
+                let lpn = loop {
+                    let lpn = self.dev.flash.lpn_of(from);
+                    if lpn.is_some() {
+                        break lpn;
+                    }
+                    from.0 += 1;
+                };
+                let to = Ppn(at);
+                let tag = self.oracle.load(from, lpn);
+                self.republish(lpn, from, to);
+                self.dev.flash.carry(from, to, lpn);
+                self.oracle.store(to, tag);
+                from.0 += 1;
+            }
+            self.dev.flash.land_run(victim, self.dev.geometry.block_of(to), count);
+            left -= count;
+        }
+        self.stats.count_moves(journey, u64::from(moved));
+        self.stats.moved += u64::from(moved);
+    }
+
     fn move_now(&mut self, from: Ppn, stream: Stream) {
         let pages = PageSet::one(from);
         let journey = self.journey_of(&pages, stream);
-        let leaves = journey.out == Hop::Controller;
-        let inside = !leaves || journey.checked && self.verdict(&pages) == Hop::Die;
-        self.stats.count_reads(Class::Gc, u64::from(leaves));
-        if inside {
-            self.stats.count_copybacks(1);
-        } else {
-            self.stats.count_programs(Class::Gc, 1);
+        let inside = journey.out == Hop::Die || journey.checked && self.verdict(&pages) == Hop::Die;
+        if journey.checked && inside {
+            // It was read out to be looked at.
+            self.stats.count_reads(Class::Gc, 1);
         }
+        self.stats.count_moves(if inside { Journey::COPYBACK } else { Journey::EXTERNAL }, 1);
         let plane = self.dev.geometry.plane_of(from);
         let tag = self.oracle.load(from, self.dev.flash.lpn_of(from));
         let to = self.gc_page(plane, stream, inside);

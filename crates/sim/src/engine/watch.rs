@@ -13,11 +13,14 @@ impl Ssd {
         self.observer.sample_at = observer.sample_at();
         self.observer.running_since = vec![Nanos::ZERO; self.units.len()];
         self.observer.observer = Some(observer);
+        self.set_fusing(false);
     }
 
     /// Takes the observer back.
     pub fn take_observer(&mut self) -> Option<Box<dyn Observer>> {
-        std::mem::take(&mut self.observer).observer
+        let observer = std::mem::take(&mut self.observer).observer;
+        self.set_fusing(true);
+        observer
     }
 
     /// The state at the present time.

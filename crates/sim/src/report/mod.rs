@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::blame::{Blame, CAUSES, Cause};
 use crate::config::Config;
+use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Verb};
 
 /// Values of one kind (latencies or waits, in nanoseconds): an HDR histogram of three digits beside exact extremes and sum.
@@ -325,10 +326,10 @@ fn is_zero(ns: &u64) -> bool {
 impl GcTimes {
     /// Adds a leg of a step.
     #[inline]
-    pub(crate) fn charge(&mut self, verb: Verb, cause: Cause, ns: u64) {
-        *match (cause, verb) {
-            (Cause::Bus, _) => &mut self.transfer,
-            (Cause::Decode, _) => &mut self.decode,
+    pub(crate) fn charge(&mut self, verb: Verb, kind: LegKind, ns: u64) {
+        *match (kind, verb) {
+            (LegKind::Bus, _) => &mut self.transfer,
+            (LegKind::Decode, _) => &mut self.decode,
             (_, Verb::Read) => &mut self.read,
             (_, Verb::Erase) => &mut self.erase,
             (_, Verb::Program) => &mut self.program,

@@ -17,6 +17,9 @@ impl Collector for Queued {
     fn next(&mut self, view: &View, job: &mut Job) -> Step {
         in_order(view, job)
     }
+    fn in_order(&self) -> bool {
+        true
+    }
     fn holds(&self) -> bool {
         false
     }

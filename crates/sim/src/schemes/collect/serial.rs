@@ -19,6 +19,9 @@ impl Collector for Serial {
     fn next(&mut self, view: &View, job: &mut Job) -> Step {
         in_order(view, job)
     }
+    fn in_order(&self) -> bool {
+        true
+    }
 }
 
 /// Page by page in ascending order, then the erase.

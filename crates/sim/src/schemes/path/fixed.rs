@@ -17,6 +17,9 @@ impl MovePath for External {
     fn journey(&mut self, _: &View, _: Ppn, _: BlockId) -> Journey {
         Journey::EXTERNAL
     }
+    fn always(&self) -> Option<Journey> {
+        Some(Journey::EXTERNAL)
+    }
 }
 
 scheme! {
@@ -31,5 +34,8 @@ impl MovePath for Copyback {
     #[inline(always)]
     fn journey(&mut self, _: &View, _: Ppn, _: BlockId) -> Journey {
         Journey::COPYBACK
+    }
+    fn always(&self) -> Option<Journey> {
+        Some(Journey::COPYBACK)
     }
 }

@@ -1,0 +1,184 @@
+//! Fused legs: several legs that nothing can come between end in one event.
+//!
+//! Results are the same to the last byte with and without ([`Ssd::set_fusing`]); only the number of events differs.
+//!
+//! * A transfer into a die that is held, and the array after it: the bus is free again at a known time, which is an event
+//!   only if somebody asks for the bus before.
+//! * A page that a collection moves out to the controller and, its die being held, at once back in: if nobody asks for the
+//!   bus before its way out has ended, nobody goes before its way back. Somebody who does undoes the fusing.
+
+use super::{Nanos, Ssd};
+use crate::config::{Destination, Scope, Suspendable, WriteAck, WritePoints};
+use crate::device::flash::Stream;
+use crate::device::resource::unit_resource;
+use crate::device::transaction::{Class, Verb};
+use crate::policy::{Journey, PageSet};
+use crate::units::OpId;
+
+/// The leg of a move that reads out, comes back and programs as one.
+pub(super) const FUSED: u8 = u8::MAX;
+
+impl Ssd {
+    /// Whether legs that nothing can come between share an event; they do unless told otherwise, or watched. For tests and
+    /// measurements: results are the same.
+    pub fn set_fusing(&mut self, fusing: bool) {
+        self.unfuse_all();
+        let (config, simple) = (&self.config, self.observer.observer.is_none());
+        self.fuses = fusing
+            && simple
+            && config.timing.suspendable == Suspendable::None
+            && !config.timing.cache_register
+            && config.device.write_ack == WriteAck::AfterProgram;
+        // A move taken as one takes its page when its way out begins, not when it ends: nobody else may look meanwhile.
+        self.fuses_moves = self.fuses
+            && self.collector_holds
+            && self.plain_moves == Some(Journey::EXTERNAL)
+            && config.gc.destination == Destination::Plane
+            && config.gc.scope == Scope::Plane
+            && config.ftl.write_points == WritePoints::Separate
+            && config.timing.command == Nanos::ZERO
+            && config.ecc.decode == Nanos::ZERO
+            && !self.one_shot
+            && [&config.timing.read, &config.timing.program].iter().all(|t| !t.types().contains(&Nanos::ZERO));
+    }
+
+    /// The page of a collection's read has been granted the bus on its way out: lets it come back in and be programmed without
+    /// further events, if nobody waits for the bus and an open block has room. Returns whether it does.
+    #[inline]
+    pub(super) fn fuse_move(&mut self, id: OpId, bus: usize) -> bool {
+        let op = &self.ops[id];
+        if op.verb != Verb::Read || op.class != Class::Gc || !self.buses[bus].queue.is_empty() {
+            return false;
+        }
+        let (plane, unit) = (op.plane, op.unit);
+        if self.dev.flash.room(plane, Stream::Gc) == 0 {
+            return false;
+        }
+        let Some(offset) = self.dev.flash.next_offset(plane, Stream::Gc) else { return false };
+        let legs = self.dev.timing.program(offset, self.dev.timing.transfer(self.dev.geometry.page_size));
+        let (Some(back), Some(array)) = (legs.get(0), legs.get(1)) else { return false };
+        let state = &mut self.buses[bus];
+        let half = state.until;
+        (state.fused, state.half) = (id, half);
+        state.prolong(half + back.time);
+        self.events.set(unit_resource(unit), half + back.time + array.time);
+        self.ops[id].leg = FUSED;
+        true
+    }
+
+    /// Somebody asks for a bus on which a fused move is under way: if the page has not begun its way back, it will have to ask
+    /// for the bus like anybody else.
+    #[cold]
+    pub(super) fn disturb(&mut self, bus: usize) {
+        let state = &mut self.buses[bus];
+        let id = std::mem::replace(&mut state.fused, OpId::NONE);
+        // At the very moment it turns, it has asked for the bus before everybody who asks after the first grants.
+        let turned = self.now > state.half || (self.now == state.half && self.granted_at == self.now);
+        if turned || self.ops[id].leg != FUSED {
+            return;
+        }
+        let half = state.half;
+        state.prolong(half);
+        state.holder = id;
+        let op = &mut self.ops[id];
+        op.leg = op.legs.len() - 1;
+        self.events.set(unit_resource(op.unit), Nanos::NEVER);
+        self.events.set(self.units.len() + bus, half);
+    }
+
+    /// A fused move has ended.
+    pub(super) fn fused_move_ends(&mut self, id: OpId) {
+        self.page_is_back(id);
+        self.gc_step_ends(id);
+    }
+
+    /// What happened when the way out of a fused move had ended and its way back began: from then on it is a program.
+    fn page_is_back(&mut self, id: OpId) {
+        self.count_step_time(id);
+        self.end_read_step(id);
+        let job = self.ops[id].job;
+        self.begin_place(job);
+        self.ops[id].verb = Verb::Program;
+        self.ops[id].leg = self.ops[id].legs.len() - 1;
+    }
+
+    /// The next event is the only one of its time and nothing else happens then: if it is a leg of a plain move, it is handled
+    /// here, as the round would handle it. Returns whether it was.
+    #[inline]
+    pub(super) fn express(&mut self, time: Nanos) -> bool {
+        let resource = self.events.first();
+        let Some(unit) = self.units.get(resource) else { return false };
+        let id = unit.array;
+        let op = &self.ops[id];
+        if op.class != Class::Gc || !self.events.alone() {
+            return false;
+        }
+        match (op.verb, op.leg) {
+            (Verb::Read, 0) => self.express_out(id, time),
+            (Verb::Read, FUSED) => self.express_next(id, time),
+            _ => false,
+        }
+    }
+
+    /// The page of a plain move has been read: it crosses the bus at once if that is free.
+    #[inline]
+    fn express_out(&mut self, id: OpId, time: Nanos) -> bool {
+        let op = &self.ops[id];
+        let bus = op.channel.ix();
+        let state = &self.buses[bus];
+        let free = state.holder.is_none() && state.until <= time && state.queue.is_empty();
+        let Some(out) = op.legs.get(1).filter(|_| free && op.legs.len() == 2) else { return false };
+        if self.dev.flash.room(op.plane, Stream::Gc) == 0 {
+            return false;
+        }
+        self.now = time;
+        self.buses[bus].begin(true, time, time + out.time, self.stats.last_completion);
+        self.fuse_move(id, bus)
+    }
+
+    /// A plain move has ended: the next one of its collection begins, if there is one.
+    #[inline]
+    fn express_next(&mut self, id: OpId, time: Nanos) -> bool {
+        let job = self.ops[id].job;
+        let view = self.dev.view(time);
+        let Some(page) = self.jobs[job.0].job.next_valid(&view, 0) else { return false };
+        self.now = time;
+        self.page_is_back(id);
+        self.count_step_time(id);
+        self.jobs[job.0].job.hand = PageSet::EMPTY;
+        self.land(id);
+        let op = &mut self.ops[id];
+        op.verb = Verb::Read;
+        op.leg = 0;
+        op.pages = PageSet::one(page);
+        let unit = op.unit;
+        self.begin_move(id);
+        let read = self.ops[id].legs.get(0).map_or(Nanos::ZERO, |leg| leg.time);
+        self.events.set(unit_resource(unit), time + read);
+        true
+    }
+
+    /// Undoes all fusing once the ends of this moment have been handled: before anything is counted anew.
+    pub(super) fn unfuse_now(&mut self) {
+        self.unfuse_all();
+        self.completions();
+    }
+
+    /// Undoes all fusing: every operation is where it would be without.
+    pub(super) fn unfuse_all(&mut self) {
+        if !self.fuses_moves {
+            return;
+        }
+        for bus in 0..self.buses.len() {
+            if self.buses[bus].fused.is_some() {
+                self.disturb(bus);
+            }
+        }
+        for unit in 0..self.units.len() {
+            let id = self.units[unit].array;
+            if id.is_some() && self.ops[id].leg == FUSED {
+                self.page_is_back(id);
+            }
+        }
+    }
+}

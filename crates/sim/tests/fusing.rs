@@ -1,0 +1,111 @@
+//! Legs that share an event: results are the same to the last byte as with an event each.
+//!
+//! All times are multiples of one transfer, so that ends, arrivals and requests for the bus meet all the time.
+
+use ssdlab_sim::random::{below, stream};
+use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
+
+/// A small device on which legs fuse, and requests that keep its channels crowded.
+fn world(seed: u64) -> (Config, Vec<Request>) {
+    let mut rng = stream(seed, "fusing");
+    let mut pick = |from: &[&'static str]| from[below(&mut rng, from.len() as u64) as usize];
+    let toml = format!(
+        "geometry = {{ channels = {}, chips_per_channel = {}, dies_per_chip = {}, planes_per_die = {}, blocks_per_plane = {}, pages_per_block = {}, page_size = \"512B\" }}
+timing = {{ read = {}, program = {}, erase = \"{}ns\", transfer = \"2ns/B\" }}
+device = {{ over_provisioning = {}, queue_depth = {}, multi_plane = {} }}
+gc = {{ threshold = \"{} pages\" }}
+schemes = {{ path = \"{}\", place = \"{}\", victim = \"{}\" }}
+precondition = {{ mode = \"{}\" }}
+run = {{ {} }}",
+        pick(&["1", "1", "2"]),
+        pick(&["1", "2", "3", "4"]),
+        pick(&["1", "2"]),
+        pick(&["1", "2"]),
+        pick(&["8", "9", "12"]),
+        pick(&["3", "4", "8"]),
+        pick(&["\"1024ns\"", "\"2048ns\"", "\"5000ns\"", "[\"1024ns\", \"3072ns\"]"]),
+        pick(&["\"2048ns\"", "\"6144ns\"", "\"20000ns\"", "[\"2048ns\", \"4096ns\"]"]),
+        pick(&["2048", "30000"]),
+        pick(&["0.26", "0.4", "0.6"]),
+        pick(&["1", "3", "8", "32"]),
+        pick(&["false", "false", "true"]),
+        pick(&["2", "4", "6"]),
+        pick(&["external", "external", "external", "copyback"]),
+        pick(&["CWDP", "PDWC", "dynamic"]),
+        pick(&["greedy", "random", "fifo"]),
+        pick(&["none", "sequential", "random"]),
+        pick(&["", "", "warmup = \"30 requests\""])
+    );
+    let config: Config = toml::from_str(&toml).unwrap_or_else(|error| panic!("{error}\n{toml}"));
+    let mut arrival = 0;
+    let requests = (0..300)
+        .map(|_| {
+            arrival += below(&mut rng, 6).saturating_sub(2) * 1024;
+            let op = match below(&mut rng, 20) {
+                0..5 => RequestOp::Read,
+                5 => RequestOp::Trim,
+                _ => RequestOp::Write,
+            };
+            // In shares of the device, as its size is not known here.
+            Request { arrival: Nanos(arrival), op, offset: below(&mut rng, 1 << 20), bytes: 1 + below(&mut rng, 3) }
+        })
+        .collect();
+    (config, requests)
+}
+
+fn run(config: &Config, requests: &[Request], fusing: bool, pieces: bool, closed: bool) -> Vec<String> {
+    let mut ssd = Ssd::new(config, 7, Check::Full).unwrap();
+    ssd.set_fusing(fusing);
+    ssd.set_closed(closed);
+    let pages = ssd.capacity_bytes() / 512;
+    for request in requests {
+        let bytes = request.bytes.min(pages);
+        let offset = request.offset * (pages - bytes) >> 20;
+        ssd.submit(Request { offset: offset * 512, bytes: bytes * 512, ..*request });
+    }
+    let mut told = Vec::new();
+    let mut tell = |ssd: &Ssd| told.push(format!("{:?}", ssd.summary(7, String::new(), String::new())));
+    if pieces {
+        for at in 1..60 {
+            ssd.run_until(Nanos(at * 7 * 1024));
+            tell(&ssd);
+        }
+    }
+    ssd.run();
+    tell(&ssd);
+    told
+}
+
+fn fields(summary: &str) -> Vec<&str> {
+    summary.split(", ").collect()
+}
+
+#[test]
+fn fused_legs_change_no_byte() {
+    let seeds = std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
+    let (mut ran, mut moved) = (0, 0);
+    for seed in 0..seeds {
+        let (config, requests) = world(seed);
+        if config.check().is_err() {
+            continue;
+        }
+        let closed = seed % 3 == 0;
+        for pieces in [false, true] {
+            let apart = run(&config, &requests, false, pieces, closed);
+            let fused = run(&config, &requests, true, pieces, closed);
+            let same = fused.iter().zip(&apart).take_while(|(a, b)| a == b).count();
+            if same < apart.len() {
+                let (a, b) = (fields(&fused[same]), fields(&apart[same]));
+                let differ: Vec<_> = a.iter().zip(&b).filter(|(a, b)| a != b).collect();
+                panic!(
+                    "seed {seed}, pieces {pieces}, summary {same}: {differ:#?}\n{}",
+                    toml::to_string(&config).unwrap()
+                );
+            }
+        }
+        ran += 1;
+        moved += u64::from(!run(&config, &requests, true, false, closed)[0].contains("moved_pages: 0,"));
+    }
+    assert!(ran * 2 > seeds && moved * 2 > ran, "{ran} of {seeds} worlds ran, {moved} of them with collections");
+}
