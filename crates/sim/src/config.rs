@@ -163,6 +163,14 @@ section! {
     }
 }
 
+impl Timing {
+    /// About the longest time that an operation holds a resource at a stretch.
+    pub(crate) fn longest(&self) -> Nanos {
+        let arrays = self.read.types().iter().chain(self.program.types());
+        arrays.chain([&self.erase]).chain(&self.copyback).fold(Nanos::ZERO, |longest, time| longest.max(*time))
+    }
+}
+
 choice! {
     /// What serves one operation at a time.
     Exclusion("lowercase") {

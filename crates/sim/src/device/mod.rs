@@ -1,6 +1,7 @@
 //! Mechanism: what the device can do, how long it takes, and who waits for whom. No policy lives here.
 
 pub mod errors;
+pub mod events;
 pub mod flash;
 pub mod geometry;
 pub mod mapping;

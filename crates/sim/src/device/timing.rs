@@ -170,6 +170,12 @@ impl Timing {
         legs
     }
 
+    /// Array time of a program.
+    #[inline(always)]
+    pub fn program_time(&self, offset: u32) -> Nanos {
+        self.program[offset as usize]
+    }
+
     /// R3: command, array.
     pub fn erase(&self) -> Legs {
         let mut legs = Legs::NONE;

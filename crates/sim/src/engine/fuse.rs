@@ -137,24 +137,29 @@ impl Ssd {
     }
 
     /// A plain move has ended: the next one of its collection begins, if there is one.
+    ///
+    /// It reads as [`Ssd::gc_step_ends`], the collector's next step and [`Ssd::begin_move`], without what cannot happen here.
     #[inline]
     fn express_next(&mut self, id: OpId, time: Nanos) -> bool {
-        let job = self.ops[id].job;
+        let op = &self.ops[id];
+        let (job, from, tag, plane, unit, read) = (op.job, op.from[0], op.tags[0], op.plane, op.unit, op.legs);
         let view = self.dev.view(time);
         let Some(page) = self.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;
-        self.page_is_back(id);
-        self.count_step_time(id);
-        self.jobs[job.0].job.hand = PageSet::EMPTY;
-        self.land(id);
+        let to = self.gc_page(plane, Stream::Gc, false);
+        let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
+        self.stats.gc_time.read += read.get(0).map_or(0, |leg| leg.time.0);
+        self.stats.gc_time.transfer += 2 * transfer.0;
+        self.stats.gc_time.program += self.dev.timing.program_time(self.dev.geometry.offset(to)).0;
+        self.land_moved(from, to, tag, true);
+        self.stats.count_moves(Journey::EXTERNAL, 1);
+        // The block keeps the reader that it has: the next page is in it too.
+        let tag = self.oracle.load(page, self.dev.flash.lpn_of(page));
+        let legs = self.dev.timing.read(&[self.dev.geometry.offset(page)], transfer);
         let op = &mut self.ops[id];
-        op.verb = Verb::Read;
-        op.leg = 0;
-        op.pages = PageSet::one(page);
-        let unit = op.unit;
-        self.begin_move(id);
-        let read = self.ops[id].legs.get(0).map_or(Nanos::ZERO, |leg| leg.time);
-        self.events.set(unit_resource(unit), time + read);
+        (op.pages, op.from, op.tags[0]) = (PageSet::one(page), PageSet::one(page), tag);
+        (op.legs, op.leg) = (legs, 0);
+        self.events.set(unit_resource(unit), time + legs.get(0).map_or(Nanos::ZERO, |leg| leg.time));
         true
     }
 

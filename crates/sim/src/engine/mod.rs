@@ -2,7 +2,7 @@
 //!
 //! At one time: completions (oldest operation first), then arrivals in trace order, then collector decisions, then dispatch
 //! (oldest first), then grants of buses (first asked first served, ties by age). Rounds repeat until nothing is left to do at
-//! that time. Which resource's event the tree happens to yield first never shows.
+//! that time. Which of several events comes first out of the wheel never shows.
 
 mod copies;
 mod dispatch;
@@ -16,10 +16,11 @@ mod watch;
 
 use crate::config::{Config, ConfigError, Scope, Suspendable};
 use crate::device::errors::ErrorModel;
+use crate::device::events::Events;
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::{Location, Mapping};
-use crate::device::resource::{Bus, Events, Occupancy, Unit};
+use crate::device::resource::{Bus, Occupancy, Unit};
 use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Op, Slab};
 use crate::device::wear::Wear as WearState;
@@ -205,7 +206,7 @@ impl Ssd {
         let mut ssd = Ssd {
             seed,
             now: Nanos::ZERO,
-            events: Events::new(geometry.units as usize + buses + 2),
+            events: Events::new(geometry.units as usize + buses + 2, config.timing.longest()),
             batch: Vec::with_capacity(geometry.units as usize + buses),
             units: vec![Unit::new(geometry.planes_per_unit); geometry.units as usize],
             gc_by_plane: vec![0; geometry.planes as usize],
@@ -317,6 +318,7 @@ impl Ssd {
     }
 
     /// Handles events until the host's ring is at most half full, or nothing is left to do.
+    #[inline(never)]
     pub fn run_until_room(&mut self) {
         while self.host.crowded() && self.advance(Nanos::NEVER) {}
     }

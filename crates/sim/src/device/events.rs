@@ -1,0 +1,248 @@
+//! The clock's next event.
+//!
+//! Each resource has at most one event. They stand in a wheel of buckets, each as wide as a small part of the longest
+//! operation, so that almost every bucket holds none or one, and a word of bits finds the next one that holds any. Nothing is
+//! ever allocated, and an event costs the same however many resources there are.
+
+use crate::units::Nanos;
+
+/// Buckets of the wheel, and how many words tell which of them hold events.
+const BUCKETS: usize = 1024;
+const WORDS: usize = BUCKETS / 64;
+
+/// No resource.
+const NONE: u32 = u32::MAX;
+
+/// A resource's event and its neighbours in its bucket.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    time: Nanos,
+    next: u32,
+    previous: u32,
+}
+
+/// The next event of every resource.
+#[derive(Clone, Debug)]
+pub struct Events {
+    entries: Vec<Entry>,
+    /// By bucket: the first resource in it.
+    heads: Box<[u32; BUCKETS]>,
+    /// By bucket, a bit: holds any.
+    filled: [u64; WORDS],
+    /// `log2` of a bucket's width in nanoseconds.
+    shift: u32,
+    /// The next event's time, or never, and a resource that has one then.
+    next: Nanos,
+    first: u32,
+}
+
+impl Events {
+    /// `span` is about the longest time that events are set ahead; longer ones are allowed and cost more.
+    pub(crate) fn new(resources: usize, span: Nanos) -> Self {
+        let width = (span.0 / (BUCKETS as u64 - 1) + 1).next_power_of_two();
+        Events {
+            entries: vec![Entry { time: Nanos::NEVER, next: NONE, previous: NONE }; resources],
+            heads: Box::new([NONE; BUCKETS]),
+            filled: [0; WORDS],
+            shift: width.trailing_zeros(),
+            next: Nanos::NEVER,
+            first: NONE,
+        }
+    }
+
+    /// The first time that no event can have.
+    pub fn horizon(&self) -> Nanos {
+        Nanos(1 << 62)
+    }
+
+    /// When the next event is, or never.
+    #[inline(always)]
+    pub fn next(&self) -> Nanos {
+        self.next
+    }
+
+    /// The resource of the event that [`Events::pop`] would take; there is one.
+    #[inline(always)]
+    pub fn first(&self) -> usize {
+        self.first as usize
+    }
+
+    /// When a resource's event is, or never.
+    #[inline(always)]
+    pub fn get(&self, resource: usize) -> Nanos {
+        self.entries[resource].time
+    }
+
+    #[inline(always)]
+    fn bucket(&self, time: Nanos) -> usize {
+        (time.0 >> self.shift) as usize % BUCKETS
+    }
+
+    /// Sets the time of a resource's event.
+    #[inline]
+    pub fn set(&mut self, resource: usize, time: Nanos) {
+        if self.entries[resource].time != Nanos::NEVER {
+            self.unlink(resource);
+        }
+        if time != Nanos::NEVER {
+            assert!(time < self.horizon(), "an event before the end of the clock");
+            self.link(resource, time);
+        } else if self.first as usize == resource {
+            self.find();
+        }
+    }
+
+    #[inline(always)]
+    fn link(&mut self, resource: usize, time: Nanos) {
+        let was_first = self.first as usize == resource;
+        let bucket = self.bucket(time);
+        let head = std::mem::replace(&mut self.heads[bucket], resource as u32);
+        self.entries[resource] = Entry { time, next: head, previous: NONE };
+        if head != NONE {
+            self.entries[head as usize].previous = resource as u32;
+        }
+        self.filled[bucket / 64] |= 1 << (bucket % 64);
+        if time < self.next {
+            (self.next, self.first) = (time, resource as u32);
+        } else if was_first && time > self.next {
+            self.find();
+        }
+    }
+
+    #[inline(always)]
+    fn unlink(&mut self, resource: usize) {
+        let Entry { time, next, previous } = self.entries[resource];
+        self.entries[resource].time = Nanos::NEVER;
+        if next != NONE {
+            self.entries[next as usize].previous = previous;
+        }
+        if previous != NONE {
+            self.entries[previous as usize].next = next;
+            return;
+        }
+        let bucket = self.bucket(time);
+        self.heads[bucket] = next;
+        if next == NONE {
+            self.filled[bucket / 64] &= !(1 << (bucket % 64));
+        }
+    }
+
+    /// Whether no other event is at the time of the next one.
+    #[inline]
+    pub fn alone(&self) -> bool {
+        let mut at = self.heads[self.bucket(self.next)];
+        while at != NONE {
+            let entry = &self.entries[at as usize];
+            if entry.time == self.next && at != self.first {
+                return false;
+            }
+            at = entry.next;
+        }
+        true
+    }
+
+    /// Takes one event of the earliest time.
+    #[inline]
+    pub fn pop(&mut self) -> usize {
+        let resource = self.first as usize;
+        self.unlink(resource);
+        self.find();
+        resource
+    }
+
+    /// Looks for the next event. None is earlier than the last one, from whose bucket the search goes once around.
+    #[inline]
+    fn find(&mut self) {
+        let from = if self.next == Nanos::NEVER { Nanos::ZERO } else { self.next };
+        let start = self.bucket(from);
+        // Events in the buckets from `start` on, once around, are before this time; others there are a turn later.
+        let turn = ((from.0 >> self.shift) + BUCKETS as u64) << self.shift;
+        let mut word = start / 64;
+        let mut bits = self.filled[word] & (u64::MAX << (start % 64));
+        for _ in 0..=WORDS {
+            while bits != 0 {
+                let bucket = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                if self.take_first_of(bucket, turn) {
+                    return;
+                }
+            }
+            word = (word + 1) % WORDS;
+            bits = self.filled[word];
+        }
+        self.find_far();
+    }
+
+    /// Makes the earliest event of a bucket before `turn` the next one, if there is any.
+    #[inline(always)]
+    fn take_first_of(&mut self, bucket: usize, turn: u64) -> bool {
+        let (mut least, mut first) = (Nanos(turn), NONE);
+        let mut at = self.heads[bucket];
+        while at != NONE {
+            let entry = &self.entries[at as usize];
+            if entry.time < least {
+                (least, first) = (entry.time, at);
+            }
+            at = entry.next;
+        }
+        if first != NONE {
+            (self.next, self.first) = (least, first);
+        }
+        first != NONE
+    }
+
+    /// All events are more than a turn ahead, or there are none.
+    #[cold]
+    fn find_far(&mut self) {
+        (self.next, self.first) = (Nanos::NEVER, NONE);
+        for (resource, entry) in self.entries.iter().enumerate() {
+            if entry.time < self.next {
+                (self.next, self.first) = (entry.time, resource as u32);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{below, stream};
+
+    /// Against a plain list, with events set ahead a little, a turn, many turns, and in the past of others.
+    #[test]
+    fn every_event_comes_in_order_of_time() {
+        let mut rng = stream(7, "events");
+        for (resources, span) in
+            [(1, 1), (2, 50), (3, 1000), (5, 1 << 20), (17, 3_500_000), (200, 10_000), (1025, 1 << 30)]
+        {
+            let mut wheel = Events::new(resources, Nanos(span));
+            let mut times = vec![u64::MAX; resources];
+            let mut now = 0;
+            for _ in 0..5000 {
+                let resource = below(&mut rng, resources as u64) as usize;
+                let ahead = match below(&mut rng, 10) {
+                    0 => 0,
+                    1 => below(&mut rng, 20 * span + 1),
+                    2 => span * 1024 + below(&mut rng, 3),
+                    3..6 => below(&mut rng, 8),
+                    _ => below(&mut rng, span + 1),
+                };
+                times[resource] = if below(&mut rng, 12) == 0 { u64::MAX } else { now + ahead };
+                wheel.set(resource, Nanos(times[resource]));
+                let earliest = *times.iter().min().unwrap();
+                assert_eq!(wheel.next().0, earliest);
+                if earliest == u64::MAX {
+                    continue;
+                }
+                assert_eq!(times[wheel.first()], earliest);
+                assert_eq!(wheel.alone(), times.iter().filter(|t| **t == earliest).count() == 1);
+                if below(&mut rng, 2) == 0 {
+                    let popped = wheel.pop();
+                    assert_eq!(times[popped], earliest);
+                    (times[popped], now) = (u64::MAX, earliest);
+                    assert_eq!(wheel.next().0, *times.iter().min().unwrap());
+                }
+            }
+        }
+    }
+}
