@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::policy::BackTo;
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim, Place};
 use crate::units::{Bytes, Nanos, Ppm, Rate, Threshold, Warmup};
 
@@ -54,6 +55,8 @@ pub struct Config {
     pub wear: Wear,
     /// Bit errors and their correction.
     pub ecc: Ecc,
+    /// The controller's buffer for collections.
+    pub staging: Staging,
 }
 
 /// Declares a section: a struct whose fields carry their documentation and default in one place.
@@ -273,6 +276,8 @@ section! {
     Gc {
         /// A plane (or chip, or device) with fewer free pages than this is collected.
         threshold: Threshold = Threshold::Blocks(3),
+        /// With fewer free pages than this, collections are not preempted; none by default: they always are.
+        hard_threshold: Option<Threshold> = None,
         /// Over what free pages are counted.
         scope: Scope = Scope::Plane,
         /// Erased blocks a plane that host writes may never take; by default one a GC write stream.
@@ -378,6 +383,14 @@ section! {
         collector: AnyCollector = AnyCollector::default(),
         /// How the bits of a moved page travel.
         path: AnyPath = AnyPath::default(),
+    }
+}
+
+section! {
+    /// The controller's buffer, in which collections leave pages that go back to flash later.
+    Staging {
+        /// Pages that it holds; collectors that use none leave it empty. When it is full, pages move in flash.
+        slots: u32 = 0,
     }
 }
 
@@ -729,14 +742,10 @@ impl Config {
                 format!("use at least {:.6}", (enough * 1e6).ceil() / 1e6),
             );
         }
-        let scopes = match self.gc.scope {
-            Scope::Plane => 1,
-            Scope::Chip => u64::from(g.planes_per_die * g.dies_per_chip),
-            Scope::Device => u64::from(g.planes_per_die * g.dies_per_chip * g.chips_per_channel * g.channels),
-        };
         // The metadata pages of blocks full of data are never free.
         let spare = pages - exported - exported.div_ceil(data) * metadata;
-        let (floor, spare) = (self.gc.threshold.pages(scopes * pages, per_block), scopes * spare);
+        let in_scope = self.pages_in_scope();
+        let (floor, spare) = (self.gc.threshold.pages(in_scope, per_block), in_scope / pages * spare);
         if floor > spare {
             let message = format!(
                 "collections would start below {floor} free pages, but a full device never has more than {spare}"
@@ -781,17 +790,91 @@ impl Config {
         Ok(())
     }
 
+    /// What collectors that wrap others, and the buffer, need.
+    fn check_collector(&self) -> Result<(), ConfigError> {
+        let collector = &self.schemes.collector;
+        let chain: Vec<&AnyCollector> = collector.chain().collect();
+        for (i, one) in chain.iter().enumerate().skip(1) {
+            if chain[..i].iter().any(|other| other.name() == one.name()) {
+                return refuse(
+                    "schemes.collector",
+                    format!("{0} around {0}", one.name()),
+                    "wrap it once, or leave `inner` out",
+                );
+            }
+            let buffers = chain[..i].iter().any(|other| matches!(other, AnyCollector::IdleChip(_)));
+            if one.policy_ref().writes_back().is_some() && buffers {
+                let message = format!("idle-chip around {}: both would fill the buffer", one.name());
+                return refuse("schemes.collector", message, "let one of them do without it");
+            }
+        }
+        let preempts = collector.policy_ref().preemptible();
+        if preempts && !collector.policy_ref().holds() {
+            let message = "preemptive around queued, which lets others go between its steps by itself".to_string();
+            return refuse("schemes.collector", message, "wrap a collector that holds its die, such as \"serial\"");
+        }
+        if let Some(hard) = &self.gc.hard_threshold {
+            let (pages, per_block) = (self.pages_in_scope(), u64::from(self.geometry.pages_per_block));
+            let (hard, soft) = (hard.pages(pages, per_block), self.gc.threshold.pages(pages, per_block));
+            if !preempts {
+                let message = "only preemptive collections ask for a hard threshold".to_string();
+                return refuse("gc.hard_threshold", message, "leave it out, or use schemes.collector = \"preemptive\"");
+            }
+            if hard > soft {
+                let message =
+                    format!("collections start below {soft} free pages, but from {hard} on they are not preempted");
+                return refuse("gc.hard_threshold", message, "use at most gc.threshold");
+            }
+        }
+        let Some(plan) = collector.policy_ref().writes_back() else { return Ok(()) };
+        if plan.to == BackTo::IdleChips && self.staging.slots > 0 && self.schemes.place != Place::Dynamic {
+            let message = format!(
+                "place = \"{}\" binds every page to a plane, but buffered pages go to whichever chip is idle",
+                self.schemes.place
+            );
+            return refuse("schemes.place", message, "use \"dynamic\", or staging.slots = 0");
+        }
+        if plan.queue_empty && !plan.erase_first {
+            let message = "collections would wait for an empty host queue, whose writes may wait for them".to_string();
+            return refuse(
+                "schemes.collector",
+                message,
+                "use writeback = \"chip_idle\" with erase = \"after_writeback\"",
+            );
+        }
+        Ok(())
+    }
+
+    /// Pages over which free ones are counted.
+    fn pages_in_scope(&self) -> u64 {
+        let g = &self.geometry;
+        let planes = match self.gc.scope {
+            Scope::Plane => 1,
+            Scope::Chip => u64::from(g.planes_per_die * g.dies_per_chip),
+            Scope::Device => u64::from(g.planes_per_die * g.dies_per_chip * g.chips_per_channel * g.channels),
+        };
+        planes * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block)
+    }
+
     fn check_schemes(&self) -> Result<(), ConfigError> {
+        self.check_collector()?;
+        let chain = || self.schemes.collector.chain();
+        let wraps = chain().any(|one| matches!(one, AnyCollector::Preemptive(_) | AnyCollector::IdleChip(_)));
+        if wraps && self.gc.destination != Destination::Plane {
+            let message = format!("{} moves pages inside their planes", self.schemes.collector.name());
+            return refuse("gc.destination", message, "use \"plane\"");
+        }
+        let pagc = chain().any(|one| matches!(one, AnyCollector::PaGc(_)));
         if let AnyVictim::DChoices(policy) = &self.schemes.victim
             && policy.d == 0
         {
             return refuse("schemes.victim", "d-choices with d = 0 draws no block".into(), "use d = 1 or more");
         }
-        if matches!(self.schemes.collector, AnyCollector::PaGc(_)) && self.geometry.planes_per_die != 2 {
+        if pagc && self.geometry.planes_per_die != 2 {
             let message = format!("pagc pairs the two planes of a die, but a die has {}", self.geometry.planes_per_die);
             return refuse("schemes.collector", message, "use geometry.planes_per_die = 2, or another collector");
         }
-        if matches!(self.schemes.collector, AnyCollector::PaGc(_)) && self.gc.destination != Destination::Plane {
+        if pagc && self.gc.destination != Destination::Plane {
             let message = "pagc programs pairs inside their planes".to_string();
             return refuse("gc.destination", message, "use \"plane\"");
         }

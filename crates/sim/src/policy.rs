@@ -2,6 +2,7 @@
 
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
+use crate::device::staging::Staging;
 use crate::device::wear::Wear;
 use crate::units::{BlockId, Nanos, PlaneId, Ppn, RequestId};
 
@@ -18,6 +19,8 @@ pub struct View<'a> {
     pub flash: &'a Flash,
     /// P/E cycles, copyback thresholds and counts.
     pub wear: &'a Wear,
+    /// The controller's buffer.
+    pub staging: &'a Staging,
 }
 
 /// Pages that one command carries, at most one a plane.
@@ -87,6 +90,13 @@ pub enum Step {
     /// path slot says. Pages that stay in their die are programmed by the same command; pages that leave it are then in
     /// the job's hand.
     Move(PageSet, Stream),
+    /// Read these valid pages of the victims, at most one a plane, and carry them to the controller, whatever the path slot
+    /// says: they are then in the job's hand. Should they be placed after all, the stream says where.
+    Fetch(PageSet, Stream),
+    /// Reserve so many free slots of the controller's buffer for this job's pages, in no time. Once a job.
+    Reserve(u32),
+    /// Leave the pages in hand in reserved slots of the controller's buffer, in no time.
+    Stage,
     /// Program the pages in hand at the write points that the move named.
     Place,
     /// Erase the victims in one command.
@@ -110,6 +120,10 @@ pub struct Job {
     pub paired: bool,
     /// Whether the victims have been erased.
     pub erased: bool,
+    /// Slots of the controller's buffer that are reserved for its pages and not filled; none before it has reserved any.
+    pub slots: Option<u32>,
+    /// Host operations wait for the die. Looked at when the job begins and each time that pages have been read out.
+    pub contended: bool,
 }
 
 impl Job {
@@ -117,7 +131,16 @@ impl Job {
     pub fn new(victim: BlockId) -> Self {
         let mut victims = [BlockId::NONE; MAX_PLANES];
         victims[0] = victim;
-        Job { victims, count: 1, cursor: [0; MAX_PLANES], hand: PageSet::EMPTY, paired: false, erased: false }
+        Job {
+            victims,
+            count: 1,
+            cursor: [0; MAX_PLANES],
+            hand: PageSet::EMPTY,
+            paired: false,
+            erased: false,
+            slots: None,
+            contended: false,
+        }
     }
 
     /// Adds the victim of another plane of the die.
@@ -170,6 +193,39 @@ pub trait Collector {
     fn holds(&self) -> bool {
         true
     }
+    /// Whether a job that holds its die lets host operations that wait for it go between two steps.
+    fn preemptible(&self) -> bool {
+        false
+    }
+    /// How the pages that jobs leave in the controller's buffer get back to flash; none if they never do.
+    fn writes_back(&self) -> Option<WriteBack> {
+        None
+    }
+}
+
+/// Where pages of the controller's buffer are written back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackTo {
+    /// The plane that each was read from.
+    OwnPlane,
+    /// Idle chips in turn.
+    IdleChips,
+}
+
+/// How pages that collections leave in the controller's buffer get back to flash: after all host operations, and only to
+/// dies that nobody wants.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteBack {
+    /// Where they go.
+    pub to: BackTo,
+    /// Whether they wait until no host request is outstanding at all.
+    pub queue_empty: bool,
+    /// Whether a slot is free as soon as its page's write-back begins.
+    pub free_at_issue: bool,
+    /// Whether a host write of a page that waits in the buffer only replaces what the slot holds.
+    pub absorb: bool,
+    /// Whether a victim may be erased while pages of it are in the buffer only.
+    pub erase_first: bool,
 }
 
 /// How do moved bits travel?

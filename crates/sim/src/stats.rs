@@ -32,6 +32,7 @@ pub(crate) struct Stats {
     pub metadata_time: GcTimes,
     pub copies: CopyCounters,
     pub ecc: EccCounters,
+    pub writeback_time: GcTimes,
     /// When measuring began.
     pub measured_from: Nanos,
     /// First measured arrival and last measured completion.
@@ -81,6 +82,7 @@ impl Stats {
             metadata_time: GcTimes::default(),
             copies: CopyCounters::default(),
             ecc: EccCounters::default(),
+            writeback_time: GcTimes::default(),
             measured_from: Nanos::ZERO,
             first_arrival: None,
             last_completion: Nanos::ZERO,
@@ -104,6 +106,7 @@ impl Stats {
         self.forgotten_collections += self.collections;
         (self.gc_time, self.metadata_time) = (GcTimes::default(), GcTimes::default());
         (self.copies, self.ecc) = (CopyCounters::default(), EccCounters::default());
+        self.writeback_time = GcTimes::default();
         (self.collections, self.moved, self.moved_stale) = (0, 0, 0);
         (self.chips_busy, self.arrivals) = (0, 0);
         self.pages = Pages::default();

@@ -6,6 +6,7 @@ pub mod flash;
 pub mod geometry;
 pub mod mapping;
 pub mod resource;
+pub mod staging;
 pub mod timing;
 pub mod transaction;
 pub mod wear;

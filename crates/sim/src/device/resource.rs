@@ -12,6 +12,8 @@ pub enum Holder {
     Host,
     /// A collection.
     Gc,
+    /// A page of the controller's buffer on its way back to flash.
+    Writeback,
 }
 
 /// Where a unit stands in a suspension (rule R10).
@@ -60,9 +62,11 @@ pub struct Unit {
     pub since: Nanos,
     /// Total time held by collections.
     gc: u64,
+    /// Total time held by write-backs.
+    writeback: u64,
     /// How far host service runs behind what it would be without collections (the shadow clock): see `Engine::begin`.
     pub lag: u64,
-    /// Total time held by collections when the last host operation began.
+    /// Total time held by collections and write-backs when the last host operation began.
     pub lag_gc: u64,
     /// When the unit was last released by a host operation.
     pub released: Nanos,
@@ -88,6 +92,7 @@ impl Unit {
             holder: Holder::Free,
             since: Nanos::ZERO,
             gc: 0,
+            writeback: 0,
             lag: 0,
             lag_gc: 0,
             released: Nanos::ZERO,
@@ -101,7 +106,13 @@ impl Unit {
         self.gc + if self.holder == Holder::Gc { (now - self.since).0 } else { 0 }
     }
 
-    /// Of it: while the plane at place `k` took part. `by_plane` is the unit's slice of the ledger by plane.
+    /// Total time that write-backs held this unit, up to now.
+    #[inline(always)]
+    pub fn writeback(&self, now: Nanos) -> u64 {
+        self.writeback + if self.holder == Holder::Writeback { (now - self.since).0 } else { 0 }
+    }
+
+    /// Of the time that collections held it: while the plane at place `k` took part. `by_plane` is the unit's slice of the ledger by plane.
     #[inline(always)]
     pub fn gc_own(&self, by_plane: u64, k: u32, now: Nanos) -> u64 {
         by_plane + if self.holder == Holder::Gc && self.job_planes >> k & 1 == 1 { (now - self.since).0 } else { 0 }
@@ -118,6 +129,8 @@ impl Unit {
                 by_plane[planes.trailing_zeros() as usize] += elapsed;
                 planes &= planes - 1;
             }
+        } else if self.holder == Holder::Writeback {
+            self.writeback += (now - self.since).0;
         }
         self.since = now;
     }

@@ -45,6 +45,8 @@ pub enum Need {
     Merge,
     /// A program.
     Write,
+    /// Nothing of the flash: a page that waits in the controller's buffer has been overwritten there.
+    Absorb,
 }
 
 /// An operation: one page of a host request on its way through the device, or one step of a collection.
@@ -106,10 +108,14 @@ pub struct Op {
     pub bytes: u32,
     /// GC programs at another unit: the collection that waits for them.
     pub home: JobId,
+    /// Pages of the controller's buffer: their segment.
+    pub segment: u32,
     /// The chip it was aimed at when it was dispatched, for orders; none if any will do.
     pub chip: u32,
     /// The next page of the same request, while it waits for dispatch.
     pub sibling: OpId,
+    /// Pages of the controller's buffer: overwritten there by the host since.
+    pub absorbed: bool,
     /// Host reads: what the page held when the read was admitted (oracle).
     pub expected: u32,
     /// When it began to wait for what it waits for.
@@ -120,6 +126,8 @@ pub struct Op {
     pub ledger_gc: u64,
     /// See `ledger_gc`.
     pub ledger_gc_own: u64,
+    /// The same of write-backs.
+    pub ledger_writeback: u64,
     /// Where its time went (host pages).
     pub blame: Blame,
     /// What the pages hold (oracle).
@@ -155,17 +163,20 @@ impl Op {
         from: PageSet::EMPTY,
         tags: [Tag::NONE; MAX_PLANES],
         lost: false,
+        absorbed: false,
         expected: 0,
         waits_since: Nanos::ZERO,
         first_start: Nanos::NEVER,
         ledger_gc: 0,
         ledger_gc_own: 0,
+        ledger_writeback: 0,
         bus_since: Nanos::ZERO,
         bus_ledger: 0,
         asked: Nanos::ZERO,
         parked_since: Nanos::NEVER,
         inward: false,
         home: JobId::NONE,
+        segment: u32::MAX,
         bus_gc: 0,
         blame: Blame::ZERO,
     };

@@ -109,6 +109,10 @@ impl Ssd {
     /// A moved page has landed: what it brought along. `corrected`: it has passed ECC.
     #[inline(always)]
     pub(super) fn follow_copy(&mut self, from: Ppn, to: Ppn, block: BlockId, corrected: bool) {
+        if self.separates {
+            let counts = &mut self.stats.copies;
+            *(if corrected { &mut counts.external_pages } else { &mut counts.copied_pages }) += 1;
+        }
         if self.dev.wear.counts() {
             self.stats.copies.moved(self.dev.wear.count(from), corrected);
             if !corrected {
@@ -127,13 +131,19 @@ impl Ssd {
         let errors = model.errors(from, source, now);
         let carried = match corrected {
             true if model.corrects(errors) => 0,
-            true => {
-                self.stats.ecc.moves_uncorrectable += 1;
-                LOST
-            }
+            true => LOST,
             false => errors,
         };
+        self.stats.ecc.moves_uncorrectable += u64::from(corrected && carried == LOST);
         model.program(to, pe_cycles, carried, now);
+    }
+
+    /// Whether a page that has been read out for good could be corrected; counted if not.
+    pub(super) fn survives_move(&mut self, from: Ppn) -> bool {
+        let block = self.dev.geometry.block_of(from);
+        let good = self.dev.errors.as_ref().is_none_or(|model| model.corrects(model.errors(from, block, self.now)));
+        self.stats.ecc.moves_uncorrectable += u64::from(!good);
+        good
     }
 
     /// A page has been programmed with what the host sent.
@@ -193,7 +203,6 @@ impl Ssd {
     pub(super) fn report_copies(&self) -> FastGc {
         let (stats, geometry) = (&self.stats, &self.dev.geometry);
         let facts = Facts {
-            copied: stats.flash.copybacks,
             moved: stats.moved,
             host_programs: stats.flash.programs.host,
             host_pages: stats.pages.written,

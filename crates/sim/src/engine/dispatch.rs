@@ -1,6 +1,6 @@
 //! Who is served next: units take what waits for them, oldest first, and waits are charged to their causes.
 
-use super::{Nanos, Ssd};
+use super::{Nanos, Pause, Ssd};
 use crate::blame::Cause;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
@@ -29,6 +29,12 @@ impl Ssd {
         for i in 0..self.looking.len() {
             let unit = self.looking[i];
             while self.kick(unit) {}
+            if self.pauses {
+                self.look_again(unit);
+            }
+        }
+        if self.stages && self.dev.staging.waiting > 0 {
+            self.dispatch_writebacks();
         }
         self.looking.clear();
     }
@@ -59,17 +65,20 @@ impl Ssd {
 
     fn ready_for_more(&self, unit: UnitId) -> bool {
         let state = &self.units[unit.ix()];
-        self.is_idle(unit) && !state.queue.is_empty()
+        (self.is_idle(unit) || self.lends(unit)) && !state.queue.is_empty()
     }
 
     /// Whether nothing is in service or about to be: a unit in collection is not idle, the bus does not matter.
-    fn is_idle(&self, unit: UnitId) -> bool {
+    pub(super) fn is_idle(&self, unit: UnitId) -> bool {
         let state = &self.units[unit.ix()];
         state.array.is_none()
             && state.cache.is_none()
-            && state.job.is_none()
             && state.suspension == Suspension::No
-            && (!self.collector_holds || state.due.is_empty())
+            && if state.job.is_none() {
+                !self.collector_holds || state.due.is_empty()
+            } else {
+                self.pauses && self.awaits_durability(state.job)
+            }
     }
 
     /// Starts the oldest of the writes that any die may take on the first idle die after the last one used. False: no die
@@ -77,9 +86,11 @@ impl Ssd {
     fn start_anywhere(&mut self) -> bool {
         let units = self.dev.geometry.units;
         let mut full = false;
-        for step in 1..=units {
-            let unit = UnitId((self.last_unit + step) % units);
-            if !self.is_idle(unit) {
+        // Where no die is idle, those that a collection lends come next.
+        let passes = if self.preempts { 2 } else { 1 };
+        for step in 0..passes * units {
+            let unit = UnitId((self.last_unit + 1 + step) % units);
+            if if step < units { !self.is_idle(unit) } else { !self.lends(unit) } {
                 continue;
             }
             let Some(plane) = self.next_plane(unit) else {
@@ -97,8 +108,11 @@ impl Ssd {
             let held = self.held.total(self.now) as u64 - page.ledger_gc_own;
             let held_gc = self.held_gc.total(self.now) as u64 - page.ledger_gc;
             let gc = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_gc) / u128::from(held)) as u64 };
+            let held_back = self.held_writeback.total(self.now) as u64 - page.ledger_writeback;
+            let back = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_back) / u128::from(held)) as u64 };
             page.blame.add(Cause::DieGcOther, gc);
-            page.blame.add(Cause::DieHost, wait - gc);
+            page.blame.add(Cause::DieWriteback, back);
+            page.blame.add(Cause::DieHost, wait - gc - back);
             self.update_lag(op, unit);
             self.begin_write(op, unit);
             return true;
@@ -134,10 +148,10 @@ impl Ssd {
         if state.suspension != Suspension::No {
             return false;
         }
-        if state.job.is_some() {
+        if state.job.is_some() && !(self.pauses && self.jobs[state.job.0].pause != Pause::No) {
             return state.array.is_none() && self.jobs[state.job.0].waiting && self.admit_foreign(unit);
         }
-        if self.collector_holds && !state.due.is_empty() {
+        if self.collector_holds && !state.due.is_empty() && state.job.is_none() {
             // A collection that holds its die goes first, even where the next operation could overlap the running one.
             return false;
         }
@@ -183,7 +197,7 @@ impl Ssd {
             }
             Need::Read => match self.dev.map.get(page.lpn) {
                 Location::Flash(at) => self.begin_read(op, at, unit),
-                // Overwritten or trimmed while it waited: the newest version is in controller memory, or nothing.
+                // Overwritten, trimmed or buffered while it waited: the newest version is in controller memory, or nothing.
                 Location::Staged(_) | Location::Nowhere => {
                     self.charge_wait(op, unit);
                     let measured = self.host.requests[self.ops[op].request.0].measured;
@@ -201,6 +215,7 @@ impl Ssd {
                 self.update_lag(op, unit);
                 self.begin_write(op, unit);
             }
+            Need::Absorb => unreachable!("it waits for no die"),
         }
     }
 
@@ -441,7 +456,8 @@ impl Ssd {
         let k = self.dev.geometry.plane_in_unit(page.plane);
         let gc_all = state.gc(self.now) - page.ledger_gc;
         let gc_own = state.gc_own(self.gc_by_plane[self.ledger_index(unit, k)], k, self.now) - page.ledger_gc_own;
-        let rest = wait - gc_all;
+        let back = state.writeback(self.now) - page.ledger_writeback;
+        let rest = wait - gc_all - back;
         let (_, shadow_start) = self.shadow(op, unit);
         let host = (shadow_start.0.saturating_sub(page.waits_since.0)).min(rest);
         let blame = &mut self.ops[op].blame;
@@ -449,6 +465,7 @@ impl Ssd {
         blame.add(Cause::DieGcOther, gc_all - gc_own);
         blame.add(Cause::DieHost, host);
         blame.add(Cause::DieLate, rest - host);
+        blame.add(Cause::DieWriteback, back);
     }
 
     /// The shadow clock of a unit serves only host operations, in the same order: how far it is ahead if `op` begins now, and
@@ -461,7 +478,11 @@ impl Ssd {
         let state = &self.units[unit.ix()];
         let free = state.released.0.saturating_sub(state.lag);
         let start = free.max(self.ops[op].waits_since.0);
-        let lag = self.now.0.saturating_sub(start).min(state.lag + (state.gc(self.now) - state.lag_gc));
+        let lag = self
+            .now
+            .0
+            .saturating_sub(start)
+            .min(state.lag + (state.gc(self.now) + state.writeback(self.now) - state.lag_gc));
         (lag, Nanos(self.now.0 - lag))
     }
 
@@ -470,7 +491,7 @@ impl Ssd {
         let now = self.now;
         let state = &mut self.units[unit.ix()];
         state.lag = lag;
-        state.lag_gc = state.gc(now);
+        state.lag_gc = state.gc(now) + state.writeback(now);
     }
 
     /// Enters a change of holder into the ledger.
@@ -488,6 +509,9 @@ impl Ssd {
         }
         if (before == Holder::Gc) != (holder == Holder::Gc) {
             self.held_gc.change(holder == Holder::Gc, self.now);
+        }
+        if (before == Holder::Writeback) != (holder == Holder::Writeback) {
+            self.held_writeback.change(holder == Holder::Writeback, self.now);
         }
     }
 

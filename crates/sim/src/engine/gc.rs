@@ -1,13 +1,13 @@
 //! Collections: when they are due, and how their steps are carried out. What the steps are is the collector's to say.
 
-use super::{Running, Ssd};
+use super::{Pause, Running, Ssd};
 use crate::config::{Destination, GcTime, Scope, WearLevelling};
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::resource::Holder;
-use crate::device::transaction::{Class, Op, Verb};
+use crate::device::transaction::{Class, Fifo, Op, Verb};
 use crate::oracle::Tag;
-use crate::policy::{Hop, Job, MAX_PLANES, PageSet, Step};
+use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, Step};
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
 
 impl Ssd {
@@ -124,6 +124,9 @@ impl Ssd {
     }
 
     fn start_due(&mut self, unit: UnitId) {
+        if self.pauses {
+            self.try_resume(unit);
+        }
         let state = &self.units[unit.ix()];
         if state.due.is_empty() {
             return;
@@ -175,6 +178,12 @@ impl Ssd {
             stream: Stream::Gc,
             checked: false,
             metadata: self.metadata_at_start(),
+            fetches: false,
+            segment: u32::MAX,
+            staged: Fifo::EMPTY,
+            pause: Pause::No,
+            sure: true,
+            offered: Nanos::NEVER,
         }));
         self.ops[op].job = job;
         self.ops[op].channel = self.dev.geometry.channel_of(plane);
@@ -253,17 +262,32 @@ impl Ssd {
             running.waiting = true;
             return;
         }
-        if self.metadata && running.metadata.any() {
+        if self.stages {
+            self.look_who_waits(id);
+        }
+        if self.preempts && self.gives_way(id) {
+            return;
+        }
+        if self.metadata && self.jobs[id.0].metadata.any() {
             return self.metadata_step(id);
         }
-        let step = self.schemes.collector.policy().next(&self.dev.view(self.now), &mut running.job);
+        let running = &mut self.jobs[id.0];
+        let mut step = self.schemes.collector.policy().next(&self.dev.view(self.now), &mut running.job);
+        if self.stages {
+            let Some(rest) = self.carry_staging(id, step) else { return };
+            step = rest;
+        }
+        let running = &mut self.jobs[id.0];
         let op = running.op;
+        running.fetches = false;
         match step {
-            Step::Move(pages, stream) => {
+            Step::Move(pages, stream) | Step::Fetch(pages, stream) => {
                 running.stream = stream;
+                running.fetches = matches!(step, Step::Fetch(..));
                 self.ops[op].verb = Verb::Read;
                 self.ops[op].pages = pages;
             }
+            Step::Reserve(_) | Step::Stage => unreachable!("law: pages are staged in a buffer with slots"),
             Step::Place => self.ops[op].verb = Verb::Program,
             Step::Erase if running.abroad > 0 => {
                 // Pages on their way to other dies land first; the last of them asks again. Meanwhile this die lets pages
@@ -331,6 +355,9 @@ impl Ssd {
                 self.begin_place(id);
             }
             Verb::Erase => {
+                if self.stages {
+                    self.segment_erased(id);
+                }
                 let count = u64::from(self.jobs[id.0].job.count);
                 self.stats.count_erases(count);
                 self.ops[op].legs = self.dev.timing.erase();
@@ -344,8 +371,9 @@ impl Ssd {
 
     pub(super) fn begin_move(&mut self, op: OpId) {
         let pages = self.ops[op].pages;
-        let stream = self.jobs[self.ops[op].job.0].stream;
-        let journey = self.journey_of(&pages, stream);
+        let running = &self.jobs[self.ops[op].job.0];
+        let stream = running.stream;
+        let journey = if running.fetches { Journey::EXTERNAL } else { self.journey_of(&pages, stream) };
         let mut offsets = [0; MAX_PLANES];
         for (i, page) in pages.iter().enumerate() {
             offsets[i] = self.dev.geometry.offset(*page);

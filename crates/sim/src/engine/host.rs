@@ -285,6 +285,8 @@ impl Ssd {
             self.unfuse_now();
             self.host.measuring = true;
             self.stats.start_measuring();
+            self.dev.staging.filled.restart(self.now);
+            self.dev.staging.exposed.restart(self.now);
             // The request that measuring begins with has arrived already.
             self.arrives();
         }
@@ -403,8 +405,14 @@ impl Ssd {
         op.expected = self.oracle.latest(op.lpn);
         let page = match self.dev.map.get(op.lpn) {
             Location::Flash(page) if !(self.one_shot && self.page_waits(page)) => page,
-            Location::Flash(_) | Location::Staged(_) => {
+            place @ (Location::Flash(_) | Location::Staged(_)) => {
                 self.stats.pages.from_memory += u64::from(measured);
+                let tag = match place {
+                    Location::Staged(newest) => self.ops[newest].tags[0],
+                    Location::Flash(page) => self.oracle.load(page, op.lpn),
+                    Location::Nowhere => unreachable!("it is somewhere"),
+                };
+                self.oracle.delivered(op.lpn, tag, op.expected);
                 let op = OpId(self.ops.insert(op));
                 self.serve_from_memory(op);
                 return None;
@@ -442,6 +450,9 @@ impl Ssd {
         op.verb = Verb::Program;
         op.need = Need::Write;
         op.tags[0] = self.oracle.admit(op.lpn);
+        if self.stages && self.absorb(&mut op) {
+            return OpId(self.ops.insert(op));
+        }
         let partial = op.bytes < self.dev.geometry.page_size;
         self.stats.pages.partial_writes += u64::from(partial && measured);
         let merges = partial && self.config.device.partial_write == PartialWrite::ReadModifyWrite;
@@ -485,6 +496,9 @@ impl Ssd {
     fn trim(&mut self, lpn: Lpn, measured: bool) {
         if self.dev.map.get(lpn) != Location::Nowhere {
             self.stats.pages.trimmed += u64::from(measured);
+            if self.stages {
+                self.drop_buffered(lpn);
+            }
             self.forget(lpn);
             self.oracle.admit(lpn);
             self.dev.map.set(lpn, Location::Nowhere);
@@ -518,6 +532,7 @@ impl Ssd {
         let page = &mut self.ops[op];
         page.waits_since = self.now;
         let plane = match page.need {
+            Need::Absorb => return self.serve_from_memory(op),
             Need::Read => page.plane,
             Need::Merge if page.old.is_none() => {
                 // Overwritten before its turn: nothing to merge with is wanted any more.
@@ -528,6 +543,7 @@ impl Ssd {
             Need::Write if self.schemes.dynamic => {
                 page.ledger_gc = self.held_gc.total(self.now) as u64;
                 page.ledger_gc_own = self.held.total(self.now) as u64;
+                page.ledger_writeback = self.held_writeback.total(self.now) as u64;
                 // Whether a die is idle is looked at when everything of this moment is known.
                 return self.anywhere.push(&mut self.ops, op);
             }
@@ -549,6 +565,7 @@ impl Ssd {
         page.channel = self.dev.geometry.channel_of(plane);
         page.ledger_gc = state.gc(self.now);
         page.ledger_gc_own = state.gc_own(ledger, k, self.now);
+        page.ledger_writeback = state.writeback(self.now);
         if by_age {
             let age = page.age;
             state.queue.insert_before(&mut self.ops, op, |other| other.age > age);
@@ -599,7 +616,7 @@ impl Ssd {
     /// A page's data is in the controller: over the host link, if there is one, it goes to the host.
     #[inline]
     pub(super) fn leaves(&mut self, op: OpId) {
-        if self.buses.len() > self.dev.geometry.channels as usize {
+        if self.buses.len() > self.dev.geometry.channels as usize && self.ops[op].need == Need::Read {
             return self.link(op, false);
         }
         self.page_done(op);

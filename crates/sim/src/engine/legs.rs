@@ -232,8 +232,10 @@ impl Ssd {
     fn finish(&mut self, id: OpId) {
         let op = &self.ops[id];
         let unit = op.unit;
-        if op.class != Class::Host {
-            return self.gc_step_ends(id);
+        match op.class {
+            Class::Host => {}
+            Class::Writeback => return self.writeback_ends(id),
+            _ => return self.gc_step_ends(id),
         }
         let (plane, bus_gc) = (op.plane, op.bus_gc);
         let state = &mut self.units[unit.ix()];
@@ -327,6 +329,7 @@ impl Ssd {
                 self.release(id);
                 self.test_trigger(plane);
             }
+            Need::Absorb => unreachable!("it is in no die"),
         }
     }
 
@@ -388,10 +391,11 @@ impl Ssd {
     /// The read is out: the array is handed back.
     fn resume(&mut self, unit: UnitId) {
         let suspended = self.units[unit.ix()].suspended;
-        let holder = if self.ops[suspended].class != Class::Host && self.gc_works(suspended) {
-            Holder::Gc
-        } else {
-            Holder::Host
+        let holder = match self.ops[suspended].class {
+            Class::Gc => Holder::Gc,
+            Class::Metadata if self.gc_works(suspended) => Holder::Gc,
+            Class::Writeback => Holder::Writeback,
+            _ => Holder::Host,
         };
         self.set_holder(unit, holder);
         self.units[unit.ix()].suspension = Suspension::Resuming;

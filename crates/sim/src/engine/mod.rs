@@ -11,6 +11,8 @@ mod gc;
 mod host;
 mod legs;
 mod metadata;
+mod preempt;
+mod staging;
 mod timeless;
 mod watch;
 
@@ -21,6 +23,7 @@ use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::{Location, Mapping};
 use crate::device::resource::{Bus, Occupancy, Unit};
+use crate::device::staging::Staging;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Op, Slab};
 use crate::device::wear::Wear as WearState;
@@ -69,6 +72,7 @@ pub struct Ssd {
     /// Units held, units held by collections: integrated.
     held: Occupancy,
     held_gc: Occupancy,
+    held_writeback: Occupancy,
     /// By chip: operations in service; and how many chips have one.
     chip_ops: Vec<u32>,
     chips_busy: u32,
@@ -79,6 +83,14 @@ pub struct Ssd {
     gc_target: PlaneId,
     /// Whether collections hold their unit from start to end.
     collector_holds: bool,
+    /// Whether collections let host operations go between two steps.
+    preempts: bool,
+    /// Whether a unit may serve others while a collection of it is under way.
+    pauses: bool,
+    /// Fewer free pages than this in a scope: its collections are not preempted.
+    hard_floor: u32,
+    /// Whether collections leave pages in the controller's buffer.
+    stages: bool,
     /// The journey of every moved page, where collector and path treat all pages alike.
     plain_moves: Option<Journey>,
     /// The time at which buses were last granted.
@@ -117,12 +129,13 @@ struct Device {
     wear: WearState,
     /// What pages have wrong, if that is simulated.
     errors: Option<Box<ErrorModel>>,
+    staging: Staging,
 }
 
 impl Device {
     #[inline(always)]
     fn view(&self, now: Nanos) -> View<'_> {
-        View { now, geometry: &self.geometry, flash: &self.flash, wear: &self.wear }
+        View { now, geometry: &self.geometry, flash: &self.flash, wear: &self.wear, staging: &self.staging }
     }
 }
 
@@ -161,6 +174,28 @@ struct Running {
     checked: bool,
     /// Metadata of its blocks that is still to be read or written.
     metadata: metadata::Due,
+    /// The present move only fetches: its pages leave the die whatever the path says.
+    fetches: bool,
+    /// Its pages in the controller's buffer: a segment of it, or none; those staged and not handed over yet.
+    segment: u32,
+    staged: Fifo,
+    /// Whether its unit serves others.
+    pause: Pause,
+    /// Its next step is taken whoever waits: it is its first, or it has just come back from a pause.
+    sure: bool,
+    /// When writes that any die may take were last offered its unit.
+    offered: Nanos,
+}
+
+/// Why a unit serves others while a collection of it is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pause {
+    /// It does not.
+    No,
+    /// Host operations go first.
+    Preempted,
+    /// The erase waits until the victim's pages are on flash again.
+    Durable,
 }
 
 /// A plane's part in collections.
@@ -201,6 +236,9 @@ impl Ssd {
             Scope::Device => geometry.planes,
         };
         let scope_pages = u64::from(in_scope) * u64::from(geometry.pages_per_plane);
+        let per_block = u64::from(geometry.pages_per_block);
+        let plan = config.schemes.collector.policy_ref().writes_back();
+        let staging = Staging::new(config.staging.slots, plan, geometry.units);
         let links = if config.timing.host_link.is_some() { 2 } else { 0 };
         let buses = geometry.channels as usize + links;
         let mut ssd = Ssd {
@@ -223,12 +261,17 @@ impl Ssd {
             last_unit: geometry.units - 1,
             held: Occupancy::default(),
             held_gc: Occupancy::default(),
+            held_writeback: Occupancy::default(),
             chip_ops: vec![0; geometry.chips as usize],
             chips_busy: 0,
             next_age: 0,
-            gc_floor: config.gc.threshold.pages(scope_pages, u64::from(geometry.pages_per_block)) as u32,
+            gc_floor: config.gc.threshold.pages(scope_pages, per_block) as u32,
             gc_target: PlaneId::NONE,
             collector_holds: config.schemes.collector.policy_ref().holds(),
+            preempts: config.schemes.collector.policy_ref().preemptible(),
+            pauses: config.schemes.collector.policy_ref().preemptible() || plan.is_some_and(|plan| !plan.erase_first),
+            hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| t.pages(scope_pages, per_block) as u32),
+            stages: staging.slots() > 0,
             plain_moves: (config.schemes.path.policy_ref().always())
                 .filter(|_| config.schemes.collector.policy_ref().in_order())
                 // Errors travel with each page on its own.
@@ -253,6 +296,7 @@ impl Ssd {
                 wear: WearState::new(config, &geometry),
                 errors: ErrorModel::new(config, &geometry, seed),
                 flash,
+                staging,
                 geometry,
             },
             schemes,
@@ -288,9 +332,24 @@ impl Ssd {
         &self.dev.flash
     }
 
+    #[cfg(test)]
+    pub(crate) fn policy_view(&self) -> View<'_> {
+        self.dev.view(self.now)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn set_copyback_count(&mut self, page: crate::units::Ppn, count: u8) {
+        self.dev.wear.set(page, count);
+    }
+
     /// P/E cycles, copyback thresholds and counts, to look at.
     pub fn wear(&self) -> &WearState {
         &self.dev.wear
+    }
+
+    /// The controller's buffer, to look at.
+    pub fn staging(&self) -> &Staging {
+        &self.dev.staging
     }
 
     /// Ids and places.
@@ -419,11 +478,12 @@ impl Ssd {
             })
             .collect();
         format!(
-            "at {} ns; {}; {}; writes for any die: {}",
+            "at {} ns; {}; {}; writes for any die: {}; pages that wait in the buffer: {}",
             self.now.0,
             units.join("; "),
             planes.join("; "),
-            !self.anywhere.is_empty()
+            !self.anywhere.is_empty(),
+            self.dev.staging.waiting
         )
     }
 
@@ -471,6 +531,7 @@ impl Ssd {
         assert_eq!(self.ops.in_use(), 0, "an operation is left: {}", self.who_waits());
         assert_eq!(self.jobs.in_use(), 0, "a collection is left");
         assert!(self.host.is_empty(), "a request is left");
+        self.dev.staging.assert_empty();
         if self.oracle.check() == Check::Full {
             self.scan();
             let blocks = self.dev.geometry.planes * self.dev.geometry.blocks_per_plane;

@@ -191,6 +191,8 @@ impl Ssd {
     fn collect_once(&mut self, plane: PlaneId) -> bool {
         let Some(victim) = self.pick_victim(plane) else { return false };
         let mut job = Job::new(victim);
+        // Nothing is buffered in no time.
+        job.slots = Some(0);
         self.join_planes(plane, self.dev.geometry.unit_of(plane), &mut job);
         for victim in &job.victims[..usize::from(job.count)] {
             self.planes[self.dev.geometry.plane_of_block(*victim).ix()].claimed = false;
@@ -207,12 +209,12 @@ impl Ssd {
         }
         loop {
             match self.schemes.collector.policy().next(&self.dev.view(self.now), &mut job) {
-                Step::Move(pages, stream) => {
+                Step::Move(pages, stream) | Step::Fetch(pages, stream) => {
                     for page in pages.iter() {
                         self.move_now(*page, stream);
                     }
                 }
-                Step::Place => unreachable!("pages in no time are never in hand"),
+                Step::Place | Step::Stage | Step::Reserve(_) => unreachable!("pages in no time are never in hand"),
                 Step::Erase => {
                     job.erased = true;
                     for victim in &job.victims[..usize::from(job.count)] {

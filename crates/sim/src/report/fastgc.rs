@@ -23,6 +23,8 @@ struct StageSums {
 
 #[derive(Clone, Debug)]
 pub(crate) struct CopyCounters {
+    pub copied_pages: u64,
+    pub external_pages: u64,
     copied: [u64; COUNTS],
     external: [u64; COUNTS],
     unknown: u64,
@@ -32,7 +34,14 @@ pub(crate) struct CopyCounters {
 
 impl Default for CopyCounters {
     fn default() -> Self {
-        CopyCounters { copied: [0; COUNTS], external: [0; COUNTS], unknown: 0, stages: Vec::new() }
+        CopyCounters {
+            copied_pages: 0,
+            external_pages: 0,
+            copied: [0; COUNTS],
+            external: [0; COUNTS],
+            unknown: 0,
+            stages: Vec::new(),
+        }
     }
 }
 
@@ -80,7 +89,7 @@ pub struct Stage {
 pub struct FastGc {
     /// Pages copied inside their planes.
     pub copied_pages: u64,
-    /// Pages moved through the controller.
+    /// Pages moved through the controller; those that a buffer wrote back are in no list below.
     pub external_pages: u64,
     /// Of the copied pages: by the copybacks behind them, from none up.
     pub copied_by_count: Vec<u64>,
@@ -116,7 +125,6 @@ pub struct FastGc {
 
 /// What of the device the report needs beside the counters.
 pub(crate) struct Facts {
-    pub copied: u64,
     pub moved: u64,
     pub host_programs: u64,
     pub host_pages: u64,
@@ -153,8 +161,8 @@ impl FastGc {
                 / (u128::from(facts.erases) * u128::from(facts.exported)) as f64
         });
         FastGc {
-            copied_pages: facts.copied,
-            external_pages: facts.moved - facts.copied,
+            copied_pages: counters.copied_pages,
+            external_pages: counters.external_pages,
             copied_by_count: copied,
             external_by_count: external,
             unknown_counts: counters.unknown,

@@ -1,10 +1,14 @@
 //! How a die's garbage is collected.
 
+mod idle_chip;
 mod pagc;
+mod preemptive;
 mod queued;
 mod serial;
 
+pub use idle_chip::{Erase, IdleChip, Release, StreamRule, When as WritebackWhen};
 pub use pagc::{PaGc, When};
+pub use preemptive::Preemptive;
 pub use queued::Queued;
 pub use serial::Serial;
 
@@ -16,7 +20,20 @@ slot! {
     "schemes.collector" AnyCollector: crate::policy::Collector {
         "serial" => Serial(Serial),
         "queued" => Queued(Queued),
+        "preemptive" => Preemptive(Preemptive),
+        "idle-chip" => IdleChip(IdleChip),
         "pagc" => PaGc(PaGc),
+    }
+}
+
+impl AnyCollector {
+    /// The collector and those that it wraps, outermost first.
+    pub fn chain(&self) -> impl Iterator<Item = &AnyCollector> {
+        std::iter::successors(Some(self), |collector| match collector {
+            AnyCollector::Preemptive(policy) => Some(&*policy.inner),
+            AnyCollector::IdleChip(policy) => Some(&*policy.inner),
+            _ => None,
+        })
     }
 }
 

@@ -1,0 +1,414 @@
+//! The controller's buffer at work: pages are staged, wait, and are written back when nobody wants a die.
+
+use super::{Pause, Ssd};
+use crate::device::flash::Stream;
+use crate::device::mapping::Location;
+use crate::device::resource::Holder;
+use crate::device::staging::Segment;
+use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
+use crate::policy::{BackTo, PageSet, Step, WriteBack};
+use crate::units::{JobId, Lpn, OpId, PlaneId, UnitId};
+
+impl Ssd {
+    fn plan(&self) -> &WriteBack {
+        self.dev.staging.plan.as_ref().expect("a buffer with slots has a plan")
+    }
+
+    /// Tells a collection whether host operations wait for its unit: when it begins, and when pages have been read out.
+    pub(super) fn look_who_waits(&mut self, id: JobId) {
+        let running = &self.jobs[id.0];
+        // After a pause, what was seen before it holds: the host operations that waited then have been let in.
+        let mut waits = running.sure && running.job.contended;
+        if self.ops[running.op].verb != Verb::Program {
+            let mut at = self.units[running.unit.ix()].queue.head();
+            while at.is_some() && !waits {
+                waits = self.ops[at].class == Class::Host;
+                at = self.ops[at].next;
+            }
+            waits |= (0..self.dev.geometry.planes_per_unit)
+                .any(|k| !self.planes[self.dev.geometry.plane_of_unit(running.unit, k).ix()].stalled.is_empty());
+        }
+        self.jobs[id.0].job.contended = waits;
+    }
+
+    /// Carries out a step that concerns the buffer only, and hands back one that goes on to the flash.
+    pub(super) fn carry_staging(&mut self, id: JobId, step: Step) -> Option<Step> {
+        match step {
+            Step::Reserve(slots) => {
+                let job = &mut self.jobs[id.0].job;
+                assert!(job.slots.replace(slots).is_none(), "law: a collection reserves slots once");
+                self.dev.staging.reserve(slots);
+            }
+            Step::Stage if self.must_be_placed(id) => {
+                let pages = self.jobs[id.0].job.hand.len() as u32;
+                self.take_slots(id, pages);
+                self.dev.staging.release(pages);
+                self.hand_over(id);
+                return Some(Step::Place);
+            }
+            Step::Stage => {
+                self.stage_hand(id);
+                self.hand_over(id);
+            }
+            Step::Erase | Step::Done => {
+                // What was overwritten meanwhile needs no slot.
+                if let Some(left) = self.jobs[id.0].job.slots.filter(|left| *left > 0) {
+                    self.take_slots(id, left);
+                    self.dev.staging.release(left);
+                    self.hand_over(id);
+                }
+                if matches!(step, Step::Erase) && !self.plan().erase_first && self.awaits_durability(id) {
+                    // Where no plane has room, it is this that lets its pages have the reserve.
+                    self.dev.staging.stale = true;
+                    if self.jobs[id.0].holds {
+                        self.pause(id, Pause::Durable);
+                    } else {
+                        self.jobs[id.0].pause = Pause::Durable;
+                    }
+                    return None;
+                }
+                return Some(step);
+            }
+            Step::Move(..) | Step::Fetch(..) | Step::Place => return Some(step),
+        }
+        self.ready_jobs.push(id);
+        None
+    }
+
+    fn take_slots(&mut self, id: JobId, pages: u32) {
+        let slots = &mut self.jobs[id.0].job.slots;
+        *slots = slots.and_then(|slots| slots.checked_sub(pages));
+        assert!(slots.is_some(), "law: pages are staged in reserved slots");
+    }
+
+    /// A page that a partial write has yet to read stays on flash: the buffer holds newest versions only.
+    fn must_be_placed(&self, id: JobId) -> bool {
+        self.jobs[id.0].job.hand.iter().any(|page| {
+            let lpn = self.dev.flash.lpn_of(*page);
+            lpn.is_some() && self.dev.map.get(lpn) != Location::Flash(*page)
+        })
+    }
+
+    /// Pages in hand go to reserved slots. From now on the map points to them there.
+    fn stage_hand(&mut self, id: JobId) {
+        let hand = std::mem::replace(&mut self.jobs[id.0].job.hand, PageSet::EMPTY);
+        self.take_slots(id, hand.len() as u32);
+        let tags = self.ops[self.jobs[id.0].op].tags;
+        for (i, page) in hand.iter().enumerate() {
+            let lpn = self.dev.flash.lpn_of(*page);
+            if lpn.is_none() {
+                // Overwritten or trimmed since it was read: nobody wants it.
+                self.dev.staging.release(1);
+                continue;
+            }
+            let block = self.dev.geometry.block_of(*page);
+            let mut op = Op {
+                class: Class::Writeback,
+                verb: Verb::Program,
+                need: Need::Write,
+                acknowledged: true,
+                plane: self.dev.geometry.plane_of(*page),
+                lpn,
+                bytes: self.dev.geometry.page_size,
+                age: self.age(),
+                waits_since: self.now,
+                segment: self.segment_of(id),
+                ..Op::BLANK
+            };
+            op.tags[0] = tags[i];
+            op.lost = !self.survives_move(*page);
+            let op = OpId(self.ops.insert(op));
+            self.dev.flash.invalidate(*page, block, lpn);
+            self.dev.map.set(lpn, Location::Staged(op));
+            self.jobs[id.0].staged.push(&mut self.ops, op);
+            self.dev.staging.filled.change(1, self.now);
+        }
+    }
+
+    /// The segment of a collection, which counts one page more.
+    fn segment_of(&mut self, id: JobId) -> u32 {
+        let segment = &mut self.jobs[id.0].segment;
+        if *segment == u32::MAX {
+            *segment = self.dev.staging.segments.insert(Segment { pending: 0, absorbed: 0, job: id });
+        }
+        self.dev.staging.segments[*segment].pending += 1;
+        *segment
+    }
+
+    /// The last reserved slot of a collection is filled: its segment may be written back.
+    fn hand_over(&mut self, id: JobId) {
+        if self.jobs[id.0].job.slots != Some(0) {
+            return;
+        }
+        let mut staged = std::mem::replace(&mut self.jobs[id.0].staged, Fifo::EMPTY);
+        let to = self.plan().to;
+        loop {
+            let op = staged.pop(&self.ops);
+            if op.is_none() {
+                return;
+            }
+            if self.ops[op].lpn.is_none() {
+                // Trimmed while it waited for the others.
+                self.ops.remove(op.0);
+                continue;
+            }
+            let staging = &mut self.dev.staging;
+            staging.waiting += 1;
+            staging.stale = true;
+            match to {
+                BackTo::IdleChips => staging.ready.push(&mut self.ops, op),
+                BackTo::OwnPlane => {
+                    let unit = self.dev.geometry.unit_of(self.ops[op].plane);
+                    staging.own[unit.ix()].push(&mut self.ops, op);
+                }
+            }
+        }
+    }
+
+    /// The erase of a collection's victims begins: from now on its pages in the buffer are the only ones.
+    pub(super) fn segment_erased(&mut self, id: JobId) {
+        let segment = std::mem::replace(&mut self.jobs[id.0].segment, u32::MAX);
+        if segment == u32::MAX {
+            return;
+        }
+        let staging = &mut self.dev.staging;
+        let pages = &mut staging.segments[segment];
+        pages.job = JobId::NONE;
+        staging.exposed.change(i64::from(pages.pending - pages.absorbed), self.now);
+        if pages.pending == 0 {
+            staging.segments.remove(segment);
+        }
+    }
+
+    /// Whether the erase of a collection's victims waits for its pages in the buffer.
+    pub(super) fn awaits_durability(&self, id: JobId) -> bool {
+        let segment = self.jobs[id.0].segment;
+        segment != u32::MAX && self.dev.staging.segments[segment].pending > 0
+    }
+
+    /// A page is in the buffer no longer, whether it is on flash or nobody wants it.
+    fn leaves_buffer(&mut self, absorbed: bool, segment: u32) {
+        let staging = &mut self.dev.staging;
+        let pages = &mut staging.segments[segment];
+        pages.pending -= 1;
+        pages.absorbed -= u32::from(absorbed);
+        if absorbed || pages.job.is_none() {
+            staging.exposed.change(-1, self.now);
+        }
+        if pages.pending > 0 {
+            return;
+        }
+        if pages.job.is_none() {
+            return staging.segments.remove(segment);
+        }
+        let running = &mut self.jobs[pages.job.0];
+        if running.pause == Pause::Durable {
+            let (unit, job) = (running.unit, pages.job);
+            if running.holds {
+                self.mark_unit(unit);
+            } else {
+                running.pause = Pause::No;
+                self.ready_jobs.push(job);
+            }
+        }
+    }
+
+    fn frees_slot(&mut self) {
+        self.dev.staging.release(1);
+        self.dev.staging.filled.change(-1, self.now);
+    }
+
+    /// Whether a page in the buffer waits there still.
+    fn waits_in_buffer(&self, op: OpId) -> bool {
+        self.ops[op].class == Class::Writeback && self.ops[op].unit.is_none()
+    }
+
+    /// A host write of a page that waits in the buffer replaces it there: nothing is written to flash for it now.
+    pub(super) fn absorb(&mut self, op: &mut Op) -> bool {
+        let Location::Staged(page) = self.dev.map.get(op.lpn) else { return false };
+        if !self.plan().absorb || !self.waits_in_buffer(page) {
+            return false;
+        }
+        op.need = Need::Absorb;
+        let page = &mut self.ops[page];
+        page.tags[0] = op.tags[0];
+        page.lost = false;
+        let (segment, again) = (page.segment, std::mem::replace(&mut page.absorbed, true));
+        let staging = &mut self.dev.staging;
+        let pages = &mut staging.segments[segment];
+        if !again {
+            pages.absorbed += 1;
+            if pages.job.is_some() {
+                staging.exposed.change(1, self.now);
+            }
+        }
+        true
+    }
+
+    /// A trimmed page, or one that is written to flash by a host write of its own, need not wait in the buffer.
+    pub(super) fn drop_buffered(&mut self, lpn: Lpn) {
+        let Location::Staged(op) = self.dev.map.get(lpn) else { return };
+        if self.waits_in_buffer(op) {
+            // It stays in line without a page, and is passed over.
+            self.ops[op].lpn = Lpn::NONE;
+            self.dev.staging.stale = true;
+            let (absorbed, segment) = (self.ops[op].absorbed, self.ops[op].segment);
+            self.frees_slot();
+            self.leaves_buffer(absorbed, segment);
+        }
+    }
+
+    /// After all host operations: dies that nobody wants take pages of the buffer.
+    pub(super) fn dispatch_writebacks(&mut self) {
+        if self.plan().queue_empty && self.host.pending() > 0 {
+            self.dev.staging.stale = true;
+            return;
+        }
+        let stale = std::mem::replace(&mut self.dev.staging.stale, false);
+        match self.plan().to {
+            BackTo::OwnPlane if stale => {
+                for unit in 0..self.dev.geometry.units {
+                    self.write_back_home(UnitId(unit));
+                }
+            }
+            BackTo::OwnPlane => {
+                for i in 0..self.looking.len() {
+                    self.write_back_home(self.looking[i]);
+                }
+            }
+            BackTo::IdleChips => {
+                if stale || self.looking.iter().any(|unit| self.is_idle(*unit)) {
+                    while self.write_back_anywhere() {}
+                }
+            }
+        }
+    }
+
+    /// Whether nobody wants a unit.
+    fn is_unwanted(&self, unit: UnitId) -> bool {
+        self.is_idle(unit) && self.units[unit.ix()].queue.is_empty()
+    }
+
+    /// Writes the first page in line back to the next idle unit in turn. False: there is no page, or no unit for it.
+    fn write_back_anywhere(&mut self) -> bool {
+        let op = self.dev.staging.ready.head();
+        if op.is_none() {
+            return false;
+        }
+        if self.ops[op].lpn.is_none() {
+            self.dev.staging.ready.pop(&self.ops);
+            self.dev.staging.waiting -= 1;
+            self.ops.remove(op.0);
+            return true;
+        }
+        let units = self.dev.geometry.units;
+        for step in 1..=units {
+            let unit = UnitId((self.dev.staging.last_unit + step) % units);
+            if !self.is_unwanted(unit) {
+                continue;
+            }
+            let Some(plane) = self.next_plane(unit) else { continue };
+            self.dev.staging.last_unit = unit.0;
+            self.dev.staging.ready.pop(&self.ops);
+            self.begin_writeback(op, plane, Stream::Host);
+            return true;
+        }
+        let room = |plane| self.dev.flash.next_offset(plane, Stream::Host).is_some();
+        if (0..self.dev.geometry.planes).map(PlaneId).any(room) {
+            return false;
+        }
+        // No plane has room. A collection that waits for this page has a page of its reserve for it.
+        let segment = &self.dev.staging.segments[self.ops[op].segment];
+        let plane = self.ops[op].plane;
+        if segment.job.is_some() && !self.plan().erase_first {
+            let unit = self.dev.geometry.unit_of(plane);
+            let parked = self.jobs[segment.job.0].pause == Pause::Durable;
+            if parked && self.is_unwanted(unit) {
+                self.dev.staging.ready.pop(&self.ops);
+                self.begin_writeback(op, plane, Stream::Gc);
+                return true;
+            }
+        }
+        self.claim_full_planes()
+    }
+
+    /// Writes the first page in line for a unit's own planes back, if nobody wants the unit.
+    fn write_back_home(&mut self, unit: UnitId) {
+        while self.is_unwanted(unit) {
+            let op = self.dev.staging.own[unit.ix()].head();
+            if op.is_none() {
+                return;
+            }
+            if self.ops[op].lpn.is_none() {
+                self.dev.staging.own[unit.ix()].pop(&self.ops);
+                self.dev.staging.waiting -= 1;
+                self.ops.remove(op.0);
+                continue;
+            }
+            // The first one whose plane has room; planes without any are due.
+            let (ops, flash) = (&mut self.ops, &self.dev.flash);
+            let room = |op: &Op| op.lpn.is_some() && flash.next_offset(op.plane, Stream::Host).is_some();
+            let fits = self.dev.staging.own[unit.ix()].take(ops, room);
+            if fits.is_none() {
+                return self.claim(self.ops[op].plane);
+            }
+            let plane = self.ops[fits].plane;
+            self.begin_writeback(fits, plane, Stream::Host);
+        }
+    }
+
+    /// A page of the buffer begins its way back to flash.
+    fn begin_writeback(&mut self, id: OpId, plane: PlaneId, stream: Stream) {
+        let unit = self.dev.geometry.unit_of(plane);
+        let reserve = stream == Stream::Gc;
+        let to = self.dev.flash.take_page(plane, stream, reserve).expect("a plane with room");
+        self.stats.count_programs(Class::Writeback, 1);
+        self.dev.staging.waiting -= 1;
+        if self.plan().free_at_issue {
+            self.frees_slot();
+        }
+        let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
+        let offset = self.dev.geometry.offset(to);
+        let op = &mut self.ops[id];
+        (op.unit, op.plane, op.channel) = (unit, plane, self.dev.geometry.channel_of(plane));
+        op.pages = PageSet::one(to);
+        op.legs = self.dev.timing.program(offset, burst);
+        op.leg = 0;
+        self.units[unit.ix()].array = id;
+        self.set_holder(unit, Holder::Writeback);
+        self.chip_in_use(plane, true);
+        self.run_leg(id);
+    }
+
+    /// A page of the buffer is on flash again: it is published unless the host has overwritten or trimmed it meanwhile.
+    pub(super) fn writeback_ends(&mut self, id: OpId) {
+        let op = &self.ops[id];
+        let (unit, plane, page, lpn, tag) = (op.unit, op.plane, op.pages[0], op.lpn, op.tags[0]);
+        let (absorbed, segment, lost) = (op.absorbed, op.segment, op.lost);
+        let block = self.dev.geometry.block_of(page);
+        let newest = self.dev.map.get(lpn) == Location::Staged(id);
+        self.dev.flash.land(page, block, if newest { lpn } else { Lpn::NONE });
+        self.oracle.store(page, tag);
+        self.host_programmed(page, lost);
+        self.stats.copies.external_pages += 1;
+        self.note_filled(block, JobId::NONE, JobId::NONE);
+        if newest {
+            self.dev.map.set(lpn, Location::Flash(page));
+        }
+        for leg in (0..self.ops[id].legs.len()).filter_map(|i| self.ops[id].legs.get(i)) {
+            self.stats.writeback_time.charge(Verb::Program, leg.kind, leg.time.0);
+        }
+        self.stats.moved += 1;
+        self.stats.moved_stale += u64::from(!newest);
+        self.ops.remove(id.0);
+        if !self.plan().free_at_issue {
+            self.frees_slot();
+        }
+        self.leaves_buffer(absorbed, segment);
+        self.units[unit.ix()].array = OpId::NONE;
+        self.set_holder(unit, Holder::Free);
+        self.chip_in_use(plane, false);
+        self.mark_unit(unit);
+        self.test_trigger(plane);
+    }
+}

@@ -1,0 +1,136 @@
+//! Collections that let go of their chip early (paper A).
+
+use super::AnyCollector;
+use crate::policy::{BackTo, Collector, Job, Step, View, WriteBack};
+use crate::schemes::scheme;
+use crate::units::PlaneId;
+
+/// Which collections move their pages through the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum StreamRule {
+    /// Those that a host operation waits for (rule 1).
+    OnConflict,
+    /// All of them (Algorithm 1).
+    Always,
+}
+
+/// When buffered pages may be written back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// To a chip that is idle and that no host operation waits for (section 4.2.2).
+    ChipIdle,
+    /// The same, and only while no host request is outstanding (Algorithm 1).
+    QueueEmpty,
+}
+
+/// When a slot of the buffer becomes free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Release {
+    /// When its page's program ends.
+    Completion,
+    /// When its page's write-back is issued (Algorithm 1).
+    Issue,
+}
+
+/// When a victim is erased whose pages are in the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Erase {
+    /// At once, before they are on flash again: needs a buffer that survives a power cut.
+    First,
+    /// After the last of them is on flash again; until then the chip serves others.
+    AfterWriteback,
+}
+
+scheme! {
+    /// Idle-chip garbage collection: valid pages go to a buffer in the controller, the chip is let go, and idle chips take
+    /// the pages later.
+    ///
+    /// A collection becomes a valid page movement stream when a host operation waits for its chip: this is looked at when it
+    /// begins and whenever a page has been read out. At that moment it reserves slots of the buffer (`staging.slots`) for
+    /// its remaining valid pages, as many as are free, once. Reserved pages are read and left in the buffer, the rest is
+    /// moved as `inner` does, then the victim is erased and the chip is free: the program times have left its critical
+    /// path. A page that a partial write has yet to read is moved as `inner` does, too.
+    ///
+    /// Pages of one collection form a segment, which may be written back once its last page is in the buffer. Segments are
+    /// served first in, first out; their pages go to idle chips in turn, one a chip, to the next plane of the chip in turn
+    /// that has a page for host data. A read of a buffered page is served from the buffer (`device.memory`); a write of one
+    /// that waits replaces it there and is done, a write of one that is under way goes to flash as usual.
+    ///
+    /// It helps where requests meet collections while other chips idle, and as long as the buffer has room: watch
+    /// `idle_chip.buffered_share`. The victim is erased before its pages are durable, so the buffer must survive a power cut
+    /// (`device.power_loss_protection`), or `erase = "after_writeback"` and `absorb = false`. Needs `schemes.place =
+    /// "dynamic"`; with `staging.slots = 0` it is `inner`, event for event, with this scheme's report.
+    ///
+    /// Gao et al., "Exploiting Chip Idleness for Minimizing Garbage Collection Induced Chip Access Conflict on SSDs",
+    /// section 4: rules 1 and 2, Fig. 9 to 11, Algorithm 1.
+    IdleChip {
+        /// Which collections use the buffer: `"on_conflict"` or `"always"`.
+        stream_rule: StreamRule = StreamRule::OnConflict,
+        /// When pages are written back: `"chip_idle"` or `"queue_empty"`.
+        writeback: When = When::ChipIdle,
+        /// When a slot becomes free: at `"completion"` or at `"issue"` of its write-back.
+        release: Release = Release::Completion,
+        /// When a victim is erased: `"first"`, or `"after_writeback"`.
+        erase: Erase = Erase::First,
+        /// Whether host writes of waiting pages end in the buffer.
+        absorb: bool = true,
+        /// How pages move that don't go through the buffer.
+        inner: Box<AnyCollector> = Box::default(),
+    }
+}
+
+impl Collector for IdleChip {
+    fn next(&mut self, view: &View, job: &mut Job) -> Step {
+        let left = remaining(view, job);
+        if job.slots.is_none() && left > 0 && view.staging.slots() > 0 {
+            // Rule 1: only what is in a host operation's way is a stream. Rule 2: slots are reserved in advance.
+            if job.contended || self.stream_rule == StreamRule::Always {
+                return Step::Reserve(left.min(view.staging.free()));
+            }
+        }
+        let slots = job.slots.unwrap_or(0);
+        if !job.hand.is_empty() && job.hand.len() as u32 <= slots {
+            return Step::Stage;
+        }
+        match self.inner.policy().next(view, job) {
+            Step::Move(pages, stream) if pages.len() as u32 <= slots => Step::Fetch(pages, stream),
+            step => step,
+        }
+    }
+
+    fn joins(&self, view: &View, plane: PlaneId, other: PlaneId) -> bool {
+        self.inner.policy_ref().joins(view, plane, other)
+    }
+    fn streams(&self) -> u32 {
+        self.inner.policy_ref().streams()
+    }
+    fn holds(&self) -> bool {
+        self.inner.policy_ref().holds()
+    }
+    fn preemptible(&self) -> bool {
+        self.inner.policy_ref().preemptible()
+    }
+    fn writes_back(&self) -> Option<WriteBack> {
+        Some(WriteBack {
+            to: BackTo::IdleChips,
+            queue_empty: self.writeback == When::QueueEmpty,
+            free_at_issue: self.release == Release::Issue,
+            absorb: self.absorb,
+            erase_first: self.erase == Erase::First,
+        })
+    }
+}
+
+/// Valid pages of the victims; a page in hand is one of them until it lands.
+fn remaining(view: &View, job: &Job) -> u32 {
+    let victims = &job.victims[..usize::from(job.count)];
+    victims.iter().map(|block| u32::from(view.flash.valid(*block))).sum()
+}

@@ -1,0 +1,49 @@
+//! Preemptive collection (Lee et al.), one of paper A's baselines.
+
+use super::AnyCollector;
+use crate::policy::{Collector, Job, Step, View, WriteBack};
+use crate::schemes::scheme;
+use crate::units::PlaneId;
+
+scheme! {
+    /// Preemptive garbage collection: host operations go between two steps of a collection.
+    ///
+    /// A collection is a list of atomic steps: page read with transfer-out, transfer-in with page program, block erase. When
+    /// one of them ends and host operations wait for the die, all of them are served, and those that arrive meanwhile too;
+    /// then the collection goes on. What runs is never suspended. The first step of a collection is not preempted. Host
+    /// writes under dynamic placement that find no idle die go to the first die that becomes free or comes to such a point.
+    /// Below `gc.hard_threshold` a collection keeps its die as `inner` does; without one, host operations go first until
+    /// writes find no page (`space`).
+    ///
+    /// It helps reads: a wait for a collection is bounded by one step, at most an erase, instead of a whole collection. The
+    /// work stays: collections take longer, and more of them meet later requests. Wraps any collector that holds its die.
+    ///
+    /// Lee et al., ISPASS 2011 and TCAD 2013, as paper A, section 2.2.2, uses it. Taken from their abstracts only: atomic
+    /// steps, and a hard threshold below which collections are not preempted. Not modelled: merging of host requests with
+    /// moves, and pipelining.
+    Preemptive {
+        /// The collector that is preempted.
+        inner: Box<AnyCollector> = Box::default(),
+    }
+}
+
+impl Collector for Preemptive {
+    fn next(&mut self, view: &View, job: &mut Job) -> Step {
+        self.inner.policy().next(view, job)
+    }
+    fn joins(&self, view: &View, plane: PlaneId, other: PlaneId) -> bool {
+        self.inner.policy_ref().joins(view, plane, other)
+    }
+    fn streams(&self) -> u32 {
+        self.inner.policy_ref().streams()
+    }
+    fn holds(&self) -> bool {
+        self.inner.policy_ref().holds()
+    }
+    fn preemptible(&self) -> bool {
+        true
+    }
+    fn writes_back(&self) -> Option<WriteBack> {
+        self.inner.policy_ref().writes_back()
+    }
+}

@@ -1,0 +1,185 @@
+//! Collections that let go of their chip: paper A's worked examples, to the nanosecond.
+//!
+//! tR 30,000, tPROG 600,000, tBERS 3,000,000, a page takes 40,960 on the bus; times in ns.
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+
+use common::{Dut, causes, config, summary};
+use ssdlab_sim::device::timing::LegKind;
+use ssdlab_sim::device::transaction::Class;
+use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{Completed, Config, LegRecord, Observer, RequestOp, Ssd};
+
+const PAGE: u64 = 4096;
+const WRITE: u64 = 640_960;
+const ERASE: u64 = 3_000_000;
+/// A page is read and carried to the controller; a page is moved the traditional way.
+const FETCH: u64 = 70_960;
+const MOVE: u64 = 711_920;
+
+/// `chips` chips of one plane on channels of their own, with blocks of 4 pages; a plane is collected when it has written
+/// `programs` pages.
+fn device(chips: u32, programs: u32, collector: &str, more: &str) -> Config {
+    config(&format!(
+        "geometry = {{ channels = {chips}, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 4 }}
+timing = {{ read = \"30us\", program = \"600us\", erase = \"3ms\", transfer = \"10ns/B\" }}
+device = {{ exclusion = \"chip\", over_provisioning = 0.843, memory = \"50ns\", queue_depth = 512 }}
+gc = {{ threshold = \"{} pages\" }}
+schemes = {{ place = \"dynamic\", collector = {collector} }}
+{more}",
+        32 - programs + 1
+    ))
+}
+
+/// Three chips; a collection of chip 0 begins at the time returned, and moves logical pages 6 and 9. Page 0 lies on chip 0.
+fn two_valid_pages(collector: &str, more: &str) -> (Dut, u64) {
+    let mut dut = Dut::new(&device(3, 6, collector, more));
+    // One write at a time goes to chips 0, 1, 2 in turn. The sixth page of chip 0 makes it due.
+    let pages = (0..12).chain([0, 3, 1, 4]);
+    for (i, lpn) in pages.enumerate() {
+        dut.write(i as u64 * 1_000_000, lpn * PAGE, PAGE);
+    }
+    (dut, 15 * 1_000_000 + WRITE)
+}
+
+/// When a read of chip 0 that arrives `after` the beginning of the collection is served.
+fn chip_free(collector: &str, slots: u32, after: i64) -> u64 {
+    let (mut dut, due) = two_valid_pages(collector, &format!("staging.slots = {slots}"));
+    dut.read(due.checked_add_signed(after).unwrap(), 0, PAGE);
+    let read = dut.completed().pop().unwrap();
+    assert_eq!(read.completion.0 - read.start.0, FETCH);
+    read.start.0 - due
+}
+
+#[test]
+fn a_contended_collection_of_two_pages_frees_its_chip_at_3_141_920() {
+    for slots in [2, 3, 128] {
+        assert_eq!(chip_free("\"idle-chip\"", slots, -1), 3_141_920);
+    }
+    assert_eq!(chip_free("\"serial\"", 0, -1), 4_423_840);
+    assert_eq!(chip_free("\"idle-chip\"", 0, -1), 4_423_840, "without slots it is traditional");
+    assert_eq!(chip_free("\"idle-chip\"", 1, -1), FETCH + MOVE + ERASE, "one page through the buffer, one not");
+}
+
+/// A collection becomes a stream when somebody waits as a page has been read out.
+#[test]
+fn a_collection_becomes_a_stream_at_the_end_of_a_transfer_out() {
+    let free = |after| chip_free("\"idle-chip\"", 2, after);
+    assert_eq!(free(50_000), 3_141_920);
+    assert_eq!(free(70_960), 3_141_920, "arrivals come before decisions");
+    assert_eq!(free(71_000), 3_782_880, "one page buffered");
+    assert_eq!(free(782_880), 3_782_880);
+    assert_eq!(free(782_881), 4_423_840);
+    let always = |after| chip_free("{ idle-chip = { stream_rule = \"always\" } }", 2, after);
+    assert_eq!((always(71_000), always(1_000_000)), (3_141_920, 3_141_920));
+}
+
+/// Keeps the array legs of one class.
+#[derive(Clone)]
+struct Legs(Class, Arc<Mutex<Vec<(u64, u64, u32)>>>);
+
+impl Observer for Legs {
+    fn leg(&mut self, leg: &LegRecord) {
+        if leg.class == self.0 && leg.kind == LegKind::Array {
+            self.1.lock().unwrap().push((leg.start.0, leg.end.0, leg.planes().next().unwrap().0));
+        }
+    }
+}
+
+fn legs_of(ssd: &mut Ssd, class: Class) -> Vec<(u64, u64, u32)> {
+    let legs = Legs(class, Arc::default());
+    ssd.observe(Box::new(legs.clone()));
+    ssd.run();
+    legs.1.lock().unwrap().clone()
+}
+
+#[test]
+fn buffered_pages_go_to_idle_chips_in_turn() {
+    let (mut dut, due) = two_valid_pages("\"idle-chip\"", "staging.slots = 2");
+    dut.read(due - 1, 0, PAGE);
+    let legs = legs_of(&mut dut.ssd, Class::Writeback);
+    // Eligible at 141,920, when the second page is in the buffer; transferred, then programmed.
+    let (start, end) = (due + 2 * FETCH + 40_960, due + 782_880);
+    // (Their sixth pages make chips 1 and 2 due; that is another story.)
+    assert_eq!(legs[..2], [(start, end, 1), (start, end, 2)]);
+}
+
+/// Fig. 9: 6 free slots, collections with 3, 2 and 2 valid pages, in this order, reserve 3, 2 and 1.
+#[test]
+fn figure_9_reserves_3_2_and_1() {
+    let collector = "{ idle-chip = { stream_rule = \"always\" } }";
+    let mut dut = Dut::new(&device(4, 6, collector, "staging.slots = 6"));
+    // Chips 0 to 3 hold in their first blocks: 0 4 8 12, 1 5 9 13, 2 6 10 14, 3 7 11 15.
+    let mut at = 0;
+    for lpn in (0..16).chain([0, 1, 2, 3]) {
+        dut.write(at, lpn * PAGE, PAGE);
+        at += 1_000_000;
+    }
+    // The sixth page of chips 0, 1 and 2, all at once: chip 0 keeps 3 pages, the others 2.
+    for lpn in [5, 6, 7] {
+        dut.write(at, lpn * PAGE, PAGE);
+    }
+    let due = at + WRITE;
+    dut.ssd.run_until(Nanos(due));
+    assert_eq!(dut.ssd.staging().free(), 0, "all are reserved");
+    // Chip by chip: 3 pages through the buffer, 2, and 1 and one that is moved.
+    let ends = [3 * FETCH + ERASE, 2 * FETCH + ERASE, FETCH + MOVE + ERASE];
+    for (n, end) in [(0, ends[1]), (1, ends[0]), (2, ends[2])] {
+        dut.ssd.run_until(Nanos(due + end - 1));
+        assert_eq!(summary(&dut.ssd).gc.collections, n);
+        dut.ssd.run_until(Nanos(due + end));
+        assert_eq!(summary(&dut.ssd).gc.collections, n + 1);
+    }
+}
+
+/// A read of a buffered page takes the time of the buffer; so does a write, which makes no program.
+#[test]
+fn reads_and_writes_of_buffered_pages_end_in_the_buffer() {
+    // No chip is idle: chips 1 and 2 are kept busy with reads of their own.
+    let (mut dut, due) = two_valid_pages("\"idle-chip\"", "staging.slots = 2");
+    let mut requests = vec![(due - 1, RequestOp::Read, 0)];
+    for i in 0..80 {
+        requests.extend([2, 10].map(|lpn| (due - 20_000 + i * 60_000, RequestOp::Read, lpn)));
+    }
+    let t = due + 200_000;
+    requests.push((t, RequestOp::Read, 6));
+    requests.push((t + 1_000, RequestOp::Write, 9));
+    requests.push((t + 2_000, RequestOp::Write, 9));
+    requests.push((t + 3_000, RequestOp::Read, 9));
+    requests.sort_by_key(|r| r.0);
+    for (at, op, lpn) in requests {
+        match op {
+            RequestOp::Read => dut.read(at, lpn * PAGE, PAGE),
+            _ => dut.write(at, lpn * PAGE, PAGE),
+        }
+    }
+    let done = dut.completed();
+    let hits: Vec<&Completed> =
+        done.iter().filter(|c| c.arrival.0 >= t && (c.offset == 6 * PAGE || c.offset == 9 * PAGE)).collect();
+    assert_eq!(hits.len(), 4);
+    for hit in hits {
+        assert_eq!(causes(hit), [("memory", 50)], "{hit:?}");
+    }
+    let summary = summary(&dut.ssd);
+    assert_eq!((summary.flash.programs.host, summary.flash.programs.gc), (16, 2));
+    assert_eq!(summary.pages.written, 18);
+}
+
+/// The same write while the page's write-back is under way goes to flash; the copy under way lands stale.
+#[test]
+fn a_write_of_a_page_under_way_goes_to_flash() {
+    let (mut dut, due) = two_valid_pages("\"idle-chip\"", "staging.slots = 2");
+    dut.read(due - 1, 0, PAGE);
+    dut.write(due + 300_000, 9 * PAGE, PAGE);
+    dut.ssd.run_until(Nanos(due + 1_400_000));
+    let moved = summary(&dut.ssd).gc;
+    assert_eq!((moved.moved_pages, moved.moved_stale), (2, 1));
+    let done = dut.completed();
+    let write = done.last().unwrap();
+    // Chip 0 is collected and chips 1 and 2 write back until 782,880; then one of them takes the write.
+    let waits = [("die_gc_other", 160_960), ("die_writeback", 321_920)];
+    assert_eq!(causes(write), [waits.as_slice(), &[("array", 600_000), ("bus", 40_960)]].concat());
+    assert_eq!(summary(&dut.ssd).flash.programs.host, 17);
+}
