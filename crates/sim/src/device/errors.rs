@@ -109,7 +109,7 @@ pub(crate) fn derived_thresholds(ecc: &Ecc) -> Vec<(u32, u8)> {
     let worst = u128::from(Ppm::ONE) + u128::from(ecc.spread.0);
     let safe = |pe_cycles: u32| -> u8 {
         let each = u128::from(curve(&ecc.program_errors, pe_cycles)) * worst;
-        let programs = if each == 0 { u128::MAX } else { usable / each };
+        let programs = usable.checked_div(each).unwrap_or(u128::MAX);
         programs.saturating_sub(1).min(u128::from(MAX_THRESHOLD)) as u8
     };
     let last = ecc.program_errors.last().map_or(0, |(x, _)| *x);
