@@ -386,6 +386,13 @@ section! {
     }
 }
 
+impl Schemes {
+    /// Whether one of paper A's schemes is in use, and reports who meets whom.
+    pub fn reports_conflicts(&self) -> bool {
+        self.collector.chain().any(|one| matches!(one, AnyCollector::Preemptive(_) | AnyCollector::IdleChip(_)))
+    }
+}
+
 section! {
     /// The controller's buffer, in which collections leave pages that go back to flash later.
     Staging {

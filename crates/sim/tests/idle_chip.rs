@@ -183,3 +183,187 @@ fn a_write_of_a_page_under_way_goes_to_flash() {
     assert_eq!(causes(write), [waits.as_slice(), &[("array", 600_000), ("bus", 40_960)]].concat());
     assert_eq!(summary(&dut.ssd).flash.programs.host, 17);
 }
+
+// Reports.
+
+/// A read and a write that meet the collection of chip 0: what each figure counts.
+#[test]
+fn conflicts_are_counted_once_a_sub_request_and_collection() {
+    let (mut dut, due) = two_valid_pages("\"idle-chip\"", "staging.slots = 2");
+    dut.read(due - 1, 0, PAGE);
+    dut.ssd.run_until(Nanos(due + 782_879));
+    let report = summary(&dut.ssd).idle_chip.unwrap();
+    let moves = &report.moves;
+    assert_eq!((moves.streams, moves.buffered, moves.in_flash, moves.written_back), (1, 2, 0, 2));
+    assert_eq!(report.buffer_waiting_ns.max, Some(FETCH), "the first page waits for the second");
+    assert_eq!((report.buffer_waiting_ns.min, report.buffer.pages_max), (Some(0), 2));
+    // The read was outstanding, chip 0 in collection, and chips 1 and 2 idle when it began.
+    let starts = &report.gc_starts;
+    assert_eq!((starts.collections, starts.in_idle_periods, starts.idle_chips), (1, 0, 2));
+    dut.ssd.run_until(Nanos(due + 3_141_920 + FETCH));
+    let report = summary(&dut.ssd).idle_chip.unwrap();
+    assert_eq!((report.conflicts.gc, report.conflicts.writeback), (1, 0));
+    let read = &report.conflicted.read;
+    assert_eq!((read.requests, read.latency_ns), (1, 1 + 3_141_920 + FETCH));
+    assert_eq!((read.request_share, read.latency_share), (Some(1.0), Some(1.0)));
+    assert_eq!((report.conflicted.write.requests, report.conflicted.all.requests), (0, 1));
+}
+
+/// Eq. (1): 128 pages on 64 chips take 6.4 + 2 x 640.96 = 1,288.32 us; on 16 chips 5,134.08 us.
+#[test]
+fn equation_1_takes_1_288_320() {
+    use ssdlab_sim::report::idle_chip::drain_ns;
+    assert_eq!(drain_ns(128, 64, 50, WRITE), 1_288_320);
+    assert_eq!(drain_ns(128, 16, 50, WRITE), 5_134_080);
+    let mut paper = config(include_str!("../../../presets/idle-chip.toml"));
+    paper.geometry.blocks_per_plane = 64;
+    paper.schemes.collector = config("schemes.collector = \"idle-chip\"").schemes.collector;
+    let dut = Dut::new(&paper);
+    assert_eq!(summary(&dut.ssd).idle_chip.unwrap().power_loss.drain_full_ns, 1_288_320);
+}
+
+/// Mixed requests on a small device, in bursts.
+fn busy(collector: &str, more: &str) -> Dut {
+    let config = config(&format!(
+        "geometry = {{ channels = 4, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 2, blocks_per_plane = 16, pages_per_block = 8 }}
+timing = {{ read = \"30us\", program = \"600us\", erase = \"3ms\", transfer = \"10ns/B\" }}
+device = {{ exclusion = \"chip\", over_provisioning = 0.25, memory = \"50ns\" }}
+gc = {{ threshold = \"20 pages\" }}
+precondition = {{ mode = \"aged\", valid = 0.7, invalid = 0.1 }}
+schemes = {{ place = \"dynamic\", collector = {collector} }}
+{more}"
+    ));
+    let mut dut = Dut::new(&config);
+    let pages = dut.ssd.capacity_bytes() / PAGE;
+    let (mut at, mut x) = (0, 1u64);
+    for i in 0..6_000u64 {
+        x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        at += if i % 16 == 0 { 9_000_000 } else { (x >> 40) % 100_000 };
+        let offset = (x >> 33) % pages * PAGE;
+        if x >> 62 == 0 { dut.read(at, offset, PAGE) } else { dut.write(at, offset, PAGE) }
+    }
+    dut
+}
+
+/// Every page programmed is accounted for: pages of erased blocks + free at the start - free at the end.
+#[test]
+fn programs_are_erased_pages_and_the_difference_of_free_ones() {
+    for collector in
+        ["\"idle-chip\"", "{ idle-chip = { erase = \"after_writeback\", absorb = false } }", "\"preemptive\""]
+    {
+        let mut dut = busy(collector, "staging.slots = 16");
+        dut.completed();
+        let summary = summary(&dut.ssd);
+        let (report, flash) = (summary.idle_chip.unwrap(), &summary.flash);
+        let programs = flash.programs.total + flash.copybacks + summary.pages.preloaded;
+        assert_eq!(programs, report.space.programmed_pages);
+        assert_eq!(report.space.erased_pages, 8 * flash.erases);
+        assert_eq!(programs, 8 * flash.erases + report.space.free_pages_start - report.space.free_pages_end);
+        assert_eq!(flash.programs.host + report.moves.absorbed_writes, summary.pages.written);
+        if collector != "\"preemptive\"" {
+            assert!(report.moves.buffered > 500 && report.moves.in_flash > 0, "{:?}", report.moves);
+        }
+    }
+}
+
+/// Everything that happens on the arrays, whatever class it belongs to, and everything that completes.
+#[derive(Clone, Default)]
+struct All(Arc<Mutex<Vec<String>>>);
+
+impl Observer for All {
+    fn leg(&mut self, leg: &LegRecord) {
+        self.0.lock().unwrap().push(format!("{leg:?}"));
+    }
+    fn completed(&mut self, request: &Completed) {
+        self.0.lock().unwrap().push(format!("{request:?}"));
+    }
+}
+
+fn everything(mut dut: Dut) -> Vec<String> {
+    let all = All::default();
+    dut.ssd.observe(Box::new(all.clone()));
+    dut.ssd.run();
+    all.0.lock().unwrap().clone()
+}
+
+/// Without slots, idle-chip is what it wraps, event for event.
+#[test]
+fn without_slots_nothing_changes() {
+    for inner in ["serial", "preemptive", "queued"] {
+        let wrapped = everything(busy(&format!("{{ idle-chip = {{ inner = \"{inner}\" }} }}"), ""));
+        let plain = everything(busy(&format!("\"{inner}\""), ""));
+        assert!(wrapped.len() > 20_000 && wrapped == plain, "{inner}");
+    }
+    // A hard threshold at the soft one leaves nothing to preempt.
+    let config = |collector: &str| busy(collector, "").ssd.config().clone();
+    let mut never = config("\"preemptive\"");
+    never.gc.hard_threshold = Some(never.gc.threshold);
+    assert!(never.check().is_ok());
+}
+
+/// Above the hard threshold, a read that finds nobody else at its chip waits for one step at most: an erase.
+#[test]
+fn a_preempted_collection_keeps_a_read_waiting_for_one_step_at_most() {
+    let wait = |collector: &str, after: u64| {
+        let (mut dut, due) = two_valid_pages(collector, "");
+        dut.read(due + after, 0, PAGE);
+        dut.completed().pop().unwrap().blame.waits()
+    };
+    // Read with transfer-out until 70,960; transfer-in with program until 711,920; the same again; the erase.
+    let preempt = |after| wait("\"preemptive\"", after);
+    assert_eq!(preempt(10_000), 60_960);
+    assert_eq!(preempt(70_960), 0, "at the boundary it is there in time");
+    assert_eq!(preempt(70_961), MOVE - 70_961);
+    assert_eq!(preempt(1_423_841), ERASE - 1);
+    assert_eq!(wait("\"serial\"", 10_000), 4_423_840 - 10_000);
+    let worst = (0..450).map(|i| preempt(i * 10_000)).max().unwrap();
+    assert!(worst <= ERASE, "{worst}");
+}
+
+/// Below the hard threshold a collection keeps its chip.
+#[test]
+fn a_collection_below_the_hard_threshold_is_not_preempted() {
+    let (mut dut, due) = {
+        let mut config = device(3, 6, "\"preemptive\"", "");
+        config.gc.hard_threshold = Some(config.gc.threshold);
+        let mut dut = Dut::new(&config);
+        for (i, lpn) in (0..12).chain([0, 3, 1, 4]).enumerate() {
+            dut.write(i as u64 * 1_000_000, lpn * PAGE, PAGE);
+        }
+        (dut, 15 * 1_000_000 + WRITE)
+    };
+    dut.read(due + 10_000, 0, PAGE);
+    assert_eq!(dut.completed().pop().unwrap().blame.waits(), 4_423_840 - 10_000);
+}
+
+/// Reads that arrive while others are served go before the collection, too.
+#[test]
+fn whoever_arrives_while_others_are_served_is_served_too() {
+    let (mut dut, due) = two_valid_pages("\"preemptive\"", "");
+    dut.read(due + 10_000, 0, PAGE);
+    dut.read(due + FETCH + 10_000, 0, PAGE);
+    dut.read(due + 2 * FETCH + 10_000, 0, PAGE);
+    let done = dut.completed();
+    let starts: Vec<u64> = done[16..].iter().map(|c| c.start.0 - due).collect();
+    assert_eq!(starts, [FETCH, 2 * FETCH, 3 * FETCH]);
+}
+
+#[test]
+fn what_can_not_work_is_refused() {
+    let refused = |text: &str, key: &str| {
+        let error = config(text).check().unwrap_err();
+        assert_eq!(error.key, key, "{error}");
+    };
+    refused("schemes.collector = \"idle-chip\"\nstaging.slots = 1", "schemes.place");
+    refused("schemes = { collector = { preemptive = { inner = \"queued\" } } }", "schemes.collector");
+    refused("schemes = { collector = { preemptive = { inner = \"preemptive\" } } }", "schemes.collector");
+    let waits = "{ idle-chip = { writeback = \"queue_empty\", erase = \"after_writeback\" } }";
+    refused(&format!("schemes = {{ place = \"dynamic\", collector = {waits} }}"), "schemes.collector");
+    refused("gc.hard_threshold = \"1 blocks\"", "gc.hard_threshold");
+    refused("gc.hard_threshold = \"4 blocks\"\nschemes.collector = \"preemptive\"", "gc.hard_threshold");
+    refused(
+        "gc.destination = \"any\"\nschemes = { collector = \"preemptive\", place = \"dynamic\" }",
+        "gc.destination",
+    );
+    assert!(config("schemes.collector = \"idle-chip\"").check().is_ok());
+}

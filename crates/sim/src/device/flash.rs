@@ -216,6 +216,16 @@ impl Flash {
         self.reclaimed / u64::from(self.pages_per_block)
     }
 
+    /// Pages programmed so far.
+    pub fn programmed(&self) -> u64 {
+        self.programmed
+    }
+
+    /// Pages of blocks erased so far.
+    pub fn reclaimed(&self) -> u64 {
+        self.reclaimed
+    }
+
     // What mechanism does.
 
     fn stream(&self, stream: Stream) -> usize {

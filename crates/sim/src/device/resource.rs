@@ -52,6 +52,8 @@ pub struct Unit {
     pub job: JobId,
     /// Planes (bits, by place in the unit) of that collection.
     pub job_planes: u64,
+    /// Collections begun.
+    pub collections: u32,
     /// Planes due for collection, oldest first.
     pub due: Vec<PlaneId>,
     /// The plane that the last dynamic write took, by place in the unit.
@@ -87,6 +89,7 @@ impl Unit {
             queue: Fifo::EMPTY,
             job: JobId::NONE,
             job_planes: 0,
+            collections: 0,
             due: Vec::with_capacity(planes as usize),
             token: planes - 1,
             holder: Holder::Free,
@@ -235,6 +238,11 @@ impl Occupancy {
         self.total += u128::from(self.busy) * u128::from((now - self.since).0);
         self.since = now;
         if up { self.busy += 1 } else { self.busy -= 1 }
+    }
+
+    /// How many are busy now.
+    pub fn busy(&self) -> u64 {
+        self.busy
     }
 
     /// The integral up to now, in nanoseconds of busy time.

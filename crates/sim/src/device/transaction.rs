@@ -128,6 +128,8 @@ pub struct Op {
     pub ledger_gc_own: u64,
     /// The same of write-backs.
     pub ledger_writeback: u64,
+    /// Collections begun at the unit when the wait for it began, less the one that held it.
+    pub collections: u32,
     /// Where its time went (host pages).
     pub blame: Blame,
     /// What the pages hold (oracle).
@@ -178,6 +180,7 @@ impl Op {
         home: JobId::NONE,
         segment: u32::MAX,
         bus_gc: 0,
+        collections: 0,
         blame: Blame::ZERO,
     };
 }

@@ -113,9 +113,15 @@ impl Ssd {
             page.blame.add(Cause::DieGcOther, gc);
             page.blame.add(Cause::DieWriteback, back);
             page.blame.add(Cause::DieHost, wait - gc - back);
+            if self.conflict.is_some() {
+                self.note_found(op, back);
+            }
             self.update_lag(op, unit);
             self.begin_write(op, unit);
             return true;
+        }
+        if self.conflict.is_some() {
+            self.note_skip();
         }
         // Where a die is idle for want of pages, full planes are due, whatever the threshold says. In no time they have some now.
         full && self.claim_full_planes() && self.start_anywhere()
@@ -457,6 +463,10 @@ impl Ssd {
         let gc_all = state.gc(self.now) - page.ledger_gc;
         let gc_own = state.gc_own(self.gc_by_plane[self.ledger_index(unit, k)], k, self.now) - page.ledger_gc_own;
         let back = state.writeback(self.now) - page.ledger_writeback;
+        if self.conflict.is_some() && gc_all + back > 0 {
+            self.note_conflict(op, unit, gc_all, back);
+        }
+        let page = &self.ops[op];
         let rest = wait - gc_all - back;
         let (_, shadow_start) = self.shadow(op, unit);
         let host = (shadow_start.0.saturating_sub(page.waits_since.0)).min(rest);

@@ -194,6 +194,10 @@ impl Ssd {
             self.set_holder(unit, Holder::Gc);
             self.chip_in_use(plane, true);
         }
+        self.units[unit.ix()].collections += 1;
+        if self.conflict.is_some() {
+            self.note_start();
+        }
         self.ready_jobs.push(job);
     }
 

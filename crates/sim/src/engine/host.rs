@@ -6,7 +6,8 @@ use super::{Nanos, Ssd};
 use crate::blame::{Blame, Cause};
 use crate::config::{Config, PartialWrite, UnwrittenRead};
 use crate::device::mapping::Location;
-use crate::device::transaction::{Need, Op, Slab, Verb};
+use crate::device::resource::Holder;
+use crate::device::transaction::{Class, Need, Op, Slab, Verb};
 use crate::observe::Completed;
 use crate::policy::PageSet;
 use crate::units::{Lpn, OpId, PlaneId, Ppn, RequestId, UnitId, Warmup};
@@ -39,9 +40,11 @@ pub struct Request {
 #[derive(Clone, Debug)]
 pub(super) struct HostRequest {
     index: u64,
-    request: Request,
+    pub(super) request: Request,
     admitted: Nanos,
     pub(super) measured: bool,
+    /// A page of it has waited for a collection at its chip.
+    pub(super) conflicted: bool,
     remaining: u32,
     /// Pages that ECC could not correct.
     uncorrectable: u32,
@@ -285,8 +288,7 @@ impl Ssd {
             self.unfuse_now();
             self.host.measuring = true;
             self.stats.start_measuring();
-            self.dev.staging.filled.restart(self.now);
-            self.dev.staging.exposed.restart(self.now);
+            self.restart_conflicts();
             // The request that measuring begins with has arrived already.
             self.arrives();
         }
@@ -333,6 +335,7 @@ impl Ssd {
         let measured = self.count_admission();
         if measured && self.stats.first_arrival.is_none() {
             self.stats.first_arrival = Some(request.arrival);
+            self.conflicts_from_now();
             self.stats.measured_from = self.now;
             self.stats.held_at.0 = self.held.total(self.now);
             let channels = &self.buses[..self.dev.geometry.channels as usize];
@@ -359,6 +362,7 @@ impl Ssd {
             request,
             admitted: self.now,
             measured,
+            conflicted: false,
             remaining: pages,
             uncorrectable: 0,
             first: OpId::NONE,
@@ -413,6 +417,10 @@ impl Ssd {
                     Location::Nowhere => unreachable!("it is somewhere"),
                 };
                 self.oracle.delivered(op.lpn, tag, op.expected);
+                if let Some(conflict) = &mut self.conflict {
+                    let hit = matches!(place, Location::Staged(newest) if self.ops[newest].class == Class::Writeback);
+                    conflict.counters.read_hits += u64::from(hit && measured);
+                }
                 let op = OpId(self.ops.insert(op));
                 self.serve_from_memory(op);
                 return None;
@@ -450,7 +458,7 @@ impl Ssd {
         op.verb = Verb::Program;
         op.need = Need::Write;
         op.tags[0] = self.oracle.admit(op.lpn);
-        if self.stages && self.absorb(&mut op) {
+        if self.stages && self.absorb(&mut op, measured) {
             return OpId(self.ops.insert(op));
         }
         let partial = op.bytes < self.dev.geometry.page_size;
@@ -566,6 +574,7 @@ impl Ssd {
         page.ledger_gc = state.gc(self.now);
         page.ledger_gc_own = state.gc_own(ledger, k, self.now);
         page.ledger_writeback = state.writeback(self.now);
+        page.collections = state.collections.saturating_sub(u32::from(state.holder == Holder::Gc));
         if by_age {
             let age = page.age;
             state.queue.insert_before(&mut self.ops, op, |other| other.age > age);
@@ -712,6 +721,9 @@ impl Ssd {
             stats.delayed_by_gc += u64::from(end.blame.by_gc() > 0);
             if self.separates {
                 self.note_stage(id, latency);
+            }
+            if self.conflict.is_some() {
+                self.note_done(id, latency);
             }
             self.stats.last_completion = self.now;
             self.stats.held_at.1 = self.held.total(self.now);

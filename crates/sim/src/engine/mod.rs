@@ -4,6 +4,7 @@
 //! (oldest first), then grants of buses (first asked first served, ties by age). Rounds repeat until nothing is left to do at
 //! that time. Which of several events comes first out of the wheel never shows.
 
+mod conflicts;
 mod copies;
 mod dispatch;
 mod fuse;
@@ -99,6 +100,8 @@ pub struct Ssd {
     fuses: bool,
     /// See `fuses`.
     fuses_moves: bool,
+    /// What is counted of collections in the way of host operations, where one of paper A's schemes is in use.
+    conflict: Option<Box<conflicts::Conflict>>,
     /// Whether reads suspend anything.
     suspends: bool,
     /// Whether the path copies to a write point of its own.
@@ -272,6 +275,7 @@ impl Ssd {
             pauses: config.schemes.collector.policy_ref().preemptible() || plan.is_some_and(|plan| !plan.erase_first),
             hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| t.pages(scope_pages, per_block) as u32),
             stages: staging.slots() > 0,
+            conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
             plain_moves: (config.schemes.path.policy_ref().always())
                 .filter(|_| config.schemes.collector.policy_ref().in_order())
                 // Errors travel with each page on its own.
@@ -624,6 +628,7 @@ impl Ssd {
             },
             fastgc: self.separates.then(|| self.report_copies()),
             ecc: self.dev.errors.is_some().then(|| crate::report::ecc::Ecc::new(&stats.ecc)),
+            idle_chip: self.idle_chip_report(),
         }
     }
 }

@@ -38,6 +38,9 @@ impl Ssd {
                 let job = &mut self.jobs[id.0].job;
                 assert!(job.slots.replace(slots).is_none(), "law: a collection reserves slots once");
                 self.dev.staging.reserve(slots);
+                if let Some(conflict) = &mut self.conflict {
+                    conflict.counters.streams += 1;
+                }
             }
             Step::Stage if self.must_be_placed(id) => {
                 let pages = self.jobs[id.0].job.hand.len() as u32;
@@ -122,6 +125,9 @@ impl Ssd {
             self.dev.map.set(lpn, Location::Staged(op));
             self.jobs[id.0].staged.push(&mut self.ops, op);
             self.dev.staging.filled.change(1, self.now);
+            if let Some(conflict) = &mut self.conflict {
+                conflict.counters.buffered += 1;
+            }
         }
     }
 
@@ -224,12 +230,15 @@ impl Ssd {
     }
 
     /// A host write of a page that waits in the buffer replaces it there: nothing is written to flash for it now.
-    pub(super) fn absorb(&mut self, op: &mut Op) -> bool {
+    pub(super) fn absorb(&mut self, op: &mut Op, measured: bool) -> bool {
         let Location::Staged(page) = self.dev.map.get(op.lpn) else { return false };
         if !self.plan().absorb || !self.waits_in_buffer(page) {
             return false;
         }
         op.need = Need::Absorb;
+        if let Some(conflict) = &mut self.conflict {
+            conflict.counters.absorbed += u64::from(measured);
+        }
         let page = &mut self.ops[page];
         page.tags[0] = op.tags[0];
         page.lost = false;
@@ -363,6 +372,11 @@ impl Ssd {
         let reserve = stream == Stream::Gc;
         let to = self.dev.flash.take_page(plane, stream, reserve).expect("a plane with room");
         self.stats.count_programs(Class::Writeback, 1);
+        let waited = (self.now - self.ops[id].waits_since).0;
+        if let Some(conflict) = &mut self.conflict {
+            conflict.counters.written_back += 1;
+            conflict.counters.waiting.record(waited);
+        }
         self.dev.staging.waiting -= 1;
         if self.plan().free_at_issue {
             self.frees_slot();

@@ -48,6 +48,7 @@ impl Ssd {
             }
         }
         self.stats.start_measuring();
+        self.restart_conflicts();
         self.stats.operations = 0;
     }
 

@@ -2,6 +2,7 @@
 
 pub mod ecc;
 pub mod fastgc;
+pub mod idle_chip;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
@@ -47,6 +48,16 @@ impl Distribution {
             self.histogram.reset();
             (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
         }
+    }
+
+    /// Values recorded.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Their exact sum.
+    pub fn sum(&self) -> u128 {
+        self.sum
     }
 
     /// Adds everything that another one recorded.
@@ -432,6 +443,9 @@ pub struct Summary {
     /// Bit errors, where they are simulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecc: Option<ecc::Ecc>,
+    /// Paper A's measures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_chip: Option<idle_chip::IdleChip>,
 }
 
 #[cfg(test)]

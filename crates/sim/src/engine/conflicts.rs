@@ -1,0 +1,192 @@
+//! What is counted of collections in the way of host operations. Without one of paper A's schemes, nothing is.
+
+use super::{Nanos, RequestOp, Ssd};
+use crate::report::idle_chip::{
+    Bandwidth, Buffer, Conflicts, Counters, IdleChip, Moves, PowerLoss, Space, Starts, Times, drain_ns, narrow,
+};
+use crate::report::{ByOp, mean};
+use crate::units::{OpId, RequestId, UnitId};
+
+/// Counters, and who waits at the head of the line for any die.
+#[derive(Clone)]
+pub(super) struct Conflict {
+    pub counters: Counters,
+    /// The write at the head of the line that found dies in collection, and when it first did.
+    skipped: (OpId, Nanos),
+}
+
+impl Conflict {
+    pub(super) fn new() -> Self {
+        Conflict { counters: Counters::new([0; 3]), skipped: (OpId::NONE, Nanos::NEVER) }
+    }
+}
+
+impl Ssd {
+    /// Counting begins anew: with the device, and where measuring starts.
+    pub(super) fn restart_conflicts(&mut self) {
+        if self.conflict.is_some() {
+            let flash = &self.dev.flash;
+            let space = [flash.free_total(), flash.programmed(), flash.reclaimed()];
+            self.conflict = Some(Box::new(Conflict { counters: Counters::new(space), ..Conflict::new() }));
+        }
+        self.dev.staging.filled.restart(self.now);
+        self.dev.staging.exposed.restart(self.now);
+    }
+
+    /// The first measured request has arrived.
+    pub(super) fn conflicts_from_now(&mut self) {
+        let (held, filled) = self.integrals();
+        if let Some(conflict) = &mut self.conflict {
+            (conflict.counters.held_at.0, conflict.counters.filled_at.0) = (held, filled);
+        }
+    }
+
+    fn integrals(&self) -> ([u128; 2], u128) {
+        let held = [self.held_gc.total(self.now), self.held_writeback.total(self.now)];
+        (held, self.dev.staging.filled.total(self.now))
+    }
+
+    /// A host operation has waited for its unit while a collection or a write-back held it.
+    #[cold]
+    pub(super) fn note_conflict(&mut self, op: OpId, unit: UnitId, gc: u64, back: u64) {
+        let met = self.units[unit.ix()].collections - self.ops[op].collections;
+        let Some(conflict) = &mut self.conflict else { return };
+        let record = &mut self.host.requests[self.ops[op].request.0];
+        record.conflicted |= gc > 0;
+        if record.measured {
+            conflict.counters.conflicts_gc += if gc > 0 { u64::from(met.max(1)) } else { 0 };
+            conflict.counters.conflicts_writeback += u64::from(back > 0);
+        }
+    }
+
+    /// The write at the head of the line finds no die.
+    pub(super) fn note_skip(&mut self) {
+        let (op, busy) = (self.anywhere.head(), self.held_gc.busy() > 0);
+        if let Some(conflict) = &mut self.conflict
+            && busy
+            && conflict.skipped.0 != op
+        {
+            conflict.skipped = (op, self.now);
+        }
+    }
+
+    /// The write at the head of the line has found a die, after waiting for write-backs for so long.
+    pub(super) fn note_found(&mut self, op: OpId, back: u64) {
+        let Some(conflict) = &mut self.conflict else { return };
+        let (skipped, since) = std::mem::replace(&mut conflict.skipped, (OpId::NONE, Nanos::NEVER));
+        let record = &mut self.host.requests[self.ops[op].request.0];
+        let met = skipped == op && since < self.now;
+        record.conflicted |= met;
+        if record.measured {
+            conflict.counters.conflicts_gc += u64::from(met);
+            conflict.counters.conflicts_writeback += u64::from(back > 0);
+        }
+    }
+
+    /// A collection begins.
+    pub(super) fn note_start(&mut self) {
+        let idle = u64::from(self.dev.geometry.chips - self.chips_busy);
+        let pending = self.host.pending();
+        let Some(conflict) = &mut self.conflict else { return };
+        conflict.counters.starts += 1;
+        if pending == 0 {
+            conflict.counters.idle_starts += 1;
+        } else {
+            conflict.counters.idle_chips += idle;
+        }
+    }
+
+    /// A measured request is done.
+    #[cold]
+    pub(super) fn note_done(&mut self, id: RequestId, latency: u64) {
+        let (held, filled) = self.integrals();
+        let Some(conflict) = &mut self.conflict else { return };
+        let record = &self.host.requests[id.0];
+        let kind = usize::from(record.request.op == RequestOp::Write);
+        let counters = &mut conflict.counters;
+        counters.bytes[kind] += record.request.bytes;
+        (counters.held_at.1, counters.filled_at.1) = (held, filled);
+        if record.conflicted {
+            counters.conflicted[kind].0 += 1;
+            counters.conflicted[kind].1 += u128::from(latency);
+        }
+    }
+
+    /// Paper A's measures, if one of its schemes is in use.
+    pub(super) fn idle_chip_report(&self) -> Option<IdleChip> {
+        let counters = &self.conflict.as_ref()?.counters;
+        let (stats, staging, geometry) = (&self.stats, &self.dev.staging, &self.dev.geometry);
+        let chips = u64::from(geometry.chips);
+        let latency = |kinds: &[usize]| {
+            let of = [&stats.read, &stats.write];
+            let requests = kinds.iter().map(|kind| of[*kind].latency.count()).sum();
+            let ns = kinds.iter().map(|kind| of[*kind].latency.sum()).sum();
+            counters.conflicted(kinds, requests, ns)
+        };
+        let span = stats.last_completion.0.saturating_sub(stats.measured_from.0);
+        let simulated = stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0);
+        let page_ns = counters.filled_at.1.saturating_sub(counters.filled_at.0);
+        let pages_mean = mean(page_ns, span);
+        let pages_rounded = (page_ns + u128::from(span / 2)).checked_div(u128::from(span)).unwrap_or(0);
+        let in_flash = (stats.flash.programs.gc + stats.flash.copybacks).saturating_sub(counters.written_back);
+        let busy_starts = counters.starts - counters.idle_starts;
+        let program = self.dev.timing.transfer(geometry.page_size) + self.dev.timing.program_time(0);
+        let drain = |pages: u64| drain_ns(pages, chips, self.config.device.memory.0, program.0);
+        let rate = |bytes: u64| mean(u128::from(bytes) * 1_000, simulated);
+        let [read_bytes, write_bytes] = counters.bytes;
+        Some(IdleChip {
+            conflicted: ByOp { read: latency(&[0]), write: latency(&[1]), all: latency(&[0, 1]) },
+            conflicts: Conflicts {
+                gc: counters.conflicts_gc,
+                writeback: counters.conflicts_writeback,
+                total: counters.conflicts_gc + counters.conflicts_writeback,
+            },
+            gc_starts: Starts {
+                collections: counters.starts,
+                in_idle_periods: counters.idle_starts,
+                in_idle_periods_share: mean(u128::from(counters.idle_starts), counters.starts),
+                idle_chips: counters.idle_chips,
+                idle_chips_share: mean(u128::from(counters.idle_chips), busy_starts * chips),
+            },
+            moves: Moves {
+                streams: counters.streams,
+                buffered: counters.buffered,
+                in_flash,
+                buffered_share: mean(u128::from(counters.buffered), counters.buffered + in_flash),
+                written_back: counters.written_back,
+                read_hits: counters.read_hits,
+                absorbed_writes: counters.absorbed,
+            },
+            buffer: Buffer { slots: staging.slots(), pages_mean, pages_max: staging.filled.worst() },
+            buffer_waiting_ns: counters.waiting.figures(),
+            time_ns: Times {
+                held_by_gc: narrow(counters.held_at.1[0].saturating_sub(counters.held_at.0[0])),
+                held_by_writeback: narrow(counters.held_at.1[1].saturating_sub(counters.held_at.0[1])),
+                writeback_transfer: stats.writeback_time.transfer,
+                writeback_program: stats.writeback_time.program,
+            },
+            power_loss: PowerLoss {
+                protected: self.config.device.power_loss_protection,
+                erase_before_durable: staging.slots() > 0 && staging.plan.is_some_and(|plan| plan.erase_first),
+                exposed_page_ns: narrow(staging.exposed.total(self.now)),
+                exposed_pages_max: staging.exposed.worst(),
+                drain_mean_ns: drain(narrow(pages_rounded)),
+                drain_max_ns: drain(u64::from(staging.filled.worst())),
+                drain_full_ns: drain(u64::from(staging.slots())),
+            },
+            bandwidth: Bandwidth {
+                read_bytes,
+                write_bytes,
+                read_mb_per_s: rate(read_bytes),
+                write_mb_per_s: rate(write_bytes),
+                all_mb_per_s: rate(read_bytes + write_bytes),
+            },
+            space: Space {
+                free_pages_start: counters.space[0],
+                free_pages_end: self.dev.flash.free_total(),
+                programmed_pages: self.dev.flash.programmed() - counters.space[1],
+                erased_pages: self.dev.flash.reclaimed() - counters.space[2],
+            },
+        })
+    }
+}

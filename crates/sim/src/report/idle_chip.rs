@@ -1,0 +1,229 @@
+//! What paper A reports of collections that are in host operations' way, of the buffer, and of what a power cut would cost.
+
+use serde::Serialize;
+
+use super::{ByOp, Distribution, Figures, mean};
+
+/// Requests that met collections at their chips.
+#[derive(Clone, Debug, Serialize)]
+pub struct Conflicted {
+    /// Requests of which a sub-request waited while a collection held its chip (or, of a write that any chip may take, at
+    /// the head of the line while chips were in collection).
+    pub requests: u64,
+    /// Their latency, summed: divided by that of another scheme it is the normalised sum.
+    pub latency_ns: u64,
+    /// `requests` / all requests.
+    pub request_share: Option<f64>,
+    /// `latency_ns` / the latency of all requests.
+    pub latency_share: Option<f64>,
+}
+
+/// One sub-request meeting one collection, or one write-back.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Conflicts {
+    /// With collections.
+    pub gc: u64,
+    /// With write-backs of buffered pages.
+    pub writeback: u64,
+    /// Both.
+    pub total: u64,
+}
+
+/// What the device was doing when collections began.
+#[derive(Clone, Debug, Serialize)]
+pub struct Starts {
+    /// Collections that began.
+    pub collections: u64,
+    /// While no host request was outstanding.
+    pub in_idle_periods: u64,
+    /// Share of those.
+    pub in_idle_periods_share: Option<f64>,
+    /// Idle chips, summed over the other ones.
+    pub idle_chips: u64,
+    /// Mean share of the chips that were idle at those.
+    pub idle_chips_share: Option<f64>,
+}
+
+/// Valid pages and where they went.
+#[derive(Clone, Debug, Serialize)]
+pub struct Moves {
+    /// Collections that became valid page movement streams.
+    pub streams: u64,
+    /// Pages left in the buffer.
+    pub buffered: u64,
+    /// Pages moved by `inner`.
+    pub in_flash: u64,
+    /// `buffered` / both.
+    pub buffered_share: Option<f64>,
+    /// Buffered pages whose write-back began.
+    pub written_back: u64,
+    /// Page reads that the buffer served.
+    pub read_hits: u64,
+    /// Page writes that ended in the buffer.
+    pub absorbed_writes: u64,
+}
+
+/// The buffer over time.
+#[derive(Clone, Debug, Serialize)]
+pub struct Buffer {
+    /// Pages that it holds.
+    pub slots: u32,
+    /// Mean pages in it, from the first arrival to the last completion.
+    pub pages_mean: Option<f64>,
+    /// Most pages in it at one time.
+    pub pages_max: u32,
+}
+
+/// Flash time, in nanoseconds.
+#[derive(Clone, Debug, Serialize)]
+pub struct Times {
+    /// Time that collections held chips (or dies), from the first arrival to the last completion.
+    pub held_by_gc: u64,
+    /// Time that write-backs held them.
+    pub held_by_writeback: u64,
+    /// Write-backs: transfers on the channel.
+    pub writeback_transfer: u64,
+    /// Write-backs: page programs.
+    pub writeback_program: u64,
+}
+
+/// What a power cut would find.
+#[derive(Clone, Debug, Serialize)]
+pub struct PowerLoss {
+    /// `device.power_loss_protection`: the buffer survives, and what follows is written back on the capacitor's charge.
+    pub protected: bool,
+    /// Whether victims are erased while pages of them are in the buffer only.
+    pub erase_before_durable: bool,
+    /// Pages whose newest acknowledged version is in the buffer only, times nanoseconds.
+    pub exposed_page_ns: u64,
+    /// Most such pages at one time.
+    pub exposed_pages_max: u32,
+    /// Eq. (1) with the mean pages in the buffer, rounded: n tRAM + floor(n / chips) (tX + tPROG).
+    pub drain_mean_ns: u64,
+    /// Eq. (1) with the most pages in the buffer.
+    pub drain_max_ns: u64,
+    /// Eq. (1) with a full buffer.
+    pub drain_full_ns: u64,
+}
+
+/// Bytes of completed requests / (last completion - first arrival), in 10^6 bytes a second.
+#[derive(Clone, Debug, Serialize)]
+pub struct Bandwidth {
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Of reads.
+    pub read_mb_per_s: Option<f64>,
+    /// Of writes.
+    pub write_mb_per_s: Option<f64>,
+    /// Of both.
+    pub all_mb_per_s: Option<f64>,
+}
+
+/// Pages taken and given back from the start of measuring to now: programmed = erased + free at the start - free now.
+#[derive(Clone, Debug, Serialize)]
+pub struct Space {
+    /// Free pages of the device at the start.
+    pub free_pages_start: u64,
+    /// Free pages now.
+    pub free_pages_end: u64,
+    /// Pages programmed, whoever asked for it; those that reads of unwritten pages put on flash in no time are among them.
+    pub programmed_pages: u64,
+    /// Pages of erased blocks.
+    pub erased_pages: u64,
+}
+
+/// Paper A's measures.
+#[derive(Clone, Debug, Serialize)]
+pub struct IdleChip {
+    /// Requests that met collections.
+    pub conflicted: ByOp<Conflicted>,
+    /// Meetings of sub-requests and collections.
+    pub conflicts: Conflicts,
+    /// When collections began.
+    pub gc_starts: Starts,
+    /// Where valid pages went.
+    pub moves: Moves,
+    /// The buffer.
+    pub buffer: Buffer,
+    /// From a page's arrival in the buffer to the beginning of its write-back.
+    pub buffer_waiting_ns: Figures,
+    /// Flash time.
+    pub time_ns: Times,
+    /// Power loss.
+    pub power_loss: PowerLoss,
+    /// Bandwidth.
+    pub bandwidth: Bandwidth,
+    /// Space.
+    pub space: Space,
+}
+
+/// What is counted for it while a run is measured.
+#[derive(Clone)]
+pub(crate) struct Counters {
+    /// Conflicted requests and their latency, of reads and of writes.
+    pub conflicted: [(u64, u128); 2],
+    pub bytes: [u64; 2],
+    pub conflicts_gc: u64,
+    pub conflicts_writeback: u64,
+    pub starts: u64,
+    pub idle_starts: u64,
+    pub idle_chips: u64,
+    pub streams: u64,
+    pub buffered: u64,
+    pub written_back: u64,
+    pub read_hits: u64,
+    pub absorbed: u64,
+    pub waiting: Distribution,
+    /// Integrals at the first arrival and the last completion: pages in the buffer, exposed pages, units held.
+    pub filled_at: (u128, u128),
+    pub held_at: ([u128; 2], [u128; 2]),
+    /// Free, programmed and erased pages when measuring began.
+    pub space: [u64; 3],
+}
+
+impl Counters {
+    pub(crate) fn new(space: [u64; 3]) -> Self {
+        Counters {
+            conflicted: [(0, 0); 2],
+            bytes: [0; 2],
+            conflicts_gc: 0,
+            conflicts_writeback: 0,
+            starts: 0,
+            idle_starts: 0,
+            idle_chips: 0,
+            streams: 0,
+            buffered: 0,
+            written_back: 0,
+            read_hits: 0,
+            absorbed: 0,
+            waiting: Distribution::new(),
+            filled_at: (0, 0),
+            held_at: ([0; 2], [0; 2]),
+            space,
+        }
+    }
+
+    /// The conflicted ones of so many requests with so much latency.
+    pub(crate) fn conflicted(&self, kinds: &[usize], requests: u64, latency: u128) -> Conflicted {
+        let count = kinds.iter().map(|kind| self.conflicted[*kind].0).sum();
+        let ns: u128 = kinds.iter().map(|kind| self.conflicted[*kind].1).sum();
+        Conflicted {
+            requests: count,
+            latency_ns: narrow(ns),
+            request_share: mean(u128::from(count), requests),
+            latency_share: (latency > 0).then(|| ns as f64 / latency as f64),
+        }
+    }
+}
+
+/// A total in JSON is 64 bits wide.
+pub(crate) fn narrow(value: u128) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
+}
+
+/// Eq. (1) of the paper: the time to write `pages` of the buffer back on all chips at once.
+pub fn drain_ns(pages: u64, chips: u64, ram_ns: u64, program_ns: u64) -> u64 {
+    pages * ram_ns + pages / chips * program_ns
+}
