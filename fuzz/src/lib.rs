@@ -6,8 +6,8 @@ use std::io::{Cursor, Read};
 use ssdlab_cli::settings::{Settings, Sources};
 use ssdlab_trace::workload::{Spec, all};
 use ssdlab_trace::{
-    Collector, EXCERPT_BYTES, Format, OnBadLine, OpCodes, Options, Reader, Source, TimeOrder, TraceError, WithinSecond,
-    check,
+    Collector, EXCERPT_BYTES, Format, OnBadLine, Op, OpCodes, Options, Reader, Record, Source, TimeOrder, TraceError,
+    WithinSecond, Writer, check,
 };
 
 include!("packed.rs");
@@ -29,6 +29,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("reader_vscsi", |data| reader("vscsi", data)),
     ("reader_diskmon", |data| reader("diskmon", data)),
     ("reader_blkreplay", |data| reader("blkreplay", data)),
+    ("parquet", |data| parquet(data)),
     ("columns", |data| columns(data)),
     ("detect", |data| detect(data)),
     ("decompress", |data| decompress(data)),
@@ -50,7 +51,10 @@ fn refused(error: &TraceError) {
 }
 
 fn read(data: &[u8], options: &Options) -> Result<(), TraceError> {
-    let mut reader = Reader::new(Source::from_reader("fuzz", Cursor::new(data.to_vec()))?, options)?;
+    drain(Reader::new(Source::from_reader("fuzz", Cursor::new(data.to_vec()))?, options)?)
+}
+
+fn drain(mut reader: Reader) -> Result<(), TraceError> {
     let mut figures = Collector::new();
     let (mut last, mut count) = (0, 0);
     while let Some(record) = reader.next()? {
@@ -90,6 +94,35 @@ fn with_options(format: Option<Format>, data: &[u8]) {
 /// One format.
 pub fn reader(format: &str, data: &[u8]) {
     with_options(Some(format.parse().expect("a format")), data);
+}
+
+/// A Parquet file, which has to lie on disk. (Its library panics on some damage, and the reader turns that into a message;
+/// under libFuzzer, which stops at every panic, such an input is no finding.)
+pub fn parquet(data: &[u8]) {
+    let name = format!("ssdlab-fuzz-{}-{:?}.parquet", std::process::id(), std::thread::current().id());
+    let path = std::env::temp_dir().join(name);
+    if std::fs::write(&path, data).is_err() {
+        return;
+    }
+    let outcome = Reader::open(&path, &Options::default()).and_then(drain);
+    let _ = std::fs::remove_file(&path);
+    if let Err(error) = outcome {
+        refused(&error);
+    }
+}
+
+/// A small Parquet file of ours; nothing in builds without Parquet.
+fn small_parquet() -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let out: &mut dyn std::io::Write = &mut bytes;
+    let mut writer = Writer::new(out, "seed", Format::Parquet).ok()?;
+    for (i, op) in [Op::Read, Op::Write, Op::Trim, Op::Write].into_iter().enumerate() {
+        let record =
+            Record { time_ns: 1000 * i as u64, offset: 4096 * i as u64, bytes: 8192, volume: i as u32 % 2, op };
+        writer.write(&record, Some(if i % 2 == 0 { b"a" } else { b"b" })).ok()?;
+    }
+    writer.finish().ok()?;
+    Some(bytes)
 }
 
 /// A map of columns on the first line, and what it reads behind it.
@@ -148,7 +181,7 @@ pub fn config(data: &[u8]) {
 pub fn settings(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
         let sets = text.lines().take(8).map(str::to_owned).collect();
-        loaded(Settings::load(&Sources { preset: None, files: Vec::new(), sets }));
+        loaded(Settings::load(&Sources { sets, ..Sources::default() }));
     }
 }
 
@@ -211,6 +244,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
             let texts = TRACES.iter().map(|(_, text)| behind(0, text.as_bytes()));
             texts.chain(PACKED.iter().map(|packed| behind(1, packed))).collect()
         }
+        "parquet" => vec![small_parquet().unwrap_or_else(|| b"PAR1PAR1".to_vec())],
         "decompress" => PACKED.iter().map(|packed| packed.to_vec()).collect(),
         "config" => ssdlab_cli::presets::ALL.iter().map(|preset| preset.text.as_bytes().to_vec()).collect(),
         "settings" => [

@@ -18,6 +18,7 @@ use crate::timeline::Span;
   ssdlab run --workload quickstart                          a first result
   ssdlab run --trace hm_0.csv.gz --preset nvme-tlc          replay a recording on a modern drive
   ssdlab run --trace hm_0.csv.gz --set schemes.victim=fifo  change one key
+  ssdlab compare --workload quickstart --vary schemes.victim=greedy,fifo   one table, with ratios
   ssdlab config show --preset pagc                          every value and where it comes from
 
 Exit status: 0 done, 2 command line or configuration, 3 trace data, 4 files, 5 an invariant failed, 130 interrupted.")]
@@ -32,6 +33,10 @@ pub struct Cli {
 pub enum Command {
     /// Simulate a trace or a workload and tell what happened
     Run(Box<RunArgs>),
+    /// Simulate the same requests on several configurations: one table, each variant beside the first
+    Compare(Box<CompareArgs>),
+    /// Run what a paper ran, and print its tables and figures beside ours
+    Reproduce(Box<ReproduceArgs>),
     /// Show, check or describe a configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -85,7 +90,7 @@ pub struct ConfigArgs {
 impl ConfigArgs {
     /// As the layers of a configuration.
     pub fn sources(&self) -> Sources {
-        Sources { preset: self.preset.clone(), files: self.files.clone(), sets: self.sets.clone() }
+        Sources { preset: self.preset.clone(), files: self.files.clone(), sets: self.sets.clone(), varied: Vec::new() }
     }
 }
 
@@ -156,6 +161,39 @@ pub struct InputArgs {
     /// capacity), clip (left out) or dense (touched pages renumbered in the order of first touch)
     #[arg(long, value_name = "error|wrap|clip|dense", default_value = "error")]
     pub lba_policy: LbaPolicy,
+}
+
+impl InputArgs {
+    /// A workload by name, or the recording that it models if `traces` holds it.
+    pub fn workload(name: &str, traces: Option<PathBuf>, limit: Option<u64>) -> InputArgs {
+        let lba_policy = if traces.is_some() { LbaPolicy::Wrap } else { LbaPolicy::Error };
+        InputArgs {
+            trace: None,
+            workload: Some(name.into()),
+            traces,
+            reading: ReadingArgs::default(),
+            limit,
+            loops: 1,
+            time_scale: None,
+            replay: None,
+            lba_policy,
+        }
+    }
+}
+
+impl Default for ReadingArgs {
+    fn default() -> Self {
+        let options = Options::default();
+        ReadingArgs {
+            format: "auto".into(),
+            device: None,
+            on_bad_line: options.on_bad_line,
+            time_order: options.time_order,
+            op_codes: options.op_codes,
+            within_second: options.within_second,
+            max_request: options.max_request_bytes,
+        }
+    }
 }
 
 /// How a recorded trace is read.
@@ -277,6 +315,117 @@ pub struct RunArgs {
     pub perf: Option<PathBuf>,
     /// No progress, no remarks on standard error; errors still
     #[arg(long, help_heading = "Results")]
+    pub quiet: bool,
+}
+
+/// `ssdlab compare`
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  ssdlab compare --workload quickstart --set precondition.mode=random --vary schemes.victim=greedy,fifo,rga
+  ssdlab compare --trace web.csv.zst --vary preset=default,nvme-tlc --lba-policy dense
+  ssdlab compare --workload quickstart --vary gc.threshold=0.02,0.05 --vary 'schemes={},{collector=\"queued\"}'
+  ssdlab compare --workload quickstart --vary gc.time=real,none --repeat 5 --markdown
+
+A variant that breaks a rule of the configuration has a row that says which. Exit status as with run; 2 if the first
+variant, which the others are measured by, is refused itself.")]
+pub struct CompareArgs {
+    /// Where the configuration comes from.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Where the requests come from.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Values of a key to compare, such as schemes.victim=greedy,fifo; the first one is what the others are measured by.
+    /// A value may be an inline table; KEY may be `preset`. Several --vary: every combination
+    #[arg(long, value_name = "KEY=V1,V2,...", help_heading = "Variants")]
+    pub vary: Vec<String>,
+    /// Run every variant with this many seeds, from --seed on, and give 95 % confidence intervals of the differences
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Variants")]
+    pub repeat: u64,
+    /// Most runs
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, help_heading = "Variants")]
+    pub max_points: u64,
+    /// How it is simulated.
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// Print the table as Markdown
+    #[arg(long, conflicts_with = "csv", help_heading = "Results")]
+    pub markdown: bool,
+    /// Print the table as CSV, one row a variant with all figures
+    #[arg(long, help_heading = "Results")]
+    pub csv: bool,
+    /// Write all figures as JSON; `-` is standard output, alone
+    #[arg(long, value_name = "FILE|-", help_heading = "Results")]
+    pub json: Option<PathBuf>,
+    /// Write one row a variant with all figures
+    #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
+    pub rows: Option<PathBuf>,
+    /// Write the summary of every run into this directory, as NUMBER-SEED.json
+    #[arg(long, value_name = "DIR", help_heading = "Results")]
+    pub summaries: Option<PathBuf>,
+}
+
+/// `ssdlab reproduce`
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  ssdlab reproduce d \"Table 1\" \"text 2.2\"           parameters and exact values of paper D: a moment
+  ssdlab reproduce idle-chip fig14a fig15a --quick    two figures on a smaller device
+  ssdlab reproduce all --quick --markdown > docs/reproduction.md
+  ssdlab reproduce a --traces /recordings             on the recordings themselves, at full length
+
+Verdicts on what was measured compare effects (a factor less 1): agrees is the same sign and at least half the size,
+weaker the same sign and less, opposite the other sign. Levels agree within a factor of two.")]
+pub struct ReproduceArgs {
+    /// A paper by letter or name: a (idle-chip), b (pagc), c (brr), d (fastgc), e (noc); or `all`
+    #[arg(value_name = "PAPER")]
+    pub paper: String,
+    /// Its tables and figures, such as fig14a or \"Table II\"; all of them if none is named
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    /// A smaller device and fewer requests, as the output states
+    #[arg(long, help_heading = "Requests")]
+    pub quick: bool,
+    /// Where recordings lie, to run in the place of their models
+    #[arg(long, value_name = "DIR", help_heading = "Requests")]
+    pub traces: Option<PathBuf>,
+    /// At most this many requests of each workload
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Requests")]
+    pub limit: Option<u64>,
+    /// How it is simulated.
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// Print Markdown
+    #[arg(long, conflicts_with = "csv", help_heading = "Results")]
+    pub markdown: bool,
+    /// Print CSV
+    #[arg(long, help_heading = "Results")]
+    pub csv: bool,
+    /// Write JSON; `-` is standard output, alone
+    #[arg(long, value_name = "FILE|-", help_heading = "Results")]
+    pub json: Option<PathBuf>,
+}
+
+/// How several runs are simulated.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Simulation")]
+pub struct HowArgs {
+    /// Seed of every random choice
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// How much the oracle looks at; results don't depend on it
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled)]
+    pub check: CheckLevel,
+    /// Carry out every request at once: the same placement, map and collections, but no time and no latencies
+    #[arg(long)]
+    pub count_only: bool,
+    /// Runs at a time; results don't depend on it [default: one a core, as far as memory goes]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub jobs: Option<u64>,
+    /// Most memory that the devices may take [default: 80 % of what the machine has free]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub memory_limit: Option<u64>,
+    /// No progress, no remarks on standard error; errors still
+    #[arg(long)]
     pub quiet: bool,
 }
 

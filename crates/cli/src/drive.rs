@@ -8,7 +8,7 @@ use ssdlab_sim::device::flash::Flash;
 use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, LegRecord, Observer, Sample, Ssd};
+use ssdlab_sim::{Check, Filled, LegRecord, Observer, Sample, Ssd};
 pub use ssdlab_sim::{Completed, Request, RequestOp};
 
 use crate::args::CheckLevel;
@@ -107,6 +107,16 @@ impl Device {
             CheckLevel::Full => Check::Full,
         };
         Ok(Device { ssd: Ssd::new(config, seed, check)?, timeless: false, watchers: Rc::default() })
+    }
+
+    /// The same device from one that was filled before for a configuration that fills alike.
+    pub fn from_filled(config: &Config, filled: &Filled) -> Result<Device, ConfigError> {
+        Ok(Device { ssd: Ssd::from_filled(config, filled)?, timeless: false, watchers: Rc::default() })
+    }
+
+    /// What filling has left, for other devices.
+    pub fn filled(&self) -> Filled {
+        self.ssd.filled()
     }
 
     /// Bytes that the host may address.

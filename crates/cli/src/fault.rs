@@ -104,6 +104,11 @@ impl Fault {
         self.status
     }
 
+    /// What is wrong, without place and help.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The message as text, coloured or not.
     pub fn render(&self, renderer: &Renderer) -> String {
         if self.rendered {

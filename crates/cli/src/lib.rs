@@ -2,14 +2,17 @@
 
 pub mod args;
 mod blocks;
+mod compare;
 pub mod drive;
 pub mod fault;
 pub mod input;
+mod needs;
 pub mod output;
 pub mod perf;
 pub mod perfetto;
 pub mod presets;
 mod reference;
+mod reproduce;
 pub mod requests;
 mod run;
 mod sections;
@@ -17,11 +20,14 @@ pub mod series;
 pub mod settings;
 pub mod sheet;
 mod show;
+pub mod student;
+pub mod sweep;
 pub mod table;
 pub mod text;
 pub mod theory;
 pub mod timeline;
 mod trace;
+mod vary;
 
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};
@@ -92,6 +98,8 @@ fn quoted(arguments: &[OsString]) -> String {
 fn dispatch(command: Command) -> Result<()> {
     match command {
         Command::Run(args) => run::run(&args),
+        Command::Compare(args) => compare::compare(&args),
+        Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Config(command) => show::config(&command),
         Command::Trace(command) => trace::trace(&command),
         Command::Presets { name } => show::presets(name.as_deref()),

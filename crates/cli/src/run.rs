@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use ssdlab_sim::ConfigError;
+use ssdlab_sim::{Config, ConfigError};
 
 use crate::args::{CheckLevel, RunArgs};
 use crate::blocks;
@@ -27,7 +27,8 @@ use crate::timeline::Timeline;
 pub fn run(args: &RunArgs) -> Result<()> {
     let start = Moment::now();
     let settings = Settings::load(&args.config.sources())?;
-    fits_in_memory(args, &settings)?;
+    let limit = args.memory_limit.or_else(perf::memory_limit);
+    fits_in_memory(&settings.config, args.check, limit).map_err(|error| settings.refuse(&error))?;
     let opened = input::open(&args.input)?;
 
     if args.json.as_deref() == Some(Path::new("-")) && args.timeline.as_deref() == Some(Path::new("-")) {
@@ -72,7 +73,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
     device.watch(Watchers::new(rows.is_some(), series, timeline));
 
     let simulated_from = Moment::now();
-    let submitted = replay(&mut device, &mut input, rows.as_mut(), &progress)?;
+    let submitted = replay(&mut device, &mut input, rows.as_mut(), &mut |n, share| progress.at(n, share))?;
     let simulated_to = Moment::now();
     progress.finish();
 
@@ -134,8 +135,14 @@ pub fn run(args: &RunArgs) -> Result<()> {
     Ok(())
 }
 
-/// Feeds every request to the device and runs it dry. Returns how many there were.
-fn replay(device: &mut Device, input: &mut Input, mut rows: Option<&mut Rows>, progress: &Progress) -> Result<u64> {
+/// Feeds every request to the device and runs it dry. Now and then `tick` is told how many there were, and which share of
+/// all that is, if it can be told. Returns how many there were.
+pub(crate) fn replay(
+    device: &mut Device,
+    input: &mut Input,
+    mut rows: Option<&mut Rows>,
+    tick: &mut dyn FnMut(u64, Option<f64>),
+) -> Result<u64> {
     let mut submitted = 0u64;
     let drain = |device: &mut Device, rows: &mut Option<&mut Rows>| match rows {
         Some(rows) => device.take_completed().into_iter().try_for_each(|row| rows.completed(row)),
@@ -157,7 +164,7 @@ fn replay(device: &mut Device, input: &mut Input, mut rows: Option<&mut Rows>, p
         if submitted.is_multiple_of(1024) {
             stopped(device)?;
             drain(device, &mut rows)?;
-            progress.at(submitted, input.share());
+            tick(submitted, input.share());
         }
     }
     (0..input.skipped()).for_each(|_| device.skip());
@@ -178,9 +185,13 @@ fn stopped(device: &mut Device) -> Result<()> {
 }
 
 /// A device that the machine can't hold is refused before anything is reserved.
-fn fits_in_memory(args: &RunArgs, settings: &Settings) -> Result<()> {
-    let Some(limit) = args.memory_limit.or_else(perf::memory_limit) else { return Ok(()) };
-    let memory = Outlook::new(&settings.config, args.check == CheckLevel::Full).memory;
+pub(crate) fn fits_in_memory(
+    config: &Config,
+    check: CheckLevel,
+    limit: Option<u64>,
+) -> std::result::Result<(), ConfigError> {
+    let Some(limit) = limit else { return Ok(()) };
+    let memory = Outlook::new(config, check == CheckLevel::Full).memory;
     if memory.total() <= limit {
         return Ok(());
     }
@@ -194,11 +205,11 @@ fn fits_in_memory(args: &RunArgs, settings: &Settings) -> Result<()> {
         size(memory.blocks)
     );
     let help = "use larger pages or fewer blocks (geometry.blocks_per_plane), or raise --memory-limit".into();
-    Err(settings.refuse(&ConfigError { key: "geometry.blocks_per_plane".into(), message, help }))
+    Err(ConfigError { key: "geometry.blocks_per_plane".into(), message, help })
 }
 
 /// Two results can't share a file.
-fn distinct(outputs: &[(&str, &Option<std::path::PathBuf>)]) -> Result<()> {
+pub(crate) fn distinct(outputs: &[(&str, &Option<std::path::PathBuf>)]) -> Result<()> {
     for (i, (option, path)) in outputs.iter().enumerate() {
         let Some(path) = path else { continue };
         if let Some((other, _)) = outputs[..i].iter().find(|(_, earlier)| earlier.as_ref() == Some(path)) {

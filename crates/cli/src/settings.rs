@@ -44,6 +44,8 @@ pub struct Sources {
     pub files: Vec<PathBuf>,
     /// `KEY=VALUE` arguments, in turn.
     pub sets: Vec<String>,
+    /// `KEY=VALUE` that a variant of a comparison sets over all of them.
+    pub varied: Vec<String>,
 }
 
 /// A configuration with the origin of its values.
@@ -58,6 +60,11 @@ pub struct Settings {
 impl Settings {
     /// Merges the layers and checks the result.
     pub fn load(sources: &Sources) -> Result<Settings> {
+        Settings::merge(sources)?.checked()
+    }
+
+    /// Merges the layers: every value can be read, but whether they work together is not looked at.
+    pub fn merge(sources: &Sources) -> Result<Settings> {
         let mut merge = Merge { layers: Vec::new(), places: BTreeMap::new(), tree: Table::new() };
         if let Some(name) = &sources.preset {
             let preset = presets::find(name)?;
@@ -67,16 +74,27 @@ impl Settings {
             merge.text(path.display().to_string(), read(path)?)?;
         }
         for set in &sources.sets {
-            merge.set(set)?;
+            merge.set("--set", set)?;
+        }
+        for set in &sources.varied {
+            merge.set("--vary", set)?;
         }
         merge.settle()
+    }
+
+    /// Refuses what can't work.
+    pub fn checked(self) -> Result<Settings> {
+        match self.config.check() {
+            Ok(()) => Ok(self),
+            Err(error) => Err(self.refuse(&error)),
+        }
     }
 
     /// A configuration from a text that is there already; `name` is what messages call it.
     pub fn parse(name: &str, text: &str) -> Result<Settings> {
         let mut merge = Merge { layers: Vec::new(), places: BTreeMap::new(), tree: Table::new() };
         merge.text(name.into(), text.into())?;
-        merge.settle()
+        merge.settle()?.checked()
     }
 
     /// A message about a key, with the place that set it.
@@ -94,8 +112,8 @@ impl Settings {
             None => "default".into(),
             Some(place) => {
                 let layer = &self.layers[place.layer];
-                if layer.name == "--set" {
-                    return "--set".into();
+                if layer.name.starts_with("--") {
+                    return layer.name.clone();
                 }
                 let line = 1 + layer.text[..place.key.start].matches('\n').count();
                 format!("{}:{line}", layer.name)
@@ -105,8 +123,7 @@ impl Settings {
 
     /// Digest of the effective configuration: equal digests mean equal runs of the same trace, seed and version.
     pub fn digest(&self) -> String {
-        let text = serde_json::to_string(&self.config).expect("a configuration is plain data");
-        blake3::hash(text.as_bytes()).to_hex().to_string()
+        digest(&self.config)
     }
 
     /// The effective configuration as TOML, section by section in the order of the reference, with the origin of each
@@ -134,6 +151,12 @@ impl Settings {
         }
         out
     }
+}
+
+/// Digest of a configuration.
+pub fn digest(config: &Config) -> String {
+    let text = serde_json::to_string(config).expect("a configuration is plain data");
+    blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
 /// A value as TOML on one line; nothing for an option that is not set.
@@ -253,11 +276,13 @@ impl Merge {
     }
 
     /// Adds one `KEY=VALUE` argument.
-    fn set(&mut self, argument: &str) -> Result<()> {
+    fn set(&mut self, option: &'static str, argument: &str) -> Result<()> {
         let wrong = |message: String, span: Range<usize>| {
             Fault::usage(message)
-                .at(Spot { name: "--set".into(), text: argument.into(), span, label: String::new() })
-                .help("write --set KEY=VALUE, such as --set gc.threshold=0.05 or --set schemes.victim=fifo")
+                .at(Spot { name: option.into(), text: argument.into(), span, label: String::new() })
+                .help(format!(
+                    "write {option} KEY=VALUE, such as {option} gc.threshold=0.05 or {option} schemes.victim=fifo"
+                ))
         };
         let Some(equals) = argument.find('=') else {
             return Err(wrong("no `=` after the key".into(), argument.len()..argument.len()));
@@ -278,12 +303,12 @@ impl Merge {
                 if value_text.trim_start().starts_with(['[', '{', '"', '\''])
                     || value_text.trim().bytes().all(|b| b.is_ascii_digit()) =>
             {
-                return Err(syntax("--set", argument, &error, lead));
+                return Err(syntax(option, argument, &error, lead));
             }
             Err(_) => Value::String(value_text.trim().into()),
         };
         let layer = self.layers.len();
-        self.layers.push(Layer { name: "--set".into(), text: argument.into() });
+        self.layers.push(Layer { name: option.into(), text: argument.into() });
         let (dotted, key_span) = (path.join("."), 0..key.trim_end().len());
         let place = |key: Range<usize>, value: Range<usize>| Place { layer, key, value };
         let slots = path[0] == "schemes";
@@ -323,13 +348,10 @@ impl Merge {
         self.places.retain(|known, _| !known.starts_with(&below));
     }
 
-    /// Reads the merged tree.
     /// The configuration that the layers amount to.
     fn settle(self) -> Result<Settings> {
         let config = self.config()?;
-        let settings = Settings { config, layers: self.layers, places: self.places };
-        settings.config.check().map_err(|error| settings.refuse(&error))?;
-        Ok(settings)
+        Ok(Settings { config, layers: self.layers, places: self.places })
     }
 
     fn config(&self) -> Result<Config> {

@@ -17,11 +17,15 @@ pub enum Kind {
     Decimal,
     /// One of a few words.
     Word,
+    /// Any text.
+    Text,
+    /// Any number, or nothing.
+    Real,
 }
 
 /// The value of a column in a row.
 #[derive(Clone, Copy, Debug)]
-pub enum Cell {
+pub enum Cell<'t> {
     /// A whole number.
     Number(u64),
     /// A whole number, or nothing.
@@ -30,6 +34,17 @@ pub enum Cell {
     Decimal(u128),
     /// One of a few words.
     Word(&'static str),
+    /// Any text.
+    Text(&'t str),
+    /// Any number, or nothing.
+    Real(Option<f64>),
+}
+
+/// A text as a cell of CSV: quoted where it has to be, and never a formula of a spreadsheet.
+pub fn quoted(text: &str) -> String {
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let text = if formula { format!("'{text}") } else { text.to_string() };
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
 /// A table in the making.
@@ -62,7 +77,7 @@ impl Sheet {
     }
 
     /// Writes a row: a cell a column, of its kind.
-    pub fn row(&mut self, cells: impl Iterator<Item = Cell>) -> Result<()> {
+    pub fn row<'t>(&mut self, cells: impl Iterator<Item = Cell<'t>>) -> Result<()> {
         match self {
             Sheet::Csv(output, line) => {
                 line.clear();
@@ -72,6 +87,9 @@ impl Sheet {
                         Cell::Maybe(None) => write!(line, ","),
                         Cell::Decimal(value) => write!(line, "{}.{:03},", value / 1000, value % 1000),
                         Cell::Word(word) => write!(line, "{word},"),
+                        Cell::Text(text) => write!(line, "{},", quoted(text)),
+                        Cell::Real(Some(value)) => write!(line, "{value},"),
+                        Cell::Real(None) => write!(line, ","),
                     };
                 }
                 line.pop();
@@ -127,6 +145,7 @@ mod parquet_file {
         Maybe(Vec<i64>, Vec<i16>),
         Decimal(Vec<f64>),
         Word(Vec<ByteArray>),
+        Real(Vec<f64>, Vec<i16>),
     }
 
     impl Sink {
@@ -138,12 +157,13 @@ mod parquet_file {
                     Kind::Number => format!("required int64 {name};\n"),
                     Kind::Maybe => format!("optional int64 {name};\n"),
                     Kind::Decimal => format!("required double {name};\n"),
-                    Kind::Word => format!("required binary {name} (UTF8);\n"),
+                    Kind::Word | Kind::Text => format!("required binary {name} (UTF8);\n"),
+                    Kind::Real => format!("optional double {name};\n"),
                 };
                 message.push_str(&line);
             }
             message.push('}');
-            let schema = Arc::new(parse_message_type(&message).expect("a constant schema"));
+            let schema = Arc::new(parse_message_type(&message).expect("names without blanks"));
             let properties = WriterProperties::builder()
                 .set_compression(Compression::ZSTD(ZstdLevel::default()))
                 .set_created_by("ssdlab".into())
@@ -154,13 +174,14 @@ mod parquet_file {
                 Kind::Number => Column::Number(Vec::new()),
                 Kind::Maybe => Column::Maybe(Vec::new(), Vec::new()),
                 Kind::Decimal => Column::Decimal(Vec::new()),
-                Kind::Word => Column::Word(Vec::new()),
+                Kind::Word | Kind::Text => Column::Word(Vec::new()),
+                Kind::Real => Column::Real(Vec::new(), Vec::new()),
             };
             let columns = columns.iter().map(column).collect();
             Ok(Sink { path: path.into(), writer, columns, rows: 0, words: Vec::new() })
         }
 
-        pub(super) fn row(&mut self, cells: impl Iterator<Item = Cell>) -> Result<()> {
+        pub(super) fn row<'t>(&mut self, cells: impl Iterator<Item = Cell<'t>>) -> Result<()> {
             for (column, cell) in self.columns.iter_mut().zip(cells) {
                 // Times, addresses and counts are below 2^63.
                 match (column, cell) {
@@ -176,6 +197,11 @@ mod parquet_file {
                             self.words.len() - 1
                         });
                         values.push(self.words[known].1.clone());
+                    }
+                    (Column::Word(values), Cell::Text(text)) => values.push(ByteArray::from(text)),
+                    (Column::Real(values, levels), Cell::Real(value)) => {
+                        levels.push(i16::from(value.is_some()));
+                        values.extend(value);
                     }
                     _ => unreachable!("a cell is of its column's kind"),
                 }
@@ -210,6 +236,11 @@ mod parquet_file {
                         Column::Word(values) => {
                             column.typed::<ByteArrayType>().write_batch(values, None, None)?;
                             values.clear();
+                        }
+                        Column::Real(values, levels) => {
+                            column.typed::<DoubleType>().write_batch(values, Some(levels), None)?;
+                            values.clear();
+                            levels.clear();
                         }
                     }
                     column.close()?;

@@ -6,6 +6,7 @@ use ssdlab_trace::workload;
 
 use crate::args::ConfigCommand;
 use crate::fault::{Fault, Result, clip, nearest};
+use crate::needs;
 use crate::output::print;
 use crate::presets;
 use crate::settings::Settings;
@@ -136,8 +137,33 @@ pub fn schemes(name: Option<&str>) -> Result<()> {
             out.push_str(format!("  {}", line.trim()).trim_end());
             out.push('\n');
         }
+        requirements(&mut out, scheme);
     }
     print(&out)
+}
+
+/// Knobs with their defaults, and what a scheme needs and refuses, as tried out on the rules themselves.
+fn requirements(out: &mut String, scheme: &SchemeInfo) {
+    let mut section = |title: &str, lines: &[(String, String)]| {
+        if lines.is_empty() {
+            return;
+        }
+        out.push_str(&format!("\n  {title}\n"));
+        for (what, why) in lines {
+            out.push_str(&format!("    {what}\n"));
+            for line in wrap(why, WIDTH - 8) {
+                out.push_str(format!("        {line}").trim_end());
+                out.push('\n');
+            }
+        }
+    };
+    let knobs = needs::knobs(scheme);
+    let knobs: Vec<(String, String)> =
+        knobs.into_iter().map(|(knob, default, meaning)| (format!("{knob} = {default}"), meaning)).collect();
+    section("Knobs and their defaults:", &knobs);
+    let needs::Needs { needs, refuses } = needs::of(scheme);
+    section("Needs, on the built-in device:", &needs);
+    section("Is refused with:", &refuses);
 }
 
 /// `ssdlab workloads`

@@ -99,7 +99,8 @@ pub(crate) fn grid(out: &mut String, rows: &[Vec<String>], text_last: bool) {
     }
 }
 
-fn about(summary: &Summary, context: &Context) -> Vec<(&'static str, String)> {
+/// The device, and what it is asked to do.
+pub(crate) fn device_lines(summary: &Summary, context: &Context) -> Vec<(&'static str, String)> {
     let config = &summary.config;
     let g = &config.geometry;
     let planes = u64::from(g.channels)
@@ -134,18 +135,26 @@ fn about(summary: &Summary, context: &Context) -> Vec<(&'static str, String)> {
     for (i, text) in context.workload.iter().enumerate() {
         lines.push((if i == 0 { "workload" } else { "" }, text.clone()));
     }
+    lines
+}
+
+/// The rules in force.
+pub(crate) fn rules(summary: &Summary) -> (&'static str, String) {
     let ack =
         serde_json::to_value(summary.write_ack).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
-    lines.push((
-        "rules",
-        format!(
-            "consistency {}, writes acknowledged {}, queue depth {}, seed {}",
-            summary.consistency_rule,
-            ack.replace('_', " "),
-            config.device.queue_depth,
-            summary.seed
-        ),
-    ));
+    let text = format!(
+        "consistency {}, writes acknowledged {}, queue depth {}, seed {}",
+        summary.consistency_rule,
+        ack.replace('_', " "),
+        summary.config.device.queue_depth,
+        summary.seed
+    );
+    ("rules", text)
+}
+
+fn about(summary: &Summary, context: &Context) -> Vec<(&'static str, String)> {
+    let mut lines = device_lines(summary, context);
+    lines.push(rules(summary));
     let r = &summary.requests;
     let mut requests = format!("{}, {}, {}", plural(r.read, "read"), plural(r.write, "write"), plural(r.trim, "trim"));
     if r.skipped > 0 {
@@ -156,7 +165,7 @@ fn about(summary: &Summary, context: &Context) -> Vec<(&'static str, String)> {
     }
     lines.push(("requests", requests));
     let seconds = summary.simulated_ns as f64 / 1e9;
-    let page = g.page_size.0 as f64;
+    let page = summary.config.geometry.page_size.0 as f64;
     let by_second = |n: u64, scale: f64| if seconds > 0.0 { rate(n as f64 * scale / seconds) } else { "-".into() };
     lines.push((
         "simulated",
@@ -399,9 +408,8 @@ fn verdict(summary: &Summary) -> String {
         )
     });
     let gc = format!("GC ran: {}. {steady}", waited.collect::<Vec<_>>().join(", "));
-    let total: u128 = by.all.0.iter().sum();
-    let outside = by.all.0[Cause::Queue as usize];
-    if 2 * outside > total {
+    if overloaded(summary) {
+        let (total, outside) = (by.all.0.iter().sum::<u128>(), by.all.0[Cause::Queue as usize]);
         format!(
             "{gc}. Overloaded: requests spend {} of their time outside, waiting for one of {} places, so latency grows with the length of the run",
             percent(outside as f64 / total as f64),
@@ -410,4 +418,10 @@ fn verdict(summary: &Summary) -> String {
     } else {
         gc
     }
+}
+
+/// Whether requests spend most of their time outside, waiting for a place.
+pub(crate) fn overloaded(summary: &Summary) -> bool {
+    let causes = &summary.breakdown_ns.all.0;
+    2 * causes[Cause::Queue as usize] > causes.iter().sum()
 }

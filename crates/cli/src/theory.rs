@@ -1,6 +1,6 @@
 //! What to expect before a run: space, memory, and the write amplification that theory gives for uniform random writes.
 
-use ssdlab_sim::config::{Config, PreconditionMode, Scope};
+use ssdlab_sim::config::{Config, PreconditionMode, RaidLayout, Scope};
 use ssdlab_sim::schemes::AnyVictim;
 use ssdlab_sim::units::Ppm;
 
@@ -105,7 +105,10 @@ impl Outlook {
 
     /// Bytes that the host may address.
     pub fn capacity(&self, config: &Config) -> u64 {
-        self.planes * self.exported_per_plane * config.geometry.page_size.0
+        let pages = self.planes * self.exported_per_plane;
+        let group = u64::from(config.raid.group);
+        let exported = if config.raid.layout == RaidLayout::None { pages } else { pages / group * (group - 1) };
+        exported * config.geometry.page_size.0
     }
 }
 

@@ -55,6 +55,8 @@ pub struct Config {
     pub wear: Wear,
     /// Bit errors and their correction.
     pub ecc: Ecc,
+    /// Parity across chips.
+    pub raid: Raid,
     /// The controller's buffer for collections.
     pub staging: Staging,
 }
@@ -404,8 +406,49 @@ section! {
 section! {
     /// Knobs of the dispatch window.
     OrderKnobs {
-        /// Sub-requests that a chip takes, queued or in service, before requests wait in the window; no limit by default.
+        /// Sub-requests that a chip takes, queued or in service, before requests wait in the window; by default 8 with `piq`,
+        /// `sync-piq` or `brr`, else no limit. With `raid.layout`, reads and programs for parity count too, and writes that
+        /// wait for their group don't.
         chip_queue: Option<u32> = None,
+        /// Whether reads in the window go before writes that wait there; by default with `piq` and `sync-piq`.
+        delay_writes: Option<bool> = None,
+    }
+}
+
+choice! {
+    /// Which chips form a parity group.
+    RaidLayout("lowercase") {
+        /// No parity.
+        None,
+        /// Neighbouring chips: group = chip / `raid.group`.
+        Traditional,
+        /// Chips as far apart as possible (longest code interval): group = chip mod (chips / `raid.group`).
+        Lci,
+    }
+}
+choice! {
+    /// How the parity of an update is made.
+    WriteMode("lowercase") {
+        /// Read-modify-write: read the old chunks and the old parity.
+        Rmw,
+        /// Reconstruct-write: read the chunks that do not change.
+        Rcw,
+        /// Whichever reads less: read-modify-write up to (`raid.group` - 2) / 2 chunks.
+        Auto,
+    }
+}
+
+section! {
+    /// Chip-level RAID-5: every chip holds one page of every stripe, one page in `raid.group` is parity.
+    Raid {
+        /// Which chips form a parity group.
+        layout: RaidLayout = RaidLayout::None,
+        /// Chips of a parity group, its parity chunk included.
+        group: u32 = 8,
+        /// A group written for the first time waits so long for its other chunks before its parity is made without them.
+        encode_timeout: Nanos = Nanos(10_000_000),
+        /// How the parity of an update is made.
+        write_mode: WriteMode = WriteMode::Rmw,
     }
 }
 
@@ -514,7 +557,8 @@ impl Config {
         self.check_times()?;
         self.check_wear()?;
         self.check_space()?;
-        self.check_schemes()
+        self.check_schemes()?;
+        self.check_raid()
     }
 
     /// Erased blocks of a plane that host programs leave alone.
@@ -545,6 +589,21 @@ impl Config {
             CopybackThresholds::Steps(steps) => steps.clone(),
             CopybackThresholds::Named(ThresholdSource::Model) => crate::device::errors::derived_thresholds(&self.ecc),
         }
+    }
+
+    /// Sub-requests that a chip takes before requests wait in the window.
+    pub fn chip_queue(&self) -> Option<u32> {
+        let eight = self.orders_batches() || self.schemes.route.policy_ref().redirects();
+        self.order.chip_queue.or(eight.then_some(8))
+    }
+
+    /// Whether reads in the window go before writes that wait there.
+    pub fn delays_writes(&self) -> bool {
+        self.order.delay_writes.unwrap_or(self.orders_batches())
+    }
+
+    fn orders_batches(&self) -> bool {
+        matches!(self.schemes.order, AnyOrder::Piq(_) | AnyOrder::SyncPiq(_))
     }
 
     fn check_geometry(&self) -> Result<(), ConfigError> {
@@ -914,6 +973,58 @@ impl Config {
         }
         if self.ftl.wear_levelling == WearLevelling::Static && self.ftl.wear_spread == 0 {
             return refuse("ftl.wear_spread", "no difference at all would be tolerated".into(), "use 1 or more");
+        }
+        Ok(())
+    }
+
+    fn check_raid(&self) -> Result<(), ConfigError> {
+        let (raid, g) = (&self.raid, &self.geometry);
+        let chips = g.channels * g.chips_per_channel;
+        if raid.layout == RaidLayout::None {
+            if self.schemes.route.policy_ref().redirects() {
+                let message = format!(
+                    "{} reads around a chip through its parity groups, and there are none",
+                    self.schemes.route.name()
+                );
+                return refuse(
+                    "schemes.route",
+                    message,
+                    "set raid.layout to \"lci\" or \"traditional\", or use \"direct\"",
+                );
+            }
+            return Ok(());
+        }
+        let ecc = &self.ecc;
+        if ecc.errors == Errors::Model || ecc.decode > Nanos::ZERO || self.wear.programming == Programming::OneShot {
+            let message =
+                "bit errors, decode time and one-shot programming are not simulated with parity groups".to_string();
+            return refuse(
+                "raid.layout",
+                message,
+                "use \"none\", or leave ecc.errors, ecc.decode and wear.programming out",
+            );
+        }
+        if !(2..=64).contains(&raid.group) || !chips.is_multiple_of(raid.group) {
+            let fits: Vec<String> =
+                (2..=chips.min(64)).filter(|n| chips.is_multiple_of(*n)).map(|n| n.to_string()).collect();
+            let message = format!(
+                "groups of {} chips do not divide {chips} chips ({} channels x {}) into groups of 2 to 64",
+                raid.group, g.channels, g.chips_per_channel
+            );
+            let help = if fits.is_empty() { "use more chips".into() } else { format!("use {}", fits.join(", ")) };
+            return refuse("raid.group", message, help);
+        }
+        if self.schemes.place == Place::Dynamic {
+            let message = "dynamic placement sends a page to any idle die, but the layout fixes its chip".to_string();
+            return refuse("schemes.place", message, "use a static order, of which dies and planes count");
+        }
+        if self.gc.destination == Destination::Any {
+            let message = "pages moved to other chips would bring two members of a stripe together".to_string();
+            return refuse("gc.destination", message, "use \"plane\"");
+        }
+        if raid.encode_timeout.0 > 3_600_000_000_000 {
+            let message = format!("{} is longer than an hour", raid.encode_timeout);
+            return refuse("raid.encode_timeout", message, "check the unit");
         }
         Ok(())
     }

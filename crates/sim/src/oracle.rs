@@ -47,6 +47,8 @@ pub struct Oracle {
     /// `Full`: the tag stored in each page. `Sampled`: by group of 64 logical pages, the page and version last stored for the
     /// one that is watched.
     stored: Vec<(u32, u32)>,
+    /// `Full`, with parity: by parity group, what its two newest versions of parity hold.
+    parity: Vec<[u64; 2]>,
 }
 
 impl Oracle {
@@ -56,7 +58,7 @@ impl Oracle {
             Check::Sampled => (logical as usize / 64 + 1, logical as usize / 64 + 1),
             Check::Full => (logical as usize, physical as usize),
         };
-        Oracle { check, latest: vec![0; latest], stored: vec![(u32::MAX, 0); stored] }
+        Oracle { check, latest: vec![0; latest], stored: vec![(u32::MAX, 0); stored], parity: Vec::new() }
     }
 
     /// How much is looked at.
@@ -150,6 +152,28 @@ impl Oracle {
         }
     }
 
+    /// What a page that holds `tag` contributes to a sum of pages: nothing if it was never written, else a number that stands
+    /// for its data. `group` is the parity group of a parity page; its number was noted when it was made.
+    pub(crate) fn content(&self, tag: Tag, group: Option<u32>) -> u64 {
+        if tag.version == 0 {
+            return 0;
+        }
+        match group {
+            Some(group) => self.parity[group as usize][tag.version as usize % 2],
+            None => mix(u64::from(tag.lpn.0) << 32 | u64::from(tag.version)),
+        }
+    }
+
+    /// New parity is made for a group: it will hold this.
+    pub(crate) fn set_parity(&mut self, group: u32, tag: Tag, content: u64) {
+        if self.check == Check::Full {
+            if self.parity.len() <= group as usize {
+                self.parity.resize(group as usize + 1, [0; 2]);
+            }
+            self.parity[group as usize][tag.version as usize % 2] = content;
+        }
+    }
+
     /// At the end: the page that a logical page maps to holds its newest version.
     pub(crate) fn at_rest(&self, lpn: Lpn, page: Ppn) {
         if let Some(i) = self.watched(lpn) {
@@ -157,4 +181,12 @@ impl Oracle {
             assert_eq!(tag, Tag { lpn, version: self.latest[i] }, "oracle: the newest version is where the map says");
         }
     }
+}
+
+/// Stirs 64 bits (the finaliser of SplitMix64): two sums of pages agree by accident once in 2^64.
+fn mix(bits: u64) -> u64 {
+    let bits = bits.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
 }

@@ -258,15 +258,40 @@ pub trait Window {
     fn pending(&self) -> &[RequestId];
     /// Calls `visit` with the chip of each sub-request that has one.
     fn chips(&self, request: RequestId, visit: &mut dyn FnMut(u32));
+    /// Whether a request reads.
+    fn reads(&self, request: RequestId) -> bool;
+    /// Whether two requests have a page in common.
+    fn overlap(&self, one: RequestId, other: RequestId) -> bool;
+    /// Chips of the device.
+    fn chip_count(&self) -> u32;
+    /// Dispatched requests that have not completed.
+    fn dispatched(&self) -> u32;
     /// Dispatched sub-requests of a chip that have not finished.
     fn outstanding(&self, chip: u32) -> u32;
     /// Whether a chip takes `more` sub-requests beside those it has.
     fn room(&self, chip: u32, more: u32) -> bool;
+    /// Whether `is` holds for a chip of a request.
+    fn any_chip(&self, request: RequestId, is: &dyn Fn(u32) -> bool) -> bool {
+        let mut any = false;
+        self.chips(request, &mut |chip| any |= is(chip));
+        any
+    }
+    /// Whether all chips of a request have room for it.
+    fn fits(&self, request: RequestId) -> bool {
+        let own = |chip| {
+            let mut own = 0;
+            self.chips(request, &mut |other| own += u32::from(other == chip));
+            own
+        };
+        !self.any_chip(request, &|chip| !self.room(chip, own(chip)))
+    }
 }
 
 /// Which request is dispatched next?
 pub trait Order {
-    /// A pending request that may go now, as its position in the window.
+    /// The window is about to be looked through: a request has joined it, or chips have finished something.
+    fn drain(&mut self, _window: &dyn Window) {}
+    /// A pending request that may go now, as its position in the window. Asked until there is none.
     fn next(&mut self, window: &dyn Window) -> Option<usize>;
     /// Whether every request goes at once as long as chips take any number of sub-requests.
     fn eager(&self) -> bool {
@@ -274,10 +299,26 @@ pub trait Order {
     }
 }
 
+/// How busy the chips are when a read is dispatched.
+pub trait Queues {
+    /// Sub-requests that are queued or in service on a chip: reads, programs.
+    fn load(&self, chip: u32) -> [u32; 2];
+    /// When the next request of the window arrived that wants a chip and arrived after the one that is dispatched, or never.
+    fn next_arrival(&self, chip: u32) -> Nanos;
+    /// Array and bus time of a page read.
+    fn read_time(&self) -> Nanos;
+    /// Array and bus time of a page program.
+    fn program_time(&self) -> Nanos;
+}
+
 /// Where is a read served from?
 pub trait Route {
     /// Whether it ever serves a read from elsewhere; one that does not is never asked.
     fn redirects(&self) -> bool {
+        false
+    }
+    /// A page of `chip` is read for a request that came at `arrival`: is it computed from pages of the `partners` instead?
+    fn redirect(&self, _queues: &dyn Queues, _arrival: Nanos, _chip: u32, _partners: &[u32]) -> bool {
         false
     }
 }

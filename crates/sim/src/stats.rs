@@ -4,7 +4,7 @@ use crate::device::transaction::Class;
 use crate::policy::{Hop, Journey};
 use crate::report::ecc::EccCounters;
 use crate::report::fastgc::CopyCounters;
-use crate::report::{Breakdown, Distribution, FlashOps, GcTimes, Halves, Pages, Requests, mean};
+use crate::report::{Breakdown, BrrTotals, Distribution, FlashOps, GcTimes, Halves, Pages, RaidTotals, Requests, mean};
 use crate::units::Nanos;
 
 /// Latency, waits and causes of one kind of request.
@@ -32,6 +32,8 @@ pub(crate) struct Stats {
     pub metadata_time: GcTimes,
     pub copies: CopyCounters,
     pub ecc: EccCounters,
+    pub raid: RaidTotals,
+    pub brr: BrrTotals,
     pub writeback_time: GcTimes,
     /// When measuring began.
     pub measured_from: Nanos,
@@ -82,6 +84,8 @@ impl Stats {
             metadata_time: GcTimes::default(),
             copies: CopyCounters::default(),
             ecc: EccCounters::default(),
+            raid: RaidTotals::default(),
+            brr: BrrTotals::default(),
             writeback_time: GcTimes::default(),
             measured_from: Nanos::ZERO,
             first_arrival: None,
@@ -106,6 +110,8 @@ impl Stats {
         self.forgotten_collections += self.collections;
         (self.gc_time, self.metadata_time) = (GcTimes::default(), GcTimes::default());
         (self.copies, self.ecc) = (CopyCounters::default(), EccCounters::default());
+        self.raid = RaidTotals::default();
+        self.brr = BrrTotals::default();
         self.writeback_time = GcTimes::default();
         (self.collections, self.moved, self.moved_stale) = (0, 0, 0);
         (self.chips_busy, self.arrivals) = (0, 0);
@@ -160,10 +166,10 @@ impl Stats {
         self.operations += pages;
     }
 
-    /// Host pages of requests that don't count: series show them all the same.
-    pub(crate) fn count_unmeasured(&mut self, programs: bool, pages: u64) {
+    /// Pages of requests that don't count: series show them all the same.
+    pub(crate) fn count_unmeasured(&mut self, class: Class, programs: bool, pages: u64) {
         let by = if programs { &mut self.forgotten.programs } else { &mut self.forgotten.reads };
-        by.add(Class::Host, pages);
+        by.add(class, pages);
         self.operations += pages;
     }
 

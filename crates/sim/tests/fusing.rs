@@ -61,7 +61,7 @@ fn run(config: &Config, requests: &[Request], fusing: bool, pieces: bool, closed
     let pages = ssd.capacity_bytes() / 512;
     for request in requests {
         let bytes = request.bytes.min(pages);
-        let offset = request.offset * (pages - bytes) >> 20;
+        let offset = (request.offset * (pages - bytes)) >> 20;
         ssd.submit(Request { offset: offset * 512, bytes: bytes * 512, ..*request });
     }
     let mut told = Vec::new();

@@ -4,7 +4,7 @@ mod common;
 
 use proptest::prelude::*;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Config, Filled, Request, RequestOp, Ssd};
 
 /// A small device: a TOML text, so that a failure prints what to paste.
 fn device() -> impl Strategy<Value = String> {
@@ -27,7 +27,7 @@ fn device() -> impl Strategy<Value = String> {
         ]),
         prop::sample::select(vec!["external", "copyback", "checked", "fastgc", "fastgc"]),
         prop::sample::select(vec!["CWDP", "PDWC", "DPCW", "dynamic"]),
-        prop::sample::select(vec!["async-fifo", "sync-fifo"]),
+        prop::sample::select(vec!["async-fifo", "sync-fifo", "piq", "sync-piq"]),
     );
     let space = (
         prop_oneof![7 => 5u32..12, 1 => Just(100u32)],
@@ -65,18 +65,37 @@ fn device() -> impl Strategy<Value = String> {
         ]),
         prop::sample::select(vec!["0ns", "5us"]),
     );
-    (shape, slots, space, knobs, more, wear).prop_map(|(shape, slots, space, knobs, more, wear)| {
-        let (channels, chips, dies, planes, per_block) = shape;
+    let raid = prop::option::of((
+        prop::sample::select(vec!["traditional", "lci"]),
+        2u32..5,
+        1u32..4,
+        prop::sample::select(vec!["0ns", "50us", "3ms"]),
+        prop::sample::select(vec!["rmw", "rcw", "auto"]),
+        prop::sample::select(vec!["\"direct\"", "\"brr\"", "{ brr = { read = \"1ns\" } }"]),
+    ));
+    let delay = prop::sample::select(vec!["", "delay_writes = true\n", "delay_writes = false\n"]);
+    let more = (more, delay);
+    (shape, slots, space, knobs, more, raid, wear).prop_map(|(shape, slots, space, knobs, more, raid, wear)| {
+        let (mut channels, mut chips, dies, planes, per_block) = shape;
         let (victim, collector, path, place, order) = slots;
         let (blocks, extra, scope, floor) = space;
         let (exclusion, ack, cache, multi, suspend, mode) = knobs;
-        let (points, free_block, levelling, destination, time, depth, chip_queue, (slots, hard)) = more;
+        let ((points, free_block, levelling, destination, time, depth, chip_queue, (slots, hard)), delay) = more;
+        let (mut place, mut route, mut parity) = (place, "\"direct\"", String::new());
+        if let Some((layout, group, groups, timeout, mode, around)) = raid {
+            route = around;
+            // The chips of a group beside each other, or one on each channel.
+            (channels, chips) = if channels == 1 { (groups, group) } else { (group, groups) };
+            place = if place == "dynamic" { "CWDP" } else { place };
+            parity = format!("raid = {{ layout = \"{layout}\", group = {group}, encode_timeout = \"{timeout}\", write_mode = \"{mode}\" }}\n");
+        }
         let (thresholds, programming, errors, decode) = wear;
-        let programming = if per_block % 3 == 0 { programming } else { "page" };
+        let programming = if per_block % 3 == 0 && parity.is_empty() { programming } else { "page" };
+        let (errors, decode) = if parity.is_empty() { (errors, decode) } else { (errors.split("errors").next().unwrap_or(""), "0ns") };
         let program = if programming == "page" { "[\"80us\", \"120us\"]" } else { "\"100us\"" };
         let ecc = if errors.is_empty() { String::new() } else { format!(", {errors}") };
         let wraps = collector.contains("preemptive") || collector.contains("idle-chip");
-        let place = if collector.contains("idle-chip") && slots > 0 { "dynamic" } else { place };
+        let place = if collector.contains("idle-chip") && slots > 0 && parity.is_empty() { "dynamic" } else { place };
         let hard = hard.filter(|_| collector.contains("preemptive"));
         let destination = if path == "copyback" || place != "dynamic" || wraps { "plane" } else { destination };
         // The reserve and one open GC block, plus `extra`: down to one spare block a write stream.
@@ -90,9 +109,9 @@ fn device() -> impl Strategy<Value = String> {
         let quote = |text: &str| if text.starts_with('{') { text.to_string() } else { format!("\"{text}\"") };
         let floor = floor.min(2 * per_block);
         let suspend_times = if suspend == "none" { "" } else { ", suspend = \"3us\", resume = \"2us\"" };
+        let chip_queue = chip_queue.map_or(String::new(), |n| format!("chip_queue = {n}\n"));
         let hard = hard.map_or(String::new(), |n| format!(", hard_threshold = \"{} pages\"", n.min(floor)));
         let warmup = if depth % 3 == 0 { "[run]\nwarmup = \"40 requests\"\n" } else { "" };
-        let chip_queue = chip_queue.map_or(String::new(), |n| format!("[order]\nchip_queue = {n}\n"));
         format!(
             "geometry = {{ channels = {channels}, chips_per_channel = {chips}, dies_per_chip = {dies}, planes_per_die = {planes}, blocks_per_plane = {blocks}, pages_per_block = {per_block} }}
 timing = {{ read = [\"20us\", \"30us\"], program = {program}, erase = \"900us\", cache_register = {cache}, suspendable = \"{suspend}\"{suspend_times} }}
@@ -103,8 +122,9 @@ ftl = {{ write_points = \"{points}\", free_block = \"{free_block}\", wear_levell
 wear = {{ copyback_thresholds = {thresholds}, programming = \"{programming}\" }}
 ecc = {{ decode = \"{decode}\"{ecc} }}
 precondition = {{ mode = \"{mode}\", valid = 0.3, invalid = 0.1 }}
-schemes = {{ victim = {}, collector = {}, path = \"{path}\", place = \"{place}\", order = \"{order}\" }}
-{chip_queue}{warmup}",
+schemes = {{ victim = {}, collector = {}, path = \"{path}\", place = \"{place}\", order = \"{order}\", route = {route} }}
+{parity}[order]
+{delay}{chip_queue}{warmup}",
             quote(victim),
             quote(collector)
         )
@@ -180,5 +200,22 @@ proptest! {
         // Whatever is checked, and whether legs share events: the results are the same.
         let off = run(&config, &requests, Check::Off, true).summary(7, String::new(), String::new());
         prop_assert_eq!(format!("{:?}", summary), format!("{:?}", off));
+    }
+
+    #[test]
+    fn a_filling_serves_every_configuration_that_fills_alike(toml in device(), requests in requests()) {
+        let config: Config = toml::from_str(&toml).unwrap_or_else(|error| panic!("{error}\n{toml}"));
+        // The configuration that differs in all keys that filling is said not to look at.
+        let other = Filled::relevant(&config);
+        if config.check().is_err() || other.check().is_err() {
+            return Ok(());
+        }
+        let filled = Ssd::new(&other, 7, Check::Full).unwrap_or_else(|error| panic!("{error}")).filled();
+        let mut shared = Ssd::from_filled(&config, &filled).unwrap_or_else(|error| panic!("{error}"));
+        let anew = run(&config, &requests, Check::Full, true);
+        submit_all(&mut shared, &requests);
+        shared.run();
+        let told = |ssd: &Ssd| format!("{:?} {:?}", ssd.summary(7, String::new(), String::new()), ssd.sample());
+        prop_assert_eq!(told(&shared), told(&anew));
     }
 }

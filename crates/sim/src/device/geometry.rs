@@ -33,8 +33,10 @@ pub struct Geometry {
     pub pages_per_plane: u32,
     /// Data bytes of a page.
     pub page_size: u32,
-    /// Logical pages of the device.
+    /// Pages that the host may address.
     pub exported: u32,
+    /// Logical pages of the map: the exported ones, and parity where there is any.
+    pub mapped: u32,
     /// `log2(pages_per_block)` where that is whole: a shift is cheaper than a division.
     page_shift: Option<u32>,
     /// `planes - 1` where `planes` is a power of two.
@@ -60,6 +62,9 @@ impl Geometry {
             Place::Static(order) => order,
             Place::Dynamic => Default::default(),
         };
+        let layout = super::raid::Layout::new(config);
+        let place = if layout.is_some() { place.within_chip() } else { place };
+        let mapped = exported_per_plane(config) as u32 * planes;
         let radix = [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die];
         let stripe = (0..planes).map(|n| PlaneId(place.plane(n, radix))).collect();
         Geometry {
@@ -74,7 +79,8 @@ impl Geometry {
             data_pages: g.pages_per_block - config.metadata_pages(),
             pages_per_plane,
             page_size: g.page_size.0 as u32,
-            exported: exported_per_plane(config) as u32 * planes,
+            exported: layout.map_or(mapped, |layout| layout.exported()),
+            mapped,
             page_shift: g.pages_per_block.is_power_of_two().then(|| g.pages_per_block.trailing_zeros()),
             plane_mask: planes.is_power_of_two().then(|| planes - 1),
             stripe,
@@ -83,7 +89,7 @@ impl Geometry {
 
     /// Logical pages whose static place is one plane.
     pub fn exported_per_plane(&self) -> u32 {
-        self.exported / self.planes
+        self.mapped / self.planes
     }
 
     /// The plane that static placement gives a logical page.
@@ -176,7 +182,7 @@ impl Geometry {
     }
 }
 
-/// Logical pages a plane: `floor((1 - over_provisioning) * pages a plane)`.
+/// Logical pages a plane, parity included: `floor((1 - over_provisioning) * pages a plane)`.
 pub(crate) fn exported_per_plane(config: &Config) -> u64 {
     let pages = u64::from(config.geometry.blocks_per_plane) * u64::from(config.geometry.pages_per_block);
     (u128::from(pages) * (1_000_000 - u128::from(config.device.over_provisioning.0)) / 1_000_000) as u64

@@ -28,7 +28,7 @@ pub struct Mapping {
 
 impl Mapping {
     pub(crate) fn new(geometry: &Geometry) -> Self {
-        Mapping { entries: Table::filled(geometry.exported as usize, NOWHERE) }
+        Mapping { entries: Table::filled(geometry.mapped as usize, NOWHERE) }
     }
 
     /// Where the newest version of `lpn` is.

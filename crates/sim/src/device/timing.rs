@@ -161,6 +161,16 @@ impl Timing {
         (legs, self.program[to as usize])
     }
 
+    /// Array and bus time of a page read, on average over page types.
+    pub fn page_read(&self) -> Nanos {
+        mean(&self.read) + self.command + self.page
+    }
+
+    /// Array and bus time of a page program, on average over page types.
+    pub fn page_program(&self) -> Nanos {
+        mean(&self.program) + self.command + self.page
+    }
+
     /// R2: command and data-in, array.
     #[inline(always)]
     pub fn program(&self, offset: u32, burst: Nanos) -> Legs {
@@ -205,4 +215,8 @@ impl Timing {
         }
         (legs, read, program)
     }
+}
+
+fn mean(times: &[Nanos]) -> Nanos {
+    Nanos(times.iter().map(|time| time.0).sum::<u64>() / times.len() as u64)
 }

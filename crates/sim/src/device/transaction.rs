@@ -36,6 +36,14 @@ pub enum Class {
     Replica,
 }
 
+impl Class {
+    /// Whether it goes the way of a host page: through the die's FIFO, the cache register, and the free pages of host data.
+    #[inline(always)]
+    pub fn like_host(self) -> bool {
+        matches!(self, Class::Host | Class::Parity)
+    }
+}
+
 /// What a host page still needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
@@ -108,6 +116,12 @@ pub struct Op {
     pub bytes: u32,
     /// GC programs at another unit: the collection that waits for them.
     pub home: JobId,
+    /// RAID: the update that a page is part of, from the moment it has begun.
+    pub stripe: u32,
+    /// RAID: the redirected read that a read is part of.
+    pub decode: u32,
+    /// RAID: the write of the same page that must land first, because its update has begun; it leaves its page as the old one.
+    pub behind: OpId,
     /// Pages of the controller's buffer: their segment.
     pub segment: u32,
     /// The chip it was aimed at when it was dispatched, for orders; none if any will do.
@@ -178,6 +192,9 @@ impl Op {
         parked_since: Nanos::NEVER,
         inward: false,
         home: JobId::NONE,
+        stripe: u32::MAX,
+        decode: u32::MAX,
+        behind: OpId::NONE,
         segment: u32::MAX,
         bus_gc: 0,
         collections: 0,

@@ -50,8 +50,9 @@ impl Ssd {
     #[cold]
     pub(super) fn note_conflict(&mut self, op: OpId, unit: UnitId, gc: u64, back: u64) {
         let met = self.units[unit.ix()].collections - self.ops[op].collections;
-        let Some(conflict) = &mut self.conflict else { return };
-        let record = &mut self.host.requests[self.ops[op].request.0];
+        let request = self.ops[op].request;
+        let Some(conflict) = self.conflict.as_mut().filter(|_| request.is_some()) else { return };
+        let record = &mut self.host.requests[request.0];
         record.conflicted |= gc > 0;
         if record.measured {
             conflict.counters.conflicts_gc += if gc > 0 { u64::from(met.max(1)) } else { 0 };

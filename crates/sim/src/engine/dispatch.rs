@@ -16,6 +16,7 @@ impl Ssd {
         if self.host.window_stale {
             self.dispatch_window();
         }
+        self.begin_updates();
         // What this round marks anew is looked at in the next one, after its collector decisions.
         std::mem::swap(&mut self.dirty_units, &mut self.looking);
         for i in 0..self.looking.len() {
@@ -162,12 +163,12 @@ impl Ssd {
             return false;
         }
         let head = &self.ops[state.queue.head()];
-        let host_read = head.class == Class::Host && head.need != Need::Write;
-        let host_write = head.class == Class::Host && head.need == Need::Write;
+        let host_read = head.class.like_host() && head.need != Need::Write;
+        let host_write = head.class.like_host() && head.need == Need::Write;
         if state.array.is_some() {
             // R8: the next data-in may run while the array programs.
             let array = &self.ops[state.array];
-            let programs = array.verb == Verb::Program && array.class == Class::Host && array.leg > 0;
+            let programs = array.verb == Verb::Program && array.class.like_host() && array.leg > 0;
             if !(self.config.timing.cache_register && state.cache.is_none() && programs && host_write) {
                 return false;
             }
@@ -194,17 +195,22 @@ impl Ssd {
     /// An operation's turn has come on a unit.
     pub(super) fn select(&mut self, op: OpId, unit: UnitId) {
         let page = &self.ops[op];
-        if page.class != Class::Host {
+        if !page.class.like_host() {
             return self.begin_queued_step(op, unit);
         }
         match page.need {
             Need::Read | Need::Merge if self.one_shot && self.waits_for_word_line(op) => {
                 self.take_from_buffer(op, unit)
             }
+            Need::Read if self.raid.is_some() && super::redirect::reads_covered(page) => {
+                let at = self.covered(page.lpn).expect("law: a stripe's members stay while they are read");
+                self.begin_read(op, at, unit);
+            }
             Need::Read => match self.dev.map.get(page.lpn) {
                 Location::Flash(at) => self.begin_read(op, at, unit),
                 // Overwritten, trimmed or buffered while it waited: the newest version is in controller memory, or nothing.
                 Location::Staged(_) | Location::Nowhere => {
+                    self.leaves_chip(op);
                     self.charge_wait(op, unit);
                     let measured = self.host.requests[self.ops[op].request.0].measured;
                     self.stats.pages.from_memory += u64::from(measured);
@@ -335,6 +341,7 @@ impl Ssd {
         if self.ops[op].need == Need::Read {
             self.ops[op].tags[0] = self.oracle.load(at, lpn);
         }
+        self.load_chunk(op, at);
     }
 
     /// A host program begins, if its plane has a page for it; otherwise it waits for space.
@@ -415,12 +422,15 @@ impl Ssd {
     /// Counts a host read or program as measured if its request is.
     fn count_host(&mut self, op: OpId, pages: u64) {
         let page = &self.ops[op];
-        if !self.host.requests[page.request.0].measured {
-            self.stats.count_unmeasured(page.need == Need::Write, pages);
+        // An old page that is read though all of it is overwritten is read for its parity group.
+        let for_parity = page.need == Need::Merge && page.bytes == self.dev.geometry.page_size;
+        let class = if for_parity { Class::Parity } else { page.class };
+        if page.class == Class::Host && !self.host.requests[page.request.0].measured {
+            self.stats.count_unmeasured(class, page.need == Need::Write, pages);
         } else if page.need == Need::Write {
-            self.stats.count_programs(Class::Host, pages);
+            self.stats.count_programs(class, pages);
         } else {
-            self.stats.count_reads(Class::Host, pages);
+            self.stats.count_reads(class, pages);
         }
     }
 

@@ -110,6 +110,8 @@ pub(super) struct Host {
     pub(super) chip_outstanding: Vec<u32>,
     /// Whether requests go through the window at all.
     pub(super) windowed: bool,
+    /// Whether reads in the window go before writes.
+    delays_writes: bool,
     /// A request has joined the window or a chip has finished something since the order was last asked.
     pub(super) window_stale: bool,
     outstanding: u32,
@@ -132,7 +134,8 @@ impl Host {
     pub(super) fn new(config: &Config) -> Self {
         let g = &config.geometry;
         let depth = config.device.queue_depth;
-        let eager = config.schemes.order.policy_ref().eager() && config.order.chip_queue.is_none();
+        let eager =
+            config.schemes.order.policy_ref().eager() && config.chip_queue().is_none() && !config.delays_writes();
         Host {
             ring: VecDeque::with_capacity(RING),
             arrived: 0,
@@ -140,6 +143,7 @@ impl Host {
             window: VecDeque::with_capacity(if eager { 0 } else { depth as usize + 1 }),
             chip_outstanding: vec![0; (g.channels * g.chips_per_channel) as usize],
             windowed: !eager,
+            delays_writes: config.delays_writes(),
             window_stale: false,
             outstanding: 0,
             depth,
@@ -185,6 +189,31 @@ impl Host {
     /// Whether a request in service reads.
     pub(super) fn reads(&self, id: RequestId) -> bool {
         self.requests[id.0].request.op == RequestOp::Read
+    }
+
+    /// When a request in service arrived.
+    pub(super) fn arrival(&self, id: RequestId) -> Nanos {
+        self.requests[id.0].request.arrival
+    }
+
+    /// Whether a request that waits for dispatch wants a chip.
+    pub(super) fn wants(&self, ops: &Slab<Op>, id: RequestId, chip: u32) -> bool {
+        let mut op = self.requests[id.0].first;
+        while op.is_some() && ops[op].chip != chip {
+            op = ops[op].sibling;
+        }
+        op.is_some()
+    }
+
+    /// A request waits for dispatch: behind all others, or, where writes are delayed, a read before all writes.
+    fn joins_window(&mut self, id: RequestId, reads: bool) {
+        if self.delays_writes && reads {
+            let writes = |other: &RequestId| self.requests[other.0].request.op != RequestOp::Read;
+            let place = self.window.iter().position(writes).unwrap_or(self.window.len());
+            self.window.insert(place, id);
+        } else {
+            self.window.push_back(id);
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -375,10 +404,11 @@ impl Ssd {
         }
         let waited = (self.now - request.arrival).0;
         let mut last_sibling = OpId::NONE;
-        for lpn in first..=last {
-            let from = (u64::from(lpn) * size).max(request.offset);
-            let to = (u64::from(lpn) * size + size).min(end);
-            let mut op = Op { request: id, lpn: Lpn(lpn), bytes: (to - from) as u32, age: self.age(), ..Op::BLANK };
+        for page in first..=last {
+            let from = (u64::from(page) * size).max(request.offset);
+            let to = (u64::from(page) * size + size).min(end);
+            let lpn = self.logical(Lpn(page));
+            let mut op = Op { request: id, lpn, bytes: (to - from) as u32, age: self.age(), ..Op::BLANK };
             op.waits_since = self.now;
             op.blame.add(Cause::Queue, waited);
             let op = match request.op {
@@ -398,8 +428,9 @@ impl Ssd {
         }
         if last_sibling.is_some() {
             self.host.window_stale = true;
-            self.host.window.push_back(id);
+            self.host.joins_window(id, request.op == RequestOp::Read);
         }
+        self.begin_updates();
     }
 
     /// A page read: served from controller memory at once, or an operation for the flash.
@@ -431,7 +462,7 @@ impl Ssd {
                     UnwrittenRead::Preload => self.preload(op.lpn),
                     UnwrittenRead::ZeroCost => None,
                     UnwrittenRead::Error => {
-                        let offset = u64::from(op.lpn.0) * self.page_bytes();
+                        let offset = u64::from(self.host_page(op.lpn).0) * self.page_bytes();
                         self.host
                             .fault
                             .get_or_insert(format!("a read at byte {offset} finds a page that was never written"));
@@ -464,6 +495,9 @@ impl Ssd {
         let partial = op.bytes < self.dev.geometry.page_size;
         self.stats.pages.partial_writes += u64::from(partial && measured);
         let merges = partial && self.config.device.partial_write == PartialWrite::ReadModifyWrite;
+        if self.raid.is_some() {
+            return self.admit_chunk(op, merges, measured);
+        }
         match self.dev.map.get(op.lpn) {
             Location::Flash(page) if merges => {
                 op.need = Need::Merge;
@@ -502,6 +536,10 @@ impl Ssd {
     }
 
     fn trim(&mut self, lpn: Lpn, measured: bool) {
+        if self.raid.is_some() {
+            // Parity covers what a stripe holds: a discarded page stays until it is overwritten.
+            return;
+        }
         if self.dev.map.get(lpn) != Location::Nowhere {
             self.stats.pages.trimmed += u64::from(measured);
             if self.stages {
@@ -518,6 +556,7 @@ impl Ssd {
         let tag = crate::oracle::Tag { lpn, version: self.oracle.latest(lpn) };
         let plane = self.timeless_plane(lpn)?;
         let page = self.put(lpn, plane, tag)?;
+        self.preload_parity(lpn);
         Some(page)
     }
 
@@ -539,6 +578,9 @@ impl Ssd {
     pub(super) fn place(&mut self, op: OpId) {
         let page = &mut self.ops[op];
         page.waits_since = self.now;
+        if self.raid.is_some() {
+            return self.place_chunk(op);
+        }
         let plane = match page.need {
             Need::Absorb => return self.serve_from_memory(op),
             Need::Read => page.plane,
@@ -642,7 +684,7 @@ impl Ssd {
         self.ops[op].blame.add(Cause::Decode, time.0);
         self.host.decoding.push_back((self.now + time, op));
         if self.host.decoding.len() == 1 {
-            let resource = self.memory_resource() + 1;
+            let resource = self.memory_resource() + 2;
             self.events.set(resource, self.now + time);
         }
     }
@@ -652,7 +694,7 @@ impl Ssd {
         let (_, op) = self.host.decoding.pop_front().expect("a page is being decoded");
         if let Some((time, _)) = self.host.decoding.front() {
             let time = *time;
-            let resource = self.memory_resource() + 1;
+            let resource = self.memory_resource() + 2;
             self.events.set(resource, time);
         }
         self.decoded(op);
@@ -737,15 +779,22 @@ impl Ssd {
         self.idle_rounds = 0;
         self.stats.completed += 1;
         self.host.outstanding -= 1;
+        self.host.window_stale |= !self.host.window.is_empty();
         self.host.requests.remove(id.0);
     }
 
     /// Lets the order send what may go from the window.
     pub(super) fn dispatch_window(&mut self) {
         self.host.window_stale = false;
+        let mut begins = true;
         while !self.host.window.is_empty() {
             self.host.window.make_contiguous();
-            let view = WindowView { ssd: &self.host, ops: &self.ops, limit: self.config.order.chip_queue };
+            let load = self.raid.as_ref().map(|raid| &raid.load[..]);
+            let page_size = self.page_bytes();
+            let view = WindowView { ssd: &self.host, ops: &self.ops, limit: self.chip_queue, page_size, load };
+            if std::mem::take(&mut begins) {
+                self.schemes.order.policy().drain(&view);
+            }
             let Some(position) = self.schemes.order.policy().next(&view) else { break };
             let id = self.host.window.remove(position).expect("an order picks from the window");
             let record = &self.host.requests[id.0];
@@ -754,9 +803,12 @@ impl Ssd {
             while op.is_some() {
                 let next = self.ops[op].sibling;
                 self.ops[op].blame.add(Cause::Order, waited);
-                self.send(op);
+                if !(self.redirects && self.redirect(op)) {
+                    self.send(op);
+                }
                 op = next;
             }
+            self.begin_updates();
         }
     }
 }
@@ -766,6 +818,9 @@ struct WindowView<'a> {
     ssd: &'a Host,
     ops: &'a Slab<Op>,
     limit: Option<u32>,
+    page_size: u64,
+    /// With parity: reads and programs queued or in service by chip.
+    load: Option<&'a [[u32; 2]]>,
 }
 
 impl crate::policy::Window for WindowView<'_> {
@@ -782,11 +837,32 @@ impl crate::policy::Window for WindowView<'_> {
             op = page.sibling;
         }
     }
+    fn reads(&self, request: RequestId) -> bool {
+        self.ssd.requests[request.0].request.op == RequestOp::Read
+    }
+    fn overlap(&self, one: RequestId, other: RequestId) -> bool {
+        let pages = |id: RequestId| {
+            let request = &self.ssd.requests[id.0].request;
+            request.offset / self.page_size..(request.offset + request.bytes).div_ceil(self.page_size)
+        };
+        let (a, b) = (pages(one), pages(other));
+        a.start < b.end && b.start < a.end
+    }
+    fn chip_count(&self) -> u32 {
+        self.ssd.chip_outstanding.len() as u32
+    }
+    fn dispatched(&self) -> u32 {
+        self.ssd.outstanding - self.ssd.window.len() as u32
+    }
     fn outstanding(&self, chip: u32) -> u32 {
         self.ssd.chip_outstanding[chip as usize]
     }
     fn room(&self, chip: u32, more: u32) -> bool {
         // A request with more pages for a chip than the chip ever takes goes when the chip is empty.
-        self.limit.is_none_or(|limit| self.outstanding(chip) == 0 || self.outstanding(chip) + more <= limit)
+        let taken = match self.load {
+            Some(load) => load[chip as usize].iter().sum(),
+            None => self.outstanding(chip),
+        };
+        self.limit.is_none_or(|limit| taken == 0 || taken + more <= limit)
     }
 }

@@ -46,7 +46,7 @@ impl Ssd {
         let mut at = id;
         while at.is_some() {
             let op = &mut self.ops[at];
-            if op.class != Class::Host {
+            if !op.class.like_host() {
                 return;
             }
             if !op.acknowledged {
@@ -96,7 +96,7 @@ impl Ssd {
                 continue;
             }
             let id = state.queue.pop(&self.ops);
-            let host = self.ops[id].class == Class::Host;
+            let host = self.ops[id].class.like_host();
             let gc = !host && self.gc_works(id);
             let state = &mut self.buses[bus];
             let op = &mut self.ops[id];
@@ -155,7 +155,7 @@ impl Ssd {
             return self.memory_ends();
         }
         if bus > self.buses.len() {
-            return self.decode_ends();
+            return if bus == self.buses.len() + 1 { self.encode_timeouts() } else { self.decode_ends() };
         }
         let state = &mut self.buses[bus];
         state.awaited = false;
@@ -170,8 +170,8 @@ impl Ssd {
         let op = &mut self.ops[id];
         op.leg += 1;
         let unit = op.unit;
-        if op.class == Class::Host && op.verb == Verb::Program {
-            if self.config.device.write_ack == WriteAck::AfterTransfer {
+        if op.class.like_host() && op.verb == Verb::Program {
+            if self.config.device.write_ack == WriteAck::AfterTransfer && op.class == Class::Host {
                 self.acknowledge(id);
             }
             let state = &mut self.units[unit.ix()];
@@ -212,7 +212,7 @@ impl Ssd {
         if op.leg == FUSED {
             return self.fused_move_ends(id);
         }
-        if op.verb == Verb::Read && op.class == Class::Host && self.config.timing.cache_register {
+        if op.verb == Verb::Read && op.class.like_host() && self.config.timing.cache_register {
             if state.cache.is_some() {
                 // R8: it waits for the cache register; the bus is what it waits for in the end.
                 state.parked = true;
@@ -233,7 +233,7 @@ impl Ssd {
         let op = &self.ops[id];
         let unit = op.unit;
         match op.class {
-            Class::Host => {}
+            Class::Host | Class::Parity => {}
             Class::Writeback => return self.writeback_ends(id),
             _ => return self.gc_step_ends(id),
         }
@@ -287,6 +287,9 @@ impl Ssd {
 
     /// What a host operation did to one page.
     fn page_ends(&mut self, id: OpId) {
+        if self.raid.is_some() {
+            return self.chunk_ends(id);
+        }
         let op = &self.ops[id];
         let (lpn, page) = (op.lpn, op.pages[0]);
         let block = self.dev.geometry.block_of(page);
@@ -361,7 +364,7 @@ impl Ssd {
         let mut at = self.units[unit.ix()].queue.head();
         while at.is_some() {
             let op = &self.ops[at];
-            if op.class == Class::Host && op.need != Need::Write {
+            if op.class.like_host() && op.need != Need::Write {
                 return true;
             }
             at = op.next;
@@ -376,7 +379,7 @@ impl Ssd {
         state.suspension = Suspension::Serving;
         state.suspended = std::mem::replace(&mut state.array, OpId::NONE);
         loop {
-            let wanted = |op: &crate::device::transaction::Op| op.class == Class::Host && op.need != Need::Write;
+            let wanted = |op: &crate::device::transaction::Op| op.class.like_host() && op.need != Need::Write;
             let read = self.units[unit.ix()].queue.take(&mut self.ops, wanted);
             if read.is_none() {
                 return self.resume(unit);

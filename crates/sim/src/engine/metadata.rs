@@ -47,11 +47,11 @@ impl Ssd {
     #[inline(always)]
     pub(super) fn note_filled(&mut self, block: BlockId, job: JobId, home: JobId) {
         if self.metadata && self.dev.flash.wants_metadata(block) {
-            self.filled(block, job, home);
+            self.metadata_due(block, job, home);
         }
     }
 
-    fn filled(&mut self, block: BlockId, job: JobId, home: JobId) {
+    fn metadata_due(&mut self, block: BlockId, job: JobId, home: JobId) {
         if job.is_some() {
             let due = &mut self.jobs[job.0].metadata;
             due.filled[usize::from(due.count)] = block;
@@ -156,7 +156,7 @@ impl Ssd {
         self.chip_in_use(plane, false);
         self.ops.remove(op.0);
         if !self.land_metadata(page) {
-            self.filled(self.dev.geometry.block_of(page), JobId::NONE, home);
+            self.metadata_due(self.dev.geometry.block_of(page), JobId::NONE, home);
         }
         self.test_trigger(plane);
     }

@@ -7,13 +7,16 @@
 mod conflicts;
 mod copies;
 mod dispatch;
+mod filled;
 mod fuse;
 mod gc;
 mod host;
 mod legs;
 mod metadata;
 mod preempt;
+mod redirect;
 mod staging;
+mod stripe;
 mod timeless;
 mod watch;
 
@@ -31,12 +34,14 @@ use crate::device::wear::Wear as WearState;
 use crate::oracle::{Check, Oracle};
 use crate::policy::{Job, Journey, View};
 use crate::report::{ByOp, Distribution, GcSummary, Summary, Utilisation, Wear, mean};
-use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyVictim};
+use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim};
 use crate::stats::Stats;
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
 
+pub use filled::Filled;
 use host::Host;
 pub use host::{Request, RequestOp};
+use stripe::Raid;
 
 /// A simulated SSD: a value. Many live in one process; a clone is a snapshot.
 ///
@@ -112,6 +117,13 @@ pub struct Ssd {
     metadata: bool,
     /// What decides whether a decoded page is clean.
     verdicts: copies::Verdicts,
+    /// Parity groups, if there are any.
+    raid: Option<Box<Raid>>,
+    /// Whether the route is asked about reads, and memory for what it is told.
+    redirects: bool,
+    partner_chips: Vec<u32>,
+    /// Sub-requests that a chip takes before requests wait in the window.
+    chip_queue: Option<u32>,
     oracle: Oracle,
     stats: Stats,
     /// Rounds since a host request last completed; with requests outstanding there is a bound (deadlock, livelock).
@@ -149,6 +161,7 @@ struct Policies {
     victim: AnyVictim,
     collector: AnyCollector,
     path: AnyPath,
+    route: AnyRoute,
     dynamic: bool,
 }
 
@@ -218,6 +231,13 @@ impl Ssd {
     /// # Errors
     /// If the configuration can't work: see [`Config::check`].
     pub fn new(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
+        let mut ssd = Self::unfilled(config, seed, check)?;
+        ssd.precondition();
+        Ok(ssd)
+    }
+
+    /// Builds the device and leaves it empty.
+    fn unfilled(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
         config.check()?;
         let geometry = Geometry::new(config);
         let reserve = config.reserve();
@@ -228,6 +248,7 @@ impl Ssd {
             victim: config.schemes.victim.clone(),
             collector: config.schemes.collector.clone(),
             path: config.schemes.path.clone(),
+            route: config.schemes.route.clone(),
             dynamic: config.schemes.place == crate::schemes::Place::Dynamic,
         };
         schemes.victim.policy().seed(seed);
@@ -247,7 +268,7 @@ impl Ssd {
         let mut ssd = Ssd {
             seed,
             now: Nanos::ZERO,
-            events: Events::new(geometry.units as usize + buses + 2, config.timing.longest()),
+            events: Events::new(geometry.units as usize + buses + 3, config.timing.longest()),
             batch: Vec::with_capacity(geometry.units as usize + buses),
             units: vec![Unit::new(geometry.planes_per_unit); geometry.units as usize],
             gc_by_plane: vec![0; geometry.planes as usize],
@@ -288,7 +309,11 @@ impl Ssd {
             one_shot: config.wear.programming == crate::config::Programming::OneShot,
             metadata: geometry.data_pages < geometry.pages_per_block,
             verdicts: copies::Verdicts::new(config, seed),
-            oracle: Oracle::new(check, geometry.exported, physical),
+            raid: Raid::new(config),
+            redirects: config.schemes.route.policy_ref().redirects(),
+            partner_chips: Vec::new(),
+            chip_queue: config.chip_queue(),
+            oracle: Oracle::new(check, geometry.mapped, physical),
             stats: Stats::new(),
             idle_rounds: 0,
             events_since_scan: 0,
@@ -307,7 +332,6 @@ impl Ssd {
             config: config.clone(),
         };
         ssd.set_fusing(true);
-        ssd.precondition();
         Ok(ssd)
     }
 
@@ -337,11 +361,6 @@ impl Ssd {
     }
 
     #[cfg(test)]
-    pub(crate) fn policy_view(&self) -> View<'_> {
-        self.dev.view(self.now)
-    }
-
-    #[cfg(test)]
     pub(crate) fn set_copyback_count(&mut self, page: crate::units::Ppn, count: u8) {
         self.dev.wear.set(page, count);
     }
@@ -359,6 +378,11 @@ impl Ssd {
     /// Ids and places.
     pub fn geometry(&self) -> &Geometry {
         &self.dev.geometry
+    }
+
+    /// What policies see of it now.
+    pub fn view(&self) -> View<'_> {
+        self.dev.view(self.now)
     }
 
     /// Handles everything up to and including `limit`.
@@ -427,7 +451,7 @@ impl Ssd {
             self.grant();
             self.granted_at = time;
             let settled = self.dirty_units.is_empty() && self.dirty_buses.is_empty() && self.ready_jobs.is_empty();
-            let settled = settled && !self.host.window_stale;
+            let settled = settled && !self.host.window_stale && self.stripes_settled();
             if settled && self.events.next() > time && self.host.next_arrival(time) > time {
                 break;
             }
@@ -498,6 +522,8 @@ impl Ssd {
                 if unit.array.is_some() { unit.array } else { unit.suspended }
             }
             Some(bus) if bus == self.buses.len() => self.host.memory[0].1,
+            // The timeout of a parity group comes after what ends at its time.
+            Some(bus) if bus == self.buses.len() + 1 => return u64::MAX,
             Some(bus) if bus > self.buses.len() => self.host.decoding[0].1,
             Some(bus) => self.buses[bus].holder,
         };
@@ -528,6 +554,7 @@ impl Ssd {
     fn scan(&self) {
         self.dev.flash.recount();
         self.dev.map.recount(&self.dev.flash);
+        self.recount_stripes();
     }
 
     /// Nothing is left: queues, jobs and operations are empty, and the map tells the truth.
@@ -535,6 +562,7 @@ impl Ssd {
         assert_eq!(self.ops.in_use(), 0, "an operation is left: {}", self.who_waits());
         assert_eq!(self.jobs.in_use(), 0, "a collection is left");
         assert!(self.host.is_empty(), "a request is left");
+        self.check_stripes_end();
         self.dev.staging.assert_empty();
         if self.oracle.check() == Check::Full {
             self.scan();
@@ -543,7 +571,7 @@ impl Ssd {
             assert!(!self.metadata || waits.is_none(), "the metadata of {waits:?} was never written");
         }
         if self.oracle.check() != Check::Off {
-            for lpn in (0..self.dev.geometry.exported).map(Lpn) {
+            for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
                 match self.dev.map.get(lpn) {
                     Location::Flash(page) => self.oracle.at_rest(lpn, page),
                     Location::Staged(_) => panic!("logical page {} is still on its way", lpn.0),
@@ -628,6 +656,8 @@ impl Ssd {
             },
             fastgc: self.separates.then(|| self.report_copies()),
             ecc: self.dev.errors.is_some().then(|| crate::report::ecc::Ecc::new(&stats.ecc)),
+            brr: self.redirects.then(|| stats.brr.summary(self.config.raid.group)),
+            raid: self.raid.as_ref().map(|_| stats.raid.summary(&stats.flash, stats.pages.written)),
             idle_chip: self.idle_chip_report(),
         }
     }

@@ -27,13 +27,13 @@ impl Ssd {
 
     /// Fills the device as the configuration says. Nothing of it is measured, except wear.
     pub(super) fn precondition(&mut self) {
-        let exported = self.dev.geometry.exported;
+        let (exported, mapped) = (self.dev.geometry.exported, self.dev.geometry.mapped);
         match self.config.precondition.mode {
             PreconditionMode::None => {}
             PreconditionMode::Aged => self.age_directly(),
-            PreconditionMode::Sequential => (0..exported).for_each(|lpn| self.write_now(Lpn(lpn))),
+            PreconditionMode::Sequential => (0..mapped).for_each(|lpn| self.store_now(Lpn(lpn), Class::Host)),
             PreconditionMode::Random => {
-                (0..exported).for_each(|lpn| self.write_now(Lpn(lpn)));
+                (0..mapped).for_each(|lpn| self.store_now(Lpn(lpn), Class::Host));
                 let mut rng = random::stream(self.seed, "precondition");
                 let writes = (self.config.precondition.overwrite * f64::from(exported)) as u64;
                 let mut draw = || Lpn(random::below(&mut rng, u64::from(exported)) as u32);
@@ -47,6 +47,7 @@ impl Ssd {
                 }
             }
         }
+        self.settle_groups();
         self.stats.start_measuring();
         self.restart_conflicts();
         self.stats.operations = 0;
@@ -104,7 +105,13 @@ impl Ssd {
         match request.op {
             RequestOp::Trim => self.trim_range(request, measured),
             RequestOp::Write => {
-                (first..=last).for_each(|lpn| self.write_now(Lpn(lpn)));
+                for page in (first..=last).map(Lpn) {
+                    let lpn = self.logical(page);
+                    self.store_now(lpn, Class::Host);
+                    if self.raid.is_some() && !self.group_goes_on(page, Lpn(last)) {
+                        self.encode_now(lpn);
+                    }
+                }
                 self.count_written(pages, measured);
             }
             RequestOp::Read => {
@@ -123,8 +130,17 @@ impl Ssd {
         self.stats.completed += 1;
     }
 
-    /// Writes a page in no time, collecting in no time where that becomes due.
-    pub fn write_now(&mut self, lpn: Lpn) {
+    /// Writes a page of the host in no time, collecting in no time where that becomes due.
+    pub fn write_now(&mut self, page: Lpn) {
+        let lpn = self.logical(page);
+        self.store_now(lpn, Class::Host);
+        if self.raid.is_some() {
+            self.encode_now(lpn);
+        }
+    }
+
+    /// Writes a logical page of the map in no time.
+    pub(super) fn store_now(&mut self, lpn: Lpn, class: Class) {
         let tag = self.oracle.admit(lpn);
         self.forget(lpn);
         self.dev.map.set(lpn, Location::Nowhere);
@@ -139,7 +155,7 @@ impl Ssd {
             assert!(self.collect_once(plane), "law: spare pages suffice");
         }
         self.put(lpn, plane, tag).expect("a page was offered");
-        self.stats.count_programs(Class::Host, 1);
+        self.stats.count_programs(class, 1);
         self.collect_now(plane);
     }
 

@@ -138,7 +138,7 @@ impl Ssd {
         match (op.class, op.verb) {
             (Class::Gc, Verb::Erase) => Lpn::NONE,
             (Class::Gc, _) => op.from.first().map_or(Lpn::NONE, |page| self.dev.flash.lpn_of(*page)),
-            _ => op.lpn,
+            _ => self.host_page(op.lpn),
         }
     }
 

@@ -1,7 +1,14 @@
 //! The summary of a run: integers and histograms, and the one documented form in which they leave.
 
+mod brr;
 pub mod ecc;
 pub mod fastgc;
+mod raid;
+
+pub use brr::BrrSummary;
+pub(crate) use brr::BrrTotals;
+pub(crate) use raid::RaidTotals;
+pub use raid::{RaidSummary, Unprotected};
 pub mod idle_chip;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -390,7 +397,7 @@ pub struct Wear {
 }
 
 /// The sections of a [`Summary`] that belong to one scheme each and are left out where it is not in use.
-pub const SCHEME_SECTIONS: [&str; 6] = ["idle_chip", "pagc", "brr", "fastgc", "noc", "ecc"];
+pub const SCHEME_SECTIONS: [&str; 7] = ["idle_chip", "pagc", "brr", "fastgc", "noc", "raid", "ecc"];
 
 /// Everything that a run tells. The same configuration, trace, seed and version give the same bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -443,6 +450,12 @@ pub struct Summary {
     /// Bit errors, where they are simulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecc: Option<ecc::Ecc>,
+    /// Balanced redirected reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub brr: Option<BrrSummary>,
+    /// Parity groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raid: Option<RaidSummary>,
     /// Paper A's measures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_chip: Option<idle_chip::IdleChip>,

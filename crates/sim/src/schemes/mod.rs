@@ -122,6 +122,7 @@ fn list(names: &[&str]) -> String {
 }
 
 /// Declares a scheme: a struct whose fields are its knobs with their defaults, and whose doc comment is its manual page.
+#[macro_export]
 macro_rules! scheme {
     ($(#[doc = $doc:literal])+ $name:ident { $($(#[doc = $fdoc:literal])* $field:ident: $ty:ty = $default:expr),* $(,)? }
      $(state { $($(#[doc = $sdoc:literal])* $state:ident: $sty:ty = $sdefault:expr),+ $(,)? })?) => {

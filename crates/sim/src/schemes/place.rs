@@ -22,6 +22,15 @@ impl StaticOrder {
     }
 }
 
+impl StaticOrder {
+    /// The same order of dies and planes, below channels and chips: for layouts that fix the chip.
+    pub fn within_chip(self) -> Self {
+        let mut order = [0, 1, 2, 3];
+        order[2..].iter_mut().zip(self.0.into_iter().filter(|axis| *axis > 1)).for_each(|(slot, axis)| *slot = axis);
+        StaticOrder(order)
+    }
+}
+
 impl Default for StaticOrder {
     fn default() -> Self {
         StaticOrder([0, 1, 2, 3])

@@ -34,13 +34,7 @@ impl Order for AsyncFifo {
     fn next(&mut self, window: &dyn Window) -> Option<usize> {
         self.blocked.clear();
         for (position, request) in window.pending().iter().enumerate() {
-            let mut goes = true;
-            window.chips(*request, &mut |chip| {
-                let mut own = 0;
-                window.chips(*request, &mut |other| own += u32::from(other == chip));
-                goes &= window.room(chip, own) && !self.blocked.contains(&chip);
-            });
-            if goes {
+            if window.fits(*request) && !window.any_chip(*request, &|chip| self.blocked.contains(&chip)) {
                 return Some(position);
             }
             window.chips(*request, &mut |chip| self.blocked.push(chip));

@@ -1,8 +1,10 @@
 //! Which request is dispatched next.
 
 mod fifo;
+mod piq;
 
 pub use fifo::{AsyncFifo, SyncFifo};
+pub use piq::{Piq, SyncPiq};
 
 use super::{SchemeInfo, list, named_table, slot};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,6 +14,8 @@ slot! {
     "schemes.order" AnyOrder: crate::policy::Order {
         "async-fifo" => AsyncFifo(AsyncFifo),
         "sync-fifo" => SyncFifo(SyncFifo),
+        "piq" => Piq(Piq),
+        "sync-piq" => SyncPiq(SyncPiq),
     }
 }
 

@@ -56,7 +56,7 @@ mod tests {
         let mut stays = |count: u8| {
             let page = ssd.geometry().page(block_0, 0);
             ssd.set_copyback_count(page, count);
-            FastGc::default().journey(&ssd.policy_view(), page, block_k).out == Hop::Die
+            FastGc::default().journey(&ssd.view(), page, block_k).out == Hop::Die
         };
         assert_eq!([0, 1, 2, 3, 4, UNKNOWN].map(&mut stays), [true, true, true, false, false, false]);
     }

@@ -1,7 +1,9 @@
 //! Where a read is served from.
 
+mod brr;
 mod direct;
 
+pub use brr::{Brr, NextArrival};
 pub use direct::Direct;
 
 use super::{SchemeInfo, list, named_table, slot};
@@ -11,6 +13,7 @@ slot! {
     /// Where a read is served from.
     "schemes.route" AnyRoute: crate::policy::Route {
         "direct" => Direct(Direct),
+        "brr" => Brr(Brr),
     }
 }
 

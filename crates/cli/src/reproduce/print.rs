@@ -1,0 +1,151 @@
+//! The comparison as text, Markdown, CSV and JSON.
+
+use serde_json::json;
+
+use super::{Chapter, Kind, Row, Verdict};
+use crate::args::ReproduceArgs;
+use crate::sheet::quoted;
+use crate::table::{WIDTH, facts, grid, wrap};
+
+const KINDS: [(Kind, &str); 3] = [(Kind::Parameter, "parameter"), (Kind::Exact, "exact"), (Kind::Measured, "measured")];
+
+fn kind(row: &Row) -> &'static str {
+    KINDS.iter().find(|(kind, _)| *kind == row.kind).map_or("", |(_, name)| name)
+}
+
+/// How many rows of each kind came to which verdict.
+fn tally(chapter: &Chapter) -> String {
+    let rows = || chapter.items.iter().flat_map(|(_, rows)| rows);
+    let part = |(of, name): (Kind, &str)| {
+        let own = || rows().filter(|row| row.kind == of);
+        let verdicts = [
+            Verdict::Same,
+            Verdict::Agrees,
+            Verdict::Weaker,
+            Verdict::Opposite,
+            Verdict::Differs,
+            Verdict::Not,
+            Verdict::Stated,
+        ];
+        let counts = verdicts.map(|v| (own().filter(|row| row.verdict == v).count(), v.word()));
+        let counts: Vec<String> =
+            counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+        (!counts.is_empty()).then(|| format!("{name}: {}", counts.join(", ")))
+    };
+    KINDS.into_iter().filter_map(part).collect::<Vec<_>>().join("; ")
+}
+
+/// For people.
+pub(super) fn text(chapters: &[Chapter]) -> String {
+    let mut out = String::new();
+    for (i, chapter) in chapters.iter().enumerate() {
+        if i > 0 {
+            out.push('\n');
+        }
+        facts(&mut out, &chapter.facts);
+        for (item, rows) in &chapter.items {
+            out.push_str(&format!("\n{}: {}\n", item.id, item.title));
+            let head = ["", "paper", "ours", ""].map(String::from).to_vec();
+            let mut lines = vec![head];
+            let mut notes: Vec<&str> = Vec::new();
+            for row in rows {
+                let mut verdict = row.verdict.word().to_string();
+                if !row.note.is_empty() {
+                    let at = notes.iter().position(|note| *note == row.note).unwrap_or_else(|| {
+                        notes.push(&row.note);
+                        notes.len() - 1
+                    });
+                    verdict.push_str(&format!(" [{}]", at + 1));
+                }
+                lines.push(vec![row.what.clone(), row.paper.clone(), row.ours.clone(), verdict]);
+            }
+            grid(&mut out, &lines, true);
+            for (n, note) in notes.iter().enumerate() {
+                for (k, line) in wrap(note, WIDTH - 6).into_iter().enumerate() {
+                    let mark = if k == 0 { format!("[{}]", n + 1) } else { String::new() };
+                    out.push_str(&format!("  {mark:<4}{line}\n"));
+                }
+            }
+        }
+        out.push('\n');
+        facts(&mut out, &[("verdicts", tally(chapter))]);
+    }
+    out
+}
+
+/// For documents.
+pub(super) fn markdown(chapters: &[Chapter]) -> String {
+    let escape = |text: &str| text.replace('|', "\\|");
+    let mut out = String::from(
+        "# Papers and what comes out here\n\nWritten by `ssdlab reproduce`. Parameters are printed from the preset; exact values have to match to the printed digits, or a \
+         note says why they don't. What was measured is compared as an effect, a factor less 1: *agrees* is the same sign and at least half the size, *weaker* the same sign \
+         and less, *opposite* the other sign; levels agree within a factor of two. The workloads are models of the papers' traces unless the runs are said to be of \
+         recordings.\n\n",
+    );
+    for chapter in chapters {
+        out.push_str(&format!("## Paper {}: {}\n\n", chapter.paper.letter.to_uppercase(), chapter.paper.title));
+        for (label, text) in &chapter.facts[1..] {
+            out.push_str(&format!("- {label}: {text}\n"));
+        }
+        out.push_str(&format!("- verdicts: {}\n", tally(chapter)));
+        for (item, rows) in &chapter.items {
+            out.push_str(&format!("\n### {}: {}\n\n", item.id, item.title));
+            out.push_str("| | paper | ours | kind | verdict | |\n| --- | --- | --- | --- | --- | --- |\n");
+            for row in rows {
+                let cells = [row.what.as_str(), &row.paper, &row.ours, kind(row), row.verdict.word(), &row.note];
+                out.push_str(&format!("| {} |\n", cells.map(escape).join(" | ")));
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// One row a line.
+pub(super) fn csv(chapters: &[Chapter]) -> String {
+    let mut out = String::from("paper,id,kind,what,stated,ours,ratio,verdict,note\n");
+    for chapter in chapters {
+        for (item, row) in chapter.items.iter().flat_map(|(item, rows)| rows.iter().map(move |row| (item, row))) {
+            let ratio = row.ratio.map_or(String::new(), |ratio| ratio.to_string());
+            let cells = [
+                chapter.paper.letter,
+                item.id,
+                kind(row),
+                &row.what,
+                &row.paper,
+                &row.ours,
+                &ratio,
+                row.verdict.word(),
+                &row.note,
+            ];
+            out.push_str(&(cells.map(quoted).join(",") + "\n"));
+        }
+    }
+    out
+}
+
+/// For programs.
+pub(super) fn json(chapters: &[Chapter], args: &ReproduceArgs) -> String {
+    let row = |row: &Row| {
+        json!({ "what": row.what, "kind": kind(row), "paper": row.paper, "ours": row.ours, "ratio": row.ratio,
+            "verdict": row.verdict.word(), "note": row.note })
+    };
+    let papers: Vec<serde_json::Value> = chapters
+        .iter()
+        .map(|chapter| {
+            let items: Vec<serde_json::Value> = chapter
+                .items
+                .iter()
+                .map(|(item, rows)| json!({ "id": item.id, "title": item.title, "rows": rows.iter().map(row).collect::<Vec<_>>() }))
+                .collect();
+            let facts: serde_json::Map<String, serde_json::Value> =
+                chapter.facts.iter().map(|(label, text)| (label.to_string(), json!(text))).collect();
+            json!({ "letter": chapter.paper.letter, "name": chapter.paper.name, "about": facts, "items": items })
+        })
+        .collect();
+    let whole = json!({ "schema": "ssdlab.reproduce/1", "version": env!("CARGO_PKG_VERSION"), "quick": args.quick,
+        "seed": args.how.seed, "papers": papers });
+    let mut text = serde_json::to_string_pretty(&whole).expect("figures are plain data");
+    text.push('\n');
+    text
+}

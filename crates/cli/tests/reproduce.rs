@@ -1,0 +1,96 @@
+//! `ssdlab reproduce`: every table and figure with something to compare has rows; parameters and exact values match to the
+//! printed digits, or a note says why they don't.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+fn reproduce(arguments: &[&str]) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_ssdlab"))
+        .arg("reproduce")
+        .args(arguments)
+        .args(["--quick", "--quiet", "--json", "-"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// By paper: what needs no long run, and what does.
+const IDS: [(&str, &[&str], &[&str]); 5] = [
+    (
+        "a",
+        &["Fig 9", "Table I", "Fig 18", "Eq 1", "Fig 6", "Fig 14b", "Fig 15b", "Table III", "Fig 20", "Fig 23"],
+        &["Fig 1", "Fig 4", "Fig 13", "Fig 14a", "Fig 15a", "Fig 16", "Fig 17", "Fig 19", "Fig 21", "Fig 22"],
+    ),
+    (
+        "b",
+        &["Fig 3", "Fig 6", "cost formula", "Table I", "Fig 17"],
+        &[
+            "abstract", "text", "Table II", "Fig 7", "Fig 8", "Fig 9", "Fig 10", "Fig 11", "Fig 12", "Fig 13",
+            "Fig 14", "Fig 15", "Fig 16",
+        ],
+    ),
+    (
+        "c",
+        &["Fig 3", "Fig 8", "Table I", "text"],
+        &["Fig 4", "Fig 6", "Table II", "Fig 10", "Fig 11", "Fig 12", "Fig 13", "Fig 14"],
+    ),
+    (
+        "d",
+        &["text 2.2", "Fig 2a", "Fig 2b", "Fig 3a", "Fig 3b", "Fig 5", "text 4.1", "analysis", "Table 1"],
+        &["Table 2", "Fig 6a", "Fig 6b", "Fig 6c", "Fig 6d"],
+    ),
+    (
+        "e",
+        &["Table 1", "Table 2", "formula", "text", "Table 6", "Fig 6", "Fig 7", "Fig 9"],
+        &["Table 3", "Table 4", "Table 5", "Fig 8", "order"],
+    ),
+];
+
+#[test]
+fn parameters_and_exact_values_match_to_the_printed_digits() {
+    for (paper, short, _) in IDS {
+        let told = reproduce(&[&[paper], short].concat());
+        let items = told["papers"][0]["items"].as_array().unwrap();
+        let ids: Vec<&str> = items.iter().map(|item| item["id"].as_str().unwrap()).collect();
+        assert!(short.iter().all(|id| ids.contains(id)), "{ids:?}");
+        for (item, row) in items.iter().flat_map(|i| i["rows"].as_array().unwrap().iter().map(move |row| (i, row))) {
+            let matches = row["kind"] == "measured" || row["verdict"] == "same";
+            assert!(matches || !row["note"].as_str().unwrap().is_empty(), "{paper} {}: {row}", item["id"]);
+        }
+    }
+}
+
+#[test]
+fn no_table_or_figure_is_forgotten() {
+    for (paper, short, long) in IDS {
+        let output = Command::new(env!("CARGO_BIN_EXE_ssdlab")).args(["reproduce", paper, "nothing"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let said = String::from_utf8(output.stderr).unwrap();
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("has no `nothing`"), "{said}");
+        for id in short.iter().chain(long) {
+            assert!(said.contains(&format!(" {id}")), "{paper} has no {id}: {said}");
+        }
+    }
+}
+
+#[test]
+fn measured_rows_carry_both_figures_and_a_verdict() {
+    let told = reproduce(&["noc", "table4", "ORDER", "--limit", "300"]);
+    let paper = &told["papers"][0];
+    assert_eq!((paper["letter"].as_str(), told["quick"].as_bool()), (Some("e"), Some(true)));
+    assert!(paper["about"]["runs"].as_str().unwrap().contains("of models of the traces, 0 of recordings"));
+    let rows = paper["items"][0]["rows"].as_array().unwrap();
+    assert!(rows.iter().any(|row| row["kind"] == "exact" && row["ours"] == "26.924 %" && row["verdict"] == "same"));
+    assert!(rows.iter().any(|row| row["kind"] == "measured" && row["paper"] == "0.731x (-26.9 %)"), "{rows:?}");
+}
+
+#[test]
+fn papers_go_by_letter_and_name() {
+    let output = Command::new(env!("CARGO_BIN_EXE_ssdlab")).args(["reproduce", "pagcc"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("did you mean `pagc`?") && said.contains("A (idle-chip)"), "{said}");
+}

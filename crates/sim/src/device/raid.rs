@@ -1,0 +1,214 @@
+//! Chip-level RAID-5: which chips form a parity group, and which chunk of a stripe lies on which chip.
+//!
+//! A *slot* is a place in a stripe: `slot = stripe * chips + chip`. A chunk is a page, so every chip holds one page of every
+//! stripe, and slots are the logical pages of the map: the host's pages are the slots that hold no parity, in ascending
+//! order. Collections, the landing rule and the oracle treat a parity page like any other.
+
+use crate::config::{Config, RaidLayout};
+use crate::units::Lpn;
+
+/// Where chunks and parity lie. Arithmetic only: a layout is a bijection between pages of the host and slots.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// Chips of the device.
+    pub chips: u32,
+    /// Chips of a parity group: data chunks and one parity chunk.
+    pub group: u32,
+    /// Parity groups of a stripe.
+    pub groups: u32,
+    /// Stripes of the device.
+    pub stripes: u32,
+    /// Whether a group's chips are spread as far apart as possible.
+    spread: bool,
+}
+
+impl Layout {
+    /// The layout that a checked configuration describes, or none.
+    pub(crate) fn new(config: &Config) -> Option<Self> {
+        let g = &config.geometry;
+        let chips = g.channels * g.chips_per_channel;
+        let planes_per_chip = g.dies_per_chip * g.planes_per_die;
+        let stripes = super::geometry::exported_per_plane(config) as u32 * planes_per_chip;
+        Self::of(config.raid.layout, chips, config.raid.group, stripes)
+    }
+
+    /// A layout of `chips` chips in groups of `group`, which divides them.
+    pub fn of(layout: RaidLayout, chips: u32, group: u32, stripes: u32) -> Option<Self> {
+        let spread = layout == RaidLayout::Lci;
+        (layout != RaidLayout::None).then(|| Layout { chips, group, groups: chips / group, stripes, spread })
+    }
+
+    /// Pages that the host may address.
+    pub fn exported(&self) -> u32 {
+        self.stripes * self.data_chunks()
+    }
+
+    /// Data chunks of a stripe.
+    pub fn data_chunks(&self) -> u32 {
+        self.chips - self.groups
+    }
+
+    /// The stripe of a slot.
+    #[inline(always)]
+    pub fn stripe_of(&self, slot: Lpn) -> u32 {
+        slot.0 / self.chips
+    }
+
+    /// The chip of a slot.
+    #[inline(always)]
+    pub fn chip_of(&self, slot: Lpn) -> u32 {
+        slot.0 % self.chips
+    }
+
+    /// The parity group of a chip.
+    pub fn group_of(&self, chip: u32) -> u32 {
+        if self.spread { chip % self.groups } else { chip / self.group }
+    }
+
+    /// Where a chip stands in its group.
+    pub fn member_of(&self, chip: u32) -> u32 {
+        if self.spread { chip / self.groups } else { chip % self.group }
+    }
+
+    /// The chip of a group's member.
+    pub fn chip(&self, group: u32, member: u32) -> u32 {
+        if self.spread { group + member * self.groups } else { group * self.group + member }
+    }
+
+    /// The member that holds the parity of a stripe, the same in every group: the last one first, then round robin.
+    pub fn parity_member(&self, stripe: u32) -> u32 {
+        self.group - 1 - stripe % self.group
+    }
+
+    /// The slot of a page of the host: the chips of a stripe that hold no parity, in ascending order.
+    pub fn slot(&self, page: Lpn) -> Lpn {
+        let (stripe, rank) = (page.0 / self.data_chunks(), page.0 % self.data_chunks());
+        let parity = self.parity_member(stripe);
+        let chip = if self.spread {
+            // The parity chips are neighbours, one a group.
+            rank + if rank < parity * self.groups { 0 } else { self.groups }
+        } else {
+            let (group, nth) = (rank / (self.group - 1), rank % (self.group - 1));
+            group * self.group + nth + u32::from(nth >= parity)
+        };
+        Lpn(stripe * self.chips + chip)
+    }
+
+    /// The page of the host that a slot holds, or none if it holds parity.
+    pub fn page(&self, slot: Lpn) -> Option<Lpn> {
+        let (stripe, chip) = (self.stripe_of(slot), self.chip_of(slot));
+        let parity = self.parity_member(stripe);
+        if self.member_of(chip) == parity {
+            return None;
+        }
+        let rank = if self.spread {
+            chip - if chip < parity * self.groups { 0 } else { self.groups }
+        } else {
+            let (group, member) = (chip / self.group, chip % self.group);
+            group * (self.group - 1) + member - u32::from(member > parity)
+        };
+        Some(Lpn(stripe * self.data_chunks() + rank))
+    }
+
+    /// The number of a slot's parity group among all groups of all stripes.
+    #[inline(always)]
+    pub fn group_index(&self, slot: Lpn) -> u32 {
+        self.stripe_of(slot) * self.groups + self.group_of(self.chip_of(slot))
+    }
+
+    /// The slot of a member of a numbered group.
+    #[inline(always)]
+    pub fn slot_of_member(&self, index: u32, member: u32) -> Lpn {
+        let (stripe, group) = (index / self.groups, index % self.groups);
+        Lpn(stripe * self.chips + self.chip(group, member))
+    }
+
+    /// The slot that holds the parity of a numbered group.
+    #[inline(always)]
+    pub fn parity_slot(&self, index: u32) -> Lpn {
+        self.slot_of_member(index, self.parity_member(index / self.groups))
+    }
+
+    /// The slots that hold a numbered group's data.
+    pub fn data_slots(&self, index: u32) -> impl Iterator<Item = Lpn> + use<> {
+        let (layout, parity) = (self.clone(), self.parity_member(index / self.groups));
+        (0..self.group).filter(move |m| *m != parity).map(move |m| layout.slot_of_member(index, m))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use RaidLayout::{Lci, Traditional};
+
+    fn chips_of(layout: &Layout, group: u32) -> Vec<u32> {
+        (0..layout.chips).filter(|chip| layout.group_of(*chip) == group).collect()
+    }
+
+    /// Fig. 8 and semantics 4.2.
+    #[test]
+    fn nine_chips_in_three_groups() {
+        let lci = Layout::of(Lci, 9, 3, 6).unwrap();
+        assert_eq!([0, 1, 2].map(|g| chips_of(&lci, g)), [[0, 3, 6], [1, 4, 7], [2, 5, 8]]);
+        let places = |stripe: u32| (0..6).map(|r| lci.slot(Lpn(6 * stripe + r)).0 - 9 * stripe).collect::<Vec<_>>();
+        assert_eq!(places(0), [0, 1, 2, 3, 4, 5], "parity on chips 6, 7, 8");
+        assert_eq!(places(1), [0, 1, 2, 6, 7, 8], "parity on chips 3, 4, 5");
+        assert_eq!(places(2), [3, 4, 5, 6, 7, 8], "parity on chips 0, 1, 2");
+        let group = lci.group_index(lci.slot(Lpn(0)));
+        let partners: Vec<u32> = (1..3).map(|m| lci.chip_of(lci.slot_of_member(group, m))).collect();
+        assert_eq!((partners, lci.parity_slot(group)), (vec![3, 6], Lpn(6)));
+        // Fig. 2: d0 and d1 on chips 0 and 1, p0 on chip 2.
+        let traditional = Layout::of(Traditional, 9, 3, 6).unwrap();
+        assert_eq!([0, 1, 2].map(|g| chips_of(&traditional, g)), [[0, 1, 2], [3, 4, 5], [6, 7, 8]]);
+        assert_eq!([0, 1].map(|d| traditional.slot(Lpn(d))), [Lpn(0), Lpn(1)]);
+        assert_eq!(traditional.parity_slot(0), Lpn(2));
+    }
+
+    /// The correct groups, not the paper's transposed formula.
+    #[test]
+    fn sixty_four_chips_in_groups_of_4_8_and_16() {
+        for (length, first) in
+            [(4, vec![0, 16, 32, 48]), (8, (0..8).map(|j| 8 * j).collect()), (16, (0..16).map(|j| 4 * j).collect())]
+        {
+            let lci = Layout::of(Lci, 64, length, 4).unwrap();
+            assert_eq!((lci.groups, chips_of(&lci, 0)), (64 / length, first));
+            let traditional = Layout::of(Traditional, 64, length, 4).unwrap();
+            assert_eq!(chips_of(&traditional, 1), (length..2 * length).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn every_layout_is_a_bijection_with_one_parity_chunk_a_group() {
+        for kind in [Traditional, Lci] {
+            for (chips, group) in [(2, 2), (9, 3), (12, 4), (6, 6), (64, 4), (64, 8), (64, 16), (10, 5)] {
+                let layout = Layout::of(kind, chips, group, 2 * group + 1).unwrap();
+                let mut next = 0;
+                for slot in (0..layout.stripes * chips).map(Lpn) {
+                    let (index, chip) = (layout.group_index(slot), layout.chip_of(slot));
+                    assert_eq!(layout.chip(layout.group_of(chip), layout.member_of(chip)), chip);
+                    assert_eq!(layout.slot_of_member(index, layout.member_of(chip)), slot);
+                    match layout.page(slot) {
+                        None => assert_eq!(layout.parity_slot(index), slot),
+                        Some(page) => {
+                            assert_eq!((page, layout.slot(page)), (Lpn(next), slot), "in ascending order");
+                            assert!(layout.data_slots(index).any(|other| other == slot));
+                            next += 1;
+                        }
+                    }
+                }
+                assert_eq!(next, layout.exported());
+                for index in 0..layout.stripes * layout.groups {
+                    assert_eq!(layout.data_slots(index).count() as u32, group - 1);
+                    let mut chips: Vec<u32> =
+                        (0..group).map(|m| layout.chip_of(layout.slot_of_member(index, m))).collect();
+                    chips.sort_unstable();
+                    chips.dedup();
+                    assert_eq!(chips.len() as u32, group, "no two members on one chip");
+                }
+                // Parity takes turns.
+                let turns: Vec<u32> = (0..group).map(|stripe| layout.parity_member(stripe)).collect();
+                assert_eq!(turns, (0..group).rev().collect::<Vec<_>>());
+            }
+        }
+    }
+}

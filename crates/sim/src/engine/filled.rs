@@ -1,0 +1,193 @@
+//! A filled device, kept for other configurations that fill it alike.
+//!
+//! Filling a large device takes longer than many a run on it. What it leaves depends on some keys only, so devices that
+//! agree in those may start from one filling, and the results are those of filling each anew.
+
+use super::copies::Verdicts;
+use super::{Device, PlaneState, Policies, Ssd};
+use crate::config::{Config, ConfigError};
+use crate::device::errors::ErrorModel;
+use crate::device::flash::Flash;
+use crate::device::mapping::Mapping;
+use crate::device::resource::Unit;
+use crate::device::wear::Wear;
+use crate::oracle::Oracle;
+use crate::schemes::{AnyCollector, AnyPath, AnyVictim};
+use crate::stats::Stats;
+use crate::units::{Nanos, PlaneId};
+
+/// What preconditioning left of a device.
+#[derive(Clone)]
+pub struct Filled {
+    key: String,
+    seed: u64,
+    flash: Flash,
+    map: Mapping,
+    wear: Wear,
+    errors: Option<Box<ErrorModel>>,
+    verdicts: Verdicts,
+    oracle: Oracle,
+    units: Vec<Unit>,
+    planes: Vec<PlaneState>,
+    victim: AnyVictim,
+    collector: AnyCollector,
+    path: AnyPath,
+    last_unit: u32,
+    gc_target: PlaneId,
+    stats: Stats,
+}
+
+impl Filled {
+    /// A configuration with every key at its default that filling never looks at: it takes no time and serves no host.
+    /// All other keys, new ones among them, are taken to matter.
+    pub fn relevant(config: &Config) -> Config {
+        let defaults = Config::default();
+        let mut relevant = config.clone();
+        relevant.timing = defaults.timing;
+        relevant.run = defaults.run;
+        relevant.gc.time = defaults.gc.time;
+        relevant.schemes.order = defaults.schemes.order;
+        relevant.schemes.route = defaults.schemes.route;
+        relevant.order = defaults.order;
+        let (device, default) = (&mut relevant.device, defaults.device);
+        device.queue_depth = default.queue_depth;
+        device.write_ack = default.write_ack;
+        device.power_loss_protection = default.power_loss_protection;
+        device.unwritten_read = default.unwritten_read;
+        device.multi_plane = default.multi_plane;
+        device.partial_write = default.partial_write;
+        device.memory = default.memory;
+        relevant
+    }
+
+    /// Equal for configurations that the same seed fills alike.
+    pub fn key(config: &Config) -> String {
+        format!("{:?}", Self::relevant(config))
+    }
+}
+
+impl Ssd {
+    /// The state that filling has left, before the first request.
+    ///
+    /// # Panics
+    /// If the device has been used.
+    pub fn filled(&self) -> Filled {
+        // Every field is named, so that a new one can't be forgotten: does filling change it? Then it belongs into
+        // `Filled` and into `from_filled`.
+        let Ssd {
+            config,
+            seed,
+            now,
+            dev: Device { geometry: _, timing: _, flash, map, wear, errors, staging: _ },
+            schemes: Policies { order: _, victim, collector, path, route: _, dynamic: _ },
+            events: _,
+            batch: _,
+            units,
+            gc_by_plane: _,
+            buses: _,
+            dirty_units: _,
+            looking: _,
+            ready_jobs: _,
+            dirty_buses: _,
+            ops,
+            jobs,
+            planes,
+            host,
+            anywhere: _,
+            last_unit,
+            held: _,
+            held_gc: _,
+            held_writeback: _,
+            preempts: _,
+            pauses: _,
+            hard_floor: _,
+            stages: _,
+            conflict: _,
+            chip_ops: _,
+            chips_busy: _,
+            next_age,
+            gc_floor: _,
+            gc_target,
+            plain_moves: _,
+            granted_at: _,
+            fuses: _,
+            fuses_moves: _,
+            collector_holds: _,
+            suspends: _,
+            separates: _,
+            one_shot: _,
+            metadata: _,
+            verdicts,
+            // Found again in the map.
+            raid: _,
+            redirects: _,
+            partner_chips: _,
+            chip_queue: _,
+            oracle,
+            stats,
+            idle_rounds: _,
+            events_since_scan: _,
+            scan_every: _,
+            observer: _,
+        } = self;
+        let idle = host.is_empty() && ops.in_use() == 0 && jobs.in_use() == 0;
+        let unused = stats.completed == 0 && *now == Nanos::ZERO && *next_age == 0;
+        assert!(idle && unused, "a filling is kept before the first request");
+        Filled {
+            key: Filled::key(config),
+            seed: *seed,
+            flash: flash.clone(),
+            map: map.clone(),
+            wear: wear.clone(),
+            errors: errors.clone(),
+            verdicts: verdicts.clone(),
+            oracle: oracle.clone(),
+            units: units.clone(),
+            planes: planes.clone(),
+            victim: victim.clone(),
+            collector: collector.clone(),
+            path: path.clone(),
+            last_unit: *last_unit,
+            gc_target: *gc_target,
+            stats: stats.clone(),
+        }
+    }
+
+    /// The device that [`Ssd::new`] builds for a configuration, its seed and its check level, without filling it again.
+    ///
+    /// # Errors
+    /// If the configuration can't work: see [`Config::check`].
+    ///
+    /// # Panics
+    /// If this configuration fills a device differently: see [`Filled::key`].
+    pub fn from_filled(config: &Config, filled: &Filled) -> Result<Self, ConfigError> {
+        assert_eq!(filled.key, Filled::key(config), "configurations that fill alike");
+        let mut ssd = Ssd::unfilled(config, filled.seed, filled.oracle.check())?;
+        let Filled {
+            key: _,
+            seed: _,
+            flash,
+            map,
+            wear,
+            errors,
+            verdicts,
+            oracle,
+            units,
+            planes,
+            victim,
+            collector,
+            path,
+            last_unit,
+            gc_target,
+            stats,
+        } = filled.clone();
+        (ssd.dev.flash, ssd.dev.map, ssd.oracle) = (flash, map, oracle);
+        (ssd.dev.wear, ssd.dev.errors, ssd.verdicts) = (wear, errors, verdicts);
+        (ssd.units, ssd.planes) = (units, planes);
+        (ssd.schemes.victim, ssd.schemes.collector, ssd.schemes.path) = (victim, collector, path);
+        (ssd.last_unit, ssd.gc_target, ssd.stats) = (last_unit, gc_target, stats);
+        ssd.settle_groups();
+        ssd.restart_conflicts();
+        Ok(ssd)
+    }
+}

@@ -1,0 +1,162 @@
+//! Redirected reads: a page is computed from the other pages of its parity group.
+
+use super::Ssd;
+use super::stripe::{NO_UPDATE, Raid};
+use crate::device::mapping::Location;
+use crate::device::raid::Layout;
+use crate::device::transaction::{Need, Op, Slab};
+use crate::policy::Queues;
+use crate::units::{Lpn, Nanos, OpId, RequestId};
+
+/// A page that is computed from the other pages of its group.
+#[derive(Clone, Debug)]
+pub(super) struct Decode {
+    /// The page read.
+    op: OpId,
+    /// Its group's record, which holds updates back meanwhile.
+    update: u32,
+    /// Reads that have not ended.
+    left: u32,
+    /// What the pages read so far sum to (full oracle).
+    content: u64,
+}
+
+/// What routes see.
+struct QueueView<'a> {
+    ssd: &'a Ssd,
+    raid: &'a Raid,
+    request: RequestId,
+}
+
+impl Queues for QueueView<'_> {
+    fn load(&self, chip: u32) -> [u32; 2] {
+        self.raid.load[chip as usize]
+    }
+
+    fn next_arrival(&self, chip: u32) -> Nanos {
+        let own = self.ssd.host.number(self.request);
+        let later = self.ssd.host.window.iter().filter(|other| self.ssd.host.number(**other) > own);
+        let wants = later.filter(|other| self.ssd.host.wants(&self.ssd.ops, **other, chip));
+        wants.map(|other| self.ssd.host.arrival(*other)).min().unwrap_or(Nanos::NEVER)
+    }
+
+    fn read_time(&self) -> Nanos {
+        self.ssd.dev.timing.page_read()
+    }
+
+    fn program_time(&self) -> Nanos {
+        self.ssd.dev.timing.page_program()
+    }
+}
+
+impl Ssd {
+    /// Whether the route may take a read elsewhere, and if so the chips.
+    fn partners(&self, raid: &Raid, op: OpId, chips: &mut Vec<u32>) -> bool {
+        let page = &self.ops[op];
+        if page.need != Need::Read || !matches!(self.dev.map.get(page.lpn), Location::Flash(_)) {
+            return false;
+        }
+        let index = raid.layout.group_index(page.lpn);
+        if !raid.is_clean(index) {
+            return false;
+        }
+        chips.clear();
+        for slot in others(&raid.layout, page.lpn) {
+            if !matches!(self.dev.map.get(slot), Location::Flash(_)) {
+                return false;
+            }
+            chips.push(raid.layout.chip_of(slot));
+        }
+        true
+    }
+
+    /// Asks the route about a page read that is dispatched, and redirects it. False: it goes to its own chip.
+    pub(super) fn redirect(&mut self, op: OpId) -> bool {
+        let Some(raid) = &self.raid else { return false };
+        let mut chips = std::mem::take(&mut self.partner_chips);
+        let may = self.partners(raid, op, &mut chips);
+        let request = self.ops[op].request;
+        let goes = may && {
+            let view = QueueView { ssd: self, raid, request };
+            let route = self.schemes.route.policy_ref();
+            route.redirect(&view, self.host.arrival(request), raid.layout.chip_of(self.ops[op].lpn), &chips)
+        };
+        self.partner_chips = chips;
+        if self.host.requests[request.0].measured && self.ops[op].need == Need::Read {
+            let totals = &mut self.stats.brr;
+            totals.reads += 1;
+            totals.candidates += u64::from(may);
+            totals.redirected += u64::from(goes);
+        }
+        if goes {
+            self.read_around(op);
+        }
+        goes
+    }
+
+    /// Reads all other pages of a page's group in its place.
+    pub(super) fn read_around(&mut self, op: OpId) {
+        let now = self.now;
+        let lpn = self.ops[op].lpn;
+        let raid = self.raid.as_mut().expect("only devices with parity get here");
+        let update = raid.pin(lpn, now);
+        let layout = raid.layout.clone();
+        let left = layout.group - 1;
+        let decode = raid.decodes.insert(Decode { op, update, left, content: 0 });
+        let page = &mut self.ops[op];
+        page.waits_since = now;
+        self.host.chip_outstanding[page.chip as usize] += 1;
+        for slot in others(&layout, lpn) {
+            let age = self.age();
+            let part = Op { lpn: slot, decode, age, sibling: OpId::NONE, ..self.ops[op].clone() };
+            let part = OpId(self.ops.insert(part));
+            self.queue_on_chip(part);
+        }
+    }
+
+    /// One of the reads has ended. The last one brings the page, and what it waited for is what the page waited for.
+    pub(super) fn part_ends(&mut self, id: OpId) {
+        let part = &self.ops[id];
+        let (decode, blame, start, tag, slot) = (part.decode, part.blame, part.first_start, part.tags[0], part.lpn);
+        let content = self.content(tag);
+        if self.checks_content() {
+            assert_eq!(tag.lpn, slot, "oracle: a redirected read reads its own group");
+        }
+        self.ops.remove(id.0);
+        let raid = self.raid.as_mut().expect("only devices with parity get here");
+        let state = &mut raid.decodes[decode];
+        state.left -= 1;
+        state.content ^= content;
+        if state.left > 0 {
+            return;
+        }
+        let (op, update, content) = (state.op, state.update, state.content);
+        raid.decodes.remove(decode);
+        if self.checks_content() {
+            // The stripe is as it was when the reads began: what they sum to is what the page holds.
+            let (lpn, expected) = (self.ops[op].lpn, self.ops[op].expected);
+            let page = self.covered(lpn).expect("law: a stripe's members stay while they are read");
+            let tag = self.oracle.load(page, lpn);
+            assert_eq!(content, self.content(tag), "oracle: a redirected read decodes to its page");
+            self.oracle.delivered(lpn, tag, expected);
+        }
+        let page = &mut self.ops[op];
+        (page.blame, page.first_start) = (blame, start);
+        self.unpin(update);
+        self.leaves(op);
+    }
+}
+
+/// The other slots of a slot's group.
+fn others(layout: &Layout, slot: Lpn) -> impl Iterator<Item = Lpn> + use<> {
+    let (layout, index) = (layout.clone(), layout.group_index(slot));
+    (0..layout.group).map(move |member| layout.slot_of_member(index, member)).filter(move |other| *other != slot)
+}
+
+/// Whether a read is one of several that a page is computed from, or of an update.
+pub(super) fn reads_covered(op: &Op) -> bool {
+    op.stripe != NO_UPDATE || op.decode != u32::MAX
+}
+
+/// Pages in redirected reads.
+pub(super) type Decodes = Slab<Decode>;

@@ -1,0 +1,773 @@
+//! Parity groups at work: chunks gather, groups are updated, and parity always fits what its group holds.
+//!
+//! A group is *empty* (nothing was written), *open* (first writes wait in controller memory for their group), *dirty* (an
+//! update is under way) or *clean*. Updates of a group come one after the other; all writes that wait when one begins are part
+//! of it. Parity covers the old pages of a group until then: a page that the host overwrites stays valid until its update has
+//! read it or no longer needs it.
+
+use ssdlab_memory::Table;
+use std::collections::VecDeque;
+
+use super::redirect::Decodes;
+use super::{Nanos, Ssd};
+use crate::blame::Cause;
+use crate::config::{Config, WriteMode};
+use crate::device::mapping::Location;
+use crate::device::raid::Layout;
+use crate::device::transaction::{Class, Need, Op, Slab, Verb};
+use crate::oracle::{Check, Tag};
+use crate::units::{JobId, Lpn, OpId, Ppn};
+
+/// States of a group beside the number of its record.
+const EMPTY: u32 = u32::MAX;
+const CLEAN: u32 = u32::MAX - 1;
+/// No record.
+pub(super) const NO_UPDATE: u32 = u32::MAX;
+
+/// Operations linked through [`Op::sibling`].
+#[derive(Clone, Copy, Debug)]
+struct Chain {
+    head: OpId,
+    tail: OpId,
+}
+
+impl Chain {
+    const EMPTY: Self = Chain { head: OpId::NONE, tail: OpId::NONE };
+
+    fn push(&mut self, ops: &mut Slab<Op>, op: OpId) {
+        ops[op].sibling = OpId::NONE;
+        if self.tail.is_some() {
+            ops[self.tail].sibling = op;
+        } else {
+            self.head = op;
+        }
+        self.tail = op;
+    }
+}
+
+/// What a group with work is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// First writes gather.
+    Open,
+    /// Nothing of its own is under way; redirected reads may be.
+    Idle,
+    /// Old chunks are read.
+    Reading,
+    /// New chunks and parity are programmed.
+    Writing,
+}
+
+/// A group that is not simply empty or clean.
+#[derive(Clone, Debug)]
+struct Record {
+    index: u32,
+    phase: Phase,
+    /// Writes of the update under way.
+    members: Chain,
+    /// Writes that wait for the next one.
+    waiting: Chain,
+    /// Reads or programs of the update that have not ended.
+    busy: u32,
+    /// Redirected reads in flight: no update begins meanwhile.
+    readers: u32,
+    /// Open: which members have a chunk waiting, as bits.
+    arrived: u64,
+    /// Since when written data is without parity.
+    since: Nanos,
+    /// The update reads old chunks and old parity.
+    rmw: bool,
+    /// On the list of groups whose next update may begin.
+    queued: bool,
+    /// An open group that waits no longer.
+    timed_out: bool,
+    /// What the new parity will hold (full oracle).
+    content: u64,
+    /// Tells records that follow each other at one number apart.
+    serial: u64,
+}
+
+impl Record {
+    /// Only redirected reads are under way.
+    fn is_clean(&self) -> bool {
+        self.phase == Phase::Idle && self.readers > 0 && self.waiting.head.is_none()
+    }
+}
+
+/// The state of all groups.
+#[derive(Clone)]
+pub(super) struct Raid {
+    pub(super) layout: Layout,
+    /// By numbered group: `EMPTY`, `CLEAN`, or the number of its record.
+    states: Table<u32>,
+    records: Slab<Record>,
+    /// Groups whose next update may begin, oldest first.
+    ready: Vec<u32>,
+    /// When open groups are due, in order.
+    deadlines: VecDeque<(Nanos, u32, u64)>,
+    serial: u64,
+    timeout: Nanos,
+    mode: WriteMode,
+    /// By chip: reads and programs queued or in service.
+    pub(super) load: Vec<[u32; 2]>,
+    /// Redirected reads in flight.
+    pub(super) decodes: Decodes,
+}
+
+impl Raid {
+    pub(super) fn new(config: &Config) -> Option<Box<Self>> {
+        let layout = Layout::new(config)?;
+        let depth = config.device.queue_depth as usize;
+        Some(Box::new(Raid {
+            states: Table::filled((layout.stripes * layout.groups) as usize, EMPTY),
+            records: Slab::with_capacity(depth),
+            ready: Vec::with_capacity(depth),
+            deadlines: VecDeque::with_capacity(depth),
+            serial: 0,
+            timeout: config.raid.encode_timeout,
+            mode: config.raid.write_mode,
+            load: vec![[0; 2]; layout.chips as usize],
+            decodes: Decodes::with_capacity(depth),
+            layout,
+        }))
+    }
+
+    /// The record of a group, with a new one if it has none.
+    fn record(&mut self, index: u32, phase: Phase, now: Nanos) -> u32 {
+        let state = self.states[index as usize];
+        if state < CLEAN {
+            return state;
+        }
+        self.serial += 1;
+        let record = Record {
+            index,
+            phase,
+            members: Chain::EMPTY,
+            waiting: Chain::EMPTY,
+            busy: 0,
+            readers: 0,
+            arrived: 0,
+            since: now,
+            rmw: false,
+            queued: false,
+            timed_out: false,
+            content: 0,
+            serial: self.serial,
+        };
+        let id = self.records.insert(record);
+        self.states[index as usize] = id;
+        id
+    }
+
+    /// Whether a group has parity that fits it, and nothing waits to change it.
+    pub(super) fn is_clean(&self, index: u32) -> bool {
+        let state = self.states[index as usize];
+        state == CLEAN || (state < CLEAN && self.records[state].is_clean())
+    }
+
+    /// A redirected read of a slot's group begins: updates wait for it. Returns the group's record.
+    pub(super) fn pin(&mut self, slot: Lpn, now: Nanos) -> u32 {
+        let index = self.layout.group_index(slot);
+        assert!(self.is_clean(index), "law: only a clean stripe serves redirected reads");
+        let update = self.record(index, Phase::Idle, now);
+        self.records[update].readers += 1;
+        update
+    }
+
+    /// Puts a group on the list of those whose next update may begin.
+    fn make_ready(&mut self, update: u32) {
+        if !std::mem::replace(&mut self.records[update].queued, true) {
+            self.ready.push(update);
+        }
+    }
+}
+
+impl Ssd {
+    fn raid(&mut self) -> &mut Raid {
+        self.raid.as_mut().expect("only devices with parity get here")
+    }
+
+    fn layout(&self) -> &Layout {
+        &self.raid.as_ref().expect("only devices with parity get here").layout
+    }
+
+    /// The logical page of the map that holds a page of the host.
+    #[inline(always)]
+    pub(super) fn logical(&self, page: Lpn) -> Lpn {
+        self.raid.as_ref().map_or(page, |raid| raid.layout.slot(page))
+    }
+
+    /// The page of the host that a logical page of the map holds; parity is numbered after them.
+    pub(super) fn host_page(&self, lpn: Lpn) -> Lpn {
+        let Some(raid) = &self.raid else { return lpn };
+        let parity = || Lpn(self.dev.geometry.exported + raid.layout.group_index(lpn));
+        if lpn.is_none() { lpn } else { raid.layout.page(lpn).unwrap_or_else(parity) }
+    }
+
+    /// Whether no update waits to begin.
+    #[inline(always)]
+    pub(super) fn stripes_settled(&self) -> bool {
+        self.raid.as_ref().is_none_or(|raid| raid.ready.is_empty())
+    }
+
+    /// The page of a chunk that parity covers.
+    pub(super) fn covered(&self, lpn: Lpn) -> Option<Ppn> {
+        match self.dev.map.get(lpn) {
+            Location::Flash(page) => Some(page),
+            Location::Staged(write) => Some(self.ops[write].old).filter(|old| old.is_some()),
+            Location::Nowhere => None,
+        }
+    }
+
+    /// A page write is admitted. The old page stays for its parity's sake; a write that has not begun hands it on.
+    pub(super) fn admit_chunk(&mut self, mut op: Op, merges: bool, measured: bool) -> OpId {
+        let staged = match self.dev.map.get(op.lpn) {
+            Location::Flash(page) => {
+                op.old = page;
+                OpId::NONE
+            }
+            Location::Staged(before) => {
+                self.stats.pages.from_memory += u64::from(merges && measured);
+                let page = &mut self.ops[before];
+                if page.stripe != NO_UPDATE {
+                    op.behind = before;
+                } else {
+                    op.behind = std::mem::replace(&mut page.behind, OpId::NONE);
+                    op.old = std::mem::replace(&mut page.old, Ppn::NONE);
+                }
+                before
+            }
+            Location::Nowhere => OpId::NONE,
+        };
+        if merges && op.old.is_some() && staged.is_none() {
+            op.need = Need::Merge;
+        }
+        op.plane = self.dev.geometry.static_plane(op.lpn);
+        op.chip = self.dev.geometry.chip_of(op.plane);
+        let lpn = op.lpn;
+        let id = OpId(self.ops.insert(op));
+        self.dev.map.set(lpn, Location::Staged(id));
+        id
+    }
+
+    /// A page goes to where it waits: a read to its chip, a write to its group.
+    pub(super) fn place_chunk(&mut self, op: OpId) {
+        if self.ops[op].need == Need::Read {
+            return self.queue_on_chip(op);
+        }
+        let lpn = self.ops[op].lpn;
+        if !self.may_cover(op) {
+            // A newer write has overtaken it: no parity will ever cover it.
+            self.ops[op].need = Need::Write;
+            return self.queue_on_chip(op);
+        }
+        let now = self.now;
+        let raid = self.raid.as_mut().expect("only devices with parity get here");
+        let index = raid.layout.group_index(lpn);
+        let phase = if raid.states[index as usize] == EMPTY { Phase::Open } else { Phase::Idle };
+        let opens = raid.states[index as usize] == EMPTY;
+        let update = raid.record(index, phase, now);
+        let member = raid.layout.member_of(raid.layout.chip_of(lpn));
+        let record = &mut raid.records[update];
+        record.waiting.push(&mut self.ops, op);
+        if opens {
+            let (due, first) = (now + raid.timeout, raid.deadlines.is_empty());
+            raid.deadlines.push_back((due, update, record.serial));
+            if first {
+                self.events.set(self.units.len() + self.buses.len() + 1, due);
+            }
+        }
+        match record.phase {
+            Phase::Open => {
+                record.arrived |= 1 << member;
+                let arrived = record.arrived;
+                let layout = &raid.layout;
+                let mut there = layout.data_slots(index).map(|slot| {
+                    arrived >> layout.member_of(layout.chip_of(slot)) & 1 == 1
+                        || matches!(self.dev.map.get(slot), Location::Flash(_))
+                });
+                if there.all(|there| there) {
+                    raid.make_ready(update);
+                }
+            }
+            Phase::Idle if record.readers == 0 => raid.make_ready(update),
+            _ => {}
+        }
+    }
+
+    /// Whether parity may cover a write still: no newer one of its page has begun.
+    fn may_cover(&self, op: OpId) -> bool {
+        match self.dev.map.get(self.ops[op].lpn) {
+            Location::Staged(newest) => newest == op || self.ops[newest].stripe == NO_UPDATE,
+            _ => false,
+        }
+    }
+
+    /// Whether a write in a chain is the newest one of its page there.
+    fn newest_in(&self, chain: Chain, op: OpId) -> bool {
+        let (lpn, age) = (self.ops[op].lpn, self.ops[op].age);
+        let mut other = chain.head;
+        while other.is_some() {
+            if self.ops[other].lpn == lpn && self.ops[other].age > age {
+                return false;
+            }
+            other = self.ops[other].sibling;
+        }
+        true
+    }
+
+    /// The timeout of open groups: what has come is encoded without the rest.
+    pub(super) fn encode_timeouts(&mut self) {
+        let now = self.now;
+        let timer = self.units.len() + self.buses.len() + 1;
+        let raid = self.raid();
+        while let Some((due, update, serial)) = raid.deadlines.front().copied() {
+            if due > now {
+                return self.events.set(timer, due);
+            }
+            raid.deadlines.pop_front();
+            let record = &raid.records[update];
+            if record.serial == serial && record.phase == Phase::Open && !record.queued {
+                raid.records[update].timed_out = true;
+                raid.make_ready(update);
+            }
+        }
+    }
+
+    /// Begins every update that may.
+    #[inline(always)]
+    pub(super) fn begin_updates(&mut self) {
+        if !self.stripes_settled() {
+            self.begin_ready();
+        }
+    }
+
+    fn begin_ready(&mut self) {
+        let mut i = 0;
+        while let Some(update) = self.raid().ready.get(i).copied() {
+            self.begin_update(update);
+            i += 1;
+        }
+        self.raid().ready.clear();
+    }
+
+    /// A page joins the queue of its die.
+    pub(super) fn queue_on_chip(&mut self, op: OpId) {
+        let page = &mut self.ops[op];
+        page.waits_since = self.now;
+        let writes = page.need == Need::Write;
+        let plane = self.dev.geometry.static_plane(page.lpn);
+        let chip = self.dev.geometry.chip_of(plane) as usize;
+        self.raid().load[chip][usize::from(writes)] += 1;
+        self.enqueue(op, plane, false);
+    }
+
+    /// A page's service on its chip is over.
+    pub(super) fn leaves_chip(&mut self, op: OpId) {
+        if self.raid.is_none() {
+            return;
+        }
+        let (chip, writes) = (self.dev.geometry.chip_of(self.ops[op].plane) as usize, self.ops[op].need == Need::Write);
+        self.raid().load[chip][usize::from(writes)] -= 1;
+        self.host.window_stale |= !self.host.window.is_empty();
+    }
+
+    /// A page that waited for its group goes on.
+    fn held(&mut self, op: OpId) {
+        let (now, page) = (self.now, &mut self.ops[op]);
+        page.blame.add(Cause::Held, (now - page.waits_since).0);
+        page.waits_since = now;
+    }
+
+    /// An old page is not needed any more.
+    fn drop_old(&mut self, op: OpId) {
+        let old = std::mem::replace(&mut self.ops[op].old, Ppn::NONE);
+        if old.is_some() {
+            self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.ops[op].lpn);
+        }
+    }
+
+    /// All writes that wait for a group become its next update, and what has to be read is read.
+    fn begin_update(&mut self, update: u32) {
+        let record = &mut self.raid().records[update];
+        record.queued = false;
+        assert!(record.readers == 0 && record.busy == 0, "law: one generation a stripe");
+        let (index, waiting) = (record.index, record.waiting);
+        record.waiting = Chain::EMPTY;
+        // Of writes of one page the newest counts; the others are programmed, and land stale.
+        let mut op = waiting.head;
+        while op.is_some() {
+            if self.newest_in(waiting, op) && self.may_cover(op) {
+                self.ops[op].stripe = update;
+            }
+            op = self.ops[op].sibling;
+        }
+        let (mut members, mut chunks, mut mask) = (Chain::EMPTY, 0, 0u64);
+        op = waiting.head;
+        while op.is_some() {
+            let (next, lpn) = (self.ops[op].sibling, self.ops[op].lpn);
+            self.held(op);
+            if self.ops[op].stripe == update {
+                if let Location::Staged(newest) = self.dev.map.get(lpn)
+                    && newest != op
+                {
+                    // A newer write has yet to come: the old page is this one's, whose page will be the newer one's.
+                    self.ops[op].old = std::mem::replace(&mut self.ops[newest].old, Ppn::NONE);
+                    self.ops[newest].behind = op;
+                }
+                members.push(&mut self.ops, op);
+                chunks += 1;
+                mask |= 1 << self.layout().member_of(self.layout().chip_of(lpn));
+            } else {
+                self.ops[op].need = Need::Write;
+                self.queue_on_chip(op);
+            }
+            op = next;
+        }
+        if chunks == 0 {
+            return self.settle(update);
+        }
+        let (parity, encoded) = (self.layout().parity_slot(index), self.is_encoded(update));
+        let reads_old = match self.raid().mode {
+            WriteMode::Rmw => true,
+            WriteMode::Rcw => false,
+            WriteMode::Auto => chunks <= (self.layout().group - 2) / 2,
+        };
+        let record = &mut self.raid().records[update];
+        (record.members, record.phase, record.content) = (members, Phase::Reading, 0);
+        record.rmw = encoded && reads_old;
+        let (opened, since, timed_out) = (!encoded, record.since, std::mem::take(&mut record.timed_out));
+        let totals = &mut self.stats.raid;
+        if opened {
+            totals.encodings += 1;
+            totals.timeouts += u64::from(timed_out);
+            totals.gathering += u128::from((self.now - since).0);
+        } else {
+            totals.updates += 1;
+        }
+        let rmw = encoded && reads_old;
+        let mut reads = 0;
+        let mut op = members.head;
+        while op.is_some() {
+            let next = self.ops[op].sibling;
+            let page = &self.ops[op];
+            let content = self.content(page.tags[0]);
+            self.raid().records[update].content ^= content;
+            let page = &mut self.ops[op];
+            if page.old.is_some() && (rmw || page.need == Need::Merge) {
+                page.need = Need::Merge;
+                reads += 1;
+                self.queue_on_chip(op);
+            } else {
+                page.need = Need::Write;
+                self.drop_old(op);
+            }
+            op = next;
+        }
+        if rmw {
+            reads += 1;
+            self.read_chunk(update, parity);
+        } else if encoded {
+            for member in 0..self.layout().group {
+                let slot = self.layout().slot_of_member(index, member);
+                if mask >> member & 1 == 0 && slot != parity && self.covered(slot).is_some() {
+                    reads += 1;
+                    self.read_chunk(update, slot);
+                }
+            }
+        }
+        self.raid().records[update].busy = reads;
+        if reads == 0 {
+            self.begin_writing(update);
+        }
+    }
+
+    /// Whether a group has parity.
+    fn is_encoded(&mut self, update: u32) -> bool {
+        let index = self.raid().records[update].index;
+        self.dev.map.get(self.layout().parity_slot(index)) != Location::Nowhere
+    }
+
+    /// An operation of a group's own.
+    fn chunk_op(&mut self, update: u32, lpn: Lpn, verb: Verb, need: Need) -> OpId {
+        let (age, bytes) = (self.age(), self.dev.geometry.page_size);
+        let op = Op { class: Class::Parity, verb, need, lpn, bytes, age, stripe: update, ..Op::BLANK };
+        OpId(self.ops.insert(op))
+    }
+
+    fn read_chunk(&mut self, update: u32, slot: Lpn) {
+        let op = self.chunk_op(update, slot, Verb::Read, Need::Read);
+        self.queue_on_chip(op);
+    }
+
+    /// Everything is read: new chunks and new parity are programmed.
+    fn begin_writing(&mut self, update: u32) {
+        let (now, encoded) = (self.now, self.is_encoded(update));
+        let record = &mut self.raid().records[update];
+        record.phase = Phase::Writing;
+        if encoded {
+            record.since = now;
+        }
+        let (index, content, mut op) = (record.index, record.content, record.members.head);
+        record.members = Chain::EMPTY;
+        let mut programs = 1;
+        while op.is_some() {
+            let next = self.ops[op].sibling;
+            self.held(op);
+            self.queue_on_chip(op);
+            programs += 1;
+            op = next;
+        }
+        let parity = self.layout().parity_slot(index);
+        let op = self.chunk_op(update, parity, Verb::Program, Need::Write);
+        let tag = self.oracle.admit(parity);
+        self.oracle.set_parity(index, tag, content);
+        self.ops[op].tags[0] = tag;
+        self.forget(parity);
+        self.dev.map.set(parity, Location::Staged(op));
+        self.queue_on_chip(op);
+        let record = &mut self.raid().records[update];
+        record.busy = programs;
+    }
+
+    /// A read or a program of an update has ended.
+    fn part_of_update_ends(&mut self, update: u32) {
+        let record = &mut self.raid().records[update];
+        record.busy -= 1;
+        if record.busy > 0 {
+            return;
+        }
+        match record.phase {
+            Phase::Reading => self.begin_writing(update),
+            Phase::Writing => {
+                let (index, since) = (record.index, record.since);
+                let bare = (self.now - since).0;
+                self.stats.raid.unprotected += u128::from(bare);
+                self.stats.raid.longest = self.stats.raid.longest.max(bare);
+                self.check_group(index);
+                self.settle(update);
+            }
+            Phase::Open | Phase::Idle => unreachable!("an update is under way"),
+        }
+    }
+
+    /// An update, or the last redirected read, is over: the next update may begin, or the group is clean again.
+    fn settle(&mut self, update: u32) {
+        let encoded = self.is_encoded(update);
+        let raid = self.raid();
+        let record = &mut raid.records[update];
+        record.phase = Phase::Idle;
+        if record.readers > 0 {
+            return;
+        }
+        if record.waiting.head.is_some() {
+            return raid.make_ready(update);
+        }
+        // Whoever looks for its deadline finds it gone.
+        record.serial = 0;
+        let index = record.index as usize;
+        raid.states[index] = if encoded { CLEAN } else { EMPTY };
+        raid.records.remove(update);
+    }
+
+    /// What a device with parity does when an operation on one page ends.
+    pub(super) fn chunk_ends(&mut self, id: OpId) {
+        self.leaves_chip(id);
+        let op = &self.ops[id];
+        let (lpn, page, update) = (op.lpn, op.pages[0], op.stripe);
+        let block = self.dev.geometry.block_of(page);
+        match op.need {
+            Need::Read => {
+                self.dev.flash.read_ends(block);
+                if op.decode != u32::MAX {
+                    return self.part_ends(id);
+                }
+                if update != NO_UPDATE {
+                    self.ops.remove(id.0);
+                    return self.part_of_update_ends(update);
+                }
+                self.oracle.delivered(lpn, op.tags[0], op.expected);
+                self.leaves(id);
+            }
+            Need::Absorb => unreachable!("it is in no die"),
+            Need::Merge => {
+                self.dev.flash.read_ends(block);
+                self.ops[id].need = Need::Write;
+                self.ops[id].waits_since = self.now;
+                self.drop_old(id);
+                self.part_of_update_ends(update);
+            }
+            Need::Write => {
+                let (class, tag, plane, acknowledged) = (op.class, op.tags[0], op.plane, op.acknowledged);
+                let now_at = self.dev.map.get(lpn);
+                // A newer write that waits for this one takes over the page: parity will cover it.
+                let newer = match now_at {
+                    Location::Staged(write) if self.ops[write].behind == id => Some(write),
+                    _ => None,
+                };
+                let newest = now_at == Location::Staged(id);
+                self.dev.flash.land(page, block, if newest || newer.is_some() { lpn } else { Lpn::NONE });
+                self.oracle.store(page, tag);
+                self.note_filled(block, JobId::NONE, JobId::NONE);
+                if newest {
+                    self.dev.map.set(lpn, Location::Flash(page));
+                } else if let Some(write) = newer {
+                    (self.ops[write].old, self.ops[write].behind) = (page, OpId::NONE);
+                }
+                if class == Class::Host {
+                    if !acknowledged {
+                        self.page_done(id);
+                    }
+                    self.release(id);
+                } else {
+                    self.ops.remove(id.0);
+                }
+                self.test_trigger(plane);
+                if update != NO_UPDATE {
+                    self.part_of_update_ends(update);
+                }
+            }
+        }
+    }
+
+    // The oracle's part.
+
+    /// Whether sums of pages are checked: the full oracle does.
+    pub(super) fn checks_content(&self) -> bool {
+        self.oracle.check() == Check::Full
+    }
+
+    /// A redirected read of a group is over.
+    pub(super) fn unpin(&mut self, update: u32) {
+        let record = &mut self.raid().records[update];
+        record.readers -= 1;
+        if record.readers == 0 {
+            self.settle(update);
+        }
+    }
+
+    /// What a page that holds this contributes to its parity (full oracle).
+    pub(super) fn content(&self, tag: Tag) -> u64 {
+        if !self.checks_content() || tag.lpn.is_none() {
+            return 0;
+        }
+        let layout = self.layout();
+        let parity = layout.page(tag.lpn).is_none().then(|| layout.group_index(tag.lpn));
+        self.oracle.content(tag, parity)
+    }
+
+    /// A chunk of an update is being read: what it holds goes into the new parity.
+    pub(super) fn load_chunk(&mut self, op: OpId, at: Ppn) {
+        if self.raid.is_none() || !self.checks_content() {
+            return;
+        }
+        let page = &self.ops[op];
+        let (update, lpn) = (page.stripe, page.lpn);
+        if update == NO_UPDATE {
+            return;
+        }
+        let tag = self.oracle.load(at, lpn);
+        assert_eq!(tag.lpn, lpn, "oracle: a chunk is read where its group has it");
+        if self.ops[op].need == Need::Merge && !self.raid().records[update].rmw {
+            // Read for a partial write alone.
+            return;
+        }
+        let content = self.content(tag);
+        self.raid().records[update].content ^= content;
+    }
+
+    /// Parity fits the chunks of its group.
+    fn check_group(&self, index: u32) {
+        if !self.checks_content() {
+            return;
+        }
+        let layout = self.layout();
+        let held = |slot: Lpn| {
+            let Some(page) = self.covered(slot) else { return 0 };
+            let tag = self.oracle.load(page, slot);
+            assert_eq!(tag.lpn, slot, "oracle: a chunk lies where the map says");
+            self.content(tag)
+        };
+        let data = layout.data_slots(index).fold(0, |sum, slot| sum ^ held(slot));
+        assert_eq!(data, held(layout.parity_slot(index)), "oracle: parity of group {index} fits its chunks");
+    }
+
+    /// The full oracle's scan: clean groups have fitting parity, and every member is on its own chip.
+    pub(super) fn recount_stripes(&self) {
+        let Some(raid) = &self.raid else { return };
+        for (index, state) in raid.states.iter().enumerate() {
+            let index = index as u32;
+            if *state == CLEAN {
+                self.check_group(index);
+            }
+            for slot in (0..raid.layout.group).map(|member| raid.layout.slot_of_member(index, member)) {
+                if let Some(page) = self.covered(slot) {
+                    let chip = self.dev.geometry.chip_of(self.dev.geometry.plane_of(page));
+                    assert_eq!(chip, raid.layout.chip_of(slot), "law: no two members of a stripe on one chip");
+                }
+            }
+        }
+    }
+
+    /// At the end every group is empty or clean.
+    pub(super) fn check_stripes_end(&self) {
+        let Some(raid) = &self.raid else { return };
+        assert_eq!(raid.records.in_use(), 0, "a parity group is left");
+        assert!(raid.states.iter().all(|state| *state >= CLEAN), "a parity group is left dirty");
+        assert!(raid.load.iter().all(|load| *load == [0; 2]), "a chip is left with work");
+    }
+
+    // In no time.
+
+    /// A page read before it was written holds nothing: so does the parity of its group.
+    pub(super) fn preload_parity(&mut self, slot: Lpn) {
+        let Some(raid) = &self.raid else { return };
+        let index = raid.layout.group_index(slot);
+        if raid.states[index as usize] != EMPTY {
+            return;
+        }
+        let parity = raid.layout.parity_slot(index);
+        let tag = Tag { lpn: parity, version: self.oracle.latest(parity) };
+        if self.put(parity, self.dev.geometry.static_plane(parity), tag).is_some() {
+            self.raid().states[index as usize] = CLEAN;
+        }
+    }
+
+    /// Makes the parity of a slot's group anew, in no time.
+    pub(super) fn encode_now(&mut self, slot: Lpn) {
+        let index = self.layout().group_index(slot);
+        let parity = self.layout().parity_slot(index);
+        self.store_now(parity, Class::Parity);
+        self.note_parity(index);
+    }
+
+    /// Notes what the parity of a group holds after writes in no time.
+    fn note_parity(&mut self, index: u32) {
+        if self.checks_content() {
+            let slots: Vec<Lpn> = self.layout().data_slots(index).collect();
+            let held = |slot: Lpn| self.covered(slot).map_or(0, |page| self.content(self.oracle.load(page, slot)));
+            let content = slots.into_iter().fold(0, |sum, slot| sum ^ held(slot));
+            let parity = self.layout().parity_slot(index);
+            let tag = Tag { lpn: parity, version: self.oracle.latest(parity) };
+            self.oracle.set_parity(index, tag, content);
+        }
+        self.raid().states[index as usize] = CLEAN;
+    }
+
+    /// Whether a later page of a request, up to `last`, belongs to the same parity group.
+    pub(super) fn group_goes_on(&self, page: Lpn, last: Lpn) -> bool {
+        let layout = self.layout();
+        let later = |slot| layout.page(slot).is_some_and(|other| other > page && other <= last);
+        layout.data_slots(layout.group_index(layout.slot(page))).any(later)
+    }
+
+    /// After preconditioning: every group with parity is clean.
+    pub(super) fn settle_groups(&mut self) {
+        let Some(raid) = &self.raid else { return };
+        for index in 0..raid.layout.stripes * raid.layout.groups {
+            if self.dev.map.get(self.layout().parity_slot(index)) != Location::Nowhere {
+                self.note_parity(index);
+            }
+        }
+    }
+}
