@@ -1,7 +1,9 @@
 //! What schemes tell of themselves, as lines for people: the same fields as in the summary, with units from their names.
 
 use serde_json::Value;
+use ssdlab_sim::config::MappingUnit;
 use ssdlab_sim::report::{SCHEME_SECTIONS, Summary};
+use ssdlab_sim::schemes::AnyCollector;
 
 use crate::table::facts;
 use crate::text::{count, duration, percent, size};
@@ -11,6 +13,9 @@ pub(crate) fn render(summary: &Summary, out: &mut String) {
     let Ok(whole) = serde_json::to_value(summary) else { return };
     for section in SCHEME_SECTIONS {
         let Some(fields) = whole.get(section).filter(|fields| !fields.is_null()) else { continue };
+        if !shown(section, summary) {
+            continue;
+        }
         let mut lines = Vec::new();
         flatten("", fields, &mut lines);
         out.push('\n');
@@ -19,6 +24,13 @@ pub(crate) fn render(summary: &Summary, out: &mut String) {
             lines.into_iter().enumerate().map(|(i, line)| (if i == 0 { label.as_str() } else { "" }, line)).collect();
         facts(out, &lines);
     }
+}
+
+/// Paper B's figures are in every summary of dies with two planes, for comparisons; people see them where its scheme is used.
+fn shown(section: &str, summary: &Summary) -> bool {
+    let config = &summary.config;
+    let paired = config.device.mapping_unit == MappingUnit::SuperPage;
+    section != "pagc" || paired || config.schemes.collector.chain().any(|one| matches!(one, AnyCollector::PaGc(_)))
 }
 
 /// One line a field; the fields of a table that holds plain values only share a line.

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use ssdlab_sim::blame::{CAUSES, Cause};
+use ssdlab_sim::report::pagc::Terms;
 use ssdlab_sim::report::{Breakdown, Distribution};
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Completed, RequestOp, Sample};
@@ -67,7 +68,9 @@ impl Series {
             return Err(Fault::usage("--window 0ns: a window has a length").help("for example --window 100ms"));
         }
         let causes = CAUSES.iter().map(|(_, name)| (*name, Kind::Number));
-        let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).collect();
+        // Paper B's sums of causes (its Fig. 3).
+        let terms = Terms::default().columns().map(|(name, _)| (name, Kind::Number));
+        let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).chain(terms).collect();
         Ok(Series {
             sheet: Sheet::create("--series", path, &columns)?,
             window: window.0,
@@ -170,7 +173,8 @@ impl Series {
         ];
         let causes = self.breakdown.0;
         let causes = (0..Cause::COUNT).map(|cause| Cell::Number(u64::try_from(causes[cause]).unwrap_or(u64::MAX)));
-        self.sheet.row(cells.into_iter().chain(causes))?;
+        let terms = Terms::of(&self.breakdown).columns().map(|(_, ns)| Cell::Number(ns));
+        self.sheet.row(cells.into_iter().chain(causes).chain(terms))?;
         self.start = Some(Nanos(start.0.saturating_add(self.window)));
         self.before = Some(sample.clone());
         self.latencies.iter_mut().for_each(Distribution::clear);

@@ -194,6 +194,8 @@ struct File {
     trace: Trace,
     bytes: Vec<u8>,
     channels: u32,
+    /// Whether the interconnect's ports have tracks: where there is none, they have not.
+    ports: bool,
     lanes: Lanes,
     /// Lanes that have a track.
     described: u32,
@@ -205,7 +207,7 @@ impl File {
         let output = Output::create(path)?;
         let (trace, bytes, lanes) = (Trace::default(), Vec::new(), Lanes::default());
         let channels = geometry.channels;
-        let mut file = File { output, trace, bytes, channels, lanes, described: 0, slices: 0 };
+        let mut file = File { output, trace, bytes, channels, ports: false, lanes, described: 0, slices: 0 };
         for (group, name) in [(REQUESTS, "requests"), (CHANNELS, "channels"), (PLANES, "planes")] {
             file.describe(group << 32, None, name.into(), group as i32);
         }
@@ -222,6 +224,14 @@ impl File {
         }
         file.write()?;
         Ok(file)
+    }
+
+    fn describe_ports(&mut self) {
+        for channel in 0..self.channels {
+            let port = self.channels + 2 + channel;
+            let name = format!("port {channel}");
+            self.describe(track(CHANNELS, u64::from(port)), Some(CHANNELS), name, port as i32);
+        }
     }
 
     fn describe(&mut self, uuid: u64, group: Option<u64>, name: String, rank: i32) {
@@ -322,6 +332,12 @@ impl File {
             }
             Resource::Channel(channel) => channel,
             Resource::HostLink(inward) => self.channels + u32::from(!inward),
+            Resource::Port(channel) => {
+                if !std::mem::replace(&mut self.ports, true) {
+                    self.describe_ports();
+                }
+                self.channels + 2 + channel
+            }
         };
         self.slice(track(CHANNELS, u64::from(bus)), leg.start, leg.end, event);
         self.write()
@@ -360,6 +376,8 @@ fn verb(leg: &LegRecord) -> &'static str {
         (LegKind::Bus, Verb::Read) => "transfer of a read",
         (LegKind::Bus, Verb::Program) => "transfer of a program",
         (LegKind::Decode, _) => "decoding",
+        (_, Verb::Read) => "traversal of a read",
+        (_, Verb::Program) => "traversal of a program",
     }
 }
 
@@ -423,6 +441,9 @@ impl Chart {
         for channel in 0..self.geometry.channels {
             row(format!("channel {channel}"), &|leg| leg.resource == Resource::Channel(channel));
         }
+        for channel in 0..self.geometry.channels {
+            row(format!("port {channel}"), &|leg| leg.resource == Resource::Port(channel));
+        }
         for plane in 0..planes(&self.geometry) {
             row(format!("plane {plane}"), &|leg| {
                 leg.resource == Resource::Planes && leg.planes().any(|other| other.0 == plane)
@@ -434,7 +455,7 @@ impl Chart {
 
 fn mark(leg: &LegRecord) -> char {
     let (host, gc) = match (leg.kind, leg.verb) {
-        (LegKind::Bus, _) => ('=', '-'),
+        (LegKind::Bus | LegKind::Noc, _) => ('=', '-'),
         (_, Verb::Read) => ('R', 'r'),
         (_, Verb::Program) => ('P', 'p'),
         (_, Verb::Copyback) => ('C', 'c'),

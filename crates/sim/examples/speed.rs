@@ -1,65 +1,221 @@
-//! CPU time of the core alone on the cases of docs/performance.md.
+//! How fast the simulator is: the table of docs/performance.md, in CPU time of one core.
 //!
-//! `cargo run --release -p ssdlab-sim --example speed [PART-OF-A-CASE'S-NAME [PER-CENT-OF-ITS-REQUESTS [MORE-TOML]]]`
+//! `cargo run --release -p ssdlab-sim --example speed -- [--only PART-OF-A-NAME] [--repeat N] [--scale PER-CENT]
+//! [--check off|sampled|full] [--no-fusing] [--roof NS] [--set MORE-TOML]`
+//!
+//! `--roof` is what a write costs, in ns, in a program that does nothing but pop and set an event and update its state, measured
+//! in the same minutes; the share of it that each case reaches is printed beside it.
+
+use std::io::Write as _;
+use std::time::Duration;
 
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
+use ssdlab_trace::{Format, Options, Reader};
+
+/// What a case does, and what is counted in it.
+enum Work {
+    /// Requests in a closed loop: reads in a hundred, pages each.
+    Closed(u64, u64),
+    /// The same without time, all writes: pages programmed are counted.
+    CountOnly,
+    /// Only filling the device: pages programmed are counted.
+    Ageing,
+    /// Lines of MSR text.
+    MsrText,
+}
+
+struct Case {
+    name: &'static str,
+    toml: String,
+    work: Work,
+    requests: u64,
+    unit: &'static str,
+    target: f64,
+    /// Too long or too large to run unless asked for by name.
+    by_name: bool,
+}
+
+const AGED: &str = "precondition = { mode = \"random\", overwrite = 1.0 }\n";
+
+fn cases() -> Vec<Case> {
+    let case = |name, toml: &str, work, requests, unit, target| Case {
+        name,
+        toml: toml.to_string(),
+        work,
+        requests,
+        unit,
+        target,
+        by_name: false,
+    };
+    let writes = |name, more: &str, target| {
+        case(name, &format!("{AGED}{more}"), Work::Closed(0, 1), 1_000_000, "flash operations", target)
+    };
+    let pagc = include_str!("../../../presets/pagc.toml");
+    let tib = "geometry = { channels = 16, chips_per_channel = 8, dies_per_chip = 2, planes_per_die = 2, blocks_per_plane = 8192 }\n";
+    vec![
+        writes("writes, external", "", 10.0),
+        writes("writes, copyback", "schemes = { path = \"copyback\" }", 5.0),
+        writes("writes, queued", "schemes = { collector = \"queued\" }", 5.0),
+        writes("writes, pagc", "schemes = { collector = \"pagc\", path = \"copyback\" }", 5.0),
+        writes("writes, preemptive", "schemes = { collector = \"preemptive\" }", 5.0),
+        writes(
+            "writes, idle-chip",
+            "schemes = { collector = \"idle-chip\", place = \"dynamic\" }\nstaging = { slots = 128 }",
+            5.0,
+        ),
+        Case { by_name: true, ..writes("writes, 1 TiB", tib, 4.0) },
+        case("reads", "precondition = { mode = \"sequential\" }", Work::Closed(100, 1), 4_000_000, "requests", 5.0),
+        case("70/30 mix of 16 KiB", AGED, Work::Closed(70, 4), 500_000, "flash operations", 6.0),
+        case("count-only writes", AGED, Work::CountOnly, 4_000_000, "page programs", 40.0),
+        Case { by_name: true, ..case("ageing, preset pagc", pagc, Work::Ageing, 0, "page programs", 44.7) },
+        case("MSR text", "", Work::MsrText, 2_000_000, "lines", 5.0),
+    ]
+}
 
 /// CPU seconds of this process so far.
 fn cpu_s() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    stat.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
+    let ns = stat.split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).unwrap_or(0);
+    Duration::from_nanos(ns).as_secs_f64()
 }
 
-fn closed(config: &Config, check: Check, requests: u64, reads_per_100: u64, pages: u64) -> (f64, f64, f64, f64) {
+struct Run {
+    build_s: f64,
+    run_s: f64,
+    counted: u64,
+    write_amplification: Option<f64>,
+}
+
+fn run(case: &Case, more: &str, scale: u64, check: Check, fusing: bool) -> Run {
+    let requests = case.requests * scale / 100;
     let start = cpu_s();
-    let mut ssd = Ssd::new(config, 1, check).expect("a valid configuration");
-    ssd.set_closed(true);
-    let built = cpu_s();
-    let size = ssd.page_bytes() * pages;
-    let places = ssd.capacity_bytes() / size;
-    let mut rng = stream(1, "speed");
-    let mut submitted = 0;
-    while submitted < requests {
-        while ssd.accepts() && submitted < requests {
-            let op = if below(&mut rng, 100) < reads_per_100 { RequestOp::Read } else { RequestOp::Write };
-            ssd.submit(Request { arrival: Nanos(0), op, offset: below(&mut rng, places) * size, bytes: size });
-            submitted += 1;
+    if let Work::MsrText = case.work {
+        let path = std::env::temp_dir().join(format!("ssdlab-speed-{}.csv", std::process::id()));
+        let mut rng = stream(1, "speed");
+        let mut text = std::io::BufWriter::new(std::fs::File::create(&path).expect("a temporary file"));
+        for i in 0..requests {
+            let kind = if below(&mut rng, 3) == 0 { "Read" } else { "Write" };
+            let (at, bytes) = (below(&mut rng, 1 << 24) * 4096, 4096 << below(&mut rng, 4));
+            writeln!(
+                text,
+                "{},hm,0,{kind},{at},{bytes},{}",
+                128_166_372_003_061_629 + i * 977,
+                below(&mut rng, 100_000)
+            )
+            .expect("room on the disk");
         }
-        ssd.run_until_room();
+        drop(text);
+        let built = cpu_s();
+        let options = Options { format: Some(Format::Msr), ..Options::default() };
+        let mut reader = Reader::open(&path, &options).expect("an MSR trace");
+        let mut counted = 0;
+        while reader.next().expect("good lines").is_some() {
+            counted += 1;
+        }
+        std::fs::remove_file(&path).expect("the temporary file");
+        return Run { build_s: built - start, run_s: cpu_s() - built, counted, write_amplification: None };
     }
-    ssd.run();
-    let ran = cpu_s() - built;
-    let wa = ssd.summary(1, String::new(), String::new()).write_amplification.unwrap_or(0.0);
-    (built - start, ran, ssd.flash_operations() as f64, wa)
+    let config: Config = toml::from_str(&format!("{}\n{more}", case.toml)).expect("valid TOML");
+    let mut ssd = Ssd::new(&config, 1, check).expect("a valid configuration");
+    ssd.set_fusing(fusing);
+    let built = cpu_s();
+    let mut rng = stream(1, "speed");
+    let counted = match case.work {
+        Work::Ageing => {
+            let pages = u64::from(ssd.geometry().exported);
+            return Run {
+                build_s: 0.0,
+                run_s: built - start,
+                counted: pages + (config.precondition.overwrite * pages as f64) as u64,
+                write_amplification: None,
+            };
+        }
+        Work::CountOnly => {
+            let (size, places) = (ssd.page_bytes(), ssd.capacity_bytes() / ssd.page_bytes());
+            for _ in 0..requests {
+                let offset = below(&mut rng, places) * size;
+                ssd.apply_now(Request { arrival: Nanos::ZERO, op: RequestOp::Write, offset, bytes: size });
+            }
+            let flash = ssd.summary(1, String::new(), String::new()).flash;
+            flash.programs.total + flash.copybacks
+        }
+        Work::Closed(reads, pages) => {
+            ssd.set_closed(true);
+            let size = ssd.page_bytes() * pages;
+            let places = ssd.capacity_bytes() / size;
+            let mut submitted = 0;
+            while submitted < requests {
+                while ssd.accepts() && submitted < requests {
+                    let op = if below(&mut rng, 100) < reads { RequestOp::Read } else { RequestOp::Write };
+                    let offset = below(&mut rng, places) * size;
+                    ssd.submit(Request { arrival: Nanos::ZERO, op, offset, bytes: size });
+                    submitted += 1;
+                }
+                ssd.run_until_room();
+            }
+            ssd.run();
+            if case.unit == "requests" { requests } else { ssd.flash_operations() }
+        }
+        Work::MsrText => unreachable!("done above"),
+    };
+    let run_s = cpu_s() - built;
+    let write_amplification = ssd.summary(1, String::new(), String::new()).write_amplification;
+    Run { build_s: built - start, run_s, counted, write_amplification }
 }
 
 fn main() {
-    let filter = std::env::args().nth(1).unwrap_or_default();
-    let scale: u64 = std::env::args().nth(2).and_then(|n| n.parse().ok()).unwrap_or(100);
-    let more = std::env::args().nth(3).unwrap_or_default();
-    let base = "precondition = { mode = \"random\", overwrite = 1.0 }\n";
-    let cases = [
-        ("random writes, external", base.to_string(), 2_000_000, 0, 1),
-        ("random writes, copyback", format!("{base}schemes = {{ path = \"copyback\" }}\n"), 2_000_000, 0, 1),
-        ("random reads", "precondition = { mode = \"sequential\" }\n".to_string(), 10_000_000, 100, 1),
-        ("70/30 mix of 16 KiB", base.to_string(), 1_000_000, 70, 4),
-    ];
-    println!("{:<28} {:>8} {:>9} {:>9} {:>12} {:>12}", "case", "check", "build s", "run s", "M flash op/s", "M req/s");
-    for (name, toml, requests, reads, pages) in cases {
-        if !name.contains(&filter) {
+    let mut arguments = std::env::args().skip(1);
+    let (mut only, mut repeat, mut scale, mut roof, mut more) = (String::new(), 3, 100, None, String::new());
+    let (mut check, mut fusing) = (Check::Sampled, true);
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value"));
+        match argument.as_str() {
+            "--only" => only = value(),
+            "--repeat" => repeat = value().parse().expect("a number of runs"),
+            "--scale" => scale = value().parse().expect("per cent"),
+            "--roof" => roof = Some(value().parse::<f64>().expect("ns a write")),
+            "--set" => more = value(),
+            "--no-fusing" => fusing = false,
+            "--check" => {
+                check = match value().as_str() {
+                    "off" => Check::Off,
+                    "full" => Check::Full,
+                    _ => Check::Sampled,
+                };
+            }
+            other => panic!("{other}: not an option; see the head of this file"),
+        }
+    }
+    println!(
+        "{:<22} {:>9} {:>8} {:>15} {:>7}  {:<17} {:>6} {:>7} {:>6}",
+        "case", "M/CPU s", "target", "least..most", "CPU s", "of", "WA", "build s", "roof"
+    );
+    for case in cases() {
+        if !case.name.contains(&only) || (case.by_name && only.is_empty()) {
             continue;
         }
-        let config: Config = toml::from_str(&format!("{toml}{more}")).expect("valid TOML");
-        let checks = [(Check::Off, "off"), (Check::Sampled, "sampled"), (Check::Full, "full")];
-        for (check, label) in checks.into_iter().take(if more.is_empty() { 3 } else { 1 }) {
-            let (build, run, operations, wa) = closed(&config, check, requests * scale / 100, reads, pages);
-            println!(
-                "{name:<28} {label:>8} {build:>9.2} {run:>9.2} {:>12.2} {:>12.2}  WA {wa:.3}",
-                operations / run / 1e6,
-                (requests * scale / 100) as f64 / run / 1e6
-            );
+        let mut runs: Vec<Run> = (0..repeat).map(|_| run(&case, &more, scale, check, fusing)).collect();
+        runs.sort_by(|a, b| a.run_s.total_cmp(&b.run_s));
+        let rate = |run: &Run| run.counted as f64 / run.run_s / 1e6;
+        let median = &runs[runs.len() / 2];
+        let share = roof.map_or(String::new(), |ns| format!("{:.0} %", rate(median) * ns / 10.0));
+        println!(
+            "{:<22} {:>9.2} {:>8.1} {:>7.2}..{:<6.2} {:>7.2}  {:<17} {:>6} {:>7.2} {:>6}",
+            case.name,
+            rate(median),
+            case.target,
+            rate(&runs[runs.len() - 1]),
+            rate(&runs[0]),
+            median.run_s,
+            case.unit,
+            median.write_amplification.map_or("-".into(), |wa| format!("{wa:.3}")),
+            median.build_s,
+            share
+        );
+        if scale != 100 {
+            println!("{:<22} {:>9} counted", "", median.counted);
         }
     }
 }

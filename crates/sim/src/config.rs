@@ -6,8 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::policy::BackTo;
+use crate::schemes::collect::Points;
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim, Place};
-use crate::units::{Bytes, Nanos, Ppm, Rate, Threshold, Warmup};
+use crate::units::{Bytes, FreeBelow, Nanos, Ppm, Rate, Threshold, Warmup};
 
 /// A configuration that can't work: which key, why, and what would make it valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +52,8 @@ pub struct Config {
     pub schemes: Schemes,
     /// Knobs of the dispatch window.
     pub order: OrderKnobs,
+    /// The interconnect between flash controllers and CPU.
+    pub noc: Noc,
     /// Wear, and what it still allows.
     pub wear: Wear,
     /// Bit errors and their correction.
@@ -217,6 +220,17 @@ choice! {
     }
 }
 
+choice! {
+    /// What one entry of the page map stands for.
+    MappingUnit("kebab-case") {
+        /// A page of a plane.
+        Page,
+        /// A page of each of a die's two planes, at the same place in both: blocks are paired, and every operation is a
+        /// multi-plane command. A write of part of it is a partial write (paper B's superblock).
+        SuperPage,
+    }
+}
+
 section! {
     /// The controller around the array.
     Device {
@@ -236,6 +250,8 @@ section! {
         multi_plane: bool = false,
         /// What a write of part of a page does.
         partial_write: PartialWrite = PartialWrite::ReadModifyWrite,
+        /// What one entry of the page map stands for: a page, or the paired pages of a die's two planes.
+        mapping_unit: MappingUnit = MappingUnit::Page,
         /// Time of a page that controller memory serves.
         memory: Nanos = Nanos::ZERO,
     }
@@ -278,7 +294,8 @@ section! {
     Gc {
         /// A plane (or chip, or device) with fewer free pages than this is collected.
         threshold: Threshold = Threshold::Blocks(3),
-        /// With fewer free pages than this, collections are not preempted; none by default: they always are.
+        /// With fewer free pages than this, collections are not preempted, and their task queues (`noc.priority`) are served
+        /// before those of the host; none by default.
         hard_threshold: Option<Threshold> = None,
         /// Over what free pages are counted.
         scope: Scope = Scope::Plane,
@@ -508,6 +525,85 @@ choice! {
     }
 }
 
+choice! {
+    /// What carries pages between the flash controllers' buffers and the CPU.
+    NocModel("lowercase") {
+        /// Nothing: pages are in the controller once they have left the channel.
+        None,
+        /// A traversal takes (page bits / `flit_bits` + `mean_slices` - 1) x `cycle`, rounded half up.
+        Formula,
+        /// An array of routing slices: a traversal takes (page bits / `flit_bits` + slices on its path - 1) x `cycle` and
+        /// one of the `rows` for that time.
+        Array,
+    }
+}
+choice! {
+    /// What a traversal does to its channel's port.
+    PortRule("lowercase") {
+        /// It occupies the port.
+        Occupied,
+        /// It takes its time and leaves the port to others.
+        Delayed,
+    }
+}
+choice! {
+    /// The four task queues of a channel.
+    Task("lowercase") {
+        /// Reads of the host, those of partial writes included.
+        Rhost,
+        /// Writes of the host.
+        Whost,
+        /// Reads of collections.
+        Rgc,
+        /// Programs and erases of collections.
+        Wgc,
+    }
+}
+
+section! {
+    /// The interconnect between the flash controllers at the channels and the CPU, where host data and error correction are.
+    Noc {
+        /// What carries pages; by default nothing, and the other keys of this section have no say.
+        model: NocModel = NocModel::None,
+        /// Time from one routing slice to the next.
+        cycle: Nanos = Nanos(87),
+        /// Bits that move at once.
+        flit_bits: u32 = 4,
+        /// `formula`: routing slices that a page passes, on average; at most three decimals count.
+        mean_slices: f64 = 13.5,
+        /// `array`: columns of slices; the channels' ports are spread evenly over them.
+        columns: u32 = 16,
+        /// `array`: rows of slices, each with a port of the CPU at its end.
+        rows: u32 = 8,
+        /// What a traversal does to its channel's port.
+        port: PortRule = PortRule::Occupied,
+        /// Time to write a page into the flash controller's buffer.
+        sram_write: Nanos = Nanos(12_000),
+        /// Time to read a page from the flash controller's buffer.
+        sram_read: Nanos = Nanos(12_000),
+        /// The task queues that a unit of exclusion serves, the first with a task first; an empty list is one FIFO. By default
+        /// `["rhost", "whost", "rgc", "wgc"]`.
+        priority: Option<Vec<Task>> = None,
+    }
+}
+
+impl Noc {
+    /// Whether there is an interconnect.
+    pub fn exists(&self) -> bool {
+        self.model != NocModel::None
+    }
+
+    /// The order in which task queues are served; empty for one FIFO.
+    pub fn priority(&self) -> &[Task] {
+        const PAPER: [Task; 4] = [Task::Rhost, Task::Whost, Task::Rgc, Task::Wgc];
+        match &self.priority {
+            Some(list) => list,
+            None if self.exists() => &PAPER,
+            None => &[],
+        }
+    }
+}
+
 section! {
     /// Bit errors and their correction. Amounts of errors are expected bit errors a MiB, 1,024 times those of a KiB.
     Ecc {
@@ -515,9 +611,10 @@ section! {
         correctable: u32 = 120,
         /// Time to decode a page, after it has left the die.
         decode: Nanos = Nanos::ZERO,
-        /// Chance that a page which a path has decoded shows any error. By default every page does.
+        /// Probability that a page which a path looks at has errors. By default 0.0001 with `schemes.path = "selective"`, and 1
+        /// with `"checked"`, on worn TLC.
         page_error_probability: Option<Ppm> = None,
-        /// Chance that a bit is wrong, in place of `ecc.page_error_probability`: a page shows none with (1 - rate)^bits.
+        /// Probability that a bit is wrong, in place of `page_error_probability`: 1 - (1 - rate)^(bits of a page).
         bit_error_rate: Option<f64> = None,
         /// Whether bit errors are simulated page by page.
         errors: Errors = Errors::None,
@@ -557,6 +654,7 @@ impl Config {
         self.check_times()?;
         self.check_wear()?;
         self.check_space()?;
+        self.check_noc()?;
         self.check_schemes()?;
         self.check_raid()
     }
@@ -588,6 +686,14 @@ impl Config {
             CopybackThresholds::Fixed(threshold) => vec![(0, *threshold)],
             CopybackThresholds::Steps(steps) => steps.clone(),
             CopybackThresholds::Named(ThresholdSource::Model) => crate::device::errors::derived_thresholds(&self.ecc),
+        }
+    }
+
+    /// Flash pages that one entry of the page map stands for.
+    pub fn pages_per_unit(&self) -> u32 {
+        match self.device.mapping_unit {
+            MappingUnit::Page => 1,
+            MappingUnit::SuperPage => 2,
         }
     }
 
@@ -632,6 +738,10 @@ impl Config {
         if g.page_size.0 == 0 || !g.page_size.0.is_multiple_of(512) || g.page_size.0 > 1 << 20 {
             let message = format!("{} is not a multiple of the 512 B sector up to 1MiB", g.page_size);
             return refuse("geometry.page_size", message, "use for example \"4KiB\"");
+        }
+        if self.device.mapping_unit == MappingUnit::SuperPage && g.planes_per_die != 2 {
+            let message = format!("super pages pair the two planes of a die, but a die has {}", g.planes_per_die);
+            return refuse("device.mapping_unit", message, "use geometry.planes_per_die = 2, or \"page\"");
         }
         let factors =
             [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die, g.blocks_per_plane, g.pages_per_block];
@@ -856,6 +966,73 @@ impl Config {
         Ok(())
     }
 
+    fn check_noc(&self) -> Result<(), ConfigError> {
+        let noc = &self.noc;
+        if self.ecc.bit_error_rate.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
+            let rate = self.ecc.bit_error_rate.unwrap_or_default();
+            return refuse("ecc.bit_error_rate", format!("{rate} is not a number from 0 to 1"), "use for example 1e-9");
+        }
+        if self.ecc.page_error_probability.is_some() && self.ecc.bit_error_rate.is_some() {
+            let message = "both a page error probability and a bit error rate: one follows from the other".to_string();
+            return refuse("ecc.bit_error_rate", message, "leave one of them out");
+        }
+        if let Some(list) = &noc.priority {
+            if !noc.exists() {
+                let message = "task queues without an interconnect to queue for".to_string();
+                return refuse("noc.priority", message, "set noc.model = \"formula\" or \"array\", or leave it out");
+            }
+            let all = [Task::Rhost, Task::Whost, Task::Rgc, Task::Wgc].iter().all(|task| list.contains(task));
+            let complete = all && list.len() == 4;
+            if !complete && !list.is_empty() {
+                let message = format!("{} task queues listed; every one of the four is served", list.len());
+                let help = "list \"rhost\", \"whost\", \"rgc\", \"wgc\" once each, or nothing at all for one FIFO";
+                return refuse("noc.priority", message, help);
+            }
+        }
+        if !noc.exists() {
+            if matches!(self.schemes.path, AnyPath::Selective(_)) {
+                let message = "selective saves the way back across an interconnect, and there is none".to_string();
+                return refuse("noc.model", message, "set it to \"formula\" or \"array\", or use another path");
+            }
+            return Ok(());
+        }
+        for (key, time) in
+            [("noc.cycle", noc.cycle), ("noc.sram_write", noc.sram_write), ("noc.sram_read", noc.sram_read)]
+        {
+            if time.0 > 1_000_000_000 {
+                return refuse(key, format!("{time} is longer than a second"), "check the unit");
+            }
+        }
+        if noc.cycle == Nanos::ZERO {
+            let message = "pages would cross the interconnect in no time".to_string();
+            return refuse("noc.cycle", message, "use for example \"87ns\", or noc.model = \"none\"");
+        }
+        let bits = self.geometry.page_size.0 * 8;
+        if noc.flit_bits == 0 || u64::from(noc.flit_bits) > bits {
+            let message = format!("{} bits at once, of a page's {bits}", noc.flit_bits);
+            return refuse("noc.flit_bits", message, "use for example 4");
+        }
+        if !(1.0..=1e6).contains(&noc.mean_slices) {
+            let message = format!("{} slices: a page passes at least one", noc.mean_slices);
+            return refuse("noc.mean_slices", message, "use for example 13.5");
+        }
+        if noc.model == NocModel::Array {
+            if noc.columns < self.geometry.channels || noc.columns > 1 << 16 {
+                let message = format!("{} columns for the ports of {} channels", noc.columns, self.geometry.channels);
+                return refuse("noc.columns", message, format!("use {} or more", self.geometry.channels));
+            }
+            if noc.rows == 0 || noc.rows > 1 << 16 {
+                return refuse("noc.rows", format!("{} rows", noc.rows), "use 1 or more, for example 8");
+            }
+            if noc.port == PortRule::Delayed {
+                let message =
+                    "an array is about pages in each other's way, and delayed ports keep out of it".to_string();
+                return refuse("noc.port", message, "use \"occupied\", or noc.model = \"formula\"");
+            }
+        }
+        Ok(())
+    }
+
     /// What collectors that wrap others, and the buffer, need.
     fn check_collector(&self) -> Result<(), ConfigError> {
         let collector = &self.schemes.collector;
@@ -882,13 +1059,14 @@ impl Config {
         if let Some(hard) = &self.gc.hard_threshold {
             let (pages, per_block) = (self.pages_in_scope(), u64::from(self.geometry.pages_per_block));
             let (hard, soft) = (hard.pages(pages, per_block), self.gc.threshold.pages(pages, per_block));
-            if !preempts {
-                let message = "only preemptive collections ask for a hard threshold".to_string();
-                return refuse("gc.hard_threshold", message, "leave it out, or use schemes.collector = \"preemptive\"");
+            let queues = !self.noc.priority().is_empty();
+            if !preempts && !queues {
+                let message = "only preemptive collections and task queues ask for a hard threshold".to_string();
+                let help = "leave it out, or use schemes.collector = \"preemptive\", or an interconnect (noc.model)";
+                return refuse("gc.hard_threshold", message, help);
             }
             if hard > soft {
-                let message =
-                    format!("collections start below {soft} free pages, but from {hard} on they are not preempted");
+                let message = format!("collections start below {soft} free pages, but from {hard} on they go first");
                 return refuse("gc.hard_threshold", message, "use at most gc.threshold");
             }
         }
@@ -914,10 +1092,12 @@ impl Config {
     /// Pages over which free ones are counted.
     fn pages_in_scope(&self) -> u64 {
         let g = &self.geometry;
+        // Paired planes are one, with pages twice as large.
+        let per_die = g.planes_per_die / self.pages_per_unit();
         let planes = match self.gc.scope {
             Scope::Plane => 1,
-            Scope::Chip => u64::from(g.planes_per_die * g.dies_per_chip),
-            Scope::Device => u64::from(g.planes_per_die * g.dies_per_chip * g.chips_per_channel * g.channels),
+            Scope::Chip => u64::from(per_die * g.dies_per_chip),
+            Scope::Device => u64::from(per_die * g.dies_per_chip * g.chips_per_channel * g.channels),
         };
         planes * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block)
     }
@@ -944,6 +1124,31 @@ impl Config {
             let message = "pagc programs pairs inside their planes".to_string();
             return refuse("gc.destination", message, "use \"plane\"");
         }
+        for one in chain() {
+            let AnyCollector::PaGc(pagc) = one else { continue };
+            if matches!(pagc.threshold, FreeBelow::TimesGc(_)) && self.gc.scope != Scope::Plane {
+                let message = format!("pagc's threshold \"{}\" is of a plane, but gc.threshold is not", pagc.threshold);
+                return refuse("schemes.collector", message, "use a threshold such as 0.12, or gc.scope = \"plane\"");
+            }
+            if pagc.cache && pagc.points != Points::Aligned {
+                let message = "pagc's cache takes what is left when pairs have gone to aligned blocks".to_string();
+                return refuse("schemes.collector", message, "use points = \"aligned\", or cache = false");
+            }
+        }
+        if self.device.mapping_unit == MappingUnit::SuperPage {
+            if pagc {
+                let message = "pagc pairs planes that collect apart, but super pages pair them for good".to_string();
+                return refuse("schemes.collector", message, "use \"serial\", or device.mapping_unit = \"page\"");
+            }
+            if chain().any(|one| matches!(one, AnyCollector::IdleChip(_))) {
+                let message = "the buffer of idle-chip takes single pages, but there are super pages only".to_string();
+                return refuse("schemes.collector", message, "use \"serial\", or device.mapping_unit = \"page\"");
+            }
+            if self.device.multi_plane {
+                let message = "super pages leave no second plane of a die to share a command with".to_string();
+                return refuse("device.multi_plane", message, "leave it out, or use device.mapping_unit = \"page\"");
+            }
+        }
         if self.order.chip_queue == Some(0) {
             return refuse(
                 "order.chip_queue",
@@ -956,6 +1161,34 @@ impl Config {
             return refuse("gc.destination", message, "use \"plane\", or schemes.path = \"external\"");
         }
         let path = self.schemes.path.policy_ref();
+        let wears = self.ecc.errors == Errors::Model || self.ecc.decode > Nanos::ZERO;
+        let wears = wears || self.wear.programming == Programming::OneShot;
+        if (path.separates() || wears) && self.noc.exists() {
+            let message = "copyback counts, checked copies, bit errors, decode time and one-shot programming are not simulated with an interconnect".to_string();
+            return refuse(
+                "noc.model",
+                message,
+                "use \"none\", or leave schemes.path, ecc.errors, ecc.decode and wear.programming at their defaults",
+            );
+        }
+        if (path.separates() || wears) && self.pages_per_unit() > 1 {
+            let message =
+                "copyback counts, checked copies, bit errors, decode time and one-shot programming are told by page"
+                    .to_string();
+            return refuse(
+                "device.mapping_unit",
+                message,
+                "use \"page\", or leave schemes.path, ecc.errors, ecc.decode and wear.programming at their defaults",
+            );
+        }
+        let apart = |one: &AnyCollector| matches!(one, AnyCollector::PaGc(pagc) if pagc.points != crate::schemes::collect::Points::Aligned);
+        if path.separates() && self.schemes.collector.chain().any(apart) {
+            let message = format!(
+                "{} has two write points a plane, and pagc would bring one of them to equal offsets",
+                self.schemes.path.name()
+            );
+            return refuse("schemes.collector", message, "use points = \"aligned\", or another schemes.path");
+        }
         if path.separates() && self.ftl.write_points == WritePoints::Shared {
             let message = format!("{} fills blocks of its own with copied pages", self.schemes.path.name());
             return refuse("ftl.write_points", message, "use \"separate\"");
@@ -1013,6 +1246,14 @@ impl Config {
             );
             let help = if fits.is_empty() { "use more chips".into() } else { format!("use {}", fits.join(", ")) };
             return refuse("raid.group", message, help);
+        }
+        if self.noc.exists() {
+            let message = "parity would have to cross the interconnect, which is not modelled".to_string();
+            return refuse("raid.layout", message, "use \"none\", or noc.model = \"none\"");
+        }
+        if self.device.mapping_unit == MappingUnit::SuperPage {
+            let message = "chunks of parity groups are pages, not super pages".to_string();
+            return refuse("device.mapping_unit", message, "use \"page\", or raid.layout = \"none\"");
         }
         if self.schemes.place == Place::Dynamic {
             let message = "dynamic placement sends a page to any idle die, but the layout fixes its chip".to_string();

@@ -42,6 +42,8 @@ pub enum Resource {
     Channel(u32),
     /// The link from the host (`true`) or to it.
     HostLink(bool),
+    /// The interconnect port of a channel.
+    Port(u32),
 }
 
 /// A stretch of an operation on one resource: it began, it ended, nothing came between.

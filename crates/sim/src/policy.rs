@@ -1,5 +1,6 @@
 //! The seam between mechanism and policy: what a scheme is asked, what it may see, what it may answer.
 
+use crate::config::Config;
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::staging::Staging;
@@ -46,6 +47,13 @@ impl PageSet {
         self.pages[usize::from(self.len)] = page;
         self.len += 1;
     }
+
+    /// The pages after the first `n`.
+    pub fn after(&self, n: usize) -> Self {
+        let mut rest = Self::EMPTY;
+        self[n..].iter().for_each(|page| rest.push(*page));
+        rest
+    }
 }
 
 impl std::ops::Deref for PageSet {
@@ -61,7 +69,9 @@ impl std::ops::Deref for PageSet {
 pub enum Hop {
     /// The plane's page register: the bits never leave the die.
     Die,
-    /// Controller memory: the bits cross the channel.
+    /// The flash controller's buffer at the channel's end of an interconnect.
+    Fmc,
+    /// Controller memory: the bits cross the channel, and the interconnect if there is one.
     Controller,
 }
 
@@ -70,7 +80,7 @@ pub enum Hop {
 pub struct Journey {
     /// Where the bits go.
     pub out: Hop,
-    /// Whether the page register keeps them until the controller has looked at them: then the path is asked for the way back.
+    /// Whether a nearer hop keeps them until error correction has looked at them: then the path is asked for the way back.
     pub checked: bool,
 }
 
@@ -81,14 +91,16 @@ impl Journey {
     pub const EXTERNAL: Self = Self { out: Hop::Controller, checked: false };
     /// Out to the controller, with the way back decided there.
     pub const CHECKED: Self = Self { out: Hop::Controller, checked: true };
+    /// To the flash controller, with the way back decided there.
+    pub const LOCAL: Self = Self { out: Hop::Fmc, checked: true };
 }
 
 /// The next atomic piece of a collection.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     /// Read these valid pages of the victims, at most one a plane, and move them to a write point of their planes as the
-    /// path slot says. Pages that stay in their die are programmed by the same command; pages that leave it are then in
-    /// the job's hand.
+    /// path slot says. Pages that stay in their die are programmed by the same command, or, where their write points stand
+    /// at different offsets, one after the other; pages that leave it are then in the job's hand.
     Move(PageSet, Stream),
     /// Read these valid pages of the victims, at most one a plane, and carry them to the controller, whatever the path slot
     /// says: they are then in the job's hand. Should they be placed after all, the stream says where.
@@ -97,8 +109,11 @@ pub enum Step {
     Reserve(u32),
     /// Leave the pages in hand in reserved slots of the controller's buffer, in no time.
     Stage,
-    /// Program the pages in hand at the write points that the move named.
+    /// Program the pages in hand at the write points that the move named: as many as one command can, so that more may be
+    /// left.
     Place,
+    /// Give up so many erased pages at a write point of this victim's plane, in no time: wasted until their block is erased.
+    Skip(usize, u32, Stream),
     /// Erase the victims in one command.
     Erase,
     /// The collection is over.
@@ -116,8 +131,8 @@ pub struct Job {
     pub cursor: [u32; MAX_PLANES],
     /// Pages that were read out and are not programmed yet.
     pub hand: PageSet,
-    /// Whether pages at equal offsets have all been moved (collectors that pair pages).
-    pub paired: bool,
+    /// How far it has come, in the collector's own count.
+    pub phase: u8,
     /// Whether the victims have been erased.
     pub erased: bool,
     /// Slots of the controller's buffer that are reserved for its pages and not filled; none before it has reserved any.
@@ -136,7 +151,7 @@ impl Job {
             count: 1,
             cursor: [0; MAX_PLANES],
             hand: PageSet::EMPTY,
-            paired: false,
+            phase: 0,
             erased: false,
             slots: None,
             contended: false,
@@ -174,6 +189,8 @@ pub trait Victim {
 
 /// How is a die collected?
 pub trait Collector {
+    /// Told once what device it works for.
+    fn prepare(&mut self, _config: &Config) {}
     /// The die is the job's: what is its next step?
     fn next(&mut self, view: &View, job: &mut Job) -> Step;
     /// `plane` is collected: should `other`, on the same die, be collected along with it?

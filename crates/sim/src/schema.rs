@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::schemes::Place;
-use crate::units::{Bytes, Nanos, Ppm, Rate, Threshold, Warmup};
+use crate::units::{Bytes, FreeBelow, Nanos, Ppm, Rate, Threshold, Warmup};
 
 macro_rules! text_forms {
     ($($ty:ident: $schema:tt),+ $(,)?) => {$(
@@ -41,6 +41,13 @@ text_forms! {
             { "type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(blocks?|pages?)?\s*$" }
         ],
         "examples": [0.05, "3 blocks", "200 pages"]
+    },
+    FreeBelow: {
+        "oneOf": [
+            { "type": "number", "minimum": 0, "maximum": 1 },
+            { "type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(blocks?|pages?|x\s*gc)?\s*$" }
+        ],
+        "examples": [0.12, "200 pages", "1.05 x gc"]
     },
     Warmup: {
         "type": "string",

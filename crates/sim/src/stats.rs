@@ -1,9 +1,11 @@
 //! What is counted while a run is measured.
 
+use crate::blame::Blame;
 use crate::device::transaction::Class;
 use crate::policy::{Hop, Journey};
 use crate::report::ecc::EccCounters;
 use crate::report::fastgc::CopyCounters;
+use crate::report::pagc::{Moves, Parties};
 use crate::report::{Breakdown, BrrTotals, Distribution, FlashOps, GcTimes, Halves, Pages, RaidTotals, Requests, mean};
 use crate::units::Nanos;
 
@@ -12,14 +14,44 @@ use crate::units::Nanos;
 pub(crate) struct OpStats {
     pub latency: Distribution,
     pub waiting: Distribution,
-    pub breakdown: Breakdown,
+    breakdown: Breakdown,
+    /// What was not added to it yet: in machine words as long as their total, which bounds each, fits one.
+    recent: Blame,
+    recent_total: u64,
     /// Requests that waited for collections.
     pub delayed_by_gc: u64,
+}
+
+impl OpStats {
+    /// A request's latency was spent so.
+    #[inline]
+    pub(crate) fn spend(&mut self, blame: &Blame, latency: u64) {
+        match self.recent_total.checked_add(latency) {
+            Some(total) => self.recent_total = total,
+            None => {
+                self.breakdown.add(&std::mem::replace(&mut self.recent, Blame::ZERO));
+                self.recent_total = latency;
+            }
+        }
+        for (sum, ns) in self.recent.0.iter_mut().zip(blame.0) {
+            // No cause's sum is more than the total, which fits.
+            *sum = sum.wrapping_add(ns);
+        }
+    }
+
+    /// Total time by cause.
+    pub(crate) fn breakdown(&self) -> Breakdown {
+        let mut breakdown = self.breakdown.clone();
+        breakdown.add(&self.recent);
+        breakdown
+    }
 }
 
 /// Counters of the measured part of a run.
 #[derive(Clone)]
 pub(crate) struct Stats {
+    /// Flash pages of a page: see `Geometry`.
+    per_unit: u64,
     pub requests: Requests,
     pub pages: Pages,
     pub read: OpStats,
@@ -32,6 +64,11 @@ pub(crate) struct Stats {
     pub metadata_time: GcTimes,
     pub copies: CopyCounters,
     pub ecc: EccCounters,
+    /// Collections of a die by who took part, and moved pages by category.
+    pub parties: Parties,
+    pub moves: Moves,
+    /// What crossed the interconnect.
+    pub noc: crate::report::noc::Counts,
     pub raid: RaidTotals,
     pub brr: BrrTotals,
     pub writeback_time: GcTimes,
@@ -42,8 +79,13 @@ pub(crate) struct Stats {
     pub last_completion: Nanos,
     /// Integral of held units at the first arrival and the last completion.
     pub held_at: (u128, u128),
+    /// Of units held by collections, and of planes that take part in those.
+    pub gc_units_at: (u128, u128),
+    pub gc_planes_at: (u128, u128),
     /// Busy time of all channels at the first arrival.
     pub transferring_from: u128,
+    /// The same for the ports of the interconnect.
+    pub ports_busy_from: u128,
     /// Sum over arrivals of the chips with an operation in service, and how many arrivals.
     pub chips_busy: u64,
     pub arrivals: u64,
@@ -64,14 +106,17 @@ pub(crate) struct Stats {
 const CHECKPOINTS: usize = 128;
 
 impl Stats {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(per_unit: u32) -> Self {
         let op = OpStats {
             latency: Distribution::new(),
             waiting: Distribution::new(),
             breakdown: Breakdown::ZERO,
+            recent: Blame::ZERO,
+            recent_total: 0,
             delayed_by_gc: 0,
         };
         Stats {
+            per_unit: per_unit.into(),
             requests: Requests::default(),
             pages: Pages::default(),
             read: op.clone(),
@@ -84,6 +129,9 @@ impl Stats {
             metadata_time: GcTimes::default(),
             copies: CopyCounters::default(),
             ecc: EccCounters::default(),
+            parties: Parties::default(),
+            moves: Moves::default(),
+            noc: Default::default(),
             raid: RaidTotals::default(),
             brr: BrrTotals::default(),
             writeback_time: GcTimes::default(),
@@ -91,7 +139,10 @@ impl Stats {
             first_arrival: None,
             last_completion: Nanos::ZERO,
             held_at: (0, 0),
+            gc_units_at: (0, 0),
+            gc_planes_at: (0, 0),
             transferring_from: 0,
+            ports_busy_from: 0,
             chips_busy: 0,
             arrivals: 0,
             operations: 0,
@@ -110,6 +161,8 @@ impl Stats {
         self.forgotten_collections += self.collections;
         (self.gc_time, self.metadata_time) = (GcTimes::default(), GcTimes::default());
         (self.copies, self.ecc) = (CopyCounters::default(), EccCounters::default());
+        (self.parties, self.moves) = (Parties::default(), Moves::default());
+        self.noc = Default::default();
         self.raid = RaidTotals::default();
         self.brr = BrrTotals::default();
         self.writeback_time = GcTimes::default();
@@ -154,13 +207,42 @@ impl Stats {
         Some(Halves { first: mean(u128::from(p1), w1), second: mean(u128::from(p2), w2), steady })
     }
 
+    /// A collection of so many victims has ended.
+    pub(crate) fn count_collection(&mut self, victims: u64) {
+        let blocks = victims * self.per_unit;
+        self.collections += blocks;
+        *if blocks > 1 { &mut self.parties.joint } else { &mut self.parties.alone } += 1;
+    }
+
+    /// Pages of a victim without a partner have landed, all of them published.
+    pub(crate) fn count_sorted(&mut self, pages: u64) {
+        self.moved += pages * self.per_unit;
+        self.sort_lone(pages);
+    }
+
+    /// The category of moves of a victim without a partner.
+    #[inline(always)]
+    pub(crate) fn sort_lone(&mut self, pages: u64) {
+        let category = if self.per_unit > 1 { &mut self.moves.pard_pawr } else { &mut self.moves.srrd_srwr_d };
+        *category += pages * self.per_unit;
+    }
+
+    /// A moved page has landed, published or stale.
+    #[inline(always)]
+    pub(crate) fn count_moved(&mut self, stale: bool) {
+        self.moved += self.per_unit;
+        self.moved_stale += if stale { self.per_unit } else { 0 };
+    }
+
     pub(crate) fn count_reads(&mut self, class: Class, pages: u64) {
+        let pages = pages * self.per_unit;
         self.flash.reads.add(class, pages);
         self.flash.multi_plane.reads += u64::from(pages > 1);
         self.operations += pages;
     }
 
     pub(crate) fn count_programs(&mut self, class: Class, pages: u64) {
+        let pages = pages * self.per_unit;
         self.flash.programs.add(class, pages);
         self.flash.multi_plane.programs += u64::from(pages > 1);
         self.operations += pages;
@@ -168,6 +250,7 @@ impl Stats {
 
     /// Pages of requests that don't count: series show them all the same.
     pub(crate) fn count_unmeasured(&mut self, class: Class, programs: bool, pages: u64) {
+        let pages = pages * self.per_unit;
         let by = if programs { &mut self.forgotten.programs } else { &mut self.forgotten.reads };
         by.add(class, pages);
         self.operations += pages;
@@ -175,23 +258,30 @@ impl Stats {
 
     /// Pages that collections move one by one.
     pub(crate) fn count_moves(&mut self, journey: Journey, pages: u64) {
+        let commands = if self.per_unit > 1 { pages } else { 0 };
+        let pages = pages * self.per_unit;
         if journey.out == Hop::Die {
             self.flash.copybacks += pages;
+            self.flash.multi_plane.copybacks += commands;
             self.operations += pages;
         } else {
             self.flash.reads.add(Class::Gc, pages);
             self.flash.programs.add(Class::Gc, pages);
+            self.flash.multi_plane.reads += commands;
+            self.flash.multi_plane.programs += commands;
             self.operations += 2 * pages;
         }
     }
 
     pub(crate) fn count_copybacks(&mut self, pages: u64) {
+        let pages = pages * self.per_unit;
         self.flash.copybacks += pages;
         self.flash.multi_plane.copybacks += u64::from(pages > 1);
         self.operations += pages;
     }
 
     pub(crate) fn count_erases(&mut self, blocks: u64) {
+        let blocks = blocks * self.per_unit;
         self.flash.erases += blocks;
         self.flash.multi_plane.erases += u64::from(blocks > 1);
         self.operations += blocks;

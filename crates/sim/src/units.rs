@@ -398,6 +398,90 @@ impl fmt::Display for Threshold {
     }
 }
 
+/// A threshold of free space: one of its own, or a multiple of `gc.threshold`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FreeBelow {
+    /// Its own.
+    Own(Threshold),
+    /// So many millionths of `gc.threshold`.
+    TimesGc(u64),
+}
+
+impl FreeBelow {
+    /// The smallest number of free pages that is not below this threshold; `gc` is `gc.threshold`.
+    pub fn pages(self, gc: Threshold, pages: u64, pages_per_block: u64) -> u64 {
+        let (factor, gc) = match self {
+            FreeBelow::Own(threshold) => return threshold.pages(pages, pages_per_block),
+            FreeBelow::TimesGc(factor) => (u128::from(factor), gc),
+        };
+        let one = u128::from(Ppm::ONE);
+        let product = match gc {
+            Threshold::Share(Ppm(ppm)) => (factor * u128::from(ppm) * u128::from(pages)).div_ceil(one * one),
+            _ => (factor * u128::from(gc.pages(pages, pages_per_block))).div_ceil(one),
+        };
+        u64::try_from(product).unwrap_or(u64::MAX)
+    }
+
+    /// Whether nothing is ever below it.
+    pub fn is_zero(self) -> bool {
+        self == FreeBelow::TimesGc(0) || matches!(self, FreeBelow::Own(own) if own.pages(1, 1) == 0)
+    }
+}
+
+impl std::str::FromStr for FreeBelow {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some(factor) = text.trim_end().strip_suffix("gc") else { return text.parse().map(FreeBelow::Own) };
+        let expected = || format!("`{text}` is not a multiple of gc.threshold: expected for example \"1.05 x gc\"");
+        let (digits, decimals, times) = decimal(factor).ok_or_else(expected)?;
+        let factor = exact(digits, decimals, Ppm::ONE as u128).filter(|f| times == "x" && *f <= 1000 * Ppm::ONE);
+        factor.map(FreeBelow::TimesGc).ok_or_else(expected)
+    }
+}
+
+impl fmt::Display for FreeBelow {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            FreeBelow::Own(threshold) => threshold.fmt(f),
+            FreeBelow::TimesGc(factor) => write!(f, "{} x gc", *factor as f64 / 1e6),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for FreeBelow {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = FreeBelow;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a fraction such as 0.12, \"200 pages\", \"3 blocks\", or \"1.05 x gc\"")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<FreeBelow, E> {
+                text.parse().map_err(E::custom)
+            }
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<FreeBelow, E> {
+                PpmVisitor.visit_f64(value).map(Threshold::Share).map(FreeBelow::Own)
+            }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<FreeBelow, E> {
+                self.visit_f64(value as f64)
+            }
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<FreeBelow, E> {
+                self.visit_f64(value as f64)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl Serialize for FreeBelow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            FreeBelow::Own(threshold) => threshold.serialize(serializer),
+            FreeBelow::TimesGc(_) => serializer.collect_str(self),
+        }
+    }
+}
+
 /// How much of a run is not measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warmup {
@@ -473,6 +557,12 @@ mod tests {
         assert_eq!(
             ["0.05", "3 blocks", "200 pages", "1.5 blocks", "2"].map(|t| t.parse::<Threshold>().ok()),
             [Some(Threshold::Share(Ppm(50_000))), Some(Threshold::Blocks(3)), Some(Threshold::Pages(200)), None, None]
+        );
+        let below =
+            |text: &str| text.parse::<FreeBelow>().map(|t| t.pages(Threshold::Share(Ppm(70_000)), 524_288, 256)).ok();
+        assert_eq!(
+            ["0.12", "1.05 x gc", "1.05xgc", "0", "2 blocks", "1.05 gc", "2 x"].map(below),
+            [Some(62_915), Some(38_536), Some(38_536), Some(0), Some(512), None, None]
         );
         assert_eq!(
             ["5 requests", "1.5 drive writes", "1"].map(|t| t.parse::<Warmup>().ok()),

@@ -4,6 +4,7 @@ mod common;
 
 use common::{Dut, array, causes, config, spent, summary};
 use ssdlab_sim::blame::Cause;
+use ssdlab_sim::report::{Breakdown, Summary, pagc::Terms};
 use ssdlab_sim::units::{BlockId, Nanos};
 use ssdlab_sim::{Completed, Config};
 
@@ -21,14 +22,11 @@ impl Dice {
 
 /// Paper B's terms of a request: ST, CnGC, CsGC, CoGC, LC.
 fn terms(request: &Completed) -> [u64; 5] {
-    let of = |causes: &[Cause]| causes.iter().map(|cause| spent(request, *cause)).sum();
-    [
-        of(&[Cause::Array, Cause::Bus]),
-        of(&[Cause::DieHost, Cause::BusHost]),
-        of(&[Cause::DieGcOwn]),
-        of(&[Cause::DieGcOther, Cause::BusGc]),
-        of(&[Cause::DieLate]),
-    ]
+    let mut breakdown = Breakdown::ZERO;
+    breakdown.add(&request.blame);
+    let terms = Terms::of(&breakdown);
+    assert_eq!(terms.outside, 0);
+    [terms.st, terms.cngc, terms.csgc, terms.cogc, terms.lc]
 }
 
 /// One die with two planes and blocks of two pages; service 200 for a read, and a collection is an erase of 1,000.
@@ -46,19 +44,19 @@ fn three_request_device(time: &str) -> Config {
 
 /// Pages 0 and 2 lie in plane 0 and are written again, which leaves a block without valid pages: when the second of the
 /// programs ends, at 20,000, the collection of plane 0 holds the die for 1,000.
-fn three_requests(time: &str) -> Vec<Completed> {
+fn three_requests(time: &str) -> (Vec<Completed>, Summary) {
     let mut dut = Dut::new(&three_request_device(time));
     dut.write(0, 0, PAGE);
     dut.write(0, 2 * PAGE, PAGE);
     dut.read(20_100, PAGE, PAGE); // plane 1
     dut.read(20_200, 4 * PAGE, PAGE); // plane 0
     dut.read(21_100, 3 * PAGE, PAGE); // plane 1
-    dut.completed()[2..].to_vec()
+    (dut.completed()[2..].to_vec(), summary(&dut.ssd))
 }
 
 #[test]
 fn three_requests_around_a_collection_split_as_in_the_table() {
-    let done = three_requests("real");
+    let (done, told) = three_requests("real");
     let starts: Vec<u64> = done.iter().map(|c| c.start.0 - 20_000).collect();
     assert_eq!(starts, [1_000, 1_200, 1_400]);
     let rows: Vec<[u64; 5]> = done.iter().map(terms).collect();
@@ -68,8 +66,12 @@ fn three_requests_around_a_collection_split_as_in_the_table() {
     assert_eq!(rows[2], [200, 0, 0, 0, 300]);
     let latencies: Vec<u64> = done.iter().map(|c| (c.completion - c.arrival).0).collect();
     assert_eq!(latencies, [1_100, 1_200, 500]);
+    let told = told.pagc.unwrap();
+    assert_eq!((told.plane_ns.gc_busy, told.plane_ns.gc_idle), (1_000, 1_000), "plane 0 and plane 1");
+    let read = &told.response_ns.read;
+    assert_eq!((read.st, read.cngc, read.csgc, read.cogc, read.lc, read.outside), (600, 100, 800, 900, 400, 0));
     // Without the collection: what ST + CnGC says.
-    let free: Vec<u64> = three_requests("none").iter().map(|c| (c.completion - c.arrival).0).collect();
+    let free: Vec<u64> = three_requests("none").0.iter().map(|c| (c.completion - c.arrival).0).collect();
     assert_eq!(free, [200, 300, 200]);
 }
 

@@ -16,6 +16,13 @@ fn device() -> impl Strategy<Value = String> {
             "queued",
             "{ pagc = { when = \"always\" } }",
             "{ pagc = { threshold = 0.5 } }",
+            "{ pagc = { threshold = \"1.5 x gc\", points = \"unaligned\" } }",
+            "{ pagc = { when = \"always\", points = \"unaligned\" } }",
+            "{ pagc = { when = \"always\", points = \"invalidate\", waste = 0.5 } }",
+            "{ pagc = { threshold = 0 } }",
+            "{ pagc = { when = \"always\", cache = true } }",
+            "{ pagc = { threshold = 0.3, cache = true } }",
+            "{ preemptive = { inner = { pagc = { threshold = 0.6, cache = true } } } }",
             "preemptive",
             "{ preemptive = { inner = { pagc = { when = \"always\" } } } }",
             "idle-chip",
@@ -42,6 +49,7 @@ fn device() -> impl Strategy<Value = String> {
         any::<bool>(),
         prop::sample::select(vec!["none", "erase", "program+erase"]),
         prop::sample::select(vec!["none", "sequential", "random", "aged"]),
+        prop::sample::select(vec!["page", "page", "page", "super-page"]),
     );
     let more = (
         prop::sample::select(vec!["separate", "shared"]),
@@ -65,6 +73,14 @@ fn device() -> impl Strategy<Value = String> {
         ]),
         prop::sample::select(vec!["0ns", "5us"]),
     );
+    let noc = (
+        prop::sample::select(vec!["none", "none", "formula", "array"]),
+        prop::sample::select(vec!["occupied", "delayed"]),
+        prop::sample::select(vec![("0us", "800MB/s"), ("1us", "800MB/s"), ("0us", "0ns/B"), ("1us", "0ns/B")]),
+        prop::sample::select(vec!["", ", priority = []", ", priority = [\"wgc\", \"rgc\", \"whost\", \"rhost\"]"]),
+        prop::sample::select(vec!["0", "0.3", "1"]),
+        (1u32..3, any::<bool>(), any::<bool>()),
+    );
     let raid = prop::option::of((
         prop::sample::select(vec!["traditional", "lci"]),
         2u32..5,
@@ -74,13 +90,18 @@ fn device() -> impl Strategy<Value = String> {
         prop::sample::select(vec!["\"direct\"", "\"brr\"", "{ brr = { read = \"1ns\" } }"]),
     ));
     let delay = prop::sample::select(vec!["", "delay_writes = true\n", "delay_writes = false\n"]);
-    let more = (more, delay);
+    let more = (more, delay, noc);
     (shape, slots, space, knobs, more, raid, wear).prop_map(|(shape, slots, space, knobs, more, raid, wear)| {
         let (mut channels, mut chips, dies, planes, per_block) = shape;
         let (victim, collector, path, place, order) = slots;
         let (blocks, extra, scope, floor) = space;
-        let (exclusion, ack, cache, multi, suspend, mode) = knobs;
-        let ((points, free_block, levelling, destination, time, depth, chip_queue, (slots, hard)), delay) = more;
+        let (exclusion, ack, cache, multi, suspend, mode, unit) = knobs;
+        let ((points, free_block, levelling, destination, time, depth, chip_queue, (slots, hard)), delay, noc) = more;
+        let (model, port, (sram, transfer), priority, errors, (rows, selective, local)) = noc;
+        let model = if raid.is_some() { "none" } else { model };
+        let buffers = ["pagc", "idle-chip"].iter().any(|scheme| collector.contains(scheme));
+        let unit = if planes == 2 && !buffers && raid.is_none() { unit } else { "page" };
+        let multi = multi && unit == "page";
         let (mut place, mut route, mut parity) = (place, "\"direct\"", String::new());
         if let Some((layout, group, groups, timeout, mode, around)) = raid {
             route = around;
@@ -89,19 +110,34 @@ fn device() -> impl Strategy<Value = String> {
             place = if place == "dynamic" { "CWDP" } else { place };
             parity = format!("raid = {{ layout = \"{layout}\", group = {group}, encode_timeout = \"{timeout}\", write_mode = \"{mode}\" }}\n");
         }
-        let (thresholds, programming, errors, decode) = wear;
-        let programming = if per_block % 3 == 0 && parity.is_empty() { programming } else { "page" };
-        let (errors, decode) = if parity.is_empty() { (errors, decode) } else { (errors.split("errors").next().unwrap_or(""), "0ns") };
+        let path = match (path, selective && model != "none") {
+            ("external", true) if local => "{ selective = { check = \"fmc\" } }",
+            ("external", true) => "selective",
+            (path, _) => path,
+        };
+        let transfer = if model == "none" { "800MB/s" } else { transfer };
+        let port = if model == "array" { "occupied" } else { port };
+        let priority = if model == "none" { "" } else { priority };
+        let noc = format!("{{ model = \"{model}\", flit_bits = 2048, columns = 2, rows = {rows}, port = \"{port}\", sram_write = \"{sram}\", sram_read = \"{sram}\"{priority} }}");
+        let (thresholds, programming, faults, decode) = wear;
+        let plain = parity.is_empty() && model == "none" && unit == "page";
+        let programming = if per_block % 3 == 0 && plain { programming } else { "page" };
         let program = if programming == "page" { "[\"80us\", \"120us\"]" } else { "\"100us\"" };
-        let ecc = if errors.is_empty() { String::new() } else { format!(", {errors}") };
+        let decode = if plain { decode } else { "0ns" };
+        let ecc = match faults {
+            _ if !plain => format!(", page_error_probability = {errors}"),
+            "" => String::new(),
+            faults => format!(", {faults}"),
+        };
         let wraps = collector.contains("preemptive") || collector.contains("idle-chip");
         let place = if collector.contains("idle-chip") && slots > 0 && parity.is_empty() { "dynamic" } else { place };
-        let hard = hard.filter(|_| collector.contains("preemptive"));
+        let hard = hard.filter(|_| collector.contains("preemptive") || model != "none" && !priority.contains("[]"));
         let destination = if path == "copyback" || place != "dynamic" || wraps { "plane" } else { destination };
         // The reserve and one open GC block, plus `extra`: down to one spare block a write stream.
+        let one = ["unaligned", "invalidate", "threshold = 0 "].iter().any(|knob| collector.contains(knob));
         let separates = path == "checked" || path == "fastgc";
         let points = if separates { "separate" } else { points };
-        let streams = if collector.contains("pagc") { 2 } else { 1 } + u32::from(separates);
+        let streams = if collector.contains("pagc") && !one { 2 } else { 1 } + u32::from(separates);
         let spare = (2 * streams + extra.min(blocks - 4)).min(blocks - 1);
         let data = if path == "fastgc" && thresholds != "0" { per_block - 1 } else { per_block };
         let op = 1.0 - f64::from((blocks - spare) * data) / f64::from(blocks * per_block);
@@ -114,19 +150,21 @@ fn device() -> impl Strategy<Value = String> {
         let warmup = if depth % 3 == 0 { "[run]\nwarmup = \"40 requests\"\n" } else { "" };
         format!(
             "geometry = {{ channels = {channels}, chips_per_channel = {chips}, dies_per_chip = {dies}, planes_per_die = {planes}, blocks_per_plane = {blocks}, pages_per_block = {per_block} }}
-timing = {{ read = [\"20us\", \"30us\"], program = {program}, erase = \"900us\", cache_register = {cache}, suspendable = \"{suspend}\"{suspend_times} }}
-device = {{ exclusion = \"{exclusion}\", write_ack = \"{ack}\", multi_plane = {multi}, over_provisioning = {op}, queue_depth = {depth} }}
+timing = {{ read = [\"20us\", \"30us\"], program = {program}, erase = \"900us\", transfer = \"{transfer}\", cache_register = {cache}, suspendable = \"{suspend}\"{suspend_times} }}
+device = {{ exclusion = \"{exclusion}\", write_ack = \"{ack}\", multi_plane = {multi}, mapping_unit = \"{unit}\", over_provisioning = {op}, queue_depth = {depth} }}
 gc = {{ threshold = \"{floor} pages\", scope = \"{scope}\", destination = \"{destination}\", time = \"{time}\"{hard} }}
 staging = {{ slots = {slots} }}
 ftl = {{ write_points = \"{points}\", free_block = \"{free_block}\", wear_levelling = \"{levelling}\", wear_spread = 2 }}
 wear = {{ copyback_thresholds = {thresholds}, programming = \"{programming}\" }}
 ecc = {{ decode = \"{decode}\"{ecc} }}
 precondition = {{ mode = \"{mode}\", valid = 0.3, invalid = 0.1 }}
-schemes = {{ victim = {}, collector = {}, path = \"{path}\", place = \"{place}\", order = \"{order}\", route = {route} }}
+noc = {noc}
+schemes = {{ victim = {}, collector = {}, path = {}, place = \"{place}\", order = \"{order}\", route = {route} }}
 {parity}[order]
 {delay}{chip_queue}{warmup}",
             quote(victim),
-            quote(collector)
+            quote(collector),
+            quote(path)
         )
     })
 }
@@ -190,8 +228,20 @@ proptest! {
             // Pages that went through the buffer, and those that were checked, are in no list.
             prop_assert!(counted <= summary.gc.moved_pages);
         }
-        if config.staging.slots == 0 || config.schemes.collector.policy_ref().writes_back().is_none() {
+        let absorbs = config.staging.slots > 0 && config.schemes.collector.policy_ref().writes_back().is_some();
+        if config.pages_per_unit() == 2 {
+            prop_assert!(flash.programs.host % 2 == 0);
+            prop_assert!((summary.pages.written..=2 * summary.pages.written).contains(&flash.programs.host));
+        } else if !absorbs {
             prop_assert_eq!(flash.programs.host, summary.pages.written);
+        }
+        let p = &flash.programs;
+        prop_assert_eq!(p.total, p.host + p.gc + p.metadata + p.parity + p.replica + p.wasted);
+        if let Some(pagc) = &summary.pagc {
+            prop_assert_eq!(pagc.moved_pages.total(), summary.gc.moved_pages);
+            prop_assert_eq!(2 * pagc.collections.joint + pagc.collections.alone, summary.gc.collections);
+            let terms: u64 = pagc.response_ns.all.columns().iter().map(|(_, ns)| ns).sum();
+            prop_assert_eq!(u128::from(terms), summary.breakdown_ns.all.0.iter().sum::<u128>());
         }
         let by_cause: u128 = summary.breakdown_ns.all.0.iter().sum();
         let latency = &summary.latency_ns.all;

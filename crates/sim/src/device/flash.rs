@@ -310,6 +310,18 @@ impl Flash {
         Some(page)
     }
 
+    /// Gives up the next pages of a collection's write point: they hold nothing until their block is erased.
+    pub(crate) fn skip_pages(&mut self, plane: PlaneId, stream: Stream, count: u32) {
+        let debt = self.planes[plane.ix()].debt;
+        for _ in 0..count {
+            let page =
+                self.take_page(plane, stream, true).expect("law: the reserve leaves a page for every collection");
+            self.land(page, BlockId(page.0 / self.pages_per_block), Lpn::NONE);
+        }
+        // None of them took a page that the collection still has to move.
+        self.planes[plane.ix()].debt = debt;
+    }
+
     /// The block that the next page of a stream would come from; none if the plane has no page for it.
     pub(crate) fn next_block(&self, plane: PlaneId, stream: Stream) -> Option<BlockId> {
         let open = self.planes[plane.ix()].open[self.stream(stream)];

@@ -31,8 +31,11 @@ pub struct Geometry {
     pub data_pages: u32,
     /// Pages of a plane.
     pub pages_per_plane: u32,
-    /// Data bytes of a page.
+    /// Data bytes of a page (of a super page, where planes are paired).
     pub page_size: u32,
+    /// Flash pages of a page: 1, or 2 where the map's entries are super pages. Paired planes are one plane here, their blocks
+    /// one block, and what is counted is multiplied when it is counted.
+    pub pages_per_unit: u32,
     /// Pages that the host may address.
     pub exported: u32,
     /// Logical pages of the map: the exported ones, and parity where there is any.
@@ -51,7 +54,9 @@ impl Geometry {
         let g = &config.geometry;
         let chips = g.channels * g.chips_per_channel;
         let dies = chips * g.dies_per_chip;
-        let planes = dies * g.planes_per_die;
+        let pages_per_unit = config.pages_per_unit();
+        let planes_per_die = g.planes_per_die / pages_per_unit;
+        let planes = dies * planes_per_die;
         let units = match config.device.exclusion {
             Exclusion::Die => dies,
             Exclusion::Chip => chips,
@@ -65,7 +70,7 @@ impl Geometry {
         let layout = super::raid::Layout::new(config);
         let place = if layout.is_some() { place.within_chip() } else { place };
         let mapped = exported_per_plane(config) as u32 * planes;
-        let radix = [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die];
+        let radix = [g.channels, g.chips_per_channel, g.dies_per_chip, planes_per_die];
         let stripe = (0..planes).map(|n| PlaneId(place.plane(n, radix))).collect();
         Geometry {
             channels: g.channels,
@@ -78,7 +83,8 @@ impl Geometry {
             pages_per_block: g.pages_per_block,
             data_pages: g.pages_per_block - config.metadata_pages(),
             pages_per_plane,
-            page_size: g.page_size.0 as u32,
+            page_size: g.page_size.0 as u32 * pages_per_unit,
+            pages_per_unit,
             exported: layout.map_or(mapped, |layout| layout.exported()),
             mapped,
             page_shift: g.pages_per_block.is_power_of_two().then(|| g.pages_per_block.trailing_zeros()),

@@ -5,6 +5,7 @@ pub mod events;
 pub mod flash;
 pub mod geometry;
 pub mod mapping;
+pub mod noc;
 pub mod raid;
 pub mod resource;
 pub mod staging;

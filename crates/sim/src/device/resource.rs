@@ -235,9 +235,15 @@ impl Occupancy {
     /// One more is busy, or one fewer.
     #[inline(always)]
     pub fn change(&mut self, up: bool, now: Nanos) {
+        self.change_by(1, up, now);
+    }
+
+    /// So many more are busy, or fewer.
+    #[inline(always)]
+    pub fn change_by(&mut self, count: u32, up: bool, now: Nanos) {
         self.total += u128::from(self.busy) * u128::from((now - self.since).0);
         self.since = now;
-        if up { self.busy += 1 } else { self.busy -= 1 }
+        if up { self.busy += u64::from(count) } else { self.busy -= u64::from(count) }
     }
 
     /// How many are busy now.

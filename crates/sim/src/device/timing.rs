@@ -12,6 +12,10 @@ pub enum LegKind {
     Bus,
     /// The decoder, while the operation keeps its die.
     Decode,
+    /// The interconnect, from the flash controller's buffer to the controller or back.
+    Noc,
+    /// The flash controller's buffer, written or read.
+    Buffer,
 }
 
 /// One stretch of an operation on one resource.
@@ -32,7 +36,7 @@ pub const MAX_LEGS: usize = 4;
 /// The legs of an operation. Legs without length are left out: they need no grant.
 #[derive(Clone, Copy, Debug)]
 pub struct Legs {
-    /// Nanoseconds, with the kind in the lowest two bits.
+    /// Nanoseconds, with the kind in the lowest three bits.
     legs: [u64; MAX_LEGS],
     len: u8,
 }
@@ -42,9 +46,9 @@ impl Legs {
     pub const NONE: Self = Self { legs: [0; MAX_LEGS], len: 0 };
 
     #[inline(always)]
-    fn push(&mut self, kind: LegKind, time: Nanos) {
+    pub(crate) fn push(&mut self, kind: LegKind, time: Nanos) {
         if time > Nanos::ZERO {
-            self.legs[usize::from(self.len)] = time.0 << 2 | kind as u64;
+            self.legs[usize::from(self.len)] = time.0 << 3 | kind as u64;
             self.len += 1;
         }
     }
@@ -64,12 +68,26 @@ impl Legs {
     #[inline(always)]
     pub fn get(&self, i: u8) -> Option<Leg> {
         let leg = self.legs[usize::from(i) % MAX_LEGS];
-        let kind = match leg & 3 {
-            0 => LegKind::Array,
-            1 => LegKind::Bus,
-            _ => LegKind::Decode,
-        };
-        (i < self.len).then_some(Leg { kind, time: Nanos(leg >> 2) })
+        const KINDS: [LegKind; 8] = [
+            LegKind::Array,
+            LegKind::Bus,
+            LegKind::Decode,
+            LegKind::Noc,
+            LegKind::Buffer,
+            LegKind::Array,
+            LegKind::Array,
+            LegKind::Array,
+        ];
+        let kind = KINDS[leg as usize & 7];
+        (i < self.len).then_some(Leg { kind, time: Nanos(leg >> 3) })
+    }
+
+    /// The same legs with others before them.
+    pub(crate) fn after(self, first: &[(LegKind, Nanos)]) -> Self {
+        let mut legs = Legs::NONE;
+        first.iter().for_each(|(kind, time)| legs.push(*kind, *time));
+        (0..self.len).filter_map(|i| self.get(i)).for_each(|leg| legs.push(leg.kind, leg.time));
+        legs
     }
 }
 
@@ -81,8 +99,11 @@ pub struct Timing {
     erase: Nanos,
     copyback: Option<Nanos>,
     command: Nanos,
+    /// Bus time of a whole page (super page), and its bytes.
     page: Nanos,
     page_size: u32,
+    /// Bytes of one flash page: bus time is rounded once for each.
+    flash_page: u32,
     rate: Rate,
     decode: Nanos,
 }
@@ -93,7 +114,7 @@ impl Timing {
             let pages = config.geometry.pages_per_block as usize;
             times.types().iter().copied().cycle().take(pages).collect()
         };
-        let page_size = config.geometry.page_size.0 as u32;
+        let (flash_page, per_unit) = (config.geometry.page_size.0 as u32, config.pages_per_unit());
         let mut program = by_offset(&config.timing.program);
         if config.wear.programming == Programming::OneShot {
             // The last page of a word line starts the program of all of them.
@@ -109,8 +130,9 @@ impl Timing {
             erase: config.timing.erase,
             copyback: config.timing.copyback,
             command: config.timing.command,
-            page: config.timing.transfer.time(u64::from(page_size)),
-            page_size,
+            page: Nanos(config.timing.transfer.time(u64::from(flash_page)).0 * u64::from(per_unit)),
+            page_size: flash_page * per_unit,
+            flash_page,
             rate: config.timing.transfer.clone(),
             decode: config.ecc.decode,
         }
@@ -119,7 +141,14 @@ impl Timing {
     /// Bus time of `bytes` of one page.
     #[inline(always)]
     pub fn transfer(&self, bytes: u32) -> Nanos {
-        if bytes == self.page_size { self.page } else { self.rate.time(u64::from(bytes)) }
+        if bytes == self.page_size {
+            self.page
+        } else if bytes <= self.flash_page {
+            self.rate.time(u64::from(bytes))
+        } else {
+            // Part of a super page: one page whole, one in part.
+            self.rate.time(u64::from(self.flash_page)) + self.rate.time(u64::from(bytes - self.flash_page))
+        }
     }
 
     /// Array time of reading pages at these offsets: planes read together where offsets agree, one after the other where
@@ -195,22 +224,28 @@ impl Timing {
     }
 
     /// R9: command, array read, command, array program, all inside the planes. Without command time nothing can come
-    /// between the two, and they are one leg. Also the array time of the reads and of the program.
-    pub fn copyback(&self, from: &[u32], to: u32) -> (Legs, Nanos, Nanos) {
+    /// between the two, and they are one leg. Planes are programmed together where the offsets in `to` agree, one after the
+    /// other where they differ. Also the array time of the reads and of the programs.
+    pub fn copyback(&self, from: &[u32], to: &[u32]) -> (Legs, Nanos, Nanos) {
         let mut legs = Legs::NONE;
-        let (read, program) = match self.copyback {
-            Some(whole) => {
-                let program = whole.min(self.program[to as usize]);
-                (whole - program, program)
-            }
-            None => (self.read_time(from), self.program[to as usize]),
+        let first = self.program[to[0] as usize];
+        let (read, mut program) = match self.copyback {
+            Some(whole) => (whole - whole.min(first), whole.min(first)),
+            None => (self.read_time(from), first),
         };
+        let mut programs = self.command;
+        for (i, offset) in to.iter().enumerate().skip(1) {
+            if !to[..i].contains(offset) {
+                program = program + self.program[*offset as usize];
+                programs = programs + self.command;
+            }
+        }
         if self.command == Nanos::ZERO {
             legs.push(LegKind::Array, read + program);
         } else {
             legs.push(LegKind::Bus, self.command);
             legs.push(LegKind::Array, read);
-            legs.push(LegKind::Bus, self.command);
+            legs.push(LegKind::Bus, programs);
             legs.push(LegKind::Array, program);
         }
         (legs, read, program)

@@ -57,6 +57,17 @@ pub enum Need {
     Absorb,
 }
 
+/// Where an operation stands with the interconnect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crossing {
+    /// A read has not left the flash yet; a program has not come to it.
+    Ahead,
+    /// Its pages are on their way.
+    Under,
+    /// They have crossed.
+    Over,
+}
+
 /// An operation: one page of a host request on its way through the device, or one step of a collection.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
@@ -150,6 +161,14 @@ pub struct Op {
     pub tags: [Tag; MAX_PLANES],
     /// Host writes: the old page that they were merged with could not be corrected.
     pub lost: bool,
+    /// Where it stands with the interconnect, on devices that have one.
+    pub crossing: Crossing,
+    /// Pages of it that the flash controller's buffer holds.
+    pub buffered: u8,
+    /// Since when it waits for a row of the interconnect, or never, and what the rows' ledger said then.
+    pub row_since: Nanos,
+    /// See `row_since`.
+    pub row_ledger: u64,
 }
 
 impl Op {
@@ -199,6 +218,10 @@ impl Op {
         bus_gc: 0,
         collections: 0,
         blame: Blame::ZERO,
+        crossing: Crossing::Ahead,
+        buffered: 0,
+        row_since: Nanos::NEVER,
+        row_ledger: 0,
     };
 }
 
@@ -341,6 +364,23 @@ impl Fifo {
             }
         }
         op
+    }
+
+    /// Takes one that stands in line, wherever it stands.
+    pub fn remove(&mut self, ops: &mut Slab<Op>, op: OpId) {
+        let (mut previous, mut at) = (OpId::NONE, self.head);
+        while at != op {
+            (previous, at) = (at, ops[at].next);
+        }
+        let next = ops[at].next;
+        if previous.is_some() {
+            ops[previous].next = next;
+        } else {
+            self.head = next;
+        }
+        if next.is_none() {
+            self.tail = previous;
+        }
     }
 
     /// Takes the first one for which `wanted` holds, wherever it stands.

@@ -10,7 +10,7 @@ use crate::device::errors::LOST;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::timing::WORD_LINE;
-use crate::device::transaction::{Need, Verb};
+use crate::device::transaction::{Class, Need, Verb};
 use crate::policy::{Hop, Journey, PageSet};
 use crate::random;
 use crate::report::fastgc::{Facts, FastGc};
@@ -67,7 +67,7 @@ impl Ssd {
     }
 
     /// Decoded pages are in hand, and their registers still hold them: which way do they go back?
-    pub(super) fn verdict(&mut self, pages: &PageSet) -> Hop {
+    pub(super) fn way_back(&mut self, pages: &PageSet) -> Hop {
         let mut joint = Hop::Die;
         for page in pages.iter() {
             let clean = match &self.dev.errors {
@@ -85,7 +85,8 @@ impl Ssd {
     /// the same operation: nothing may use the registers in between.
     pub(super) fn goes_back_inside(&mut self, op: OpId) -> bool {
         let from = self.ops[op].from;
-        if self.verdict(&from) == Hop::Controller {
+        let checked = self.ops[op].class == Class::Gc && self.jobs[self.ops[op].job.0].journey.checked;
+        if !checked || self.way_back(&from) == Hop::Controller {
             return false;
         }
         // What has been done so far; the rest is counted when it ends.

@@ -5,6 +5,7 @@ use crate::blame::Cause;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::resource::{Holder, Suspension};
+use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::policy::{MAX_PLANES, PageSet};
 use crate::units::{OpId, PlaneId, Ppn, UnitId};
@@ -43,17 +44,22 @@ impl Ssd {
     /// A die that is free and the device-wide FIFO of writes compete for operations: the oldest goes first.
     fn dispatch_oldest_first(&mut self) {
         loop {
-            let mut oldest: Option<(u64, UnitId)> = None;
+            let mut oldest: Option<((u8, u64), UnitId)> = None;
             for unit in &self.looking {
                 if self.ready_for_more(*unit) {
-                    let age = self.ops[self.units[unit.ix()].queue.head()].age;
-                    if oldest.is_none_or(|(other, _)| age < other) {
-                        oldest = Some((age, *unit));
+                    let head = self.units[unit.ix()].queue.head();
+                    let (rank, first) = if self.queues { self.next_task(*unit) } else { (0, head) };
+                    let turn = (rank, self.ops[first].age);
+                    if oldest.is_none_or(|(other, _)| turn < other) {
+                        oldest = Some((turn, *unit));
                     }
                 }
             }
             let write = self.anywhere.head();
-            let write_first = write.is_some() && oldest.is_none_or(|(age, _)| self.ops[write].age < age);
+            let write_first = write.is_some() && {
+                let turn = (if self.queues { self.rank(write, false) } else { 0 }, self.ops[write].age);
+                oldest.is_none_or(|(other, _)| turn < other)
+            };
             if write_first && self.start_anywhere() {
                 continue;
             }
@@ -162,13 +168,17 @@ impl Ssd {
             // A collection that holds its die goes first, even where the next operation could overlap the running one.
             return false;
         }
-        let head = &self.ops[state.queue.head()];
+        let first = if self.queues { self.next_task(unit).1 } else { state.queue.head() };
+        let head = &self.ops[first];
         let host_read = head.class.like_host() && head.need != Need::Write;
         let host_write = head.class.like_host() && head.need == Need::Write;
         if state.array.is_some() {
             // R8: the next data-in may run while the array programs.
             let array = &self.ops[state.array];
-            let programs = array.verb == Verb::Program && array.class.like_host() && array.leg > 0;
+            let programs = array.verb == Verb::Program
+                && array.class.like_host()
+                && array.leg > 0
+                && array.legs.get(array.leg).is_some_and(|leg| leg.kind == LegKind::Array);
             if !(self.config.timing.cache_register && state.cache.is_none() && programs && host_write) {
                 return false;
             }
@@ -178,8 +188,13 @@ impl Ssd {
                 return false;
             }
         }
-        let op = self.units[unit.ix()].queue.pop(&self.ops);
-        self.select(op, unit);
+        let queue = &mut self.units[unit.ix()].queue;
+        if self.queues {
+            queue.remove(&mut self.ops, first);
+        } else {
+            queue.pop(&self.ops);
+        }
+        self.select(first, unit);
         true
     }
 
@@ -528,7 +543,9 @@ impl Ssd {
             self.held.change(before == Holder::Free, self.now);
         }
         if (before == Holder::Gc) != (holder == Holder::Gc) {
+            let planes = self.units[unit.ix()].job_planes.count_ones() * self.dev.geometry.pages_per_unit;
             self.held_gc.change(holder == Holder::Gc, self.now);
+            self.gc_planes.change_by(planes, holder == Holder::Gc, self.now);
         }
         if (before == Holder::Writeback) != (holder == Holder::Writeback) {
             self.held_writeback.change(holder == Holder::Writeback, self.now);

@@ -4,6 +4,7 @@
 //! agree in those may start from one filling, and the results are those of filling each anew.
 
 use super::copies::Verdicts;
+use super::noc::Noc;
 use super::{Device, PlaneState, Policies, Ssd};
 use crate::config::{Config, ConfigError};
 use crate::device::errors::ErrorModel;
@@ -34,6 +35,7 @@ pub struct Filled {
     path: AnyPath,
     last_unit: u32,
     gc_target: PlaneId,
+    noc: Option<Box<Noc>>,
     stats: Stats,
 }
 
@@ -97,6 +99,7 @@ impl Ssd {
             last_unit,
             held: _,
             held_gc: _,
+            gc_planes: _,
             held_writeback: _,
             preempts: _,
             pauses: _,
@@ -118,6 +121,10 @@ impl Ssd {
             one_shot: _,
             metadata: _,
             verdicts,
+            // Errors of moved pages are drawn there.
+            noc,
+            ports: _,
+            queues: _,
             // Found again in the map.
             raid: _,
             redirects: _,
@@ -149,6 +156,7 @@ impl Ssd {
             path: path.clone(),
             last_unit: *last_unit,
             gc_target: *gc_target,
+            noc: noc.clone(),
             stats: stats.clone(),
         }
     }
@@ -179,13 +187,14 @@ impl Ssd {
             path,
             last_unit,
             gc_target,
+            noc,
             stats,
         } = filled.clone();
         (ssd.dev.flash, ssd.dev.map, ssd.oracle) = (flash, map, oracle);
         (ssd.dev.wear, ssd.dev.errors, ssd.verdicts) = (wear, errors, verdicts);
         (ssd.units, ssd.planes) = (units, planes);
         (ssd.schemes.victim, ssd.schemes.collector, ssd.schemes.path) = (victim, collector, path);
-        (ssd.last_unit, ssd.gc_target, ssd.stats) = (last_unit, gc_target, stats);
+        (ssd.last_unit, ssd.gc_target, ssd.noc, ssd.stats) = (last_unit, gc_target, noc, stats);
         ssd.settle_groups();
         ssd.restart_conflicts();
         Ok(ssd)

@@ -4,10 +4,12 @@
 //!
 //! * A transfer into a die that is held, and the array after it: the bus is free again at a known time, which is an event
 //!   only if somebody asks for the bus before.
+//! * An event that is alone in its time, and after which only one thing can happen, skips the round that would find it out.
 //! * A page that a collection moves out to the controller and, its die being held, at once back in: if nobody asks for the
 //!   bus before its way out has ended, nobody goes before its way back. Somebody who does undoes the fusing.
 
 use super::{Nanos, Ssd};
+use crate::blame::Cause;
 use crate::config::{Destination, Scope, Suspendable, WriteAck, WritePoints};
 use crate::device::flash::Stream;
 use crate::device::resource::unit_resource;
@@ -26,13 +28,14 @@ impl Ssd {
         let (config, simple) = (&self.config, self.observer.observer.is_none());
         self.fuses = fusing
             && simple
+            && self.noc.is_none()
             && config.timing.suspendable == Suspendable::None
             && !config.timing.cache_register
             && config.device.write_ack == WriteAck::AfterProgram;
         // A move taken as one takes its page when its way out begins, not when it ends: nobody else may look meanwhile.
         self.fuses_moves = self.fuses
             && self.collector_holds
-            && self.plain_moves == Some(Journey::EXTERNAL)
+            && self.plain_moves.is_some()
             && config.gc.destination == Destination::Plane
             && config.gc.scope == Scope::Plane
             && config.ftl.write_points == WritePoints::Separate
@@ -102,37 +105,57 @@ impl Ssd {
         self.ops[id].leg = self.ops[id].legs.len() - 1;
     }
 
-    /// The next event is the only one of its time and nothing else happens then: if it is a leg of a plain move, it is handled
-    /// here, as the round would handle it. Returns whether it was.
+    /// The next event is the only one of its time and nothing else happens then: if it is the end of an array read for the
+    /// host, or a leg of a plain move, it is handled here, as the round would handle it. Returns whether it was.
     #[inline]
     pub(super) fn express(&mut self, time: Nanos) -> bool {
         let resource = self.events.first();
         let Some(unit) = self.units.get(resource) else { return false };
         let id = unit.array;
         let op = &self.ops[id];
-        if op.class != Class::Gc || !self.events.alone() {
-            return false;
-        }
+        let plain = op.class == Class::Gc && self.fuses_moves;
         match (op.verb, op.leg) {
-            (Verb::Read, 0) => self.express_out(id, time),
-            (Verb::Read, FUSED) => self.express_next(id, time),
+            (Verb::Read, 0) if op.class == Class::Host && self.events.alone() => self.express_read(id, resource, time),
+            (Verb::Read, 0) if plain && self.events.alone() => self.express_out(id, time),
+            (Verb::Read, FUSED) if self.events.alone() => self.express_next(id, time),
+            (Verb::Copyback, 0) if plain && self.events.alone() => self.express_next_copyback(id, time),
             _ => false,
         }
+    }
+
+    /// The bus of an operation whose array read has ended and which nobody else asks for now; and the leg to follow.
+    #[inline(always)]
+    fn free_bus(&self, id: OpId, time: Nanos) -> Option<(usize, Nanos)> {
+        let op = &self.ops[id];
+        let state = &self.buses[op.channel.ix()];
+        let free = state.holder.is_none() && state.until <= time && state.queue.is_empty();
+        op.legs.get(1).filter(|_| free && op.legs.len() == 2).map(|out| (op.channel.ix(), out.time))
+    }
+
+    /// Pages that the host reads have been read: they cross the bus at once if that is free.
+    #[inline]
+    fn express_read(&mut self, id: OpId, resource: usize, time: Nanos) -> bool {
+        let Some((bus, out)) = self.free_bus(id, time) else { return false };
+        self.now = time;
+        self.ops[id].leg = 1;
+        let state = &mut self.buses[bus];
+        state.begin(false, time, time + out, self.stats.last_completion);
+        state.holder = id;
+        self.charge(id, Cause::Bus, out.0);
+        self.events.set(resource, Nanos::NEVER);
+        self.events.set(self.units.len() + bus, time + out);
+        true
     }
 
     /// The page of a plain move has been read: it crosses the bus at once if that is free.
     #[inline]
     fn express_out(&mut self, id: OpId, time: Nanos) -> bool {
-        let op = &self.ops[id];
-        let bus = op.channel.ix();
-        let state = &self.buses[bus];
-        let free = state.holder.is_none() && state.until <= time && state.queue.is_empty();
-        let Some(out) = op.legs.get(1).filter(|_| free && op.legs.len() == 2) else { return false };
-        if self.dev.flash.room(op.plane, Stream::Gc) == 0 {
+        let Some((bus, out)) = self.free_bus(id, time) else { return false };
+        if self.dev.flash.room(self.ops[id].plane, Stream::Gc) == 0 {
             return false;
         }
         self.now = time;
-        self.buses[bus].begin(true, time, time + out.time, self.stats.last_completion);
+        self.buses[bus].begin(true, time, time + out, self.stats.last_completion);
         self.fuse_move(id, bus)
     }
 
@@ -152,6 +175,7 @@ impl Ssd {
         self.stats.gc_time.transfer += 2 * transfer.0;
         self.stats.gc_time.program += self.dev.timing.program_time(self.dev.geometry.offset(to)).0;
         self.land_moved(from, to, tag, true);
+        self.stats.sort_lone(1);
         self.stats.count_moves(Journey::EXTERNAL, 1);
         // The block keeps the reader that it has: the next page is in it too.
         let tag = self.oracle.load(page, self.dev.flash.lpn_of(page));
@@ -160,6 +184,29 @@ impl Ssd {
         (op.pages, op.from, op.tags[0]) = (PageSet::one(page), PageSet::one(page), tag);
         (op.legs, op.leg) = (legs, 0);
         self.events.set(unit_resource(unit), time + legs.get(0).map_or(Nanos::ZERO, |leg| leg.time));
+        true
+    }
+
+    /// The same for a copyback, which takes its page when it begins.
+    #[inline]
+    fn express_next_copyback(&mut self, id: OpId, time: Nanos) -> bool {
+        let op = &self.ops[id];
+        let (job, from, to, tag, plane, unit) = (op.job, op.from[0], op.pages[0], op.tags[0], op.plane, op.unit);
+        let view = self.dev.view(time);
+        let Some(page) = self.jobs[job.0].job.next_valid(&view, 0) else { return false };
+        self.now = time;
+        self.land_moved(from, to, tag, false);
+        self.stats.sort_lone(1);
+        let to = self.gc_page(plane, Stream::Gc, true);
+        self.stats.count_moves(Journey::COPYBACK, 1);
+        let tag = self.oracle.load(page, self.dev.flash.lpn_of(page));
+        let offset = |page| self.dev.geometry.offset(page);
+        let (legs, read, program) = self.dev.timing.copyback(&[offset(page)], &[offset(to)]);
+        self.stats.gc_time.read += read.0;
+        self.stats.gc_time.program += program.0;
+        let op = &mut self.ops[id];
+        (op.from, op.pages, op.tags[0], op.legs) = (PageSet::one(page), PageSet::one(to), tag, legs);
+        self.events.set(unit_resource(unit), time + (read + program));
         true
     }
 

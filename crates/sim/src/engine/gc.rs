@@ -176,8 +176,9 @@ impl Ssd {
             holds: self.collector_holds,
             waiting: false,
             stream: Stream::Gc,
-            checked: false,
             metadata: self.metadata_at_start(),
+            journey: Journey::EXTERNAL,
+            rest: Hop::Controller,
             fetches: false,
             segment: u32::MAX,
             staged: Fifo::EMPTY,
@@ -211,9 +212,13 @@ impl Ssd {
             let joins = other != plane
                 && same_die
                 && usize::from(job.count) < MAX_PLANES
-                && self.schemes.collector.policy_ref().joins(&self.dev.view(self.now), plane, other)
-                && self.has_garbage(other);
-            if joins && let Some(victim) = self.pick_victim(other) {
+                && self.schemes.collector.policy_ref().joins(&self.dev.view(self.now), plane, other);
+            if !joins {
+                continue;
+            }
+            let victim = if self.has_garbage(other) { self.pick_victim(other) } else { None };
+            self.stats.parties.without_partner += u64::from(victim.is_none());
+            if let Some(victim) = victim {
                 // It may have been due itself: its turn is now.
                 self.units[unit.ix()].due.retain(|due| *due != other);
                 self.planes[other.ix()].claimed = true;
@@ -277,6 +282,12 @@ impl Ssd {
         }
         let running = &mut self.jobs[id.0];
         let mut step = self.schemes.collector.policy().next(&self.dev.view(self.now), &mut running.job);
+        while let Step::Skip(victim, pages, stream) = step {
+            let plane = self.dev.geometry.plane_of_block(running.job.victims[victim]);
+            self.dev.flash.skip_pages(plane, stream, pages);
+            self.stats.flash.programs.waste(pages);
+            step = self.schemes.collector.policy().next(&self.dev.view(self.now), &mut running.job);
+        }
         if self.stages {
             let Some(rest) = self.carry_staging(id, step) else { return };
             step = rest;
@@ -302,6 +313,7 @@ impl Ssd {
             }
             Step::Erase => self.ops[op].verb = Verb::Erase,
             Step::Done => return self.end_collection(id),
+            Step::Skip(..) => unreachable!("carried out above, in no time"),
         }
         self.carry_out(id);
     }
@@ -387,20 +399,28 @@ impl Ssd {
             self.ops[op].tags[i] = self.oracle.load(*page, lpn);
         }
         let offsets = &offsets[..pages.len()];
-        self.jobs[self.ops[op].job.0].checked = journey.checked;
+        self.jobs[self.ops[op].job.0].journey = journey;
         self.ops[op].from = pages;
         if journey.out == Hop::Die {
             let mut to = PageSet::EMPTY;
-            for page in pages.iter() {
+            let mut targets = [0; MAX_PLANES];
+            for (page, target) in pages.iter().zip(&mut targets) {
                 let plane = self.dev.geometry.plane_of(*page);
-                to.push(self.gc_page(plane, stream, true));
+                let page = self.gc_page(plane, stream, true);
+                to.push(page);
+                *target = self.dev.geometry.offset(page);
             }
-            self.stats.count_copybacks(pages.len() as u64);
-            self.assert_multi_plane(&to);
-            let target = self.dev.geometry.offset(to[0]);
+            let targets = &targets[..pages.len()];
+            if targets.iter().all(|target| *target == targets[0]) {
+                self.assert_multi_plane(&to);
+                self.stats.count_copybacks(pages.len() as u64);
+            } else {
+                assert_ne!(stream, Stream::Aligned, "law: aligned write points stand at equal offsets");
+                pages.iter().for_each(|_| self.stats.count_copybacks(1));
+            }
             self.ops[op].verb = Verb::Copyback;
             self.ops[op].pages = to;
-            let (legs, read, program) = self.dev.timing.copyback(offsets, target);
+            let (legs, read, program) = self.dev.timing.copyback(offsets, targets);
             self.ops[op].legs = legs;
             self.stats.gc_time.read += read.0;
             self.stats.gc_time.program += program.0;
@@ -430,7 +450,11 @@ impl Ssd {
 
     pub(super) fn begin_place(&mut self, id: JobId) {
         let op = self.jobs[id.0].op;
-        let (hand, stream) = (self.jobs[id.0].job.hand, self.jobs[id.0].stream);
+        let (mut hand, stream) = (self.jobs[id.0].job.hand, self.jobs[id.0].stream);
+        if hand.len() > 1 && self.points_apart(&hand, stream) {
+            // One after the other: this command takes the first, the next one the rest.
+            hand = PageSet::one(hand[0]);
+        }
         let mut to = PageSet::EMPTY;
         for page in hand.iter() {
             let plane = self.gc_plane(self.dev.geometry.plane_of(*page));
@@ -443,6 +467,12 @@ impl Ssd {
         self.ops[op].pages = to;
         self.ops[op].from = hand;
         self.ops[op].legs = self.dev.timing.program(offset, burst);
+    }
+
+    /// Whether the write points that pages in hand go to stand at different offsets.
+    fn points_apart(&self, hand: &PageSet, stream: Stream) -> bool {
+        let offset = |page: &Ppn| self.dev.flash.next_offset(self.dev.geometry.plane_of(*page), stream);
+        stream != Stream::Aligned && hand.iter().any(|page| offset(page) != offset(&hand[0]))
     }
 
     /// The plane of this unit that takes a moved page: its own, or, with a wider destination, the next in turn.
@@ -462,7 +492,7 @@ impl Ssd {
 
     /// With a destination wider than the plane, the page in hand may go to another unit: its program queues there while this
     /// job goes on. Returns whether it did.
-    fn sends_abroad(&mut self, id: JobId) -> bool {
+    pub(super) fn sends_abroad(&mut self, id: JobId) -> bool {
         if self.config.gc.destination == Destination::Plane {
             return false;
         }
@@ -484,7 +514,11 @@ impl Ssd {
             return false;
         }
         self.dev.flash.promise(target);
+        let (crossing, buffered) = self.crossing_abroad(id, target);
+        let running = &self.jobs[id.0];
         let op = Op {
+            crossing,
+            buffered,
             class: Class::Gc,
             verb: Verb::Program,
             plane: target,
@@ -535,7 +569,7 @@ impl Ssd {
     pub(super) fn gc_step_ends(&mut self, id: OpId) {
         let op = &self.ops[id];
         let (job, unit, verb) = (op.job, op.unit, op.verb);
-        if verb == Verb::Read && job.is_some() && self.jobs[job.0].checked && self.goes_back_inside(id) {
+        if self.separates && verb == Verb::Read && job.is_some() && self.goes_back_inside(id) {
             return;
         }
         self.units[unit.ix()].array = OpId::NONE;
@@ -555,8 +589,11 @@ impl Ssd {
                 self.land(id);
             }
             Verb::Program => {
-                self.jobs[job.0].job.hand = PageSet::EMPTY;
                 self.land(id);
+                let placed = self.ops[id].from.len();
+                let hand = &mut self.jobs[job.0].job.hand;
+                *hand = hand.after(placed);
+                self.ops[id].tags.rotate_left(placed);
             }
             Verb::Erase => self.erased(job),
         }
@@ -627,11 +664,14 @@ impl Ssd {
     /// Moved pages are programmed: each is published if the map still points to where it came from.
     pub(super) fn land(&mut self, id: OpId) {
         let op = &self.ops[id];
-        let (from, to, tags, job, home) = (op.from, op.pages, op.tags, op.job, op.home);
+        let (from, to, tags, own, home) = (op.from, op.pages, op.tags, op.job, op.home);
         let corrected = op.verb == Verb::Program;
+        let job = if own.is_some() { own } else { home };
+        let (demanding, joint) = (self.jobs[job.0].plane, self.jobs[job.0].job.count > 1);
+        self.sort_moves(&from, &to, demanding, joint);
         for i in 0..from.len() {
             self.land_moved(from[i], to[i], tags[i], corrected);
-            self.note_filled(self.dev.geometry.block_of(to[i]), job, home);
+            self.note_filled(self.dev.geometry.block_of(to[i]), own, home);
         }
     }
 
@@ -649,8 +689,7 @@ impl Ssd {
         self.dev.flash.land(to, block, if published { lpn } else { Lpn::NONE });
         self.oracle.store(to, tag);
         self.follow_copy(from, to, block, corrected);
-        self.stats.moved += 1;
-        self.stats.moved_stale += u64::from(!published);
+        self.stats.count_moved(!published);
     }
 
     /// A page's data has moved: whoever points to it follows.
@@ -709,7 +748,7 @@ impl Ssd {
         let (unit, plane, op, holds) = (running.unit, running.plane, running.op, running.holds);
         let (victims, count) = (running.job.victims, usize::from(running.job.count));
         assert!(running.job.erased && running.job.hand.is_empty(), "law: a collection ends with its victims erased");
-        self.stats.collections += count as u64;
+        self.stats.count_collection(count as u64);
         self.ops.remove(op.0);
         self.jobs.remove(id.0);
         if holds {

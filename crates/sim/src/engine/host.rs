@@ -310,7 +310,9 @@ impl Ssd {
             Some(Warmup::Requests(n)) => self.host.admitted >= n,
             Some(Warmup::DriveWrites(millionths)) => {
                 u128::from(self.host.pages_written) * 1_000_000
-                    >= u128::from(millionths) * u128::from(self.dev.geometry.exported)
+                    >= u128::from(millionths)
+                        * u128::from(self.dev.geometry.exported)
+                        * u128::from(self.dev.geometry.pages_per_unit)
             }
         };
         if over {
@@ -341,6 +343,16 @@ impl Ssd {
         self.host.measuring
     }
 
+    /// Flash pages that a request touches, which lies in so many pages (super pages).
+    #[inline(always)]
+    pub(super) fn flash_pages(&self, request: &Request, units: u32) -> u64 {
+        if self.dev.geometry.pages_per_unit == 1 {
+            return u64::from(units);
+        }
+        let size = self.page_bytes();
+        (request.offset + request.bytes - 1) / size - request.offset / size + 1
+    }
+
     /// Pages that the host asked to write.
     pub(super) fn count_written(&mut self, pages: u64, measured: bool) {
         self.host.pages_written += pages;
@@ -353,7 +365,7 @@ impl Ssd {
 
     /// Discards the whole pages inside a range.
     pub(super) fn trim_range(&mut self, request: Request, measured: bool) {
-        let size = self.page_bytes();
+        let size = self.unit_bytes();
         let whole = (request.offset.div_ceil(size) as u32)..(((request.offset + request.bytes) / size) as u32);
         whole.for_each(|lpn| self.trim(Lpn(lpn), measured));
     }
@@ -367,10 +379,13 @@ impl Ssd {
             self.conflicts_from_now();
             self.stats.measured_from = self.now;
             self.stats.held_at.0 = self.held.total(self.now);
+            self.stats.gc_units_at.0 = self.held_gc.total(self.now);
+            self.stats.gc_planes_at.0 = self.gc_planes.total(self.now);
             let channels = &self.buses[..self.dev.geometry.channels as usize];
             self.stats.transferring_from = channels.iter().map(|bus| u128::from(bus.busy(self.now))).sum();
+            self.stats.ports_busy_from = self.port_time(|port| port.busy(self.now));
         }
-        let size = self.page_bytes();
+        let size = self.unit_bytes();
         let end = request.offset + request.bytes;
         let (first, last) = ((request.offset / size) as u32, ((end - 1) / size) as u32);
         if request.op == RequestOp::Trim {
@@ -398,9 +413,10 @@ impl Ssd {
             best,
         };
         let id = RequestId(self.host.requests.insert(record));
+        let asked = self.flash_pages(&request, pages);
         match request.op {
-            RequestOp::Write => self.count_written(u64::from(pages), measured),
-            _ => self.stats.pages.read += if measured { u64::from(pages) } else { 0 },
+            RequestOp::Write => self.count_written(asked, measured),
+            _ => self.stats.pages.read += if measured { asked } else { 0 },
         }
         let waited = (self.now - request.arrival).0;
         let mut last_sibling = OpId::NONE;
@@ -462,7 +478,7 @@ impl Ssd {
                     UnwrittenRead::Preload => self.preload(op.lpn),
                     UnwrittenRead::ZeroCost => None,
                     UnwrittenRead::Error => {
-                        let offset = u64::from(self.host_page(op.lpn).0) * self.page_bytes();
+                        let offset = u64::from(self.host_page(op.lpn).0) * self.unit_bytes();
                         self.host
                             .fault
                             .get_or_insert(format!("a read at byte {offset} finds a page that was never written"));
@@ -567,7 +583,7 @@ impl Ssd {
         if self.host.windowed && page.chip != u32::MAX {
             self.host.chip_outstanding[page.chip as usize] += 1;
         }
-        if page.need != Need::Read && self.buses.len() > self.dev.geometry.channels as usize {
+        if page.need != Need::Read && self.ports > self.dev.geometry.channels as usize {
             return self.link(op, true);
         }
         self.place(op);
@@ -667,7 +683,7 @@ impl Ssd {
     /// A page's data is in the controller: over the host link, if there is one, it goes to the host.
     #[inline]
     pub(super) fn leaves(&mut self, op: OpId) {
-        if self.buses.len() > self.dev.geometry.channels as usize && self.ops[op].need == Need::Read {
+        if self.ports > self.dev.geometry.channels as usize && self.ops[op].need == Need::Read {
             return self.link(op, false);
         }
         self.page_done(op);
@@ -759,7 +775,7 @@ impl Ssd {
             };
             stats.latency.record(latency);
             stats.waiting.record(end.blame.waits());
-            stats.breakdown.add(&end.blame);
+            stats.spend(&end.blame, latency);
             stats.delayed_by_gc += u64::from(end.blame.by_gc() > 0);
             if self.separates {
                 self.note_stage(id, latency);
@@ -769,6 +785,8 @@ impl Ssd {
             }
             self.stats.last_completion = self.now;
             self.stats.held_at.1 = self.held.total(self.now);
+            self.stats.gc_units_at.1 = self.held_gc.total(self.now);
+            self.stats.gc_planes_at.1 = self.gc_planes.total(self.now);
         } else {
             self.stats.requests.warmup += 1;
         }

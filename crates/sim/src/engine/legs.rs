@@ -14,6 +14,9 @@ impl Ssd {
     /// Starts an operation's present leg, or ends the operation if there is none left.
     pub(super) fn run_leg(&mut self, id: OpId) {
         let now = self.now;
+        if self.noc.is_some() {
+            self.cross_in(id);
+        }
         let op = &mut self.ops[id];
         let Some(leg) = op.legs.get(op.leg) else { return self.finish(id) };
         match leg.kind {
@@ -36,13 +39,15 @@ impl Ssd {
                 self.charge(id, Cause::Decode, leg.time.0);
                 self.events.set(unit_resource(unit), now + leg.time);
             }
+            LegKind::Noc => self.cross(id, leg.time),
+            LegKind::Buffer => self.delay(id, Cause::Memory, leg.time),
         }
     }
 
     /// Adds time to a cause of every page that a host operation serves. (What steps of collections take is counted when they
     /// end.)
     #[inline]
-    fn charge(&mut self, id: OpId, cause: Cause, ns: u64) {
+    pub(super) fn charge(&mut self, id: OpId, cause: Cause, ns: u64) {
         let mut at = id;
         while at.is_some() {
             let op = &mut self.ops[at];
@@ -58,7 +63,7 @@ impl Ssd {
 
     /// Asks for a bus. It is granted when everything else of this moment is known.
     #[inline]
-    fn ask(&mut self, id: OpId, bus: usize) {
+    pub(super) fn ask(&mut self, id: OpId, bus: usize) {
         let now = self.now;
         if self.buses[bus].fused.is_some() {
             self.disturb(bus);
@@ -81,61 +86,84 @@ impl Ssd {
     /// Grants every bus that is free and asked for.
     #[inline]
     pub(super) fn grant(&mut self) {
-        let now = self.now;
+        let mut rows = false;
         for i in 0..self.dirty_buses.len() {
             let bus = self.dirty_buses[i] as usize;
             let state = &mut self.buses[bus];
             state.dirty = false;
+            if bus >= self.ports && self.has_rows() {
+                // A port that is free frees a row for others.
+                rows = true;
+                continue;
+            }
+            let state = &self.buses[bus];
             if state.holder.is_some() || state.queue.is_empty() {
                 continue;
             }
-            if state.until > now {
+            if state.until > self.now {
                 if !state.awaited {
                     self.mark_awaited(bus);
                 }
                 continue;
             }
-            let id = state.queue.pop(&self.ops);
-            let host = self.ops[id].class.like_host();
-            let gc = !host && self.gc_works(id);
-            let state = &mut self.buses[bus];
-            let op = &mut self.ops[id];
-            let gc_wait = state.gc(now) - op.bus_ledger;
-            let wait = (now - op.bus_since).0;
-            op.parked_since = Nanos::NEVER;
-            op.bus_gc += gc_wait;
-            let (time, after) = if bus < self.dev.geometry.channels as usize {
-                (op.legs.get(op.leg).expect("a leg asked for the bus").time, op.legs.get(op.leg + 1))
-            } else {
-                let bytes = u64::from(op.bytes);
-                (self.config.timing.host_link.as_ref().expect("a host link").time(bytes), None)
-            };
-            state.begin(gc, now, now + time, self.stats.last_completion);
-            if host {
-                self.charge(id, Cause::BusGc, gc_wait);
-                self.charge(id, Cause::BusHost, wait - gc_wait);
-                self.charge(id, Cause::Bus, time.0);
-            }
-            self.watch_transfer(id, bus, time);
-            match after {
-                // Nothing can come between a transfer into a held die and the array: one event ends both.
-                Some(leg) if self.fuses && leg.kind == LegKind::Array => {
-                    self.charge(id, Cause::Array, leg.time.0);
-                    let op = &mut self.ops[id];
-                    op.leg += 1;
-                    self.events.set(unit_resource(op.unit), now + time + leg.time);
-                    if !self.buses[bus].queue.is_empty() {
-                        self.mark_awaited(bus);
-                    }
-                }
-                _ if self.fuses_moves && !host && self.fuse_move(id, bus) => {}
-                _ => {
-                    self.buses[bus].holder = id;
-                    self.events.set(self.units.len() + bus, now + time);
-                }
-            }
+            self.grant_bus(bus, Nanos::ZERO, 0);
         }
         self.dirty_buses.clear();
+        if rows {
+            self.grant_rows();
+        }
+    }
+
+    /// Gives a bus to the first that asked for it. On an array, `path` is added to the time of its leg, and so much of its wait
+    /// was for rows that collections had.
+    #[inline(always)]
+    pub(super) fn grant_bus(&mut self, bus: usize, path: Nanos, behind_rows: u64) {
+        let now = self.now;
+        let id = self.buses[bus].queue.pop(&self.ops);
+        let host = self.ops[id].class.like_host();
+        let gc = !host && self.gc_works(id);
+        let state = &mut self.buses[bus];
+        let op = &mut self.ops[id];
+        let gc_wait = state.gc(now) - op.bus_ledger + behind_rows;
+        let wait = (now - op.bus_since).0;
+        op.parked_since = Nanos::NEVER;
+        op.bus_gc += gc_wait;
+        let port = bus >= self.ports;
+        let (time, after) = if bus < self.dev.geometry.channels as usize || port {
+            (op.legs.get(op.leg).expect("a leg asked for the bus").time + path, op.legs.get(op.leg + 1))
+        } else {
+            let bytes = u64::from(op.bytes);
+            (self.config.timing.host_link.as_ref().expect("a host link").time(bytes), None)
+        };
+        state.begin(gc, now, now + time, self.stats.last_completion);
+        if host {
+            let (behind_gc, behind_host, own) = if port {
+                (Cause::NocGc, Cause::NocHost, Cause::Noc)
+            } else {
+                (Cause::BusGc, Cause::BusHost, Cause::Bus)
+            };
+            self.charge(id, behind_gc, gc_wait);
+            self.charge(id, behind_host, wait - gc_wait);
+            self.charge(id, own, time.0);
+        }
+        self.watch_transfer(id, bus, time);
+        match after {
+            // Nothing can come between a transfer into a held die and the array: one event ends both.
+            Some(leg) if self.fuses && leg.kind == LegKind::Array => {
+                self.charge(id, Cause::Array, leg.time.0);
+                let op = &mut self.ops[id];
+                op.leg += 1;
+                self.events.set(unit_resource(op.unit), now + time + leg.time);
+                if !self.buses[bus].queue.is_empty() {
+                    self.mark_awaited(bus);
+                }
+            }
+            _ if self.fuses_moves && !host && self.fuse_move(id, bus) => {}
+            _ => {
+                self.buses[bus].holder = id;
+                self.events.set(self.units.len() + bus, now + time);
+            }
+        }
     }
 
     /// The bus is asked for while nothing else would tell of the end of its transfer.
@@ -151,11 +179,13 @@ impl Ssd {
         let Some(bus) = resource.checked_sub(self.units.len()) else {
             return self.array_ends(UnitId(resource as u32));
         };
-        if bus == self.buses.len() {
-            return self.memory_ends();
-        }
-        if bus > self.buses.len() {
-            return if bus == self.buses.len() + 1 { self.encode_timeouts() } else { self.decode_ends() };
+        if bus >= self.buses.len() {
+            return match bus - self.buses.len() {
+                0 => self.memory_ends(),
+                1 => self.encode_timeouts(),
+                _ if self.noc.is_none() => self.decode_ends(),
+                _ => self.delay_ends(resource),
+            };
         }
         let state = &mut self.buses[bus];
         state.awaited = false;
@@ -164,11 +194,24 @@ impl Ssd {
         if id.is_none() {
             return;
         }
+        if bus >= self.ports {
+            return self.port_ends(bus, id);
+        }
         if bus >= self.dev.geometry.channels as usize {
             return self.link_ends(id);
         }
-        let op = &mut self.ops[id];
-        op.leg += 1;
+        self.ops[id].leg += 1;
+        if self.data_in_ends(id) {
+            return;
+        }
+        self.run_leg(id);
+    }
+
+    /// If a host program's data is in the die now: the host may be told, and the next operation may come. Returns whether the
+    /// program waits for the one before it.
+    #[inline(always)]
+    pub(super) fn data_in_ends(&mut self, id: OpId) -> bool {
+        let op = &self.ops[id];
         let unit = op.unit;
         if op.class.like_host() && op.verb == Verb::Program {
             if self.config.device.write_ack == WriteAck::AfterTransfer && op.class == Class::Host {
@@ -179,13 +222,13 @@ impl Ssd {
                 // R8: the data waits in the cache register for the program before it.
                 state.parked = true;
                 self.ops[id].parked_since = self.now;
-                return;
+                return true;
             }
             if self.config.timing.cache_register {
                 self.mark_unit(unit);
             }
         }
-        self.run_leg(id);
+        false
     }
 
     /// Tells the host of all pages of a program that they are safe in the die's register.
@@ -230,6 +273,9 @@ impl Ssd {
 
     /// An operation has run all its legs.
     fn finish(&mut self, id: OpId) {
+        if self.noc.is_some() && self.crosses_out(id) {
+            return;
+        }
         let op = &self.ops[id];
         let unit = op.unit;
         match op.class {

@@ -11,8 +11,10 @@ mod filled;
 mod fuse;
 mod gc;
 mod host;
+mod joint;
 mod legs;
 mod metadata;
+mod noc;
 mod preempt;
 mod redirect;
 mod staging;
@@ -32,7 +34,7 @@ use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Op, Slab};
 use crate::device::wear::Wear as WearState;
 use crate::oracle::{Check, Oracle};
-use crate::policy::{Job, Journey, View};
+use crate::policy::{Hop, Job, Journey, View};
 use crate::report::{ByOp, Distribution, GcSummary, Summary, Utilisation, Wear, mean};
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim};
 use crate::stats::Stats;
@@ -78,6 +80,8 @@ pub struct Ssd {
     /// Units held, units held by collections: integrated.
     held: Occupancy,
     held_gc: Occupancy,
+    /// Planes that take part in the collections that hold units: integrated.
+    gc_planes: Occupancy,
     held_writeback: Occupancy,
     /// By chip: operations in service; and how many chips have one.
     chip_ops: Vec<u32>,
@@ -117,6 +121,10 @@ pub struct Ssd {
     metadata: bool,
     /// What decides whether a decoded page is clean.
     verdicts: copies::Verdicts,
+    /// The interconnect, on devices that have one, the first of its ports among the buses, and whether tasks queue by kind.
+    noc: Option<Box<noc::Noc>>,
+    ports: usize,
+    queues: bool,
     /// Parity groups, if there are any.
     raid: Option<Box<Raid>>,
     /// Whether the route is asked about reads, and memory for what it is told.
@@ -186,10 +194,11 @@ struct Running {
     holds: bool,
     /// Waits for its pages abroad before it erases.
     waiting: bool,
-    /// The pages of the present move are in hand while their registers keep them: the path says which way they go back.
-    checked: bool,
     /// Metadata of its blocks that is still to be read or written.
     metadata: metadata::Due,
+    /// How the pages of the present move travel, and where those in hand rest.
+    journey: Journey,
+    rest: Hop,
     /// The present move only fetches: its pages leave the die whatever the path says.
     fetches: bool,
     /// Its pages in the controller's buffer: a segment of it, or none; those staged and not handed over yet.
@@ -252,6 +261,7 @@ impl Ssd {
             dynamic: config.schemes.place == crate::schemes::Place::Dynamic,
         };
         schemes.victim.policy().seed(seed);
+        schemes.collector.policy().prepare(config);
         let physical = geometry.planes * geometry.pages_per_plane;
         let plane = PlaneState { claimed: false, levelled: false, stalled: Fifo::EMPTY };
         let in_scope = match config.gc.scope {
@@ -264,12 +274,19 @@ impl Ssd {
         let plan = config.schemes.collector.policy_ref().writes_back();
         let staging = Staging::new(config.staging.slots, plan, geometry.units);
         let links = if config.timing.host_link.is_some() { 2 } else { 0 };
-        let buses = geometry.channels as usize + links;
+        let ports = geometry.channels as usize + links;
+        let noc = noc::Noc::new(config, geometry.units, seed);
+        let buses = ports + if noc.is_some() { geometry.channels as usize } else { 0 };
+        let crossing = noc.as_ref().map_or(Nanos::ZERO, |noc| noc.net.traversal(geometry.page_size));
+        let delays = if noc.is_some() { 2 * geometry.units as usize } else { 0 };
         let mut ssd = Ssd {
             seed,
             now: Nanos::ZERO,
-            events: Events::new(geometry.units as usize + buses + 3, config.timing.longest()),
-            batch: Vec::with_capacity(geometry.units as usize + buses),
+            events: Events::new(
+                geometry.units as usize + buses + 2 + delays.max(1),
+                config.timing.longest().max(crossing),
+            ),
+            batch: Vec::with_capacity(geometry.units as usize + buses + delays),
             units: vec![Unit::new(geometry.planes_per_unit); geometry.units as usize],
             gc_by_plane: vec![0; geometry.planes as usize],
             buses: vec![Bus::new(); buses],
@@ -285,6 +302,7 @@ impl Ssd {
             last_unit: geometry.units - 1,
             held: Occupancy::default(),
             held_gc: Occupancy::default(),
+            gc_planes: Occupancy::default(),
             held_writeback: Occupancy::default(),
             chip_ops: vec![0; geometry.chips as usize],
             chips_busy: 0,
@@ -309,12 +327,15 @@ impl Ssd {
             one_shot: config.wear.programming == crate::config::Programming::OneShot,
             metadata: geometry.data_pages < geometry.pages_per_block,
             verdicts: copies::Verdicts::new(config, seed),
+            noc,
+            ports,
+            queues: !config.noc.priority().is_empty(),
             raid: Raid::new(config),
             redirects: config.schemes.route.policy_ref().redirects(),
             partner_chips: Vec::new(),
             chip_queue: config.chip_queue(),
             oracle: Oracle::new(check, geometry.mapped, physical),
-            stats: Stats::new(),
+            stats: Stats::new(geometry.pages_per_unit),
             idle_rounds: 0,
             events_since_scan: 0,
             scan_every: (1 << 20).max(8 * u64::from(physical)),
@@ -340,8 +361,14 @@ impl Ssd {
         u64::from(self.dev.geometry.exported) * u64::from(self.dev.geometry.page_size)
     }
 
-    /// Bytes of a page.
+    /// Bytes of a flash page.
     pub fn page_bytes(&self) -> u64 {
+        self.config.geometry.page_size.0
+    }
+
+    /// Bytes that one entry of the page map stands for: a page, or a super page.
+    #[inline(always)]
+    fn unit_bytes(&self) -> u64 {
         u64::from(self.dev.geometry.page_size)
     }
 
@@ -421,7 +448,7 @@ impl Ssd {
         if time > limit || time == Nanos::NEVER {
             return false;
         }
-        if self.fuses_moves && event < arrival && self.express(event) {
+        if self.fuses && event < arrival && self.express(event) {
             self.events_since_scan += 1;
         } else {
             self.round(time);
@@ -524,7 +551,8 @@ impl Ssd {
             Some(bus) if bus == self.buses.len() => self.host.memory[0].1,
             // The timeout of a parity group comes after what ends at its time.
             Some(bus) if bus == self.buses.len() + 1 => return u64::MAX,
-            Some(bus) if bus > self.buses.len() => self.host.decoding[0].1,
+            Some(bus) if bus > self.buses.len() + 1 && self.noc.is_none() => self.host.decoding[0].1,
+            Some(bus) if bus > self.buses.len() + 1 => self.delayed(resource),
             Some(bus) => self.buses[bus].holder,
         };
         // A bus that only wakes: it ends nothing.
@@ -562,6 +590,9 @@ impl Ssd {
         assert_eq!(self.ops.in_use(), 0, "an operation is left: {}", self.who_waits());
         assert_eq!(self.jobs.in_use(), 0, "a collection is left");
         assert!(self.host.is_empty(), "a request is left");
+        if let Some(noc) = &self.noc {
+            assert!(noc.buffered.iter().all(|pages| *pages == 0), "a page is left in a flash controller's buffer");
+        }
         self.check_stripes_end();
         self.dev.staging.assert_empty();
         if self.oracle.check() == Check::Full {
@@ -594,8 +625,9 @@ impl Ssd {
             all.merge(write);
             ByOp { read: read.figures(), write: write.figures(), all: all.figures() }
         };
-        let mut breakdown = stats.read.breakdown.clone();
-        breakdown.merge(&stats.write.breakdown);
+        let (read, write) = (stats.read.breakdown(), stats.write.breakdown());
+        let mut breakdown = read.clone();
+        breakdown.merge(&write);
         let programs = stats.flash.programs.total + stats.flash.copybacks;
         let span = stats.last_completion.0.saturating_sub(stats.measured_from.0);
         let share = |(from, to): (u128, u128), resources: u32| {
@@ -605,7 +637,9 @@ impl Ssd {
         let channels = &self.buses[..geometry.channels as usize];
         let transferring = channels.iter().map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
         let (erases_min, erases_max, erases) = self.dev.flash.wear();
+        let breakdown_ns = ByOp { read, write, all: breakdown };
         Summary {
+            pagc: self.pagc_summary(&breakdown_ns, span),
             schema: "ssdlab.summary/1",
             version: env!("CARGO_PKG_VERSION"),
             seed,
@@ -619,11 +653,7 @@ impl Ssd {
             simulated_ns: stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0),
             latency_ns: by_op(&stats.read.latency, &stats.write.latency),
             waiting_ns: by_op(&stats.read.waiting, &stats.write.waiting),
-            breakdown_ns: ByOp {
-                read: stats.read.breakdown.clone(),
-                write: stats.write.breakdown.clone(),
-                all: breakdown,
-            },
+            breakdown_ns,
             flash: stats.flash.clone(),
             requests_delayed_by_gc: ByOp {
                 read: stats.read.delayed_by_gc,
@@ -646,6 +676,7 @@ impl Ssd {
                 chip_at_arrival: mean(u128::from(stats.chips_busy), stats.arrivals)
                     .map(|chips| chips / f64::from(geometry.chips)),
             },
+            noc: self.noc_summary(span),
             wear: Wear {
                 erases_min,
                 erases_max,

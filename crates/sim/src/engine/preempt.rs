@@ -32,7 +32,7 @@ impl Ssd {
         self.mark_unit(unit);
     }
 
-    fn below_hard_floor(&self, plane: PlaneId) -> bool {
+    pub(super) fn below_hard_floor(&self, plane: PlaneId) -> bool {
         let (geometry, flash) = (&self.dev.geometry, &self.dev.flash);
         let free = match self.config.gc.scope {
             Scope::Plane => u64::from(flash.free_pages(plane)),

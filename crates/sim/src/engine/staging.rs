@@ -72,7 +72,7 @@ impl Ssd {
                 }
                 return Some(step);
             }
-            Step::Move(..) | Step::Fetch(..) | Step::Place => return Some(step),
+            Step::Move(..) | Step::Fetch(..) | Step::Place | Step::Skip(..) => return Some(step),
         }
         self.ready_jobs.push(id);
         None
@@ -412,8 +412,8 @@ impl Ssd {
         for leg in (0..self.ops[id].legs.len()).filter_map(|i| self.ops[id].legs.get(i)) {
             self.stats.writeback_time.charge(Verb::Program, leg.kind, leg.time.0);
         }
-        self.stats.moved += 1;
-        self.stats.moved_stale += u64::from(!newest);
+        self.stats.count_moved(!newest);
+        self.stats.moves.buffered += 1;
         self.ops.remove(id.0);
         if !self.plan().free_at_issue {
             self.frees_slot();

@@ -99,9 +99,10 @@ impl Ssd {
             "a request lies on the device"
         );
         let measured = self.count_admission();
-        let size = self.page_bytes();
+        let size = self.unit_bytes();
         let (first, last) = ((request.offset / size) as u32, ((request.offset + request.bytes - 1) / size) as u32);
-        let pages = u64::from(last - first + 1);
+        let units = last - first + 1;
+        let pages = self.flash_pages(&request, units);
         match request.op {
             RequestOp::Trim => self.trim_range(request, measured),
             RequestOp::Write => {
@@ -115,7 +116,7 @@ impl Ssd {
                 self.count_written(pages, measured);
             }
             RequestOp::Read => {
-                self.stats.count_reads(Class::Host, pages);
+                self.stats.count_reads(Class::Host, u64::from(units));
                 self.stats.pages.read += if measured { pages } else { 0 };
             }
         }
@@ -221,15 +222,22 @@ impl Ssd {
             self.move_all_now(plane, victim, journey);
             self.dev.flash.erase_now(victim);
             self.stats.count_erases(1);
-            self.stats.collections += 1;
+            self.stats.count_collection(1);
             return true;
         }
         loop {
             match self.schemes.collector.policy().next(&self.dev.view(self.now), &mut job) {
                 Step::Move(pages, stream) | Step::Fetch(pages, stream) => {
+                    let mut to = PageSet::EMPTY;
                     for page in pages.iter() {
-                        self.move_now(*page, stream);
+                        to.push(self.move_now(*page, stream));
                     }
+                    self.sort_moves(&pages, &to, plane, job.count > 1);
+                }
+                Step::Skip(victim, pages, stream) => {
+                    let plane = self.dev.geometry.plane_of_block(job.victims[victim]);
+                    self.dev.flash.skip_pages(plane, stream, pages);
+                    self.stats.flash.programs.waste(pages);
                 }
                 Step::Place | Step::Stage | Step::Reserve(_) => unreachable!("pages in no time are never in hand"),
                 Step::Erase => {
@@ -241,7 +249,7 @@ impl Ssd {
                     self.stats.count_erases(u64::from(job.count));
                 }
                 Step::Done => {
-                    self.stats.collections += u64::from(job.count);
+                    self.stats.count_collection(u64::from(job.count));
                     return true;
                 }
             }
@@ -275,13 +283,14 @@ impl Ssd {
             left -= count;
         }
         self.stats.count_moves(journey, u64::from(moved));
-        self.stats.moved += u64::from(moved);
+        self.stats.count_sorted(u64::from(moved));
     }
 
-    fn move_now(&mut self, from: Ppn, stream: Stream) {
+    /// Moves a page in no time. Returns where it is now.
+    fn move_now(&mut self, from: Ppn, stream: Stream) -> Ppn {
         let pages = PageSet::one(from);
         let journey = self.journey_of(&pages, stream);
-        let inside = journey.out == Hop::Die || journey.checked && self.verdict(&pages) == Hop::Die;
+        let inside = journey.out == Hop::Die || journey.checked && self.way_back(&pages) == Hop::Die;
         if journey.checked && inside {
             // It was read out to be looked at.
             self.stats.count_reads(Class::Gc, 1);
@@ -292,5 +301,6 @@ impl Ssd {
         let to = self.gc_page(plane, stream, inside);
         self.land_moved(from, to, tag, !inside);
         self.write_metadata_now(self.dev.geometry.block_of(to));
+        to
     }
 }

@@ -34,7 +34,7 @@ impl Ssd {
             flash: self.stats.flash.plus(&self.stats.forgotten),
             collections: self.stats.collections + self.stats.forgotten_collections,
             pending: self.host.pending(),
-            free_pages: self.dev.flash.free_total(),
+            free_pages: self.dev.flash.free_total() * u64::from(self.dev.geometry.pages_per_unit),
         }
     }
 
@@ -91,8 +91,13 @@ impl Ssd {
     pub(super) fn watch_transfer(&mut self, id: OpId, bus: usize, time: Nanos) {
         if self.observer.observer.is_some() {
             let channels = self.dev.geometry.channels as usize;
-            let resource =
-                if bus < channels { Resource::Channel(bus as u32) } else { Resource::HostLink(bus == channels) };
+            let resource = if bus < channels {
+                Resource::Channel(bus as u32)
+            } else if bus < self.ports {
+                Resource::HostLink(bus == channels)
+            } else {
+                Resource::Port((bus - self.ports) as u32)
+            };
             self.tell_leg(id, self.now, self.now + time, resource);
         }
     }
@@ -126,7 +131,15 @@ impl Ssd {
         for (plane, page) in planes.iter_mut().zip(&pages[..count]) {
             *plane = self.dev.geometry.plane_of(*page);
         }
-        let kind = if resource == Resource::Planes { LegKind::Array } else { LegKind::Bus };
+        if self.dev.geometry.pages_per_unit == 2 {
+            // Paired planes are one plane to the engine; the other one of the pair has the number of the next plane of the die.
+            planes[1] = PlaneId(planes[0].0 + self.dev.geometry.dies);
+        }
+        let kind = match resource {
+            Resource::Planes => LegKind::Array,
+            Resource::Port(_) => LegKind::Noc,
+            _ => LegKind::Bus,
+        };
         let (class, verb, lpn) = (op.class, op.verb, self.lpn_on_leg(op));
         let leg = LegRecord { start, end, resource, planes, class, verb, kind, number, lpn, ppn: pages[0] };
         if let Some(observer) = &mut self.observer.observer {

@@ -10,6 +10,8 @@ pub(crate) use brr::BrrTotals;
 pub(crate) use raid::RaidTotals;
 pub use raid::{RaidSummary, Unprotected};
 pub mod idle_chip;
+pub mod noc;
+pub mod pagc;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
@@ -232,6 +234,9 @@ pub struct ByCause {
     pub parity: u64,
     /// Second copies of pages.
     pub replica: u64,
+    /// Pages given up so that write points stand at equal offsets; left out where there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub wasted: u64,
     /// All of them.
     pub total: u64,
 }
@@ -250,6 +255,12 @@ impl ByCause {
         self.total += pages;
     }
 
+    /// Counts pages that are given up.
+    pub(crate) fn waste(&mut self, pages: u32) {
+        self.wasted += u64::from(pages);
+        self.total += u64::from(pages);
+    }
+
     /// Both together.
     fn plus(&self, other: &ByCause) -> ByCause {
         ByCause {
@@ -258,9 +269,15 @@ impl ByCause {
             metadata: self.metadata + other.metadata,
             parity: self.parity + other.parity,
             replica: self.replica + other.replica,
+            wasted: self.wasted + other.wasted,
             total: self.total + other.total,
         }
     }
+}
+
+/// Whether there is nothing to tell.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Multi-plane commands by verb.
@@ -337,10 +354,6 @@ pub struct GcTimes {
     pub decode: u64,
 }
 
-fn is_zero(ns: &u64) -> bool {
-    *ns == 0
-}
-
 impl GcTimes {
     /// Adds a leg of a step.
     #[inline]
@@ -348,6 +361,8 @@ impl GcTimes {
         *match (kind, verb) {
             (LegKind::Bus, _) => &mut self.transfer,
             (LegKind::Decode, _) => &mut self.decode,
+            // Told with the interconnect.
+            (LegKind::Noc | LegKind::Buffer, _) => return,
             (_, Verb::Read) => &mut self.read,
             (_, Verb::Erase) => &mut self.erase,
             (_, Verb::Program) => &mut self.program,
@@ -459,6 +474,12 @@ pub struct Summary {
     /// Paper A's measures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_chip: Option<idle_chip::IdleChip>,
+    /// Paper B's figures, where a die has two planes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pagc: Option<pagc::PaGcSummary>,
+    /// What crossed the interconnect, on devices that have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noc: Option<noc::NocSummary>,
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Collections that let go of their chip early (paper A).
 
 use super::AnyCollector;
+use crate::config::Config;
 use crate::policy::{BackTo, Collector, Job, Step, View, WriteBack};
 use crate::schemes::scheme;
 use crate::units::PlaneId;
@@ -108,6 +109,9 @@ impl Collector for IdleChip {
 
     fn joins(&self, view: &View, plane: PlaneId, other: PlaneId) -> bool {
         self.inner.policy_ref().joins(view, plane, other)
+    }
+    fn prepare(&mut self, config: &Config) {
+        self.inner.policy().prepare(config);
     }
     fn streams(&self) -> u32 {
         self.inner.policy_ref().streams()

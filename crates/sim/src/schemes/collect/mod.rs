@@ -7,7 +7,7 @@ mod queued;
 mod serial;
 
 pub use idle_chip::{Erase, IdleChip, Release, StreamRule, When as WritebackWhen};
-pub use pagc::{PaGc, When};
+pub use pagc::{PaGc, Points, When};
 pub use preemptive::Preemptive;
 pub use queued::Queued;
 pub use serial::Serial;

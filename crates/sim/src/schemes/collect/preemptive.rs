@@ -1,6 +1,7 @@
 //! Preemptive collection (Lee et al.), one of paper A's baselines.
 
 use super::AnyCollector;
+use crate::config::Config;
 use crate::policy::{Collector, Job, Step, View, WriteBack};
 use crate::schemes::scheme;
 use crate::units::PlaneId;
@@ -33,6 +34,9 @@ impl Collector for Preemptive {
     }
     fn joins(&self, view: &View, plane: PlaneId, other: PlaneId) -> bool {
         self.inner.policy_ref().joins(view, plane, other)
+    }
+    fn prepare(&mut self, config: &Config) {
+        self.inner.policy().prepare(config);
     }
     fn streams(&self) -> u32 {
         self.inner.policy_ref().streams()

@@ -3,10 +3,12 @@
 mod checked;
 mod fastgc;
 mod fixed;
+mod selective;
 
 pub use checked::Checked;
 pub use fastgc::FastGc;
 pub use fixed::{Copyback, External};
+pub use selective::{Check, Selective};
 
 use super::{SchemeInfo, list, named_table, slot};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -18,6 +20,7 @@ slot! {
         "copyback" => Copyback(Copyback),
         "checked" => Checked(Checked),
         "fastgc" => FastGc(FastGc),
+        "selective" => Selective(Selective),
     }
 }
 

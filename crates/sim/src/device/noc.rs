@@ -1,0 +1,188 @@
+//! The interconnect between the flash controllers at the channels and the CPU: how long a page takes to cross it, and what
+//! error correction finds at its end.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
+
+use crate::config::{Config, NocModel, PortRule};
+use crate::random;
+use crate::units::{Nanos, Ppm};
+
+/// Times and paths of an interconnect.
+#[derive(Clone, Debug)]
+pub struct Interconnect {
+    /// Data units of a page are `8 x bytes / flit_bits`, rounded up.
+    flit_bits: u64,
+    cycle: Nanos,
+    /// `formula`: thousandths of routing slices on the mean path.
+    mean_slices: u64,
+    columns: u32,
+    channels: u32,
+    /// Rows of an array, each with a port of the CPU; none for the formula.
+    pub rows: u32,
+    /// Whether a traversal only takes time.
+    pub delayed: bool,
+    /// Time to write a page into a flash controller's buffer.
+    pub sram_write: Nanos,
+    /// Time to read a page from it.
+    pub sram_read: Nanos,
+}
+
+impl Interconnect {
+    pub(crate) fn new(config: &Config) -> Option<Self> {
+        let noc = &config.noc;
+        noc.exists().then(|| Interconnect {
+            flit_bits: u64::from(noc.flit_bits),
+            cycle: noc.cycle,
+            mean_slices: (noc.mean_slices * 1000.0).round() as u64,
+            columns: noc.columns,
+            channels: config.geometry.channels,
+            rows: if noc.model == NocModel::Array { noc.rows } else { 0 },
+            delayed: noc.port == PortRule::Delayed,
+            sram_write: noc.sram_write,
+            sram_read: noc.sram_read,
+        })
+    }
+
+    /// Movements of the data units of some bytes, those of the first one through the slices left out.
+    fn units(&self, bytes: u32) -> u64 {
+        (8 * u64::from(bytes)).div_ceil(self.flit_bits)
+    }
+
+    /// A traversal by the formula, rounded half up to the nanosecond once. In an array: the part that no path changes.
+    pub fn traversal(&self, bytes: u32) -> Nanos {
+        if self.rows > 0 {
+            return Nanos((self.units(bytes) - 1) * self.cycle.0);
+        }
+        let thousandths = (self.units(bytes) * 1000 + self.mean_slices - 1000) * self.cycle.0;
+        Nanos((thousandths + 500) / 1000)
+    }
+
+    /// Slices on the mean path: as configured, or over all channels and rows of an array.
+    pub fn mean_slices(&self) -> f64 {
+        if self.rows == 0 {
+            return self.mean_slices as f64 / 1000.0;
+        }
+        let columns: u64 = (0..self.channels).map(|channel| u64::from(self.slices(channel, 0))).sum();
+        columns as f64 / f64::from(self.channels) + f64::from(self.rows - 1) / 2.0
+    }
+
+    /// A page's traversal on the mean path, for people: not rounded for an array.
+    pub fn mean_traversal(&self, bytes: u32) -> f64 {
+        let path = if self.rows == 0 { 0.0 } else { self.mean_slices() * self.cycle.0 as f64 };
+        self.traversal(bytes).0 as f64 + path
+    }
+
+    /// Slices between a channel's port and a row's: along the column, then along the row, the corner counted once.
+    pub fn slices(&self, channel: u32, row: u32) -> u32 {
+        let column = ((u64::from(channel) + 1) * u64::from(self.columns) / u64::from(self.channels)) as u32;
+        column + row
+    }
+
+    /// What the slices of a path add to a traversal.
+    pub fn path(&self, channel: u32, row: u32) -> Nanos {
+        Nanos(u64::from(self.slices(channel, row)) * self.cycle.0)
+    }
+}
+
+/// What error correction finds.
+#[derive(Clone, Debug)]
+pub struct Errors {
+    rng: Xoshiro256PlusPlus,
+    /// A draw below this is a page with errors; 2^64 is all of them.
+    below: u128,
+}
+
+impl Errors {
+    pub(crate) fn new(config: &Config, seed: u64) -> Self {
+        let by_page = config.ecc.page_error_probability.unwrap_or(Ppm(100));
+        let below = match config.ecc.bit_error_rate {
+            None => (u128::from(by_page.0) << 64) / u128::from(Ppm::ONE),
+            Some(rate) => (page_errors(rate, config.geometry.page_size.0 * 8) * TWO_64) as u128,
+        };
+        Errors { rng: random::stream(seed, "page errors"), below }
+    }
+
+    /// Whether a page that is looked at has errors: one draw a page.
+    pub fn in_page(&mut self) -> bool {
+        u128::from(self.rng.next_u64()) < self.below
+    }
+}
+
+const TWO_64: f64 = 18_446_744_073_709_551_616.0;
+
+/// Probability that a page of so many bits has errors.
+fn page_errors(rate: f64, bits: u64) -> f64 {
+    1.0 - power(1.0 - rate, bits)
+}
+
+/// `base^exponent` by squaring: multiplications alone, the same on every machine.
+fn power(mut base: f64, mut exponent: u64) -> f64 {
+    let mut product = 1.0;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            product *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    product
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interconnect(toml: &str) -> Interconnect {
+        Interconnect::new(&toml::from_str(toml).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_page_takes_the_papers_713_791_5_ns_rounded_half_up() {
+        let noc = interconnect("noc.model = \"formula\"");
+        assert_eq!(noc.traversal(4096), Nanos(713_792));
+        // Every term counts: half the page, wider units, a longer path, a slower slice.
+        assert_eq!(noc.traversal(2048), Nanos((4_108_500 * 87 + 500) / 1000));
+        assert_eq!(interconnect("noc = { model = \"formula\", flit_bits = 32 }").traversal(4096), Nanos(90_176));
+        assert_eq!(interconnect("noc = { model = \"formula\", mean_slices = 12.0 }").traversal(4096), Nanos(8203 * 87));
+        assert_eq!(interconnect("noc = { model = \"formula\", cycle = \"1us\" }").traversal(4096), Nanos(8_204_500));
+        // 100 bits in units of 32: four movements.
+        assert_eq!(
+            interconnect("noc = { model = \"formula\", flit_bits = 32, mean_slices = 1 }").traversal(12),
+            Nanos(3 * 87)
+        );
+    }
+
+    #[test]
+    fn a_16_x_8_array_has_paths_of_12_slices_and_its_eight_channels_of_12_5() {
+        let noc = interconnect("geometry.channels = 16\nnoc.model = \"array\"");
+        assert_eq!(noc.mean_slices(), 12.0);
+        let noc = interconnect("noc.model = \"array\"");
+        let paths = (0..8).flat_map(|channel| (0..8).map(move |row| (channel, row)));
+        let total: u32 = paths.map(|(channel, row)| noc.slices(channel, row)).sum();
+        assert_eq!((noc.mean_slices(), f64::from(total) / 64.0), (12.5, 12.5));
+        assert_eq!((noc.slices(0, 0), noc.slices(7, 7)), (2, 23));
+        assert_eq!(noc.traversal(4096) + noc.path(0, 0), Nanos((8192 + 2 - 1) * 87));
+    }
+
+    #[test]
+    fn a_bit_error_rate_of_1e_4_spoils_nearly_every_page() {
+        let of = |rate: f64| page_errors(rate, 32_768);
+        assert!((of(1e-4) - 0.962).abs() < 0.001);
+        assert!((of(3.05e-9) - 1e-4).abs() < 1e-6);
+        assert_eq!((of(0.0), of(1.0)), (0.0, 1.0));
+    }
+
+    #[test]
+    fn draws_are_as_frequent_as_they_should_be() {
+        let draw = |toml: &str| {
+            let mut errors = Errors::new(&toml::from_str(toml).unwrap(), 1);
+            (0..100_000).filter(|_| errors.in_page()).count()
+        };
+        assert_eq!(draw("ecc.page_error_probability = 1"), 100_000);
+        assert_eq!(draw("ecc.page_error_probability = 0"), 0);
+        assert_eq!((draw("ecc.bit_error_rate = 1"), draw("ecc.bit_error_rate = 0")), (100_000, 0));
+        assert!(draw("").abs_diff(10) < 13, "one in 10,000");
+        assert!(draw("ecc.page_error_probability = 0.1").abs_diff(10_000) < 400, "four standard deviations are 380");
+    }
+}

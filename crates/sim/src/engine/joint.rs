@@ -1,0 +1,57 @@
+//! What is told of collections by planes of a die: who took part, how pages were moved (paper B).
+
+use super::Ssd;
+use crate::policy::PageSet;
+use crate::report::pagc::{PaGcSummary, PlaneTimes, Terms};
+use crate::report::{Breakdown, ByOp, mean};
+use crate::units::PlaneId;
+
+impl Ssd {
+    /// Counts a landed step of a collection that `demanding` asked for.
+    #[inline]
+    pub(super) fn sort_moves(&mut self, from: &PageSet, to: &PageSet, demanding: PlaneId, joint: bool) {
+        let geometry = &self.dev.geometry;
+        let equal = |pages: &PageSet| geometry.offset(pages[0]) == geometry.offset(pages[1]);
+        let per_unit = geometry.pages_per_unit;
+        let moves = &mut self.stats.moves;
+        *match (from.len(), joint) {
+            (1, _) if per_unit > 1 => &mut moves.pard_pawr,
+            (1, false) => &mut moves.srrd_srwr_d,
+            (1, true) if geometry.plane_of(from[0]) == demanding => &mut moves.srrd_srwr_d,
+            (1, true) => &mut moves.srrd_srwr_nd,
+            _ => match (equal(from), equal(to)) {
+                (true, true) => &mut moves.pard_pawr,
+                (true, false) => &mut moves.pard_srwr,
+                // Read one by one and programmed one by one never happens in one step.
+                (false, _) => &mut moves.srrd_pawr,
+            },
+        } += from.len() as u64 * u64::from(per_unit);
+    }
+
+    /// Section `pagc`, where a die has two planes.
+    pub(super) fn pagc_summary(&self, breakdown: &ByOp<Breakdown>, span: u64) -> Option<PaGcSummary> {
+        if self.config.geometry.planes_per_die != 2 {
+            return None;
+        }
+        let stats = &self.stats;
+        let between = |(from, to): (u128, u128)| to.saturating_sub(from);
+        // A collection holds one die at a time of its unit.
+        let (dies, busy) = (between(stats.gc_units_at), between(stats.gc_planes_at));
+        let idle = 2 * dies - busy;
+        let planes = f64::from(self.dev.geometry.planes * self.dev.geometry.pages_per_unit);
+        Some(PaGcSummary {
+            collections: stats.parties.clone(),
+            moved_pages: stats.moves.clone(),
+            moved_per_collection: stats.moves.per(stats.parties.joint + stats.parties.alone),
+            buffered_pages_max: self.dev.staging.filled.worst(),
+            response_ns: ByOp {
+                read: Terms::of(&breakdown.read),
+                write: Terms::of(&breakdown.write),
+                all: Terms::of(&breakdown.all),
+            },
+            plane_ns: PlaneTimes { gc_busy: busy as u64, gc_idle: idle as u64 },
+            plane_gc_busy_share: mean(busy, span).map(|share| share / planes),
+            plane_gc_idle_share: mean(idle, span).map(|share| share / planes),
+        })
+    }
+}

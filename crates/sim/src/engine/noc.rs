@@ -1,0 +1,465 @@
+//! The interconnect: pages cross it between the flash controllers' buffers and the CPU, and tasks queue for the channels.
+//!
+//! A read's pages go, once they have left the flash, into the buffer of their channel's flash controller, across the
+//! interconnect, and out of the buffer when what comes of them is known. A program's pages cross before they go to the flash.
+//! An operation keeps its unit until the last of it: a unit serves one task at a time. Pages in a buffer are data in flight:
+//! their tags travel with the operation, and their block is not erased before they have landed.
+
+use super::{Nanos, Ssd};
+use crate::blame::Cause;
+use crate::config::{Config, Task};
+use crate::device::noc::{Errors, Interconnect};
+use crate::device::resource::{Bus, Occupancy};
+use crate::device::timing::{LegKind, Legs};
+use crate::device::transaction::{Class, Crossing, Need, Op, Verb};
+use crate::policy::Hop;
+use crate::report::mean;
+use crate::report::noc::{Latency, Moved, NocSummary, Way};
+use crate::units::{JobId, OpId, PlaneId, UnitId};
+
+/// The interconnect of a device that has one.
+#[derive(Clone)]
+pub(super) struct Noc {
+    pub net: Interconnect,
+    errors: Errors,
+    /// By task queue: how many are served before it.
+    ranks: [u8; 4],
+    /// By unit, twice (array and cache register): the operation whose page is in a buffer access, or on a way that holds
+    /// nothing.
+    delays: Vec<OpId>,
+    /// `array`: by row, the port whose page is on it.
+    rows: Vec<usize>,
+    /// `array`: the row that the last traversal took.
+    last_row: usize,
+    /// `array`: time of rows that carry pages of collections.
+    rows_gc: Occupancy,
+    /// `array`: ports that wait for a row, with when and how old.
+    waiting: Vec<(Nanos, u64, usize)>,
+    /// By channel: pages in the flash controller's buffer.
+    pub buffered: Vec<u32>,
+}
+
+/// No port.
+const FREE: usize = usize::MAX;
+
+impl Noc {
+    pub(super) fn new(config: &Config, units: u32, seed: u64) -> Option<Box<Self>> {
+        let net = Interconnect::new(config)?;
+        let mut ranks = [0; 4];
+        for (rank, task) in config.noc.priority().iter().enumerate() {
+            ranks[*task as usize] = rank as u8;
+        }
+        Some(Box::new(Noc {
+            errors: Errors::new(config, seed),
+            ranks,
+            delays: vec![OpId::NONE; 2 * units as usize],
+            rows: vec![FREE; net.rows as usize],
+            last_row: net.rows.saturating_sub(1) as usize,
+            rows_gc: Occupancy::default(),
+            waiting: Vec::with_capacity(config.geometry.channels as usize),
+            buffered: vec![0; config.geometry.channels as usize],
+            net,
+        }))
+    }
+}
+
+/// The queue that an operation's task stands in.
+fn task(op: &Op) -> Task {
+    let reads = match op.class {
+        Class::Host => op.need != Need::Write,
+        _ => op.verb == Verb::Read,
+    };
+    match op.class {
+        Class::Host | Class::Parity | Class::Replica => {
+            if reads {
+                Task::Rhost
+            } else {
+                Task::Whost
+            }
+        }
+        Class::Gc | Class::Writeback | Class::Metadata => {
+            if reads {
+                Task::Rgc
+            } else {
+                Task::Wgc
+            }
+        }
+    }
+}
+
+impl Ssd {
+    fn noc_mut(&mut self) -> &mut Noc {
+        self.noc.as_mut().expect("a device with an interconnect")
+    }
+
+    /// Whether traversals take rows of an array.
+    pub(super) fn has_rows(&self) -> bool {
+        self.net().rows > 0
+    }
+
+    fn net(&self) -> &Interconnect {
+        &self.noc.as_ref().expect("a device with an interconnect").net
+    }
+
+    /// What crossed, over so many nanoseconds.
+    pub(super) fn noc_summary(&self, span: u64) -> Option<NocSummary> {
+        let noc = self.noc.as_ref()?;
+        let (counts, channels, bytes) = (&self.stats.noc, self.dev.geometry.channels, self.dev.geometry.page_size);
+        let moved = self.stats.moved;
+        let gc = counts.traversals.gc_out + counts.traversals.gc_back;
+        let max = |op: &crate::stats::OpStats| op.latency.figures().max;
+        let busy: u128 = self.port_time(|bus| bus.busy_at_mark(self.stats.last_completion));
+        let busy = (busy.saturating_sub(self.stats.ports_busy_from) as u64).saturating_add(counts.delayed_ns);
+        let average = |op: &crate::stats::OpStats| op.latency.figures().mean;
+        Some(NocSummary {
+            traversal_ns: noc.net.mean_traversal(bytes),
+            mean_slices: noc.net.mean_slices(),
+            travelled_slices: mean(u128::from(counts.slices), counts.paths),
+            traversals: counts.traversals.clone(),
+            traversals_per_moved_page: mean(u128::from(gc), moved),
+            busy_ns: busy,
+            busy_share: mean(u128::from(busy), span).map(|busy| busy / f64::from(channels)),
+            moved_pages: Moved {
+                total: moved,
+                checked: counts.checked,
+                errors: counts.errors,
+                from_buffer: counts.local,
+            },
+            buffer_pages_max: counts.buffer_pages_max,
+            latency_ns: Latency {
+                read_mean: average(&self.stats.read),
+                read_max: max(&self.stats.read),
+                write_mean: average(&self.stats.write),
+                write_max: max(&self.stats.write),
+            },
+        })
+    }
+
+    /// A figure of every port, summed.
+    pub(super) fn port_time(&self, of: impl Fn(&Bus) -> u64) -> u128 {
+        self.buses[self.ports..].iter().map(|port| u128::from(of(port))).sum()
+    }
+
+    // Task queues.
+
+    /// How many task queues a unit serves before that of an operation. Where free space is `short`, those of collections are
+    /// served before those of the host.
+    pub(super) fn rank(&self, op: OpId, short: bool) -> u8 {
+        let Some(noc) = &self.noc else { return 0 };
+        let task = task(&self.ops[op]);
+        let late = short && matches!(task, Task::Rhost | Task::Whost);
+        noc.ranks[task as usize] + if late { 4 } else { 0 }
+    }
+
+    /// The first task of the first queue of a unit that has one, and its queue's rank.
+    pub(super) fn next_task(&self, unit: UnitId) -> (u8, OpId) {
+        let planes = 0..self.dev.geometry.planes_per_unit;
+        let mut planes = planes.map(|k| self.dev.geometry.plane_of_unit(unit, k));
+        let short = self.hard_floor > 0 && planes.any(|plane| self.below_hard_floor(plane));
+        let mut best = (u8::MAX, OpId::NONE);
+        let mut at = self.units[unit.ix()].queue.head();
+        while at.is_some() {
+            let rank = self.rank(at, short);
+            if rank < best.0 {
+                best = (rank, at);
+            }
+            at = self.ops[at].next;
+        }
+        best
+    }
+
+    // Legs.
+
+    /// A program begins: its pages cross first.
+    pub(super) fn cross_in(&mut self, id: OpId) {
+        let op = &self.ops[id];
+        if op.verb != Verb::Program || op.leg != 0 || op.crossing == Crossing::Over {
+            return;
+        }
+        let (pages, crossing) = match (op.class, op.job) {
+            (Class::Host, _) => {
+                let (mut pages, mut at) = (0, id);
+                while at.is_some() {
+                    pages += 1;
+                    at = self.ops[at].mate;
+                }
+                (pages, pages)
+            }
+            (Class::Gc, job) if job.is_some() => {
+                let pages = op.pages.len() as u64;
+                (pages, if self.jobs[job.0].rest == Hop::Controller { pages } else { 0 })
+            }
+            // It lies in this channel's buffer already.
+            _ if op.crossing == Crossing::Under => (1, 0),
+            _ => (op.pages.len() as u64, op.pages.len() as u64),
+        };
+        let net = self.net();
+        let across = net.traversal(self.dev.geometry.page_size).0 * crossing;
+        let buffer = net.sram_write.0 * crossing + net.sram_read.0 * pages;
+        let op = &mut self.ops[id];
+        op.legs = op.legs.after(&[(LegKind::Noc, Nanos(across)), (LegKind::Buffer, Nanos(buffer))]);
+        op.crossing = Crossing::Over;
+        let way = if op.class == Class::Host { Way::HostWrite } else { Way::GcBack };
+        self.stats.noc.traversals.add(way, crossing);
+        self.buffer(id, crossing as i64);
+    }
+
+    /// The legs of an operation have ended: does it go on across the interconnect, or from the buffer back to the flash?
+    pub(super) fn crosses_out(&mut self, id: OpId) -> bool {
+        let op = &self.ops[id];
+        match (op.verb, op.crossing) {
+            (Verb::Read, Crossing::Ahead) => self.leave_flash(id),
+            (Verb::Read, Crossing::Under) if op.class == Class::Gc && op.job.is_some() => self.verdict(id),
+            _ => {
+                self.ops[id].crossing = Crossing::Ahead;
+                self.buffer(id, -i64::from(self.ops[id].buffered));
+                return false;
+            }
+        }
+        true
+    }
+
+    /// A read's pages go into the buffer, and on from there as far as they are to go.
+    fn leave_flash(&mut self, id: OpId) {
+        if self.ops[id].class == Class::Gc {
+            self.count_step_time(id);
+        }
+        if self.ops[id].parked_since != Nanos::NEVER {
+            // R8, without a transfer that would have noted it: it waited for the cache register, which another page's way
+            // out held.
+            let waited = (self.now - self.ops[id].parked_since).0;
+            self.ops[id].parked_since = Nanos::NEVER;
+            self.charge(id, Cause::NocHost, waited);
+        }
+        let (op, net, page_size) = (&self.ops[id], self.net(), self.dev.geometry.page_size);
+        let mut legs = Legs::NONE;
+        let (leaving, crossing, way);
+        if op.class == Class::Gc && op.job.is_some() {
+            leaving = op.from.len() as u64;
+            crossing = if self.jobs[op.job.0].journey.out == Hop::Controller { leaving } else { 0 };
+            way = Way::GcOut;
+            legs.push(LegKind::Buffer, Nanos(net.sram_write.0 * leaving));
+            legs.push(LegKind::Noc, Nanos(net.traversal(page_size).0 * crossing));
+        } else {
+            let (mut pages, mut across) = (0, 0);
+            if op.class == Class::Host {
+                let mut at = id;
+                while at.is_some() {
+                    let page = &self.ops[at];
+                    let bytes = if page.need == Need::Merge { page_size } else { page.bytes };
+                    across += net.traversal(bytes).0;
+                    pages += 1;
+                    at = page.mate;
+                }
+                way = Way::HostRead;
+            } else {
+                pages = op.pages.len() as u64;
+                across = net.traversal(page_size).0 * pages;
+                way = Way::GcOut;
+            }
+            (leaving, crossing) = (pages, pages);
+            legs.push(LegKind::Buffer, Nanos(net.sram_write.0 * pages));
+            legs.push(LegKind::Noc, Nanos(across));
+            legs.push(LegKind::Buffer, Nanos(net.sram_read.0 * pages));
+        }
+        self.stats.noc.traversals.add(way, crossing);
+        self.buffer(id, leaving as i64);
+        let op = &mut self.ops[id];
+        (op.legs, op.leg, op.crossing) = (legs, 0, Crossing::Under);
+        self.run_leg(id);
+    }
+
+    /// Error correction has looked at the pages of a move: those that may come back from the buffer do so at once.
+    fn verdict(&mut self, id: OpId) {
+        let (job, from) = (self.ops[id].job, self.ops[id].from);
+        let journey = self.jobs[job.0].journey;
+        let mut rest = journey.out;
+        let mut joint = Hop::Fmc;
+        for page in from.iter() {
+            let wrong = self.noc_mut().errors.in_page();
+            self.stats.noc.checked += 1;
+            self.stats.noc.errors += u64::from(wrong);
+            if journey.checked {
+                rest = self.schemes.path.policy().back(&self.dev.view(self.now), *page, !wrong);
+            }
+            if rest != Hop::Fmc {
+                joint = Hop::Controller;
+            }
+        }
+        self.jobs[job.0].rest = joint;
+        self.ops[id].crossing = Crossing::Over;
+        let pages = from.len() as u64;
+        if joint == Hop::Fmc {
+            self.stats.noc.local += pages;
+            return self.write_back(job, id);
+        }
+        // What has errors is corrected by the CPU; if the flash controller found them, it goes there now.
+        let late = if journey.out == Hop::Fmc { pages } else { 0 };
+        let (net, page_size) = (self.net(), self.dev.geometry.page_size);
+        let mut legs = Legs::NONE;
+        legs.push(LegKind::Noc, Nanos(net.traversal(page_size).0 * late));
+        legs.push(LegKind::Buffer, Nanos(net.sram_read.0 * pages));
+        self.stats.noc.traversals.add(Way::GcOut, late);
+        (self.ops[id].legs, self.ops[id].leg) = (legs, 0);
+        self.run_leg(id);
+    }
+
+    /// Clean pages go from the buffer back to the flash in the same task.
+    fn write_back(&mut self, job: JobId, id: OpId) {
+        self.end_reads(id);
+        let (unit, hand) = (self.ops[id].unit, self.ops[id].from);
+        self.jobs[job.0].job.hand = hand;
+        self.ops[id].verb = Verb::Program;
+        self.units[unit.ix()].array = OpId::NONE;
+        if self.sends_abroad(job) {
+            self.ops[id].crossing = Crossing::Ahead;
+            return;
+        }
+        self.begin_place(job);
+        self.units[unit.ix()].array = id;
+        let read = Nanos(self.net().sram_read.0 * hand.len() as u64);
+        let op = &mut self.ops[id];
+        op.legs = op.legs.after(&[(LegKind::Buffer, read)]);
+        op.leg = 0;
+        self.run_leg(id);
+    }
+
+    /// The program of a page in hand goes to another unit: whether the page comes from its channel's buffer, which is then
+    /// that operation's to empty, or across the interconnect.
+    pub(super) fn crossing_abroad(&mut self, job: JobId, target: PlaneId) -> (Crossing, u8) {
+        let (op, rest) = (self.jobs[job.0].op, self.jobs[job.0].rest);
+        if self.noc.is_none() || rest != Hop::Fmc {
+            return (Crossing::Ahead, 0);
+        }
+        if self.dev.geometry.channel_of(target) == self.ops[op].channel {
+            self.ops[op].buffered -= 1;
+            return (Crossing::Under, 1);
+        }
+        self.buffer(op, -1);
+        (Crossing::Ahead, 0)
+    }
+
+    /// Pages of an operation come into its channel's buffer, or leave it.
+    fn buffer(&mut self, id: OpId, pages: i64) {
+        let op = &mut self.ops[id];
+        op.buffered = (i64::from(op.buffered) + pages) as u8;
+        let channel = op.channel.ix();
+        let held = &mut self.noc_mut().buffered[channel];
+        *held = u32::try_from(i64::from(*held) + pages).expect("law: a buffer gives back what it was given");
+        let held = u64::from(*held);
+        self.stats.noc.buffer_pages_max = self.stats.noc.buffer_pages_max.max(held);
+    }
+
+    /// A traversal: it asks for its channel's port, or only takes its time.
+    pub(super) fn cross(&mut self, id: OpId, time: Nanos) {
+        if self.net().delayed {
+            self.stats.noc.delayed_ns += time.0;
+            return self.delay(id, Cause::Noc, time);
+        }
+        let port = self.ports + self.ops[id].channel.ix();
+        self.ask(id, port);
+    }
+
+    /// Time that holds nothing but the operation's own unit.
+    pub(super) fn delay(&mut self, id: OpId, cause: Cause, time: Nanos) {
+        self.charge(id, cause, time.0);
+        let first = 2 * self.ops[id].unit.ix();
+        let delays = &mut self.noc_mut().delays;
+        let slot = if delays[first].is_none() { first } else { first + 1 };
+        assert!(delays[slot].is_none(), "law: a unit serves at most two operations");
+        delays[slot] = id;
+        let resource = self.delay_resource(slot);
+        self.events.set(resource, self.now + time);
+    }
+
+    fn delay_resource(&self, slot: usize) -> usize {
+        self.memory_resource() + 2 + slot
+    }
+
+    /// The operation in a delay.
+    pub(super) fn delayed(&self, resource: usize) -> OpId {
+        let slot = resource - self.memory_resource() - 2;
+        self.noc.as_ref().map_or(OpId::NONE, |noc| noc.delays[slot])
+    }
+
+    pub(super) fn delay_ends(&mut self, resource: usize) {
+        let id = self.delayed(resource);
+        let slot = resource - self.memory_resource() - 2;
+        self.noc_mut().delays[slot] = OpId::NONE;
+        self.leg_of_noc_ends(id);
+    }
+
+    /// A traversal has ended: the port is free.
+    pub(super) fn port_ends(&mut self, bus: usize, id: OpId) {
+        let (now, gc) = (self.now, self.ops[id].class != Class::Host);
+        let noc = self.noc_mut();
+        if let Some(row) = noc.rows.iter().position(|port| *port == bus) {
+            noc.rows[row] = FREE;
+            if gc {
+                noc.rows_gc.change(false, now);
+            }
+        }
+        self.leg_of_noc_ends(id);
+    }
+
+    fn leg_of_noc_ends(&mut self, id: OpId) {
+        let op = &mut self.ops[id];
+        let kind = op.legs.get(op.leg).map(|leg| leg.kind);
+        op.leg += 1;
+        let next = op.legs.get(op.leg).map(|leg| leg.kind);
+        if op.verb == Verb::Program {
+            if kind == Some(LegKind::Buffer) {
+                self.buffer(id, -i64::from(self.ops[id].buffered));
+            }
+            // Without a transfer on the channel the data is in the die now.
+            if next == Some(LegKind::Array) && self.data_in_ends(id) {
+                return;
+            }
+        }
+        self.run_leg(id);
+    }
+
+    /// `array`: ports that are asked for are granted in the order in which they were, as long as a row is free; rows take
+    /// turns.
+    pub(super) fn grant_rows(&mut self) {
+        let mut waiting = std::mem::take(&mut self.noc_mut().waiting);
+        waiting.clear();
+        for port in self.ports..self.buses.len() {
+            let state = &self.buses[port];
+            if state.until <= self.now && state.holder.is_none() && !state.queue.is_empty() {
+                let op = &self.ops[state.queue.head()];
+                waiting.push((op.asked, op.age, port));
+            }
+        }
+        waiting.sort_unstable();
+        let now = self.now;
+        for (_, _, port) in &waiting {
+            let id = self.buses[*port].queue.head();
+            let noc = self.noc_mut();
+            let (rows, gc) = (noc.rows.len(), noc.rows_gc.total(now) as u64);
+            let Some(row) = (1..=rows).map(|step| (noc.last_row + step) % rows).find(|row| noc.rows[*row] == FREE)
+            else {
+                let op = &mut self.ops[id];
+                if op.row_since == Nanos::NEVER {
+                    (op.row_since, op.row_ledger) = (now, gc);
+                }
+                continue;
+            };
+            (noc.rows[row], noc.last_row) = (*port, row);
+            let channel = (*port - self.ports) as u32;
+            let (path, slices) = (self.net().path(channel, row as u32), self.net().slices(channel, row as u32));
+            self.stats.noc.paths += 1;
+            self.stats.noc.slices += u64::from(slices);
+            // While it waited for a row all were taken: its wait is split as their time was.
+            let op = &mut self.ops[id];
+            let waited = op.row_since != Nanos::NEVER;
+            let behind_gc = if waited { (gc - op.row_ledger) / rows as u64 } else { 0 };
+            op.row_since = Nanos::NEVER;
+            if op.class != Class::Host {
+                self.noc_mut().rows_gc.change(true, now);
+            }
+            self.grant_bus(*port, path, behind_gc);
+        }
+        self.noc_mut().waiting = waiting;
+    }
+}
