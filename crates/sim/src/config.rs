@@ -1017,6 +1017,10 @@ impl Config {
             let help = if fits.is_empty() { "use more chips".into() } else { format!("use {}", fits.join(", ")) };
             return refuse("raid.group", message, help);
         }
+        if self.staging.slots > 0 && self.schemes.collector.policy_ref().writes_back().is_some() {
+            let message = "a page in the controller's buffer is no chunk that its parity group could be read with";
+            return refuse("staging.slots", message.to_string(), "use 0, or raid.layout = \"none\"");
+        }
         if self.noc.exists() {
             let message = "parity would have to cross the interconnect, which is not modelled".to_string();
             return refuse("raid.layout", message, "use \"none\", or noc.model = \"none\"");
