@@ -1144,6 +1144,10 @@ impl Config {
                 let message = "the buffer of idle-chip takes single pages, but there are super pages only".to_string();
                 return refuse("schemes.collector", message, "use \"serial\", or device.mapping_unit = \"page\"");
             }
+            if self.raid.layout != RaidLayout::None {
+                let message = "stripes are of pages, but there are super pages only".to_string();
+                return refuse("device.mapping_unit", message, "use \"page\", or raid.layout = \"none\"");
+            }
             if self.device.multi_plane {
                 let message = "super pages leave no second plane of a die to share a command with".to_string();
                 return refuse("device.multi_plane", message, "leave it out, or use device.mapping_unit = \"page\"");
@@ -1237,10 +1241,6 @@ impl Config {
                 "use \"none\", or leave ecc.errors, ecc.decode and wear.programming out",
             );
         }
-        if self.staging.slots > 0 && self.schemes.collector.policy_ref().writes_back().is_some() {
-            let message = "a page that a collection leaves in the buffer is on none of its group's chips".to_string();
-            return refuse("staging.slots", message, "use 0, or raid.layout = \"none\"");
-        }
         if !(2..=64).contains(&raid.group) || !chips.is_multiple_of(raid.group) {
             let fits: Vec<String> =
                 (2..=chips.min(64)).filter(|n| chips.is_multiple_of(*n)).map(|n| n.to_string()).collect();
@@ -1250,6 +1250,10 @@ impl Config {
             );
             let help = if fits.is_empty() { "use more chips".into() } else { format!("use {}", fits.join(", ")) };
             return refuse("raid.group", message, help);
+        }
+        if self.staging.slots > 0 && self.schemes.collector.policy_ref().writes_back().is_some() {
+            let message = "a page in the controller's buffer is no chunk that its parity group could be read with";
+            return refuse("staging.slots", message.to_string(), "use 0, or raid.layout = \"none\"");
         }
         if self.noc.exists() {
             let message = "parity would have to cross the interconnect, which is not modelled".to_string();
