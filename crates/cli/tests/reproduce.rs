@@ -20,8 +20,11 @@ fn reproduce(arguments: &[&str]) -> Value {
 const IDS: [(&str, &[&str], &[&str]); 5] = [
     (
         "a",
-        &["Fig 9", "Table I", "Fig 18", "Eq 1", "Fig 6", "Fig 14b", "Fig 15b", "Table III", "Fig 20", "Fig 23"],
-        &["Fig 1", "Fig 4", "Fig 13", "Fig 14a", "Fig 15a", "Fig 16", "Fig 17", "Fig 19", "Fig 21", "Fig 22"],
+        &["Fig 9", "Table I", "Fig 18", "Eq 1", "Table III", "Fig 23"],
+        &[
+            "Fig 6", "Fig 14b", "Fig 15b", "Fig 20", "Fig 1", "Fig 4", "Fig 13", "Fig 14a", "Fig 15a", "Fig 16",
+            "Fig 17", "Fig 19", "Fig 21", "Fig 22",
+        ],
     ),
     (
         "b",
@@ -43,8 +46,8 @@ const IDS: [(&str, &[&str], &[&str]); 5] = [
     ),
     (
         "e",
-        &["Table 1", "Table 2", "formula", "text", "Table 6", "Fig 6", "Fig 7", "Fig 9"],
-        &["Table 3", "Table 4", "Table 5", "Fig 8", "order"],
+        &["Table 1", "Table 2", "formula", "text", "Fig 6", "Fig 7", "Fig 9"],
+        &["Table 6", "Table 3", "Table 4", "Table 5", "Fig 8", "order"],
     ),
 ];
 
