@@ -28,10 +28,10 @@ const IDS: [(&str, &[&str], &[&str]); 5] = [
     ),
     (
         "b",
-        &["Fig 3", "Fig 6", "cost formula", "Table I", "Fig 17"],
+        &["Fig 3", "Fig 6", "cost formula", "Table I"],
         &[
-            "abstract", "text", "Table II", "Fig 7", "Fig 8", "Fig 9", "Fig 10", "Fig 11", "Fig 12", "Fig 13",
-            "Fig 14", "Fig 15", "Fig 16",
+            "Fig 17", "abstract", "text", "Table II", "Fig 7", "Fig 8", "Fig 9", "Fig 10", "Fig 11", "Fig 12",
+            "Fig 13", "Fig 14", "Fig 15", "Fig 16",
         ],
     ),
     (
