@@ -20,15 +20,18 @@ fn reproduce(arguments: &[&str]) -> Value {
 const IDS: [(&str, &[&str], &[&str]); 5] = [
     (
         "a",
-        &["Fig 9", "Table I", "Fig 18", "Eq 1", "Fig 6", "Fig 14b", "Fig 15b", "Table III", "Fig 20", "Fig 23"],
-        &["Fig 1", "Fig 4", "Fig 13", "Fig 14a", "Fig 15a", "Fig 16", "Fig 17", "Fig 19", "Fig 21", "Fig 22"],
+        &["Fig 9", "Table I", "Fig 18", "Eq 1", "Table III", "Fig 23"],
+        &[
+            "Fig 6", "Fig 14b", "Fig 15b", "Fig 20", "Fig 1", "Fig 4", "Fig 13", "Fig 14a", "Fig 15a", "Fig 16",
+            "Fig 17", "Fig 19", "Fig 21", "Fig 22",
+        ],
     ),
     (
         "b",
-        &["Fig 3", "Fig 6", "cost formula", "Table I", "Fig 17"],
+        &["Fig 3", "Fig 6", "cost formula", "Table I"],
         &[
-            "abstract", "text", "Table II", "Fig 7", "Fig 8", "Fig 9", "Fig 10", "Fig 11", "Fig 12", "Fig 13",
-            "Fig 14", "Fig 15", "Fig 16",
+            "Fig 17", "abstract", "text", "Table II", "Fig 7", "Fig 8", "Fig 9", "Fig 10", "Fig 11", "Fig 12",
+            "Fig 13", "Fig 14", "Fig 15", "Fig 16",
         ],
     ),
     (
@@ -43,8 +46,8 @@ const IDS: [(&str, &[&str], &[&str]); 5] = [
     ),
     (
         "e",
-        &["Table 1", "Table 2", "formula", "text", "Table 6", "Fig 6", "Fig 7", "Fig 9"],
-        &["Table 3", "Table 4", "Table 5", "Fig 8", "order"],
+        &["Table 1", "Table 2", "formula", "text", "Fig 6", "Fig 7", "Fig 9"],
+        &["Table 6", "Table 3", "Table 4", "Table 5", "Fig 8", "order"],
     ),
 ];
 

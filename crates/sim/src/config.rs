@@ -1267,10 +1267,6 @@ impl Config {
                 "use \"none\", or leave ecc.errors, ecc.decode and wear.programming out",
             );
         }
-        if self.staging.slots > 0 && self.schemes.collector.policy_ref().writes_back().is_some() {
-            let message = "a page that a collection leaves in the buffer is on none of its group's chips".to_string();
-            return refuse("staging.slots", message, "use 0, or raid.layout = \"none\"");
-        }
         if !(2..=64).contains(&raid.group) || !chips.is_multiple_of(raid.group) {
             let fits: Vec<String> =
                 (2..=chips.min(64)).filter(|n| chips.is_multiple_of(*n)).map(|n| n.to_string()).collect();

@@ -128,7 +128,7 @@ fn items() -> Vec<Item> {
                 }
             }
             for workload in lab.workloads {
-                let ours = lab.summary(workload, "traditional").map(|s| {
+                let ours = lab.summary(workload, "traditional").filter(|s| s.gc.collections > 0).map(|s| {
                     let t = &s.gc.time_ns;
                     let sum = exact::total(t).max(1) as f64;
                     let share = |ns: u64| format!("{:.1} %", ns as f64 / sum * 100.0);

@@ -118,11 +118,8 @@ fn items() -> Vec<Item> {
         Item::short("Fig 3b", "copyback threshold and P/E cycles", |lab| {
             let config = serde_json::to_value(lab.config("FastGC 6").unwrap_or(&lab.config)).unwrap_or_default();
             let ours = config.pointer("/wear/copyback_thresholds").map_or("-".into(), |value| value.to_string());
-            let stated = "[0,1300,1500,3000,4000,4300,4500]";
-            vec![
-                Row::parameter("thresholds 6 ... 0 from", stated, ours)
-                    .note("P/E cycles from which the threshold falls by one"),
-            ]
+            let stated = "[[0,6],[1300,5],[1500,4],[3000,3],[4000,2],[4300,1],[4500,0]]";
+            vec![Row::parameter("threshold from these P/E cycles on", stated, ours)]
         }),
         Item::short("Fig 5", "migration example", |_| {
             vec![Row::exact("threshold 3; counts 4, 2, 2 of LPN 0, 1, k - 1", "EDM 0, copyback 3, copyback 3", [4u32, 2, 2].map(|count| {

@@ -472,6 +472,34 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
             facts.push(("quick", format!("the device is {scaled}")));
         }
     }
+    if let Some(factor) = paper.stretch.filter(|_| !points.is_empty()) {
+        facts.push(("arrivals", format!("stretched by {factor}: at the models' own rates the device is overloaded")));
+    }
+    let overloaded: Vec<&Run> =
+        lab.results.iter().filter(|(_, summary)| crate::table::overloaded(summary)).map(|(run, _)| run).collect();
+    if !overloaded.is_empty() {
+        let mut names: Vec<String> =
+            overloaded.iter().map(|run| format!("{} on {}", run.scheme, run.workload)).collect();
+        names.dedup();
+        facts.push((
+            "caution",
+            format!(
+                "{} of {} runs are overloaded, so that their latencies grow with the length of the run: {}",
+                overloaded.len(),
+                points.len(),
+                names.join(", ")
+            ),
+        ));
+    }
+    if !lab.left_out.is_empty() {
+        let names = lab.left_out.join(", ");
+        facts.push(("left out", format!("{names}: the device is too small for them, and means are over the others")));
+    }
+    let missing: Vec<String> =
+        lab.schemes.iter().filter_map(|(name, config)| Some(format!("{name}: {}", config.as_ref().err()?))).collect();
+    if !missing.is_empty() {
+        facts.push(("not there", missing.join("; ")));
+    }
     let items = items
         .into_iter()
         .map(|item| {
