@@ -65,7 +65,7 @@ impl std::ops::Deref for PageSet {
 }
 
 /// Where a page's bits rest on their way between two flash pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hop {
     /// The plane's page register: the bits never leave the die.
     Die,
@@ -73,6 +73,13 @@ pub enum Hop {
     Fmc,
     /// Controller memory: the bits cross the channel, and the interconnect if there is one.
     Controller,
+}
+
+impl Hop {
+    /// The one of two that is farther from the flash.
+    pub fn farther(self, other: Hop) -> Hop {
+        self.max(other)
+    }
 }
 
 /// How the bits of a moved page travel: out to a hop, and back from there.

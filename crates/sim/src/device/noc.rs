@@ -6,6 +6,7 @@ use rand_xoshiro::rand_core::Rng;
 
 use crate::config::{Config, NocModel, PortRule};
 use crate::random;
+use crate::schemes::AnyPath;
 use crate::units::{Nanos, Ppm};
 
 /// Times and paths of an interconnect.
@@ -95,7 +96,9 @@ pub struct Errors {
 
 impl Errors {
     pub(crate) fn new(config: &Config, seed: u64) -> Self {
-        let by_page = config.ecc.page_error_probability.unwrap_or(Ppm(100));
+        // What nobody says is the business of the path that asks.
+        let every = matches!(config.schemes.path, AnyPath::Checked(_));
+        let by_page = config.ecc.page_error_probability.unwrap_or(if every { Ppm(1_000_000) } else { Ppm(100) });
         let below = match config.ecc.bit_error_rate {
             None => (u128::from(by_page.0) << 64) / u128::from(Ppm::ONE),
             Some(rate) => (page_errors(rate, config.geometry.page_size.0 * 8) * TWO_64) as u128,

@@ -51,7 +51,7 @@ impl Ssd {
                 to = self.dev.flash.next_block(plane, point).unwrap_or(to);
             }
             let journey = self.schemes.path.policy().journey(&self.dev.view(self.now), *page, to);
-            if journey.out == Hop::Controller {
+            if journey.out != Hop::Die {
                 joint = journey;
             }
         }
@@ -74,9 +74,8 @@ impl Ssd {
                 Some(model) => model.errors(*page, self.dev.geometry.block_of(*page), self.now) == 0,
                 None => self.verdicts.clean(),
             };
-            if self.schemes.path.policy().back(&self.dev.view(self.now), *page, clean) == Hop::Controller {
-                joint = Hop::Controller;
-            }
+            let back = self.schemes.path.policy().back(&self.dev.view(self.now), *page, clean);
+            joint = joint.farther(back);
         }
         joint
     }
@@ -85,8 +84,13 @@ impl Ssd {
     /// the same operation: nothing may use the registers in between.
     pub(super) fn goes_back_inside(&mut self, op: OpId) -> bool {
         let from = self.ops[op].from;
-        let checked = self.ops[op].class == Class::Gc && self.jobs[self.ops[op].job.0].journey.checked;
-        if !checked || self.way_back(&from) == Hop::Controller {
+        let job = self.ops[op].job;
+        if self.ops[op].class != Class::Gc || !self.jobs[job.0].journey.checked {
+            return false;
+        }
+        // Where there is an interconnect, the verdict has been given at its end.
+        let back = if self.noc.is_some() { self.jobs[job.0].rest } else { self.way_back(&from) };
+        if back != Hop::Die {
             return false;
         }
         // What has been done so far; the rest is counted when it ends.

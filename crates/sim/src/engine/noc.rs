@@ -273,17 +273,16 @@ impl Ssd {
     fn verdict(&mut self, id: OpId) {
         let (job, from) = (self.ops[id].job, self.ops[id].from);
         let journey = self.jobs[job.0].journey;
-        let mut rest = journey.out;
-        let mut joint = Hop::Fmc;
+        let mut joint = if journey.checked { Hop::Die } else { Hop::Controller };
         for page in from.iter() {
-            let wrong = self.noc_mut().errors.in_page();
+            let wrong = match &self.dev.errors {
+                Some(model) => model.errors(*page, self.dev.geometry.block_of(*page), self.now) > 0,
+                None => self.noc_mut().errors.in_page(),
+            };
             self.stats.noc.checked += 1;
             self.stats.noc.errors += u64::from(wrong);
             if journey.checked {
-                rest = self.schemes.path.policy().back(&self.dev.view(self.now), *page, !wrong);
-            }
-            if rest != Hop::Fmc {
-                joint = Hop::Controller;
+                joint = joint.farther(self.schemes.path.policy().back(&self.dev.view(self.now), *page, !wrong));
             }
         }
         self.jobs[job.0].rest = joint;
@@ -292,6 +291,11 @@ impl Ssd {
         if joint == Hop::Fmc {
             self.stats.noc.local += pages;
             return self.write_back(job, id);
+        }
+        if joint == Hop::Die {
+            // The register has them still.
+            self.ops[id].legs = Legs::NONE;
+            return self.run_leg(id);
         }
         // What has errors is corrected by the CPU; if the flash controller found them, it goes there now.
         let late = if journey.out == Hop::Fmc { pages } else { 0 };
