@@ -983,6 +983,10 @@ impl Config {
                 let message = "the buffer of idle-chip takes single pages, but there are super pages only".to_string();
                 return refuse("schemes.collector", message, "use \"serial\", or device.mapping_unit = \"page\"");
             }
+            if self.raid.layout != RaidLayout::None {
+                let message = "stripes are of pages, but there are super pages only".to_string();
+                return refuse("device.mapping_unit", message, "use \"page\", or raid.layout = \"none\"");
+            }
             if self.device.multi_plane {
                 let message = "super pages leave no second plane of a die to share a command with".to_string();
                 return refuse("device.multi_plane", message, "leave it out, or use device.mapping_unit = \"page\"");
@@ -1038,6 +1042,10 @@ impl Config {
             );
             let help = if fits.is_empty() { "use more chips".into() } else { format!("use {}", fits.join(", ")) };
             return refuse("raid.group", message, help);
+        }
+        if self.staging.slots > 0 && self.schemes.collector.policy_ref().writes_back().is_some() {
+            let message = "a page in the controller's buffer is no chunk that its parity group could be read with";
+            return refuse("staging.slots", message.to_string(), "use 0, or raid.layout = \"none\"");
         }
         if self.noc.exists() {
             let message = "parity would have to cross the interconnect, which is not modelled".to_string();

@@ -197,7 +197,7 @@ proptest! {
         }
         let absorbs = config.staging.slots > 0 && config.schemes.collector.policy_ref().writes_back().is_some();
         if config.pages_per_unit() == 2 {
-            prop_assert!(flash.programs.host % 2 == 0);
+            prop_assert!(flash.programs.host.is_multiple_of(2));
             prop_assert!((summary.pages.written..=2 * summary.pages.written).contains(&flash.programs.host));
         } else if !absorbs {
             prop_assert_eq!(flash.programs.host, summary.pages.written);

@@ -761,7 +761,7 @@ impl Ssd {
         while !self.host.window.is_empty() {
             self.host.window.make_contiguous();
             let load = self.raid.as_ref().map(|raid| &raid.load[..]);
-            let page_size = self.page_bytes();
+            let page_size = self.unit_bytes();
             let view = WindowView { ssd: &self.host, ops: &self.ops, limit: self.chip_queue, page_size, load };
             if std::mem::take(&mut begins) {
                 self.schemes.order.policy().drain(&view);
