@@ -639,7 +639,7 @@ impl Ssd {
             },
             brr: self.redirects.then(|| stats.brr.summary(self.config.raid.group)),
             raid: self.raid.as_ref().map(|_| {
-                let breakdowns = [&stats.read.breakdown, &stats.write.breakdown];
+                let breakdowns = [&stats.read.breakdown(), &stats.write.breakdown()];
                 stats.raid.summary(&stats.flash, stats.pages.written, breakdowns)
             }),
             idle_chip: self.idle_chip_report(),
