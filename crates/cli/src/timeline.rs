@@ -375,6 +375,7 @@ fn verb(leg: &LegRecord) -> &'static str {
         (_, Verb::Erase) => "erase",
         (LegKind::Bus, Verb::Read) => "transfer of a read",
         (LegKind::Bus, Verb::Program) => "transfer of a program",
+        (LegKind::Decode, _) => "decoding",
         (_, Verb::Read) => "traversal of a read",
         (_, Verb::Program) => "traversal of a program",
     }

@@ -54,7 +54,9 @@ pub struct Config {
     pub order: OrderKnobs,
     /// The interconnect between flash controllers and CPU.
     pub noc: Noc,
-    /// Bit errors and what corrects them.
+    /// Wear, and what it still allows.
+    pub wear: Wear,
+    /// Bit errors and their correction.
     pub ecc: Ecc,
     /// Parity across chips.
     pub raid: Raid,
@@ -467,6 +469,62 @@ section! {
     }
 }
 
+/// How often data may be copied inside its plane before the controller has to see it, by the P/E cycles of the destination.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum CopybackThresholds {
+    /// The same at any wear.
+    Fixed(u8),
+    /// Pairs of P/E cycles and the threshold that holds from there on.
+    Steps(Vec<(u32, u8)>),
+    /// Derived from the error model of section `ecc`.
+    Named(ThresholdSource),
+}
+
+choice! {
+    /// Where thresholds come from.
+    ThresholdSource("lowercase") {
+        /// From the error model: as many copybacks as leave the worst page correctable, with `ecc.margin` to spare.
+        Model,
+    }
+}
+choice! {
+    /// What one program of the array writes.
+    Programming("kebab-case") {
+        /// One page.
+        Page,
+        /// The three pages of a TLC word line. The first two wait in the controller's buffer until the third has come.
+        OneShot,
+    }
+}
+
+section! {
+    /// Wear, and what it still allows.
+    Wear {
+        /// P/E cycles that every block has behind it before the run.
+        pe_cycles: u32 = 0,
+        /// Copybacks that data may have behind it, by the P/E cycles of the block that it is copied to: one number, pairs
+        /// `[P/E cycles, threshold]` (0 before the first), or `"model"`. Default: paper D, Fig. 3b.
+        copyback_thresholds: CopybackThresholds =
+            CopybackThresholds::Steps(vec![(0, 6), (1300, 5), (1500, 4), (3000, 3), (4000, 2), (4300, 1), (4500, 0)]),
+        /// P/E cycles at which a block counts as worn out, for estimates of lifetime.
+        rated_pe_cycles: u32 = 4500,
+        /// What one program of the array writes.
+        programming: Programming = Programming::Page,
+    }
+}
+
+choice! {
+    /// Whether bit errors are simulated.
+    Errors("lowercase") {
+        /// They are not: every read is good.
+        None,
+        /// Page by page, from wear, copybacks, read disturb and retention.
+        Model,
+    }
+}
+
 choice! {
     /// What carries pages between the flash controllers' buffers and the CPU.
     NocModel("lowercase") {
@@ -547,12 +605,34 @@ impl Noc {
 }
 
 section! {
-    /// Bit errors and what corrects them.
+    /// Bit errors and their correction. Amounts of errors are expected bit errors a MiB, 1,024 times those of a KiB.
     Ecc {
-        /// Probability that a page which a collection copies has errors; 0.0001 by default.
+        /// Bit errors a KiB that are corrected.
+        correctable: u32 = 120,
+        /// Time to decode a page, after it has left the die.
+        decode: Nanos = Nanos::ZERO,
+        /// Probability that a page which a path looks at has errors. By default 0.0001 with `schemes.path = "selective"`, and 1
+        /// with `"checked"`, on worn TLC.
         page_error_probability: Option<Ppm> = None,
         /// Probability that a bit is wrong, in place of `page_error_probability`: 1 - (1 - rate)^(bits of a page).
         bit_error_rate: Option<f64> = None,
+        /// Whether bit errors are simulated page by page.
+        errors: Errors = Errors::None,
+        /// Bit errors that a program leaves in a page, as pairs `[P/E cycles, errors a MiB]`, linear in between. Default: what
+        /// makes the thresholds of paper D, Fig. 3b, the largest safe ones.
+        program_errors: Vec<(u32, u32)> = vec![
+            (0, 13_300), (1300, 15_161), (1500, 17_688), (3000, 21_225), (4000, 26_531), (4300, 35_375), (4500, 53_062),
+            (10_000, 106_000),
+        ],
+        /// How far pages differ: errors that a program leaves are multiplied by a factor of the page, 1 - spread to 1 + spread.
+        spread: Ppm = Ppm(100_000),
+        /// Bit errors a MiB that 1,000 reads of a block add to its pages. Default: 1.0e-9 a bit and read (Cai et al., DSN 2015,
+        /// MLC at 2,000 P/E cycles).
+        read_disturb: u32 = 8,
+        /// Share of the errors a program leaves that a day of retention adds. Paper D leaves retention out.
+        retention: Ppm = Ppm(0),
+        /// Share of the correctable errors that derived thresholds leave for read disturb and retention.
+        margin: Ppm = Ppm(50_000),
     }
 }
 
@@ -572,6 +652,7 @@ impl Config {
     pub fn check(&self) -> Result<(), ConfigError> {
         self.check_geometry()?;
         self.check_times()?;
+        self.check_wear()?;
         self.check_space()?;
         self.check_noc()?;
         self.check_schemes()?;
@@ -580,7 +661,32 @@ impl Config {
 
     /// Erased blocks of a plane that host programs leave alone.
     pub fn reserve(&self) -> u32 {
-        self.gc.reserve.unwrap_or(self.schemes.collector.policy_ref().streams())
+        self.gc.reserve.unwrap_or(self.gc_streams())
+    }
+
+    /// Write points a plane that collections fill: the collector's, and one more where the path keeps copied pages apart.
+    fn gc_streams(&self) -> u32 {
+        self.schemes.collector.policy_ref().streams() + u32::from(self.schemes.path.policy_ref().separates())
+    }
+
+    /// Pages at the end of each block that hold the copyback counts of the others: ceil(5 B x (pages - 1) / page size), for a
+    /// logical page number of four bytes and a count of one. None where no block ever allows a copyback: wear only grows.
+    pub fn metadata_pages(&self) -> u32 {
+        let counts = self.schemes.path.policy_ref().keeps_counts();
+        let steps = self.copyback_steps();
+        if !counts || crate::device::wear::threshold(&steps, self.wear.pe_cycles) == 0 {
+            return 0;
+        }
+        (5 * (u64::from(self.geometry.pages_per_block) - 1)).div_ceil(self.geometry.page_size.0) as u32
+    }
+
+    /// The copyback thresholds as steps, ascending in P/E cycles.
+    pub(crate) fn copyback_steps(&self) -> Vec<(u32, u8)> {
+        match &self.wear.copyback_thresholds {
+            CopybackThresholds::Fixed(threshold) => vec![(0, *threshold)],
+            CopybackThresholds::Steps(steps) => steps.clone(),
+            CopybackThresholds::Named(ThresholdSource::Model) => crate::device::errors::derived_thresholds(&self.ecc),
+        }
     }
 
     /// Flash pages that one entry of the page map stands for.
@@ -692,6 +798,82 @@ impl Config {
         Ok(())
     }
 
+    fn check_wear(&self) -> Result<(), ConfigError> {
+        let (wear, ecc) = (&self.wear, &self.ecc);
+        let rises = |steps: &mut dyn Iterator<Item = u32>| {
+            let steps: Vec<u32> = steps.collect();
+            !steps.is_empty() && steps.windows(2).all(|pair| pair[0] < pair[1])
+        };
+        if !rises(&mut ecc.program_errors.iter().map(|(from, _)| *from)) {
+            return refuse(
+                "ecc.program_errors",
+                "the P/E cycles of its points do not rise".into(),
+                "list pairs such as [[0, 13300], [4500, 53062]]",
+            );
+        }
+        if let Some((cycles, _)) = ecc.program_errors.iter().find(|(cycles, _)| *cycles > 1_000_000) {
+            return refuse(
+                "ecc.program_errors",
+                format!("{cycles} P/E cycles are more than 1000000"),
+                "check the point",
+            );
+        }
+        let key = "wear.copyback_thresholds";
+        if let CopybackThresholds::Steps(steps) = &wear.copyback_thresholds {
+            if !rises(&mut steps.iter().map(|(from, _)| *from)) {
+                let help = "list pairs such as [[0, 6], [4500, 0]]";
+                return refuse(key, "the P/E cycles of its steps do not rise".into(), help);
+            }
+            if steps[0].0 > 0 || steps.windows(2).any(|pair| pair[0].1 < pair[1].1) {
+                let message = "a worn block would allow more copybacks than a fresher one".to_string();
+                return refuse(key, message, "begin at 0 P/E cycles, and let thresholds fall");
+            }
+        }
+        let most = crate::device::errors::MAX_THRESHOLD;
+        if let Some((_, threshold)) = self.copyback_steps().iter().find(|(_, threshold)| *threshold > most) {
+            return refuse(key, format!("{threshold} is more than {most}"), format!("use at most {most}"));
+        }
+        if wear.programming == Programming::OneShot {
+            let key = "wear.programming";
+            if !self.geometry.pages_per_block.is_multiple_of(3) {
+                let message = format!("{} pages a block are not whole word lines of 3", self.geometry.pages_per_block);
+                return refuse(key, message, "use geometry.pages_per_block = a multiple of 3, or \"page\"");
+            }
+            if self.timing.program.types().len() > 1 {
+                let message = "a word line takes one program, but timing.program lists times by page type".to_string();
+                return refuse(key, message, "give timing.program as one time, or use \"page\"");
+            }
+            if self.timing.copyback.is_some() {
+                let message = "timing.copyback is the time of one page, and a word line has three".to_string();
+                return refuse("timing.copyback", message, "leave it out, or use wear.programming = \"page\"");
+            }
+            if !self.device.power_loss_protection {
+                let message = "pages that wait for their word line are in the controller's buffer".to_string();
+                return refuse(key, message, "use device.power_loss_protection = true, or \"page\"");
+            }
+        }
+        if ecc.page_error_probability.is_some() && ecc.bit_error_rate.is_some() {
+            return refuse(
+                "ecc.bit_error_rate",
+                "given beside ecc.page_error_probability, which says the same".into(),
+                "leave one of them out",
+            );
+        }
+        if ecc.bit_error_rate.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
+            let rate = ecc.bit_error_rate.unwrap_or(0.0);
+            return refuse("ecc.bit_error_rate", format!("{rate} is not a number from 0 to 1"), "use for example 1e-9");
+        }
+        if ecc.errors == Errors::Model && (ecc.page_error_probability.is_some() || ecc.bit_error_rate.is_some()) {
+            let message =
+                "the error model says which pages have errors; a chance beside it would not be used".to_string();
+            return refuse("ecc.errors", message, "leave the chance out, or use ecc.errors = \"none\"");
+        }
+        if ecc.decode.0 > 3_600_000_000_000 {
+            return refuse("ecc.decode", format!("{} is longer than an hour", ecc.decode), "check the unit");
+        }
+        Ok(())
+    }
+
     fn check_space(&self) -> Result<(), ConfigError> {
         let g = &self.geometry;
         let (blocks, per_block) = (u64::from(g.blocks_per_plane), u64::from(g.pages_per_block));
@@ -705,7 +887,7 @@ impl Config {
             );
             return refuse("device.over_provisioning", message, "use a smaller share");
         }
-        let streams = u64::from(self.schemes.collector.policy_ref().streams());
+        let streams = u64::from(self.gc_streams());
         if reserve < streams {
             let message = format!(
                 "{reserve} erased blocks, but collections fill {streams} write points a plane, each of which may need one"
@@ -721,10 +903,13 @@ impl Config {
                 format!("use at most {}, or leave it out", blocks.saturating_sub(streams + 1)),
             );
         }
-        let most = (blocks - reserve - streams) * per_block;
+        let metadata = u64::from(self.metadata_pages());
+        let data = per_block - metadata;
+        let most = (blocks - reserve - streams) * data;
         if exported > most {
             let message = format!(
-                "{exported} of {pages} pages a plane are exported, but {reserve} reserved and {streams} open GC blocks leave ({blocks} - {reserve} - {streams}) x {per_block} = {most}"
+                "{exported} of {pages} pages a plane are exported, but {reserve} reserved and {streams} open GC blocks leave ({blocks} - {reserve} - {streams}) x {data} = {most}{}",
+                if metadata > 0 { format!(" without {metadata} metadata pages a block") } else { String::new() }
             );
             let enough = (pages - most) as f64 / pages as f64;
             return refuse(
@@ -733,8 +918,10 @@ impl Config {
                 format!("use at least {:.6}", (enough * 1e6).ceil() / 1e6),
             );
         }
+        // The metadata pages of blocks full of data are never free.
+        let spare = pages - exported - exported.div_ceil(data) * metadata;
         let in_scope = self.pages_in_scope();
-        let (floor, spare) = (self.gc.threshold.pages(in_scope, per_block), in_scope / pages * (pages - exported));
+        let (floor, spare) = (self.gc.threshold.pages(in_scope, per_block), in_scope / pages * spare);
         if floor > spare {
             let message = format!(
                 "collections would start below {floor} free pages, but a full device never has more than {spare}"
@@ -756,7 +943,7 @@ impl Config {
                     format!("use at most {}", (exported * 1_000_000 / pages) as f64 / 1e6),
                 );
             }
-            let room = (blocks - reserve) * per_block;
+            let room = (blocks - reserve) * data;
             if valid + invalid > room {
                 let message = format!(
                     "{valid} valid and {invalid} invalid pages a plane, but the reserve leaves {room} of {pages}"
@@ -957,6 +1144,10 @@ impl Config {
                 let message = "the buffer of idle-chip takes single pages, but there are super pages only".to_string();
                 return refuse("schemes.collector", message, "use \"serial\", or device.mapping_unit = \"page\"");
             }
+            if self.raid.layout != RaidLayout::None {
+                let message = "stripes are of pages, but there are super pages only".to_string();
+                return refuse("device.mapping_unit", message, "use \"page\", or raid.layout = \"none\"");
+            }
             if self.device.multi_plane {
                 let message = "super pages leave no second plane of a die to share a command with".to_string();
                 return refuse("device.multi_plane", message, "leave it out, or use device.mapping_unit = \"page\"");
@@ -972,6 +1163,43 @@ impl Config {
         if matches!(self.schemes.path, AnyPath::Copyback(_)) && self.gc.destination != Destination::Plane {
             let message = "copyback stays inside its plane".to_string();
             return refuse("gc.destination", message, "use \"plane\", or schemes.path = \"external\"");
+        }
+        let path = self.schemes.path.policy_ref();
+        let wears = self.ecc.errors == Errors::Model || self.ecc.decode > Nanos::ZERO;
+        let wears = wears || self.wear.programming == Programming::OneShot;
+        if (path.separates() || wears) && self.noc.exists() {
+            let message = "copyback counts, checked copies, bit errors, decode time and one-shot programming are not simulated with an interconnect".to_string();
+            return refuse(
+                "noc.model",
+                message,
+                "use \"none\", or leave schemes.path, ecc.errors, ecc.decode and wear.programming at their defaults",
+            );
+        }
+        if (path.separates() || wears) && self.pages_per_unit() > 1 {
+            let message =
+                "copyback counts, checked copies, bit errors, decode time and one-shot programming are told by page"
+                    .to_string();
+            return refuse(
+                "device.mapping_unit",
+                message,
+                "use \"page\", or leave schemes.path, ecc.errors, ecc.decode and wear.programming at their defaults",
+            );
+        }
+        let apart = |one: &AnyCollector| matches!(one, AnyCollector::PaGc(pagc) if pagc.points != crate::schemes::collect::Points::Aligned);
+        if path.separates() && self.schemes.collector.chain().any(apart) {
+            let message = format!(
+                "{} has two write points a plane, and pagc would bring one of them to equal offsets",
+                self.schemes.path.name()
+            );
+            return refuse("schemes.collector", message, "use points = \"aligned\", or another schemes.path");
+        }
+        if path.separates() && self.ftl.write_points == WritePoints::Shared {
+            let message = format!("{} fills blocks of its own with copied pages", self.schemes.path.name());
+            return refuse("ftl.write_points", message, "use \"separate\"");
+        }
+        if path.keeps_counts() && self.geometry.pages_per_block < 2 {
+            let message = "a block of one page has no room for its copyback counts".to_string();
+            return refuse("geometry.pages_per_block", message, "use 2 or more, or another schemes.path");
         }
         if self.gc.destination != Destination::Plane && self.schemes.place != Place::Dynamic {
             let message = format!(
@@ -1003,6 +1231,16 @@ impl Config {
             }
             return Ok(());
         }
+        let ecc = &self.ecc;
+        if ecc.errors == Errors::Model || ecc.decode > Nanos::ZERO || self.wear.programming == Programming::OneShot {
+            let message =
+                "bit errors, decode time and one-shot programming are not simulated with parity groups".to_string();
+            return refuse(
+                "raid.layout",
+                message,
+                "use \"none\", or leave ecc.errors, ecc.decode and wear.programming out",
+            );
+        }
         if !(2..=64).contains(&raid.group) || !chips.is_multiple_of(raid.group) {
             let fits: Vec<String> =
                 (2..=chips.min(64)).filter(|n| chips.is_multiple_of(*n)).map(|n| n.to_string()).collect();
@@ -1012,6 +1250,10 @@ impl Config {
             );
             let help = if fits.is_empty() { "use more chips".into() } else { format!("use {}", fits.join(", ")) };
             return refuse("raid.group", message, help);
+        }
+        if self.staging.slots > 0 && self.schemes.collector.policy_ref().writes_back().is_some() {
+            let message = "a page in the controller's buffer is no chunk that its parity group could be read with";
+            return refuse("staging.slots", message.to_string(), "use 0, or raid.layout = \"none\"");
         }
         if self.noc.exists() {
             let message = "parity would have to cross the interconnect, which is not modelled".to_string();

@@ -27,6 +27,8 @@ pub struct Completed {
     pub start: Nanos,
     /// When its last page completed.
     pub completion: Nanos,
+    /// Pages that ECC could not correct: their data was reported lost, and not delivered.
+    pub uncorrectable: u32,
     /// Where the time of the page that finished last went, the wait outside the device included.
     pub blame: Blame,
 }

@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::staging::Staging;
+use crate::device::wear::Wear;
 use crate::units::{BlockId, Nanos, PlaneId, Ppn, RequestId};
 
 /// Most pages that one multi-plane command carries.
@@ -17,6 +18,8 @@ pub struct View<'a> {
     pub geometry: &'a Geometry,
     /// Pages, blocks and their state.
     pub flash: &'a Flash,
+    /// P/E cycles, copyback thresholds and counts.
+    pub wear: &'a Wear,
     /// The controller's buffer.
     pub staging: &'a Staging,
 }
@@ -244,13 +247,21 @@ pub struct WriteBack {
 
 /// How do moved bits travel?
 pub trait MovePath {
-    /// The journey of a page to a block of its own plane.
+    /// The journey of a page. `to` is the block of its own plane that a copyback would fill, where the path keeps counts.
     ///
     /// Pages that one command moves go the same way: if one of them has to leave the die, all do.
     fn journey(&mut self, view: &View, from: Ppn, to: BlockId) -> Journey;
-    /// Error correction has looked at a checked page: where is it programmed from? `clean`: no error was found.
+    /// A checked page is in hand and has been decoded: where is it programmed from? `clean`: no error was found.
     fn back(&mut self, _view: &View, _from: Ppn, _clean: bool) -> Hop {
         Hop::Controller
+    }
+    /// Whether copied pages go to a write point of their own.
+    fn separates(&self) -> bool {
+        false
+    }
+    /// Whether the path decides by copyback counts: they are kept then, with metadata pages in each block.
+    fn keeps_counts(&self) -> bool {
+        false
     }
     /// The journey of every page, if all pages travel alike.
     fn always(&self) -> Option<Journey> {

@@ -3,6 +3,8 @@
 use crate::blame::Blame;
 use crate::device::transaction::Class;
 use crate::policy::{Hop, Journey};
+use crate::report::ecc::EccCounters;
+use crate::report::fastgc::CopyCounters;
 use crate::report::pagc::{Moves, Parties};
 use crate::report::{Breakdown, BrrTotals, Distribution, FlashOps, GcTimes, Halves, Pages, RaidTotals, Requests, mean};
 use crate::units::Nanos;
@@ -59,6 +61,9 @@ pub(crate) struct Stats {
     pub moved: u64,
     pub moved_stale: u64,
     pub gc_time: GcTimes,
+    pub metadata_time: GcTimes,
+    pub copies: CopyCounters,
+    pub ecc: EccCounters,
     /// Collections of a die by who took part, and moved pages by category.
     pub parties: Parties,
     pub moves: Moves,
@@ -121,6 +126,9 @@ impl Stats {
             moved: 0,
             moved_stale: 0,
             gc_time: GcTimes::default(),
+            metadata_time: GcTimes::default(),
+            copies: CopyCounters::default(),
+            ecc: EccCounters::default(),
             parties: Parties::default(),
             moves: Moves::default(),
             noc: Default::default(),
@@ -151,7 +159,8 @@ impl Stats {
     pub(crate) fn start_measuring(&mut self) {
         self.forgotten = self.forgotten.plus(&std::mem::take(&mut self.flash));
         self.forgotten_collections += self.collections;
-        self.gc_time = GcTimes::default();
+        (self.gc_time, self.metadata_time) = (GcTimes::default(), GcTimes::default());
+        (self.copies, self.ecc) = (CopyCounters::default(), EccCounters::default());
         (self.parties, self.moves) = (Parties::default(), Moves::default());
         self.noc = Default::default();
         self.raid = RaidTotals::default();

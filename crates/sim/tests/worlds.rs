@@ -32,7 +32,7 @@ fn device() -> impl Strategy<Value = String> {
             "{ preemptive = { inner = { idle-chip = { stream_rule = \"always\", inner = { pagc = { when = \"always\" } } } } } }",
             "{ idle-chip = { stream_rule = \"always\", inner = \"queued\", erase = \"after_writeback\" } }",
         ]),
-        prop::sample::select(vec!["external", "copyback"]),
+        prop::sample::select(vec!["external", "copyback", "checked", "fastgc", "fastgc"]),
         prop::sample::select(vec!["CWDP", "PDWC", "DPCW", "dynamic"]),
         prop::sample::select(vec!["async-fifo", "sync-fifo", "piq", "sync-piq"]),
     );
@@ -61,6 +61,18 @@ fn device() -> impl Strategy<Value = String> {
         prop::option::of(1u32..4),
         (prop::sample::select(vec![0u32, 1, 2, 3, 5, 8, 64]), prop::option::of(0u32..4)),
     );
+    let wear = (
+        prop::sample::select(vec!["0", "1", "2", "\"model\"", "[[0, 3], [4, 1], [6, 0]]"]),
+        prop::sample::select(vec!["page", "one-shot"]),
+        prop::sample::select(vec![
+            "",
+            "page_error_probability = 0.5",
+            "page_error_probability = 0",
+            "errors = \"model\", read_disturb = 5000, retention = 0.5",
+            "errors = \"model\", program_errors = [[0, 0], [6, 90000]]",
+        ]),
+        prop::sample::select(vec!["0ns", "5us"]),
+    );
     let noc = (
         prop::sample::select(vec!["none", "none", "formula", "array"]),
         prop::sample::select(vec!["occupied", "delayed"]),
@@ -79,7 +91,7 @@ fn device() -> impl Strategy<Value = String> {
     ));
     let delay = prop::sample::select(vec!["", "delay_writes = true\n", "delay_writes = false\n"]);
     let more = (more, delay, noc);
-    (shape, slots, space, knobs, more, raid).prop_map(|(shape, slots, space, knobs, more, raid)| {
+    (shape, slots, space, knobs, more, raid, wear).prop_map(|(shape, slots, space, knobs, more, raid, wear)| {
         let (mut channels, mut chips, dies, planes, per_block) = shape;
         let (victim, collector, path, place, order) = slots;
         let (blocks, extra, scope, floor) = space;
@@ -108,14 +120,28 @@ fn device() -> impl Strategy<Value = String> {
         let port = if model == "array" { "occupied" } else { port };
         let priority = if model == "none" { "" } else { priority };
         let noc = format!("{{ model = \"{model}\", flit_bits = 2048, columns = 2, rows = {rows}, port = \"{port}\", sram_write = \"{sram}\", sram_read = \"{sram}\"{priority} }}");
+        let (thresholds, programming, faults, decode) = wear;
+        let plain = parity.is_empty() && model == "none" && unit == "page";
+        let programming = if per_block % 3 == 0 && plain { programming } else { "page" };
+        let program = if programming == "page" { "[\"80us\", \"120us\"]" } else { "\"100us\"" };
+        let decode = if plain { decode } else { "0ns" };
+        let ecc = match faults {
+            _ if !plain => format!(", page_error_probability = {errors}"),
+            "" => String::new(),
+            faults => format!(", {faults}"),
+        };
         let wraps = collector.contains("preemptive") || collector.contains("idle-chip");
         let place = if collector.contains("idle-chip") && slots > 0 && parity.is_empty() { "dynamic" } else { place };
         let hard = hard.filter(|_| collector.contains("preemptive") || model != "none" && !priority.contains("[]"));
         let destination = if path == "copyback" || place != "dynamic" || wraps { "plane" } else { destination };
         // The reserve and one open GC block, plus `extra`: down to one spare block a write stream.
         let one = ["unaligned", "invalidate", "threshold = 0 "].iter().any(|knob| collector.contains(knob));
-        let streams = if collector.contains("pagc") && !one { 2 } else { 1 };
-        let op = (2 * streams + extra.min(blocks - 4)).min(blocks - 1) as f64 / f64::from(blocks);
+        let separates = path == "checked" || path == "fastgc";
+        let points = if separates { "separate" } else { points };
+        let streams = if collector.contains("pagc") && !one { 2 } else { 1 } + u32::from(separates);
+        let spare = (2 * streams + extra.min(blocks - 4)).min(blocks - 1);
+        let data = if path == "fastgc" && thresholds != "0" { per_block - 1 } else { per_block };
+        let op = 1.0 - f64::from((blocks - spare) * data) / f64::from(blocks * per_block);
         let op = (op * 1e6).ceil() / 1e6;
         let quote = |text: &str| if text.starts_with('{') { text.to_string() } else { format!("\"{text}\"") };
         let floor = floor.min(2 * per_block);
@@ -125,14 +151,15 @@ fn device() -> impl Strategy<Value = String> {
         let warmup = if depth % 3 == 0 { "[run]\nwarmup = \"40 requests\"\n" } else { "" };
         format!(
             "geometry = {{ channels = {channels}, chips_per_channel = {chips}, dies_per_chip = {dies}, planes_per_die = {planes}, blocks_per_plane = {blocks}, pages_per_block = {per_block} }}
-timing = {{ read = [\"20us\", \"30us\"], program = \"100us\", erase = \"900us\", transfer = \"{transfer}\", cache_register = {cache}, suspendable = \"{suspend}\"{suspend_times} }}
+timing = {{ read = [\"20us\", \"30us\"], program = {program}, erase = \"900us\", transfer = \"{transfer}\", cache_register = {cache}, suspendable = \"{suspend}\"{suspend_times} }}
 device = {{ exclusion = \"{exclusion}\", write_ack = \"{ack}\", multi_plane = {multi}, mapping_unit = \"{unit}\", over_provisioning = {op}, queue_depth = {depth} }}
 gc = {{ threshold = \"{floor} pages\", scope = \"{scope}\", destination = \"{destination}\", time = \"{time}\"{hard} }}
 staging = {{ slots = {slots} }}
 ftl = {{ write_points = \"{points}\", free_block = \"{free_block}\", wear_levelling = \"{levelling}\", wear_spread = 2 }}
+wear = {{ copyback_thresholds = {thresholds}, programming = \"{programming}\" }}
+ecc = {{ decode = \"{decode}\"{ecc} }}
 precondition = {{ mode = \"{mode}\", valid = 0.3, invalid = 0.1 }}
 noc = {noc}
-ecc.page_error_probability = {errors}
 schemes = {{ victim = {}, collector = {}, path = {}, place = \"{place}\", order = \"{order}\", route = {route} }}
 {parity}[order]
 {delay}{chip_queue}{warmup}",
@@ -196,9 +223,15 @@ proptest! {
             prop_assert_eq!(summary.gc.moved_pages, flash.programs.gc + flash.copybacks);
             prop_assert_eq!(summary.gc.collections, flash.erases);
         }
+        if let Some(report) = &summary.fastgc {
+            prop_assert_eq!(report.copied_pages + report.external_pages, summary.gc.moved_pages);
+            let counted: u64 = report.copied_by_count.iter().chain(&report.external_by_count).sum();
+            // Pages that went through the buffer, and those that were checked, are in no list.
+            prop_assert!(counted <= summary.gc.moved_pages);
+        }
         let absorbs = config.staging.slots > 0 && config.schemes.collector.policy_ref().writes_back().is_some();
         if config.pages_per_unit() == 2 {
-            prop_assert!(flash.programs.host % 2 == 0);
+            prop_assert!(flash.programs.host.is_multiple_of(2));
             prop_assert!((summary.pages.written..=2 * summary.pages.written).contains(&flash.programs.host));
         } else if !absorbs {
             prop_assert_eq!(flash.programs.host, summary.pages.written);

@@ -22,9 +22,11 @@ pub enum Stream {
     Gc = 1,
     /// Data that joint collections move in pairs: the planes of a die keep these write points at equal offsets.
     Aligned = 2,
+    /// Data that a path copies inside the plane, where it keeps that apart from data that the controller has seen.
+    Copyback = 3,
 }
 
-const STREAMS: usize = 3;
+const STREAMS: usize = 4;
 
 /// How far a block is filled and what is in flight.
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,6 +76,7 @@ pub struct Flash {
     planes: Vec<Plane>,
     blocks_per_plane: u32,
     pages_per_block: u32,
+    data_pages: u32,
     policy: FreeBlock,
     shared: bool,
     reserve: u32,
@@ -113,6 +116,7 @@ impl Flash {
             planes: vec![plane; geometry.planes as usize],
             blocks_per_plane: geometry.blocks_per_plane,
             pages_per_block: geometry.pages_per_block,
+            data_pages: geometry.data_pages,
             policy,
             shared,
             reserve,
@@ -184,6 +188,13 @@ impl Flash {
         u32::from(self.use_of[block.ix()].written)
     }
 
+    /// Whether a page's word line is still to be programmed, where pages of `word_line` are programmed together.
+    pub(crate) fn waits_for_word_line(&self, page: Ppn, block: BlockId, word_line: u32) -> bool {
+        let used = self.use_of[block.ix()];
+        let end = (page.0 - block.0 * self.pages_per_block) / word_line * word_line + word_line;
+        u32::from(used.written) < end || u32::from(used.written) == end && used.unlanded > 0
+    }
+
     /// Unprogrammed pages of a plane, open blocks included.
     #[inline(always)]
     pub fn free_pages(&self, plane: PlaneId) -> u32 {
@@ -198,6 +209,11 @@ impl Flash {
     /// Unprogrammed pages of the device.
     pub fn free_total(&self) -> u64 {
         self.free_total
+    }
+
+    /// Erases of all blocks together.
+    pub(crate) fn erases_total(&self) -> u64 {
+        self.reclaimed / u64::from(self.pages_per_block)
     }
 
     /// Pages programmed so far.
@@ -216,10 +232,10 @@ impl Flash {
         if self.shared && stream == Stream::Gc { Stream::Host as usize } else { stream as usize }
     }
 
-    /// Unprogrammed pages of a stream's open block; none if it has no open block.
+    /// Unprogrammed data pages of a stream's open block; none if it has no open block.
     pub(crate) fn room(&self, plane: PlaneId, stream: Stream) -> u32 {
         let open = self.planes[plane.ix()].open[self.stream(stream)];
-        if open.is_none() { 0 } else { self.pages_per_block - u32::from(self.use_of[open.ix()].written) }
+        if open.is_none() { 0 } else { self.data_pages - u32::from(self.use_of[open.ix()].written) }
     }
 
     /// The offset at which the next program of a stream would land in its plane, if it may.
@@ -245,7 +261,7 @@ impl Flash {
     /// Whether a plane has room for pages moved from other planes without touching its own reserve.
     pub(crate) fn takes_foreign(&self, plane: PlaneId) -> bool {
         let state = &self.planes[plane.ix()];
-        state.free_blocks > self.reserve + state.promised / self.pages_per_block + 1
+        state.free_blocks > self.reserve + state.promised / self.data_pages + 1
     }
 
     /// A page of this plane is promised to one that comes from another plane.
@@ -261,7 +277,7 @@ impl Flash {
     /// Whether a stream may take one more erased block: host programs leave the reserve alone.
     fn may_open(&self, plane: PlaneId, collects: bool) -> bool {
         let state = &self.planes[plane.ix()];
-        let kept = if collects { 0 } else { self.reserve + state.promised.div_ceil(self.pages_per_block) };
+        let kept = if collects { 0 } else { self.reserve + state.promised.div_ceil(self.data_pages) };
         state.free_blocks > kept
     }
 
@@ -284,7 +300,7 @@ impl Flash {
         block.written += 1;
         block.unlanded += 1;
         let state = &mut self.planes[plane.ix()];
-        if u32::from(block.written) == self.pages_per_block {
+        if u32::from(block.written) == self.data_pages {
             state.open[point] = BlockId::NONE;
         }
         state.free_pages -= 1;
@@ -306,13 +322,43 @@ impl Flash {
         self.planes[plane.ix()].debt = debt;
     }
 
-    /// Takes an erased block out of the free set, as `ftl.free_block` says.
-    fn open_block(&mut self, plane: PlaneId) -> BlockId {
+    /// The block that the next page of a stream would come from; none if the plane has no page for it.
+    pub(crate) fn next_block(&self, plane: PlaneId, stream: Stream) -> Option<BlockId> {
+        let open = self.planes[plane.ix()].open[self.stream(stream)];
+        if open.is_some() {
+            return Some(open);
+        }
+        let free = self.planes[plane.ix()].free_blocks > 0;
+        free.then(|| BlockId(plane.0 * self.blocks_per_plane + self.next_free(plane)))
+    }
+
+    /// Whether a block's data pages are full and landed, and pages for its metadata are left.
+    #[inline(always)]
+    pub(crate) fn wants_metadata(&self, block: BlockId) -> bool {
+        let used = self.use_of[block.ix()];
+        let written = u32::from(used.written);
+        written >= self.data_pages && written < self.pages_per_block && used.unlanded == 0
+    }
+
+    /// Takes the next metadata page of a block whose data pages are full.
+    pub(crate) fn take_metadata(&mut self, block: BlockId) -> Ppn {
+        assert!(self.wants_metadata(block), "law: metadata follows a block's data, once an erase");
+        let used = &mut self.use_of[block.ix()];
+        let page = Ppn(block.0 * self.pages_per_block + u32::from(used.written));
+        used.written += 1;
+        used.unlanded += 1;
+        self.planes[block.ix() / self.blocks_per_plane as usize].free_pages -= 1;
+        self.free_total -= 1;
+        self.programmed += 1;
+        page
+    }
+
+    /// The erased block that is opened next, by place in its plane.
+    fn next_free(&self, plane: PlaneId) -> u32 {
         let base = plane.0 * self.blocks_per_plane;
-        let words = &mut self.free[plane.ix() * self.free_words..][..self.free_words];
-        let state = &mut self.planes[plane.ix()];
-        let block = match self.policy {
-            FreeBlock::RoundRobin => next_set(words, state.cursor),
+        let words = &self.free[plane.ix() * self.free_words..][..self.free_words];
+        match self.policy {
+            FreeBlock::RoundRobin => next_set(words, self.planes[plane.ix()].cursor),
             FreeBlock::LeastErased => {
                 let erases = &self.erases[base as usize..][..self.blocks_per_plane as usize];
                 (0..self.blocks_per_plane)
@@ -320,7 +366,15 @@ impl Flash {
                     .min_by_key(|b| erases[*b as usize])
                     .expect("a free block, as counted")
             }
-        };
+        }
+    }
+
+    /// Takes an erased block out of the free set, as `ftl.free_block` says.
+    fn open_block(&mut self, plane: PlaneId) -> BlockId {
+        let base = plane.0 * self.blocks_per_plane;
+        let block = self.next_free(plane);
+        let words = &mut self.free[plane.ix() * self.free_words..][..self.free_words];
+        let state = &mut self.planes[plane.ix()];
         words[block as usize / 64] &= !(1 << (block % 64));
         state.cursor = (block + 1) % self.blocks_per_plane;
         state.free_blocks -= 1;
@@ -474,7 +528,7 @@ impl Flash {
                 let free = self.free[p * self.free_words + index / 64] >> (index % 64) & 1 == 1;
                 let open = plane.open.contains(&BlockId(b as u32));
                 assert!(!free || (written == 0 && !open), "block {b} is either free or open or written");
-                assert!(written == self.pages_per_block || open || free, "block {b} is half written and not open");
+                assert!(written >= self.data_pages || open || free, "block {b} is half written and not open");
                 assert!(
                     self.valid[b] & NOT_CLOSED != 0 || written == self.pages_per_block,
                     "block {b} is closed when full"

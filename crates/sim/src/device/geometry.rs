@@ -27,6 +27,8 @@ pub struct Geometry {
     pub blocks_per_plane: u32,
     /// Pages of a block.
     pub pages_per_block: u32,
+    /// Of the pages of a block, from the first on, those that hold data; the others hold the block's records.
+    pub data_pages: u32,
     /// Pages of a plane.
     pub pages_per_plane: u32,
     /// Data bytes of a page (of a super page, where planes are paired).
@@ -79,6 +81,7 @@ impl Geometry {
             planes_per_unit: planes / units,
             blocks_per_plane: g.blocks_per_plane,
             pages_per_block: g.pages_per_block,
+            data_pages: g.pages_per_block - config.metadata_pages(),
             pages_per_plane,
             page_size: g.page_size.0 as u32 * pages_per_unit,
             pages_per_unit,

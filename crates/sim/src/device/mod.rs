@@ -1,5 +1,6 @@
 //! Mechanism: what the device can do, how long it takes, and who waits for whom. No policy lives here.
 
+pub mod errors;
 pub mod events;
 pub mod flash;
 pub mod geometry;
@@ -10,3 +11,4 @@ pub mod resource;
 pub mod staging;
 pub mod timing;
 pub mod transaction;
+pub mod wear;

@@ -1,6 +1,6 @@
 //! Verbs as lists of legs: which resource an operation holds for how long, in order (rules R1 to R9).
 
-use crate::config::{Config, PageTimes};
+use crate::config::{Config, PageTimes, Programming};
 use crate::units::{Nanos, Rate};
 
 /// What a leg occupies.
@@ -10,6 +10,8 @@ pub enum LegKind {
     Array,
     /// The bus of the channel, granted in order of request.
     Bus,
+    /// The decoder, while the operation keeps its die.
+    Decode,
     /// The interconnect, from the flash controller's buffer to the controller or back.
     Noc,
     /// The flash controller's buffer, written or read.
@@ -25,13 +27,16 @@ pub struct Leg {
     pub time: Nanos,
 }
 
+/// Pages of a TLC word line.
+pub const WORD_LINE: usize = 3;
+
 /// Most legs of an operation.
 pub const MAX_LEGS: usize = 4;
 
 /// The legs of an operation. Legs without length are left out: they need no grant.
 #[derive(Clone, Copy, Debug)]
 pub struct Legs {
-    /// Nanoseconds, with the kind in the lowest two bits.
+    /// Nanoseconds, with the kind in the lowest three bits.
     legs: [u64; MAX_LEGS],
     len: u8,
 }
@@ -43,7 +48,7 @@ impl Legs {
     #[inline(always)]
     pub(crate) fn push(&mut self, kind: LegKind, time: Nanos) {
         if time > Nanos::ZERO {
-            self.legs[usize::from(self.len)] = time.0 << 2 | kind as u64;
+            self.legs[usize::from(self.len)] = time.0 << 3 | kind as u64;
             self.len += 1;
         }
     }
@@ -63,8 +68,18 @@ impl Legs {
     #[inline(always)]
     pub fn get(&self, i: u8) -> Option<Leg> {
         let leg = self.legs[usize::from(i) % MAX_LEGS];
-        let kind = [LegKind::Array, LegKind::Bus, LegKind::Noc, LegKind::Buffer][leg as usize & 3];
-        (i < self.len).then_some(Leg { kind, time: Nanos(leg >> 2) })
+        const KINDS: [LegKind; 8] = [
+            LegKind::Array,
+            LegKind::Bus,
+            LegKind::Decode,
+            LegKind::Noc,
+            LegKind::Buffer,
+            LegKind::Array,
+            LegKind::Array,
+            LegKind::Array,
+        ];
+        let kind = KINDS[leg as usize & 7];
+        (i < self.len).then_some(Leg { kind, time: Nanos(leg >> 3) })
     }
 
     /// The same legs with others before them.
@@ -90,6 +105,7 @@ pub struct Timing {
     /// Bytes of one flash page: bus time is rounded once for each.
     flash_page: u32,
     rate: Rate,
+    decode: Nanos,
 }
 
 impl Timing {
@@ -99,9 +115,18 @@ impl Timing {
             times.types().iter().copied().cycle().take(pages).collect()
         };
         let (flash_page, per_unit) = (config.geometry.page_size.0 as u32, config.pages_per_unit());
+        let mut program = by_offset(&config.timing.program);
+        if config.wear.programming == Programming::OneShot {
+            // The last page of a word line starts the program of all of them.
+            program
+                .iter_mut()
+                .enumerate()
+                .filter(|(i, _)| i % WORD_LINE != WORD_LINE - 1)
+                .for_each(|(_, t)| *t = Nanos::ZERO);
+        }
         Timing {
             read: by_offset(&config.timing.read),
-            program: by_offset(&config.timing.program),
+            program,
             erase: config.timing.erase,
             copyback: config.timing.copyback,
             command: config.timing.command,
@@ -109,6 +134,7 @@ impl Timing {
             page_size: flash_page * per_unit,
             flash_page,
             rate: config.timing.transfer.clone(),
+            decode: config.ecc.decode,
         }
     }
 
@@ -146,6 +172,22 @@ impl Timing {
         legs.push(LegKind::Array, self.read_time(offsets));
         legs.push(LegKind::Bus, burst);
         legs
+    }
+
+    /// The same for pages that a collection takes out: each is decoded before anything else is done with it.
+    #[inline(always)]
+    pub fn read_and_decode(&self, offsets: &[u32], burst: Nanos) -> Legs {
+        let mut legs = self.read(offsets, burst);
+        legs.push(LegKind::Decode, Nanos(self.decode.0 * offsets.len() as u64));
+        legs
+    }
+
+    /// The second half of a copyback: what the plane's register holds is programmed. Also the array time.
+    pub fn program_from_register(&self, to: u32) -> (Legs, Nanos) {
+        let mut legs = Legs::NONE;
+        legs.push(LegKind::Bus, self.command);
+        legs.push(LegKind::Array, self.program[to as usize]);
+        (legs, self.program[to as usize])
     }
 
     /// Array and bus time of a page read, on average over page types.

@@ -159,6 +159,8 @@ pub struct Op {
     pub blame: Blame,
     /// What the pages hold (oracle).
     pub tags: [Tag; MAX_PLANES],
+    /// Host writes: the old page that they were merged with could not be corrected.
+    pub lost: bool,
     /// Where it stands with the interconnect, on devices that have one.
     pub crossing: Crossing,
     /// Pages of it that the flash controller's buffer holds.
@@ -195,6 +197,7 @@ impl Op {
         pages: PageSet::EMPTY,
         from: PageSet::EMPTY,
         tags: [Tag::NONE; MAX_PLANES],
+        lost: false,
         absorbed: false,
         expected: 0,
         waits_since: Nanos::ZERO,

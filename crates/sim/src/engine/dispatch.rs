@@ -210,10 +210,13 @@ impl Ssd {
     /// An operation's turn has come on a unit.
     pub(super) fn select(&mut self, op: OpId, unit: UnitId) {
         let page = &self.ops[op];
-        if page.class == Class::Gc {
+        if !page.class.like_host() {
             return self.begin_queued_step(op, unit);
         }
         match page.need {
+            Need::Read | Need::Merge if self.one_shot && self.waits_for_word_line(op) => {
+                self.take_from_buffer(op, unit)
+            }
             Need::Read if self.raid.is_some() && super::redirect::reads_covered(page) => {
                 let at = self.covered(page.lpn).expect("law: a stripe's members stay while they are read");
                 self.begin_read(op, at, unit);
@@ -331,6 +334,9 @@ impl Ssd {
         if page.class != Class::Host || page.need != Need::Read || page.request != request {
             return None;
         }
+        if self.one_shot && self.waits_for_word_line(next) {
+            return None;
+        }
         let Location::Flash(at) = self.dev.map.get(page.lpn) else { return None };
         let geometry = &self.dev.geometry;
         let plane = geometry.plane_of(at);
@@ -344,7 +350,7 @@ impl Ssd {
     /// An array read begins: the block has a reader, and the data's tag is on its way.
     fn load(&mut self, op: OpId, at: Ppn) {
         let block = self.block_of(at);
-        self.dev.flash.read_begins(block);
+        self.array_reads(block);
         let lpn = self.ops[op].lpn;
         // A merging write carries its own new tag; the old page is only read.
         if self.ops[op].need == Need::Read {

@@ -3,12 +3,15 @@
 //! Filling a large device takes longer than many a run on it. What it leaves depends on some keys only, so devices that
 //! agree in those may start from one filling, and the results are those of filling each anew.
 
+use super::copies::Verdicts;
 use super::noc::Noc;
 use super::{Device, PlaneState, Policies, Ssd};
 use crate::config::{Config, ConfigError};
+use crate::device::errors::ErrorModel;
 use crate::device::flash::Flash;
 use crate::device::mapping::Mapping;
 use crate::device::resource::Unit;
+use crate::device::wear::Wear;
 use crate::oracle::Oracle;
 use crate::schemes::{AnyCollector, AnyPath, AnyVictim};
 use crate::stats::Stats;
@@ -21,6 +24,9 @@ pub struct Filled {
     seed: u64,
     flash: Flash,
     map: Mapping,
+    wear: Wear,
+    errors: Option<Box<ErrorModel>>,
+    verdicts: Verdicts,
     oracle: Oracle,
     units: Vec<Unit>,
     planes: Vec<PlaneState>,
@@ -74,7 +80,7 @@ impl Ssd {
             config,
             seed,
             now,
-            dev: Device { geometry: _, timing: _, flash, map, staging: _ },
+            dev: Device { geometry: _, timing: _, flash, map, wear, errors, staging: _ },
             schemes: Policies { order: _, victim, collector, path, route: _, dynamic: _ },
             events: _,
             batch: _,
@@ -111,6 +117,10 @@ impl Ssd {
             fuses_moves: _,
             collector_holds: _,
             suspends: _,
+            separates: _,
+            one_shot: _,
+            metadata: _,
+            verdicts,
             // Errors of moved pages are drawn there.
             noc,
             ports: _,
@@ -135,6 +145,9 @@ impl Ssd {
             seed: *seed,
             flash: flash.clone(),
             map: map.clone(),
+            wear: wear.clone(),
+            errors: errors.clone(),
+            verdicts: verdicts.clone(),
             oracle: oracle.clone(),
             units: units.clone(),
             planes: planes.clone(),
@@ -163,6 +176,9 @@ impl Ssd {
             seed: _,
             flash,
             map,
+            wear,
+            errors,
+            verdicts,
             oracle,
             units,
             planes,
@@ -175,6 +191,7 @@ impl Ssd {
             stats,
         } = filled.clone();
         (ssd.dev.flash, ssd.dev.map, ssd.oracle) = (flash, map, oracle);
+        (ssd.dev.wear, ssd.dev.errors, ssd.verdicts) = (wear, errors, verdicts);
         (ssd.units, ssd.planes) = (units, planes);
         (ssd.schemes.victim, ssd.schemes.collector, ssd.schemes.path) = (victim, collector, path);
         (ssd.last_unit, ssd.gc_target, ssd.noc, ssd.stats) = (last_unit, gc_target, noc, stats);

@@ -40,6 +40,8 @@ impl Ssd {
             && config.gc.scope == Scope::Plane
             && config.ftl.write_points == WritePoints::Separate
             && config.timing.command == Nanos::ZERO
+            && config.ecc.decode == Nanos::ZERO
+            && !self.one_shot
             && [&config.timing.read, &config.timing.program].iter().all(|t| !t.types().contains(&Nanos::ZERO));
     }
 
@@ -167,12 +169,12 @@ impl Ssd {
         let view = self.dev.view(time);
         let Some(page) = self.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;
-        let to = self.gc_page(plane, Stream::Gc);
+        let to = self.gc_page(plane, Stream::Gc, false);
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
         self.stats.gc_time.read += read.get(0).map_or(0, |leg| leg.time.0);
         self.stats.gc_time.transfer += 2 * transfer.0;
         self.stats.gc_time.program += self.dev.timing.program_time(self.dev.geometry.offset(to)).0;
-        self.land_moved(from, to, tag);
+        self.land_moved(from, to, tag, true);
         self.stats.sort_lone(1);
         self.stats.count_moves(Journey::EXTERNAL, 1);
         // The block keeps the reader that it has: the next page is in it too.
@@ -193,9 +195,9 @@ impl Ssd {
         let view = self.dev.view(time);
         let Some(page) = self.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;
-        self.land_moved(from, to, tag);
+        self.land_moved(from, to, tag, false);
         self.stats.sort_lone(1);
-        let to = self.gc_page(plane, Stream::Gc);
+        let to = self.gc_page(plane, Stream::Gc, true);
         self.stats.count_moves(Journey::COPYBACK, 1);
         let tag = self.oracle.load(page, self.dev.flash.lpn_of(page));
         let offset = |page| self.dev.geometry.offset(page);

@@ -48,7 +48,7 @@ impl Ssd {
     }
 
     fn has_garbage(&self, plane: PlaneId) -> bool {
-        let pages = self.dev.geometry.pages_per_block as u16;
+        let pages = self.dev.geometry.data_pages as u16;
         self.dev.flash.closed_blocks(plane, &self.dev.geometry).any(|block| self.dev.flash.valid(block) < pages)
     }
 
@@ -176,6 +176,7 @@ impl Ssd {
             holds: self.collector_holds,
             waiting: false,
             stream: Stream::Gc,
+            metadata: self.metadata_at_start(),
             journey: Journey::EXTERNAL,
             rest: Hop::Controller,
             fetches: false,
@@ -239,7 +240,7 @@ impl Ssd {
         }
         let victim = self.schemes.victim.policy().pick(&self.dev.view(self.now), plane)?;
         // A policy that takes fully valid blocks too would go on for ever where nothing is left to reclaim.
-        let full = u32::from(self.dev.flash.valid(victim)) == self.dev.geometry.pages_per_block;
+        let full = u32::from(self.dev.flash.valid(victim)) == self.dev.geometry.data_pages;
         (!full || self.has_garbage(plane)).then_some(victim)
     }
 
@@ -276,6 +277,9 @@ impl Ssd {
         if self.preempts && self.gives_way(id) {
             return;
         }
+        if self.metadata && self.jobs[id.0].metadata.any() {
+            return self.metadata_step(id);
+        }
         let running = &mut self.jobs[id.0];
         let mut step = self.schemes.collector.policy().next(&self.dev.view(self.now), &mut running.job);
         while let Step::Skip(victim, pages, stream) = step {
@@ -311,8 +315,14 @@ impl Ssd {
             Step::Done => return self.end_collection(id),
             Step::Skip(..) => unreachable!("carried out above, in no time"),
         }
+        self.carry_out(id);
+    }
+
+    /// Begins the step that a job's operation has been set up for, or queues it.
+    pub(super) fn carry_out(&mut self, id: JobId) {
+        let running = &mut self.jobs[id.0];
         running.busy = true;
-        let (unit, plane) = (running.unit, running.plane);
+        let (unit, plane, op) = (running.unit, running.plane, running.op);
         if running.holds {
             self.begin_step(id, unit);
         } else {
@@ -324,10 +334,13 @@ impl Ssd {
     /// A queued step's turn has come on its unit.
     pub(super) fn begin_queued_step(&mut self, op: OpId, unit: UnitId) {
         let job = self.ops[op].job;
+        if job.is_none() && self.ops[op].class == Class::Metadata {
+            return self.begin_metadata(op, unit);
+        }
         if job.is_none() {
             return self.begin_abroad(op, unit);
         }
-        if self.ops[op].verb == Verb::Read {
+        if self.ops[op].verb == Verb::Read && self.ops[op].class == Class::Gc {
             // What the host overwrote while the step waited need not be moved.
             let pages = self.ops[op].pages;
             let mut valid = PageSet::EMPTY;
@@ -349,6 +362,7 @@ impl Ssd {
     fn begin_step(&mut self, id: JobId, unit: UnitId) {
         let op = self.jobs[id.0].op;
         match self.ops[op].verb {
+            _ if self.ops[op].class == Class::Metadata => self.begin_metadata_step(op),
             Verb::Read => self.begin_move(op),
             Verb::Program => {
                 if self.sends_abroad(id) {
@@ -373,36 +387,26 @@ impl Ssd {
 
     pub(super) fn begin_move(&mut self, op: OpId) {
         let pages = self.ops[op].pages;
-        let fetches = self.jobs[self.ops[op].job.0].fetches;
+        let running = &self.jobs[self.ops[op].job.0];
+        let stream = running.stream;
+        let journey = if running.fetches { Journey::EXTERNAL } else { self.journey_of(&pages, stream) };
         let mut offsets = [0; MAX_PLANES];
-        let (mut leaving, mut joint) = (0, Journey::COPYBACK);
         for (i, page) in pages.iter().enumerate() {
             offsets[i] = self.dev.geometry.offset(*page);
             let block = self.dev.geometry.block_of(*page);
-            self.dev.flash.read_begins(block);
+            self.array_reads(block);
             let lpn = self.dev.flash.lpn_of(*page);
             self.ops[op].tags[i] = self.oracle.load(*page, lpn);
-            let journey = if fetches {
-                Journey::EXTERNAL
-            } else {
-                self.schemes.path.policy().journey(&self.dev.view(self.now), *page, block)
-            };
-            if journey.out != Hop::Die {
-                leaving += 1;
-                joint = journey;
-            }
         }
         let offsets = &offsets[..pages.len()];
-        let job = &mut self.jobs[self.ops[op].job.0];
-        job.journey = joint;
-        let stream = job.stream;
+        self.jobs[self.ops[op].job.0].journey = journey;
         self.ops[op].from = pages;
-        if leaving == 0 {
+        if journey.out == Hop::Die {
             let mut to = PageSet::EMPTY;
             let mut targets = [0; MAX_PLANES];
             for (page, target) in pages.iter().zip(&mut targets) {
                 let plane = self.dev.geometry.plane_of(*page);
-                let page = self.gc_page(plane, stream);
+                let page = self.gc_page(plane, stream, true);
                 to.push(page);
                 *target = self.dev.geometry.offset(page);
             }
@@ -422,21 +426,19 @@ impl Ssd {
             self.stats.gc_time.program += program.0;
         } else {
             self.stats.count_reads(Class::Gc, pages.len() as u64);
-            let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * leaving);
-            self.ops[op].legs = self.dev.timing.read(offsets, burst);
+            let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages.len() as u64);
+            self.ops[op].legs = self.dev.timing.read_and_decode(offsets, burst);
         }
     }
 
     /// A page for moved data. The reserve sees to it that there is one.
-    pub(super) fn gc_page(&mut self, plane: PlaneId, stream: Stream) -> Ppn {
-        // The host's open block takes moved pages while it has room; a new one for them would be the host's to fill.
-        let host_full = stream == Stream::Host && self.dev.flash.room(plane, Stream::Host) == 0;
-        let stream = if host_full { Stream::Gc } else { stream };
+    pub(super) fn gc_page(&mut self, plane: PlaneId, stream: Stream, copied: bool) -> Ppn {
+        let stream = self.write_point(plane, stream, copied);
         self.dev.flash.take_page(plane, stream, true).expect("law: the reserve leaves a page for every collection")
     }
 
     /// The pages of one program lie on one die, in different planes, at equal offsets.
-    fn assert_multi_plane(&self, to: &PageSet) {
+    pub(super) fn assert_multi_plane(&self, to: &PageSet) {
         let geometry = &self.dev.geometry;
         for (i, page) in to.iter().enumerate().skip(1) {
             let plane = geometry.plane_of(*page);
@@ -456,7 +458,7 @@ impl Ssd {
         let mut to = PageSet::EMPTY;
         for page in hand.iter() {
             let plane = self.gc_plane(self.dev.geometry.plane_of(*page));
-            to.push(self.gc_page(plane, stream));
+            to.push(self.gc_page(plane, stream, false));
         }
         self.assert_multi_plane(&to);
         self.stats.count_programs(Class::Gc, hand.len() as u64);
@@ -546,7 +548,7 @@ impl Ssd {
     fn begin_abroad(&mut self, id: OpId, unit: UnitId) {
         let plane = self.ops[id].plane;
         self.dev.flash.keep_promise(plane);
-        let to = self.gc_page(plane, Stream::Gc);
+        let to = self.gc_page(plane, Stream::Gc, false);
         self.stats.count_programs(Class::Gc, 1);
         let k = self.dev.geometry.plane_in_unit(plane);
         self.set_holder(unit, Holder::Free);
@@ -567,13 +569,20 @@ impl Ssd {
     pub(super) fn gc_step_ends(&mut self, id: OpId) {
         let op = &self.ops[id];
         let (job, unit, verb) = (op.job, op.unit, op.verb);
+        if self.separates && verb == Verb::Read && job.is_some() && self.goes_back_inside(id) {
+            return;
+        }
         self.units[unit.ix()].array = OpId::NONE;
         self.count_step_time(id);
         if job.is_none() {
             self.mark_unit(unit);
+            if self.ops[id].class == Class::Metadata {
+                return self.metadata_ends(id);
+            }
             return self.abroad_ends(id);
         }
         match verb {
+            _ if self.ops[id].class == Class::Metadata => self.metadata_step_ends(id),
             Verb::Read => self.end_read_step(id),
             Verb::Copyback => {
                 self.end_reads(id);
@@ -605,7 +614,11 @@ impl Ssd {
         let op = &self.ops[id];
         for i in 0..op.legs.len() {
             if let Some(leg) = op.legs.get(i) {
-                self.stats.gc_time.charge(op.verb, leg.kind, leg.time.0);
+                let times = match op.class {
+                    Class::Metadata => &mut self.stats.metadata_time,
+                    _ => &mut self.stats.gc_time,
+                };
+                times.charge(op.verb, leg.kind, leg.time.0);
             }
         }
     }
@@ -650,19 +663,22 @@ impl Ssd {
 
     /// Moved pages are programmed: each is published if the map still points to where it came from.
     pub(super) fn land(&mut self, id: OpId) {
-        let (from, to, tags) = (self.ops[id].from, self.ops[id].pages, self.ops[id].tags);
-        let job = if self.ops[id].job.is_some() { self.ops[id].job } else { self.ops[id].home };
+        let op = &self.ops[id];
+        let (from, to, tags, own, home) = (op.from, op.pages, op.tags, op.job, op.home);
+        let corrected = op.verb == Verb::Program;
+        let job = if own.is_some() { own } else { home };
         let (demanding, joint) = (self.jobs[job.0].plane, self.jobs[job.0].job.count > 1);
         self.sort_moves(&from, &to, demanding, joint);
         for i in 0..from.len() {
-            self.land_moved(from[i], to[i], tags[i]);
+            self.land_moved(from[i], to[i], tags[i], corrected);
+            self.note_filled(self.dev.geometry.block_of(to[i]), own, home);
         }
     }
 
     /// The landing rule for one page. The source's reverse entry says whose data it was, unless the host has overwritten or
     /// trimmed it since; then the copy lands stale, is counted, and nothing else has to know.
     #[inline]
-    pub(super) fn land_moved(&mut self, from: Ppn, to: Ppn, tag: Tag) {
+    pub(super) fn land_moved(&mut self, from: Ppn, to: Ppn, tag: Tag, corrected: bool) {
         let lpn = self.dev.flash.lpn_of(from);
         let block = self.dev.geometry.block_of(to);
         let published = lpn.is_some();
@@ -672,6 +688,7 @@ impl Ssd {
         }
         self.dev.flash.land(to, block, if published { lpn } else { Lpn::NONE });
         self.oracle.store(to, tag);
+        self.follow_copy(from, to, block, corrected);
         self.stats.count_moved(!published);
     }
 
@@ -705,6 +722,7 @@ impl Ssd {
         let (victims, count) = (job.victims, usize::from(job.count));
         for victim in &victims[..count] {
             self.dev.flash.erase(*victim);
+            self.forget_block(*victim);
             self.unstall(self.dev.geometry.plane_of_block(*victim));
         }
     }

@@ -46,6 +46,8 @@ pub(super) struct HostRequest {
     /// A page of it has waited for a collection at its chip.
     pub(super) conflicted: bool,
     remaining: u32,
+    /// Pages that ECC could not correct.
+    uncorrectable: u32,
     /// Pages that wait for dispatch, linked through `sibling`.
     first: OpId,
     /// Of the pages that completed, the one that finished last (tie: lowest logical page).
@@ -70,7 +72,14 @@ impl PageEnd {
 }
 
 /// What an observer is told of a request.
-fn completed(request: &Request, index: u64, measured: bool, end: &PageEnd, now: Nanos) -> Completed {
+fn completed(
+    request: &Request,
+    index: u64,
+    measured: bool,
+    uncorrectable: u32,
+    end: &PageEnd,
+    now: Nanos,
+) -> Completed {
     Completed {
         request: index,
         measured,
@@ -80,6 +89,7 @@ fn completed(request: &Request, index: u64, measured: bool, end: &PageEnd, now: 
         bytes: request.bytes,
         start: end.start,
         completion: now,
+        uncorrectable,
         blame: end.blame,
     }
 }
@@ -115,6 +125,8 @@ pub(super) struct Host {
     pages_written: u64,
     /// Pages served from controller memory in `device.memory`, in order of completion.
     pub(super) memory: VecDeque<(Nanos, OpId)>,
+    /// Pages in the decoder, in order of completion.
+    pub(super) decoding: VecDeque<(Nanos, OpId)>,
     pub(super) fault: Option<String>,
 }
 
@@ -143,6 +155,7 @@ impl Host {
             warmup: config.run.warmup,
             pages_written: 0,
             memory: VecDeque::with_capacity(64),
+            decoding: VecDeque::with_capacity(if config.ecc.decode == Nanos::ZERO { 0 } else { 64 }),
             fault: None,
         }
     }
@@ -171,6 +184,11 @@ impl Host {
     /// The number of a request in service.
     pub(super) fn number(&self, id: RequestId) -> u64 {
         self.requests[id.0].index
+    }
+
+    /// Whether a request in service reads.
+    pub(super) fn reads(&self, id: RequestId) -> bool {
+        self.requests[id.0].request.op == RequestOp::Read
     }
 
     /// When a request in service arrived.
@@ -377,7 +395,7 @@ impl Ssd {
             self.stats.requests.trim += u64::from(measured);
             self.stats.requests.warmup += u64::from(!measured);
             let end = PageEnd::now(self.now, (self.now - request.arrival).0);
-            self.watch_completion(|ssd| completed(&request, index, measured, &end, ssd.now));
+            self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, ssd.now));
             return;
         }
         self.host.outstanding += 1;
@@ -390,6 +408,7 @@ impl Ssd {
             measured,
             conflicted: false,
             remaining: pages,
+            uncorrectable: 0,
             first: OpId::NONE,
             best,
         };
@@ -436,13 +455,18 @@ impl Ssd {
         op.need = Need::Read;
         op.expected = self.oracle.latest(op.lpn);
         let page = match self.dev.map.get(op.lpn) {
-            Location::Flash(page) => page,
-            Location::Staged(newest) => {
+            Location::Flash(page) if !(self.one_shot && self.page_waits(page)) => page,
+            place @ (Location::Flash(_) | Location::Staged(_)) => {
                 self.stats.pages.from_memory += u64::from(measured);
-                self.oracle.delivered(op.lpn, self.ops[newest].tags[0], op.expected);
+                let tag = match place {
+                    Location::Staged(newest) => self.ops[newest].tags[0],
+                    Location::Flash(page) => self.oracle.load(page, op.lpn),
+                    Location::Nowhere => unreachable!("it is somewhere"),
+                };
+                self.oracle.delivered(op.lpn, tag, op.expected);
                 if let Some(conflict) = &mut self.conflict {
-                    let hit = measured && self.ops[newest].class == Class::Writeback;
-                    conflict.counters.read_hits += u64::from(hit);
+                    let hit = matches!(place, Location::Staged(newest) if self.ops[newest].class == Class::Writeback);
+                    conflict.counters.read_hits += u64::from(hit && measured);
                 }
                 let op = OpId(self.ops.insert(op));
                 self.serve_from_memory(op);
@@ -666,6 +690,44 @@ impl Ssd {
         self.release(op);
     }
 
+    /// A page that was read for the host is out of its die: it is decoded, which takes `ecc.decode` and holds nothing.
+    #[inline(always)]
+    pub(super) fn decode(&mut self, op: OpId) {
+        let time = self.config.ecc.decode;
+        if time == Nanos::ZERO {
+            return self.decoded(op);
+        }
+        self.ops[op].blame.add(Cause::Decode, time.0);
+        self.host.decoding.push_back((self.now + time, op));
+        if self.host.decoding.len() == 1 {
+            let resource = self.memory_resource() + 2;
+            self.events.set(resource, self.now + time);
+        }
+    }
+
+    /// The oldest page in the decoder is done: all take the same time.
+    pub(super) fn decode_ends(&mut self) {
+        let (_, op) = self.host.decoding.pop_front().expect("a page is being decoded");
+        if let Some((time, _)) = self.host.decoding.front() {
+            let time = *time;
+            let resource = self.memory_resource() + 2;
+            self.events.set(resource, time);
+        }
+        self.decoded(op);
+    }
+
+    /// A page's data is known to the controller: it goes to the host, or is merged with what the host writes.
+    #[inline(always)]
+    fn decoded(&mut self, op: OpId) {
+        if self.ops[op].need == Need::Read { self.leaves(op) } else { self.place(op) }
+    }
+
+    /// A page could not be corrected: its request is told.
+    pub(super) fn report_uncorrectable(&mut self, op: OpId) {
+        let request = self.ops[op].request;
+        self.host.requests[request.0].uncorrectable += 1;
+    }
+
     /// The operation is over; its place may be used again.
     #[inline]
     pub(super) fn release(&mut self, op: OpId) {
@@ -719,6 +781,9 @@ impl Ssd {
                 let writes = usize::from(record.request.op != RequestOp::Read);
                 self.stats.raid.before_service[writes] += u128::from((end.start - record.request.arrival).0);
             }
+            if self.separates {
+                self.note_stage(id, latency);
+            }
             if self.conflict.is_some() {
                 self.note_done(id, latency);
             }
@@ -731,7 +796,7 @@ impl Ssd {
         }
         self.watch_completion(|ssd| {
             let record = &ssd.host.requests[id.0];
-            completed(&record.request, record.index, record.measured, &end, ssd.now)
+            completed(&record.request, record.index, record.measured, record.uncorrectable, &end, ssd.now)
         });
         self.idle_rounds = 0;
         self.stats.completed += 1;
@@ -747,7 +812,7 @@ impl Ssd {
         while !self.host.window.is_empty() {
             self.host.window.make_contiguous();
             let load = self.raid.as_ref().map(|raid| &raid.load[..]);
-            let page_size = self.page_bytes();
+            let page_size = self.unit_bytes();
             let view = WindowView { ssd: &self.host, ops: &self.ops, limit: self.chip_queue, page_size, load };
             if std::mem::take(&mut begins) {
                 self.schemes.order.policy().drain(&view);

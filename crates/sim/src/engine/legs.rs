@@ -8,7 +8,7 @@ use crate::device::mapping::Location;
 use crate::device::resource::{Holder, Suspension, unit_resource};
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Verb};
-use crate::units::{Lpn, OpId, Ppn, UnitId};
+use crate::units::{JobId, Lpn, OpId, Ppn, UnitId};
 
 impl Ssd {
     /// Starts an operation's present leg, or ends the operation if there is none left.
@@ -34,6 +34,11 @@ impl Ssd {
                 let bus = op.channel.ix();
                 self.ask(id, bus);
             }
+            LegKind::Decode => {
+                let unit = op.unit;
+                self.charge(id, Cause::Decode, leg.time.0);
+                self.events.set(unit_resource(unit), now + leg.time);
+            }
             LegKind::Noc => self.cross(id, leg.time),
             LegKind::Buffer => self.delay(id, Cause::Memory, leg.time),
         }
@@ -46,7 +51,7 @@ impl Ssd {
         let mut at = id;
         while at.is_some() {
             let op = &mut self.ops[at];
-            if op.class == Class::Gc {
+            if !op.class.like_host() {
                 return;
             }
             if !op.acknowledged {
@@ -114,12 +119,13 @@ impl Ssd {
     #[inline(always)]
     pub(super) fn grant_bus(&mut self, bus: usize, path: Nanos, behind_rows: u64) {
         let now = self.now;
+        let id = self.buses[bus].queue.pop(&self.ops);
+        let host = self.ops[id].class.like_host();
+        let gc = !host && self.gc_works(id);
         let state = &mut self.buses[bus];
-        let id = state.queue.pop(&self.ops);
         let op = &mut self.ops[id];
         let gc_wait = state.gc(now) - op.bus_ledger + behind_rows;
         let wait = (now - op.bus_since).0;
-        let host = op.class.like_host();
         op.parked_since = Nanos::NEVER;
         op.bus_gc += gc_wait;
         let port = bus >= self.ports;
@@ -129,7 +135,7 @@ impl Ssd {
             let bytes = u64::from(op.bytes);
             (self.config.timing.host_link.as_ref().expect("a host link").time(bytes), None)
         };
-        state.begin(!host, now, now + time, self.stats.last_completion);
+        state.begin(gc, now, now + time, self.stats.last_completion);
         if host {
             let (behind_gc, behind_host, own) = if port {
                 (Cause::NocGc, Cause::NocHost, Cause::Noc)
@@ -177,6 +183,7 @@ impl Ssd {
             return match bus - self.buses.len() {
                 0 => self.memory_ends(),
                 1 => self.encode_timeouts(),
+                _ if self.noc.is_none() => self.decode_ends(),
                 _ => self.delay_ends(resource),
             };
         }
@@ -272,9 +279,9 @@ impl Ssd {
         let op = &self.ops[id];
         let unit = op.unit;
         match op.class {
-            Class::Gc => return self.gc_step_ends(id),
+            Class::Host | Class::Parity => {}
             Class::Writeback => return self.writeback_ends(id),
-            _ => {}
+            _ => return self.gc_step_ends(id),
         }
         let (plane, bus_gc) = (op.plane, op.bus_gc);
         let state = &mut self.units[unit.ix()];
@@ -335,24 +342,33 @@ impl Ssd {
         match op.need {
             Need::Read => {
                 self.dev.flash.read_ends(block);
-                self.oracle.delivered(lpn, op.tags[0], op.expected);
-                self.leaves(id);
+                if self.decodes(page) {
+                    let op = &self.ops[id];
+                    self.oracle.delivered(lpn, op.tags[0], op.expected);
+                } else {
+                    self.report_uncorrectable(id);
+                }
+                self.decode(id);
             }
             Need::Merge => {
                 self.dev.flash.read_ends(block);
+                let lost = !self.decodes(page);
                 let op = &mut self.ops[id];
+                op.lost = lost;
                 op.need = Need::Write;
                 let old = std::mem::replace(&mut op.old, Ppn::NONE);
                 if old.is_some() {
                     self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
                 }
-                self.place(id);
+                self.decode(id);
             }
             Need::Write => {
-                let (tag, plane, acknowledged) = (op.tags[0], op.plane, op.acknowledged);
+                let (tag, plane, acknowledged, lost) = (op.tags[0], op.plane, op.acknowledged, op.lost);
                 let newest = self.dev.map.get(lpn) == Location::Staged(id);
                 self.dev.flash.land(page, block, if newest { lpn } else { Lpn::NONE });
                 self.oracle.store(page, tag);
+                self.host_programmed(page, lost);
+                self.note_filled(block, JobId::NONE, JobId::NONE);
                 if newest {
                     self.dev.map.set(lpn, Location::Flash(page));
                 }
@@ -426,6 +442,7 @@ impl Ssd {
         let suspended = self.units[unit.ix()].suspended;
         let holder = match self.ops[suspended].class {
             Class::Gc => Holder::Gc,
+            Class::Metadata if self.gc_works(suspended) => Holder::Gc,
             Class::Writeback => Holder::Writeback,
             _ => Holder::Host,
         };

@@ -5,6 +5,7 @@
 //! that time. Which of several events comes first out of the wheel never shows.
 
 mod conflicts;
+mod copies;
 mod dispatch;
 mod filled;
 mod fuse;
@@ -12,6 +13,7 @@ mod gc;
 mod host;
 mod joint;
 mod legs;
+mod metadata;
 mod noc;
 mod preempt;
 mod redirect;
@@ -21,6 +23,7 @@ mod timeless;
 mod watch;
 
 use crate::config::{Config, ConfigError, Scope, Suspendable};
+use crate::device::errors::ErrorModel;
 use crate::device::events::Events;
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
@@ -29,6 +32,7 @@ use crate::device::resource::{Bus, Occupancy, Unit};
 use crate::device::staging::Staging;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Op, Slab};
+use crate::device::wear::Wear as WearState;
 use crate::oracle::{Check, Oracle};
 use crate::policy::{Hop, Job, Journey, View};
 use crate::report::{ByOp, Distribution, GcSummary, Summary, Utilisation, Wear, mean};
@@ -109,6 +113,14 @@ pub struct Ssd {
     conflict: Option<Box<conflicts::Conflict>>,
     /// Whether reads suspend anything.
     suspends: bool,
+    /// Whether the path copies to a write point of its own.
+    separates: bool,
+    /// Whether the pages of a word line are programmed together.
+    one_shot: bool,
+    /// Whether blocks end with metadata pages.
+    metadata: bool,
+    /// What decides whether a decoded page is clean.
+    verdicts: copies::Verdicts,
     /// The interconnect, on devices that have one, the first of its ports among the buses, and whether tasks queue by kind.
     noc: Option<Box<noc::Noc>>,
     ports: usize,
@@ -137,13 +149,16 @@ struct Device {
     timing: Timing,
     flash: Flash,
     map: Mapping,
+    wear: WearState,
+    /// What pages have wrong, if that is simulated.
+    errors: Option<Box<ErrorModel>>,
     staging: Staging,
 }
 
 impl Device {
     #[inline(always)]
     fn view(&self, now: Nanos) -> View<'_> {
-        View { now, geometry: &self.geometry, flash: &self.flash, staging: &self.staging }
+        View { now, geometry: &self.geometry, flash: &self.flash, wear: &self.wear, staging: &self.staging }
     }
 }
 
@@ -179,6 +194,8 @@ struct Running {
     holds: bool,
     /// Waits for its pages abroad before it erases.
     waiting: bool,
+    /// Metadata of its blocks that is still to be read or written.
+    metadata: metadata::Due,
     /// How the pages of the present move travel, and where those in hand rest.
     journey: Journey,
     rest: Hop,
@@ -265,7 +282,10 @@ impl Ssd {
         let mut ssd = Ssd {
             seed,
             now: Nanos::ZERO,
-            events: Events::new(geometry.units as usize + buses + 2 + delays, config.timing.longest().max(crossing)),
+            events: Events::new(
+                geometry.units as usize + buses + 2 + delays.max(1),
+                config.timing.longest().max(crossing),
+            ),
             batch: Vec::with_capacity(geometry.units as usize + buses + delays),
             units: vec![Unit::new(geometry.planes_per_unit); geometry.units as usize],
             gc_by_plane: vec![0; geometry.planes as usize],
@@ -296,11 +316,17 @@ impl Ssd {
             stages: staging.slots() > 0,
             conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
             plain_moves: (config.schemes.path.policy_ref().always())
-                .filter(|_| config.schemes.collector.policy_ref().in_order()),
+                .filter(|_| config.schemes.collector.policy_ref().in_order())
+                // Errors travel with each page on its own.
+                .filter(|_| config.ecc.errors == crate::config::Errors::None),
             granted_at: Nanos::NEVER,
             fuses: false,
             fuses_moves: false,
             suspends: config.timing.suspendable != Suspendable::None,
+            separates: config.schemes.path.policy_ref().separates(),
+            one_shot: config.wear.programming == crate::config::Programming::OneShot,
+            metadata: geometry.data_pages < geometry.pages_per_block,
+            verdicts: copies::Verdicts::new(config, seed),
             noc,
             ports,
             queues: !config.noc.priority().is_empty(),
@@ -314,7 +340,15 @@ impl Ssd {
             events_since_scan: 0,
             scan_every: (1 << 20).max(8 * u64::from(physical)),
             observer: crate::observe::Slot::default(),
-            dev: Device { timing: Timing::new(config), map: Mapping::new(&geometry), flash, staging, geometry },
+            dev: Device {
+                timing: Timing::new(config),
+                map: Mapping::new(&geometry),
+                wear: WearState::new(config, &geometry),
+                errors: ErrorModel::new(config, &geometry, seed),
+                flash,
+                staging,
+                geometry,
+            },
             schemes,
             config: config.clone(),
         };
@@ -351,6 +385,16 @@ impl Ssd {
     /// Pages, blocks and their state, to look at.
     pub fn flash(&self) -> &Flash {
         &self.dev.flash
+    }
+
+    #[cfg(test)]
+    pub(crate) fn set_copyback_count(&mut self, page: crate::units::Ppn, count: u8) {
+        self.dev.wear.set(page, count);
+    }
+
+    /// P/E cycles, copyback thresholds and counts, to look at.
+    pub fn wear(&self) -> &WearState {
+        &self.dev.wear
     }
 
     /// The controller's buffer, to look at.
@@ -507,6 +551,7 @@ impl Ssd {
             Some(bus) if bus == self.buses.len() => self.host.memory[0].1,
             // The timeout of a parity group comes after what ends at its time.
             Some(bus) if bus == self.buses.len() + 1 => return u64::MAX,
+            Some(bus) if bus > self.buses.len() + 1 && self.noc.is_none() => self.host.decoding[0].1,
             Some(bus) if bus > self.buses.len() + 1 => self.delayed(resource),
             Some(bus) => self.buses[bus].holder,
         };
@@ -552,6 +597,9 @@ impl Ssd {
         self.dev.staging.assert_empty();
         if self.oracle.check() == Check::Full {
             self.scan();
+            let blocks = self.dev.geometry.planes * self.dev.geometry.blocks_per_plane;
+            let waits = (0..blocks).map(BlockId).find(|block| self.dev.flash.wants_metadata(*block));
+            assert!(!self.metadata || waits.is_none(), "the metadata of {waits:?} was never written");
         }
         if self.oracle.check() != Check::Off {
             for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
@@ -637,6 +685,8 @@ impl Ssd {
                     u64::from(geometry.planes) * u64::from(geometry.blocks_per_plane),
                 ),
             },
+            fastgc: self.separates.then(|| self.report_copies()),
+            ecc: self.dev.errors.is_some().then(|| crate::report::ecc::Ecc::new(&stats.ecc)),
             brr: self.redirects.then(|| stats.brr.summary(self.config.raid.group)),
             raid: self.raid.as_ref().map(|_| {
                 let breakdowns = [&stats.read.breakdown(), &stats.write.breakdown()];

@@ -119,6 +119,7 @@ impl Ssd {
                 ..Op::BLANK
             };
             op.tags[0] = tags[i];
+            op.lost = !self.survives_move(*page);
             let op = OpId(self.ops.insert(op));
             self.dev.flash.invalidate(*page, block, lpn);
             self.dev.map.set(lpn, Location::Staged(op));
@@ -240,6 +241,7 @@ impl Ssd {
         }
         let page = &mut self.ops[page];
         page.tags[0] = op.tags[0];
+        page.lost = false;
         let (segment, again) = (page.segment, std::mem::replace(&mut page.absorbed, true));
         let staging = &mut self.dev.staging;
         let pages = &mut staging.segments[segment];
@@ -396,11 +398,14 @@ impl Ssd {
     pub(super) fn writeback_ends(&mut self, id: OpId) {
         let op = &self.ops[id];
         let (unit, plane, page, lpn, tag) = (op.unit, op.plane, op.pages[0], op.lpn, op.tags[0]);
-        let (absorbed, segment) = (op.absorbed, op.segment);
+        let (absorbed, segment, lost) = (op.absorbed, op.segment, op.lost);
         let block = self.dev.geometry.block_of(page);
         let newest = self.dev.map.get(lpn) == Location::Staged(id);
         self.dev.flash.land(page, block, if newest { lpn } else { Lpn::NONE });
         self.oracle.store(page, tag);
+        self.host_programmed(page, lost);
+        self.stats.copies.external_pages += 1;
+        self.note_filled(block, JobId::NONE, JobId::NONE);
         if newest {
             self.dev.map.set(lpn, Location::Flash(page));
         }

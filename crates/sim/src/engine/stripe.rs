@@ -16,7 +16,7 @@ use crate::device::mapping::Location;
 use crate::device::raid::Layout;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
 use crate::oracle::{Check, Tag};
-use crate::units::{Lpn, OpId, Ppn};
+use crate::units::{JobId, Lpn, OpId, Ppn};
 
 /// States of a group beside the number of its record.
 const EMPTY: u32 = u32::MAX;
@@ -608,6 +608,7 @@ impl Ssd {
                 let newest = now_at == Location::Staged(id);
                 self.dev.flash.land(page, block, if newest || newer.is_some() { lpn } else { Lpn::NONE });
                 self.oracle.store(page, tag);
+                self.note_filled(block, JobId::NONE, JobId::NONE);
                 if newest {
                     self.dev.map.set(lpn, Location::Flash(page));
                 } else if let Some(write) = newer {

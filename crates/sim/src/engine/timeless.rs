@@ -8,7 +8,7 @@ use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
 use crate::oracle::Tag;
-use crate::policy::{Job, Journey, PageSet, Step};
+use crate::policy::{Hop, Job, Journey, PageSet, Step};
 use crate::random;
 use crate::units::{BlockId, Lpn, PlaneId, Ppn, UnitId};
 
@@ -81,6 +81,8 @@ impl Ssd {
                     self.oracle.store(page, Tag { lpn: Lpn(lpn), version: 0 });
                     lpn += planes;
                 }
+                self.host_programmed(page, false);
+                self.write_metadata_now(block);
                 left -= 1;
             }
         }
@@ -164,6 +166,8 @@ impl Ssd {
         self.dev.flash.land(page, self.dev.geometry.block_of(page), lpn);
         self.dev.map.set(lpn, Location::Flash(page));
         self.oracle.store(page, tag);
+        self.host_programmed(page, false);
+        self.write_metadata_now(self.dev.geometry.block_of(page));
         Some(page)
     }
 
@@ -212,6 +216,7 @@ impl Ssd {
             self.planes[self.dev.geometry.plane_of_block(*victim).ix()].claimed = false;
             self.dev.flash.begin_collection(*victim);
             self.expect_moves(*victim);
+            self.read_metadata_now();
         }
         if let (Some(journey), 1) = (self.plain_moves, job.count) {
             self.move_all_now(plane, victim, journey);
@@ -239,6 +244,7 @@ impl Ssd {
                     job.erased = true;
                     for victim in &job.victims[..usize::from(job.count)] {
                         self.dev.flash.erase_now(*victim);
+                        self.forget_block(*victim);
                     }
                     self.stats.count_erases(u64::from(job.count));
                 }
@@ -282,13 +288,19 @@ impl Ssd {
 
     /// Moves a page in no time. Returns where it is now.
     fn move_now(&mut self, from: Ppn, stream: Stream) -> Ppn {
-        let block = self.dev.geometry.block_of(from);
-        let journey = self.schemes.path.policy().journey(&self.dev.view(self.now), from, block);
-        self.stats.count_moves(journey, 1);
+        let pages = PageSet::one(from);
+        let journey = self.journey_of(&pages, stream);
+        let inside = journey.out == Hop::Die || journey.checked && self.way_back(&pages) == Hop::Die;
+        if journey.checked && inside {
+            // It was read out to be looked at.
+            self.stats.count_reads(Class::Gc, 1);
+        }
+        self.stats.count_moves(if inside { Journey::COPYBACK } else { Journey::EXTERNAL }, 1);
         let plane = self.dev.geometry.plane_of(from);
         let tag = self.oracle.load(from, self.dev.flash.lpn_of(from));
-        let to = self.gc_page(plane, stream);
-        self.land_moved(from, to, tag);
+        let to = self.gc_page(plane, stream, inside);
+        self.land_moved(from, to, tag, !inside);
+        self.write_metadata_now(self.dev.geometry.block_of(to));
         to
     }
 }

@@ -78,6 +78,10 @@ impl Ssd {
     pub(super) fn watch_array_end(&mut self, unit: UnitId) {
         if self.observer.observer.is_some() {
             let (id, start) = (self.units[unit.ix()].array, self.observer.running_since[unit.ix()]);
+            let op = &self.ops[id];
+            if op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Decode) {
+                return;
+            }
             self.tell_leg(id, start, self.now, Resource::Planes);
         }
     }

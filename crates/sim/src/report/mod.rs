@@ -1,6 +1,8 @@
 //! The summary of a run: integers and histograms, and the one documented form in which they leave.
 
 mod brr;
+pub mod ecc;
+pub mod fastgc;
 mod raid;
 
 pub use brr::BrrSummary;
@@ -347,6 +349,9 @@ pub struct GcTimes {
     pub program: u64,
     /// Block erases.
     pub erase: u64,
+    /// Decoding of pages on their way, where that takes time.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub decode: u64,
 }
 
 impl GcTimes {
@@ -355,6 +360,7 @@ impl GcTimes {
     pub(crate) fn charge(&mut self, verb: Verb, kind: LegKind, ns: u64) {
         *match (kind, verb) {
             (LegKind::Bus, _) => &mut self.transfer,
+            (LegKind::Decode, _) => &mut self.decode,
             // Told with the interconnect.
             (LegKind::Noc | LegKind::Buffer, _) => return,
             (_, Verb::Read) => &mut self.read,
@@ -406,7 +412,7 @@ pub struct Wear {
 }
 
 /// The sections of a [`Summary`] that belong to one scheme each and are left out where it is not in use.
-pub const SCHEME_SECTIONS: [&str; 6] = ["idle_chip", "pagc", "brr", "fastgc", "noc", "raid"];
+pub const SCHEME_SECTIONS: [&str; 7] = ["idle_chip", "pagc", "brr", "fastgc", "noc", "raid", "ecc"];
 
 /// Everything that a run tells. The same configuration, trace, seed and version give the same bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -453,6 +459,12 @@ pub struct Summary {
     pub utilisation: Utilisation,
     /// Erase counts.
     pub wear: Wear,
+    /// Moves by copyback where counts or checks decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fastgc: Option<fastgc::FastGc>,
+    /// Bit errors, where they are simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecc: Option<ecc::Ecc>,
     /// Balanced redirected reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub brr: Option<BrrSummary>,

@@ -1,8 +1,12 @@
 //! How the bits of a moved page travel.
 
+mod checked;
+mod fastgc;
 mod fixed;
 mod selective;
 
+pub use checked::Checked;
+pub use fastgc::FastGc;
 pub use fixed::{Copyback, External};
 pub use selective::{Check, Selective};
 
@@ -14,6 +18,8 @@ slot! {
     "schemes.path" AnyPath: crate::policy::MovePath {
         "external" => External(External),
         "copyback" => Copyback(Copyback),
+        "checked" => Checked(Checked),
+        "fastgc" => FastGc(FastGc),
         "selective" => Selective(Selective),
     }
 }

@@ -15,7 +15,7 @@ scheme! {
 
 impl Victim for CostBenefit {
     fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
-        let pages = u64::from(view.geometry.pages_per_block);
+        let pages = u64::from(view.geometry.data_pages);
         let now = view.flash.closings(plane);
         let mut best: Option<(u64, u64, BlockId)> = None;
         for block in view.flash.closed_blocks(plane, view.geometry) {

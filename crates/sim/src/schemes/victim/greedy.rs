@@ -19,7 +19,7 @@ impl Victim for Greedy {
         let blocks = view.geometry.blocks(plane);
         let counts = &view.flash.valid_if_closed()[blocks.clone()];
         let fewest = counts.iter().fold(u16::MAX, |least, count| least.min(*count));
-        if u32::from(fewest) >= view.geometry.pages_per_block {
+        if u32::from(fewest) >= view.geometry.data_pages {
             return None;
         }
         let position = counts.iter().position(|count| *count == fewest).expect("the minimum is one of them");

@@ -10,7 +10,7 @@ use crate::units::{BlockId, PlaneId};
 /// A closed block of the plane, uniformly at random; none if no block is closed.
 fn draw(rng: &mut Xoshiro256PlusPlus, view: &View, plane: PlaneId, frees: bool) -> Option<BlockId> {
     let fits = |block: BlockId| {
-        view.flash.is_closed(block) && (!frees || u32::from(view.flash.valid(block)) < view.geometry.pages_per_block)
+        view.flash.is_closed(block) && (!frees || u32::from(view.flash.valid(block)) < view.geometry.data_pages)
     };
     let blocks = view.geometry.blocks(plane);
     // Nearly every block of a plane in use is closed, so a few draws find one; a plane almost empty is searched in turn.

@@ -1,0 +1,153 @@
+//! Raw bit errors, page by page: what a program leaves, what copies carry along, what reads and time add, and what ECC corrects.
+//!
+//! Amounts are expected bit errors a MiB of the page, so that 1,024 is one a KiB, the unit in which ECC strength is told. All
+//! of it is integer arithmetic. A page that the controller has decoded starts anew; a copied page brings what it had.
+
+use super::geometry::Geometry;
+use crate::config::{Config, Ecc, Errors};
+use crate::units::{BlockId, Nanos, Ppm, Ppn};
+
+/// Errors of data that could not be corrected when it was moved or merged: no pass through ECC brings it back.
+pub const LOST: u32 = u32::MAX;
+
+/// Nanoseconds of a day.
+const DAY: u64 = 86_400_000_000_000;
+
+/// What the pages of a device have wrong.
+#[derive(Clone, Debug)]
+pub struct ErrorModel {
+    ecc: Ecc,
+    seed: u64,
+    /// Errors a MiB that ECC corrects.
+    limit: u32,
+    /// By page: errors when it was programmed, and when that was.
+    programmed: Vec<(u32, Nanos)>,
+    /// By block: reads since its erase.
+    reads: Vec<u32>,
+}
+
+impl ErrorModel {
+    /// None where errors are not simulated.
+    pub(crate) fn new(config: &Config, geometry: &Geometry, seed: u64) -> Option<Box<Self>> {
+        let blocks = (geometry.planes * geometry.blocks_per_plane) as usize;
+        (config.ecc.errors == Errors::Model).then(|| {
+            Box::new(ErrorModel {
+                ecc: config.ecc.clone(),
+                seed,
+                limit: limit(&config.ecc),
+                programmed: vec![(0, Nanos::ZERO); blocks * geometry.pages_per_block as usize],
+                reads: vec![0; blocks],
+            })
+        })
+    }
+
+    /// Errors that a program leaves in a page of a block of so many P/E cycles.
+    fn left(&self, page: Ppn, pe_cycles: u32) -> u32 {
+        let spread = u64::from(self.ecc.spread.0);
+        let own = mix(self.seed ^ u64::from(page.0)) % (2 * spread + 1);
+        let factor = Ppm::ONE - spread + own;
+        (u64::from(curve(&self.ecc.program_errors, pe_cycles)) * factor / Ppm::ONE).min(u64::from(LOST - 1)) as u32
+    }
+
+    /// Errors of a page as it reads now.
+    pub fn errors(&self, page: Ppn, block: BlockId, now: Nanos) -> u32 {
+        let (programmed, since) = self.programmed[page.ix()];
+        if programmed == LOST {
+            return LOST;
+        }
+        let disturbed = u64::from(self.reads[block.ix()]) * u64::from(self.ecc.read_disturb) / 1000;
+        let daily = u128::from(programmed) * u128::from(self.ecc.retention.0) / u128::from(Ppm::ONE);
+        let kept = daily * u128::from((now - since).0) / u128::from(DAY);
+        (u128::from(programmed) + u128::from(disturbed) + kept).min(u128::from(LOST - 1)) as u32
+    }
+
+    /// Whether ECC corrects so many.
+    pub fn corrects(&self, errors: u32) -> bool {
+        errors <= self.limit
+    }
+
+    /// A page of a block is read.
+    pub(crate) fn read(&mut self, block: BlockId) {
+        self.reads[block.ix()] = self.reads[block.ix()].saturating_add(1);
+    }
+
+    /// A page is programmed with data that brings `carried` errors along.
+    pub(crate) fn program(&mut self, page: Ppn, pe_cycles: u32, carried: u32, now: Nanos) {
+        let errors =
+            if carried == LOST { LOST } else { carried.saturating_add(self.left(page, pe_cycles)).min(LOST - 1) };
+        self.programmed[page.ix()] = (errors, now);
+    }
+
+    /// A block is erased.
+    pub(crate) fn erased(&mut self, block: BlockId) {
+        self.reads[block.ix()] = 0;
+    }
+}
+
+/// Errors a MiB that are corrected.
+fn limit(ecc: &Ecc) -> u32 {
+    ecc.correctable.saturating_mul(1024).min(LOST - 2)
+}
+
+/// The height of a curve through points of rising abscissa: linear between them, level beyond them.
+fn curve(points: &[(u32, u32)], x: u32) -> u32 {
+    let after = points.partition_point(|(from, _)| *from <= x);
+    match (after.checked_sub(1).map(|i| points[i]), points.get(after).copied()) {
+        (None, None) => 0,
+        (Some((_, y)), None) | (None, Some((_, y))) => y,
+        (Some((x0, y0)), Some((x1, y1))) => {
+            let rise = (i128::from(y1) - i128::from(y0)) * i128::from(x - x0) / i128::from(x1 - x0);
+            (i128::from(y0) + rise) as u32
+        }
+    }
+}
+
+/// The largest safe thresholds by P/E cycles: after a program and `threshold` copybacks, each into a page of the worst kind, what
+/// is left of the correctable errors is still `ecc.margin` of them.
+pub(crate) fn derived_thresholds(ecc: &Ecc) -> Vec<(u32, u8)> {
+    let usable = u128::from(limit(ecc)) * (u128::from(Ppm::ONE) - u128::from(ecc.margin.0));
+    let worst = u128::from(Ppm::ONE) + u128::from(ecc.spread.0);
+    let safe = |pe_cycles: u32| -> u8 {
+        let each = u128::from(curve(&ecc.program_errors, pe_cycles)) * worst;
+        let programs = usable.checked_div(each).unwrap_or(u128::MAX);
+        programs.saturating_sub(1).min(u128::from(MAX_THRESHOLD)) as u8
+    };
+    let last = ecc.program_errors.last().map_or(0, |(x, _)| *x);
+    let mut steps = vec![(0, safe(0))];
+    for pe_cycles in 1..=last {
+        let threshold = safe(pe_cycles);
+        if steps.last().is_some_and(|(_, before)| *before != threshold) {
+            steps.push((pe_cycles, threshold));
+        }
+    }
+    steps
+}
+
+/// Largest threshold: counts are a byte, and reports list them one by one.
+pub(crate) const MAX_THRESHOLD: u8 = 63;
+
+/// SplitMix64: spreads seed and page over all bits.
+fn mix(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Paper D, Fig. 3b: the model's defaults make its thresholds the largest safe ones.
+    #[test]
+    fn the_default_model_derives_the_thresholds_of_the_paper() {
+        let steps = derived_thresholds(&Ecc::default());
+        assert_eq!(steps, [(0, 6), (1300, 5), (1500, 4), (3000, 3), (4000, 2), (4300, 1), (4500, 0)].map(|s| s));
+    }
+
+    #[test]
+    fn a_curve_is_linear_between_its_points_and_level_beyond() {
+        let points = [(10, 100), (20, 200), (30, 150)];
+        assert_eq!([0, 10, 15, 20, 25, 30, 99].map(|x| curve(&points, x)), [100, 100, 150, 200, 175, 150, 150]);
+    }
+}

@@ -1,0 +1,102 @@
+//! Wear: how many program/erase cycles blocks have seen, how often their pages may be copied without a look at them, and how
+//! often each page has been.
+
+use super::flash::Flash;
+use super::geometry::Geometry;
+use crate::config::Config;
+use crate::units::{BlockId, Ppn};
+
+/// A page's count after a power cut that its block's records did not survive: as good as exhausted, whatever the threshold.
+pub const UNKNOWN: u8 = u8::MAX;
+
+/// P/E cycles, thresholds and copyback counts.
+#[derive(Clone, Debug)]
+pub struct Wear {
+    /// P/E cycles of every block before the first erase of the run.
+    initial: u32,
+    /// From this many P/E cycles on, this threshold: ascending.
+    steps: Vec<(u32, u8)>,
+    /// By physical page: copybacks of its data since the controller last had it in hand. Empty where no path asks.
+    counts: Vec<u8>,
+}
+
+impl Wear {
+    pub(crate) fn new(config: &Config, geometry: &Geometry) -> Self {
+        let pages = geometry.planes as usize * geometry.pages_per_plane as usize;
+        let counted = config.schemes.path.policy_ref().keeps_counts();
+        Wear {
+            initial: config.wear.pe_cycles,
+            steps: config.copyback_steps(),
+            counts: vec![0; if counted { pages } else { 0 }],
+        }
+    }
+
+    /// P/E cycles of a block: those it began with, and its erases.
+    pub fn pe_cycles(&self, flash: &Flash, block: BlockId) -> u32 {
+        self.initial.saturating_add(flash.erases(block))
+    }
+
+    /// How many copybacks data may have behind it once it has been copied to a block of this many P/E cycles.
+    pub fn threshold_at(&self, pe_cycles: u32) -> u8 {
+        threshold(&self.steps, pe_cycles)
+    }
+
+    /// The step of the thresholds that holds at so many P/E cycles: its number, and where it begins.
+    pub(crate) fn step_at(&self, pe_cycles: u32) -> (usize, u32) {
+        let step = self.steps.partition_point(|(from, _)| *from <= pe_cycles).saturating_sub(1);
+        (step, self.steps[step].0)
+    }
+
+    /// The threshold of a block by its present P/E cycles.
+    pub fn threshold(&self, flash: &Flash, block: BlockId) -> u8 {
+        self.threshold_at(self.pe_cycles(flash, block))
+    }
+
+    /// Copybacks of a page's data since the controller last had it in hand, or [`UNKNOWN`].
+    #[inline(always)]
+    pub fn count(&self, page: Ppn) -> u8 {
+        self.counts[page.ix()]
+    }
+
+    /// Whether counts are kept.
+    #[inline(always)]
+    pub(crate) fn counts(&self) -> bool {
+        !self.counts.is_empty()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn set(&mut self, page: Ppn, count: u8) {
+        self.counts[page.ix()] = count;
+    }
+
+    /// A page has been copied: one more.
+    pub(crate) fn copied(&mut self, flash: &Flash, from: Ppn, to: Ppn, block: BlockId) {
+        let count = self.counts[from.ix()];
+        assert!(count < self.threshold(flash, block), "law: data is copied inside its plane while its count allows it");
+        self.counts[to.ix()] = count + 1;
+    }
+
+    /// A block is erased: what is written there next comes from the host or the controller.
+    pub(crate) fn erased(&mut self, first: Ppn, pages: u32) {
+        self.counts[first.ix()..][..pages as usize].fill(0);
+    }
+
+    /// After a power cut: counts are in the controller's memory until a block's records are written, so those of blocks without
+    /// records are lost.
+    pub(crate) fn lose(&mut self, flash: &Flash, geometry: &Geometry) {
+        if !self.counts() {
+            return;
+        }
+        for block in (0..geometry.planes * geometry.blocks_per_plane).map(BlockId) {
+            let written = flash.written(block);
+            if written < geometry.pages_per_block {
+                self.counts[geometry.page(block, 0).ix()..][..written as usize].fill(UNKNOWN);
+            }
+        }
+    }
+}
+
+/// The threshold of the last step that begins at or below `pe_cycles`; none before the first: 0.
+pub(crate) fn threshold(steps: &[(u32, u8)], pe_cycles: u32) -> u8 {
+    steps.iter().rev().find(|(from, _)| *from <= pe_cycles).map_or(0, |(_, threshold)| *threshold)
+}

@@ -1,0 +1,255 @@
+//! What the path of a moved page rests on: where a copy would land, what the controller finds in a page, and what becomes of
+//! counts and errors on the way.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
+
+use super::Ssd;
+use crate::config::Config;
+use crate::device::errors::LOST;
+use crate::device::flash::Stream;
+use crate::device::mapping::Location;
+use crate::device::timing::WORD_LINE;
+use crate::device::transaction::{Class, Need, Verb};
+use crate::policy::{Hop, Journey, PageSet};
+use crate::random;
+use crate::report::fastgc::{Facts, FastGc};
+use crate::units::{BlockId, OpId, PlaneId, Ppm, Ppn, RequestId, UnitId};
+
+/// Whether a decoded page shows an error, where errors are not simulated page by page.
+#[derive(Clone)]
+pub(super) struct Verdicts {
+    /// Chance of an error in 2^-64; none: every page has one, and nothing is drawn.
+    chance: Option<u128>,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl Verdicts {
+    pub(super) fn new(config: &Config, seed: u64) -> Self {
+        let bits = (config.geometry.page_size.0 * 8) as f64;
+        let by_page = config.ecc.page_error_probability.map(|p| (u128::from(p.0) << 64) / u128::from(Ppm::ONE));
+        // 1 - (1 - rate)^bits, once, with functions that give the same bits on every machine.
+        let by_bit = config.ecc.bit_error_rate.map(|rate| -libm::expm1(bits * libm::log1p(-rate)));
+        let by_bit = by_bit.map(|p| (p * 18_446_744_073_709_551_616.0) as u128);
+        Verdicts { chance: by_page.or(by_bit), rng: random::stream(seed, "ecc") }
+    }
+
+    fn clean(&mut self) -> bool {
+        self.chance.is_some_and(|chance| u128::from(self.rng.next_u64()) >= chance)
+    }
+}
+
+impl Ssd {
+    /// The way of pages that one command moves: one that has to leave the die takes the others with it.
+    pub(super) fn journey_of(&mut self, pages: &PageSet, stream: Stream) -> Journey {
+        let mut joint = Journey::COPYBACK;
+        for page in pages.iter() {
+            let mut to = self.dev.geometry.block_of(*page);
+            if self.separates {
+                let plane = self.dev.geometry.plane_of(*page);
+                let point = self.write_point(plane, stream, true);
+                to = self.dev.flash.next_block(plane, point).unwrap_or(to);
+            }
+            let journey = self.schemes.path.policy().journey(&self.dev.view(self.now), *page, to);
+            if journey.out == Hop::Controller {
+                joint = journey;
+            }
+        }
+        joint
+    }
+
+    /// The write point of a moved page.
+    pub(super) fn write_point(&self, plane: PlaneId, stream: Stream, copied: bool) -> Stream {
+        // The host's open block takes moved pages while it has room; a new one for them would be the host's to fill.
+        let host_full = stream == Stream::Host && self.dev.flash.room(plane, Stream::Host) == 0;
+        let stream = if host_full { Stream::Gc } else { stream };
+        if self.separates && copied && stream == Stream::Gc { Stream::Copyback } else { stream }
+    }
+
+    /// Decoded pages are in hand, and their registers still hold them: which way do they go back?
+    pub(super) fn way_back(&mut self, pages: &PageSet) -> Hop {
+        let mut joint = Hop::Die;
+        for page in pages.iter() {
+            let clean = match &self.dev.errors {
+                Some(model) => model.errors(*page, self.dev.geometry.block_of(*page), self.now) == 0,
+                None => self.verdicts.clean(),
+            };
+            if self.schemes.path.policy().back(&self.dev.view(self.now), *page, clean) == Hop::Controller {
+                joint = Hop::Controller;
+            }
+        }
+        joint
+    }
+
+    /// A checked move has been read out and decoded. If its pages go back from their registers they are programmed at once, by
+    /// the same operation: nothing may use the registers in between.
+    pub(super) fn goes_back_inside(&mut self, op: OpId) -> bool {
+        let from = self.ops[op].from;
+        let checked = self.ops[op].class == Class::Gc && self.jobs[self.ops[op].job.0].journey.checked;
+        if !checked || self.way_back(&from) == Hop::Controller {
+            return false;
+        }
+        // What has been done so far; the rest is counted when it ends.
+        self.count_step_time(op);
+        let stream = self.jobs[self.ops[op].job.0].stream;
+        let mut to = PageSet::EMPTY;
+        for page in from.iter() {
+            let plane = self.dev.geometry.plane_of(*page);
+            to.push(self.gc_page(plane, stream, true));
+        }
+        self.assert_multi_plane(&to);
+        self.stats.count_copybacks(to.len() as u64);
+        let (legs, program) = self.dev.timing.program_from_register(self.dev.geometry.offset(to[0]));
+        self.stats.gc_time.program += program.0;
+        let state = &mut self.ops[op];
+        (state.verb, state.pages, state.legs, state.leg) = (Verb::Copyback, to, legs, 0);
+        self.run_leg(op);
+        true
+    }
+
+    /// A moved page has landed: what it brought along. `corrected`: it has passed ECC.
+    #[inline(always)]
+    pub(super) fn follow_copy(&mut self, from: Ppn, to: Ppn, block: BlockId, corrected: bool) {
+        if self.separates {
+            let counts = &mut self.stats.copies;
+            *(if corrected { &mut counts.external_pages } else { &mut counts.copied_pages }) += 1;
+        }
+        if self.dev.wear.counts() {
+            self.stats.copies.moved(self.dev.wear.count(from), corrected);
+            if !corrected {
+                self.dev.wear.copied(&self.dev.flash, from, to, block);
+            }
+        }
+        if self.dev.errors.is_some() {
+            self.follow_errors(from, to, block, corrected);
+        }
+    }
+
+    fn follow_errors(&mut self, from: Ppn, to: Ppn, block: BlockId, corrected: bool) {
+        let (source, now) = (self.dev.geometry.block_of(from), self.now);
+        let pe_cycles = self.dev.wear.pe_cycles(&self.dev.flash, block);
+        let Some(model) = &mut self.dev.errors else { return };
+        let errors = model.errors(from, source, now);
+        let carried = match corrected {
+            true if model.corrects(errors) => 0,
+            true => LOST,
+            false => errors,
+        };
+        self.stats.ecc.moves_uncorrectable += u64::from(corrected && carried == LOST);
+        model.program(to, pe_cycles, carried, now);
+    }
+
+    /// Whether a page that has been read out for good could be corrected; counted if not.
+    pub(super) fn survives_move(&mut self, from: Ppn) -> bool {
+        let block = self.dev.geometry.block_of(from);
+        let good = self.dev.errors.as_ref().is_none_or(|model| model.corrects(model.errors(from, block, self.now)));
+        self.stats.ecc.moves_uncorrectable += u64::from(!good);
+        good
+    }
+
+    /// A page has been programmed with what the host sent.
+    #[inline(always)]
+    pub(super) fn host_programmed(&mut self, page: Ppn, lost: bool) {
+        let block = self.dev.geometry.block_of(page);
+        let pe_cycles = self.dev.wear.pe_cycles(&self.dev.flash, block);
+        if let Some(model) = &mut self.dev.errors {
+            model.program(page, pe_cycles, if lost { LOST } else { 0 }, self.now);
+        }
+    }
+
+    /// A page of a block is read from the array, for the host or for a move.
+    #[inline(always)]
+    pub(super) fn array_reads(&mut self, block: BlockId) {
+        self.dev.flash.read_begins(block);
+        if let Some(model) = &mut self.dev.errors {
+            model.read(block);
+        }
+    }
+
+    /// Whether the data of a page that was read for the host is good; counted if not.
+    #[inline(always)]
+    pub(super) fn decodes(&mut self, page: Ppn) -> bool {
+        let Some(model) = &self.dev.errors else { return true };
+        let errors = model.errors(page, self.dev.geometry.block_of(page), self.now);
+        let good = model.corrects(errors);
+        self.stats.ecc.decoded(errors, good);
+        good
+    }
+
+    /// A block has been erased: counts and errors begin anew.
+    #[inline(always)]
+    pub(super) fn forget_block(&mut self, block: BlockId) {
+        if self.dev.wear.counts() {
+            self.dev.wear.erased(self.dev.geometry.page(block, 0), self.dev.geometry.pages_per_block);
+        }
+        if let Some(model) = &mut self.dev.errors {
+            model.erased(block);
+        }
+    }
+
+    /// Mean P/E cycles of a block.
+    fn mean_pe_cycles(&self) -> u32 {
+        let blocks = u64::from(self.dev.geometry.planes) * u64::from(self.dev.geometry.blocks_per_plane);
+        let mean = (self.dev.flash.erases_total() / blocks) as u32;
+        self.config.wear.pe_cycles.saturating_add(mean)
+    }
+
+    /// A measured request has completed: response times are told by stage of life.
+    pub(super) fn note_stage(&mut self, request: RequestId, latency: u64) {
+        let (step, from) = self.dev.wear.step_at(self.mean_pe_cycles());
+        let read = self.host.reads(request);
+        self.stats.copies.completed(step, from, read, latency);
+    }
+
+    pub(super) fn report_copies(&self) -> FastGc {
+        let (stats, geometry) = (&self.stats, &self.dev.geometry);
+        let facts = Facts {
+            moved: stats.moved,
+            host_programs: stats.flash.programs.host,
+            host_pages: stats.pages.written,
+            metadata: (
+                geometry.pages_per_block - geometry.data_pages,
+                stats.flash.reads.metadata,
+                stats.flash.programs.metadata,
+            ),
+            gc_time: stats.gc_time.clone(),
+            metadata_time: stats.metadata_time.clone(),
+            pe_cycles: self.mean_pe_cycles(),
+            rated: self.config.wear.rated_pe_cycles,
+            erases: stats.flash.erases,
+            blocks: u64::from(geometry.planes) * u64::from(geometry.blocks_per_plane),
+            exported: u64::from(geometry.exported),
+        };
+        FastGc::new(&stats.copies, &facts)
+    }
+
+    /// Whether the page that an operation wants to read is one of a word line that has not been programmed yet.
+    pub(super) fn waits_for_word_line(&self, op: OpId) -> bool {
+        let page = &self.ops[op];
+        let at = match self.dev.map.get(page.lpn) {
+            _ if page.need == Need::Merge => page.old,
+            Location::Flash(at) => at,
+            _ => Ppn::NONE,
+        };
+        at.is_some() && self.page_waits(at)
+    }
+
+    /// Whether a page's word line has not been programmed yet.
+    pub(super) fn page_waits(&self, page: Ppn) -> bool {
+        self.dev.flash.waits_for_word_line(page, self.dev.geometry.block_of(page), WORD_LINE as u32)
+    }
+
+    /// The controller's buffer still has what an operation wants to read.
+    pub(super) fn take_from_buffer(&mut self, op: OpId, unit: UnitId) {
+        self.charge_wait(op, unit);
+        let page = &self.ops[op];
+        self.stats.pages.from_memory += u64::from(self.host.requests[page.request.0].measured);
+        if page.need == Need::Read {
+            return self.serve_from_memory(op);
+        }
+        let (old, lpn) = (page.old, page.lpn);
+        self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
+        (self.ops[op].old, self.ops[op].need) = (Ppn::NONE, Need::Write);
+        self.place(op);
+    }
+}

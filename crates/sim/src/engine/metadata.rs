@@ -1,0 +1,192 @@
+//! Metadata of blocks: written when a block's data pages are full, read when the block becomes a victim.
+//!
+//! A block that fills within a collection has its metadata written by that collection, which holds its die; any other write
+//! waits in its die's queue. Until it has landed the block is not closed, and so no victim.
+
+use super::{Nanos, Ssd};
+use crate::device::resource::Holder;
+use crate::device::transaction::{Class, Op, Verb};
+use crate::oracle::Tag;
+use crate::policy::{MAX_PLANES, PageSet};
+use crate::units::{BlockId, JobId, Lpn, OpId, Ppn, UnitId};
+
+/// Metadata that a collection has still to read or write.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Due {
+    /// Metadata pages of each victim that have not been read.
+    read: u32,
+    /// Blocks that the collection has filled.
+    filled: [BlockId; MAX_PLANES],
+    count: u8,
+}
+
+impl Due {
+    /// A collection begins: `pages` metadata pages a victim.
+    pub(super) fn at_start(pages: u32) -> Self {
+        Due { read: pages, filled: [BlockId::NONE; MAX_PLANES], count: 0 }
+    }
+
+    pub(super) fn any(&self) -> bool {
+        self.read > 0 || self.count > 0
+    }
+}
+
+impl Ssd {
+    /// Metadata pages of a block.
+    fn metadata_pages(&self) -> u32 {
+        self.dev.geometry.pages_per_block - self.dev.geometry.data_pages
+    }
+
+    /// What a new collection has to read first.
+    pub(super) fn metadata_at_start(&self) -> Due {
+        Due::at_start(self.metadata_pages())
+    }
+
+    /// A page has landed in a block: its metadata is due if that was the last. `job` is the collection that works on this die,
+    /// `home` one that has sent the page here.
+    #[inline(always)]
+    pub(super) fn note_filled(&mut self, block: BlockId, job: JobId, home: JobId) {
+        if self.metadata && self.dev.flash.wants_metadata(block) {
+            self.metadata_due(block, job, home);
+        }
+    }
+
+    fn metadata_due(&mut self, block: BlockId, job: JobId, home: JobId) {
+        if job.is_some() {
+            let due = &mut self.jobs[job.0].metadata;
+            due.filled[usize::from(due.count)] = block;
+            due.count += 1;
+            return;
+        }
+        let plane = self.dev.geometry.plane_of_block(block);
+        let (age, pages) = (self.age(), PageSet::one(self.dev.geometry.page(block, 0)));
+        let class = Class::Metadata;
+        let op = Op { class, verb: Verb::Program, pages, age, home, waits_since: self.now, ..Op::BLANK };
+        let op = OpId(self.ops.insert(op));
+        self.enqueue(op, plane, false);
+    }
+
+    /// A collection's next step is to read or write metadata.
+    pub(super) fn metadata_step(&mut self, id: JobId) {
+        let running = &self.jobs[id.0];
+        let (op, reads) = (running.op, running.metadata.read > 0);
+        self.ops[op].class = Class::Metadata;
+        self.ops[op].verb = if reads { Verb::Read } else { Verb::Program };
+        self.carry_out(id);
+    }
+
+    /// That step begins.
+    pub(super) fn begin_metadata_step(&mut self, op: OpId) {
+        let running = &self.jobs[self.ops[op].job.0];
+        let due = running.metadata;
+        if due.read == 0 {
+            return self.program_metadata(op, due.filled[usize::from(due.count) - 1]);
+        }
+        let offset = self.dev.geometry.pages_per_block - due.read;
+        let mut pages = PageSet::EMPTY;
+        for victim in &running.job.victims[..usize::from(running.job.count)] {
+            pages.push(self.dev.geometry.page(*victim, offset));
+        }
+        pages.iter().for_each(|page| self.dev.flash.read_begins(self.dev.geometry.block_of(*page)));
+        self.stats.count_reads(Class::Metadata, pages.len() as u64);
+        let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages.len() as u64);
+        self.ops[op].pages = pages;
+        self.ops[op].legs = self.dev.timing.read(&[offset], burst);
+    }
+
+    /// Takes the next metadata page of a block and lays out its program.
+    fn program_metadata(&mut self, op: OpId, block: BlockId) {
+        let page = self.dev.flash.take_metadata(block);
+        self.stats.count_programs(Class::Metadata, 1);
+        let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
+        self.ops[op].pages = PageSet::one(page);
+        self.ops[op].legs = self.dev.timing.program(self.dev.geometry.offset(page), burst);
+    }
+
+    /// A collection has read or written a metadata page of its own.
+    pub(super) fn metadata_step_ends(&mut self, op: OpId) {
+        let (job, pages) = (self.ops[op].job, self.ops[op].pages);
+        self.ops[op].class = Class::Gc;
+        if self.ops[op].verb == Verb::Read {
+            pages.iter().for_each(|page| self.dev.flash.read_ends(self.dev.geometry.block_of(*page)));
+            self.jobs[job.0].metadata.read -= 1;
+            return;
+        }
+        if self.land_metadata(pages[0]) {
+            self.jobs[job.0].metadata.count -= 1;
+        }
+    }
+
+    /// Returns whether that was the block's last metadata page: it is closed now.
+    fn land_metadata(&mut self, page: Ppn) -> bool {
+        let block = self.dev.geometry.block_of(page);
+        self.dev.flash.land(page, block, Lpn::NONE);
+        self.oracle.store(page, Tag::NONE);
+        !self.dev.flash.wants_metadata(block)
+    }
+
+    /// A metadata write's turn has come on a die that no collection holds.
+    pub(super) fn begin_metadata(&mut self, op: OpId, unit: UnitId) {
+        let plane = self.ops[op].plane;
+        let block = self.dev.geometry.block_of(self.ops[op].pages[0]);
+        if self.gc_works(op) {
+            let k = self.dev.geometry.plane_in_unit(plane);
+            self.units[unit.ix()].job_planes = 1 << k;
+            self.set_holder(unit, Holder::Gc);
+        } else {
+            // It would be there without collections too.
+            self.update_lag(op, unit);
+            self.set_holder(unit, Holder::Host);
+        }
+        self.chip_in_use(plane, true);
+        self.program_metadata(op, block);
+        self.ops[op].leg = 0;
+        self.units[unit.ix()].array = op;
+        self.run_leg(op);
+    }
+
+    /// It has landed.
+    pub(super) fn metadata_ends(&mut self, op: OpId) {
+        let (unit, plane, page, home) =
+            (self.ops[op].unit, self.ops[op].plane, self.ops[op].pages[0], self.ops[op].home);
+        if !self.gc_works(op) {
+            self.units[unit.ix()].released = self.now;
+        }
+        self.set_holder(unit, Holder::Free);
+        self.chip_in_use(plane, false);
+        self.ops.remove(op.0);
+        if !self.land_metadata(page) {
+            self.metadata_due(self.dev.geometry.block_of(page), JobId::NONE, home);
+        }
+        self.test_trigger(plane);
+    }
+
+    /// Whether an operation that is not the host's is a collection's work.
+    pub(super) fn gc_works(&self, op: OpId) -> bool {
+        let op = &self.ops[op];
+        op.class != Class::Metadata || op.job.is_some() || op.home.is_some()
+    }
+
+    /// A page has landed in no time: so does the metadata that it makes due.
+    #[inline(always)]
+    pub(super) fn write_metadata_now(&mut self, block: BlockId) {
+        while self.metadata && self.dev.flash.wants_metadata(block) {
+            let page = self.dev.flash.take_metadata(block);
+            self.stats.count_programs(Class::Metadata, 1);
+            self.land_metadata(page);
+        }
+    }
+
+    /// A block becomes a victim in no time.
+    pub(super) fn read_metadata_now(&mut self) {
+        if self.metadata {
+            self.stats.count_reads(Class::Metadata, u64::from(self.metadata_pages()));
+        }
+    }
+
+    /// What a power cut does to the controller's memory: the copyback counts of blocks whose metadata is not written are lost,
+    /// and taken for exhausted from then on.
+    pub fn lose_copyback_counts(&mut self) {
+        self.dev.wear.lose(&self.dev.flash, &self.dev.geometry);
+    }
+}

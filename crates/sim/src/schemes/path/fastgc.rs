@@ -1,0 +1,63 @@
+//! Copyback while counts and wear allow it (paper D).
+
+use crate::policy::{Journey, MovePath, View};
+use crate::schemes::scheme;
+use crate::units::{BlockId, Ppn};
+
+scheme! {
+    /// FastGC: a page is copied inside its plane while few copybacks lie behind it, and goes through the controller otherwise.
+    ///
+    /// No ECC sees a copied page, so its bit errors add up, but ECC corrects those of several copybacks (Wu et al., DAC'18). A
+    /// page is copied back, tR + tPROG, if its count is smaller than the threshold of the block that it is copied to, by the P/E
+    /// cycles of that block (`wear.copyback_thresholds`; section 4.2, and not "exceeds" as in 4.3); its count grows by one.
+    /// Otherwise it moves externally, tR + 2 tX + tPROG, and its count is 0, as it is for data that the host writes.
+    ///
+    /// Counts live at the end of each block: ceil(5 B x (pages - 1) / page size) metadata pages, written when the block's data
+    /// pages are full (tX + tPROG a page) and read when it becomes a victim (tR + tX). Where wear allows no copyback in any
+    /// block (`wear.pe_cycles`), there are none, and their space holds data. Counts that a power cut took are exhausted.
+    ///
+    /// It helps where collections move many pages and the flash is young. Needs a reserve of one block more than the collector
+    /// alone: copied and external pages have write points of their own. With a collector that moves pages in pairs, a pair
+    /// moves externally if one of its pages must.
+    FastGc {}
+}
+
+impl MovePath for FastGc {
+    fn journey(&mut self, view: &View, from: Ppn, to: BlockId) -> Journey {
+        let allowed = view.wear.threshold(view.flash, to);
+        if view.wear.count(from) < allowed { Journey::COPYBACK } else { Journey::EXTERNAL }
+    }
+    fn separates(&self) -> bool {
+        true
+    }
+    fn keeps_counts(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::wear::UNKNOWN;
+    use crate::policy::Hop;
+    use crate::schemes::AnyPath;
+    use crate::{Check, Config, Ssd};
+
+    /// Paper D, Fig. 5: threshold 3 at block k; LPN 0 goes to block m, LPN 1 and LPN k - 1 are copied to block k. A count equal
+    /// to the threshold is exhausted, and so is one that is not known.
+    #[test]
+    fn figure_5_copies_what_has_counts_below_the_threshold() {
+        let mut config = Config::default();
+        config.schemes.path = AnyPath::FastGc(FastGc::default());
+        config.wear.pe_cycles = 3000;
+        let mut ssd = Ssd::new(&config, 1, Check::Off).unwrap_or_else(|error| panic!("{error}"));
+        let (block_0, block_k) = (BlockId(0), BlockId(7));
+        assert_eq!(ssd.wear().threshold(ssd.flash(), block_k), 3);
+        let mut stays = |count: u8| {
+            let page = ssd.geometry().page(block_0, 0);
+            ssd.set_copyback_count(page, count);
+            FastGc::default().journey(&ssd.view(), page, block_k).out == Hop::Die
+        };
+        assert_eq!([0, 1, 2, 3, 4, UNKNOWN].map(&mut stays), [true, true, true, false, false, false]);
+    }
+}
