@@ -55,8 +55,9 @@ pub(super) static PAPER: Paper = Paper {
         },
     ],
     workloads: &TRACES,
-    quick: &["geometry.blocks_per_plane=32"],
+    quick: &["geometry.channels=4", "geometry.chips_per_channel=4", "geometry.blocks_per_plane=256"],
     limits: [40_000, 3_000_000],
+    stretch: None,
     items,
 };
 

@@ -26,6 +26,7 @@ pub(super) static PAPER: Paper = Paper {
     workloads: &TRACES,
     quick: &["geometry.blocks_per_plane=1024"],
     limits: [30_000, 3_000_000],
+    stretch: None,
     items,
 };
 
@@ -85,7 +86,7 @@ fn varied(lab: &Lab, set: &str) -> Option<f64> {
 }
 
 fn runs(sets: &[&str]) -> Vec<Run> {
-    let run = |w: &&'static str, set: &&str| Run { workload: w, scheme: "BRR", more: vec![set.to_string()] };
+    let run = |w: &&'static str, set: &&str| Run { workload: w, scheme: "BRR", more: vec![set.to_string()], trial: 0 };
     TRACES.iter().flat_map(|w| sets.iter().map(move |set| run(w, set))).collect()
 }
 

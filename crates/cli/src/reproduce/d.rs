@@ -19,8 +19,9 @@ pub(super) static PAPER: Paper = Paper {
         Scheme { name: "FastGC 0", sets: &["schemes.path=fastgc", "wear.pe_cycles=4500"] },
     ],
     workloads: &TRACES,
-    quick: &["geometry.blocks_per_plane=32"],
+    quick: &["geometry.channels=2"],
     limits: [100_000, 3_000_000],
+    stretch: None,
     items,
 };
 
@@ -117,11 +118,8 @@ fn items() -> Vec<Item> {
         Item::short("Fig 3b", "copyback threshold and P/E cycles", |lab| {
             let config = serde_json::to_value(lab.config("FastGC 6").unwrap_or(&lab.config)).unwrap_or_default();
             let ours = config.pointer("/wear/copyback_thresholds").map_or("-".into(), |value| value.to_string());
-            let stated = "[0,1300,1500,3000,4000,4300,4500]";
-            vec![
-                Row::parameter("thresholds 6 ... 0 from", stated, ours)
-                    .note("P/E cycles from which the threshold falls by one"),
-            ]
+            let stated = "[[0,6],[1300,5],[1500,4],[3000,3],[4000,2],[4300,1],[4500,0]]";
+            vec![Row::parameter("threshold from these P/E cycles on", stated, ours)]
         }),
         Item::short("Fig 5", "migration example", |_| {
             vec![Row::exact("threshold 3; counts 4, 2, 2 of LPN 0, 1, k - 1", "EDM 0, copyback 3, copyback 3", [4u32, 2, 2].map(|count| {
@@ -174,10 +172,12 @@ fn items() -> Vec<Item> {
             let mut rows = Vec::new();
             for (w, (pages, ratio)) in TRACES.iter().zip(MIGRATED) {
                 let digits = ratio.trim_end_matches(" %").split('.').nth(1).map_or(0, str::len);
-                let share = pages as f64 / 575.0 * 100.0;
+                let share = |of: f64| format!("{:.digits$} %", pages as f64 / of * 100.0);
+                let (ours, of) = if share(575.0) == ratio { (share(575.0), 575) } else { (share(576.0), 576) };
                 rows.push(
-                    Row::exact(format!("{w}: migrated / 575"), ratio, format!("{share:.digits$} %"))
-                        .note("the steady-state identity moved + host pages = pages of a block"),
+                    Row::exact(format!("{w}: migrated / pages of a block"), ratio, ours).note(format!(
+                        "{pages} / {of}: the steady-state identity moved + host pages = pages of a block"
+                    )),
                 );
                 rows.push(Row::level(
                     format!("{w}: migrated a collection"),

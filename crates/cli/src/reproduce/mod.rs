@@ -41,6 +41,8 @@ struct Paper {
     /// How `--quick` shrinks the device, and how many requests of each workload run, then and else.
     quick: &'static [&'static str],
     limits: [u64; 2],
+    /// Arrival times are stretched by this where the models' own rates overload the device all the time.
+    stretch: Option<&'static str>,
     items: fn() -> Vec<Item>,
 }
 
@@ -71,6 +73,8 @@ struct Run {
     workload: &'static str,
     scheme: &'static str,
     more: Vec<String>,
+    /// Added to the seed.
+    trial: u64,
 }
 
 impl Item {
@@ -86,7 +90,7 @@ impl Item {
         (workloads, schemes): (&[&'static str], &[&'static str]),
         rows: impl Fn(&Lab) -> Vec<Row> + 'static,
     ) -> Item {
-        let run = |workload: &&'static str, scheme: &&'static str| Run { workload, scheme, more: Vec::new() };
+        let run = |workload: &&'static str, scheme: &&'static str| Run { workload, scheme, more: Vec::new(), trial: 0 };
         let runs = workloads.iter().flat_map(|w| schemes.iter().map(move |s| run(w, s))).collect();
         Item { id, title, runs, rows: Box::new(rows) }
     }
@@ -254,7 +258,7 @@ impl Lab {
     fn varied(&self, workload: &str, scheme: &str, more: &[String]) -> Option<&Summary> {
         self.results
             .iter()
-            .find(|(run, _)| run.workload == workload && run.scheme == scheme && run.more == more)
+            .find(|(run, _)| run.workload == workload && run.scheme == scheme && run.more == more && run.trial == 0)
             .map(|r| r.1)
     }
 
@@ -425,8 +429,9 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
             }
             Ok(config) => {
                 let name = format!("{} on {} {}", run.scheme, run.workload, run.more.join(" "));
-                let input = InputArgs::workload(run.workload, args.traces.clone(), Some(limit));
-                points.push(Point { name, config, input, seed: args.how.seed });
+                let mut input = InputArgs::workload(run.workload, args.traces.clone(), Some(limit));
+                input.time_scale = paper.stretch.map(|factor| factor.parse().expect("a factor"));
+                points.push(Point { name, config, input, seed: args.how.seed.wrapping_add(run.trial) });
                 taken.push(run);
             }
             Err(fault) => {
@@ -466,6 +471,34 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
             let scaled = if paper.quick.is_empty() { "as the preset has it".into() } else { paper.quick.join(", ") };
             facts.push(("quick", format!("the device is {scaled}")));
         }
+    }
+    if let Some(factor) = paper.stretch.filter(|_| !points.is_empty()) {
+        facts.push(("arrivals", format!("stretched by {factor}: at the models' own rates the device is overloaded")));
+    }
+    let overloaded: Vec<&Run> =
+        lab.results.iter().filter(|(_, summary)| crate::table::overloaded(summary)).map(|(run, _)| run).collect();
+    if !overloaded.is_empty() {
+        let mut names: Vec<String> =
+            overloaded.iter().map(|run| format!("{} on {}", run.scheme, run.workload)).collect();
+        names.dedup();
+        facts.push((
+            "caution",
+            format!(
+                "{} of {} runs are overloaded, so that their latencies grow with the length of the run: {}",
+                overloaded.len(),
+                points.len(),
+                names.join(", ")
+            ),
+        ));
+    }
+    if !lab.left_out.is_empty() {
+        let names = lab.left_out.join(", ");
+        facts.push(("left out", format!("{names}: the device is too small for them, and means are over the others")));
+    }
+    let missing: Vec<String> =
+        lab.schemes.iter().filter_map(|(name, config)| Some(format!("{name}: {}", config.as_ref().err()?))).collect();
+    if !missing.is_empty() {
+        facts.push(("not there", missing.join("; ")));
     }
     let items = items
         .into_iter()
