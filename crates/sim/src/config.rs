@@ -1297,6 +1297,13 @@ impl Config {
             let message = "pages moved to other chips would bring two members of a stripe together".to_string();
             return refuse("gc.destination", message, "use \"plane\"");
         }
+        if self.staging.slots > 0 {
+            let message = format!(
+                "{} pages of parity groups could wait in the controller's buffer, where no update of their group would find them",
+                self.staging.slots
+            );
+            return refuse("staging.slots", message, "use 0, or raid.layout = \"none\"");
+        }
         if raid.encode_timeout.0 > 3_600_000_000_000 {
             let message = format!("{} is longer than an hour", raid.encode_timeout);
             return refuse("raid.encode_timeout", message, "check the unit");

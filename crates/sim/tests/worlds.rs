@@ -99,6 +99,7 @@ fn device() -> impl Strategy<Value = String> {
         let ((points, free_block, levelling, destination, time, depth, chip_queue, (slots, hard)), delay, noc) = more;
         let (model, port, (sram, transfer), priority, errors, (rows, selective, local)) = noc;
         let model = if raid.is_some() { "none" } else { model };
+        let slots = if raid.is_some() { 0 } else { slots };
         let buffers = ["pagc", "idle-chip"].iter().any(|scheme| collector.contains(scheme));
         let unit = if planes == 2 && !buffers && raid.is_none() { unit } else { "page" };
         let multi = multi && unit == "page";

@@ -702,8 +702,8 @@ impl Ssd {
             ecc: self.dev.errors.is_some().then(|| crate::report::ecc::Ecc::new(&stats.ecc)),
             brr: self.redirects.then(|| stats.brr.summary(self.config.raid.group)),
             raid: self.raid.as_ref().map(|_| {
-                let (reads, writes) = (stats.read.breakdown(), stats.write.breakdown());
-                stats.raid.summary(&stats.flash, stats.pages.written, [&reads, &writes])
+                let breakdowns = [&stats.read.breakdown(), &stats.write.breakdown()];
+                stats.raid.summary(&stats.flash, stats.pages.written, breakdowns)
             }),
             idle_chip: self.idle_chip_report(),
             power_cuts: self.power_cuts.clone(),
