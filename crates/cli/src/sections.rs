@@ -54,7 +54,7 @@ fn flatten(name: &str, value: &Value, lines: &mut Vec<String>) {
 
 /// A field's name without its unit, as words.
 fn words(name: &str) -> String {
-    let name = ["_ns", "_bytes", "_share"].iter().find_map(|unit| name.strip_suffix(unit)).unwrap_or(name);
+    let name = ["_ns", "_bytes"].iter().find_map(|unit| name.strip_suffix(unit)).unwrap_or(name);
     name.replace('_', " ")
 }
 
@@ -94,7 +94,7 @@ mod tests {
             [
                 "moved pages: 12,345",
                 "waiting: 1.50 us",
-                "buffered: 25.0 %",
+                "buffered share: 25.0 %",
                 "cost: read 2.00 us, program 3.00 ms",
                 "nothing: -"
             ]

@@ -260,7 +260,7 @@ fn meaning(cause: Cause) -> &'static str {
         Cause::Bus => "service: own transfers",
         Cause::Noc => "service: own NoC traffic",
         Cause::Decode => "service: error correction",
-        Cause::Memory => "service: controller memory",
+        Cause::Memory => "service: memory",
     }
 }
 

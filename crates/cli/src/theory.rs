@@ -98,7 +98,7 @@ impl Outlook {
                 reverse: huge(4 * physical),
                 blocks: 10 * planes * blocks,
                 oracle: if full_oracle { 4 * logical + 8 * physical } else { 12 * logical / 64 },
-                fixed: 9_300_000,
+                fixed: 10_800_000,
             },
         }
     }

@@ -150,13 +150,13 @@ fn later_layers_win_and_every_value_knows_its_origin() {
         let line = shown.lines().find(|line| line.starts_with(key)).unwrap_or_else(|| panic!("{key} in {shown}"));
         line.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(line("channels"), "channels = 16 # preset idle-chip:7");
+    assert_eq!(line("channels"), "channels = 16 # preset idle-chip:8");
     assert_eq!(line("threshold"), "threshold = 0.06 # a.toml:2");
     assert_eq!(line("scope"), "scope = \"plane\" # b.toml:5");
     assert_eq!(line("victim"), "victim = { d-choices = { d = 4 } } # b.toml:2");
     assert_eq!(line("path"), "path = \"copyback\" # --set");
     assert_eq!(line("queue_depth"), "queue_depth = 7 # --set");
-    assert_eq!(line("over_provisioning"), "over_provisioning = 0.15 # preset idle-chip:25");
+    assert_eq!(line("over_provisioning"), "over_provisioning = 0.15 # preset idle-chip:26");
     assert_eq!(line("cache_register"), "cache_register = false # default");
 
     // What is shown is a configuration, and the same one.
@@ -225,9 +225,9 @@ fn presets_load_check_and_run() {
             assert!(line.contains(" # "), "{}: {line}", preset.name);
         }
         // The same device with few blocks runs through.
-        let blocks = if preset.name == "brr" { 128 } else { 48 };
+        let (blocks, channels) = if preset.name == "brr" { (128, 8) } else { (48, 2) };
         let table = bench.good(&format!(
-            "run --preset {} --workload mixed-70-30 --limit 200 --quiet --check full --set geometry.blocks_per_plane={blocks} --set geometry.channels=2",
+            "run --preset {} --workload mixed-70-30 --limit 200 --quiet --check full --set geometry.blocks_per_plane={blocks} --set geometry.channels={channels}",
             preset.name
         ));
         assert!(table.contains(&format!("preset {}", preset.name)) && table.contains("verdict"), "{table}");

@@ -1063,6 +1063,20 @@ impl Config {
             }
         }
         let preempts = collector.policy_ref().preemptible();
+        let wraps_pagc = chain.iter().skip(1).any(|one| matches!(one, AnyCollector::PaGc(_)));
+        if preempts && wraps_pagc {
+            let message =
+                "preemptive around pagc: joint moves hold pages of both planes between their steps".to_string();
+            return refuse("schemes.collector", message, "wrap a collector of one plane, such as \"serial\"");
+        }
+        if let AnyCollector::PaGc(pagc) = collector
+            && pagc.cache
+            && self.staging.slots > 0
+            && self.ftl.write_points == WritePoints::Shared
+        {
+            let message = "pages of pagc's cache and host writes would wait for the same write point".to_string();
+            return refuse("ftl.write_points", message, "use \"separate\", or staging.slots = 0");
+        }
         if preempts && !collector.policy_ref().holds() {
             let message = "preemptive around queued, which lets others go between its steps by itself".to_string();
             return refuse("schemes.collector", message, "wrap a collector that holds its die, such as \"serial\"");
