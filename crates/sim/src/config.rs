@@ -1073,6 +1073,7 @@ impl Config {
             && pagc.cache
             && self.staging.slots > 0
             && self.ftl.write_points == WritePoints::Shared
+            && self.schemes.place == Place::Dynamic
         {
             let message = "pages of pagc's cache and host writes would wait for the same write point".to_string();
             return refuse("ftl.write_points", message, "use \"separate\", or staging.slots = 0");
