@@ -3,8 +3,7 @@
 //! Each row carries the number of its case, what is given, the exit status, and pieces of the message. The cases that
 //! concern trace readers are in the trace crate's own table.
 //!
-//! Left out, each for a reason: 103 to 105 (RAID groups, copyback tables, buffers) come with the schemes that read those
-//! keys, which until then are unknown keys.
+//! In 105 no slots at all are no error: a scheme with a buffer of none is its baseline, which papers compare with.
 //!
 //! Two cases are decided otherwise than the catalogue first had it. 110 asks for `--force` before a file is replaced: results
 //! are replaced, as by every command that takes the name of its output (a repeated run is the usual case, and a file appears
@@ -93,6 +92,13 @@ fn cases() -> Vec<Case> {
         case(102, "threshold never left", "[gc]\nthreshold = 0.5\n", &["gc.threshold: collections would start below 16384 free pages", "never has more than 3277"]),
         case(102, "reserve without room", "[device]\nover_provisioning = 0.001\n", &["1 reserved and 1 open GC blocks leave (512 - 1 - 1) x 64 = 32640", "use at least 0.003907"]),
         case(102, "filled beyond the reserve", "[precondition]\nmode = \"aged\"\nvalid = 0.9\ninvalid = 0.2\n", &["precondition.invalid: 29491 valid and 6554 invalid pages a plane"]),
+        case(103, "group that does not divide", "[raid]\nlayout = \"lci\"\ngroup = 7\n", &["raid.group: groups of 7 chips do not divide 32 chips", "use 2, 4, 8, 16, 32"]),
+        case(103, "group of one", "[raid]\nlayout = \"lci\"\ngroup = 1\n", &["raid.group: groups of 1 chips"]),
+        case(103, "more members than chips", "[raid]\nlayout = \"lci\"\ngroup = 64\n", &["raid.group: groups of 64 chips do not divide 32 chips"]),
+        case(104, "thresholds that rise", "[wear]\ncopyback_thresholds = [[0, 2], [100, 5]]\n", &["wear.copyback_thresholds: a worn block would allow more copybacks", "let thresholds fall"]),
+        case(104, "threshold above 255", "[wear]\ncopyback_thresholds = [[0, 300]]\n", &["wear.copyback_thresholds: ", "a threshold from 0 to 255"]),
+        case(104, "no room for metadata", "[geometry]\npages_per_block = 1\n\n[schemes]\npath = \"fastgc\"\n", &["geometry.pages_per_block: a block of one page has no room for its copyback counts"]),
+        case(105, "more buffer than flash", "[staging]\nslots = 4294967295\n", &["staging.slots: a buffer of 4294967295 pages beside 4194304 pages of flash"]),
         case(106, "copyback across planes", "[schemes]\npath = \"copyback\"\n\n[gc]\ndestination = \"any\"\n", &["gc.destination: copyback stays inside its plane"]),
         case(107, "brackets", long("[", 100_000, "x = ", ""), &["error: "]),
         case(107, "tables", long("{a=", 100_000, "x = ", ""), &["error: "]),

@@ -173,6 +173,15 @@ section! {
     }
 }
 
+impl Geometry {
+    /// Pages of the device.
+    fn pages(&self) -> u64 {
+        let planes = [self.channels, self.chips_per_channel, self.dies_per_chip, self.planes_per_die];
+        let blocks = [self.blocks_per_plane, self.pages_per_block];
+        planes.into_iter().chain(blocks).map(u64::from).product()
+    }
+}
+
 impl Timing {
     /// About the longest time that an operation holds a resource at a stretch.
     pub(crate) fn longest(&self) -> Nanos {
@@ -483,7 +492,7 @@ section! {
 /// How often data may be copied inside its plane before the controller has to see it, by the P/E cycles of the destination.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a threshold from 0 to 255, pairs [P/E cycles, threshold], or \"model\"")]
 pub enum CopybackThresholds {
     /// The same at any wear.
     Fixed(u8),
@@ -1063,6 +1072,11 @@ impl Config {
             }
         }
         let preempts = collector.policy_ref().preemptible();
+        let pages = self.geometry.pages();
+        if u64::from(self.staging.slots) > pages {
+            let message = format!("a buffer of {} pages beside {pages} pages of flash", self.staging.slots);
+            return refuse("staging.slots", message, "use fewer slots");
+        }
         let wraps_pagc = chain.iter().skip(1).any(|one| matches!(one, AnyCollector::PaGc(_)));
         if preempts && wraps_pagc {
             let message =
