@@ -1,7 +1,7 @@
 //! Large tables on huge pages, and prefetch: the only unsafe code of ssdlab.
 //!
 //! A page map is read and written at random. On 4 KiB pages each touch of a large one misses the TLB too, and without
-//! prefetch each miss is waited for; see docs/performance.md for what both are worth.
+//! prefetch each miss is waited for.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};

@@ -1079,8 +1079,7 @@ impl Config {
         }
         let wraps_pagc = chain.iter().skip(1).any(|one| matches!(one, AnyCollector::PaGc(_)));
         if preempts && wraps_pagc {
-            let message =
-                "preemptive around pagc: joint moves hold pages of both planes between their steps".to_string();
+            let message = "preemptive around pagc was seen to leave host writes waiting for space for ever".to_string();
             return refuse("schemes.collector", message, "wrap a collector of one plane, such as \"serial\"");
         }
         if let AnyCollector::PaGc(pagc) = collector
@@ -1089,7 +1088,7 @@ impl Config {
             && self.ftl.write_points == WritePoints::Shared
             && self.schemes.place == Place::Dynamic
         {
-            let message = "pages of pagc's cache and host writes would wait for the same write point".to_string();
+            let message = "pagc's cache on shared write points was seen to stall where writes go anywhere".to_string();
             return refuse("ftl.write_points", message, "use \"separate\", or staging.slots = 0");
         }
         if preempts && !collector.policy_ref().holds() {
