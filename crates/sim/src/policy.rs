@@ -194,36 +194,49 @@ pub trait Victim {
     fn seed(&mut self, _seed: u64) {}
 }
 
-/// How is a die collected?
+/// How is a die collected? A collector may wrap another: what it does not say itself is then what the wrapped one says.
 pub trait Collector {
+    /// The collector that this one wraps, if it does.
+    fn inner(&self) -> Option<&dyn Collector> {
+        None
+    }
+    /// The same, to be told something.
+    fn inner_mut(&mut self) -> Option<&mut dyn Collector> {
+        None
+    }
     /// Told once what device it works for.
-    fn prepare(&mut self, _config: &Config) {}
+    fn prepare(&mut self, config: &Config) {
+        if let Some(inner) = self.inner_mut() {
+            inner.prepare(config);
+        }
+    }
     /// The die is the job's: what is its next step?
     fn next(&mut self, view: &View, job: &mut Job) -> Step;
     /// `plane` is collected: should `other`, on the same die, be collected along with it?
-    fn joins(&self, _view: &View, _plane: PlaneId, _other: PlaneId) -> bool {
-        false
+    fn joins(&self, view: &View, plane: PlaneId, other: PlaneId) -> bool {
+        self.inner().is_some_and(|inner| inner.joins(view, plane, other))
     }
     /// Write points a plane that its moves fill: each needs a block of the reserve.
     fn streams(&self) -> u32 {
-        1
+        self.inner().map_or(1, |inner| inner.streams())
     }
     /// Whether it does what `serial` does with one victim, whatever happens meanwhile: valid pages in ascending order, each
-    /// placed as soon as it is in hand, then the erase. The engine may then carry out several steps as one.
+    /// placed as soon as it is in hand, then the erase. The engine may then carry out several steps as one. Not passed on by
+    /// a collector that wraps: it decides between the steps.
     fn in_order(&self) -> bool {
         false
     }
     /// Whether a job keeps its die from start to end, or queues each step behind what waits there.
     fn holds(&self) -> bool {
-        true
+        self.inner().is_none_or(|inner| inner.holds())
     }
     /// Whether a job that holds its die lets host operations that wait for it go between two steps.
     fn preemptible(&self) -> bool {
-        false
+        self.inner().is_some_and(|inner| inner.preemptible())
     }
     /// How the pages that jobs leave in the controller's buffer get back to flash; none if they never do.
     fn writes_back(&self) -> Option<WriteBack> {
-        None
+        self.inner().and_then(|inner| inner.writes_back())
     }
 }
 

@@ -378,15 +378,7 @@ impl Fifo {
         while at != op {
             (previous, at) = (at, ops[at].next);
         }
-        let next = ops[at].next;
-        if previous.is_some() {
-            ops[previous].next = next;
-        } else {
-            self.head = next;
-        }
-        if next.is_none() {
-            self.tail = previous;
-        }
+        self.unlink(ops, previous, at);
     }
 
     /// Takes the first one for which `wanted` holds, wherever it stands.
@@ -396,16 +388,21 @@ impl Fifo {
             (previous, at) = (at, ops[at].next);
         }
         if at.is_some() {
-            let next = ops[at].next;
-            if previous.is_some() {
-                ops[previous].next = next;
-            } else {
-                self.head = next;
-            }
-            if next.is_none() {
-                self.tail = previous;
-            }
+            self.unlink(ops, previous, at);
         }
         at
+    }
+
+    /// Takes the one after `previous`, or the first if that is none.
+    fn unlink(&mut self, ops: &mut Slab<Op>, previous: OpId, op: OpId) {
+        let next = ops[op].next;
+        if previous.is_some() {
+            ops[previous].next = next;
+        } else {
+            self.head = next;
+        }
+        if next.is_none() {
+            self.tail = previous;
+        }
     }
 }

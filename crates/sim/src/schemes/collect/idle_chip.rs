@@ -1,10 +1,8 @@
 //! Collections that let go of their chip early (paper A).
 
 use super::AnyCollector;
-use crate::config::Config;
 use crate::policy::{BackTo, Collector, Job, Step, View, WriteBack};
 use crate::schemes::scheme;
-use crate::units::PlaneId;
 
 /// Which collections move their pages through the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
@@ -107,20 +105,11 @@ impl Collector for IdleChip {
         }
     }
 
-    fn joins(&self, view: &View, plane: PlaneId, other: PlaneId) -> bool {
-        self.inner.policy_ref().joins(view, plane, other)
+    fn inner(&self) -> Option<&dyn Collector> {
+        Some(self.inner.policy_ref())
     }
-    fn prepare(&mut self, config: &Config) {
-        self.inner.policy().prepare(config);
-    }
-    fn streams(&self) -> u32 {
-        self.inner.policy_ref().streams()
-    }
-    fn holds(&self) -> bool {
-        self.inner.policy_ref().holds()
-    }
-    fn preemptible(&self) -> bool {
-        self.inner.policy_ref().preemptible()
+    fn inner_mut(&mut self) -> Option<&mut dyn Collector> {
+        Some(self.inner.policy())
     }
     fn writes_back(&self) -> Option<WriteBack> {
         Some(WriteBack {

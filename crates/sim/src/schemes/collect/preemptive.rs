@@ -1,10 +1,8 @@
 //! Preemptive collection (Lee et al.), one of paper A's baselines.
 
 use super::AnyCollector;
-use crate::config::Config;
-use crate::policy::{Collector, Job, Step, View, WriteBack};
+use crate::policy::{Collector, Job, Step, View};
 use crate::schemes::scheme;
-use crate::units::PlaneId;
 
 scheme! {
     /// Preemptive garbage collection: host operations go between two steps of a collection.
@@ -32,22 +30,13 @@ impl Collector for Preemptive {
     fn next(&mut self, view: &View, job: &mut Job) -> Step {
         self.inner.policy().next(view, job)
     }
-    fn joins(&self, view: &View, plane: PlaneId, other: PlaneId) -> bool {
-        self.inner.policy_ref().joins(view, plane, other)
+    fn inner(&self) -> Option<&dyn Collector> {
+        Some(self.inner.policy_ref())
     }
-    fn prepare(&mut self, config: &Config) {
-        self.inner.policy().prepare(config);
-    }
-    fn streams(&self) -> u32 {
-        self.inner.policy_ref().streams()
-    }
-    fn holds(&self) -> bool {
-        self.inner.policy_ref().holds()
+    fn inner_mut(&mut self) -> Option<&mut dyn Collector> {
+        Some(self.inner.policy())
     }
     fn preemptible(&self) -> bool {
         true
-    }
-    fn writes_back(&self) -> Option<WriteBack> {
-        self.inner.policy_ref().writes_back()
     }
 }
