@@ -55,7 +55,7 @@ fn chip_free(collector: &str, slots: u32, after: i64) -> u64 {
 
 #[test]
 fn a_contended_collection_of_two_pages_frees_its_chip_at_3_141_920() {
-    for slots in [2, 3, 128] {
+    for slots in [2, 3, 96] {
         assert_eq!(chip_free("\"idle-chip\"", slots, -1), 3_141_920);
     }
     assert_eq!(chip_free("\"serial\"", 0, -1), 4_423_840);

@@ -160,15 +160,7 @@ fn items() -> Vec<Item> {
         }),
         Item::short("Table I", "parameters", |lab| {
             let (g, t, c) = (&lab.config.geometry, &lab.config.timing, &lab.config);
-            let pages = [
-                g.channels,
-                g.chips_per_channel,
-                g.dies_per_chip,
-                g.planes_per_die,
-                g.blocks_per_plane,
-                g.pages_per_block,
-            ];
-            let raw = pages.iter().map(|n| u64::from(*n)).product::<u64>() * g.page_size.0;
+            let raw = g.pages() * g.page_size.0;
             let time = |times: &ssdlab_sim::config::PageTimes| times.types()[0].to_string();
             vec![
                 Row::parameter("channels", "16", g.channels),

@@ -188,15 +188,7 @@ fn items() -> Vec<Item> {
         }),
         Item::short("Table I", "device", |lab| {
             let (g, t, c) = (&lab.config.geometry, &lab.config.timing, &lab.config);
-            let counts = [
-                g.channels,
-                g.chips_per_channel,
-                g.dies_per_chip,
-                g.planes_per_die,
-                g.blocks_per_plane,
-                g.pages_per_block,
-            ];
-            let raw = counts.iter().map(|n| u64::from(*n)).product::<u64>() * g.page_size.0;
+            let raw = g.pages() * g.page_size.0;
             let user = (u128::from(raw) * u128::from(1_000_000 - c.device.over_provisioning.0) / 1_000_000) as u64;
             vec![
                 Row::parameter("channels x chips", "16 x 8", format!("{} x {}", g.channels, g.chips_per_channel)),
