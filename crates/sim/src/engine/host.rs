@@ -9,7 +9,6 @@ use crate::device::mapping::Location;
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
 use crate::observe::Completed;
-use crate::policy::PageSet;
 use crate::units::{Lpn, OpId, PlaneId, Ppn, RequestId, UnitId, Warmup};
 
 /// What a host request asks for.
@@ -41,15 +40,15 @@ pub struct Request {
 pub(super) struct HostRequest {
     index: u64,
     pub(super) request: Request,
-    admitted: Nanos,
+    pub(super) admitted: Nanos,
     pub(super) measured: bool,
     /// A page of it has waited for a collection at its chip.
     pub(super) conflicted: bool,
     remaining: u32,
     /// Pages that ECC could not correct.
-    uncorrectable: u32,
+    pub(super) uncorrectable: u32,
     /// Pages that wait for dispatch, linked through `sibling`.
-    first: OpId,
+    pub(super) first: OpId,
     /// Of the pages that completed, the one that finished last (tie: lowest logical page).
     best: PageEnd,
 }
@@ -111,10 +110,10 @@ pub(super) struct Host {
     /// Whether requests go through the window at all.
     pub(super) windowed: bool,
     /// Whether reads in the window go before writes.
-    delays_writes: bool,
+    pub(super) delays_writes: bool,
     /// A request has joined the window or a chip has finished something since the order was last asked.
     pub(super) window_stale: bool,
-    outstanding: u32,
+    pub(super) outstanding: u32,
     depth: u32,
     closed: bool,
     submitted: u64,
@@ -208,26 +207,6 @@ impl Host {
     /// When a request in service arrived.
     pub(super) fn arrival(&self, id: RequestId) -> Nanos {
         self.requests[id.0].request.arrival
-    }
-
-    /// Whether a request that waits for dispatch wants a chip.
-    pub(super) fn wants(&self, ops: &Slab<Op>, id: RequestId, chip: u32) -> bool {
-        let mut op = self.requests[id.0].first;
-        while op.is_some() && ops[op].chip != chip {
-            op = ops[op].sibling;
-        }
-        op.is_some()
-    }
-
-    /// A request waits for dispatch: behind all others, or, where writes are delayed, a read before all writes.
-    fn joins_window(&mut self, id: RequestId, reads: bool) {
-        if self.delays_writes && reads {
-            let writes = |other: &RequestId| self.requests[other.0].request.op != RequestOp::Read;
-            let place = self.window.iter().position(writes).unwrap_or(self.window.len());
-            self.window.insert(place, id);
-        } else {
-            self.window.push_back(id);
-        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -662,87 +641,6 @@ impl Ssd {
         (unit.0 * self.dev.geometry.planes_per_unit + k) as usize
     }
 
-    /// A page that controller memory holds.
-    pub(super) fn serve_from_memory(&mut self, op: OpId) {
-        let time = self.config.device.memory;
-        let page = &mut self.ops[op];
-        page.first_start = page.first_start.min(self.now);
-        page.blame.add(Cause::Memory, time.0);
-        page.pages = PageSet::EMPTY;
-        if time == Nanos::ZERO {
-            self.leaves(op);
-        } else {
-            self.host.memory.push_back((self.now + time, op));
-            if self.host.memory.len() == 1 {
-                let resource = self.memory_resource();
-                self.events.set(resource, self.now + time);
-            }
-        }
-    }
-
-    pub(super) fn memory_resource(&self) -> usize {
-        self.units.len() + self.buses.len()
-    }
-
-    /// The oldest page in controller memory has been served.
-    pub(super) fn memory_ends(&mut self) {
-        let (_, op) = self.host.memory.pop_front().expect("a page is being served");
-        if let Some((time, _)) = self.host.memory.front() {
-            let time = *time;
-            let resource = self.memory_resource();
-            self.events.set(resource, time);
-        }
-        self.leaves(op);
-    }
-
-    /// A page's data is in the controller: over the host link, if there is one, it goes to the host.
-    #[inline]
-    pub(super) fn leaves(&mut self, op: OpId) {
-        if self.ports > self.dev.geometry.channels as usize && self.ops[op].need == Need::Read {
-            return self.link(op, false);
-        }
-        self.page_done(op);
-        self.release(op);
-    }
-
-    /// A page that was read for the host is out of its die: it is decoded, which takes `ecc.decode` and holds nothing.
-    #[inline(always)]
-    pub(super) fn decode(&mut self, op: OpId) {
-        let time = self.config.ecc.decode;
-        if time == Nanos::ZERO {
-            return self.decoded(op);
-        }
-        self.ops[op].blame.add(Cause::Decode, time.0);
-        self.host.decoding.push_back((self.now + time, op));
-        if self.host.decoding.len() == 1 {
-            let resource = self.memory_resource() + 2;
-            self.events.set(resource, self.now + time);
-        }
-    }
-
-    /// The oldest page in the decoder is done: all take the same time.
-    pub(super) fn decode_ends(&mut self) {
-        let (_, op) = self.host.decoding.pop_front().expect("a page is being decoded");
-        if let Some((time, _)) = self.host.decoding.front() {
-            let time = *time;
-            let resource = self.memory_resource() + 2;
-            self.events.set(resource, time);
-        }
-        self.decoded(op);
-    }
-
-    /// A page's data is known to the controller: it goes to the host, or is merged with what the host writes.
-    #[inline(always)]
-    fn decoded(&mut self, op: OpId) {
-        if self.ops[op].need == Need::Read { self.leaves(op) } else { self.place(op) }
-    }
-
-    /// A page could not be corrected: its request is told.
-    pub(super) fn report_uncorrectable(&mut self, op: OpId) {
-        let request = self.ops[op].request;
-        self.host.requests[request.0].uncorrectable += 1;
-    }
-
     /// The operation is over; its place may be used again.
     #[inline]
     pub(super) fn release(&mut self, op: OpId) {
@@ -821,88 +719,5 @@ impl Ssd {
         self.host.outstanding -= 1;
         self.host.window_stale |= !self.host.window.is_empty();
         self.host.requests.remove(id.0);
-    }
-
-    /// Lets the order send what may go from the window.
-    pub(super) fn dispatch_window(&mut self) {
-        self.host.window_stale = false;
-        let mut begins = true;
-        while !self.host.window.is_empty() {
-            self.host.window.make_contiguous();
-            let load = self.raid.as_ref().map(|raid| &raid.load[..]);
-            let page_size = self.unit_bytes();
-            let view = WindowView { ssd: &self.host, ops: &self.ops, limit: self.chip_queue, page_size, load };
-            if std::mem::take(&mut begins) {
-                self.schemes.order.policy().drain(&view);
-            }
-            let Some(position) = self.schemes.order.policy().next(&view) else { break };
-            let id = self.host.window.remove(position).expect("an order picks from the window");
-            let record = &self.host.requests[id.0];
-            let waited = (self.now - record.admitted).0;
-            let mut op = record.first;
-            while op.is_some() {
-                let next = self.ops[op].sibling;
-                self.ops[op].blame.add(Cause::Order, waited);
-                if !(self.redirects && self.redirect(op)) {
-                    self.send(op);
-                }
-                op = next;
-            }
-            self.begin_updates();
-        }
-    }
-}
-
-/// What orders see.
-struct WindowView<'a> {
-    ssd: &'a Host,
-    ops: &'a Slab<Op>,
-    limit: Option<u32>,
-    page_size: u64,
-    /// With parity: reads and programs queued or in service by chip.
-    load: Option<&'a [[u32; 2]]>,
-}
-
-impl crate::policy::Window for WindowView<'_> {
-    fn pending(&self) -> &[RequestId] {
-        self.ssd.window.as_slices().0
-    }
-    fn chips(&self, request: RequestId, visit: &mut dyn FnMut(u32)) {
-        let mut op = self.ssd.requests[request.0].first;
-        while op.is_some() {
-            let page = &self.ops[op];
-            if page.chip != u32::MAX {
-                visit(page.chip);
-            }
-            op = page.sibling;
-        }
-    }
-    fn reads(&self, request: RequestId) -> bool {
-        self.ssd.requests[request.0].request.op == RequestOp::Read
-    }
-    fn overlap(&self, one: RequestId, other: RequestId) -> bool {
-        let pages = |id: RequestId| {
-            let request = &self.ssd.requests[id.0].request;
-            request.offset / self.page_size..(request.offset + request.bytes).div_ceil(self.page_size)
-        };
-        let (a, b) = (pages(one), pages(other));
-        a.start < b.end && b.start < a.end
-    }
-    fn chip_count(&self) -> u32 {
-        self.ssd.chip_outstanding.len() as u32
-    }
-    fn dispatched(&self) -> u32 {
-        self.ssd.outstanding - self.ssd.window.len() as u32
-    }
-    fn outstanding(&self, chip: u32) -> u32 {
-        self.ssd.chip_outstanding[chip as usize]
-    }
-    fn room(&self, chip: u32, more: u32) -> bool {
-        // A request with more pages for a chip than the chip ever takes goes when the chip is empty.
-        let taken = match self.load {
-            Some(load) => load[chip as usize].iter().sum(),
-            None => self.outstanding(chip),
-        };
-        self.limit.is_none_or(|limit| taken == 0 || taken + more <= limit)
     }
 }

@@ -13,6 +13,7 @@ mod gc;
 mod host;
 mod joint;
 mod legs;
+mod memory;
 mod metadata;
 mod noc;
 mod power;
@@ -22,6 +23,7 @@ mod staging;
 mod stripe;
 mod timeless;
 mod watch;
+mod window;
 
 use crate::config::{Config, ConfigError, Scope, Suspendable};
 use crate::device::errors::ErrorModel;

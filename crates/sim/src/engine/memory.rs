@@ -1,0 +1,90 @@
+//! Pages that take a set time and hold nothing that others want: served from controller memory, or in the decoder.
+
+use super::{Nanos, Ssd};
+use crate::blame::Cause;
+use crate::device::transaction::Need;
+use crate::policy::PageSet;
+use crate::units::OpId;
+
+impl Ssd {
+    /// A page that controller memory holds.
+    pub(super) fn serve_from_memory(&mut self, op: OpId) {
+        let time = self.config.device.memory;
+        let page = &mut self.ops[op];
+        page.first_start = page.first_start.min(self.now);
+        page.blame.add(Cause::Memory, time.0);
+        page.pages = PageSet::EMPTY;
+        if time == Nanos::ZERO {
+            self.leaves(op);
+        } else {
+            self.host.memory.push_back((self.now + time, op));
+            if self.host.memory.len() == 1 {
+                let resource = self.memory_resource();
+                self.events.set(resource, self.now + time);
+            }
+        }
+    }
+
+    pub(super) fn memory_resource(&self) -> usize {
+        self.units.len() + self.buses.len()
+    }
+
+    /// The oldest page in controller memory has been served.
+    pub(super) fn memory_ends(&mut self) {
+        let (_, op) = self.host.memory.pop_front().expect("a page is being served");
+        if let Some((time, _)) = self.host.memory.front() {
+            let time = *time;
+            let resource = self.memory_resource();
+            self.events.set(resource, time);
+        }
+        self.leaves(op);
+    }
+
+    /// A page's data is in the controller: over the host link, if there is one, it goes to the host.
+    #[inline]
+    pub(super) fn leaves(&mut self, op: OpId) {
+        if self.ports > self.dev.geometry.channels as usize && self.ops[op].need == Need::Read {
+            return self.link(op, false);
+        }
+        self.page_done(op);
+        self.release(op);
+    }
+
+    /// A page that was read for the host is out of its die: it is decoded, which takes `ecc.decode` and holds nothing.
+    #[inline(always)]
+    pub(super) fn decode(&mut self, op: OpId) {
+        let time = self.config.ecc.decode;
+        if time == Nanos::ZERO {
+            return self.decoded(op);
+        }
+        self.ops[op].blame.add(Cause::Decode, time.0);
+        self.host.decoding.push_back((self.now + time, op));
+        if self.host.decoding.len() == 1 {
+            let resource = self.memory_resource() + 2;
+            self.events.set(resource, self.now + time);
+        }
+    }
+
+    /// The oldest page in the decoder is done: all take the same time.
+    pub(super) fn decode_ends(&mut self) {
+        let (_, op) = self.host.decoding.pop_front().expect("a page is being decoded");
+        if let Some((time, _)) = self.host.decoding.front() {
+            let time = *time;
+            let resource = self.memory_resource() + 2;
+            self.events.set(resource, time);
+        }
+        self.decoded(op);
+    }
+
+    /// A page's data is known to the controller: it goes to the host, or is merged with what the host writes.
+    #[inline(always)]
+    fn decoded(&mut self, op: OpId) {
+        if self.ops[op].need == Need::Read { self.leaves(op) } else { self.place(op) }
+    }
+
+    /// A page could not be corrected: its request is told.
+    pub(super) fn report_uncorrectable(&mut self, op: OpId) {
+        let request = self.ops[op].request;
+        self.host.requests[request.0].uncorrectable += 1;
+    }
+}

@@ -1,0 +1,114 @@
+//! The dispatch window: admitted requests from which the order picks, and what it sees of them.
+
+use super::Ssd;
+use super::host::{Host, RequestOp};
+use crate::blame::Cause;
+use crate::device::transaction::{Op, Slab};
+use crate::units::RequestId;
+
+impl Host {
+    /// Whether a request that waits for dispatch wants a chip.
+    pub(super) fn wants(&self, ops: &Slab<Op>, id: RequestId, chip: u32) -> bool {
+        let mut op = self.requests[id.0].first;
+        while op.is_some() && ops[op].chip != chip {
+            op = ops[op].sibling;
+        }
+        op.is_some()
+    }
+
+    /// A request waits for dispatch: behind all others, or, where writes are delayed, a read before all writes.
+    pub(super) fn joins_window(&mut self, id: RequestId, reads: bool) {
+        if self.delays_writes && reads {
+            let writes = |other: &RequestId| self.requests[other.0].request.op != RequestOp::Read;
+            let place = self.window.iter().position(writes).unwrap_or(self.window.len());
+            self.window.insert(place, id);
+        } else {
+            self.window.push_back(id);
+        }
+    }
+}
+
+impl Ssd {
+    /// Lets the order send what may go from the window.
+    pub(super) fn dispatch_window(&mut self) {
+        self.host.window_stale = false;
+        let mut begins = true;
+        while !self.host.window.is_empty() {
+            self.host.window.make_contiguous();
+            let load = self.raid.as_ref().map(|raid| &raid.load[..]);
+            let page_size = self.unit_bytes();
+            let view = WindowView { ssd: &self.host, ops: &self.ops, limit: self.chip_queue, page_size, load };
+            if std::mem::take(&mut begins) {
+                self.schemes.order.policy().drain(&view);
+            }
+            let Some(position) = self.schemes.order.policy().next(&view) else { break };
+            let id = self.host.window.remove(position).expect("an order picks from the window");
+            let record = &self.host.requests[id.0];
+            let waited = (self.now - record.admitted).0;
+            let mut op = record.first;
+            while op.is_some() {
+                let next = self.ops[op].sibling;
+                self.ops[op].blame.add(Cause::Order, waited);
+                if !(self.redirects && self.redirect(op)) {
+                    self.send(op);
+                }
+                op = next;
+            }
+            self.begin_updates();
+        }
+    }
+}
+
+/// What orders see.
+struct WindowView<'a> {
+    ssd: &'a Host,
+    ops: &'a Slab<Op>,
+    limit: Option<u32>,
+    page_size: u64,
+    /// With parity: reads and programs queued or in service by chip.
+    load: Option<&'a [[u32; 2]]>,
+}
+
+impl crate::policy::Window for WindowView<'_> {
+    fn pending(&self) -> &[RequestId] {
+        self.ssd.window.as_slices().0
+    }
+    fn chips(&self, request: RequestId, visit: &mut dyn FnMut(u32)) {
+        let mut op = self.ssd.requests[request.0].first;
+        while op.is_some() {
+            let page = &self.ops[op];
+            if page.chip != u32::MAX {
+                visit(page.chip);
+            }
+            op = page.sibling;
+        }
+    }
+    fn reads(&self, request: RequestId) -> bool {
+        self.ssd.requests[request.0].request.op == RequestOp::Read
+    }
+    fn overlap(&self, one: RequestId, other: RequestId) -> bool {
+        let pages = |id: RequestId| {
+            let request = &self.ssd.requests[id.0].request;
+            request.offset / self.page_size..(request.offset + request.bytes).div_ceil(self.page_size)
+        };
+        let (a, b) = (pages(one), pages(other));
+        a.start < b.end && b.start < a.end
+    }
+    fn chip_count(&self) -> u32 {
+        self.ssd.chip_outstanding.len() as u32
+    }
+    fn dispatched(&self) -> u32 {
+        self.ssd.outstanding - self.ssd.window.len() as u32
+    }
+    fn outstanding(&self, chip: u32) -> u32 {
+        self.ssd.chip_outstanding[chip as usize]
+    }
+    fn room(&self, chip: u32, more: u32) -> bool {
+        // A request with more pages for a chip than the chip ever takes goes when the chip is empty.
+        let taken = match self.load {
+            Some(load) => load[chip as usize].iter().sum(),
+            None => self.outstanding(chip),
+        };
+        self.limit.is_none_or(|limit| taken == 0 || taken + more <= limit)
+    }
+}
