@@ -26,7 +26,7 @@ mod watch;
 mod window;
 
 use crate::config::{Config, ConfigError, Scope, Suspendable};
-use crate::device::errors::ErrorModel;
+use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::events::Events;
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
@@ -127,7 +127,7 @@ pub struct Ssd {
     /// Whether blocks end with metadata pages.
     metadata: bool,
     /// What decides whether a decoded page is clean.
-    verdicts: copies::Verdicts,
+    page_errors: PageErrors,
     /// The interconnect, on devices that have one, the first of its ports among the buses, and whether tasks queue by kind.
     noc: Option<Box<noc::Noc>>,
     ports: usize,
@@ -284,7 +284,7 @@ impl Ssd {
         let staging = Staging::new(config.staging.slots, plan, geometry.units);
         let links = if config.timing.host_link.is_some() { 2 } else { 0 };
         let ports = geometry.channels as usize + links;
-        let noc = noc::Noc::new(config, geometry.units, seed);
+        let noc = noc::Noc::new(config, geometry.units);
         let buses = ports + if noc.is_some() { geometry.channels as usize } else { 0 };
         let crossing = noc.as_ref().map_or(Nanos::ZERO, |noc| noc.net.traversal(geometry.page_size));
         let delays = if noc.is_some() { 2 * geometry.units as usize } else { 0 };
@@ -337,7 +337,7 @@ impl Ssd {
             separates: config.schemes.path.policy_ref().separates(),
             one_shot: config.wear.programming == crate::config::Programming::OneShot,
             metadata: geometry.data_pages < geometry.pages_per_block,
-            verdicts: copies::Verdicts::new(config, seed),
+            page_errors: PageErrors::new(config, seed),
             noc,
             ports,
             queues: !config.noc.priority().is_empty(),
