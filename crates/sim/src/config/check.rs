@@ -434,10 +434,6 @@ impl Config {
                 let message = "recovery does not rebuild parity groups".to_string();
                 return refuse("faults.power_cut", message, "use raid.layout = \"none\", or leave it out");
             }
-            if matches!(self.schemes.path, AnyPath::FastGc(_)) {
-                let message = "recovery knows nothing of copyback counts and their metadata pages".to_string();
-                return refuse("faults.power_cut", message, "use another path, or leave it out");
-            }
             if self.noc.model != NocModel::None {
                 let message = "recovery knows nothing of an interconnect's queues".to_string();
                 return refuse("faults.power_cut", message, "use noc.model = \"none\", or leave it out");

@@ -96,12 +96,15 @@ impl Ssd {
                 self.dev.wear.copied(&self.dev.flash, from, to, block);
             }
         }
-        if self.dev.errors.is_some() {
-            self.follow_errors(from, to, block, corrected);
-        }
+        self.follow_errors(from, to, block, corrected);
     }
 
-    fn follow_errors(&mut self, from: Ppn, to: Ppn, block: BlockId, corrected: bool) {
+    /// Bit errors travel with a page that ECC has not had in hand.
+    #[inline(always)]
+    pub(super) fn follow_errors(&mut self, from: Ppn, to: Ppn, block: BlockId, corrected: bool) {
+        if self.dev.errors.is_none() {
+            return;
+        }
         let (source, now) = (self.dev.geometry.block_of(from), self.now);
         let pe_cycles = self.dev.wear.pe_cycles(&self.dev.flash, block);
         let Some(model) = &mut self.dev.errors else { return };
