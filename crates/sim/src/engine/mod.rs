@@ -423,6 +423,16 @@ impl Ssd {
         self.dev.view(self.now)
     }
 
+    /// What a host page holds on flash: the number of its version, as the oracle knows it on [`Check::Full`]. None: it was never
+    /// written, is trimmed, or is still on its way.
+    pub fn version_of(&self, page: Lpn) -> Option<u32> {
+        let lpn = self.logical(page);
+        match self.dev.map.get(lpn) {
+            Location::Flash(at) => Some(self.oracle.load(at, lpn)).filter(|tag| tag.lpn == lpn).map(|tag| tag.version),
+            _ => None,
+        }
+    }
+
     /// Handles everything up to and including `limit`.
     pub fn run_until(&mut self, limit: Nanos) {
         while self.advance(limit) {
