@@ -371,20 +371,6 @@ impl Config {
             let message = format!("a buffer of {} pages beside {pages} pages of flash", self.staging.slots);
             return refuse("staging.slots", message, "use fewer slots");
         }
-        let wraps_pagc = chain.iter().skip(1).any(|one| matches!(one, AnyCollector::PaGc(_)));
-        if preempts && wraps_pagc {
-            let message = "preemptive around pagc was seen to leave host writes waiting for space for ever".to_string();
-            return refuse("schemes.collector", message, "wrap a collector of one plane, such as \"serial\"");
-        }
-        if let AnyCollector::PaGc(pagc) = collector
-            && pagc.cache
-            && self.staging.slots > 0
-            && self.ftl.write_points == WritePoints::Shared
-            && self.schemes.place == Place::Dynamic
-        {
-            let message = "pagc's cache on shared write points was seen to stall where writes go anywhere".to_string();
-            return refuse("ftl.write_points", message, "use \"separate\", or staging.slots = 0");
-        }
         if preempts && !collector.policy_ref().holds() {
             let message = "preemptive around queued, which lets others go between its steps by itself".to_string();
             return refuse("schemes.collector", message, "wrap a collector that holds its die, such as \"serial\"");
