@@ -219,11 +219,15 @@ impl Config {
         }
         let metadata = u64::from(self.metadata_pages());
         let data = per_block - metadata;
-        let most = (blocks - reserve - streams) * data;
+        let room = (blocks - reserve - streams) * data;
+        // A write that a newer one of the same page has overtaken while it read what it changes needs a page where all may be valid.
+        let overtaken = u64::from(self.device.partial_write == PartialWrite::ReadModifyWrite);
+        let most = room - overtaken;
         if exported > most {
             let message = format!(
-                "{exported} of {pages} pages a plane are exported, but {reserve} reserved and {streams} open GC blocks leave ({blocks} - {reserve} - {streams}) x {data} = {most}{}",
-                if metadata > 0 { format!(" without {metadata} metadata pages a block") } else { String::new() }
+                "{exported} of {pages} pages a plane are exported, but {reserve} reserved and {streams} open GC blocks leave ({blocks} - {reserve} - {streams}) x {data} = {room}{}{}",
+                if metadata > 0 { format!(" without {metadata} metadata pages a block") } else { String::new() },
+                if overtaken > 0 { ", of them one for a partial write that a newer write has overtaken" } else { "" }
             );
             let enough = (pages - most) as f64 / pages as f64;
             return refuse(
