@@ -219,15 +219,17 @@ impl Config {
         }
         let metadata = u64::from(self.metadata_pages());
         let data = per_block - metadata;
-        let room = (blocks - reserve - streams) * data;
-        // A write that a newer one of the same page has overtaken while it read what it changes needs a page where all may be valid.
-        let overtaken = u64::from(self.device.partial_write == PartialWrite::ReadModifyWrite);
-        let most = room - overtaken;
+        // A program for a page that no longer counts, or does not yet, needs a page even where all others are valid: a partial
+        // write that a newer one has overtaken while it read, or one whose old page is kept until it lands.
+        let (keeps, merges) =
+            (self.device.keep_overwritten, self.device.partial_write == PartialWrite::ReadModifyWrite);
+        let kept = u64::from(keeps || merges);
+        let most = (blocks - reserve - streams) * data - kept;
         if exported > most {
             let message = format!(
-                "{exported} of {pages} pages a plane are exported, but {reserve} reserved and {streams} open GC blocks leave ({blocks} - {reserve} - {streams}) x {data} = {room}{}{}",
-                if metadata > 0 { format!(" without {metadata} metadata pages a block") } else { String::new() },
-                if overtaken > 0 { ", of them one for a partial write that a newer write has overtaken" } else { "" }
+                "{exported} of {pages} pages a plane are exported, but {reserve} reserved and {streams} open GC blocks leave ({blocks} - {reserve} - {streams}) x {data}{} = {most}{}",
+                if kept > 0 { " - 1 for a write under way" } else { "" },
+                if metadata > 0 { format!(" without {metadata} metadata pages a block") } else { String::new() }
             );
             let enough = (pages - most) as f64 / pages as f64;
             return refuse(
@@ -417,8 +419,19 @@ impl Config {
         Ok(())
     }
 
-    fn check_schemes(&self) -> Result<(), ConfigError> {
-        self.check_collector()?;
+    /// What has to do with power cuts.
+    fn check_power(&self) -> Result<(), ConfigError> {
+        if self.device.keep_overwritten {
+            let key = "device.keep_overwritten";
+            if self.raid.layout != RaidLayout::None {
+                let message = "parity groups keep the pages that they need by themselves".to_string();
+                return refuse(key, message, "leave it out, or use raid.layout = \"none\"");
+            }
+            if self.wear.programming == Programming::OneShot {
+                let message = "pages that wait for their word line are in the controller's buffer".to_string();
+                return refuse(key, message, "leave it out, or use wear.programming = \"page\"");
+            }
+        }
         if !self.faults.power_cut.is_empty() {
             if self.raid.layout != RaidLayout::None {
                 let message = "recovery does not rebuild parity groups".to_string();
@@ -428,7 +441,22 @@ impl Config {
                 let message = "recovery knows nothing of an interconnect's queues".to_string();
                 return refuse("faults.power_cut", message, "use noc.model = \"none\", or leave it out");
             }
+            let enough = self.gc_streams() + 1;
+            if !self.device.power_loss_protection && self.reserve() < enough {
+                let message = format!(
+                    "a cut tears the page that a collection is programming, and {} reserved blocks have no other for it",
+                    self.reserve()
+                );
+                let help = format!("use {enough} or more, or device.power_loss_protection = true");
+                return refuse("gc.reserve", message, help);
+            }
         }
+        Ok(())
+    }
+
+    fn check_schemes(&self) -> Result<(), ConfigError> {
+        self.check_collector()?;
+        self.check_power()?;
         let chain = || self.schemes.collector.chain();
         let wraps = chain().any(|one| matches!(one, AnyCollector::Preemptive(_) | AnyCollector::IdleChip(_)));
         if wraps && self.gc.destination != Destination::Plane {
