@@ -330,6 +330,48 @@ fn a_preempted_collection_keeps_a_read_waiting_for_one_step_at_most() {
     assert!(worst <= ERASE, "{worst}");
 }
 
+/// When a read of chip 0 is served that comes `after` the beginning of a preempted collection there, while the other chips of its
+/// channel serve one read after the other, if they are `busy`.
+fn start_beside(chips: u64, erase: &str, busy: bool, after: u64) -> u64 {
+    let config = config(&format!(
+        "geometry = {{ channels = 1, chips_per_channel = {chips}, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 4 }}
+timing = {{ read = \"30us\", program = \"600us\", erase = \"{erase}\", transfer = \"10ns/B\" }}
+device = {{ exclusion = \"chip\", over_provisioning = 0.843, queue_depth = 1024 }}
+gc = {{ threshold = \"27 pages\" }}
+schemes = {{ collector = \"preemptive\" }}"
+    ));
+    let mut dut = Dut::new(&config);
+    (1..chips).for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
+    // The sixth page of chip 0 makes it due; two valid pages are moved.
+    let first = 10_000_000;
+    for (i, page) in [0, 1, 2, 3, 1, 2].into_iter().enumerate() {
+        dut.write(first + i as u64 * 1_000_000, page * chips * PAGE, PAGE);
+    }
+    let due = first + 5_000_000 + WRITE;
+    let traffic = (0..if busy { 120 } else { 0 }).flat_map(|i| (1..chips).map(move |lpn| (due + i * 20_000, lpn)));
+    let mut reads: Vec<(u64, u64)> = traffic.chain([(due + after, 0)]).collect();
+    reads.sort_unstable();
+    reads.iter().for_each(|(at, lpn)| dut.read(*at, lpn * PAGE, PAGE));
+    let done = dut.completed();
+    let read = done.iter().find(|c| c.op == RequestOp::Read && c.offset == 0).unwrap();
+    (read.start - read.arrival).0
+}
+
+/// The bounds of a wait for a preempted collection: one step, which may have to wait for a transfer of each other chip.
+#[test]
+fn a_read_beside_a_busy_channel_waits_for_one_step_and_a_transfer_of_each_chip() {
+    const TRANSFER: u64 = 40_960;
+    for (chips, erase, erase_ns) in [(2, "100us", 100_000), (4, "100us", 100_000), (4, "3ms", 3_000_000)] {
+        let bound = |chips: u64| (chips * TRANSFER + 600_000).max(30_000 + chips * TRANSFER).max(erase_ns);
+        let worst = |busy| (0..250).map(|i| start_beside(chips, erase, busy, 1 + i * 8_111)).max().unwrap();
+        let (alone, beside) = (worst(false), worst(true));
+        assert!(alone <= bound(1) && alone > bound(1) - 8_111, "{chips} chips, erase {erase}: {alone}");
+        assert!(beside <= bound(chips), "{chips} chips, erase {erase}: {beside}");
+        // The other chips do matter, unless the erase is longer than anything else.
+        assert!(beside > bound(1) || bound(1) == erase_ns, "{chips} chips, erase {erase}: {beside}");
+    }
+}
+
 /// Below the hard threshold a collection keeps its chip.
 #[test]
 fn a_collection_below_the_hard_threshold_is_not_preempted() {
