@@ -7,6 +7,7 @@
 mod conflicts;
 mod copies;
 mod dispatch;
+mod failure;
 mod filled;
 mod fuse;
 mod gc;
@@ -115,8 +116,8 @@ pub struct Ssd {
     fuses_moves: bool,
     /// What is counted of collections in the way of host operations, where one of paper A's schemes is in use.
     conflict: Option<Box<conflicts::Conflict>>,
-    /// When power is cut next, and what the cuts so far did.
-    cut_at: Nanos,
+    /// When power is cut or a chip fails next, and what the cuts so far did.
+    fault_at: Nanos,
     power_cuts: Vec<PowerCut>,
     /// Whether reads suspend anything.
     suspends: bool,
@@ -134,6 +135,8 @@ pub struct Ssd {
     queues: bool,
     /// Parity groups, if there are any.
     raid: Option<Box<Raid>>,
+    /// Failed chips, where chips fail.
+    failures: Option<Box<failure::Failures>>,
     /// Whether the route is asked about reads, and memory for what it is told.
     redirects: bool,
     partner_chips: Vec<u32>,
@@ -323,7 +326,7 @@ impl Ssd {
             pauses: config.schemes.collector.policy_ref().preemptible() || plan.is_some_and(|plan| !plan.erase_first),
             hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| t.pages(scope_pages, per_block) as u32),
             stages: staging.slots() > 0,
-            cut_at: config.faults.power_cut.iter().copied().min().unwrap_or(Nanos::NEVER),
+            fault_at: Nanos::NEVER,
             power_cuts: Vec::new(),
             conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
             plain_moves: (config.schemes.path.policy_ref().always())
@@ -342,6 +345,7 @@ impl Ssd {
             ports,
             queues: !config.noc.priority().is_empty(),
             raid: Raid::new(config),
+            failures: failure::Failures::new(config, geometry.mapped, seed),
             redirects: config.schemes.route.policy_ref().redirects(),
             partner_chips: Vec::new(),
             chip_queue: config.chip_queue(),
@@ -364,6 +368,7 @@ impl Ssd {
             config: config.clone(),
         };
         ssd.set_fusing(true);
+        ssd.schedule_fault();
         Ok(ssd)
     }
 
@@ -386,6 +391,11 @@ impl Ssd {
     /// Simulated time.
     pub fn now(&self) -> Nanos {
         self.now
+    }
+
+    /// When anything happens next; never if all is done.
+    pub fn next_event(&self) -> Nanos {
+        self.events.next().min(self.host.next_arrival(self.now))
     }
 
     /// The configuration it was built from.
@@ -456,8 +466,8 @@ impl Ssd {
         }
         let (event, arrival) = (self.events.next(), self.host.next_arrival(self.now));
         let time = event.min(arrival);
-        if time >= self.cut_at && self.cut_at <= limit && time != Nanos::NEVER {
-            self.scheduled_cut();
+        if time >= self.fault_at && self.fault_at <= limit && time != Nanos::NEVER {
+            self.scheduled_fault();
             return true;
         }
         if time > limit || time == Nanos::NEVER {
@@ -707,6 +717,7 @@ impl Ssd {
                 let breakdowns = [&stats.read.breakdown(), &stats.write.breakdown()];
                 stats.raid.summary(&stats.flash, stats.pages.written, breakdowns)
             }),
+            failures: self.failures.as_ref().map(|failures| failures.summary(self.now)),
             idle_chip: self.idle_chip_report(),
             power_cuts: self.power_cuts.clone(),
         }
