@@ -323,7 +323,7 @@ fn counts_that_a_power_cut_took_are_exhausted() {
     let pages = 4 * 24 * 16;
     let half = |ssd: &Ssd, page: Ppn| ssd.flash().written(ssd.geometry().block_of(page)) < 16;
     let before: Vec<u8> = (0..pages).map(|page| ssd.wear().count(Ppn(page))).collect();
-    ssd.lose_copyback_counts();
+    ssd.power_cut();
     let (mut lost, mut kept) = (0, 0);
     for page in (0..pages).map(Ppn).filter(|page| ssd.flash().is_valid(*page)) {
         let count = ssd.wear().count(page);

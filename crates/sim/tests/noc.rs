@@ -87,8 +87,9 @@ fn busy(more: &str, requests: u64) -> Dut {
     let toml = format!(
         "geometry = {{ channels = 2, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 4, blocks_per_plane = 16, pages_per_block = 8 }}
 timing = {{ read = \"25us\", program = \"200us\", erase = \"700us\", transfer = \"0ns/B\" }}
-device = {{ exclusion = \"channel\", over_provisioning = 0.25 }}
-gc = {{ threshold = 0.1, scope = \"chip\" }}
+device = {{ exclusion = \"channel\", over_provisioning = 0.35 }}
+gc.threshold = 0.1
+gc.scope = \"chip\"
 precondition.mode = \"random\"
 {more}"
     );
@@ -136,6 +137,42 @@ fn with_errors_in_every_page_selective_is_the_round_trip_event_for_event() {
             };
             assert_eq!(ends(&a), ends(&b));
         }
+    }
+}
+
+/// Paper D on paper E's controller: what may be copied stays in its plane, the rest goes as selective does.
+#[test]
+fn fastgc_falls_back_on_selective() {
+    let path = |fallback: &str| format!("{{ fastgc = {{ fallback = \"{fallback}\" }} }}");
+    let run = |path: &str, more: &str| {
+        busy(&format!("noc.model = \"formula\"\nschemes = {{ collector = \"queued\", path = {path} }}\n{more}"), 800)
+    };
+    // Nothing may be copied: the fallback.
+    for valid in 0..4 {
+        let more =
+            format!("schemes.path = {}\nwear.copyback_thresholds = 0\necc.page_error_probability", path("selective"));
+        assert_eq!(collect(valid, &format!("{more} = 0")).0, valid * SELECTIVE + 700_000);
+        assert_eq!(collect(valid, &format!("{more} = 1")).0, valid * ROUND_TRIP + 700_000);
+        assert_eq!(collect(valid, "schemes.path = \"copyback\"").0, valid * 225_000 + 700_000);
+    }
+    let told_of = |path: &str| {
+        let dut = run(path, "wear.copyback_thresholds = 0\necc.page_error_probability = 0.25\ngc.reserve = 2");
+        let mut summary = summary(&dut.ssd);
+        (summary.config, summary.fastgc) = Default::default();
+        (summary.gc.moved_pages, format!("{summary:?}"))
+    };
+    let selective = told_of("\"selective\"");
+    assert!(selective.0 > 100 && told_of(&path("selective")) == selective);
+    // Every second copy is looked at, and crosses once or twice; a copyback crosses nothing.
+    let clean = "wear.copyback_thresholds = 1\necc.page_error_probability = 0";
+    for (fallback, times) in [("selective", 1), ("external", 2)] {
+        let summary = summary(&run(&path(fallback), clean).ssd);
+        let (copies, noc) = (summary.fastgc.unwrap(), summary.noc.unwrap());
+        assert!(copies.copied_pages > 100 && copies.external_pages > 20, "{copies:?}");
+        let metadata = (summary.flash.reads.metadata, summary.flash.programs.metadata);
+        assert_eq!(noc.traversals.gc_out, copies.external_pages + metadata.0);
+        assert_eq!(noc.traversals.gc_back, (times - 1) * copies.external_pages + metadata.1);
+        assert_eq!(noc.moved_pages.from_buffer, (2 - times) * copies.external_pages);
     }
 }
 
@@ -292,6 +329,8 @@ fn what_cannot_work_is_refused_with_a_remedy() {
         refusal.key
     };
     assert_eq!(refused("schemes.path = \"selective\""), "noc.model");
+    assert_eq!(refused("schemes.path = { fastgc = { fallback = \"selective\" } }"), "noc.model");
+    assert_eq!(refused("schemes.path = { fastgc = { fallback = \"copyback\" } }"), "schemes.path");
     assert_eq!(refused("noc.priority = []"), "noc.priority");
     assert_eq!(refused("noc = { model = \"formula\", priority = [\"rhost\"] }"), "noc.priority");
     assert_eq!(refused("noc = { model = \"formula\", cycle = \"0ns\" }"), "noc.cycle");

@@ -3,8 +3,11 @@
 mod common;
 
 use common::{config, summary};
+use ssdlab_sim::config::Errors;
+use ssdlab_sim::device::wear::UNKNOWN;
 use ssdlab_sim::report::power::PowerCut;
-use ssdlab_sim::units::Nanos;
+use ssdlab_sim::schemes::AnyPath;
+use ssdlab_sim::units::{Nanos, Ppm, Ppn};
 use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
 
 fn device(collector: &str, protected: bool) -> Config {
@@ -140,6 +143,46 @@ fn erasing_after_the_write_back_exposes_nothing() {
             assert!(cut.superseded_pages > 0 || cut.lost_pages + cut.stale_pages == 0, "{cut:?}");
         });
     }
+}
+
+/// Copyback counts are in memory until their block's metadata is written (I25): those of other blocks are unknown after a cut,
+/// and what is copied from then on is still correctable.
+#[test]
+fn a_cut_leaves_the_counts_that_are_on_flash_and_no_page_beyond_correction() {
+    let (runs, cuts) = runs();
+    let (mut unknown, mut known, mut torn) = (0, 0, 0);
+    for (protected, collector) in [(true, "serial"), (false, "serial"), (true, "idle-chip"), (false, "idle-chip")] {
+        let mut config = device(&format!("\"{collector}\""), protected);
+        config.schemes.path = AnyPath::FastGc(Default::default());
+        config.device.over_provisioning = Ppm(550_000);
+        config.precondition.valid = Ppm(440_000);
+        config.ecc.errors = Errors::Model;
+        config.wear.pe_cycles = 1500;
+        for seed in 1..=runs {
+            let mut draw = Draw(seed);
+            let mut ssd = Ssd::new(&config, seed, Check::Full).unwrap_or_else(|error| panic!("{error}"));
+            submit(&mut ssd, &mut draw, 0, 700);
+            for cut in 1..=cuts {
+                ssd.run_until(Nanos(cut * (20_000_000 + draw.below(10_000_000))));
+                let mut copy = ssd.clone();
+                let open = |ssd: &Ssd, page: Ppn| ssd.flash().written(ssd.geometry().block_of(page)) < 6;
+                let pages = 0..copy.geometry().planes * copy.geometry().pages_per_plane;
+                let before: Vec<bool> = pages.clone().map(|page| open(&copy, Ppn(page))).collect();
+                torn += copy.power_cut().torn_pages;
+                for page in pages.map(Ppn).filter(|page| copy.flash().is_valid(*page)) {
+                    let count = copy.wear().count(page);
+                    let threshold = copy.wear().threshold(copy.flash(), copy.geometry().block_of(page));
+                    // What recovery has moved went through ECC.
+                    assert!(count <= threshold || count == UNKNOWN && before[page.ix()] || !protected);
+                    *(if count == UNKNOWN { &mut unknown } else { &mut known }) += 1;
+                }
+                copy.run();
+                let ecc = summary(&copy).ecc.unwrap();
+                assert_eq!((ecc.pages_uncorrectable, ecc.moves_uncorrectable), (0, 0));
+            }
+        }
+    }
+    assert!(unknown > 100 && known > unknown && torn > 100, "{unknown} {known} {torn}");
 }
 
 /// A cut in the configuration: the run goes on, and the summary tells.

@@ -118,6 +118,7 @@ fn device() -> impl Strategy<Value = String> {
         let path = match (path, selective && model != "none") {
             ("external", true) if local => "{ selective = { check = \"fmc\" } }",
             ("external", true) => "selective",
+            ("fastgc", true) => "{ fastgc = { fallback = \"selective\" } }",
             (path, _) => path,
         };
         let transfer = if model == "none" { "800MB/s" } else { transfer };
@@ -130,7 +131,8 @@ fn device() -> impl Strategy<Value = String> {
         let program = if programming == "page" { "[\"80us\", \"120us\"]" } else { "\"100us\"" };
         let decode = if plain { decode } else { "0ns" };
         let ecc = match faults {
-            _ if !plain => format!(", page_error_probability = {errors}"),
+            "" if model != "none" => format!(", page_error_probability = {errors}"),
+            _ if !parity.is_empty() || unit != "page" => format!(", page_error_probability = {errors}"),
             "" => String::new(),
             faults => format!(", {faults}"),
         };
@@ -140,11 +142,11 @@ fn device() -> impl Strategy<Value = String> {
         let destination = if path == "copyback" || place != "dynamic" || wraps { "plane" } else { destination };
         // The reserve and one open GC block, plus `extra`: down to one spare block a write stream.
         let one = ["unaligned", "invalidate", "threshold = 0 "].iter().any(|knob| collector.contains(knob));
-        let separates = path == "checked" || path == "fastgc";
+        let separates = path == "checked" || path.contains("fastgc");
         let points = if separates { "separate" } else { points };
         let streams = if collector.contains("pagc") && !one { 2 } else { 1 } + u32::from(separates);
         let spare = (2 * streams + extra.min(blocks - 4)).min(blocks - 1);
-        let data = if path == "fastgc" && thresholds != "0" { per_block - 1 } else { per_block };
+        let data = if path.contains("fastgc") && thresholds != "0" { per_block - 1 } else { per_block };
         let op = 1.0 - f64::from((blocks - spare) * data) / f64::from(blocks * per_block);
         let op = (op * 1e6).ceil() / 1e6;
         let quote = |text: &str| if text.starts_with('{') { text.to_string() } else { format!("\"{text}\"") };

@@ -304,7 +304,7 @@ impl Config {
             }
         }
         if !noc.exists() {
-            if matches!(self.schemes.path, AnyPath::Selective(_)) {
+            if self.schemes.path.chain().any(|path| matches!(path, AnyPath::Selective(_))) {
                 let message = "selective saves the way back across an interconnect, and there is none".to_string();
                 return refuse("noc.model", message, "set it to \"formula\" or \"array\", or use another path");
             }
@@ -434,10 +434,6 @@ impl Config {
                 let message = "recovery does not rebuild parity groups".to_string();
                 return refuse("faults.power_cut", message, "use raid.layout = \"none\", or leave it out");
             }
-            if matches!(self.schemes.path, AnyPath::FastGc(_)) {
-                let message = "recovery knows nothing of copyback counts and their metadata pages".to_string();
-                return refuse("faults.power_cut", message, "use another path, or leave it out");
-            }
             if self.noc.model != NocModel::None {
                 let message = "recovery knows nothing of an interconnect's queues".to_string();
                 return refuse("faults.power_cut", message, "use noc.model = \"none\", or leave it out");
@@ -503,15 +499,23 @@ impl Config {
             let message = "copyback stays inside its plane".to_string();
             return refuse("gc.destination", message, "use \"plane\", or schemes.path = \"external\"");
         }
+        if let Some(fallback) = self.schemes.path.chain().nth(1)
+            && !matches!(fallback, AnyPath::External(_) | AnyPath::Selective(_))
+        {
+            let message =
+                format!("fastgc falls back on {}: no ECC need see a page that may not be copied back", fallback.name());
+            return refuse("schemes.path", message, "use \"external\" or \"selective\"");
+        }
         let path = self.schemes.path.policy_ref();
         let wears = self.ecc.errors == Errors::Model || self.ecc.decode > Nanos::ZERO;
         let wears = wears || self.wear.programming == Programming::OneShot;
-        if (path.separates() || wears) && self.noc.exists() {
-            let message = "copyback counts, checked copies, bit errors, decode time and one-shot programming are not simulated with an interconnect".to_string();
+        let slow = self.ecc.decode > Nanos::ZERO || self.wear.programming == Programming::OneShot;
+        if slow && self.noc.exists() {
+            let message = "decode time and one-shot programming are not simulated with an interconnect".to_string();
             return refuse(
                 "noc.model",
                 message,
-                "use \"none\", or leave schemes.path, ecc.errors, ecc.decode and wear.programming at their defaults",
+                "use \"none\", or leave ecc.decode and wear.programming at their defaults",
             );
         }
         if (path.separates() || wears) && self.pages_per_unit() > 1 {

@@ -3,8 +3,13 @@
 //! Amounts are expected bit errors a MiB of the page, so that 1,024 is one a KiB, the unit in which ECC strength is told. All
 //! of it is integer arithmetic. A page that the controller has decoded starts anew; a copied page brings what it had.
 
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
+
 use super::geometry::Geometry;
 use crate::config::{Config, Ecc, Errors};
+use crate::random;
+use crate::schemes::AnyPath;
 use crate::units::{BlockId, Nanos, Ppm, Ppn};
 
 /// Errors of data that could not be corrected when it was moved or merged: no pass through ECC brings it back.
@@ -134,6 +139,40 @@ fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
+/// What error correction finds where errors are not simulated page by page.
+#[derive(Clone, Debug)]
+pub struct PageErrors {
+    rng: Xoshiro256PlusPlus,
+    /// A draw below this is a page with errors; 2^64 is all of them.
+    below: u128,
+}
+
+impl PageErrors {
+    pub(crate) fn new(config: &Config, seed: u64) -> Self {
+        // What nobody says: paper E's rate where there is an interconnect, paper D's worn flash where every page is checked.
+        let every = !config.noc.exists() || matches!(config.schemes.path, AnyPath::Checked(_));
+        let by_page = config.ecc.page_error_probability.unwrap_or(if every { Ppm(1_000_000) } else { Ppm(100) });
+        let below = match config.ecc.bit_error_rate {
+            None => (u128::from(by_page.0) << 64) / u128::from(Ppm::ONE),
+            Some(rate) => (page_errors(rate, config.geometry.page_size.0 * 8) * TWO_64) as u128,
+        };
+        PageErrors { rng: random::stream(seed, "page errors"), below }
+    }
+
+    /// Whether a page that is looked at has errors: one draw a page.
+    pub fn in_page(&mut self) -> bool {
+        u128::from(self.rng.next_u64()) < self.below
+    }
+}
+
+const TWO_64: f64 = 18_446_744_073_709_551_616.0;
+
+/// Probability that a page of so many bits has errors.
+fn page_errors(rate: f64, bits: u64) -> f64 {
+    // With functions that give the same bits on every machine.
+    -libm::expm1(bits as f64 * libm::log1p(-rate))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,5 +188,27 @@ mod tests {
     fn a_curve_is_linear_between_its_points_and_level_beyond() {
         let points = [(10, 100), (20, 200), (30, 150)];
         assert_eq!([0, 10, 15, 20, 25, 30, 99].map(|x| curve(&points, x)), [100, 100, 150, 200, 175, 150, 150]);
+    }
+
+    #[test]
+    fn a_bit_error_rate_of_1e_4_spoils_nearly_every_page() {
+        let of = |rate: f64| page_errors(rate, 32_768);
+        assert!((of(1e-4) - 0.962).abs() < 0.001);
+        assert!((of(3.05e-9) - 1e-4).abs() < 1e-6);
+        assert_eq!((of(0.0), of(1.0)), (0.0, 1.0));
+    }
+
+    #[test]
+    fn draws_are_as_frequent_as_they_should_be() {
+        let draw = |toml: &str| {
+            let mut errors = PageErrors::new(&toml::from_str(toml).unwrap(), 1);
+            (0..100_000).filter(|_| errors.in_page()).count()
+        };
+        assert_eq!(draw("ecc.page_error_probability = 1"), 100_000);
+        assert_eq!(draw("ecc.page_error_probability = 0"), 0);
+        assert_eq!((draw("ecc.bit_error_rate = 1"), draw("ecc.bit_error_rate = 0")), (100_000, 0));
+        assert_eq!(draw(""), 100_000);
+        assert!(draw("noc.model = \"formula\"").abs_diff(10) < 13, "one in 10,000");
+        assert!(draw("ecc.page_error_probability = 0.1").abs_diff(10_000) < 400, "four standard deviations are 380");
     }
 }

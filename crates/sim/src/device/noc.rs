@@ -1,13 +1,7 @@
-//! The interconnect between the flash controllers at the channels and the CPU: how long a page takes to cross it, and what
-//! error correction finds at its end.
-
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::Rng;
+//! The interconnect between the flash controllers at the channels and the CPU: how long a page takes to cross it.
 
 use crate::config::{Config, NocModel, PortRule};
-use crate::random;
-use crate::schemes::AnyPath;
-use crate::units::{Nanos, Ppm};
+use crate::units::Nanos;
 
 /// Times and paths of an interconnect.
 #[derive(Clone, Debug)]
@@ -86,52 +80,6 @@ impl Interconnect {
     }
 }
 
-/// What error correction finds.
-#[derive(Clone, Debug)]
-pub struct Errors {
-    rng: Xoshiro256PlusPlus,
-    /// A draw below this is a page with errors; 2^64 is all of them.
-    below: u128,
-}
-
-impl Errors {
-    pub(crate) fn new(config: &Config, seed: u64) -> Self {
-        // What nobody says is the business of the path that asks.
-        let every = matches!(config.schemes.path, AnyPath::Checked(_));
-        let by_page = config.ecc.page_error_probability.unwrap_or(if every { Ppm(1_000_000) } else { Ppm(100) });
-        let below = match config.ecc.bit_error_rate {
-            None => (u128::from(by_page.0) << 64) / u128::from(Ppm::ONE),
-            Some(rate) => (page_errors(rate, config.geometry.page_size.0 * 8) * TWO_64) as u128,
-        };
-        Errors { rng: random::stream(seed, "page errors"), below }
-    }
-
-    /// Whether a page that is looked at has errors: one draw a page.
-    pub fn in_page(&mut self) -> bool {
-        u128::from(self.rng.next_u64()) < self.below
-    }
-}
-
-const TWO_64: f64 = 18_446_744_073_709_551_616.0;
-
-/// Probability that a page of so many bits has errors.
-fn page_errors(rate: f64, bits: u64) -> f64 {
-    1.0 - power(1.0 - rate, bits)
-}
-
-/// `base^exponent` by squaring: multiplications alone, the same on every machine.
-fn power(mut base: f64, mut exponent: u64) -> f64 {
-    let mut product = 1.0;
-    while exponent > 0 {
-        if exponent & 1 == 1 {
-            product *= base;
-        }
-        base *= base;
-        exponent >>= 1;
-    }
-    product
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,26 +114,5 @@ mod tests {
         assert_eq!((noc.mean_slices(), f64::from(total) / 64.0), (12.5, 12.5));
         assert_eq!((noc.slices(0, 0), noc.slices(7, 7)), (2, 23));
         assert_eq!(noc.traversal(4096) + noc.path(0, 0), Nanos((8192 + 2 - 1) * 87));
-    }
-
-    #[test]
-    fn a_bit_error_rate_of_1e_4_spoils_nearly_every_page() {
-        let of = |rate: f64| page_errors(rate, 32_768);
-        assert!((of(1e-4) - 0.962).abs() < 0.001);
-        assert!((of(3.05e-9) - 1e-4).abs() < 1e-6);
-        assert_eq!((of(0.0), of(1.0)), (0.0, 1.0));
-    }
-
-    #[test]
-    fn draws_are_as_frequent_as_they_should_be() {
-        let draw = |toml: &str| {
-            let mut errors = Errors::new(&toml::from_str(toml).unwrap(), 1);
-            (0..100_000).filter(|_| errors.in_page()).count()
-        };
-        assert_eq!(draw("ecc.page_error_probability = 1"), 100_000);
-        assert_eq!(draw("ecc.page_error_probability = 0"), 0);
-        assert_eq!((draw("ecc.bit_error_rate = 1"), draw("ecc.bit_error_rate = 0")), (100_000, 0));
-        assert!(draw("").abs_diff(10) < 13, "one in 10,000");
-        assert!(draw("ecc.page_error_probability = 0.1").abs_diff(10_000) < 400, "four standard deviations are 380");
     }
 }

@@ -90,8 +90,15 @@ impl Wear {
         for block in (0..geometry.planes * geometry.blocks_per_plane).map(BlockId) {
             let written = flash.written(block);
             if written < geometry.pages_per_block {
-                self.counts[geometry.page(block, 0).ix()..][..written as usize].fill(UNKNOWN);
+                self.lose_block(geometry.page(block, 0), written);
             }
+        }
+    }
+
+    /// The counts of a block's first pages are lost.
+    pub(crate) fn lose_block(&mut self, first: Ppn, pages: u32) {
+        if self.counts() {
+            self.counts[first.ix()..][..pages as usize].fill(UNKNOWN);
         }
     }
 }

@@ -1,43 +1,15 @@
 //! What the path of a moved page rests on: where a copy would land, what the controller finds in a page, and what becomes of
 //! counts and errors on the way.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::Rng;
-
 use super::Ssd;
-use crate::config::Config;
 use crate::device::errors::LOST;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::timing::WORD_LINE;
 use crate::device::transaction::{Class, Need, Verb};
 use crate::policy::{Hop, Journey, PageSet};
-use crate::random;
 use crate::report::fastgc::{Facts, FastGc};
-use crate::units::{BlockId, OpId, PlaneId, Ppm, Ppn, RequestId, UnitId};
-
-/// Whether a decoded page shows an error, where errors are not simulated page by page.
-#[derive(Clone)]
-pub(super) struct Verdicts {
-    /// Chance of an error in 2^-64; none: every page has one, and nothing is drawn.
-    chance: Option<u128>,
-    rng: Xoshiro256PlusPlus,
-}
-
-impl Verdicts {
-    pub(super) fn new(config: &Config, seed: u64) -> Self {
-        let bits = (config.geometry.page_size.0 * 8) as f64;
-        let by_page = config.ecc.page_error_probability.map(|p| (u128::from(p.0) << 64) / u128::from(Ppm::ONE));
-        // 1 - (1 - rate)^bits, once, with functions that give the same bits on every machine.
-        let by_bit = config.ecc.bit_error_rate.map(|rate| -libm::expm1(bits * libm::log1p(-rate)));
-        let by_bit = by_bit.map(|p| (p * 18_446_744_073_709_551_616.0) as u128);
-        Verdicts { chance: by_page.or(by_bit), rng: random::stream(seed, "ecc") }
-    }
-
-    fn clean(&mut self) -> bool {
-        self.chance.is_some_and(|chance| u128::from(self.rng.next_u64()) >= chance)
-    }
-}
+use crate::units::{BlockId, OpId, PlaneId, Ppn, RequestId, UnitId};
 
 impl Ssd {
     /// The way of pages that one command moves: one that has to leave the die takes the others with it.
@@ -72,7 +44,7 @@ impl Ssd {
         for page in pages.iter() {
             let clean = match &self.dev.errors {
                 Some(model) => model.errors(*page, self.dev.geometry.block_of(*page), self.now) == 0,
-                None => self.verdicts.clean(),
+                None => !self.page_errors.in_page(),
             };
             let back = self.schemes.path.policy().back(&self.dev.view(self.now), *page, clean);
             joint = joint.farther(back);
@@ -124,12 +96,15 @@ impl Ssd {
                 self.dev.wear.copied(&self.dev.flash, from, to, block);
             }
         }
-        if self.dev.errors.is_some() {
-            self.follow_errors(from, to, block, corrected);
-        }
+        self.follow_errors(from, to, block, corrected);
     }
 
-    fn follow_errors(&mut self, from: Ppn, to: Ppn, block: BlockId, corrected: bool) {
+    /// Bit errors travel with a page that ECC has not had in hand.
+    #[inline(always)]
+    pub(super) fn follow_errors(&mut self, from: Ppn, to: Ppn, block: BlockId, corrected: bool) {
+        if self.dev.errors.is_none() {
+            return;
+        }
         let (source, now) = (self.dev.geometry.block_of(from), self.now);
         let pe_cycles = self.dev.wear.pe_cycles(&self.dev.flash, block);
         let Some(model) = &mut self.dev.errors else { return };

@@ -3,11 +3,10 @@
 //! Filling a large device takes longer than many a run on it. What it leaves depends on some keys only, so devices that
 //! agree in those may start from one filling, and the results are those of filling each anew.
 
-use super::copies::Verdicts;
 use super::noc::Noc;
 use super::{Device, PlaneState, Policies, Ssd};
 use crate::config::{Config, ConfigError};
-use crate::device::errors::ErrorModel;
+use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::Flash;
 use crate::device::mapping::Mapping;
 use crate::device::resource::Unit;
@@ -26,7 +25,7 @@ pub struct Filled {
     map: Mapping,
     wear: Wear,
     errors: Option<Box<ErrorModel>>,
-    verdicts: Verdicts,
+    page_errors: PageErrors,
     oracle: Oracle,
     units: Vec<Unit>,
     planes: Vec<PlaneState>,
@@ -122,8 +121,7 @@ impl Ssd {
             separates: _,
             one_shot: _,
             metadata: _,
-            verdicts,
-            // Errors of moved pages are drawn there.
+            page_errors,
             noc,
             ports: _,
             queues: _,
@@ -150,7 +148,7 @@ impl Ssd {
             map: map.clone(),
             wear: wear.clone(),
             errors: errors.clone(),
-            verdicts: verdicts.clone(),
+            page_errors: page_errors.clone(),
             oracle: oracle.clone(),
             units: units.clone(),
             planes: planes.clone(),
@@ -181,7 +179,7 @@ impl Ssd {
             map,
             wear,
             errors,
-            verdicts,
+            page_errors,
             oracle,
             units,
             planes,
@@ -194,7 +192,7 @@ impl Ssd {
             stats,
         } = filled.clone();
         (ssd.dev.flash, ssd.dev.map, ssd.oracle) = (flash, map, oracle);
-        (ssd.dev.wear, ssd.dev.errors, ssd.verdicts) = (wear, errors, verdicts);
+        (ssd.dev.wear, ssd.dev.errors, ssd.page_errors) = (wear, errors, page_errors);
         (ssd.units, ssd.planes) = (units, planes);
         (ssd.schemes.victim, ssd.schemes.collector, ssd.schemes.path) = (victim, collector, path);
         (ssd.last_unit, ssd.gc_target, ssd.noc, ssd.stats) = (last_unit, gc_target, noc, stats);

@@ -184,9 +184,17 @@ impl Ssd {
         }
     }
 
-    /// What a power cut does to the controller's memory: the copyback counts of blocks whose metadata is not written are lost,
-    /// and taken for exhausted from then on.
-    pub fn lose_copyback_counts(&mut self) {
-        self.dev.wear.lose(&self.dev.flash, &self.dev.geometry);
+    /// What a power cut does to the controller's memory: the copyback counts of blocks whose metadata is not written, or is on
+    /// one of the `torn` pages, are lost, and taken for exhausted from then on. Recovery writes the metadata that was due.
+    pub(super) fn lose_copyback_counts(&mut self, torn: impl Iterator<Item = Ppn>) {
+        let geometry = &self.dev.geometry;
+        self.dev.wear.lose(&self.dev.flash, geometry);
+        let torn = torn.filter(|page| geometry.offset(*page) >= geometry.data_pages);
+        for block in torn.map(|page| geometry.block_of(page)) {
+            self.dev.wear.lose_block(geometry.page(block, 0), geometry.data_pages);
+        }
+        for block in (0..self.dev.geometry.planes * self.dev.geometry.blocks_per_plane).map(BlockId) {
+            self.write_metadata_now(block);
+        }
     }
 }

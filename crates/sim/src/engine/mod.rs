@@ -27,7 +27,7 @@ mod watch;
 mod window;
 
 use crate::config::{Config, ConfigError, Scope, Suspendable};
-use crate::device::errors::ErrorModel;
+use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::events::Events;
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
@@ -128,7 +128,7 @@ pub struct Ssd {
     /// Whether blocks end with metadata pages.
     metadata: bool,
     /// What decides whether a decoded page is clean.
-    verdicts: copies::Verdicts,
+    page_errors: PageErrors,
     /// The interconnect, on devices that have one, the first of its ports among the buses, and whether tasks queue by kind.
     noc: Option<Box<noc::Noc>>,
     ports: usize,
@@ -287,7 +287,7 @@ impl Ssd {
         let staging = Staging::new(config.staging.slots, plan, geometry.units);
         let links = if config.timing.host_link.is_some() { 2 } else { 0 };
         let ports = geometry.channels as usize + links;
-        let noc = noc::Noc::new(config, geometry.units, seed);
+        let noc = noc::Noc::new(config, geometry.units);
         let buses = ports + if noc.is_some() { geometry.channels as usize } else { 0 };
         let crossing = noc.as_ref().map_or(Nanos::ZERO, |noc| noc.net.traversal(geometry.page_size));
         let delays = if noc.is_some() { 2 * geometry.units as usize } else { 0 };
@@ -340,7 +340,7 @@ impl Ssd {
             separates: config.schemes.path.policy_ref().separates(),
             one_shot: config.wear.programming == crate::config::Programming::OneShot,
             metadata: geometry.data_pages < geometry.pages_per_block,
-            verdicts: copies::Verdicts::new(config, seed),
+            page_errors: PageErrors::new(config, seed),
             noc,
             ports,
             queues: !config.noc.priority().is_empty(),
@@ -431,6 +431,16 @@ impl Ssd {
     /// What policies see of it now.
     pub fn view(&self) -> View<'_> {
         self.dev.view(self.now)
+    }
+
+    /// What a host page holds on flash: the number of its version, as the oracle knows it on [`Check::Full`]. None: it was never
+    /// written, is trimmed, or is still on its way.
+    pub fn version_of(&self, page: Lpn) -> Option<u32> {
+        let lpn = self.logical(page);
+        match self.dev.map.get(lpn) {
+            Location::Flash(at) => Some(self.oracle.load(at, lpn)).filter(|tag| tag.lpn == lpn).map(|tag| tag.version),
+            _ => None,
+        }
     }
 
     /// Handles everything up to and including `limit`.

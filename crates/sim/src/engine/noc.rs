@@ -8,7 +8,7 @@
 use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::config::{Config, Task};
-use crate::device::noc::{Errors, Interconnect};
+use crate::device::noc::Interconnect;
 use crate::device::resource::{Bus, Occupancy};
 use crate::device::timing::{LegKind, Legs};
 use crate::device::transaction::{Class, Crossing, Need, Op, Verb};
@@ -21,7 +21,6 @@ use crate::units::{JobId, OpId, PlaneId, UnitId};
 #[derive(Clone)]
 pub(super) struct Noc {
     pub net: Interconnect,
-    errors: Errors,
     /// By task queue: how many are served before it.
     ranks: [u8; 4],
     /// By unit, twice (array and cache register): the operation whose page is in a buffer access, or on a way that holds
@@ -43,14 +42,13 @@ pub(super) struct Noc {
 const FREE: usize = usize::MAX;
 
 impl Noc {
-    pub(super) fn new(config: &Config, units: u32, seed: u64) -> Option<Box<Self>> {
+    pub(super) fn new(config: &Config, units: u32) -> Option<Box<Self>> {
         let net = Interconnect::new(config)?;
         let mut ranks = [0; 4];
         for (rank, task) in config.noc.priority().iter().enumerate() {
             ranks[*task as usize] = rank as u8;
         }
         Some(Box::new(Noc {
-            errors: Errors::new(config, seed),
             ranks,
             delays: vec![OpId::NONE; 2 * units as usize],
             rows: vec![FREE; net.rows as usize],
@@ -277,7 +275,7 @@ impl Ssd {
         for page in from.iter() {
             let wrong = match &self.dev.errors {
                 Some(model) => model.errors(*page, self.dev.geometry.block_of(*page), self.now) > 0,
-                None => self.noc_mut().errors.in_page(),
+                None => self.page_errors.in_page(),
             };
             self.stats.noc.checked += 1;
             self.stats.noc.errors += u64::from(wrong);

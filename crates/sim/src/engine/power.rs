@@ -9,16 +9,26 @@ use crate::oracle::{Check, Tag};
 use crate::report::power::PowerCut;
 use crate::units::{BlockId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
 
+/// What a page that is being programmed brings along in bit errors.
+#[derive(Clone, Copy)]
+enum Brings {
+    /// What a program leaves, for data that ECC has had in hand, if it could.
+    Own { lost: bool },
+    /// Those of the page that it is a move of, unless corrected on the way.
+    Of { from: Ppn, corrected: bool },
+}
+
 /// What is in flight when power is cut.
 struct InFlight {
     /// Pages being programmed, with what they would hold.
-    programs: Vec<(Ppn, Tag)>,
+    programs: Vec<(Ppn, Tag, Brings)>,
     /// Blocks being erased.
     erases: Vec<BlockId>,
     /// Victims of collections that are not being erased yet.
     victims: Vec<BlockId>,
-    /// Newest versions that are in the controller's memory and not being programmed, with a plane for each.
-    in_memory: Vec<(PlaneId, Tag)>,
+    /// Newest versions that are in the controller's memory and not being programmed, with a plane for each, and whether ECC
+    /// could not correct what was merged into them.
+    in_memory: Vec<(PlaneId, Tag, bool)>,
 }
 
 impl Ssd {
@@ -84,17 +94,25 @@ impl Ssd {
         let gone = |lpn| protected && self.oracle.known(Lpn(lpn)).is_none();
         let trimmed: Vec<bool> = (0..self.dev.geometry.exported).map(gone).collect();
         self.forget_operations();
-        for (page, tag) in &flight.programs {
+        for (page, tag, brings) in &flight.programs {
             self.oracle.store(*page, if protected { *tag } else { Tag::NONE });
+            match brings {
+                Brings::Own { lost } => self.host_programmed(*page, *lost),
+                Brings::Of { from, corrected } => {
+                    self.follow_errors(*from, *page, self.dev.geometry.block_of(*page), *corrected);
+                }
+            }
         }
         self.dev.flash.power_cut(&flight.erases);
+        flight.erases.iter().for_each(|block| self.forget_block(*block));
+        self.lose_copyback_counts(flight.programs.iter().map(|(page, ..)| *page).filter(|_| !protected));
         if protected {
             // Only what the host knows of and flash does not: an overwrite that it was not told of may be lost.
             let newest = self.newest_pages(&flight.victims);
-            for (plane, tag) in &flight.in_memory {
+            for (plane, tag, lost) in &flight.in_memory {
                 let on_flash = newest[tag.lpn.ix()];
                 if self.oracle.known(tag.lpn).is_some_and(|known| on_flash.1.is_none() || on_flash.0 < known) {
-                    report.drained_pages += u64::from(self.drain(*plane, *tag));
+                    report.drained_pages += u64::from(self.drain(*plane, *tag, *lost));
                 }
             }
         }
@@ -133,18 +151,26 @@ impl Ssd {
                             let job = &self.jobs[op.job.0].job;
                             erases.extend(&job.victims[..usize::from(job.count)]);
                         }
-                        _ => programs.extend(op.pages.iter().enumerate().map(|(i, page)| (*page, op.tags[i]))),
+                        _ => programs.extend(op.pages.iter().enumerate().map(|(i, page)| {
+                            let brings = match op.from.get(i) {
+                                Some(from) if op.class == Class::Gc => {
+                                    Brings::Of { from: *from, corrected: op.verb != Verb::Copyback }
+                                }
+                                _ => Brings::Own { lost: op.lost },
+                            };
+                            (*page, op.tags[i], brings)
+                        })),
                     }
                     at = if op.class == Class::Host { op.mate } else { OpId::NONE };
                 }
             }
         }
-        let in_program = |tag: Tag| programs.iter().any(|(_, other)| *other == tag);
+        let in_program = |tag: Tag| programs.iter().any(|(_, other, _)| *other == tag);
         let in_memory = (0..self.dev.geometry.exported).map(Lpn).filter_map(|lpn| {
             let Location::Staged(op) = self.dev.map.get(lpn) else { return None };
             let op = &self.ops[op];
             let plane = if op.plane.is_some() { op.plane } else { self.dev.geometry.static_plane(lpn) };
-            (!in_program(op.tags[0])).then_some((plane, op.tags[0]))
+            (!in_program(op.tags[0])).then_some((plane, op.tags[0], op.lost))
         });
         let in_memory = in_memory.collect();
         let victims = self.dev.flash.victims().filter(|block| !erases.contains(block)).collect();
@@ -190,14 +216,17 @@ impl Ssd {
     }
 
     /// The capacitor's charge brings a page to flash: to its plane, or where there is room. Returns whether there is any.
-    fn drain(&mut self, plane: PlaneId, tag: Tag) -> bool {
+    fn drain(&mut self, plane: PlaneId, tag: Tag, lost: bool) -> bool {
         let flash = &mut self.dev.flash;
         let planes = || std::iter::once(plane).chain((0..self.dev.geometry.planes).map(PlaneId));
         let page = planes().find_map(|plane| flash.take_page(plane, Stream::Host, false));
         let page = page.or_else(|| planes().find_map(|plane| flash.take_page(plane, Stream::Gc, true)));
         let Some(page) = page else { return false };
-        flash.land(page, self.dev.geometry.block_of(page), Lpn::NONE);
+        let block = self.dev.geometry.block_of(page);
+        flash.land(page, block, Lpn::NONE);
         self.oracle.store(page, tag);
+        self.host_programmed(page, lost);
+        self.write_metadata_now(block);
         true
     }
 
@@ -270,11 +299,15 @@ impl Ssd {
             let to = flash.take_page(plane, Stream::Gc, true).or_else(|| flash.take_page(plane, Stream::Host, true));
             let Some(to) = to else { return flash.abandon_collection(victim) };
             let tag = self.oracle.load(from, lpn);
+            let block = self.dev.geometry.block_of(to);
             flash.invalidate(from, victim, lpn);
-            flash.land(to, self.dev.geometry.block_of(to), lpn);
+            flash.land(to, block, lpn);
             self.dev.map.set(lpn, Location::Flash(to));
             self.oracle.store(to, tag);
+            self.follow_errors(from, to, block, true);
+            self.write_metadata_now(block);
         }
         self.dev.flash.erase_now(victim);
+        self.forget_block(victim);
     }
 }

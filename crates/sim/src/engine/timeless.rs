@@ -292,7 +292,10 @@ impl Ssd {
     fn move_now(&mut self, from: Ppn, stream: Stream) -> Ppn {
         let pages = PageSet::one(from);
         let journey = self.journey_of(&pages, stream);
-        let inside = journey.out == Hop::Die || journey.checked && self.way_back(&pages) == Hop::Die;
+        // Only where a clean page would stay inside does it matter whether it is.
+        let looks =
+            journey.checked && self.schemes.path.policy().back(&self.dev.view(self.now), from, true) == Hop::Die;
+        let inside = journey.out == Hop::Die || looks && self.way_back(&pages) == Hop::Die;
         if journey.checked && inside {
             // It was read out to be looked at.
             self.stats.count_reads(Class::Gc, 1);

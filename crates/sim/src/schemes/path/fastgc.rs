@@ -1,6 +1,7 @@
 //! Copyback while counts and wear allow it (paper D).
 
-use crate::policy::{Journey, MovePath, View};
+use super::AnyPath;
+use crate::policy::{Hop, Journey, MovePath, View};
 use crate::schemes::scheme;
 use crate::units::{BlockId, Ppn};
 
@@ -10,7 +11,8 @@ scheme! {
     /// No ECC sees a copied page, so its bit errors add up, but ECC corrects those of several copybacks (Wu et al., DAC'18). A
     /// page is copied back, tR + tPROG, if its count is smaller than the threshold of the block that it is copied to, by the P/E
     /// cycles of that block (`wear.copyback_thresholds`; section 4.2, and not "exceeds" as in 4.3); its count grows by one.
-    /// Otherwise it moves externally, tR + 2 tX + tPROG, and its count is 0, as it is for data that the host writes.
+    /// Otherwise it moves as `fallback` does, by default externally, tR + 2 tX + tPROG, and its count is 0, as it is for data
+    /// that the host writes. With an interconnect (paper E) the fallback may be `selective`: ECC sees those pages too.
     ///
     /// Counts live at the end of each block: ceil(5 B x (pages - 1) / page size) metadata pages, written when the block's data
     /// pages are full (tX + tPROG a page) and read when it becomes a victim (tR + tX). Where wear allows no copyback in any
@@ -19,13 +21,19 @@ scheme! {
     /// It helps where collections move many pages and the flash is young. Needs a reserve of one block more than the collector
     /// alone: copied and external pages have write points of their own. With a collector that moves pages in pairs, a pair
     /// moves externally if one of its pages must.
-    FastGc {}
+    FastGc {
+        /// How pages move that may not be copied back: `"external"` or `"selective"`.
+        fallback: Box<AnyPath> = Box::default(),
+    }
 }
 
 impl MovePath for FastGc {
     fn journey(&mut self, view: &View, from: Ppn, to: BlockId) -> Journey {
         let allowed = view.wear.threshold(view.flash, to);
-        if view.wear.count(from) < allowed { Journey::COPYBACK } else { Journey::EXTERNAL }
+        if view.wear.count(from) < allowed { Journey::COPYBACK } else { self.fallback.policy().journey(view, from, to) }
+    }
+    fn back(&mut self, view: &View, from: Ppn, clean: bool) -> Hop {
+        self.fallback.policy().back(view, from, clean)
     }
     fn separates(&self) -> bool {
         true
@@ -39,8 +47,6 @@ impl MovePath for FastGc {
 mod tests {
     use super::*;
     use crate::device::wear::UNKNOWN;
-    use crate::policy::Hop;
-    use crate::schemes::AnyPath;
     use crate::{Check, Config, Ssd};
 
     /// Paper D, Fig. 5: threshold 3 at block k; LPN 0 goes to block m, LPN 1 and LPN k - 1 are copied to block k. A count equal

@@ -24,6 +24,16 @@ slot! {
     }
 }
 
+impl AnyPath {
+    /// The path and the one that it falls back on, if any.
+    pub fn chain(&self) -> impl Iterator<Item = &AnyPath> {
+        std::iter::successors(Some(self), |path| match path {
+            AnyPath::FastGc(policy) => Some(&*policy.fallback),
+            _ => None,
+        })
+    }
+}
+
 impl Default for AnyPath {
     fn default() -> Self {
         AnyPath::External(External::default())
