@@ -121,6 +121,47 @@ fn what_is_lost_can_be_written_again() {
 }
 
 #[test]
+fn a_failed_chip_is_rebuilt_on_a_spare_one() {
+    let mut config = nine("{ chip = 0, at = \"10us\" }", "");
+    config.faults.rebuild = 1;
+    let mut dut = Dut::new(&config);
+    dut.read(20_000, 0, PAGE);
+    // Stripe 40 is reached after 40 times reading and writing.
+    dut.read(30_000_000, 40 * 6 * PAGE, PAGE);
+    dut.write(50_000_000, 0, PAGE);
+    let done = dut.completed();
+    // Page 0 is in controller memory when it is asked for; the page of stripe 40 is on the new chip.
+    assert!(done.iter().all(|done| done.uncorrectable == 0));
+    let (failed, flash) = (failed(&dut.ssd), summary(&dut.ssd).flash);
+    assert_eq!((failed.rebuilt_pages, failed.rebuild_page_reads, failed.lost_pages), (89, 2 * 89, 0));
+    assert_eq!((flash.programs.parity, flash.programs.host), (89 + 1, 1));
+    let chip = &failed.chips[0];
+    // The last page is whole when it is in controller memory.
+    let each = READ + WRITE;
+    assert!(chip.whole_after.unwrap() >= 89 * each - WRITE && chip.whole_after.unwrap() < 90 * each, "{chip:?}");
+    assert_eq!(failed.unprotected_ns, chip.whole_after.unwrap());
+    // Four at a time: the new chip's programs are what takes time.
+    config.faults.rebuild = 4;
+    let mut dut = Dut::new(&config);
+    dut.read(0, PAGE, PAGE);
+    dut.completed();
+    let sooner = self::failed(&dut.ssd).chips[0].whole_after.unwrap();
+    assert!(sooner < 89 * (WRITE + 2_000), "{sooner}");
+    // A second failure in the group, after that: nothing is lost.
+    config.faults.chip_fails.push(ssdlab_sim::config::ChipFails {
+        chip: Some(3),
+        at: Some(Nanos(60_000_000)),
+        within: None,
+    });
+    let mut dut = Dut::new(&config);
+    let pages = dut.ssd.capacity_bytes() / PAGE;
+    (0..pages).for_each(|page| dut.read(61_000_000 + page * 1_000_000, page * PAGE, PAGE));
+    assert!(dut.completed().iter().all(|done| done.uncorrectable == 0));
+    let failed = self::failed(&dut.ssd);
+    assert_eq!((failed.rebuilt_pages, failed.lost_pages), (2 * 89, 0));
+}
+
+#[test]
 fn failures_that_can_not_be_served_are_refused() {
     for (fails, more, key) in [
         ("{ chip = 9, at = \"1s\" }", "", "faults.chip_fails"),
@@ -190,7 +231,7 @@ precondition = {{ mode = \"{}\" }}
 schemes = {{ collector = \"{}\", path = \"{}\", order = \"{}\", route = {} }}
 order = {{ chip_queue = {} }}
 raid = {{ layout = \"{}\", group = {group}, encode_timeout = \"{}\", write_mode = \"{}\" }}
-faults = {{ chip_fails = [{{ at = \"1000s\" }}] }}",
+faults = {{ chip_fails = [{{ at = \"1000s\" }}], rebuild = {} }}",
         draw.of(&["800MB/s", "10ns/B", "0ns/B"]),
         draw.of(&["true", "false"]),
         draw.of(&[
@@ -214,6 +255,7 @@ faults = {{ chip_fails = [{{ at = \"1000s\" }}] }}",
         draw.of(&["traditional", "lci"]),
         draw.of(&["0ns", "50us", "3ms"]),
         draw.of(&["rmw", "rcw", "auto"]),
+        draw.of(&["0", "1", "3"]),
     ))
 }
 
@@ -282,6 +324,8 @@ fn a_chip_fails_at_every_event() {
             if !second {
                 assert_eq!((told, failed.lost_pages), (0, 0), "one failure loses nothing");
             }
+            let whole = failed.chips.iter().all(|chip| chip.pages == 0 || chip.whole_after.is_some());
+            assert!(whole || config.faults.rebuild == 0, "everything is rebuilt: {failed:?}");
             assert!(gone <= failed.lost_pages + failed.lost_writes, "{failed:?}");
             degraded += failed.degraded_reads;
             lost += failed.lost_pages;

@@ -112,7 +112,7 @@ fn device() -> impl Strategy<Value = String> {
             place = if place == "dynamic" { "CWDP" } else { place };
             parity = format!("raid = {{ layout = \"{layout}\", group = {group}, encode_timeout = \"{timeout}\", write_mode = \"{mode}\" }}\n");
             if !fails.is_empty() {
-                parity += &format!("faults = {{ chip_fails = [{fails}] }}\n");
+                parity += &format!("faults = {{ chip_fails = [{fails}], rebuild = {} }}\n", group % 3);
             }
         }
         let path = match (path, selective && model != "none") {

@@ -560,6 +560,10 @@ impl Config {
     fn check_raid(&self) -> Result<(), ConfigError> {
         let (raid, g) = (&self.raid, &self.geometry);
         let chips = g.channels * g.chips_per_channel;
+        if self.faults.rebuild > 0 && self.faults.chip_fails.is_empty() {
+            let message = "no chip fails that could be rebuilt".to_string();
+            return refuse("faults.rebuild", message, "leave it out, or use faults.chip_fails");
+        }
         if raid.layout == RaidLayout::None {
             if !self.faults.chip_fails.is_empty() {
                 let message = "without parity groups nothing can be read in the place of a failed chip".to_string();

@@ -7,7 +7,7 @@
 //!
 //! Operations in service on a chip that fails run to their end, which is when the controller learns of it: a read then turns to
 //! the rest of the group, a program has stored nothing. An update that reads from the chip reads anew what it needs now, for
-//! which old chunks stay until all is read; one that programs there goes on without, and its parity holds what it wrote.
+//! which old chunks stay until all is read; one that programs there goes on without, and its parity holds what it wrote; or, where a spare chip has taken the place, it programs there.
 
 use super::stripe::{Chain, NO_UPDATE, Phase, Plan};
 use super::{Nanos, Ssd};
@@ -42,10 +42,16 @@ pub(super) struct Failures {
     chunks: Vec<Chunk>,
     /// By slot: what it held when it was last missing (oracle).
     tags: Vec<Tag>,
+    /// Chunks that are rebuilt at a time, on chips that have taken the places of failed ones; 0: there are none.
+    pub(super) rebuild: u32,
+    /// Groups being rebuilt, and the first one not looked at.
+    pub(super) rebuilding: u32,
+    /// See `rebuilding`.
+    pub(super) cursor: u32,
     /// Missing chunks, and since when there are any.
     missing: u64,
     since: Nanos,
-    totals: FailureTotals,
+    pub(super) totals: FailureTotals,
     failed: Vec<ChipFailure>,
 }
 
@@ -70,6 +76,9 @@ impl Failures {
             dead: vec![false; chips as usize],
             chunks: vec![Chunk::Sound; slots as usize],
             tags: vec![Tag::NONE; slots as usize],
+            rebuild: config.faults.rebuild,
+            rebuilding: 0,
+            cursor: u32::MAX,
             missing: 0,
             since: Nanos::ZERO,
             totals: FailureTotals::default(),
@@ -90,11 +99,11 @@ impl Failures {
 }
 
 impl Ssd {
-    fn failures(&mut self) -> &mut Failures {
+    pub(super) fn failures(&mut self) -> &mut Failures {
         self.failures.as_mut().expect("only devices whose chips may fail get here")
     }
 
-    fn chunk(&self, slot: Lpn) -> Chunk {
+    pub(super) fn chunk(&self, slot: Lpn) -> Chunk {
         self.failures.as_ref().map_or(Chunk::Sound, |failures| failures.chunks[slot.ix()])
     }
 
@@ -153,7 +162,7 @@ impl Ssd {
         if failures.dead[chip as usize] {
             return;
         }
-        failures.dead[chip as usize] = true;
+        failures.dead[chip as usize] = failures.rebuild == 0;
         let lost = failures.totals.lost_pages;
         let stalled = self.stop_chip(chip);
         let mut pages = 0;
@@ -168,8 +177,10 @@ impl Ssd {
         }
         let failures = self.failures();
         let lost_pages = failures.totals.lost_pages - lost;
-        failures.failed.push(ChipFailure { chip, at: now, pages, lost_pages });
+        failures.failed.push(ChipFailure { chip, at: now, pages, lost_pages, whole_after: None });
+        failures.cursor = 0;
         stalled.into_iter().for_each(|op| self.is_denied(op));
+        self.rebuild_more();
     }
 
     fn planes_of(&self, chip: u32) -> impl Iterator<Item = PlaneId> + use<> {
@@ -278,13 +289,13 @@ impl Ssd {
     }
 
     /// The missing chunk of a slot's group, other than itself.
-    fn missing_beside(&self, slot: Lpn) -> Option<Lpn> {
+    pub(super) fn missing_beside(&self, slot: Lpn) -> Option<Lpn> {
         let (layout, index) = (self.layout(), self.layout().group_index(slot));
         let mut slots = (0..layout.group).map(|member| layout.slot_of_member(index, member));
         slots.find(|other| *other != slot && self.chunk(*other) == Chunk::Missing)
     }
 
-    fn set_chunk(&mut self, slot: Lpn, chunk: Chunk) {
+    pub(super) fn set_chunk(&mut self, slot: Lpn, chunk: Chunk) {
         let now = self.now;
         let failures = self.failures();
         let before = std::mem::replace(&mut failures.chunks[slot.ix()], chunk);
@@ -299,6 +310,8 @@ impl Ssd {
                 failures.missing -= 1;
                 if failures.missing == 0 {
                     failures.totals.unprotected += u128::from((now - failures.since).0);
+                    let open = failures.failed.iter_mut().filter(|chip| chip.whole_after.is_none());
+                    open.for_each(|chip| chip.whole_after = Some((now - chip.at).0));
                 }
             }
             _ => {}
@@ -479,6 +492,11 @@ impl Ssd {
     fn program_is_denied(&mut self, id: OpId) {
         let op = &self.ops[id];
         let (lpn, update) = (op.lpn, op.stripe);
+        let dropped = op.class == Class::Parity && self.dev.map.get(lpn) == Location::Nowhere;
+        if !self.is_dead(lpn) && !dropped {
+            // Another chip has taken its place.
+            return self.queue_on_chip(id);
+        }
         if op.class == Class::Parity {
             if self.dev.map.get(lpn) == Location::Staged(id) {
                 self.dev.map.set(lpn, Location::Nowhere);

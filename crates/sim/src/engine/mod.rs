@@ -19,6 +19,7 @@ mod metadata;
 mod noc;
 mod power;
 mod preempt;
+mod rebuild;
 mod redirect;
 mod staging;
 mod stripe;

@@ -85,7 +85,7 @@ pub(super) struct Record {
     /// Reads of missing pages that wait until the group is clean.
     pub(super) reads: Chain,
     /// Reads or programs of the update that have not ended.
-    busy: u32,
+    pub(super) busy: u32,
     /// Redirected reads in flight: no update begins meanwhile.
     pub(super) readers: u32,
     /// Open: which members have a chunk waiting, as bits.
@@ -96,20 +96,29 @@ pub(super) struct Record {
     pub(super) rmw: bool,
     /// A chip has failed that the update reads from: it reads anew.
     pub(super) anew: bool,
+    /// A missing chunk is to be rebuilt, and which one, while that is under way.
+    pub(super) rebuild: bool,
+    /// See `rebuild`.
+    pub(super) target: Lpn,
     /// On the list of groups whose next update may begin.
     queued: bool,
     /// An open group that waits no longer.
     timed_out: bool,
     /// What the new parity will hold (full oracle).
-    content: u64,
+    pub(super) content: u64,
     /// Tells records that follow each other at one number apart.
     serial: u64,
 }
 
 impl Record {
+    /// Its next update, or the rebuilding of a chunk, may begin when what is under way is over.
+    fn has_work(&self) -> bool {
+        self.waiting.head.is_some() || self.rebuild
+    }
+
     /// Only redirected reads are under way.
     fn is_clean(&self) -> bool {
-        self.phase == Phase::Idle && self.readers > 0 && self.waiting.head.is_none()
+        self.phase == Phase::Idle && self.readers > 0 && !self.has_work()
     }
 }
 
@@ -172,6 +181,8 @@ impl Raid {
             since: now,
             rmw: false,
             anew: false,
+            rebuild: false,
+            target: Lpn::NONE,
             queued: false,
             timed_out: false,
             content: 0,
@@ -206,6 +217,17 @@ impl Raid {
     /// A group whose parity is to be made, but nowhere.
     pub(super) fn set_clean(&mut self, index: u32) {
         self.states[index as usize] = CLEAN;
+    }
+
+    /// A missing chunk of a group is to be rebuilt. Returns whether that is new.
+    pub(super) fn wants_rebuild(&mut self, index: u32, now: Nanos) -> bool {
+        let update = self.record(index, Phase::Idle, now);
+        let record = &mut self.records[update];
+        let new = !std::mem::replace(&mut record.rebuild, true);
+        if new && record.phase == Phase::Idle && record.readers == 0 {
+            self.make_ready(update);
+        }
+        new
     }
 
     /// Puts a group on the list of those whose next update may begin.
@@ -427,6 +449,9 @@ impl Ssd {
         record.queued = false;
         assert!(record.readers == 0 && record.busy == 0, "law: one generation a stripe");
         let waiting = record.waiting;
+        if waiting.head.is_none() && record.rebuild {
+            return self.begin_rebuild(update);
+        }
         record.waiting = Chain::EMPTY;
         // Of writes of one page the newest counts; the others are programmed, and land stale.
         let mut op = waiting.head;
@@ -459,7 +484,7 @@ impl Ssd {
             op = next;
         }
         if chunks == 0 {
-            return self.settle(update);
+            return self.settle(update, true);
         }
         let encoded = self.is_encoded(update);
         let record = &mut self.raid().records[update];
@@ -478,10 +503,11 @@ impl Ssd {
 
     /// What an update needs of the old chunks is read.
     pub(super) fn read_for_update(&mut self, update: u32) {
-        let (index, members, mask) = {
-            let record = &self.raid().records[update];
-            (record.index, record.members, record.mask)
-        };
+        let record = &self.raid().records[update];
+        if record.target.is_some() {
+            return self.begin_rebuild(update);
+        }
+        let (index, members, mask) = (record.index, record.members, record.mask);
         let (parity, encoded) = (self.layout().parity_slot(index), self.is_encoded(update));
         let reads_old = match self.raid().mode {
             WriteMode::Rmw => true,
@@ -542,22 +568,25 @@ impl Ssd {
     }
 
     /// An operation of a group's own.
-    fn chunk_op(&mut self, update: u32, lpn: Lpn, verb: Verb, need: Need) -> OpId {
+    pub(super) fn chunk_op(&mut self, update: u32, lpn: Lpn, verb: Verb, need: Need) -> OpId {
         let (age, bytes) = (self.age(), self.dev.geometry.page_size);
         let op = Op { class: Class::Parity, verb, need, lpn, bytes, age, stripe: update, ..Op::BLANK };
         OpId(self.ops.insert(op))
     }
 
-    fn read_chunk(&mut self, update: u32, slot: Lpn) {
+    pub(super) fn read_chunk(&mut self, update: u32, slot: Lpn) {
         let op = self.chunk_op(update, slot, Verb::Read, Need::Read);
         self.queue_on_chip(op);
     }
 
     /// Everything is read: new chunks and new parity are programmed.
-    fn begin_writing(&mut self, update: u32) {
+    pub(super) fn begin_writing(&mut self, update: u32) {
         let (now, encoded) = (self.now, self.is_encoded(update));
         let record = &mut self.raid().records[update];
         record.phase = Phase::Writing;
+        if record.target.is_some() {
+            return self.write_rebuilt(update);
+        }
         if encoded {
             record.since = now;
         }
@@ -612,6 +641,10 @@ impl Ssd {
     fn update_ends(&mut self, update: u32) {
         let record = &self.raid().records[update];
         let (index, since) = (record.index, record.since);
+        if record.target.is_some() {
+            self.check_group(index);
+            return self.rebuild_ends(update);
+        }
         let bare = (self.now - since).0;
         self.stats.raid.unprotected += u128::from(bare);
         self.stats.raid.longest = self.stats.raid.longest.max(bare);
@@ -619,11 +652,12 @@ impl Ssd {
             self.kept_end(update);
         }
         self.check_group(index);
-        self.settle(update);
+        self.settle(update, true);
     }
 
-    /// An update, or the last redirected read, is over: the next update may begin, or the group is clean again.
-    pub(super) fn settle(&mut self, update: u32) {
+    /// An update, or the last redirected read, is over: the next update may begin, or the group is clean again. Reads that wait
+    /// for that go first after an update, so that neither keeps the other waiting for ever.
+    pub(super) fn settle(&mut self, update: u32, updated: bool) {
         let encoded = self.is_encoded(update);
         let raid = self.raid();
         let record = &mut raid.records[update];
@@ -631,12 +665,12 @@ impl Ssd {
         if record.readers > 0 {
             return;
         }
-        if record.reads.head.is_some() {
+        if record.reads.head.is_some() && (updated || !record.has_work()) {
             return self.begin_reads(update);
         }
         let raid = self.raid();
         let record = &mut raid.records[update];
-        if record.waiting.head.is_some() {
+        if record.has_work() {
             return raid.make_ready(update);
         }
         // Whoever looks for its deadline finds it gone.
@@ -724,7 +758,7 @@ impl Ssd {
         let record = &mut self.raid().records[update];
         record.readers -= 1;
         if record.readers == 0 {
-            self.settle(update);
+            self.settle(update, false);
         }
     }
 
@@ -759,7 +793,7 @@ impl Ssd {
     }
 
     /// Parity fits the chunks of its group.
-    fn check_group(&self, index: u32) {
+    pub(super) fn check_group(&self, index: u32) {
         if !self.checks_content() {
             return;
         }

@@ -16,6 +16,9 @@ pub struct ChipFailure {
     pub pages: u64,
     /// Pages that the rest of their group could not give back, for want of another one.
     pub lost_pages: u64,
+    /// How long it was from then until no page was missing anywhere, if that time came.
+    #[serde(rename = "whole_after_ns")]
+    pub whole_after: Option<u64>,
 }
 
 /// Counters of failed chips.
@@ -26,6 +29,8 @@ pub(crate) struct FailureTotals {
     pub lost_reads: u64,
     pub lost_writes: u64,
     pub lost_pages: u64,
+    pub rebuilt: u64,
+    pub rebuild_reads: u64,
     pub unprotected: u128,
 }
 
@@ -44,6 +49,10 @@ pub struct Failed {
     pub lost_writes: u64,
     /// Pages lost, over the whole run.
     pub lost_pages: u64,
+    /// Pages rebuilt on chips that took the places of failed ones, over the whole run.
+    pub rebuilt_pages: u64,
+    /// Pages read for that.
+    pub rebuild_page_reads: u64,
     /// Time with a page missing somewhere: one failure more in its group would have been too many.
     pub unprotected_ns: u64,
 }
@@ -58,6 +67,8 @@ impl FailureTotals {
             lost_reads: self.lost_reads,
             lost_writes: self.lost_writes,
             lost_pages: self.lost_pages,
+            rebuilt_pages: self.rebuilt,
+            rebuild_page_reads: self.rebuild_reads,
             unprotected_ns: u64::try_from(unprotected).unwrap_or(u64::MAX),
         }
     }
