@@ -252,6 +252,9 @@ section! {
         write_ack: WriteAck = WriteAck::AfterProgram,
         /// Whether the controller's buffer survives a power cut.
         power_loss_protection: bool = true,
+        /// Whether an overwritten page stays valid, to be moved by collections, until its newer version is on flash. Without
+        /// a capacitor nothing else keeps it from being erased first.
+        keep_overwritten: bool = false,
         /// Outstanding host requests; the others wait outside in arrival order.
         queue_depth: u32 = 32,
         /// Share of the physical pages that is not exported.
@@ -440,6 +443,18 @@ section! {
         at: Option<Nanos> = None,
         /// In the place of `at`: it fails at a time drawn from the seed, uniform up to this one.
         within: Option<Nanos> = None,
+    }
+}
+
+impl Config {
+    /// Whether no power cut loses, or brings an older version back of, what the host was told is written: the controller's
+    /// memory survives, or nothing is acknowledged or erased before what it stands for is on flash. Trims promise nothing.
+    pub fn survives_power_cuts(&self) -> bool {
+        let plan = self.schemes.collector.policy_ref().writes_back().filter(|_| self.staging.slots > 0);
+        self.device.power_loss_protection
+            || self.device.keep_overwritten
+                && self.device.write_ack == WriteAck::AfterProgram
+                && plan.is_none_or(|plan| !plan.erase_first && !plan.absorb)
     }
 }
 
