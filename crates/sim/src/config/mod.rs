@@ -428,6 +428,7 @@ section! {
         power_cut: Vec<Nanos> = Vec::new(),
         /// Chips that fail, such as `[{ chip = 3, at = "2s" }]`; needs `raid.layout`. From then on nothing on a failed chip can
         /// be read or programmed: reads of its pages read the rest of their parity group.
+        /// Without `chip` the seed draws one, and with `within` in the place of `at` the time.
         chip_fails: Vec<ChipFails> = Vec::new(),
         /// Pages that are rebuilt at a time. More than 0: a spare chip takes the place of a failed one at once, and what that held
         /// is computed and programmed there, beside what the host asks for.
