@@ -175,6 +175,12 @@ impl Row {
         self
     }
 
+    /// What the paper has, where ours is not judged by it.
+    fn said(mut self, paper: impl Into<String>) -> Row {
+        self.paper = paper.into();
+        self
+    }
+
     /// A figure that the paper gives as a factor over a baseline (0.595: 40.5 % less), beside ours.
     fn factor(what: impl Into<String>, paper: f64, ours: Option<f64>) -> Row {
         let text = |factor: f64| format!("{factor:.3}x ({:+.1} %)", (factor - 1.0) * 100.0);
@@ -452,12 +458,13 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
         }
     }
     let outcomes = sweep(&points, &Plan::new(&args.how))?;
-    let mut models = 0;
+    let (mut models, mut generated) = (0, 0);
     for (run, outcome) in taken.into_iter().zip(outcomes) {
         models += u32::from(
             outcome.summary.requests.read + outcome.summary.requests.write > 0
                 && outcome.workload.iter().any(|line| line.contains("not the recording itself")),
         );
+        generated += u32::from(outcome.workload.iter().any(|line| line.contains("(generated)")));
         for remark in outcome.remarks {
             if !remarks.contains(&remark) {
                 remarks.push(remark);
@@ -467,11 +474,12 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
     }
     let mut facts = vec![("paper", format!("{}: {}", paper.letter.to_uppercase(), paper.title))];
     if !points.is_empty() {
-        let recordings = points.len() as u32 - models;
+        let recordings = points.len() as u32 - models - generated;
+        let plain = if generated > 0 { format!(", {generated} of plain workloads") } else { String::new() };
         facts.push((
             "runs",
             format!(
-                "{} of at most {} requests each: {models} of models of the traces, {recordings} of recordings",
+                "{} of at most {} requests each: {models} of models of the traces, {recordings} of recordings{plain}",
                 points.len(),
                 crate::text::count(limit)
             ),
