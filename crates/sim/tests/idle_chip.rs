@@ -366,5 +366,18 @@ fn what_can_not_work_is_refused() {
         "gc.destination",
     );
     refused("faults.power_cut = [\"1s\"]\nnoc.model = \"formula\"", "faults.power_cut");
+    let unprotected = "device.power_loss_protection = false\nfaults.power_cut = [\"1s\"]";
+    refused(unprotected, "gc.reserve");
+    assert!(config(&format!("{unprotected}\ngc.reserve = 2")).check().is_ok());
+    refused(
+        "device.keep_overwritten = true\nwear.programming = \"one-shot\"\ngeometry.pages_per_block = 63",
+        "device.keep_overwritten",
+    );
+    let raid = "raid = { layout = \"traditional\", group = 4 }\norder.chip_queue = 8";
+    refused(&format!("device.keep_overwritten = true\n{raid}"), "device.keep_overwritten");
+    // Two blocks of 64 pages beside what is exported are enough, unless one page more has to be kept.
+    let tight = "geometry.blocks_per_plane = 16\ngc.threshold = \"1 pages\"\ndevice.over_provisioning = 0.125\n";
+    assert!(config(tight).check().is_ok());
+    refused(&format!("{tight}device.keep_overwritten = true"), "device.over_provisioning");
     assert!(config("schemes.collector = \"idle-chip\"").check().is_ok());
 }

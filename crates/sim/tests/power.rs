@@ -2,24 +2,38 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
 use common::{config, summary};
 use ssdlab_sim::config::Errors;
 use ssdlab_sim::device::wear::UNKNOWN;
 use ssdlab_sim::report::power::PowerCut;
 use ssdlab_sim::schemes::AnyPath;
 use ssdlab_sim::units::{Nanos, Ppm, Ppn};
-use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Config, LegRecord, Observer, Request, RequestOp, Ssd};
 
 fn device(collector: &str, protected: bool) -> Config {
-    config(&format!(
+    device_with(collector, &format!("power_loss_protection = {protected}"), "")
+}
+
+/// The same with `more` about the device, and other keys changed.
+fn device_with(collector: &str, more: &str, changed: &str) -> Config {
+    let text = format!(
         "geometry = {{ channels = 4, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 1, blocks_per_plane = 12, pages_per_block = 6 }}
 timing = {{ read = \"30us\", program = \"600us\", erase = \"3ms\", transfer = \"10ns/B\" }}
-device = {{ exclusion = \"chip\", over_provisioning = 0.34, memory = \"50ns\", power_loss_protection = {protected} }}
+device = {{ exclusion = \"chip\", over_provisioning = 0.34, memory = \"50ns\", {more} }}
 gc = {{ threshold = \"16 pages\" }}
 staging = {{ slots = 8 }}
 precondition = {{ mode = \"aged\", valid = 0.6, invalid = 0.1 }}
 schemes = {{ place = \"dynamic\", collector = {collector} }}"
-    ))
+    );
+    let mut table: toml::Table = text.parse().unwrap();
+    for (section, keys) in changed.parse::<toml::Table>().unwrap() {
+        let section = table.entry(section).or_insert(toml::Value::Table(toml::Table::new()));
+        section.as_table_mut().unwrap().extend(keys.as_table().unwrap().clone());
+    }
+    config(&table.to_string())
 }
 
 /// A generator of numbers for the test's own use.
@@ -142,6 +156,102 @@ fn erasing_after_the_write_back_exposes_nothing() {
         campaign(&device(collector, false), runs, cuts, |cut| {
             assert!(cut.superseded_pages > 0 || cut.lost_pages + cut.stale_pages == 0, "{cut:?}");
         });
+    }
+}
+
+/// Every overwritten page stays until its newer version has landed, and nothing is acknowledged or erased before what it
+/// stands for is on flash: without a capacitor, nothing that the host was told of is lost, and nothing old comes back.
+#[test]
+fn what_is_called_safe_loses_nothing() {
+    let (runs, cuts) = runs();
+    let safe = "{ idle-chip = { stream_rule = \"always\", erase = \"after_writeback\", absorb = false } }";
+    let (mut superseded, mut buffered) = (0, 0);
+    let shared = "ftl.write_points = \"shared\"";
+    let cache = "timing.cache_register = true\ndevice.exclusion = \"die\"\ndevice.multi_plane = true";
+    for (collector, changed) in [
+        ("\"serial\"", ""),
+        ("\"serial\"", shared),
+        ("\"serial\"", cache),
+        ("\"serial\"", "schemes.place = \"CWDP\"\nschemes.path = \"copyback\""),
+        ("\"queued\"", "schemes.place = \"CWDP\""),
+        ("\"preemptive\"", "timing.suspendable = \"program+erase\""),
+        (safe, ""),
+        (safe, cache),
+        ("\"serial\"", "gc.time = \"none\""),
+    ] {
+        let safe = "power_loss_protection = false, keep_overwritten = true";
+        let mut config = device_with(collector, safe, changed);
+        assert!(config.survives_power_cuts());
+        campaign(&config, runs.div_ceil(3), cuts, |cut| {
+            assert_eq!((cut.lost_pages, cut.stale_pages), (0, 0), "{collector}, {changed}: {cut:?}");
+            if !collector.contains("idle-chip") {
+                assert_eq!((cut.exposed_pages, cut.superseded_pages), (0, 0), "{collector}, {changed}: {cut:?}");
+            }
+            buffered += cut.buffered_pages;
+        });
+        // The same device without keeping them has overwrites that could be lost.
+        config.device.keep_overwritten = false;
+        assert!(!config.survives_power_cuts());
+        campaign(&config, 1, cuts, |cut| superseded += cut.superseded_pages);
+    }
+    assert!(superseded > 100 && buffered > 50, "{superseded} {buffered}");
+}
+
+/// Keeps the moments at which legs end.
+#[derive(Clone, Default)]
+struct Moments(Arc<Mutex<BTreeSet<u64>>>);
+
+impl Observer for Moments {
+    fn leg(&mut self, leg: &LegRecord) {
+        self.0.lock().unwrap().insert(leg.end.0);
+    }
+}
+
+/// Power cut at every event of a run.
+#[test]
+fn what_is_called_safe_loses_nothing_at_any_event() {
+    let safe = "{ idle-chip = { stream_rule = \"always\", erase = \"after_writeback\", absorb = false } }";
+    for collector in ["\"serial\"", safe] {
+        let config = device_with(collector, "power_loss_protection = false, keep_overwritten = true", "");
+        let device = || {
+            let mut ssd = Ssd::new(&config, 3, Check::Full).unwrap();
+            submit(&mut ssd, &mut Draw(3), 0, 240);
+            ssd
+        };
+        let (moments, mut first) = (Moments::default(), device());
+        first.observe(Box::new(moments.clone()));
+        first.run();
+        assert!(summary(&first).gc.collections > 20);
+        let moments = moments.0.lock().unwrap().clone();
+        assert!(moments.len() > 600, "{}", moments.len());
+        let mut ssd = device();
+        for at in moments {
+            // Just before, and just after.
+            for at in [at - 1, at] {
+                ssd.run_until(Nanos(at));
+                let cut = ssd.clone().power_cut();
+                assert_eq!((cut.lost_pages, cut.stale_pages), (0, 0), "{collector}: {cut:?}");
+            }
+        }
+    }
+}
+
+/// Where one thing alone is not safe, the device is not called so, and no more is lost than the cut reports as exposed.
+#[test]
+fn keeping_overwritten_pages_alone_is_not_enough() {
+    let (runs, cuts) = runs();
+    let absorbs = "{ idle-chip = { stream_rule = \"always\", erase = \"after_writeback\" } }";
+    for (collector, ack) in [(COLLECTORS[3], "program"), (absorbs, "program"), ("\"serial\"", "transfer")] {
+        let more = format!("power_loss_protection = false, keep_overwritten = true, write_ack = \"after_{ack}\"");
+        let config = device_with(collector, &more, "");
+        assert!(!config.survives_power_cuts());
+        let mut bad = 0;
+        campaign(&config, runs, cuts, |cut| {
+            let lost = cut.lost_pages + cut.stale_pages;
+            assert!(lost <= cut.exposed_pages + cut.superseded_pages, "{collector}, {ack}: {cut:?}");
+            bad += lost;
+        });
+        assert!(bad > 0, "{collector}, {ack}");
     }
 }
 

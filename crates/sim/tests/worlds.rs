@@ -50,6 +50,7 @@ fn device() -> impl Strategy<Value = String> {
         prop::sample::select(vec!["none", "erase", "program+erase"]),
         prop::sample::select(vec!["none", "sequential", "random", "aged"]),
         prop::sample::select(vec!["page", "page", "page", "super-page"]),
+        (any::<bool>(), any::<bool>()),
     );
     let more = (
         prop::sample::select(vec!["separate", "shared"]),
@@ -95,7 +96,7 @@ fn device() -> impl Strategy<Value = String> {
         let (mut channels, mut chips, dies, planes, per_block) = shape;
         let (victim, collector, path, place, order) = slots;
         let (blocks, extra, scope, floor) = space;
-        let (exclusion, ack, cache, multi, suspend, mode, unit) = knobs;
+        let (exclusion, ack, cache, multi, suspend, mode, unit, (capacitor, keep)) = knobs;
         let ((points, free_block, levelling, destination, time, depth, chip_queue, (slots, hard)), delay, noc) = more;
         let (model, port, (sram, transfer), priority, errors, (rows, selective, local)) = noc;
         let model = if raid.is_some() { "none" } else { model };
@@ -126,6 +127,8 @@ fn device() -> impl Strategy<Value = String> {
         let programming = if per_block % 3 == 0 && plain { programming } else { "page" };
         let program = if programming == "page" { "[\"80us\", \"120us\"]" } else { "\"100us\"" };
         let decode = if plain { decode } else { "0ns" };
+        let one_shot = programming == "one-shot";
+        let (capacitor, keep) = (capacitor || one_shot, keep && parity.is_empty() && !one_shot);
         let ecc = match faults {
             "" if model != "none" => format!(", page_error_probability = {errors}"),
             _ if !parity.is_empty() || unit != "page" => format!(", page_error_probability = {errors}"),
@@ -154,7 +157,7 @@ fn device() -> impl Strategy<Value = String> {
         format!(
             "geometry = {{ channels = {channels}, chips_per_channel = {chips}, dies_per_chip = {dies}, planes_per_die = {planes}, blocks_per_plane = {blocks}, pages_per_block = {per_block} }}
 timing = {{ read = [\"20us\", \"30us\"], program = {program}, erase = \"900us\", transfer = \"{transfer}\", cache_register = {cache}, suspendable = \"{suspend}\"{suspend_times} }}
-device = {{ exclusion = \"{exclusion}\", write_ack = \"{ack}\", multi_plane = {multi}, mapping_unit = \"{unit}\", over_provisioning = {op}, queue_depth = {depth} }}
+device = {{ exclusion = \"{exclusion}\", write_ack = \"{ack}\", multi_plane = {multi}, mapping_unit = \"{unit}\", over_provisioning = {op}, queue_depth = {depth}, power_loss_protection = {capacitor}, keep_overwritten = {keep} }}
 gc = {{ threshold = \"{floor} pages\", scope = \"{scope}\", destination = \"{destination}\", time = \"{time}\"{hard} }}
 staging = {{ slots = {slots} }}
 ftl = {{ write_points = \"{points}\", free_block = \"{free_block}\", wear_levelling = \"{levelling}\", wear_spread = 2 }}
@@ -253,6 +256,24 @@ proptest! {
         // Whatever is checked, and whether legs share events: the results are the same.
         let off = run(&config, &requests, Check::Off, true).summary(7, String::new(), String::new());
         prop_assert_eq!(format!("{:?}", summary), format!("{:?}", off));
+    }
+
+    /// Cuts at any moment, with the requests going on after each.
+    #[test]
+    fn a_power_cut_loses_no_more_than_it_reports(toml in device(), requests in requests(), cuts in prop::collection::vec(0u64..80_000_000, 1..6)) {
+        let mut config: Config = toml::from_str(&toml).unwrap_or_else(|error| panic!("{error}\n{toml}"));
+        config.faults.power_cut = cuts.into_iter().map(Nanos).collect();
+        // Torn pages, and those that the capacitor saves, have to be made up for.
+        config.gc.reserve = Some(config.reserve() + 1);
+        if config.check().is_err() {
+            return Ok(());
+        }
+        let ssd = run(&config, &requests, Check::Full, true);
+        for cut in ssd.summary(7, String::new(), String::new()).power_cuts {
+            let lost = cut.lost_pages + cut.stale_pages;
+            prop_assert!(lost <= cut.exposed_pages + cut.superseded_pages, "{:?}", cut);
+            prop_assert!(lost == 0 || !config.survives_power_cuts(), "{:?}", cut);
+        }
     }
 
     #[test]

@@ -219,10 +219,13 @@ impl Config {
         }
         let metadata = u64::from(self.metadata_pages());
         let data = per_block - metadata;
-        let most = (blocks - reserve - streams) * data;
+        // Where every page is valid and the next one to be overwritten stays so, something else has to be garbage.
+        let kept = u64::from(self.device.keep_overwritten);
+        let most = (blocks - reserve - streams) * data - kept;
         if exported > most {
             let message = format!(
-                "{exported} of {pages} pages a plane are exported, but {reserve} reserved and {streams} open GC blocks leave ({blocks} - {reserve} - {streams}) x {data} = {most}{}",
+                "{exported} of {pages} pages a plane are exported, but {reserve} reserved and {streams} open GC blocks leave ({blocks} - {reserve} - {streams}) x {data}{} = {most}{}",
+                if kept > 0 { " - 1 for a page that is kept" } else { "" },
                 if metadata > 0 { format!(" without {metadata} metadata pages a block") } else { String::new() }
             );
             let enough = (pages - most) as f64 / pages as f64;
@@ -427,8 +430,19 @@ impl Config {
         Ok(())
     }
 
-    fn check_schemes(&self) -> Result<(), ConfigError> {
-        self.check_collector()?;
+    /// What has to do with power cuts.
+    fn check_power(&self) -> Result<(), ConfigError> {
+        if self.device.keep_overwritten {
+            let key = "device.keep_overwritten";
+            if self.raid.layout != RaidLayout::None {
+                let message = "parity groups keep the pages that they need by themselves".to_string();
+                return refuse(key, message, "leave it out, or use raid.layout = \"none\"");
+            }
+            if self.wear.programming == Programming::OneShot {
+                let message = "pages that wait for their word line are in the controller's buffer".to_string();
+                return refuse(key, message, "leave it out, or use wear.programming = \"page\"");
+            }
+        }
         if !self.faults.power_cut.is_empty() {
             if self.raid.layout != RaidLayout::None {
                 let message = "recovery does not rebuild parity groups".to_string();
@@ -438,7 +452,22 @@ impl Config {
                 let message = "recovery knows nothing of an interconnect's queues".to_string();
                 return refuse("faults.power_cut", message, "use noc.model = \"none\", or leave it out");
             }
+            let enough = self.gc_streams() + 1;
+            if !self.device.power_loss_protection && self.reserve() < enough {
+                let message = format!(
+                    "a cut tears the page that a collection is programming, and {} reserved blocks have no other for it",
+                    self.reserve()
+                );
+                let help = format!("use {enough} or more, or device.power_loss_protection = true");
+                return refuse("gc.reserve", message, help);
+            }
         }
+        Ok(())
+    }
+
+    fn check_schemes(&self) -> Result<(), ConfigError> {
+        self.check_collector()?;
+        self.check_power()?;
         let chain = || self.schemes.collector.chain();
         let wraps = chain().any(|one| matches!(one, AnyCollector::Preemptive(_) | AnyCollector::IdleChip(_)));
         if wraps && self.gc.destination != Destination::Plane {

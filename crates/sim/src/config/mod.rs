@@ -252,6 +252,9 @@ section! {
         write_ack: WriteAck = WriteAck::AfterProgram,
         /// Whether the controller's buffer survives a power cut.
         power_loss_protection: bool = true,
+        /// Whether an overwritten page stays valid, to be moved by collections, until its newer version is on flash. Without
+        /// a capacitor nothing else keeps it from being erased first.
+        keep_overwritten: bool = false,
         /// Outstanding host requests; the others wait outside in arrival order.
         queue_depth: u32 = 32,
         /// Share of the physical pages that is not exported.
@@ -423,6 +426,18 @@ section! {
         /// Times at which power is cut. Requests in service are gone, the device recovers in no time, and later requests
         /// arrive as usual; the summary says what was lost. Checks the whole run like `--check full`.
         power_cut: Vec<Nanos> = Vec::new(),
+    }
+}
+
+impl Config {
+    /// Whether no power cut loses, or brings an older version back of, what the host was told is written: the controller's
+    /// memory survives, or nothing is acknowledged or erased before what it stands for is on flash. Trims promise nothing.
+    pub fn survives_power_cuts(&self) -> bool {
+        let plan = self.schemes.collector.policy_ref().writes_back().filter(|_| self.staging.slots > 0);
+        self.device.power_loss_protection
+            || self.device.keep_overwritten
+                && self.device.write_ack == WriteAck::AfterProgram
+                && plan.is_none_or(|plan| !plan.erase_first && !plan.absorb)
     }
 }
 

@@ -121,8 +121,11 @@ pub struct Op {
     pub from: PageSet,
     /// The next page that the same multi-plane command carries.
     pub mate: OpId,
-    /// Host writes: the old page that a partial write still has to read.
+    /// Host writes: the old page that a partial write still has to read. Where overwritten pages are kept, the newest version
+    /// that is on flash, as long as this write is the newest of all.
     pub old: Ppn,
+    /// Where overwritten pages are kept: writes of this age or a greater one take the place of `old` when they land.
+    pub old_age: u64,
     /// Host pages: bytes of the page that the request covers.
     pub bytes: u32,
     /// GC programs at another unit: the collection that waits for them.
@@ -194,6 +197,7 @@ impl Op {
         lpn: Lpn::NONE,
         bytes: 0,
         old: Ppn::NONE,
+        old_age: 0,
         pages: PageSet::EMPTY,
         from: PageSet::EMPTY,
         tags: [Tag::NONE; MAX_PLANES],

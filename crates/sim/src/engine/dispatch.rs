@@ -232,11 +232,13 @@ impl Ssd {
                     self.serve_from_memory(op);
                 }
             },
-            Need::Merge if page.old.is_none() => {
-                self.charge_wait(op, unit);
-                self.place(op);
-            }
-            Need::Merge => self.begin_read(op, page.old, unit),
+            Need::Merge => match self.merge_source(op) {
+                Ppn::NONE => {
+                    self.charge_wait(op, unit);
+                    self.place(op);
+                }
+                old => self.begin_read(op, old, unit),
+            },
             Need::Write => {
                 self.charge_wait(op, unit);
                 self.update_lag(op, unit);

@@ -54,6 +54,7 @@ impl Filled {
         device.queue_depth = default.queue_depth;
         device.write_ack = default.write_ack;
         device.power_loss_protection = default.power_loss_protection;
+        device.keep_overwritten = default.keep_overwritten;
         device.unwritten_read = default.unwritten_read;
         device.multi_plane = default.multi_plane;
         device.partial_write = default.partial_write;
@@ -107,6 +108,7 @@ impl Ssd {
             conflict: _,
             cut_at: _,
             power_cuts: _,
+            keeps: _,
             chip_ops: _,
             chips_busy: _,
             next_age,

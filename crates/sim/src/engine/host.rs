@@ -196,6 +196,7 @@ impl Host {
         self.window.clear();
         self.chip_outstanding.fill(0);
         self.memory.clear();
+        self.decoding.clear();
         (self.window_stale, self.outstanding) = (false, 0);
     }
 
@@ -515,7 +516,9 @@ impl Ssd {
             Location::Staged(_) if merges => self.stats.pages.from_memory += u64::from(measured),
             _ => {}
         }
-        if op.need == Need::Write {
+        if self.keeps {
+            self.keep_old(&mut op);
+        } else if op.need == Need::Write {
             self.forget(op.lpn);
         }
         if !self.schemes.dynamic {
@@ -586,6 +589,7 @@ impl Ssd {
     /// A page joins the queue of the die that it needs, or of writes that any die may take.
     #[inline]
     pub(super) fn place(&mut self, op: OpId) {
+        let old = self.merge_source(op);
         let page = &mut self.ops[op];
         page.waits_since = self.now;
         if self.raid.is_some() {
@@ -594,12 +598,12 @@ impl Ssd {
         let plane = match page.need {
             Need::Absorb => return self.serve_from_memory(op),
             Need::Read => page.plane,
-            Need::Merge if page.old.is_none() => {
+            Need::Merge if old.is_none() => {
                 // Overwritten before its turn: nothing to merge with is wanted any more.
                 page.need = Need::Write;
                 return self.place(op);
             }
-            Need::Merge => self.dev.geometry.plane_of(page.old),
+            Need::Merge => self.dev.geometry.plane_of(old),
             Need::Write if self.schemes.dynamic => {
                 page.ledger_gc = self.held_gc.total(self.now) as u64;
                 page.ledger_gc_own = self.held.total(self.now) as u64;

@@ -8,7 +8,7 @@ use crate::device::mapping::Location;
 use crate::device::resource::{Holder, Suspension, unit_resource};
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Verb};
-use crate::units::{JobId, Lpn, OpId, Ppn, UnitId};
+use crate::units::{JobId, Lpn, OpId, UnitId};
 
 impl Ssd {
     /// Starts an operation's present leg, or ends the operation if there is none left.
@@ -356,21 +356,22 @@ impl Ssd {
                 let op = &mut self.ops[id];
                 op.lost = lost;
                 op.need = Need::Write;
-                let old = std::mem::replace(&mut op.old, Ppn::NONE);
-                if old.is_some() {
-                    self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
+                if !self.keeps {
+                    self.let_go(id);
                 }
                 self.decode(id);
             }
             Need::Write => {
                 let (tag, plane, acknowledged, lost) = (op.tags[0], op.plane, op.acknowledged, op.lost);
                 let newest = self.dev.map.get(lpn) == Location::Staged(id);
-                self.dev.flash.land(page, block, if newest { lpn } else { Lpn::NONE });
+                let wanted = newest || self.keeps && self.keeps_instead(id, page);
+                self.dev.flash.land(page, block, if wanted { lpn } else { Lpn::NONE });
                 self.oracle.store(page, tag);
                 self.host_programmed(page, lost);
                 self.note_filled(block, JobId::NONE, JobId::NONE);
                 if newest {
                     self.dev.map.set(lpn, Location::Flash(page));
+                    self.let_go(id);
                 }
                 if !acknowledged {
                     self.page_done(id);

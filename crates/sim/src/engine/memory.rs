@@ -29,6 +29,10 @@ impl Ssd {
         self.units.len() + self.buses.len()
     }
 
+    pub(super) fn decoder_resource(&self) -> usize {
+        self.memory_resource() + 2
+    }
+
     /// The oldest page in controller memory has been served.
     pub(super) fn memory_ends(&mut self) {
         let (_, op) = self.host.memory.pop_front().expect("a page is being served");
@@ -60,7 +64,7 @@ impl Ssd {
         self.ops[op].blame.add(Cause::Decode, time.0);
         self.host.decoding.push_back((self.now + time, op));
         if self.host.decoding.len() == 1 {
-            let resource = self.memory_resource() + 2;
+            let resource = self.decoder_resource();
             self.events.set(resource, self.now + time);
         }
     }
@@ -70,7 +74,7 @@ impl Ssd {
         let (_, op) = self.host.decoding.pop_front().expect("a page is being decoded");
         if let Some((time, _)) = self.host.decoding.front() {
             let time = *time;
-            let resource = self.memory_resource() + 2;
+            let resource = self.decoder_resource();
             self.events.set(resource, time);
         }
         self.decoded(op);

@@ -12,6 +12,7 @@ mod fuse;
 mod gc;
 mod host;
 mod joint;
+mod keep;
 mod legs;
 mod memory;
 mod metadata;
@@ -118,6 +119,8 @@ pub struct Ssd {
     /// When power is cut next, and what the cuts so far did.
     cut_at: Nanos,
     power_cuts: Vec<PowerCut>,
+    /// Whether overwritten pages stay valid until their newer versions are on flash.
+    keeps: bool,
     /// Whether reads suspend anything.
     suspends: bool,
     /// Whether the path copies to a write point of its own.
@@ -333,6 +336,7 @@ impl Ssd {
             granted_at: Nanos::NEVER,
             fuses: false,
             fuses_moves: false,
+            keeps: config.device.keep_overwritten,
             suspends: config.timing.suspendable != Suspendable::None,
             separates: config.schemes.path.policy_ref().separates(),
             one_shot: config.wear.programming == crate::config::Programming::OneShot,

@@ -86,19 +86,27 @@ impl Ssd {
         self.dev.flash.power_cut(&flight.erases);
         flight.erases.iter().for_each(|block| self.forget_block(*block));
         self.lose_copyback_counts(flight.programs.iter().map(|(page, ..)| *page).filter(|_| !protected));
+        let mut waiting = Vec::new();
         if protected {
             // Only what the host knows of and flash does not: an overwrite that it was not told of may be lost.
             let newest = self.newest_pages(&flight.victims);
             for (plane, tag, lost) in &flight.in_memory {
                 let on_flash = newest[tag.lpn.ix()];
                 if self.oracle.known(tag.lpn).is_some_and(|known| on_flash.1.is_none() || on_flash.0 < known) {
-                    report.drained_pages += u64::from(self.drain(*plane, *tag, *lost));
+                    let fits = self.drain(*plane, *tag, *lost);
+                    report.drained_pages += u64::from(fits);
+                    if !fits {
+                        waiting.push((*plane, *tag, *lost));
+                    }
                 }
             }
         }
         self.rebuild_map(&flight.victims, &trimmed);
         flight.victims.iter().for_each(|victim| self.finish_collection(*victim));
         (0..self.dev.geometry.planes).for_each(|plane| self.restore_reserve(PlaneId(plane)));
+        for (plane, tag, lost) in waiting {
+            report.drained_pages += u64::from(self.make_room_and_drain(plane, tag, lost));
+        }
         for lpn in (0..self.dev.geometry.exported).map(Lpn) {
             let found = match self.dev.map.get(lpn) {
                 Location::Flash(page) => Some(self.oracle.load(page, lpn).version),
@@ -157,10 +165,13 @@ impl Ssd {
         InFlight { programs, erases, victims, in_memory }
     }
 
-    /// Pages that the host knows and whose next version is on its way to flash.
+    /// Pages that the host knows and whose next version is on its way to flash, unless what the host knows is kept meanwhile.
     fn superseded(&self) -> u64 {
-        let under_way = |lpn: &Lpn| match self.dev.map.get(*lpn) {
-            Location::Staged(op) => self.ops[op].class == Class::Host && self.oracle.known(*lpn).is_some(),
+        let under_way = |lpn: &Lpn| match (self.dev.map.get(*lpn), self.oracle.known(*lpn)) {
+            (Location::Staged(op), Some(known)) if self.ops[op].class == Class::Host => {
+                let old = self.ops[op].old;
+                !(self.keeps && old.is_some() && self.oracle.load(old, *lpn).version >= known)
+            }
             _ => false,
         };
         (0..self.dev.geometry.exported).map(Lpn).filter(under_way).count() as u64
@@ -177,7 +188,9 @@ impl Ssd {
             self.buses[bus].power_cut(self.now);
             self.events.set(self.units.len() + bus, Nanos::NEVER);
         }
-        self.events.set(self.memory_resource(), Nanos::NEVER);
+        for resource in [self.memory_resource(), self.decoder_resource()] {
+            self.events.set(resource, Nanos::NEVER);
+        }
         self.ops.clear();
         self.jobs.clear();
         for plane in &mut self.planes {
@@ -199,15 +212,39 @@ impl Ssd {
     fn drain(&mut self, plane: PlaneId, tag: Tag, lost: bool) -> bool {
         let flash = &mut self.dev.flash;
         let planes = || std::iter::once(plane).chain((0..self.dev.geometry.planes).map(PlaneId));
-        let page = planes().find_map(|plane| flash.take_page(plane, Stream::Host, false));
-        let page = page.or_else(|| planes().find_map(|plane| flash.take_page(plane, Stream::Gc, true)));
-        let Some(page) = page else { return false };
+        // The reserve is for the collections that were interrupted.
+        let Some(page) = planes().find_map(|plane| flash.take_page(plane, Stream::Host, false)) else { return false };
         let block = self.dev.geometry.block_of(page);
         flash.land(page, block, Lpn::NONE);
         self.oracle.store(page, tag);
         self.host_programmed(page, lost);
         self.write_metadata_now(block);
         true
+    }
+
+    /// A page that found no room while the charge lasted stays in the memory that survives until collections have made some.
+    fn make_room_and_drain(&mut self, plane: PlaneId, tag: Tag, lost: bool) -> bool {
+        self.forget(tag.lpn);
+        self.dev.map.set(tag.lpn, Location::Nowhere);
+        let count = self.dev.geometry.planes;
+        let planes = || std::iter::once(plane).chain((0..count).map(PlaneId));
+        let pages = self.dev.geometry.pages_per_block as u16;
+        loop {
+            let found = planes().find(|plane| self.dev.flash.next_offset(*plane, Stream::Host).is_some());
+            if let Some(plane) = found {
+                let page = self.put(tag.lpn, plane, tag).expect("a page was offered");
+                self.host_programmed(page, lost);
+                return true;
+            }
+            let flash = &self.dev.flash;
+            let closed = planes().flat_map(|plane| flash.closed_blocks(plane, &self.dev.geometry));
+            let victim = closed.min_by_key(|block| flash.valid(*block)).filter(|block| flash.valid(*block) < pages);
+            let (Some(victim), before) = (victim, flash.reclaimed()) else { return false };
+            self.finish_collection(victim);
+            if self.dev.flash.reclaimed() == before {
+                return false;
+            }
+        }
     }
 
     /// By logical page, the newest version on flash and its page; of equal ones, that outside interrupted collections.

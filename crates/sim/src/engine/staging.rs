@@ -118,6 +118,7 @@ impl Ssd {
                 segment: self.segment_of(id),
                 ..Op::BLANK
             };
+            op.old_age = op.age;
             op.tags[0] = tags[i];
             op.lost = !self.survives_move(*page);
             let op = OpId(self.ops.insert(op));
@@ -401,7 +402,8 @@ impl Ssd {
         let (absorbed, segment, lost) = (op.absorbed, op.segment, op.lost);
         let block = self.dev.geometry.block_of(page);
         let newest = self.dev.map.get(lpn) == Location::Staged(id);
-        self.dev.flash.land(page, block, if newest { lpn } else { Lpn::NONE });
+        let wanted = newest || self.keeps && self.keeps_instead(id, page);
+        self.dev.flash.land(page, block, if wanted { lpn } else { Lpn::NONE });
         self.oracle.store(page, tag);
         self.host_programmed(page, lost);
         self.stats.copies.external_pages += 1;

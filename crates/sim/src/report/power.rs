@@ -25,7 +25,7 @@ pub struct PowerCut {
     /// Pages whose newest acknowledged version was in the buffer only, whether or not that survives.
     pub exposed_pages: u64,
     /// Pages with an acknowledged version whose next one had been admitted and was not on flash: the old page is anybody's to
-    /// erase from the admission of the next one on.
+    /// erase from the admission of the next one on, unless `device.keep_overwritten` keeps it.
     pub superseded_pages: u64,
     /// Pages in the buffer.
     pub buffered_pages: u64,

@@ -65,8 +65,8 @@ scheme! {
     ///
     /// It helps where requests meet collections while other chips idle, and as long as the buffer has room: watch
     /// `idle_chip.buffered_share`. The victim is erased before its pages are durable, so the buffer must survive a power cut
-    /// (`device.power_loss_protection`), or `erase = "after_writeback"` and `absorb = false`. Needs `schemes.place =
-    /// "dynamic"`; with `staging.slots = 0` it is `inner`, event for event, with this scheme's report.
+    /// (`device.power_loss_protection`), or `erase = "after_writeback"`, `absorb = false` and `device.keep_overwritten`. Needs
+    /// `schemes.place = "dynamic"`; with `staging.slots = 0` it is `inner`, event for event, with this scheme's report.
     ///
     /// Gao et al., "Exploiting Chip Idleness for Minimizing Garbage Collection Induced Chip Access Conflict on SSDs",
     /// section 4: rules 1 and 2, Fig. 9 to 11, Algorithm 1.
