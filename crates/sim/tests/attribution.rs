@@ -230,7 +230,7 @@ fn a_write_that_finds_no_page_waits_for_space() {
     let toml = format!(
         "{}geometry.blocks_per_plane = 4
         geometry.pages_per_block = 2
-        device.over_provisioning = 0.5
+        device = {{ over_provisioning = 0.5, partial_write = \"whole-page\" }}
         gc.threshold = \"0 pages\"",
         array(1, 1, 1, 1)
     );

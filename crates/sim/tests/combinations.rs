@@ -164,9 +164,9 @@ impl Table {
         config.schemes.collector = collectors[collector].config.schemes.collector.clone();
         config.schemes.path = paths[path].config.schemes.path.clone();
         config.raid.layout = layouts[layout].config.raid.layout;
-        // As many reserved blocks a plane as write points that collections fill, and as many open ones.
+        // As many reserved blocks a plane as write points that collections fill, as many open ones, and a page.
         let kept = (2 * config.reserve() + DEVICES[device].2).min(BLOCKS - 1);
-        let data = (BLOCKS - kept) * (PER_BLOCK - config.metadata_pages());
+        let data = (BLOCKS - kept) * (PER_BLOCK - config.metadata_pages()) - 1;
         config.device.over_provisioning = Ppm(1_000_000 - data * 1_000_000 / (BLOCKS * PER_BLOCK));
         config
     }

@@ -375,9 +375,12 @@ fn what_can_not_work_is_refused() {
     );
     let raid = "raid = { layout = \"traditional\", group = 4 }\norder.chip_queue = 8";
     refused(&format!("device.keep_overwritten = true\n{raid}"), "device.keep_overwritten");
-    // Two blocks of 64 pages beside what is exported are enough, unless one page more has to be kept.
+    // Two blocks of 64 pages beside what is exported are enough, unless one page more has to be kept, or a partial write may be
+    // overtaken.
     let tight = "geometry.blocks_per_plane = 16\ngc.threshold = \"1 pages\"\ndevice.over_provisioning = 0.125\n";
-    assert!(config(tight).check().is_ok());
-    refused(&format!("{tight}device.keep_overwritten = true"), "device.over_provisioning");
+    refused(tight, "device.over_provisioning");
+    let whole = format!("{tight}device.partial_write = \"whole-page\"\n");
+    assert!(config(&whole).check().is_ok());
+    refused(&format!("{whole}device.keep_overwritten = true"), "device.over_provisioning");
     assert!(config("schemes.collector = \"idle-chip\"").check().is_ok());
 }

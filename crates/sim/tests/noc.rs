@@ -149,8 +149,10 @@ fn fastgc_falls_back_on_selective() {
     };
     // Nothing may be copied: the fallback.
     for valid in 0..4 {
-        let more =
-            format!("schemes.path = {}\nwear.copyback_thresholds = 0\necc.page_error_probability", path("selective"));
+        let more = format!(
+            "device.partial_write = \"whole-page\"\nschemes.path = {}\nwear.copyback_thresholds = 0\necc.page_error_probability",
+            path("selective")
+        );
         assert_eq!(collect(valid, &format!("{more} = 0")).0, valid * SELECTIVE + 700_000);
         assert_eq!(collect(valid, &format!("{more} = 1")).0, valid * ROUND_TRIP + 700_000);
         assert_eq!(collect(valid, "schemes.path = \"copyback\"").0, valid * 225_000 + 700_000);

@@ -146,7 +146,7 @@ fn device() -> impl Strategy<Value = String> {
         let streams = if collector.contains("pagc") && !one { 2 } else { 1 } + u32::from(separates);
         let spare = (2 * streams + extra.min(blocks - 4)).min(blocks - 1);
         let data = if path.contains("fastgc") && thresholds != "0" { per_block - 1 } else { per_block };
-        let op = 1.0 - f64::from((blocks - spare) * data) / f64::from(blocks * per_block);
+        let op = 1.0 - f64::from((blocks - spare) * data - 1) / f64::from(blocks * per_block);
         let op = (op * 1e6).ceil() / 1e6;
         let quote = |text: &str| if text.starts_with('{') { text.to_string() } else { format!("\"{text}\"") };
         let floor = floor.min(2 * per_block);

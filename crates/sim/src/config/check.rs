@@ -219,13 +219,16 @@ impl Config {
         }
         let metadata = u64::from(self.metadata_pages());
         let data = per_block - metadata;
-        // Where every page is valid and the next one to be overwritten stays so, something else has to be garbage.
-        let kept = u64::from(self.device.keep_overwritten);
+        // A program for a page that no longer counts, or does not yet, needs a page even where all others are valid: a partial
+        // write that a newer one has overtaken while it read, or one whose old page is kept until it lands.
+        let (keeps, merges) =
+            (self.device.keep_overwritten, self.device.partial_write == PartialWrite::ReadModifyWrite);
+        let kept = u64::from(keeps || merges);
         let most = (blocks - reserve - streams) * data - kept;
         if exported > most {
             let message = format!(
                 "{exported} of {pages} pages a plane are exported, but {reserve} reserved and {streams} open GC blocks leave ({blocks} - {reserve} - {streams}) x {data}{} = {most}{}",
-                if kept > 0 { " - 1 for a page that is kept" } else { "" },
+                if kept > 0 { " - 1 for a write under way" } else { "" },
                 if metadata > 0 { format!(" without {metadata} metadata pages a block") } else { String::new() }
             );
             let enough = (pages - most) as f64 / pages as f64;
@@ -373,20 +376,6 @@ impl Config {
         if u64::from(self.staging.slots) > pages {
             let message = format!("a buffer of {} pages beside {pages} pages of flash", self.staging.slots);
             return refuse("staging.slots", message, "use fewer slots");
-        }
-        let wraps_pagc = chain.iter().skip(1).any(|one| matches!(one, AnyCollector::PaGc(_)));
-        if preempts && wraps_pagc {
-            let message = "preemptive around pagc was seen to leave host writes waiting for space for ever".to_string();
-            return refuse("schemes.collector", message, "wrap a collector of one plane, such as \"serial\"");
-        }
-        if let AnyCollector::PaGc(pagc) = collector
-            && pagc.cache
-            && self.staging.slots > 0
-            && self.ftl.write_points == WritePoints::Shared
-            && self.schemes.place == Place::Dynamic
-        {
-            let message = "pagc's cache on shared write points was seen to stall where writes go anywhere".to_string();
-            return refuse("ftl.write_points", message, "use \"separate\", or staging.slots = 0");
         }
         if preempts && !collector.policy_ref().holds() {
             let message = "preemptive around queued, which lets others go between its steps by itself".to_string();

@@ -52,7 +52,7 @@ struct Plane {
     collecting: bool,
     /// See `collecting`.
     debt: u32,
-    /// Pages promised to data that is moved here from other planes.
+    /// Pages promised to data that is moved here from other planes or comes back from the controller's buffer.
     promised: u32,
     open: [BlockId; STREAMS],
 }
@@ -255,7 +255,8 @@ impl Flash {
         let state = &self.planes[plane.ix()];
         !self.shared
             || collects
-            || state.free_pages > state.debt + (self.reserve - u32::from(state.collecting)) * self.pages_per_block
+            || state.free_pages
+                > state.debt + state.promised + (self.reserve - u32::from(state.collecting)) * self.pages_per_block
     }
 
     /// Whether a plane has room for pages moved from other planes without touching its own reserve.
@@ -264,7 +265,7 @@ impl Flash {
         state.free_blocks > self.reserve + state.promised / self.data_pages + 1
     }
 
-    /// A page of this plane is promised to one that comes from another plane.
+    /// A page of this plane is promised to one that comes from another plane, or back from the controller's buffer.
     pub(crate) fn promise(&mut self, plane: PlaneId) {
         self.planes[plane.ix()].promised += 1;
     }

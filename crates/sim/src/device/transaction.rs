@@ -168,9 +168,7 @@ pub struct Op {
     pub crossing: Crossing,
     /// Pages of it that the flash controller's buffer holds.
     pub buffered: u8,
-    /// Since when it waits for a row of the interconnect, or never, and what the rows' ledger said then.
-    pub row_since: Nanos,
-    /// See `row_since`.
+    /// Row time of collections while the port that it asked for waited for a row, when it asked.
     pub row_ledger: u64,
 }
 
@@ -224,7 +222,6 @@ impl Op {
         blame: Blame::ZERO,
         crossing: Crossing::Ahead,
         buffered: 0,
-        row_since: Nanos::NEVER,
         row_ledger: 0,
     };
 }

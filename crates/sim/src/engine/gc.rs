@@ -705,12 +705,6 @@ impl Ssd {
                 assert_eq!(self.ops[write].old, from, "law: map and reverse map agree");
                 self.ops[write].old = to;
             }
-            // The old page of an update that has begun, under a newer write.
-            Location::Staged(write) if self.raid.is_some() && self.ops[write].behind.is_some() => {
-                let write = self.ops[write].behind;
-                assert_eq!(self.ops[write].old, from, "law: map and reverse map agree");
-                self.ops[write].old = to;
-            }
             other => panic!("law: map and reverse map agree, but {lpn:?} at {from:?} maps to {other:?}"),
         }
     }

@@ -74,6 +74,9 @@ impl Ssd {
             (op.bus_since, op.bus_ledger) = (now, ledger);
         }
         op.asked = now;
+        if bus >= self.ports {
+            self.ops[id].row_ledger = self.behind_rows(bus);
+        }
         let queue = &mut self.buses[bus].queue;
         if queue.is_empty() {
             queue.push(&mut self.ops, id);

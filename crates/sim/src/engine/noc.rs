@@ -34,6 +34,8 @@ pub(super) struct Noc {
     rows_gc: Occupancy,
     /// `array`: ports that wait for a row, with when and how old.
     waiting: Vec<(Nanos, u64, usize)>,
+    /// `array`: by port, row time of collections while it waited for a row, and that of all when its present wait began.
+    behind_rows: Vec<(u64, Option<u64>)>,
     /// By channel: pages in the flash controller's buffer.
     pub buffered: Vec<u32>,
 }
@@ -55,6 +57,7 @@ impl Noc {
             last_row: net.rows.saturating_sub(1) as usize,
             rows_gc: Occupancy::default(),
             waiting: Vec::with_capacity(config.geometry.channels as usize),
+            behind_rows: vec![(0, None); config.geometry.channels as usize],
             buffered: vec![0; config.geometry.channels as usize],
             net,
         }))
@@ -421,6 +424,13 @@ impl Ssd {
         self.run_leg(id);
     }
 
+    /// `array`: row time of collections, up to now, while a port waited for a row.
+    pub(super) fn behind_rows(&self, port: usize) -> u64 {
+        let Some(noc) = &self.noc else { return 0 };
+        let (sum, since) = noc.behind_rows[port - self.ports];
+        sum + since.map_or(0, |since| noc.rows_gc.total(self.now) as u64 - since)
+    }
+
     /// `array`: ports that are asked for are granted in the order in which they were, as long as a row is free; rows take
     /// turns.
     pub(super) fn grant_rows(&mut self) {
@@ -434,17 +444,14 @@ impl Ssd {
             }
         }
         waiting.sort_unstable();
-        let now = self.now;
+        let (now, first) = (self.now, self.ports);
         for (_, _, port) in &waiting {
             let id = self.buses[*port].queue.head();
             let noc = self.noc_mut();
             let (rows, gc) = (noc.rows.len(), noc.rows_gc.total(now) as u64);
             let Some(row) = (1..=rows).map(|step| (noc.last_row + step) % rows).find(|row| noc.rows[*row] == FREE)
             else {
-                let op = &mut self.ops[id];
-                if op.row_since == Nanos::NEVER {
-                    (op.row_since, op.row_ledger) = (now, gc);
-                }
+                noc.behind_rows[*port - first].1.get_or_insert(gc);
                 continue;
             };
             (noc.rows[row], noc.last_row) = (*port, row);
@@ -452,11 +459,11 @@ impl Ssd {
             let (path, slices) = (self.net().path(channel, row as u32), self.net().slices(channel, row as u32));
             self.stats.noc.paths += 1;
             self.stats.noc.slices += u64::from(slices);
-            // While it waited for a row all were taken: its wait is split as their time was.
-            let op = &mut self.ops[id];
-            let waited = op.row_since != Nanos::NEVER;
-            let behind_gc = if waited { (gc - op.row_ledger) / rows as u64 } else { 0 };
-            op.row_since = Nanos::NEVER;
+            // While the port waited for a row all were taken: that time is split as theirs was.
+            let behind = self.behind_rows(*port);
+            self.noc_mut().behind_rows[channel as usize] = (behind, None);
+            let op = &self.ops[id];
+            let behind_gc = (behind - op.row_ledger) / rows as u64;
             if op.class != Class::Host {
                 self.noc_mut().rows_gc.change(true, now);
             }

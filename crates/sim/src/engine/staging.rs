@@ -36,7 +36,8 @@ impl Ssd {
         match step {
             Step::Reserve(slots) => {
                 let job = &mut self.jobs[id.0].job;
-                assert!(job.slots.replace(slots).is_none(), "law: a collection reserves slots once");
+                let before = job.slots.replace(slots);
+                assert!(before.is_none(), "law: a collection reserves slots once");
                 self.dev.staging.reserve(slots);
                 if let Some(conflict) = &mut self.conflict {
                     conflict.counters.streams += 1;
@@ -105,6 +106,9 @@ impl Ssd {
                 continue;
             }
             let block = self.dev.geometry.block_of(*page);
+            if self.goes_home() {
+                self.dev.flash.promise(self.dev.geometry.plane_of(*page));
+            }
             let mut op = Op {
                 class: Class::Writeback,
                 verb: Verb::Program,
@@ -263,6 +267,9 @@ impl Ssd {
             self.ops[op].lpn = Lpn::NONE;
             self.dev.staging.stale = true;
             let (absorbed, segment) = (self.ops[op].absorbed, self.ops[op].segment);
+            if self.goes_home() {
+                self.dev.flash.keep_promise(self.ops[op].plane);
+            }
             self.frees_slot();
             self.leaves_buffer(absorbed, segment);
         }
@@ -355,15 +362,12 @@ impl Ssd {
                 self.ops.remove(op.0);
                 continue;
             }
-            // The first one whose plane has room; planes without any are due.
-            let (ops, flash) = (&mut self.ops, &self.dev.flash);
-            let room = |op: &Op| op.lpn.is_some() && flash.next_offset(op.plane, Stream::Host).is_some();
-            let fits = self.dev.staging.own[unit.ix()].take(ops, room);
-            if fits.is_none() {
-                return self.claim(self.ops[op].plane);
-            }
-            let plane = self.ops[fits].plane;
-            self.begin_writeback(fits, plane, Stream::Host);
+            // At the host's write point while that has room, else where its collection would have put it: a page of its plane
+            // is kept for it.
+            let plane = self.ops[op].plane;
+            let room = self.dev.flash.next_offset(plane, Stream::Host).is_some();
+            self.dev.staging.own[unit.ix()].pop(&self.ops);
+            self.begin_writeback(op, plane, if room { Stream::Host } else { Stream::Gc });
         }
     }
 
@@ -371,6 +375,9 @@ impl Ssd {
     fn begin_writeback(&mut self, id: OpId, plane: PlaneId, stream: Stream) {
         let unit = self.dev.geometry.unit_of(plane);
         let reserve = stream == Stream::Gc;
+        if self.goes_home() {
+            self.dev.flash.keep_promise(plane);
+        }
         let to = self.dev.flash.take_page(plane, stream, reserve).expect("a plane with room");
         self.stats.count_programs(Class::Writeback, 1);
         let waited = (self.now - self.ops[id].waits_since).0;
@@ -425,6 +432,15 @@ impl Ssd {
         self.set_holder(unit, Holder::Free);
         self.chip_in_use(plane, false);
         self.mark_unit(unit);
+        if self.dev.flash.next_offset(plane, Stream::Host).is_some() {
+            // What was kept for this page may be the host's now.
+            self.unstall(plane);
+        }
         self.test_trigger(plane);
+    }
+
+    /// Whether buffered pages go back to their own planes.
+    fn goes_home(&self) -> bool {
+        self.plan().to == BackTo::OwnPlane
     }
 }

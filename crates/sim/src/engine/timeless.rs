@@ -150,11 +150,15 @@ impl Ssd {
             match self.timeless_plane(lpn) {
                 Some(plane) => break plane,
                 // Dynamic placement alone finds no plane at all: then some full one has garbage.
-                None => assert!(self.collect_full_planes(), "law: spare pages suffice"),
+                None => {
+                    let collected = self.collect_full_planes();
+                    assert!(collected, "law: spare pages suffice");
+                }
             }
         };
         while self.dev.flash.next_offset(plane, Stream::Host).is_none() {
-            assert!(self.collect_once(plane), "law: spare pages suffice");
+            let collected = self.collect_once(plane);
+            assert!(collected, "law: spare pages suffice");
         }
         self.put(lpn, plane, tag).expect("a page was offered");
         self.stats.count_programs(class, 1);

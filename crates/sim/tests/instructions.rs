@@ -1,0 +1,52 @@
+//! What an operation costs in instructions, which a busy machine can't falsify. Needs valgrind.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Instructions that the benchmark `speed` takes for a share of a case, filling of a small device included.
+fn instructions(case: &str, per_cent: u32) -> Option<(u64, u64)> {
+    let tests = std::env::current_exe().unwrap();
+    let speed: PathBuf = tests.parent()?.parent()?.join("examples").join("speed");
+    assert!(speed.exists(), "build {} with `cargo build -p ssdlab-sim --examples`", speed.display());
+    let output = Command::new("valgrind")
+        .args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
+        .arg(speed)
+        .args([
+            "--only",
+            case,
+            "--repeat",
+            "1",
+            "--set",
+            "geometry.blocks_per_plane = 32\ndevice.over_provisioning = 0.25",
+        ])
+        .args(["--scale", &per_cent.to_string()])
+        .output()
+        .ok()?;
+    let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let number = |line: &str| line.chars().filter(char::is_ascii_digit).collect::<String>().parse().ok();
+    let counted = told.lines().find(|line| line.trim_end().ends_with(" counted")).and_then(number);
+    let refs = told.lines().find_map(|line| line.split_once("refs:")).and_then(|(_, count)| number(count));
+    assert!(counted.is_some() && refs.is_some(), "valgrind and the benchmark say what they counted:\n{told}");
+    Some((refs?, counted?))
+}
+
+/// The difference of two runs leaves out everything that is done once. Limits are a tenth above what was counted, in the profile of
+/// the tests, whose arithmetic is checked.
+#[test]
+fn an_operation_takes_no_more_instructions_than_it_did() {
+    for (case, per_cent, most) in [
+        ("writes, external", 1, 1_640),
+        ("writes, copyback", 1, 2_170),
+        ("reads", 1, 4_400),
+        ("count-only writes", 1, 360),
+    ] {
+        let Some((once, few)) = instructions(case, per_cent) else {
+            eprintln!("valgrind is not here: instructions are not counted");
+            return;
+        };
+        let (twice, many) = instructions(case, 2 * per_cent).expect("valgrind was here");
+        let each = (twice - once) / (many - few);
+        eprintln!("{case}: {each} instructions a counted operation, at most {most}");
+        assert!(each <= most, "{case}: {each} instructions a counted operation, at most {most}");
+    }
+}
