@@ -302,7 +302,7 @@ impl Ssd {
     }
 
     /// Whether nobody wants a unit.
-    fn is_unwanted(&self, unit: UnitId) -> bool {
+    pub(super) fn is_unwanted(&self, unit: UnitId) -> bool {
         self.is_idle(unit) && self.units[unit.ix()].queue.is_empty()
     }
 

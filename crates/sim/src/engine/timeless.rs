@@ -144,6 +144,7 @@ impl Ssd {
     /// Writes a logical page of the map in no time.
     pub(super) fn store_now(&mut self, lpn: Lpn, class: Class) {
         let tag = self.oracle.admit(lpn);
+        self.drop_copy(lpn);
         self.forget(lpn);
         self.dev.map.set(lpn, Location::Nowhere);
         let plane = loop {
@@ -227,6 +228,7 @@ impl Ssd {
         if let (Some(journey), 1) = (self.plain_moves, job.count) {
             self.move_all_now(plane, victim, journey);
             self.dev.flash.erase_now(victim);
+            self.drop_copies(victim);
             self.stats.count_erases(1);
             self.stats.count_collection(1);
             return true;
