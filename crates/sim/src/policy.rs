@@ -5,7 +5,7 @@ use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::staging::Staging;
 use crate::device::wear::Wear;
-use crate::units::{BlockId, Nanos, PlaneId, Ppn, RequestId};
+use crate::units::{BlockId, Nanos, PlaneId, Ppm, Ppn, RequestId};
 
 /// Most pages that one multi-plane command carries.
 pub const MAX_PLANES: usize = 4;
@@ -352,6 +352,18 @@ pub trait Queues {
 pub trait Route {
     /// Whether it ever serves a read from elsewhere; one that does not is never asked.
     fn redirects(&self) -> bool {
+        false
+    }
+    /// The share of the physical pages that second copies of pages may take, if pages get any.
+    fn copies(&self) -> Option<Ppm> {
+        None
+    }
+    /// So many reads of a page have waited for something internal since it was written or last copied: does it get a copy?
+    fn wants_copy(&self, _waits: u8) -> bool {
+        false
+    }
+    /// A page has a copy: is it read there, its own die and that of the copy being in collection or not?
+    fn takes_copy(&self, _home_in_collection: bool, _copy_in_collection: bool) -> bool {
         false
     }
     /// A page of `chip` is read for a request that came at `arrival`: is it computed from pages of the `partners` instead?

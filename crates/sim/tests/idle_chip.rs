@@ -230,7 +230,8 @@ timing = {{ read = \"30us\", program = \"600us\", erase = \"3ms\", transfer = \"
 device = {{ exclusion = \"chip\", over_provisioning = 0.25, memory = \"50ns\" }}
 gc = {{ threshold = \"20 pages\" }}
 precondition = {{ mode = \"aged\", valid = 0.7, invalid = 0.1 }}
-schemes = {{ place = \"dynamic\", collector = {collector} }}
+schemes.place = \"dynamic\"
+schemes.collector = {collector}
 {more}"
     ));
     let mut dut = Dut::new(&config);
@@ -248,10 +249,15 @@ schemes = {{ place = \"dynamic\", collector = {collector} }}
 /// Every page programmed is accounted for: pages of erased blocks + free at the start - free at the end.
 #[test]
 fn programs_are_erased_pages_and_the_difference_of_free_ones() {
-    for collector in
-        ["\"idle-chip\"", "{ idle-chip = { erase = \"after_writeback\", absorb = false } }", "\"preemptive\""]
-    {
-        let mut dut = busy(collector, "staging.slots = 16");
+    let dpr = "schemes.route = { dpr = { k = 1, replica_pages = 0.02 } }";
+    for (collector, more) in [
+        ("\"idle-chip\"", "staging.slots = 16"),
+        ("\"idle-chip\"", &format!("staging.slots = 16\n{dpr}")),
+        ("{ idle-chip = { erase = \"after_writeback\", absorb = false } }", "staging.slots = 16"),
+        ("\"preemptive\"", ""),
+        ("\"serial\"", dpr),
+    ] {
+        let mut dut = busy(collector, more);
         dut.completed();
         let summary = summary(&dut.ssd);
         let (report, flash) = (summary.idle_chip.unwrap(), &summary.flash);
@@ -260,8 +266,12 @@ fn programs_are_erased_pages_and_the_difference_of_free_ones() {
         assert_eq!(report.space.erased_pages, 8 * flash.erases);
         assert_eq!(programs, 8 * flash.erases + report.space.free_pages_start - report.space.free_pages_end);
         assert_eq!(flash.programs.host + report.moves.absorbed_writes, summary.pages.written);
-        if collector != "\"preemptive\"" {
-            assert!(report.moves.buffered > 500 && report.moves.in_flash > 0, "{:?}", report.moves);
+        let apart = flash.programs.host + flash.programs.gc + flash.programs.replica + flash.programs.wasted;
+        assert_eq!(flash.programs.total, apart);
+        assert_eq!(flash.programs.replica > 50, more.contains("dpr"), "{}", flash.programs.replica);
+        if collector.contains("idle-chip") {
+            let least = if more.contains("dpr") { 300 } else { 500 };
+            assert!(report.moves.buffered > least && report.moves.in_flash > 0, "{:?}", report.moves);
         }
     }
 }
@@ -373,6 +383,13 @@ fn what_can_not_work_is_refused() {
         "device.keep_overwritten = true\nwear.programming = \"one-shot\"\ngeometry.pages_per_block = 63",
         "device.keep_overwritten",
     );
+    let dpr = |knobs: &str| format!("schemes.route = {{ dpr = {{ {knobs} }} }}");
+    refused(&dpr("k = 0"), "schemes.route");
+    refused(&dpr("replica_pages = 0"), "schemes.route");
+    refused(&dpr("replica_pages = 0.2"), "schemes.route");
+    refused(&format!("{}\ngeometry.channels = 1\ngeometry.chips_per_channel = 1", dpr("")), "schemes.route");
+    refused(&format!("{}\nnoc.model = \"formula\"", dpr("")), "noc.model");
+    assert!(config(&dpr("replica_pages = 0.1")).check().is_ok());
     let raid = "raid = { layout = \"traditional\", group = 4 }\norder.chip_queue = 8";
     refused(&format!("device.keep_overwritten = true\n{raid}"), "device.keep_overwritten");
     // Two blocks of 64 pages beside what is exported are enough, unless one page more has to be kept, or a partial write may be

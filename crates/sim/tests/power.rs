@@ -178,6 +178,7 @@ fn what_is_called_safe_loses_nothing() {
         (safe, ""),
         (safe, cache),
         ("\"serial\"", "gc.time = \"none\""),
+        ("\"serial\"", "schemes.route = { dpr = { k = 1, replica_pages = 0.1 } }"),
     ] {
         let safe = "power_loss_protection = false, keep_overwritten = true";
         let mut config = device_with(collector, safe, changed);

@@ -6,6 +6,9 @@ use proptest::prelude::*;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Config, Filled, Request, RequestOp, Ssd};
 
+/// A copy of every page whose read has waited, one at a time.
+const DPR: &str = "{ dpr = { k = 1, replica_pages = 0.02 } }";
+
 /// A small device: a TOML text, so that a failure prints what to paste.
 fn device() -> impl Strategy<Value = String> {
     let shape = (1u32..3, 1u32..3, 1u32..3, 1u32..3, 2u32..6);
@@ -50,7 +53,11 @@ fn device() -> impl Strategy<Value = String> {
         prop::sample::select(vec!["none", "erase", "program+erase"]),
         prop::sample::select(vec!["none", "sequential", "random", "aged"]),
         prop::sample::select(vec!["page", "page", "page", "super-page"]),
-        (any::<bool>(), any::<bool>()),
+        (
+            any::<bool>(),
+            any::<bool>(),
+            prop::sample::select(vec!["\"direct\"", DPR, "{ dpr = { k = 2, replica_pages = 0.1 } }"]),
+        ),
     );
     let more = (
         prop::sample::select(vec!["separate", "shared"]),
@@ -97,7 +104,7 @@ fn device() -> impl Strategy<Value = String> {
         let (mut channels, mut chips, dies, planes, per_block) = shape;
         let (victim, collector, path, place, order) = slots;
         let (blocks, extra, scope, floor) = space;
-        let (exclusion, ack, cache, multi, suspend, mode, unit, (capacitor, keep)) = knobs;
+        let (exclusion, ack, cache, multi, suspend, mode, unit, (capacitor, keep, copies)) = knobs;
         let ((points, free_block, levelling, destination, time, depth, chip_queue, (slots, hard)), delay, noc) = more;
         let (model, port, (sram, transfer), priority, errors, (rows, selective, local)) = noc;
         let model = if raid.is_some() { "none" } else { model };
@@ -105,7 +112,9 @@ fn device() -> impl Strategy<Value = String> {
         let buffers = ["pagc", "idle-chip"].iter().any(|scheme| collector.contains(scheme));
         let unit = if planes == 2 && !buffers && raid.is_none() { unit } else { "page" };
         let multi = multi && unit == "page";
-        let (mut place, mut route, mut parity) = (place, "\"direct\"", String::new());
+        // A plain device may have second copies.
+        let simple = model == "none" && unit == "page" && channels * chips > 1;
+        let (mut place, mut route, mut parity) = (place, if simple { copies } else { "\"direct\"" }, String::new());
         if let Some((layout, group, groups, timeout, mode, around, fails)) = raid {
             route = around;
             // The chips of a group beside each other, or one on each channel.
@@ -128,7 +137,7 @@ fn device() -> impl Strategy<Value = String> {
         let noc = format!("{{ model = \"{model}\", flit_bits = 2048, columns = 2, rows = {rows}, port = \"{port}\", sram_write = \"{sram}\", sram_read = \"{sram}\"{priority} }}");
         let (thresholds, programming, faults, decode) = wear;
         let plain = parity.is_empty() && model == "none" && unit == "page";
-        let programming = if per_block % 3 == 0 && plain { programming } else { "page" };
+        let programming = if per_block % 3 == 0 && plain && route == "\"direct\"" { programming } else { "page" };
         let program = if programming == "page" { "[\"80us\", \"120us\"]" } else { "\"100us\"" };
         let decode = if plain { decode } else { "0ns" };
         let one_shot = programming == "one-shot";

@@ -454,9 +454,53 @@ impl Config {
         Ok(())
     }
 
+    /// Second copies of pages.
+    fn check_copies(&self) -> Result<(), ConfigError> {
+        let AnyRoute::Dpr(dpr) = &self.schemes.route else { return Ok(()) };
+        let key = "schemes.route";
+        let (g, pages) = (&self.geometry, self.geometry.pages());
+        if dpr.k == 0 {
+            return refuse(key, "dpr with k = 0 copies pages that no read waits for".into(), "use k = 1 or more");
+        }
+        let (share, spare) = (dpr.replica_pages, self.device.over_provisioning);
+        if pages * u64::from(share.0) < 1_000_000 {
+            let message = format!("floor({} x {pages}) = 0 pages could be copies", share.as_f64());
+            return refuse(key, message, "use a greater share of replica_pages, or \"direct\"");
+        }
+        if share.0 > spare.0 {
+            let message = format!(
+                "copies could take {} of all pages, but device.over_provisioning leaves {}",
+                share.as_f64(),
+                spare.as_f64()
+            );
+            return refuse(key, message, "use a smaller share of replica_pages");
+        }
+        if g.channels * g.chips_per_channel == 1 {
+            return refuse(
+                key,
+                "a copy goes to another chip, and there is one".into(),
+                "use more chips, or \"direct\"",
+            );
+        }
+        let others = [
+            (self.raid.layout != RaidLayout::None, "raid.layout", "\"none\""),
+            (self.noc.exists(), "noc.model", "\"none\""),
+            (self.device.mapping_unit == MappingUnit::SuperPage, "device.mapping_unit", "\"page\""),
+            (self.wear.programming == Programming::OneShot, "wear.programming", "\"page\""),
+        ];
+        for (used, other, value) in others {
+            if used {
+                let message = "second copies of pages are not simulated with it".to_string();
+                return refuse(other, message, format!("use {value}, or schemes.route = \"direct\""));
+            }
+        }
+        Ok(())
+    }
+
     fn check_schemes(&self) -> Result<(), ConfigError> {
         self.check_collector()?;
         self.check_power()?;
+        self.check_copies()?;
         let chain = || self.schemes.collector.chain();
         let wraps = chain().any(|one| matches!(one, AnyCollector::Preemptive(_) | AnyCollector::IdleChip(_)));
         if wraps && self.gc.destination != Destination::Plane {

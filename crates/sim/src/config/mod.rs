@@ -462,7 +462,8 @@ impl Config {
 impl Schemes {
     /// Whether one of paper A's schemes is in use, and reports who meets whom.
     pub fn reports_conflicts(&self) -> bool {
-        self.collector.chain().any(|one| matches!(one, AnyCollector::Preemptive(_) | AnyCollector::IdleChip(_)))
+        self.route.policy_ref().copies().is_some()
+            || self.collector.chain().any(|one| matches!(one, AnyCollector::Preemptive(_) | AnyCollector::IdleChip(_)))
     }
 }
 

@@ -12,7 +12,7 @@ pub enum Holder {
     Host,
     /// A collection.
     Gc,
-    /// A page of the controller's buffer on its way back to flash.
+    /// A page of the controller's buffer on its way back to flash, or a second copy that is being made.
     Writeback,
 }
 

@@ -122,7 +122,7 @@ pub struct Op {
     /// The next page that the same multi-plane command carries.
     pub mate: OpId,
     /// Host writes: the old page that a partial write still has to read. Where overwritten pages are kept, the newest version
-    /// that is on flash, as long as this write is the newest of all.
+    /// that is on flash, as long as this write is the newest of all. Host reads: the second copy that they were sent to.
     pub old: Ppn,
     /// Where overwritten pages are kept: writes of this age or a greater one take the place of `old` when they land.
     pub old_age: u64,

@@ -29,6 +29,10 @@ impl Ssd {
             let space = [flash.free_total(), flash.programmed(), flash.reclaimed()];
             self.conflict = Some(Box::new(Conflict { counters: Counters::new(space), ..Conflict::new() }));
         }
+        if let Some(replicas) = &mut self.replicas {
+            let live = replicas.live();
+            replicas.totals.restart(live);
+        }
         self.dev.staging.filled.restart(self.now);
         self.dev.staging.exposed.restart(self.now);
     }

@@ -164,6 +164,7 @@ impl Ssd {
         if let Some(model) = &mut self.dev.errors {
             model.erased(block);
         }
+        self.drop_copies(block);
     }
 
     /// Mean P/E cycles of a block.

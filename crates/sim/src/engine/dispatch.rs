@@ -38,6 +38,9 @@ impl Ssd {
         if self.stages && self.dev.staging.waiting > 0 {
             self.dispatch_writebacks();
         }
+        if self.replicas.is_some() {
+            self.make_copies();
+        }
         self.looking.clear();
     }
 
@@ -226,7 +229,10 @@ impl Ssd {
                 self.begin_read(op, at, unit);
             }
             Need::Read => match self.dev.map.get(page.lpn) {
-                Location::Flash(at) => self.begin_read(op, at, unit),
+                Location::Flash(at) => {
+                    let at = self.read_from(op, at);
+                    self.begin_read(op, at, unit);
+                }
                 // Overwritten, trimmed or buffered while it waited: the newest version is in controller memory, or nothing.
                 Location::Staged(_) | Location::Nowhere => {
                     self.leaves_chip(op);
@@ -360,7 +366,8 @@ impl Ssd {
         let lpn = self.ops[op].lpn;
         // A merging write carries its own new tag; the old page is only read.
         if self.ops[op].need == Need::Read {
-            self.ops[op].tags[0] = self.oracle.load(at, lpn);
+            self.ops[op].tags[0] =
+                if self.replicas.is_some() { self.load_copy(op, at) } else { self.oracle.load(at, lpn) };
         }
         self.load_chunk(op, at);
     }
@@ -496,6 +503,9 @@ impl Ssd {
         let back = state.writeback(self.now) - page.ledger_writeback;
         if self.conflict.is_some() && gc_all + back > 0 {
             self.note_conflict(op, unit, gc_all, back);
+            if self.ops[op].need == Need::Read {
+                self.note_blocked(self.ops[op].lpn);
+            }
         }
         let page = &self.ops[op];
         let rest = wait - gc_all - back;

@@ -109,6 +109,7 @@ impl Ssd {
             fault_at: _,
             power_cuts: _,
             keeps: _,
+            replicas: _,
             chip_ops: _,
             chips_busy: _,
             next_age,

@@ -504,6 +504,7 @@ impl Ssd {
         op.verb = Verb::Program;
         op.need = Need::Write;
         op.tags[0] = self.oracle.admit(op.lpn);
+        self.drop_copy(op.lpn);
         if self.stages && self.absorb(&mut op, measured) {
             return OpId(self.ops.insert(op));
         }
@@ -562,6 +563,7 @@ impl Ssd {
             if self.stages {
                 self.drop_buffered(lpn);
             }
+            self.drop_copy(lpn);
             self.forget(lpn);
             let tag = self.oracle.admit(lpn);
             self.oracle.acknowledge_trim(tag);
@@ -605,6 +607,7 @@ impl Ssd {
         }
         let plane = match page.need {
             Need::Absorb => return self.serve_from_memory(op),
+            Need::Read if self.replicas.is_some() => self.route_read(op),
             Need::Read => page.plane,
             Need::Merge if old.is_none() => {
                 // Overwritten before its turn: nothing to merge with is wanted any more.

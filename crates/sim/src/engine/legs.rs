@@ -284,6 +284,7 @@ impl Ssd {
         match op.class {
             Class::Host | Class::Parity => {}
             Class::Writeback => return self.writeback_ends(id),
+            Class::Replica => return self.copy_ends(id),
             _ => return self.gc_step_ends(id),
         }
         let (plane, bus_gc) = (op.plane, op.bus_gc);
@@ -447,7 +448,7 @@ impl Ssd {
         let holder = match self.ops[suspended].class {
             Class::Gc => Holder::Gc,
             Class::Metadata if self.gc_works(suspended) => Holder::Gc,
-            Class::Writeback => Holder::Writeback,
+            Class::Writeback | Class::Replica => Holder::Writeback,
             _ => Holder::Host,
         };
         self.set_holder(unit, holder);

@@ -22,6 +22,7 @@ mod power;
 mod preempt;
 mod rebuild;
 mod redirect;
+mod replica;
 mod staging;
 mod stripe;
 mod timeless;
@@ -118,6 +119,8 @@ pub struct Ssd {
     fuses_moves: bool,
     /// What is counted of collections in the way of host operations, where one of paper A's schemes is in use.
     conflict: Option<Box<conflicts::Conflict>>,
+    /// Second copies of pages, where the route asks for any.
+    replicas: Option<Box<replica::Replicas>>,
     /// When power is cut or a chip fails next, and what the cuts so far did.
     fault_at: Nanos,
     power_cuts: Vec<PowerCut>,
@@ -332,6 +335,8 @@ impl Ssd {
             stages: staging.slots() > 0,
             fault_at: Nanos::NEVER,
             power_cuts: Vec::new(),
+            replicas: (config.schemes.route.policy_ref().copies())
+                .map(|share| Box::new(replica::Replicas::new(share, &geometry))),
             conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
             plain_moves: (config.schemes.path.policy_ref().always())
                 .filter(|_| config.schemes.collector.policy_ref().in_order())
@@ -727,6 +732,7 @@ impl Ssd {
             },
             fastgc: self.separates.then(|| self.report_copies()),
             ecc: self.dev.errors.is_some().then(|| crate::report::ecc::Ecc::new(&stats.ecc)),
+            dpr: self.replicas.as_ref().map(|replicas| replicas.totals.summary(replicas.live())),
             brr: self.redirects.then(|| stats.brr.summary(self.config.raid.group)),
             raid: self.raid.as_ref().map(|_| {
                 let breakdowns = [&stats.read.breakdown(), &stats.write.breakdown()];

@@ -225,6 +225,9 @@ impl Ssd {
         self.chips_busy = 0;
         self.idle_rounds = 0;
         self.host.power_cut();
+        if let Some(replicas) = &mut self.replicas {
+            replicas.power_cut();
+        }
         self.dev.staging.power_cut(self.now);
     }
 

@@ -36,7 +36,8 @@ impl Ssd {
         match step {
             Step::Reserve(slots) => {
                 let job = &mut self.jobs[id.0].job;
-                assert!(job.slots.replace(slots).is_none(), "law: a collection reserves slots once");
+                let before = job.slots.replace(slots);
+                assert!(before.is_none(), "law: a collection reserves slots once");
                 self.dev.staging.reserve(slots);
                 if let Some(conflict) = &mut self.conflict {
                     conflict.counters.streams += 1;
@@ -301,7 +302,7 @@ impl Ssd {
     }
 
     /// Whether nobody wants a unit.
-    fn is_unwanted(&self, unit: UnitId) -> bool {
+    pub(super) fn is_unwanted(&self, unit: UnitId) -> bool {
         self.is_idle(unit) && self.units[unit.ix()].queue.is_empty()
     }
 

@@ -144,17 +144,22 @@ impl Ssd {
     /// Writes a logical page of the map in no time.
     pub(super) fn store_now(&mut self, lpn: Lpn, class: Class) {
         let tag = self.oracle.admit(lpn);
+        self.drop_copy(lpn);
         self.forget(lpn);
         self.dev.map.set(lpn, Location::Nowhere);
         let plane = loop {
             match self.timeless_plane(lpn) {
                 Some(plane) => break plane,
                 // Dynamic placement alone finds no plane at all: then some full one has garbage.
-                None => assert!(self.collect_full_planes(), "law: spare pages suffice"),
+                None => {
+                    let collected = self.collect_full_planes();
+                    assert!(collected, "law: spare pages suffice");
+                }
             }
         };
         while self.dev.flash.next_offset(plane, Stream::Host).is_none() {
-            assert!(self.collect_once(plane), "law: spare pages suffice");
+            let collected = self.collect_once(plane);
+            assert!(collected, "law: spare pages suffice");
         }
         self.put(lpn, plane, tag).expect("a page was offered");
         self.stats.count_programs(class, 1);
@@ -223,6 +228,7 @@ impl Ssd {
         if let (Some(journey), 1) = (self.plain_moves, job.count) {
             self.move_all_now(plane, victim, journey);
             self.dev.flash.erase_now(victim);
+            self.drop_copies(victim);
             self.stats.count_erases(1);
             self.stats.count_collection(1);
             return true;

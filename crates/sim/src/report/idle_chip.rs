@@ -79,7 +79,7 @@ pub struct Buffer {
 pub struct Times {
     /// Time that collections held chips (or dies), from the first arrival to the last completion.
     pub held_by_gc: u64,
-    /// Time that write-backs held them.
+    /// Time that write-backs held them, or second copies that were being made.
     pub held_by_writeback: u64,
     /// Write-backs: transfers on the channel.
     pub writeback_transfer: u64,

@@ -1,6 +1,7 @@
 //! The summary of a run: integers and histograms, and the one documented form in which they leave.
 
 mod brr;
+pub mod dpr;
 pub mod ecc;
 pub mod failure;
 pub mod fastgc;
@@ -414,7 +415,7 @@ pub struct Wear {
 }
 
 /// The sections of a [`Summary`] that belong to one scheme each and are left out where it is not in use.
-pub const SCHEME_SECTIONS: [&str; 7] = ["idle_chip", "pagc", "brr", "fastgc", "noc", "raid", "ecc"];
+pub const SCHEME_SECTIONS: [&str; 8] = ["idle_chip", "pagc", "brr", "dpr", "fastgc", "noc", "raid", "ecc"];
 
 /// Everything that a run tells. The same configuration, trace, seed and version give the same bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -470,6 +471,9 @@ pub struct Summary {
     /// Balanced redirected reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub brr: Option<BrrSummary>,
+    /// Second copies of pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dpr: Option<dpr::Dpr>,
     /// Parity groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raid: Option<RaidSummary>,

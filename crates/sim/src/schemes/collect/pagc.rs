@@ -48,8 +48,9 @@ scheme! {
     ///
     /// `cache = true` (TC-PaGC): what is left of the longer victim is only read, to `staging.slots` pages of the controller's
     /// buffer, as many as are free when it comes to that; the rest moves in flash. Each buffered page is written to its own
-    /// plane's host write point when its die is idle and no operation waits for it; until then reads of it are served from
-    /// the buffer (`device.memory`), and a host write of it is written to flash as usual and frees the slot [choice]. The
+    /// plane's host write point while that has room, else where its collection would have put it, when its die is idle and no
+    /// operation waits for it; a page of its plane is kept from the host for it. Until then reads of it are served from the
+    /// buffer (`device.memory`), and a host write of it is written to flash as usual and frees the slot [choice]. The
     /// victim is erased before its pages are durable, so the buffer must survive a power cut (`device.power_loss_protection`).
     /// With `staging.slots = 0` the buffer is always full: PaGC without it, event for event.
     ///

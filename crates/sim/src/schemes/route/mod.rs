@@ -2,9 +2,11 @@
 
 mod brr;
 mod direct;
+mod dpr;
 
 pub use brr::{Brr, NextArrival};
 pub use direct::Direct;
+pub use dpr::Dpr;
 
 use super::{SchemeInfo, list, named_table, slot};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -14,6 +16,7 @@ slot! {
     "schemes.route" AnyRoute: crate::policy::Route {
         "direct" => Direct(Direct),
         "brr" => Brr(Brr),
+        "dpr" => Dpr(Dpr),
     }
 }
 

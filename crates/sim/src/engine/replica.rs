@@ -1,0 +1,422 @@
+//! Second copies of pages whose reads meet collections (`schemes.route = "dpr"`).
+//!
+//! To the flash a copy is an invalid page: no collection moves it, and the erase of its block ends it. Only this table knows
+//! that it still holds what its logical page holds. One copy is made at a time: read from its chip, then programmed on
+//! another, each only when nobody wants the die.
+
+use std::collections::VecDeque;
+
+use super::Ssd;
+use crate::device::flash::Stream;
+use crate::device::geometry::Geometry;
+use crate::device::mapping::Location;
+use crate::device::resource::Holder;
+use crate::device::transaction::{Class, Need, Op, Slab, Verb};
+use crate::oracle::{Check, Tag};
+use crate::policy::PageSet;
+use crate::report::dpr::Totals;
+use crate::units::{BlockId, Lpn, OpId, PlaneId, Ppm, Ppn, UnitId};
+
+/// No copy.
+const NONE: u32 = u32::MAX;
+
+/// Of the pages that should have a copy, so many of those that have waited longest are looked at for one whose die is free.
+const LOOK_AT: usize = 16;
+
+/// A copy.
+#[derive(Clone)]
+struct Copy {
+    lpn: Lpn,
+    page: Ppn,
+    /// What it holds (oracle).
+    tag: Tag,
+    /// The next copy in its block.
+    next: u32,
+    /// Its neighbours in order of use.
+    newer: u32,
+    older: u32,
+}
+
+/// Where the copy that is being made stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Making {
+    Nothing,
+    /// It is read, or programmed.
+    OnFlash,
+    /// It is in the controller.
+    InHand(Tag),
+}
+
+/// Copies, and what is known about pages that should have one.
+#[derive(Clone)]
+pub(super) struct Replicas {
+    /// Most copies at a time.
+    most: usize,
+    /// By logical page: reads that waited since it was last written or copied.
+    waits: Vec<u8>,
+    /// By logical page: its copy.
+    copy_of: Vec<u32>,
+    /// By block: the first copy in it.
+    in_block: Vec<u32>,
+    copies: Slab<Copy>,
+    /// The copy used last, and the one not used for longest.
+    newest: u32,
+    oldest: u32,
+    /// Logical pages that should have a copy, oldest wish first.
+    wanted: VecDeque<Lpn>,
+    making: Making,
+    /// Whose copy is being made; none if it was overwritten meanwhile.
+    making_of: Lpn,
+    /// The unit that took the last copy.
+    last_unit: u32,
+    pub totals: Totals,
+}
+
+impl Replicas {
+    pub(super) fn new(share: Ppm, geometry: &Geometry) -> Self {
+        let pages = u64::from(geometry.planes) * u64::from(geometry.pages_per_plane);
+        let most = (pages * u64::from(share.0) / 1_000_000) as usize;
+        Replicas {
+            most,
+            waits: vec![0; geometry.exported as usize],
+            copy_of: vec![NONE; geometry.exported as usize],
+            in_block: vec![NONE; (geometry.planes * geometry.blocks_per_plane) as usize],
+            copies: Slab::with_capacity(most),
+            newest: NONE,
+            oldest: NONE,
+            wanted: VecDeque::with_capacity(most),
+            making: Making::Nothing,
+            making_of: Lpn::NONE,
+            last_unit: geometry.units - 1,
+            totals: Totals::default(),
+        }
+    }
+
+    fn copy(&self, lpn: Lpn) -> Option<&Copy> {
+        let copy = self.copy_of[lpn.ix()];
+        (copy != NONE).then(|| &self.copies[copy])
+    }
+
+    /// Takes a copy out of the order of use.
+    fn unlink(&mut self, copy: u32) {
+        let (newer, older) = (self.copies[copy].newer, self.copies[copy].older);
+        match newer {
+            NONE => self.newest = older,
+            newer => self.copies[newer].older = older,
+        }
+        match older {
+            NONE => self.oldest = newer,
+            older => self.copies[older].newer = newer,
+        }
+    }
+
+    /// A copy is the one used last.
+    fn link(&mut self, copy: u32) {
+        let before = std::mem::replace(&mut self.newest, copy);
+        (self.copies[copy].newer, self.copies[copy].older) = (NONE, before);
+        match before {
+            NONE => self.oldest = copy,
+            before => self.copies[before].newer = copy,
+        }
+    }
+
+    fn used(&mut self, copy: u32) {
+        self.unlink(copy);
+        self.link(copy);
+    }
+
+    fn add(&mut self, lpn: Lpn, page: Ppn, block: BlockId, tag: Tag) {
+        let next = self.in_block[block.ix()];
+        let copy = self.copies.insert(Copy { lpn, page, tag, next, newer: NONE, older: NONE });
+        (self.in_block[block.ix()], self.copy_of[lpn.ix()]) = (copy, copy);
+        self.link(copy);
+        self.totals.made += 1;
+        self.totals.most = self.totals.most.max(self.copies.in_use() as u64);
+    }
+
+    /// A logical page has no copy any more.
+    fn remove(&mut self, copy: u32, block: BlockId) {
+        let next = self.copies[copy].next;
+        let mut at = self.in_block[block.ix()];
+        if at == copy {
+            self.in_block[block.ix()] = next;
+        } else {
+            while self.copies[at].next != copy {
+                at = self.copies[at].next;
+            }
+            self.copies[at].next = next;
+        }
+        self.copy_of[self.copies[copy].lpn.ix()] = NONE;
+        self.unlink(copy);
+        self.copies.remove(copy);
+    }
+
+    /// Copies now.
+    pub(super) fn live(&self) -> u64 {
+        self.copies.in_use() as u64
+    }
+
+    /// Power is cut: nothing is known any more.
+    pub(super) fn power_cut(&mut self) {
+        self.waits.fill(0);
+        self.copy_of.fill(NONE);
+        self.in_block.fill(NONE);
+        self.copies.clear();
+        (self.newest, self.oldest) = (NONE, NONE);
+        self.wanted.clear();
+        (self.making, self.making_of) = (Making::Nothing, Lpn::NONE);
+    }
+}
+
+impl Ssd {
+    /// A logical page is overwritten or trimmed: its copy is worth nothing.
+    #[inline(always)]
+    pub(super) fn drop_copy(&mut self, lpn: Lpn) {
+        let Some(replicas) = &mut self.replicas else { return };
+        replicas.waits[lpn.ix()] = 0;
+        if replicas.making_of == lpn {
+            replicas.making_of = Lpn::NONE;
+            if replicas.making != Making::OnFlash {
+                replicas.making = Making::Nothing;
+            }
+        }
+        let copy = replicas.copy_of[lpn.ix()];
+        if copy != NONE {
+            let block = self.dev.geometry.block_of(replicas.copies[copy].page);
+            replicas.remove(copy, block);
+            replicas.totals.overwritten += 1;
+        }
+    }
+
+    /// A block is erased, and the copies in it with it.
+    #[inline(always)]
+    pub(super) fn drop_copies(&mut self, block: BlockId) {
+        let Some(replicas) = &mut self.replicas else { return };
+        while replicas.in_block[block.ix()] != NONE {
+            replicas.remove(replicas.in_block[block.ix()], block);
+            replicas.totals.erased += 1;
+        }
+    }
+
+    /// A read has waited for something internal at the die of its page.
+    pub(super) fn note_blocked(&mut self, lpn: Lpn) {
+        let Some(replicas) = &mut self.replicas else { return };
+        replicas.totals.blocked += 1;
+        let waits = &mut replicas.waits[lpn.ix()];
+        *waits = waits.saturating_add(1);
+        let wants = self.schemes.route.policy_ref().wants_copy(*waits);
+        if wants && replicas.copy_of[lpn.ix()] == NONE && replicas.wanted.len() < replicas.most {
+            *waits = 0;
+            replicas.wanted.push_back(lpn);
+        }
+    }
+
+    fn in_collection(&self, plane: PlaneId) -> bool {
+        let state = &self.units[self.dev.geometry.unit_of(plane).ix()];
+        state.job.is_some() || state.holder == Holder::Gc
+    }
+
+    /// The plane that a read goes to: that of its page, or that of its copy.
+    pub(super) fn route_read(&mut self, op: OpId) -> PlaneId {
+        let home = self.ops[op].plane;
+        let lpn = self.ops[op].lpn;
+        let Some(page) = self.replicas.as_ref().and_then(|replicas| replicas.copy(lpn)).map(|copy| copy.page) else {
+            return home;
+        };
+        let plane = self.dev.geometry.plane_of(page);
+        let (at_home, there) = (self.in_collection(home), self.in_collection(plane));
+        if !self.schemes.route.policy_ref().takes_copy(at_home, there) {
+            return home;
+        }
+        self.ops[op].old = page;
+        if let Some(replicas) = &mut self.replicas {
+            replicas.used(replicas.copy_of[lpn.ix()]);
+        }
+        plane
+    }
+
+    /// A read's turn has come: where it is read, now that its page is at `at`.
+    pub(super) fn read_from(&mut self, op: OpId, at: Ppn) -> Ppn {
+        let (lpn, page) = (self.ops[op].lpn, self.ops[op].old);
+        let Some(replicas) = &mut self.replicas else { return at };
+        if page.is_some() && replicas.copy(lpn).is_some_and(|copy| copy.page == page) {
+            replicas.totals.reads += 1;
+            return page;
+        }
+        self.ops[op].old = Ppn::NONE;
+        at
+    }
+
+    /// What a read finds at `at`, which may be a copy.
+    pub(super) fn load_copy(&self, op: OpId, at: Ppn) -> Tag {
+        let page = &self.ops[op];
+        let copy = self.replicas.as_ref().and_then(|replicas| replicas.copy(page.lpn));
+        match copy.filter(|copy| page.old == at && copy.page == at) {
+            // What is stored in each page is known to the full oracle alone.
+            Some(copy) if self.oracle.check() != Check::Full => copy.tag,
+            _ => self.oracle.load(at, page.lpn),
+        }
+    }
+
+    /// After all host operations and write-backs: the copy that is being made goes one step further, or the next one begins.
+    pub(super) fn make_copies(&mut self) {
+        let Some(replicas) = &self.replicas else { return };
+        match replicas.making {
+            Making::OnFlash => {}
+            Making::InHand(tag) => self.program_copy(tag),
+            Making::Nothing if replicas.wanted.is_empty() => {}
+            Making::Nothing => self.read_for_copy(),
+        }
+    }
+
+    /// Reads the first page in line that should have a copy and whose die nobody wants.
+    fn read_for_copy(&mut self) {
+        let mut i = 0;
+        while let Some(lpn) = self.replicas.as_ref().and_then(|replicas| replicas.wanted.get(i)).copied() {
+            let copied = self.replicas.as_ref().is_some_and(|replicas| replicas.copy(lpn).is_some());
+            let (Location::Flash(page), false) = (self.dev.map.get(lpn), copied) else {
+                self.take_wish(i);
+                continue;
+            };
+            let plane = self.dev.geometry.plane_of(page);
+            if self.is_unwanted(self.dev.geometry.unit_of(plane)) {
+                self.take_wish(i);
+                let block = self.dev.geometry.block_of(page);
+                self.array_reads(block);
+                self.stats.count_reads(Class::Replica, 1);
+                let tag = self.oracle.load(page, lpn);
+                return self.begin_copy(lpn, page, tag, Verb::Read);
+            }
+            i += 1;
+            if i == LOOK_AT {
+                return;
+            }
+        }
+    }
+
+    fn take_wish(&mut self, i: usize) {
+        if let Some(replicas) = &mut self.replicas {
+            replicas.wanted.remove(i);
+        }
+    }
+
+    /// The page in the controller goes to the next idle die of another chip than its own.
+    fn program_copy(&mut self, tag: Tag) {
+        let Some(replicas) = &mut self.replicas else { return };
+        let (lpn, last) = (replicas.making_of, replicas.last_unit);
+        let Location::Flash(page) = self.dev.map.get(lpn) else {
+            // A collection has taken it to the controller's buffer meanwhile.
+            (replicas.making, replicas.making_of) = (Making::Nothing, Lpn::NONE);
+            return;
+        };
+        let chip = self.dev.geometry.chip_of(self.dev.geometry.plane_of(page));
+        let units = self.dev.geometry.units;
+        for step in 1..=units {
+            let unit = UnitId((last + step) % units);
+            if !self.is_unwanted(unit) {
+                continue;
+            }
+            let Some(plane) = self.next_plane_off(unit, chip) else { continue };
+            if let Some(replicas) = &mut self.replicas {
+                replicas.last_unit = unit.0;
+            }
+            let page = self.dev.flash.take_page(plane, Stream::Host, false).expect("a plane with room");
+            self.stats.count_programs(Class::Replica, 1);
+            return self.begin_copy(lpn, page, tag, Verb::Program);
+        }
+    }
+
+    /// The next plane of a unit, in turn, that has a page for host data and lies on another chip.
+    fn next_plane_off(&mut self, unit: UnitId, chip: u32) -> Option<PlaneId> {
+        let planes = self.dev.geometry.planes_per_unit;
+        let token = self.units[unit.ix()].token;
+        let k = (1..=planes).map(|step| (token + step) % planes).find(|k| {
+            let plane = self.dev.geometry.plane_of_unit(unit, *k);
+            self.dev.geometry.chip_of(plane) != chip && self.dev.flash.next_offset(plane, Stream::Host).is_some()
+        })?;
+        self.units[unit.ix()].token = k;
+        Some(self.dev.geometry.plane_of_unit(unit, k))
+    }
+
+    fn begin_copy(&mut self, lpn: Lpn, page: Ppn, tag: Tag, verb: Verb) {
+        if let Some(replicas) = &mut self.replicas {
+            (replicas.making, replicas.making_of) = (Making::OnFlash, lpn);
+        }
+        let plane = self.dev.geometry.plane_of(page);
+        let unit = self.dev.geometry.unit_of(plane);
+        let (burst, offset) = (self.dev.timing.transfer(self.dev.geometry.page_size), self.dev.geometry.offset(page));
+        let reads = verb == Verb::Read;
+        let mut op = Op {
+            class: Class::Replica,
+            verb,
+            need: if reads { Need::Read } else { Need::Write },
+            acknowledged: true,
+            age: self.age(),
+            unit,
+            plane,
+            channel: self.dev.geometry.channel_of(plane),
+            lpn,
+            bytes: self.dev.geometry.page_size,
+            pages: PageSet::one(page),
+            ..Op::BLANK
+        };
+        op.tags[0] = tag;
+        op.legs = if reads { self.dev.timing.read(&[offset], burst) } else { self.dev.timing.program(offset, burst) };
+        let id = OpId(self.ops.insert(op));
+        self.units[unit.ix()].array = id;
+        self.set_holder(unit, Holder::Writeback);
+        self.chip_in_use(plane, true);
+        self.run_leg(id);
+    }
+
+    /// A page has been read for a copy, or programmed as one.
+    pub(super) fn copy_ends(&mut self, id: OpId) {
+        let op = &self.ops[id];
+        let (unit, plane, page, lpn, tag, verb) = (op.unit, op.plane, op.pages[0], op.lpn, op.tags[0], op.verb);
+        let block = self.dev.geometry.block_of(page);
+        self.ops.remove(id.0);
+        self.units[unit.ix()].array = OpId::NONE;
+        self.set_holder(unit, Holder::Free);
+        self.chip_in_use(plane, false);
+        self.mark_unit(unit);
+        let wanted = self.replicas.as_ref().is_some_and(|replicas| replicas.making_of == lpn);
+        let mut making = Making::Nothing;
+        if verb == Verb::Read {
+            self.dev.flash.read_ends(block);
+            let errors = |model: &crate::device::errors::ErrorModel| model.errors(page, block, self.now);
+            let good = self.dev.errors.as_ref().is_none_or(|model| model.corrects(errors(model)));
+            if wanted && good {
+                making = Making::InHand(tag);
+            }
+        } else {
+            self.dev.flash.land(page, block, Lpn::NONE);
+            if self.oracle.check() == Check::Full {
+                self.oracle.store(page, tag);
+            }
+            self.host_programmed(page, false);
+            self.note_filled(block, crate::units::JobId::NONE, crate::units::JobId::NONE);
+            if wanted {
+                self.add_copy(lpn, page, block, tag);
+            }
+            self.test_trigger(plane);
+        }
+        if let Some(replicas) = &mut self.replicas {
+            replicas.making = making;
+            if making == Making::Nothing {
+                replicas.making_of = Lpn::NONE;
+            }
+        }
+    }
+
+    /// A copy is on flash. Where there are as many as there may be, the one not used for longest goes.
+    fn add_copy(&mut self, lpn: Lpn, page: Ppn, block: BlockId, tag: Tag) {
+        let Some(replicas) = &mut self.replicas else { return };
+        if replicas.copies.in_use() >= replicas.most {
+            let oldest = replicas.oldest;
+            let block = self.dev.geometry.block_of(replicas.copies[oldest].page);
+            replicas.remove(oldest, block);
+            replicas.totals.replaced += 1;
+        }
+        replicas.add(lpn, page, block, tag);
+    }
+}
