@@ -336,7 +336,8 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub input: InputArgs,
     /// Values of a key to compare, such as schemes.victim=greedy,fifo; the first one is what the others are measured by.
-    /// A value may be an inline table; KEY may be `preset`. Several --vary: every combination
+    /// A value may be an inline table; KEY may be `preset` or `file` (a configuration over all others). Several --vary:
+    /// every combination
     #[arg(long, value_name = "KEY=V1,V2,...", help_heading = "Variants")]
     pub vary: Vec<String>,
     /// Run every variant with this many seeds, from --seed on, and give 95 % confidence intervals of the differences
@@ -348,15 +349,9 @@ pub struct CompareArgs {
     /// How it is simulated.
     #[command(flatten)]
     pub how: HowArgs,
-    /// Print the table as Markdown
-    #[arg(long, conflicts_with = "csv", help_heading = "Results")]
-    pub markdown: bool,
-    /// Print the table as CSV, one row a variant with all figures
-    #[arg(long, help_heading = "Results")]
-    pub csv: bool,
-    /// Write all figures as JSON; `-` is standard output, alone
-    #[arg(long, value_name = "FILE|-", help_heading = "Results")]
-    pub json: Option<PathBuf>,
+    /// The form of the table.
+    #[command(flatten)]
+    pub table: TableArgs,
     /// Write one row a variant with all figures
     #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
     pub rows: Option<PathBuf>,
@@ -394,15 +389,40 @@ pub struct ReproduceArgs {
     /// How it is simulated.
     #[command(flatten)]
     pub how: HowArgs,
-    /// Print Markdown
-    #[arg(long, conflicts_with = "csv", help_heading = "Results")]
+    /// The form of the tables.
+    #[command(flatten)]
+    pub table: TableArgs,
+}
+
+/// The form of what several runs come to.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Results")]
+pub struct TableArgs {
+    /// Print the table as Markdown
+    #[arg(long, conflicts_with = "csv")]
     pub markdown: bool,
-    /// Print CSV
-    #[arg(long, help_heading = "Results")]
+    /// Print the table as CSV, with all figures
+    #[arg(long)]
     pub csv: bool,
-    /// Write JSON; `-` is standard output, alone
-    #[arg(long, value_name = "FILE|-", help_heading = "Results")]
+    /// Write all figures as JSON; `-` is standard output, alone
+    #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
+}
+
+impl TableArgs {
+    /// Whether JSON alone goes to standard output; if it goes to a file, that file.
+    ///
+    /// # Errors
+    /// Another form would go there too.
+    pub fn json_output(&self) -> crate::fault::Result<(bool, Option<crate::output::Output>)> {
+        let to_stdout = self.json.as_deref() == Some(std::path::Path::new("-"));
+        if to_stdout && (self.csv || self.markdown) {
+            return Err(crate::fault::Fault::usage("--json - and another form on standard output")
+                .help("write the JSON into a file"));
+        }
+        let file = self.json.as_deref().filter(|_| !to_stdout).map(crate::output::Output::create).transpose()?;
+        Ok((to_stdout, file))
+    }
 }
 
 /// How several runs are simulated.

@@ -155,12 +155,8 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     if let Some(error) = &variants[0].refused {
         return Err(variants[0].settings.refuse(error).note("the first variant is what the others are measured by"));
     }
-    distinct(&[("--json", &args.json), ("--rows", &args.rows)])?;
-    let to_stdout = args.json.as_deref() == Some(Path::new("-"));
-    if to_stdout && (args.csv || args.markdown) {
-        return Err(Fault::usage("--json - and another form on standard output").help("write the JSON into a file"));
-    }
-    let json_file = args.json.as_deref().filter(|_| !to_stdout).map(Output::create).transpose()?;
+    distinct(&[("--json", &args.table.json), ("--rows", &args.rows)])?;
+    let (to_stdout, json_file) = args.table.json_output()?;
     let sheet = args.rows.as_deref().map(|path| sheet(path, &axes, args.repeat)).transpose()?;
     if let Some(directory) = &args.summaries {
         std::fs::create_dir_all(directory).map_err(|error| Fault::file("write", directory, &error))?;
@@ -190,9 +186,9 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     finished.into_iter().try_for_each(Finished::publish)?;
     if to_stdout {
         output::print(&text)
-    } else if args.csv {
+    } else if args.table.csv {
         output::print(&csv(&axes, &rows, args.repeat))
-    } else if args.markdown {
+    } else if args.table.markdown {
         output::print(&markdown(&rows, args.repeat))
     } else {
         output::print(&render(args, &axes, &rows))
@@ -235,11 +231,14 @@ fn run(args: &CompareArgs, axes: &[Axis], variants: Vec<Variant>) -> Result<Vec<
 
 /// A variant in a few words: its values, with the names of their keys where there are several.
 fn name(variant: &Variant, axes: &[Axis]) -> String {
-    let value = |text: &String| text.trim_matches('"').to_string();
+    let value = |(axis, text): (&Axis, &String)| match axis.key.as_str() {
+        "file" => Path::new(text).file_stem().map_or(text.clone(), |stem| stem.to_string_lossy().into_owned()),
+        _ => text.trim_matches('"').to_string(),
+    };
     if axes.is_empty() {
         return "as given".into();
     }
-    variant.values.iter().map(value).collect::<Vec<_>>().join(", ")
+    axes.iter().zip(&variant.values).map(value).collect::<Vec<_>>().join(", ")
 }
 
 /// The name as a label of a table.

@@ -120,8 +120,20 @@ pub fn of(scheme: &SchemeInfo) -> Needs {
     Needs { needs, refuses }
 }
 
-/// Knobs of a scheme: name, default, meaning.
-pub fn knobs(scheme: &SchemeInfo) -> Vec<(String, String, String)> {
+/// A knob of a scheme.
+pub struct Knob {
+    /// Its name.
+    pub name: String,
+    /// Its default, as JSON writes it.
+    pub default: String,
+    /// What it takes.
+    pub range: String,
+    /// What it is for.
+    pub meaning: String,
+}
+
+/// The knobs of a scheme.
+pub fn knobs(scheme: &SchemeInfo) -> Vec<Knob> {
     let schema = root_schema().to_value();
     let definitions = schema["definitions"].as_object().cloned().unwrap_or_default();
     let sources = Sources { sets: vec![format!("{}={}", scheme.slot, scheme.name)], ..Sources::default() };
@@ -138,9 +150,61 @@ pub fn knobs(scheme: &SchemeInfo) -> Vec<(String, String, String)> {
                 .as_str()
                 .is_some_and(|text| scheme.manual.split_whitespace().take(6).eq(text.split_whitespace().take(6)))
     });
-    let meaning = |knob: &str| {
-        let text = owner.and_then(|owner| owner["properties"][knob]["description"].as_str()).unwrap_or_default();
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let nothing = serde_json::Value::Null;
+    let knob = |(name, default): (&String, &serde_json::Value)| {
+        let property = owner.map_or(&nothing, |owner| &owner["properties"][name]);
+        let text = property["description"].as_str().unwrap_or_default();
+        let meaning = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let least = || least(scheme, name);
+        let range = range(&schema["definitions"], property, least);
+        Knob { name: name.clone(), default: default.to_string(), range, meaning }
     };
-    defaults.iter().map(|(knob, default)| (knob.clone(), default.to_string(), meaning(knob))).collect()
+    defaults.iter().map(knob).collect()
+}
+
+/// The smallest whole number that no rule refuses as the value of a knob.
+fn least(scheme: &SchemeInfo, knob: &str) -> u64 {
+    let set = |value: u64| format!("{}={{ {} = {{ {knob} = {value} }} }}", scheme.slot, scheme.name);
+    let given = of(scheme).needs.into_iter().map(|(needed, _)| needed.replace(" = ", "="));
+    let given: Vec<String> = ["device.over_provisioning=0.2".into()].into_iter().chain(given).collect();
+    let taken = |value: &u64| matches!(tried(&[&given[..], &[set(*value)]].concat()), Some(Ok(())));
+    (0..64).find(taken).unwrap_or(0)
+}
+
+/// What a knob takes, from the definition that reads it.
+fn range(definitions: &serde_json::Value, property: &serde_json::Value, least: impl Fn() -> u64) -> String {
+    let inner = property["allOf"].get(0).or_else(|| property["anyOf"].get(0)).unwrap_or(property);
+    let resolved = match inner["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
+        Some(name) => &definitions[name],
+        None => inner,
+    };
+    let types: Vec<&str> = match &resolved["type"] {
+        serde_json::Value::Array(types) => types.iter().filter_map(|one| one.as_str()).collect(),
+        one => one.as_str().into_iter().collect(),
+    };
+    let forms = resolved["oneOf"].as_array().cloned().unwrap_or_default();
+    let examples: Vec<String> =
+        resolved["examples"].as_array().into_iter().flatten().map(ToString::to_string).collect();
+    let names: Vec<String> = forms
+        .iter()
+        .filter(|form| form["description"].is_string())
+        .filter_map(|form| form.get("const"))
+        .map(ToString::to_string)
+        .collect();
+    let bounds = |least: String| match resolved["maximum"].as_f64() {
+        Some(most) => format!("{least} to {most}"),
+        None => format!("{least} or more"),
+    };
+    let mut range = match () {
+        () if !names.is_empty() => names.join(", "),
+        () if !forms.is_empty() => format!("a share from 0 to 1, or a text such as {}", examples.join(", ")),
+        () if types.contains(&"boolean") => "true, false".into(),
+        () if types.contains(&"integer") => format!("whole numbers, {}", bounds(least().to_string())),
+        () if types.contains(&"number") => bounds(resolved["minimum"].to_string()),
+        () => format!("a text such as {}", examples.join(", ")),
+    };
+    if types.contains(&"null") {
+        range.push_str("; or not set");
+    }
+    range
 }

@@ -25,7 +25,7 @@ macro_rules! presets {
 }
 
 /// All presets, in the order in which they are listed.
-pub const ALL: &[Preset] = presets!["default", "nvme-tlc", "idle-chip", "pagc", "brr", "fastgc", "noc"];
+pub const ALL: &[Preset] = presets!["default", "nvme-tlc", "idle-chip", "pagc", "brr", "fastgc", "noc", "composed"];
 
 /// A preset by name.
 pub fn find(name: &str) -> Result<&'static Preset> {

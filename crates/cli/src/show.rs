@@ -144,26 +144,29 @@ pub fn schemes(name: Option<&str>) -> Result<()> {
 
 /// Knobs with their defaults, and what a scheme needs and refuses, as tried out on the rules themselves.
 fn requirements(out: &mut String, scheme: &SchemeInfo) {
-    let mut section = |title: &str, lines: &[(String, String)]| {
+    let mut section = |title: &str, lines: &[(String, Vec<String>)]| {
         if lines.is_empty() {
             return;
         }
         out.push_str(&format!("\n  {title}\n"));
-        for (what, why) in lines {
+        for (what, texts) in lines {
             out.push_str(&format!("    {what}\n"));
-            for line in wrap(why, WIDTH - 8) {
+            for line in texts.iter().flat_map(|text| wrap(text, WIDTH - 8)) {
                 out.push_str(format!("        {line}").trim_end());
                 out.push('\n');
             }
         }
     };
-    let knobs = needs::knobs(scheme);
-    let knobs: Vec<(String, String)> =
-        knobs.into_iter().map(|(knob, default, meaning)| (format!("{knob} = {default}"), meaning)).collect();
-    section("Knobs and their defaults:", &knobs);
+    let told = |knob: needs::Knob| {
+        let range = knob.range;
+        (format!("{} = {}", knob.name, knob.default), vec![knob.meaning, format!("Takes {range}.")])
+    };
+    let knobs: Vec<(String, Vec<String>)> = needs::knobs(scheme).into_iter().map(told).collect();
+    section("Knobs, their defaults and ranges:", &knobs);
     let needs::Needs { needs, refuses } = needs::of(scheme);
-    section("Needs, on the built-in device:", &needs);
-    section("Is refused with:", &refuses);
+    let one = |(what, rule): (String, String)| (what, vec![rule]);
+    section("Needs, on the built-in device:", &needs.into_iter().map(one).collect::<Vec<_>>());
+    section("Is refused with:", &refuses.into_iter().map(one).collect::<Vec<_>>());
 }
 
 /// `ssdlab workloads`

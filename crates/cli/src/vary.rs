@@ -9,7 +9,7 @@ use crate::text::count;
 /// A key and the values it takes.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// A dotted key, or `preset`.
+    /// A dotted key, `preset` or `file`.
     pub key: String,
     /// As the command line gives them.
     pub values: Vec<String>,
@@ -121,10 +121,10 @@ pub fn variants(sources: &Sources, axes: &[Axis]) -> Result<Vec<Variant>> {
         values.reverse();
         let mut sources = sources.clone();
         for (axis, value) in axes.iter().zip(&values) {
-            if axis.key == "preset" {
-                sources.preset = Some(value.clone());
-            } else {
-                sources.varied.push(format!("{}={value}", axis.key));
+            match axis.key.as_str() {
+                "preset" => sources.preset = Some(value.clone()),
+                "file" => sources.files.push(value.into()),
+                key => sources.varied.push(format!("{key}={value}")),
             }
         }
         let settings = Settings::merge(&sources)?;

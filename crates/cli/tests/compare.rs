@@ -1,54 +1,13 @@
 //! `ssdlab compare`: what it compares is what `run` tells, and how many runs go on at once never shows.
 
-use std::collections::BTreeSet;
-use std::process::{Command, Output};
+mod common;
 
+use std::collections::BTreeSet;
+
+use common::Bench;
 use serde_json::Value;
 
-/// 8 MiB in four planes; full enough that garbage is collected at once.
-const TINY: &str = include_str!("cmd/timeline.in/tiny.toml");
-
 const INPUT: &str = "tiny.toml --workload mixed-70-30 --limit 2000 --quiet";
-
-struct Bench(tempfile::TempDir);
-
-impl Bench {
-    fn new() -> Bench {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("tiny.toml"), TINY).unwrap();
-        Bench(dir)
-    }
-
-    /// A word is an argument; a text in quotes is one too.
-    fn run(&self, arguments: &str) -> Output {
-        let mut words: Vec<String> = Vec::new();
-        for (i, piece) in arguments.split('\'').enumerate() {
-            match i % 2 {
-                0 => words.extend(piece.split_whitespace().map(str::to_owned)),
-                _ => words.push(piece.into()),
-            }
-        }
-        Command::new(env!("CARGO_BIN_EXE_ssdlab")).current_dir(self.0.path()).args(words).output().unwrap()
-    }
-
-    fn good(&self, arguments: &str) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    fn bad(&self, arguments: &str, status: i32) -> String {
-        let output = self.run(arguments);
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(status), "{arguments}: {said}");
-        assert!(output.stdout.is_empty());
-        said
-    }
-
-    fn text(&self, name: &str) -> String {
-        std::fs::read_to_string(self.0.path().join(name)).unwrap()
-    }
-}
 
 #[test]
 fn every_run_is_what_run_tells() {
@@ -57,7 +16,7 @@ fn every_run_is_what_run_tells() {
     bench.good(&format!(
         "compare {INPUT} --set precondition.mode=random --vary schemes.victim=greedy,rga --vary timing.program=600us,300us --vary device.queue_depth=32,4 --repeat 2 --summaries all"
     ));
-    let names: BTreeSet<String> = std::fs::read_dir(bench.0.path().join("all"))
+    let names: BTreeSet<String> = std::fs::read_dir(bench.path().join("all"))
         .unwrap()
         .map(|e| e.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -166,8 +125,15 @@ fn every_form_has_every_variant() {
     assert!(bench.text("all.json").starts_with("{\n  \"schema\": \"ssdlab.compare/1\""));
     if cfg!(feature = "parquet") {
         bench.good(&format!("{what} --rows rows.parquet"));
-        assert!(std::fs::read(bench.0.path().join("rows.parquet")).unwrap().starts_with(b"PAR1"));
+        assert!(std::fs::read(bench.path().join("rows.parquet")).unwrap().starts_with(b"PAR1"));
     }
+    std::fs::write(bench.path().join("none.toml"), "").unwrap();
+    std::fs::write(bench.path().join("fifo.toml"), "schemes.victim = \"fifo\"").unwrap();
+    let files = bench.good(&format!("compare {INPUT} --vary file=none.toml,fifo.toml --csv"));
+    let victims = bench.good(&format!("compare {INPUT} --vary schemes.victim=greedy,fifo --csv"));
+    let figures =
+        |csv: &str| csv.lines().nth(2).unwrap().split_once(".toml,").map_or(String::new(), |(_, rest)| rest.into());
+    assert_eq!(figures(&files), victims.lines().nth(2).unwrap().split_once("fifo,").unwrap().1, "a file is a layer");
     let presets = bench.good("compare --workload random-write --limit 50 --quiet --vary preset=default,noc --csv");
     assert!(presets.lines().nth(2).unwrap().starts_with("2,noc,"), "{presets}");
     let counted = bench.good(&format!("{what} --count-only"));

@@ -1,63 +1,30 @@
 //! What a run shows over time and block by block.
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::{Command, Output};
 
+use common::Bench;
 use prost::Message;
 use serde_json::Value;
 use ssdlab_cli::perfetto::{SLICE_BEGIN, SLICE_END, Trace};
 
-/// 8 MiB in four planes; full enough that garbage is collected at once.
-const TINY: &str = include_str!("cmd/timeline.in/tiny.toml");
+/// A CSV file as rows of named cells.
+fn rows_of(bench: &Bench, name: &str) -> Vec<BTreeMap<String, String>> {
+    let text = bench.text(name);
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        assert_eq!(cells.len(), names.len(), "{line}");
+        names.iter().zip(cells).map(|(n, c)| (n.to_string(), c.to_string())).collect()
+    };
+    lines.map(row).collect()
+}
 
-struct Bench(tempfile::TempDir);
-
-impl Bench {
-    fn new() -> Bench {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("tiny.toml"), TINY).unwrap();
-        Bench(dir)
-    }
-
-    fn run(&self, arguments: &str) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ssdlab"));
-        command.current_dir(self.0.path()).args(arguments.split_whitespace()).output().unwrap()
-    }
-
-    fn good(&self, arguments: &str) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    fn bad(&self, arguments: &str) -> String {
-        let output = self.run(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments}");
-        assert!(output.stdout.is_empty());
-        String::from_utf8(output.stderr).unwrap()
-    }
-
-    fn text(&self, name: &str) -> String {
-        std::fs::read_to_string(self.0.path().join(name)).unwrap()
-    }
-
-    /// A CSV file as rows of named cells.
-    fn rows(&self, name: &str) -> Vec<BTreeMap<String, String>> {
-        let text = self.text(name);
-        let mut lines = text.lines();
-        let names: Vec<&str> = lines.next().unwrap().split(',').collect();
-        let row = |line: &str| {
-            let cells: Vec<&str> = line.split(',').collect();
-            assert_eq!(cells.len(), names.len(), "{line}");
-            names.iter().zip(cells).map(|(n, c)| (n.to_string(), c.to_string())).collect()
-        };
-        lines.map(row).collect()
-    }
-
-    fn trace(&self, name: &str) -> Timeline {
-        Timeline::parse(&std::fs::read(self.0.path().join(name)).unwrap())
-    }
+fn timeline(bench: &Bench, name: &str) -> Timeline {
+    Timeline::parse(&std::fs::read(bench.path().join(name)).unwrap())
 }
 
 fn json(text: &str) -> Value {
@@ -70,7 +37,7 @@ const WORK: &str = "run tiny.toml --workload mixed-70-30 --limit 3000 --quiet";
 fn windows_add_up_to_the_run() {
     let bench = Bench::new();
     let summary = json(&bench.good(&format!("{WORK} --json - --series s.csv --window 50ms --requests r.csv")));
-    let rows = bench.rows("s.csv");
+    let rows = rows_of(&bench, "s.csv");
     let sum = |name: &str| rows.iter().map(|row| row[name].parse::<u64>().unwrap()).sum::<u64>();
     let total = |path: &str| summary.pointer(path).unwrap().as_u64().unwrap();
     assert_eq!(sum("requests"), 3000);
@@ -92,7 +59,7 @@ fn windows_add_up_to_the_run() {
         assert_eq!(sum(cause), ns.as_u64().unwrap(), "{cause}");
     }
     // The same from the rows of requests, window by window.
-    let requests = bench.rows("r.csv");
+    let requests = rows_of(&bench, "r.csv");
     for (i, row) in rows.iter().enumerate() {
         let number = |name: &str| row[name].parse::<u64>().unwrap();
         let (from, to) = (number("start_ns"), number("start_ns") + 50_000_000);
@@ -125,19 +92,19 @@ fn warm_up_and_idle_time_have_windows_too() {
     let bench = Bench::new();
     let gap: String =
         [0, 1, 2, 3_000, 3_001].iter().map(|ms| format!("0,{},4096,w,{}\n", ms % 7 * 8, *ms as f64 / 1e3)).collect();
-    std::fs::write(bench.0.path().join("gap.spc"), gap).unwrap();
-    std::fs::write(bench.0.path().join("warm.toml"), "run = { warmup = \"2 requests\" }").unwrap();
+    std::fs::write(bench.path().join("gap.spc"), gap).unwrap();
+    std::fs::write(bench.path().join("warm.toml"), "run = { warmup = \"2 requests\" }").unwrap();
     bench.good("run tiny.toml warm.toml --trace gap.spc --format spc --quiet --series s.csv");
-    let rows = bench.rows("s.csv");
+    let rows = rows_of(&bench, "s.csv");
     let column = |name: &str| rows.iter().map(|row| row[name].as_str()).collect::<Vec<_>>();
     assert_eq!(column("requests"), ["3", "0", "0", "2"]);
     assert_eq!(column("warmup"), ["2", "0", "0", "0"]);
     assert_eq!(column("write_mean_ns")[1..3], ["", ""]);
-    let said = bench.bad("run tiny.toml --trace gap.spc --format spc --quiet --series s.csv --window 1ns");
+    let said = bench.bad("run tiny.toml --trace gap.spc --format spc --quiet --series s.csv --window 1ns", 2);
     assert!(said.contains("more than 10,000,000 windows") && said.contains("longer --window"), "{said}");
-    assert!(bench.bad(&format!("{WORK} --series s.csv --window 0s")).contains("a window has a length"));
-    assert!(bench.bad(&format!("{WORK} --series s.txt")).contains("ends in .csv or .parquet"));
-    assert!(bench.bad(&format!("{WORK} --window 1s")).contains("--series"));
+    assert!(bench.bad(&format!("{WORK} --series s.csv --window 0s"), 2).contains("a window has a length"));
+    assert!(bench.bad(&format!("{WORK} --series s.txt"), 2).contains("ends in .csv or .parquet"));
+    assert!(bench.bad(&format!("{WORK} --window 1s"), 2).contains("--series"));
 }
 
 struct Slice {
@@ -213,9 +180,9 @@ fn a_timeline_has_every_request_with_its_operations_and_no_overlap() {
         "--set schemes.collector=queued --set schemes.place=dynamic --set device.exclusion=channel",
     ] {
         bench.good(&format!("{WORK} {extra} --timeline t.pftrace --requests r.csv"));
-        let timeline = bench.trace("t.pftrace");
+        let timeline = timeline(&bench, "t.pftrace");
         timeline.assert_no_overlap();
-        let requests = bench.rows("r.csv");
+        let requests = rows_of(&bench, "r.csv");
         let flows = |part: &str| -> BTreeSet<u64> {
             timeline.slices.iter().filter(|s| s.track.starts_with(part)).map(|s| s.flow).collect()
         };
@@ -239,7 +206,7 @@ fn a_window_of_a_timeline_has_all_that_falls_into_it() {
     let bench = Bench::new();
     bench.good(&format!("{WORK} --timeline all.pftrace"));
     bench.good(&format!("{WORK} --timeline part.pftrace --timeline-window 1s..1.05s"));
-    let (all, part) = (bench.trace("all.pftrace"), bench.trace("part.pftrace"));
+    let (all, part) = (timeline(&bench, "all.pftrace"), timeline(&bench, "part.pftrace"));
     part.assert_no_overlap();
     let key = |slice: &Slice| (slice.start, slice.end, slice.track.clone(), slice.flow);
     let inside = |slice: &&Slice| slice.start < 1_050_000_000 && slice.end > 1_000_000_000;
@@ -247,16 +214,16 @@ fn a_window_of_a_timeline_has_all_that_falls_into_it() {
     assert!(wanted.len() > 50);
     assert_eq!(part.slices.iter().map(key).collect::<BTreeSet<_>>(), wanted);
     for (window, said) in [("5ms", "is not a window"), ("2ms..1ms", "is not a window")] {
-        assert!(bench.bad(&format!("{WORK} --timeline t --timeline-window {window}")).contains(said));
+        assert!(bench.bad(&format!("{WORK} --timeline t --timeline-window {window}"), 2).contains(said));
     }
 }
 
 #[test]
 fn a_chart_is_for_tiny_runs() {
     let bench = Bench::new();
-    let said = bench.bad(&format!("{WORK} --timeline -"));
+    let said = bench.bad(&format!("{WORK} --timeline -"), 2);
     assert!(said.contains("more than 200 operations") && said.contains("--timeline-window"), "{said}");
-    let said = bench.bad(&format!("{WORK} --timeline - --json -"));
+    let said = bench.bad(&format!("{WORK} --timeline - --json -"), 2);
     assert!(said.contains("standard output carries one result"), "{said}");
 }
 
@@ -264,7 +231,7 @@ fn a_chart_is_for_tiny_runs() {
 fn blocks_are_all_there_and_fit_the_summary() {
     let bench = Bench::new();
     let table = bench.good(&format!("{WORK} --blocks b.csv --json s.json"));
-    let (rows, summary) = (bench.rows("b.csv"), json(&bench.text("s.json")));
+    let (rows, summary) = (rows_of(&bench, "b.csv"), json(&bench.text("s.json")));
     assert_eq!(rows.len(), 4 * 32);
     let erases: Vec<u64> = rows.iter().map(|row| row["erases"].parse().unwrap()).collect();
     assert_eq!(summary["wear"]["erases_min"], *erases.iter().min().unwrap());
@@ -295,7 +262,7 @@ fn the_verdict_counts_requests_that_waited_for_collections() {
     let waits = ["space", "die_late", "die_gc_own", "die_gc_other", "bus_gc", "noc_gc"];
     let delayed = |op: &str| {
         let waited = |row: &&BTreeMap<String, String>| row["op"] == op && waits.iter().any(|wait| row[*wait] != "0");
-        bench.rows("r.csv").iter().filter(waited).count() as u64
+        rows_of(&bench, "r.csv").iter().filter(waited).count() as u64
     };
     assert_eq!(summary["requests_delayed_by_gc"]["read"], delayed("read"));
     assert_eq!(summary["requests_delayed_by_gc"]["write"], delayed("write"));
@@ -343,7 +310,7 @@ fn a_parquet_series_is_the_csv_series() {
     let bench = Bench::new();
     bench.good(&format!("{WORK} --series s.csv --window 1ms"));
     bench.good(&format!("{WORK} --series s.parquet --window 1ms"));
-    let file = std::fs::File::open(bench.0.path().join("s.parquet")).unwrap();
+    let file = std::fs::File::open(bench.path().join("s.parquet")).unwrap();
     let text = bench.text("s.csv");
     let mut lines = text.lines().skip(1);
     for row in SerializedFileReader::new(file).unwrap().get_row_iter(None).unwrap() {

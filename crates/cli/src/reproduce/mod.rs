@@ -10,10 +10,10 @@ mod c;
 mod d;
 mod e;
 mod exact;
+mod over_time;
 mod print;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use ssdlab_sim::config::Config;
 use ssdlab_sim::report::Summary;
@@ -22,7 +22,7 @@ use ssdlab_trace::{Collector, Info};
 use crate::args::{InputArgs, ReproduceArgs};
 use crate::fault::{Fault, Result, clip, nearest};
 use crate::input::find_workload;
-use crate::output::{self, Output};
+use crate::output;
 use crate::settings::{Settings, Sources};
 use crate::sweep::{Plan, Point, sweep};
 use crate::theory::Outlook;
@@ -93,13 +93,6 @@ impl Item {
         let run = |workload: &&'static str, scheme: &&'static str| Run { workload, scheme, more: Vec::new(), trial: 0 };
         let runs = workloads.iter().flat_map(|w| schemes.iter().map(move |s| run(w, s))).collect();
         Item { id, title, runs, rows: Box::new(rows) }
-    }
-
-    /// One that is not reproduced yet, with what the paper states.
-    fn later(id: &'static str, title: &'static str, states: &'static str, why: &'static str) -> Item {
-        Item::short(id, title, move |_| {
-            vec![Row { kind: Kind::Measured, verdict: Verdict::Not, ..Row::new("as stated", states, "-") }.note(why)]
-        })
     }
 }
 
@@ -179,6 +172,12 @@ impl Row {
     /// Why they differ, or how ours was got.
     fn note(mut self, note: impl Into<String>) -> Row {
         self.note = note.into();
+        self
+    }
+
+    /// What the paper has, where ours is not judged by it.
+    fn said(mut self, paper: impl Into<String>) -> Row {
+        self.paper = paper.into();
         self
     }
 
@@ -268,6 +267,22 @@ impl Lab {
         (other > 0.0).then(|| own / other)
     }
 
+    /// A row a workload with the ratios of some schemes to a baseline, as far as there are runs.
+    fn by_workload(
+        &self,
+        workloads: &[&'static str],
+        schemes: &[&str],
+        base: &str,
+        figure: Figure,
+    ) -> impl Iterator<Item = Row> {
+        workloads.iter().filter_map(move |workload| {
+            let over =
+                |scheme: &&str| self.ratio(workload, scheme, base, figure).map(|ratio| format!("{scheme} {ratio:.3}x"));
+            let texts: Vec<String> = schemes.iter().filter_map(over).collect();
+            (!texts.is_empty()).then(|| Row::stated(format!("{workload}, over {base}"), texts.join(", ")))
+        })
+    }
+
     /// The mean of that over all workloads that the device holds; none if a run is missing.
     fn mean_ratio(&self, scheme: &str, base: &str, figure: Figure) -> Option<f64> {
         let ratios: Option<Vec<f64>> =
@@ -331,8 +346,7 @@ struct Chapter {
 /// Reproduces and prints.
 pub fn reproduce(args: &ReproduceArgs) -> Result<()> {
     let chosen = choose(&args.paper)?;
-    let to_stdout = args.json.as_deref() == Some(Path::new("-"));
-    let json = args.json.as_deref().filter(|_| !to_stdout).map(Output::create).transpose()?;
+    let (to_stdout, json) = args.table.json_output()?;
     let mut chapters = Vec::new();
     for paper in chosen {
         let items = pick(paper, &args.ids)?;
@@ -347,9 +361,9 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<()> {
     }
     if to_stdout {
         output::print(&print::json(&chapters, args))
-    } else if args.csv {
+    } else if args.table.csv {
         output::print(&print::csv(&chapters))
-    } else if args.markdown {
+    } else if args.table.markdown {
         output::print(&print::markdown(&chapters))
     } else {
         output::print(&print::text(&chapters))
@@ -444,12 +458,13 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
         }
     }
     let outcomes = sweep(&points, &Plan::new(&args.how))?;
-    let mut models = 0;
+    let (mut models, mut generated) = (0, 0);
     for (run, outcome) in taken.into_iter().zip(outcomes) {
         models += u32::from(
             outcome.summary.requests.read + outcome.summary.requests.write > 0
                 && outcome.workload.iter().any(|line| line.contains("not the recording itself")),
         );
+        generated += u32::from(outcome.workload.iter().any(|line| line.contains("(generated)")));
         for remark in outcome.remarks {
             if !remarks.contains(&remark) {
                 remarks.push(remark);
@@ -459,11 +474,12 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
     }
     let mut facts = vec![("paper", format!("{}: {}", paper.letter.to_uppercase(), paper.title))];
     if !points.is_empty() {
-        let recordings = points.len() as u32 - models;
+        let recordings = points.len() as u32 - models - generated;
+        let plain = if generated > 0 { format!(", {generated} of plain workloads") } else { String::new() };
         facts.push((
             "runs",
             format!(
-                "{} of at most {} requests each: {models} of models of the traces, {recordings} of recordings",
+                "{} of at most {} requests each: {models} of models of the traces, {recordings} of recordings{plain}",
                 points.len(),
                 crate::text::count(limit)
             ),

@@ -28,6 +28,7 @@ const BUNDLED: &[(&str, &str)] = bundled! {
     "random-read"
     "mixed-70-30"
     "sequential-write"
+    "sequential-read"
     "zipf-write"
     "hot-cold"
     "a.hm_0"

@@ -1,0 +1,82 @@
+//! Figures over time: of a workload by itself, and of a run window by window.
+
+use std::sync::{Arc, Mutex};
+
+use ssdlab_sim::config::Config;
+use ssdlab_sim::{Check, Completed, Observer, Request, RequestOp, Ssd};
+use ssdlab_trace::{Op, Record};
+
+use crate::input::find_workload;
+use crate::student::{deviation, mean};
+
+/// Requests of a model that are looked at.
+const REQUESTS: u64 = 200_000;
+
+fn records(workload: &str, capacity: u64, page: u64, limit: u64) -> Option<Vec<Record>> {
+    let (_, spec) = find_workload(workload).ok()?;
+    Some(spec.build(capacity, page, 1, Some(limit)).ok()?.collect())
+}
+
+/// How much the number of requests a window varies over time: the standard deviation of reads and writes, of reads, and of
+/// writes in 100 equal windows, over their means. Requests at random times would have 1 / sqrt(mean).
+pub(super) fn variation(workload: &str) -> Option<[f64; 3]> {
+    const WINDOWS: usize = 100;
+    let records = records(workload, 1 << 40, 4096, REQUESTS)?;
+    let end = records.last()?.time_ns + 1;
+    let mut counts = [[0.0; WINDOWS]; 3];
+    for record in &records {
+        let window = (u128::from(record.time_ns) * WINDOWS as u128 / u128::from(end)) as usize;
+        counts[0][window] += 1.0;
+        counts[1 + usize::from(record.op == Op::Write)][window] += 1.0;
+    }
+    let spread = |counts: &[f64; WINDOWS]| match mean(counts) {
+        0.0 => 0.0,
+        mean => deviation(counts).unwrap_or(0.0) / mean,
+    };
+    Some([spread(&counts[0]), spread(&counts[1]), spread(&counts[2])])
+}
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<Completed>>>);
+
+impl Observer for Log {
+    fn completed(&mut self, request: &Completed) {
+        if let Ok(mut log) = self.0.lock() {
+            log.push(request.clone());
+        }
+    }
+}
+
+/// A stretch of a run.
+pub(super) struct Window {
+    /// Requests a second that completed.
+    pub(super) iops: f64,
+    /// Share of the time of its requests in which they waited for collections.
+    pub(super) gc: f64,
+}
+
+/// A workload as fast as the device takes it, in windows of `each` requests.
+pub(super) fn iops(config: &Config, workload: &str, limit: u64, each: usize) -> Option<Vec<Window>> {
+    let mut ssd = Ssd::new(config, 1, Check::Sampled).ok()?;
+    let log = Log::default();
+    ssd.observe(Box::new(log.clone()));
+    ssd.set_closed(true);
+    for record in records(workload, ssd.capacity_bytes(), ssd.page_bytes(), limit)? {
+        let op = if record.op == Op::Read { RequestOp::Read } else { RequestOp::Write };
+        if !ssd.accepts() {
+            ssd.run_until_room();
+        }
+        let arrival = ssd.now();
+        ssd.submit(Request { arrival, op, offset: record.offset, bytes: record.bytes });
+    }
+    ssd.run();
+    let done = log.0.lock().ok()?;
+    let window = |requests: &[Completed]| {
+        let (first, last) = (requests.first()?.completion.0, requests.last()?.completion.0);
+        let time: u64 = requests.iter().map(|one| (one.completion - one.arrival).0).sum();
+        let gc: u64 = requests.iter().map(|one| one.blame.by_gc()).sum();
+        let iops = (requests.len() - 1) as f64 * 1e9 / (last - first).max(1) as f64;
+        Some(Window { iops, gc: gc as f64 / time.max(1) as f64 })
+    };
+    done.chunks_exact(each).map(window).collect()
+}
