@@ -51,7 +51,7 @@ struct Copies(Arc<Mutex<Vec<LegRecord>>>);
 impl Observer for Copies {
     fn leg(&mut self, leg: &LegRecord) {
         if leg.class == Class::Replica && leg.kind == LegKind::Array {
-            self.0.lock().unwrap().push(leg.clone());
+            self.0.lock().unwrap().push(*leg);
         }
     }
 }
