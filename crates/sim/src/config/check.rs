@@ -622,7 +622,15 @@ impl Config {
     fn check_raid(&self) -> Result<(), ConfigError> {
         let (raid, g) = (&self.raid, &self.geometry);
         let chips = g.channels * g.chips_per_channel;
+        if self.faults.rebuild > 0 && self.faults.chip_fails.is_empty() {
+            let message = "no chip fails that could be rebuilt".to_string();
+            return refuse("faults.rebuild", message, "leave it out, or use faults.chip_fails");
+        }
         if raid.layout == RaidLayout::None {
+            if !self.faults.chip_fails.is_empty() {
+                let message = "without parity groups nothing can be read in the place of a failed chip".to_string();
+                return refuse("faults.chip_fails", message, "set raid.layout to \"lci\" or \"traditional\"");
+            }
             if self.schemes.route.policy_ref().redirects() {
                 let message = format!(
                     "{} reads around a chip through its parity groups, and there are none",
@@ -682,6 +690,42 @@ impl Config {
         if raid.encode_timeout.0 > 3_600_000_000_000 {
             let message = format!("{} is longer than an hour", raid.encode_timeout);
             return refuse("raid.encode_timeout", message, "check the unit");
+        }
+        if self.faults.chip_fails.is_empty() { Ok(()) } else { self.check_chip_failures(chips) }
+    }
+
+    fn check_chip_failures(&self, chips: u32) -> Result<(), ConfigError> {
+        for fails in &self.faults.chip_fails {
+            if fails.at.is_some() == fails.within.is_some() {
+                let message = "a chip fails either at a time or at one drawn from the seed".to_string();
+                return refuse("faults.chip_fails", message, "say at = \"2s\", or within = \"10s\"");
+            }
+            if let Some(chip) = fails.chip.filter(|chip| *chip >= chips) {
+                let message = format!("there is no chip {chip} among {chips} chips");
+                return refuse("faults.chip_fails", message, format!("use 0 to {}, or leave it out", chips - 1));
+            }
+        }
+        if self.device.exclusion == Exclusion::Channel {
+            let message = "operations of other chips are in the same queue as those of a chip that fails".to_string();
+            return refuse("device.exclusion", message, "use \"die\" or \"chip\"");
+        }
+        if self.device.write_ack == WriteAck::AfterTransfer {
+            let message =
+                "a write would be acknowledged that only the register of a chip holds, which may fail".to_string();
+            return refuse("device.write_ack", message, "use \"after_program\"");
+        }
+        if !matches!(self.schemes.collector, AnyCollector::Serial(_) | AnyCollector::Queued(_)) {
+            let message = "what becomes of its collections when a chip fails is only known of the plain collectors";
+            return refuse("schemes.collector", message.to_string(), "use \"serial\" or \"queued\"");
+        }
+        if !matches!(self.schemes.path, AnyPath::External(_) | AnyPath::Copyback(_)) {
+            let message = "what becomes of its moves when a chip fails is only known of the plain paths".to_string();
+            return refuse("schemes.path", message, "use \"external\" or \"copyback\"");
+        }
+        if self.gc.destination != Destination::Plane || self.gc.scope == Scope::Device {
+            let message = "free pages of a failed chip would count, and pages might move there".to_string();
+            let key = if self.gc.scope == Scope::Device { "gc.scope" } else { "gc.destination" };
+            return refuse(key, message, "use \"plane\"");
         }
         Ok(())
     }

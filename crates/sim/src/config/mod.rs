@@ -426,6 +426,24 @@ section! {
         /// Times at which power is cut. Requests in service are gone, the device recovers in no time, and later requests
         /// arrive as usual; the summary says what was lost. Checks the whole run like `--check full`.
         power_cut: Vec<Nanos> = Vec::new(),
+        /// Chips that fail, such as `[{ chip = 3, at = "2s" }]`; needs `raid.layout`. From then on nothing on a failed chip can
+        /// be read or programmed: reads of its pages read the rest of their parity group.
+        /// Without `chip` the seed draws one, and with `within` in the place of `at` the time.
+        chip_fails: Vec<ChipFails> = Vec::new(),
+        /// Pages that are rebuilt at a time. More than 0: a spare chip takes the place of a failed one at once, and what that held
+        /// is computed and programmed there, beside what the host asks for.
+        rebuild: u32 = 0,
+    }
+}
+section! {
+    /// A chip that fails.
+    ChipFails {
+        /// Which; by default drawn from the seed.
+        chip: Option<u32> = None,
+        /// When, before anything else of that time. A time after the run's last event is too late to be seen.
+        at: Option<Nanos> = None,
+        /// In the place of `at`: it fails at a time drawn from the seed, uniform up to this one.
+        within: Option<Nanos> = None,
     }
 }
 

@@ -537,6 +537,28 @@ impl Flash {
         }
     }
 
+    /// A plane of another chip stands in the place of one that has failed: it is erased, and nothing is in flight there.
+    /// Erases go on counting.
+    pub(crate) fn replace(&mut self, plane: PlaneId) {
+        let plane = plane.ix();
+        let blocks = plane * self.blocks_per_plane as usize..(plane + 1) * self.blocks_per_plane as usize;
+        let pages = blocks.start * self.pages_per_block as usize..blocks.end * self.pages_per_block as usize;
+        self.lpn_of[pages].fill(Lpn::NONE);
+        self.valid[blocks.clone()].fill(NOT_CLOSED);
+        self.use_of[blocks].fill(Use::default());
+        for block in 0..self.blocks_per_plane as usize {
+            self.free[plane * self.free_words + block / 64] |= 1 << (block % 64);
+        }
+        let all = self.blocks_per_plane * self.pages_per_block;
+        let state = &mut self.planes[plane];
+        let written = u64::from(all - state.free_pages);
+        (state.free_pages, state.free_blocks) = (all, self.blocks_per_plane);
+        (state.collecting, state.debt, state.promised) = (false, 0, 0);
+        state.open = [BlockId::NONE; STREAMS];
+        self.free_total += written;
+        self.programmed -= written;
+    }
+
     /// A page is found to hold the newest version of a logical page.
     pub(crate) fn found(&mut self, page: Ppn, block: BlockId, lpn: Lpn) {
         self.lpn_of[page.ix()] = lpn;

@@ -164,6 +164,8 @@ pub struct Op {
     pub tags: [Tag; MAX_PLANES],
     /// Host writes: the old page that they were merged with could not be corrected.
     pub lost: bool,
+    /// RAID: its chip has failed under it.
+    pub failed: bool,
     /// Where it stands with the interconnect, on devices that have one.
     pub crossing: Crossing,
     /// Pages of it that the flash controller's buffer holds.
@@ -200,6 +202,7 @@ impl Op {
         from: PageSet::EMPTY,
         tags: [Tag::NONE; MAX_PLANES],
         lost: false,
+        failed: false,
         absorbed: false,
         expected: 0,
         waits_since: Nanos::ZERO,

@@ -216,6 +216,10 @@ impl Ssd {
         if !page.class.like_host() {
             return self.begin_queued_step(op, unit);
         }
+        if self.failures.is_some() && self.is_turned_away(op, unit) {
+            return;
+        }
+        let page = &self.ops[op];
         match page.need {
             Need::Read | Need::Merge if self.one_shot && self.waits_for_word_line(op) => {
                 self.take_from_buffer(op, unit)

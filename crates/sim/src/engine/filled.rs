@@ -106,7 +106,7 @@ impl Ssd {
             hard_floor: _,
             stages: _,
             conflict: _,
-            cut_at: _,
+            fault_at: _,
             power_cuts: _,
             keeps: _,
             replicas: _,
@@ -130,6 +130,7 @@ impl Ssd {
             queues: _,
             // Found again in the map.
             raid: _,
+            failures: _,
             redirects: _,
             partner_chips: _,
             chip_queue: _,

@@ -29,6 +29,7 @@ impl Ssd {
         self.fuses = fusing
             && simple
             && self.noc.is_none()
+            && self.failures.is_none()
             && config.timing.suspendable == Suspendable::None
             && !config.timing.cache_register
             && config.device.write_ack == WriteAck::AfterProgram;

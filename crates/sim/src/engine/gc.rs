@@ -569,6 +569,9 @@ impl Ssd {
     pub(super) fn gc_step_ends(&mut self, id: OpId) {
         let op = &self.ops[id];
         let (job, unit, verb) = (op.job, op.unit, op.verb);
+        if op.failed {
+            return self.collection_is_denied(id);
+        }
         if self.separates && verb == Verb::Read && job.is_some() && self.goes_back_inside(id) {
             return;
         }

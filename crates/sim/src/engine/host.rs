@@ -466,6 +466,11 @@ impl Ssd {
                 self.serve_from_memory(op);
                 return None;
             }
+            Location::Nowhere if self.is_missing(op.lpn) => {
+                op.plane = self.dev.geometry.static_plane(op.lpn);
+                op.chip = self.dev.geometry.chip_of(op.plane);
+                return Some(OpId(self.ops.insert(op)));
+            }
             Location::Nowhere => {
                 self.stats.pages.unwritten_read += u64::from(measured);
                 let placed = match self.config.device.unwritten_read {
@@ -570,6 +575,9 @@ impl Ssd {
     fn preload(&mut self, lpn: Lpn) -> Option<Ppn> {
         let tag = crate::oracle::Tag { lpn, version: self.oracle.latest(lpn) };
         let plane = self.timeless_plane(lpn)?;
+        if self.is_dead(lpn) {
+            return None;
+        }
         let page = self.put(lpn, plane, tag)?;
         self.preload_parity(lpn);
         Some(page)

@@ -7,6 +7,7 @@
 mod conflicts;
 mod copies;
 mod dispatch;
+mod failure;
 mod filled;
 mod fuse;
 mod gc;
@@ -19,6 +20,7 @@ mod metadata;
 mod noc;
 mod power;
 mod preempt;
+mod rebuild;
 mod redirect;
 mod replica;
 mod staging;
@@ -119,8 +121,8 @@ pub struct Ssd {
     conflict: Option<Box<conflicts::Conflict>>,
     /// Second copies of pages, where the route asks for any.
     replicas: Option<Box<replica::Replicas>>,
-    /// When power is cut next, and what the cuts so far did.
-    cut_at: Nanos,
+    /// When power is cut or a chip fails next, and what the cuts so far did.
+    fault_at: Nanos,
     power_cuts: Vec<PowerCut>,
     /// Whether overwritten pages stay valid until their newer versions are on flash.
     keeps: bool,
@@ -140,6 +142,8 @@ pub struct Ssd {
     queues: bool,
     /// Parity groups, if there are any.
     raid: Option<Box<Raid>>,
+    /// Failed chips, where chips fail.
+    failures: Option<Box<failure::Failures>>,
     /// Whether the route is asked about reads, and memory for what it is told.
     redirects: bool,
     partner_chips: Vec<u32>,
@@ -329,7 +333,7 @@ impl Ssd {
             pauses: config.schemes.collector.policy_ref().preemptible() || plan.is_some_and(|plan| !plan.erase_first),
             hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| t.pages(scope_pages, per_block) as u32),
             stages: staging.slots() > 0,
-            cut_at: config.faults.power_cut.iter().copied().min().unwrap_or(Nanos::NEVER),
+            fault_at: Nanos::NEVER,
             power_cuts: Vec::new(),
             replicas: (config.schemes.route.policy_ref().copies())
                 .map(|share| Box::new(replica::Replicas::new(share, &geometry))),
@@ -351,6 +355,7 @@ impl Ssd {
             ports,
             queues: !config.noc.priority().is_empty(),
             raid: Raid::new(config),
+            failures: failure::Failures::new(config, geometry.mapped, seed),
             redirects: config.schemes.route.policy_ref().redirects(),
             partner_chips: Vec::new(),
             chip_queue: config.chip_queue(),
@@ -373,6 +378,7 @@ impl Ssd {
             config: config.clone(),
         };
         ssd.set_fusing(true);
+        ssd.schedule_fault();
         Ok(ssd)
     }
 
@@ -395,6 +401,11 @@ impl Ssd {
     /// Simulated time.
     pub fn now(&self) -> Nanos {
         self.now
+    }
+
+    /// When anything happens next; never if all is done.
+    pub fn next_event(&self) -> Nanos {
+        self.events.next().min(self.host.next_arrival(self.now))
     }
 
     /// The configuration it was built from.
@@ -475,8 +486,8 @@ impl Ssd {
         }
         let (event, arrival) = (self.events.next(), self.host.next_arrival(self.now));
         let time = event.min(arrival);
-        if time >= self.cut_at && self.cut_at <= limit && time != Nanos::NEVER {
-            self.scheduled_cut();
+        if time >= self.fault_at && self.fault_at <= limit && time != Nanos::NEVER {
+            self.scheduled_fault();
             return true;
         }
         if time > limit || time == Nanos::NEVER {
@@ -727,6 +738,7 @@ impl Ssd {
                 let breakdowns = [&stats.read.breakdown(), &stats.write.breakdown()];
                 stats.raid.summary(&stats.flash, stats.pages.written, breakdowns)
             }),
+            failures: self.failures.as_ref().map(|failures| failures.summary(self.now)),
             idle_chip: self.idle_chip_report(),
             power_cuts: self.power_cuts.clone(),
         }

@@ -32,14 +32,34 @@ struct InFlight {
 }
 
 impl Ssd {
-    /// A power cut of `faults.power_cut` is due, before anything else of its time.
+    /// Chips fail or power is cut, before anything else of that time; if both, in this order.
     #[cold]
-    pub(super) fn scheduled_cut(&mut self) {
-        self.now = self.now.max(self.cut_at);
-        let cut = self.cut_at;
-        self.power_cut();
-        let later = self.config.faults.power_cut.iter().filter(|at| **at > cut);
-        self.cut_at = later.copied().min().unwrap_or(Nanos::NEVER);
+    pub(super) fn scheduled_fault(&mut self) {
+        let at = self.fault_at;
+        self.now = self.now.max(at);
+        if self.failures.is_some() {
+            self.scheduled_failures();
+        }
+        if self.config.faults.power_cut.contains(&at) {
+            self.power_cut();
+        }
+        self.fault_at = self.next_fault(at);
+        if self.failures.is_some() {
+            self.round(self.now);
+        }
+    }
+
+    /// Says when the first fault is due.
+    pub(super) fn schedule_fault(&mut self) {
+        let cut = self.config.faults.power_cut.iter().copied().min().unwrap_or(Nanos::NEVER);
+        self.fault_at = self.failures.as_ref().map_or(cut, |failures| cut.min(failures.next()));
+    }
+
+    /// When the first fault after a time is due.
+    fn next_fault(&self, last: Nanos) -> Nanos {
+        let later = self.config.faults.power_cut.iter().filter(|at| **at > last).copied();
+        let cut = later.min().unwrap_or(Nanos::NEVER);
+        self.failures.as_ref().map_or(cut, |failures| cut.min(failures.next()))
     }
 
     /// Cuts power now and recovers, in no time: requests in service are forgotten, what was in flight is torn, the map is

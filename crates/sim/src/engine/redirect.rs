@@ -19,6 +19,8 @@ pub(super) struct Decode {
     left: u32,
     /// What the pages read so far sum to (full oracle).
     content: u64,
+    /// A chip of theirs has failed.
+    failed: bool,
 }
 
 /// What routes see.
@@ -89,59 +91,69 @@ impl Ssd {
             totals.redirected += u64::from(goes);
         }
         if goes {
-            self.read_around(op);
+            self.host.chip_outstanding[self.ops[op].chip as usize] += 1;
+            let (lpn, now) = (self.ops[op].lpn, self.now);
+            let update = self.raid().pin(lpn, now);
+            self.read_around(op, update);
         }
         goes
     }
 
-    /// Reads all other pages of a page's group in its place.
-    pub(super) fn read_around(&mut self, op: OpId) {
-        let now = self.now;
-        let lpn = self.ops[op].lpn;
-        let raid = self.raid.as_mut().expect("only devices with parity get here");
-        let update = raid.pin(lpn, now);
-        let layout = raid.layout.clone();
-        let left = layout.group - 1;
-        let decode = raid.decodes.insert(Decode { op, update, left, content: 0 });
-        let page = &mut self.ops[op];
-        page.waits_since = now;
-        self.host.chip_outstanding[page.chip as usize] += 1;
+    /// Reads all other pages of a page's group in its place. Those that were never written are nothing. Returns how many.
+    pub(super) fn read_around(&mut self, op: OpId, update: u32) -> u32 {
+        let (now, lpn) = (self.now, self.ops[op].lpn);
+        let layout = self.layout().clone();
+        let mut left = 0;
+        let decode = self.raid().decodes.insert(Decode { op, update, left, content: 0, failed: false });
+        self.ops[op].waits_since = now;
         for slot in others(&layout, lpn) {
+            if self.covered(slot).is_none() {
+                continue;
+            }
             let age = self.age();
             let part = Op { lpn: slot, decode, age, sibling: OpId::NONE, ..self.ops[op].clone() };
             let part = OpId(self.ops.insert(part));
             self.queue_on_chip(part);
+            left += 1;
         }
+        self.raid().decodes[decode].left = left;
+        left
     }
 
     /// One of the reads has ended. The last one brings the page, and what it waited for is what the page waited for.
-    pub(super) fn part_ends(&mut self, id: OpId) {
+    pub(super) fn part_ends(&mut self, id: OpId, failed: bool) {
         let part = &self.ops[id];
         let (decode, blame, start, tag, slot) = (part.decode, part.blame, part.first_start, part.tags[0], part.lpn);
-        let content = self.content(tag);
-        if self.checks_content() {
+        let content = if failed { 0 } else { self.content(tag) };
+        if self.checks_content() && !failed {
             assert_eq!(tag.lpn, slot, "oracle: a redirected read reads its own group");
         }
         self.ops.remove(id.0);
-        let raid = self.raid.as_mut().expect("only devices with parity get here");
-        let state = &mut raid.decodes[decode];
+        let state = &mut self.raid().decodes[decode];
         state.left -= 1;
         state.content ^= content;
+        state.failed |= failed;
         if state.left > 0 {
             return;
         }
-        let (op, update, content) = (state.op, state.update, state.content);
-        raid.decodes.remove(decode);
+        let (op, update, content, failed) = (state.op, state.update, state.content, state.failed);
+        self.raid().decodes.remove(decode);
+        let page = &mut self.ops[op];
+        (page.blame, page.first_start) = (blame, start);
+        if failed {
+            // Whatever is possible now.
+            page.waits_since = self.now;
+            self.unpin(update);
+            return self.place_chunk(op);
+        }
         if self.checks_content() {
             // The stripe is as it was when the reads began: what they sum to is what the page holds.
             let (lpn, expected) = (self.ops[op].lpn, self.ops[op].expected);
-            let page = self.covered(lpn).expect("law: a stripe's members stay while they are read");
-            let tag = self.oracle.load(page, lpn);
+            let page = self.covered(lpn);
+            let tag = page.map_or_else(|| self.last_tag(lpn), |page| self.oracle.load(page, lpn));
             assert_eq!(content, self.content(tag), "oracle: a redirected read decodes to its page");
             self.oracle.delivered(lpn, tag, expected);
         }
-        let page = &mut self.ops[op];
-        (page.blame, page.first_start) = (blame, start);
         self.unpin(update);
         self.leaves(op);
     }

@@ -26,15 +26,15 @@ pub(super) const NO_UPDATE: u32 = u32::MAX;
 
 /// Operations linked through [`Op::sibling`].
 #[derive(Clone, Copy, Debug)]
-struct Chain {
-    head: OpId,
+pub(super) struct Chain {
+    pub(super) head: OpId,
     tail: OpId,
 }
 
 impl Chain {
-    const EMPTY: Self = Chain { head: OpId::NONE, tail: OpId::NONE };
+    pub(super) const EMPTY: Self = Chain { head: OpId::NONE, tail: OpId::NONE };
 
-    fn push(&mut self, ops: &mut Slab<Op>, op: OpId) {
+    pub(super) fn push(&mut self, ops: &mut Slab<Op>, op: OpId) {
         ops[op].sibling = OpId::NONE;
         if self.tail.is_some() {
             ops[self.tail].sibling = op;
@@ -47,7 +47,7 @@ impl Chain {
 
 /// What a group with work is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+pub(super) enum Phase {
     /// First writes gather.
     Open,
     /// Nothing of its own is under way; redirected reads may be.
@@ -58,39 +58,67 @@ enum Phase {
     Writing,
 }
 
+/// What an update reads.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    /// The old chunks, and the old parity: new parity is their sum with the new chunks.
+    pub(super) rmw: bool,
+    /// The chunks that stay: new parity is their sum with the new chunks.
+    pub(super) others: bool,
+    /// Beside those, the old chunks and the old parity, to merge a partial write with what they sum to.
+    pub(super) all: bool,
+}
+
 /// A group that is not simply empty or clean.
 #[derive(Clone, Debug)]
-struct Record {
-    index: u32,
-    phase: Phase,
+pub(super) struct Record {
+    pub(super) index: u32,
+    pub(super) phase: Phase,
     /// Writes of the update under way.
-    members: Chain,
+    pub(super) members: Chain,
+    /// Their chunks, as bits.
+    pub(super) mask: u64,
     /// Writes that wait for the next one.
     waiting: Chain,
+    /// Writes of the update that no chip takes: parity alone will hold them.
+    pub(super) kept: Chain,
+    /// Reads of missing pages that wait until the group is clean.
+    pub(super) reads: Chain,
     /// Reads or programs of the update that have not ended.
-    busy: u32,
+    pub(super) busy: u32,
     /// Redirected reads in flight: no update begins meanwhile.
-    readers: u32,
+    pub(super) readers: u32,
     /// Open: which members have a chunk waiting, as bits.
     arrived: u64,
     /// Since when written data is without parity.
     since: Nanos,
     /// The update reads old chunks and old parity.
-    rmw: bool,
+    pub(super) rmw: bool,
+    /// A chip has failed that the update reads from: it reads anew.
+    pub(super) anew: bool,
+    /// A missing chunk is to be rebuilt, and which one, while that is under way.
+    pub(super) rebuild: bool,
+    /// See `rebuild`.
+    pub(super) target: Lpn,
     /// On the list of groups whose next update may begin.
     queued: bool,
     /// An open group that waits no longer.
     timed_out: bool,
     /// What the new parity will hold (full oracle).
-    content: u64,
+    pub(super) content: u64,
     /// Tells records that follow each other at one number apart.
     serial: u64,
 }
 
 impl Record {
+    /// Its next update, or the rebuilding of a chunk, may begin when what is under way is over.
+    fn has_work(&self) -> bool {
+        self.waiting.head.is_some() || self.rebuild
+    }
+
     /// Only redirected reads are under way.
     fn is_clean(&self) -> bool {
-        self.phase == Phase::Idle && self.readers > 0 && self.waiting.head.is_none()
+        self.phase == Phase::Idle && self.readers > 0 && !self.has_work()
     }
 }
 
@@ -100,7 +128,7 @@ pub(super) struct Raid {
     pub(super) layout: Layout,
     /// By numbered group: `EMPTY`, `CLEAN`, or the number of its record.
     states: Table<u32>,
-    records: Slab<Record>,
+    pub(super) records: Slab<Record>,
     /// Groups whose next update may begin, oldest first.
     ready: Vec<u32>,
     /// When open groups are due, in order.
@@ -143,12 +171,18 @@ impl Raid {
             index,
             phase,
             members: Chain::EMPTY,
+            mask: 0,
             waiting: Chain::EMPTY,
+            kept: Chain::EMPTY,
+            reads: Chain::EMPTY,
             busy: 0,
             readers: 0,
             arrived: 0,
             since: now,
             rmw: false,
+            anew: false,
+            rebuild: false,
+            target: Lpn::NONE,
             queued: false,
             timed_out: false,
             content: 0,
@@ -174,6 +208,28 @@ impl Raid {
         update
     }
 
+    /// The record of a group with work.
+    pub(super) fn record_of(&self, index: u32) -> Option<u32> {
+        let state = self.states[index as usize];
+        (state < CLEAN).then_some(state)
+    }
+
+    /// A group whose parity is to be made, but nowhere.
+    pub(super) fn set_clean(&mut self, index: u32) {
+        self.states[index as usize] = CLEAN;
+    }
+
+    /// A missing chunk of a group is to be rebuilt. Returns whether that is new.
+    pub(super) fn wants_rebuild(&mut self, index: u32, now: Nanos) -> bool {
+        let update = self.record(index, Phase::Idle, now);
+        let record = &mut self.records[update];
+        let new = !std::mem::replace(&mut record.rebuild, true);
+        if new && record.phase == Phase::Idle && record.readers == 0 {
+            self.make_ready(update);
+        }
+        new
+    }
+
     /// Puts a group on the list of those whose next update may begin.
     fn make_ready(&mut self, update: u32) {
         if !std::mem::replace(&mut self.records[update].queued, true) {
@@ -183,11 +239,11 @@ impl Raid {
 }
 
 impl Ssd {
-    fn raid(&mut self) -> &mut Raid {
+    pub(super) fn raid(&mut self) -> &mut Raid {
         self.raid.as_mut().expect("only devices with parity get here")
     }
 
-    fn layout(&self) -> &Layout {
+    pub(super) fn layout(&self) -> &Layout {
         &self.raid.as_ref().expect("only devices with parity get here").layout
     }
 
@@ -239,7 +295,7 @@ impl Ssd {
             }
             Location::Nowhere => OpId::NONE,
         };
-        if merges && op.old.is_some() && staged.is_none() {
+        if merges && staged.is_none() && (op.old.is_some() || self.is_missing(op.lpn)) {
             op.need = Need::Merge;
         }
         op.plane = self.dev.geometry.static_plane(op.lpn);
@@ -252,10 +308,10 @@ impl Ssd {
 
     /// A page goes to where it waits: a read to its chip, a write to its group.
     pub(super) fn place_chunk(&mut self, op: OpId) {
-        if self.ops[op].need == Need::Read {
-            return self.queue_on_chip(op);
-        }
         let lpn = self.ops[op].lpn;
+        if self.ops[op].need == Need::Read {
+            return if self.is_missing(lpn) { self.read_missing(op) } else { self.queue_on_chip(op) };
+        }
         if !self.may_cover(op) {
             // A newer write has overtaken it: no parity will ever cover it.
             self.ops[op].need = Need::Write;
@@ -373,14 +429,14 @@ impl Ssd {
     }
 
     /// A page that waited for its group goes on.
-    fn held(&mut self, op: OpId) {
+    pub(super) fn held(&mut self, op: OpId) {
         let (now, page) = (self.now, &mut self.ops[op]);
         page.blame.add(Cause::Held, (now - page.waits_since).0);
         page.waits_since = now;
     }
 
     /// An old page is not needed any more.
-    fn drop_old(&mut self, op: OpId) {
+    pub(super) fn drop_old(&mut self, op: OpId) {
         let old = std::mem::replace(&mut self.ops[op].old, Ppn::NONE);
         if old.is_some() {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.ops[op].lpn);
@@ -392,7 +448,10 @@ impl Ssd {
         let record = &mut self.raid().records[update];
         record.queued = false;
         assert!(record.readers == 0 && record.busy == 0, "law: one generation a stripe");
-        let (index, waiting) = (record.index, record.waiting);
+        let waiting = record.waiting;
+        if waiting.head.is_none() && record.rebuild {
+            return self.begin_rebuild(update);
+        }
         record.waiting = Chain::EMPTY;
         // Of writes of one page the newest counts; the others are programmed, and land stale.
         let mut op = waiting.head;
@@ -425,27 +484,43 @@ impl Ssd {
             op = next;
         }
         if chunks == 0 {
-            return self.settle(update);
+            return self.settle(update, true);
         }
+        let encoded = self.is_encoded(update);
+        let record = &mut self.raid().records[update];
+        (record.members, record.mask, record.phase) = (members, mask, Phase::Reading);
+        let (since, timed_out) = (record.since, std::mem::take(&mut record.timed_out));
+        let totals = &mut self.stats.raid;
+        if encoded {
+            totals.updates += 1;
+        } else {
+            totals.encodings += 1;
+            totals.timeouts += u64::from(timed_out);
+            totals.gathering += u128::from((self.now - since).0);
+        }
+        self.read_for_update(update);
+    }
+
+    /// What an update needs of the old chunks is read.
+    pub(super) fn read_for_update(&mut self, update: u32) {
+        let record = &self.raid().records[update];
+        if record.target.is_some() {
+            return self.begin_rebuild(update);
+        }
+        let (index, members, mask) = (record.index, record.members, record.mask);
         let (parity, encoded) = (self.layout().parity_slot(index), self.is_encoded(update));
         let reads_old = match self.raid().mode {
             WriteMode::Rmw => true,
             WriteMode::Rcw => false,
-            WriteMode::Auto => chunks <= (self.layout().group - 2) / 2,
+            WriteMode::Auto => mask.count_ones() <= (self.layout().group - 2) / 2,
         };
-        let record = &mut self.raid().records[update];
-        (record.members, record.phase, record.content) = (members, Phase::Reading, 0);
-        record.rmw = encoded && reads_old;
-        let (opened, since, timed_out) = (!encoded, record.since, std::mem::take(&mut record.timed_out));
-        let totals = &mut self.stats.raid;
-        if opened {
-            totals.encodings += 1;
-            totals.timeouts += u64::from(timed_out);
-            totals.gathering += u128::from((self.now - since).0);
-        } else {
-            totals.updates += 1;
+        let mut plan = Plan { rmw: encoded && reads_old, others: encoded && !reads_old, all: false };
+        let may_fail = self.failures.is_some();
+        if may_fail {
+            plan = self.plan_around(update, plan);
         }
-        let rmw = encoded && reads_old;
+        let record = &mut self.raid().records[update];
+        (record.content, record.rmw, record.anew) = (0, plan.rmw, false);
         let mut reads = 0;
         let mut op = members.head;
         while op.is_some() {
@@ -454,20 +529,23 @@ impl Ssd {
             let content = self.content(page.tags[0]);
             self.raid().records[update].content ^= content;
             let page = &mut self.ops[op];
-            if page.old.is_some() && (rmw || page.need == Need::Merge) {
+            if page.old.is_some() && (plan.rmw || plan.all || page.need == Need::Merge) {
                 page.need = Need::Merge;
                 reads += 1;
+                // Anew, it has waited for the others.
+                self.held(op);
                 self.queue_on_chip(op);
-            } else {
+            } else if !may_fail {
                 page.need = Need::Write;
                 self.drop_old(op);
             }
             op = next;
         }
-        if rmw {
+        if plan.rmw || plan.all {
             reads += 1;
             self.read_chunk(update, parity);
-        } else if encoded {
+        }
+        if plan.others {
             for member in 0..self.layout().group {
                 let slot = self.layout().slot_of_member(index, member);
                 if mask >> member & 1 == 0 && slot != parity && self.covered(slot).is_some() {
@@ -485,74 +563,101 @@ impl Ssd {
     /// Whether a group has parity.
     fn is_encoded(&mut self, update: u32) -> bool {
         let index = self.raid().records[update].index;
-        self.dev.map.get(self.layout().parity_slot(index)) != Location::Nowhere
+        let parity = self.layout().parity_slot(index);
+        self.dev.map.get(parity) != Location::Nowhere || self.is_missing(parity)
     }
 
     /// An operation of a group's own.
-    fn chunk_op(&mut self, update: u32, lpn: Lpn, verb: Verb, need: Need) -> OpId {
+    pub(super) fn chunk_op(&mut self, update: u32, lpn: Lpn, verb: Verb, need: Need) -> OpId {
         let (age, bytes) = (self.age(), self.dev.geometry.page_size);
         let op = Op { class: Class::Parity, verb, need, lpn, bytes, age, stripe: update, ..Op::BLANK };
         OpId(self.ops.insert(op))
     }
 
-    fn read_chunk(&mut self, update: u32, slot: Lpn) {
+    pub(super) fn read_chunk(&mut self, update: u32, slot: Lpn) {
         let op = self.chunk_op(update, slot, Verb::Read, Need::Read);
         self.queue_on_chip(op);
     }
 
     /// Everything is read: new chunks and new parity are programmed.
-    fn begin_writing(&mut self, update: u32) {
+    pub(super) fn begin_writing(&mut self, update: u32) {
         let (now, encoded) = (self.now, self.is_encoded(update));
         let record = &mut self.raid().records[update];
         record.phase = Phase::Writing;
+        if record.target.is_some() {
+            return self.write_rebuilt(update);
+        }
         if encoded {
             record.since = now;
         }
         let (index, content, mut op) = (record.index, record.content, record.members.head);
         record.members = Chain::EMPTY;
-        let mut programs = 1;
+        let parity = self.layout().parity_slot(index);
+        let may_fail = self.failures.is_some();
+        let encodes = !may_fail || self.begin_parity(parity);
+        let mut programs = 0;
         while op.is_some() {
             let next = self.ops[op].sibling;
             self.held(op);
-            self.queue_on_chip(op);
-            programs += 1;
+            if !may_fail || self.begin_chunk(update, op) {
+                self.queue_on_chip(op);
+                programs += 1;
+            }
             op = next;
         }
-        let parity = self.layout().parity_slot(index);
-        let op = self.chunk_op(update, parity, Verb::Program, Need::Write);
-        let tag = self.oracle.admit(parity);
-        self.oracle.set_parity(index, tag, content);
-        self.ops[op].tags[0] = tag;
-        self.forget(parity);
-        self.dev.map.set(parity, Location::Staged(op));
-        self.queue_on_chip(op);
-        let record = &mut self.raid().records[update];
-        record.busy = programs;
+        // Its chunks may have made it useless: too many have no chip.
+        if encodes && !self.is_missing(parity) {
+            let tag = self.oracle.admit(parity);
+            self.oracle.set_parity(index, tag, content);
+            self.forget(parity);
+            let op = self.chunk_op(update, parity, Verb::Program, Need::Write);
+            self.ops[op].tags[0] = tag;
+            self.dev.map.set(parity, Location::Staged(op));
+            self.queue_on_chip(op);
+            programs += 1;
+        }
+        self.raid().records[update].busy = programs;
+        if programs == 0 {
+            self.update_ends(update);
+        }
     }
 
     /// A read or a program of an update has ended.
-    fn part_of_update_ends(&mut self, update: u32) {
+    pub(super) fn part_of_update_ends(&mut self, update: u32) {
         let record = &mut self.raid().records[update];
         record.busy -= 1;
         if record.busy > 0 {
             return;
         }
         match record.phase {
+            Phase::Reading if record.anew => self.read_for_update(update),
             Phase::Reading => self.begin_writing(update),
-            Phase::Writing => {
-                let (index, since) = (record.index, record.since);
-                let bare = (self.now - since).0;
-                self.stats.raid.unprotected += u128::from(bare);
-                self.stats.raid.longest = self.stats.raid.longest.max(bare);
-                self.check_group(index);
-                self.settle(update);
-            }
+            Phase::Writing => self.update_ends(update),
             Phase::Open | Phase::Idle => unreachable!("an update is under way"),
         }
     }
 
-    /// An update, or the last redirected read, is over: the next update may begin, or the group is clean again.
-    fn settle(&mut self, update: u32) {
+    /// Chunks and parity are on flash.
+    fn update_ends(&mut self, update: u32) {
+        let record = &self.raid().records[update];
+        let (index, since) = (record.index, record.since);
+        if record.target.is_some() {
+            self.check_group(index);
+            return self.rebuild_ends(update);
+        }
+        let bare = (self.now - since).0;
+        self.stats.raid.unprotected += u128::from(bare);
+        self.stats.raid.longest = self.stats.raid.longest.max(bare);
+        if self.failures.is_some() {
+            self.kept_end(update);
+        }
+        self.check_group(index);
+        self.settle(update, true);
+    }
+
+    /// An update, or the last redirected read, is over: the next update may begin, or the group is clean again. Reads that wait
+    /// for that go first after an update, so that neither keeps the other waiting for ever.
+    pub(super) fn settle(&mut self, update: u32, updated: bool) {
         let encoded = self.is_encoded(update);
         let raid = self.raid();
         let record = &mut raid.records[update];
@@ -560,7 +665,12 @@ impl Ssd {
         if record.readers > 0 {
             return;
         }
-        if record.waiting.head.is_some() {
+        if record.reads.head.is_some() && (updated || !record.has_work()) {
+            return self.begin_reads(update);
+        }
+        let raid = self.raid();
+        let record = &mut raid.records[update];
+        if record.has_work() {
             return raid.make_ready(update);
         }
         // Whoever looks for its deadline finds it gone.
@@ -573,6 +683,9 @@ impl Ssd {
     /// What a device with parity does when an operation on one page ends.
     pub(super) fn chunk_ends(&mut self, id: OpId) {
         self.leaves_chip(id);
+        if std::mem::replace(&mut self.ops[id].failed, false) {
+            return self.is_denied(id);
+        }
         let op = &self.ops[id];
         let (lpn, page, update) = (op.lpn, op.pages[0], op.stripe);
         let block = self.dev.geometry.block_of(page);
@@ -580,7 +693,7 @@ impl Ssd {
             Need::Read => {
                 self.dev.flash.read_ends(block);
                 if op.decode != u32::MAX {
-                    return self.part_ends(id);
+                    return self.part_ends(id, false);
                 }
                 if update != NO_UPDATE {
                     self.ops.remove(id.0);
@@ -592,9 +705,12 @@ impl Ssd {
             Need::Absorb => unreachable!("it is in no die"),
             Need::Merge => {
                 self.dev.flash.read_ends(block);
-                self.ops[id].need = Need::Write;
                 self.ops[id].waits_since = self.now;
-                self.drop_old(id);
+                // Where a chip may fail, old chunks stay until all is read.
+                if self.failures.is_none() {
+                    self.ops[id].need = Need::Write;
+                    self.drop_old(id);
+                }
                 self.part_of_update_ends(update);
             }
             Need::Write => {
@@ -642,7 +758,7 @@ impl Ssd {
         let record = &mut self.raid().records[update];
         record.readers -= 1;
         if record.readers == 0 {
-            self.settle(update);
+            self.settle(update, false);
         }
     }
 
@@ -668,7 +784,7 @@ impl Ssd {
         }
         let tag = self.oracle.load(at, lpn);
         assert_eq!(tag.lpn, lpn, "oracle: a chunk is read where its group has it");
-        if self.ops[op].need == Need::Merge && !self.raid().records[update].rmw {
+        if !self.raid().records[update].rmw && (self.ops[op].need == Need::Merge || lpn == self.parity_of(lpn)) {
             // Read for a partial write alone.
             return;
         }
@@ -677,17 +793,20 @@ impl Ssd {
     }
 
     /// Parity fits the chunks of its group.
-    fn check_group(&self, index: u32) {
+    pub(super) fn check_group(&self, index: u32) {
         if !self.checks_content() {
             return;
         }
         let layout = self.layout();
         let held = |slot: Lpn| {
-            let Some(page) = self.covered(slot) else { return 0 };
+            let Some(page) = self.covered(slot) else { return self.content(self.missing_tag(slot)) };
             let tag = self.oracle.load(page, slot);
             assert_eq!(tag.lpn, slot, "oracle: a chunk lies where the map says");
             self.content(tag)
         };
+        if self.is_missing(layout.parity_slot(index)) {
+            return;
+        }
         let data = layout.data_slots(index).fold(0, |sum, slot| sum ^ held(slot));
         assert_eq!(data, held(layout.parity_slot(index)), "oracle: parity of group {index} fits its chunks");
     }
@@ -727,6 +846,9 @@ impl Ssd {
             return;
         }
         let parity = raid.layout.parity_slot(index);
+        if self.is_dead(parity) {
+            return self.never_had_parity(parity);
+        }
         let tag = Tag { lpn: parity, version: self.oracle.latest(parity) };
         if self.put(parity, self.dev.geometry.static_plane(parity), tag).is_some() {
             self.raid().states[index as usize] = CLEAN;

@@ -3,6 +3,7 @@
 mod brr;
 pub mod dpr;
 pub mod ecc;
+pub mod failure;
 pub mod fastgc;
 mod raid;
 
@@ -476,6 +477,9 @@ pub struct Summary {
     /// Parity groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raid: Option<RaidSummary>,
+    /// Failed chips.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures: Option<failure::Failed>,
     /// Paper A's measures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_chip: Option<idle_chip::IdleChip>,

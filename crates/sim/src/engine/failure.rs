@@ -1,0 +1,551 @@
+//! Chips that fail: their pages are computed from the rest of their parity groups, and what can't be is lost and said to be.
+//!
+//! What is known of a chunk: it is *sound* (on flash, in controller memory, or never written), *missing* (its chip has failed,
+//! the rest of its group sums to it) or *lost*. A group has at most one missing chunk: where a second one goes, both are lost,
+//! and so is the use of its parity. A missing parity chunk means that the group has no parity. A lost chunk counts as nothing
+//! in the parity that is made from then on, and stays lost until it is overwritten.
+//!
+//! Operations in service on a chip that fails run to their end, which is when the controller learns of it: a read then turns to
+//! the rest of the group, a program has stored nothing. An update that reads from the chip reads anew what it needs now, for
+//! which old chunks stay until all is read; one that programs there goes on without, and its parity holds what it wrote; or, where a spare chip has taken the place, it programs there.
+
+use super::stripe::{Chain, NO_UPDATE, Phase, Plan};
+use super::{Nanos, Ssd};
+use crate::config::Config;
+use crate::device::mapping::Location;
+use crate::device::resource::Holder;
+use crate::device::transaction::{Class, Fifo, Need};
+use crate::oracle::Tag;
+use crate::random;
+use crate::report::failure::{ChipFailure, Failed, FailureTotals};
+use crate::units::{BlockId, JobId, Lpn, OpId, PlaneId, Ppn, UnitId};
+
+/// What is known of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Chunk {
+    /// On flash, in controller memory, or never written.
+    Sound,
+    /// The rest of its group sums to it; of parity: there is none.
+    Missing,
+    /// Gone.
+    Lost,
+}
+
+/// Failed chips, and what is known of chunks.
+#[derive(Clone)]
+pub(super) struct Failures {
+    /// Chips that will fail, the next one last.
+    due: Vec<(Nanos, u32)>,
+    /// By chip: nothing can be read or programmed there.
+    dead: Vec<bool>,
+    /// By slot.
+    chunks: Vec<Chunk>,
+    /// By slot: what it held when it was last missing (oracle).
+    tags: Vec<Tag>,
+    /// Chunks that are rebuilt at a time, on chips that have taken the places of failed ones; 0: there are none.
+    pub(super) rebuild: u32,
+    /// Groups being rebuilt, and the first one not looked at.
+    pub(super) rebuilding: u32,
+    /// See `rebuilding`.
+    pub(super) cursor: u32,
+    /// Missing chunks, and since when there are any.
+    missing: u64,
+    since: Nanos,
+    pub(super) totals: FailureTotals,
+    failed: Vec<ChipFailure>,
+}
+
+impl Failures {
+    /// None where no chip fails.
+    pub(super) fn new(config: &Config, slots: u32, seed: u64) -> Option<Box<Self>> {
+        let fails = &config.faults.chip_fails;
+        if fails.is_empty() {
+            return None;
+        }
+        let chips = config.geometry.channels * config.geometry.chips_per_channel;
+        let mut rng = random::stream(seed, "chip failures");
+        let mut due = Vec::new();
+        for one in fails {
+            let chip = one.chip.unwrap_or_else(|| random::below(&mut rng, u64::from(chips)) as u32);
+            let drawn = |bound: Nanos| Nanos(random::below(&mut rng, bound.0 + 1));
+            due.push((one.at.or(one.within.map(drawn)).expect("a checked configuration says when"), chip));
+        }
+        due.sort_unstable_by(|a, b| b.cmp(a));
+        Some(Box::new(Failures {
+            due,
+            dead: vec![false; chips as usize],
+            chunks: vec![Chunk::Sound; slots as usize],
+            tags: vec![Tag::NONE; slots as usize],
+            rebuild: config.faults.rebuild,
+            rebuilding: 0,
+            cursor: u32::MAX,
+            missing: 0,
+            since: Nanos::ZERO,
+            totals: FailureTotals::default(),
+            failed: Vec::with_capacity(fails.len()),
+        }))
+    }
+
+    /// When the next chip fails.
+    pub(super) fn next(&self) -> Nanos {
+        self.due.last().map_or(Nanos::NEVER, |(at, _)| *at)
+    }
+
+    /// What the summary says at a time.
+    pub(super) fn summary(&self, now: Nanos) -> Failed {
+        let open = if self.missing > 0 { (now - self.since).0 } else { 0 };
+        self.totals.summary(&self.failed, open)
+    }
+}
+
+impl Ssd {
+    pub(super) fn failures(&mut self) -> &mut Failures {
+        self.failures.as_mut().expect("only devices whose chips may fail get here")
+    }
+
+    pub(super) fn chunk(&self, slot: Lpn) -> Chunk {
+        self.failures.as_ref().map_or(Chunk::Sound, |failures| failures.chunks[slot.ix()])
+    }
+
+    /// Whether a chunk is missing or lost.
+    #[inline(always)]
+    pub(super) fn is_missing(&self, slot: Lpn) -> bool {
+        self.failures.as_ref().is_some_and(|failures| failures.chunks[slot.ix()] != Chunk::Sound)
+    }
+
+    /// What the rest of its group sums to for a chunk that is missing.
+    pub(super) fn missing_tag(&self, slot: Lpn) -> Tag {
+        if self.chunk(slot) == Chunk::Missing { self.last_tag(slot) } else { Tag::NONE }
+    }
+
+    /// What a chunk held when it was last missing.
+    pub(super) fn last_tag(&self, slot: Lpn) -> Tag {
+        self.failures.as_ref().map_or(Tag::NONE, |failures| failures.tags[slot.ix()])
+    }
+
+    /// Whether nothing can be read or programmed on the chip of a slot.
+    pub(super) fn is_dead(&self, slot: Lpn) -> bool {
+        self.failures.as_ref().is_some_and(|failures| failures.dead[self.layout().chip_of(slot) as usize])
+    }
+
+    /// The slot that holds the parity of a slot's group.
+    pub(super) fn parity_of(&self, slot: Lpn) -> Lpn {
+        let layout = self.layout();
+        layout.parity_slot(layout.group_index(slot))
+    }
+
+    // The failure.
+
+    /// A chip of `faults.chip_fails` is due, before anything else of its time.
+    #[cold]
+    pub(super) fn scheduled_failures(&mut self) {
+        let now = self.now;
+        while let Some((_, chip)) = self.failures().due.pop_if(|(at, _)| *at <= now) {
+            self.chip_fails(chip);
+        }
+    }
+
+    /// A chip fails now, before anything else of this time.
+    ///
+    /// # Panics
+    /// If there is no such chip, or the device was built without `faults.chip_fails` (a time that never comes will do).
+    pub fn fail_chip(&mut self, chip: u32) {
+        assert!(self.failures.is_some(), "a device whose chips may fail has faults.chip_fails");
+        assert!(chip < self.dev.geometry.chips, "a chip of the device");
+        self.chip_fails(chip);
+        self.round(self.now);
+    }
+
+    fn chip_fails(&mut self, chip: u32) {
+        let now = self.now;
+        let failures = self.failures();
+        if failures.dead[chip as usize] {
+            return;
+        }
+        failures.dead[chip as usize] = failures.rebuild == 0;
+        let lost = failures.totals.lost_pages;
+        let stalled = self.stop_chip(chip);
+        let mut pages = 0;
+        for stripe in 0..self.layout().stripes {
+            pages += u64::from(self.chunk_fails(Lpn(stripe * self.layout().chips + chip)));
+        }
+        for plane in self.planes_of(chip) {
+            self.dev.flash.replace(plane);
+            for block in self.dev.geometry.blocks(plane) {
+                self.forget_block(BlockId(block as u32));
+            }
+        }
+        let failures = self.failures();
+        let lost_pages = failures.totals.lost_pages - lost;
+        failures.failed.push(ChipFailure { chip, at: now, pages, lost_pages, whole_after: None });
+        failures.cursor = 0;
+        stalled.into_iter().for_each(|op| self.is_denied(op));
+        self.rebuild_more();
+    }
+
+    fn planes_of(&self, chip: u32) -> impl Iterator<Item = PlaneId> + use<> {
+        (chip..self.dev.geometry.planes).step_by(self.dev.geometry.chips as usize).map(PlaneId)
+    }
+
+    /// Everything in service there will end in vain, and collections are over. Returns the writes that wait for space.
+    fn stop_chip(&mut self, chip: u32) -> Vec<OpId> {
+        let mut stalled = Vec::new();
+        for plane in self.planes_of(chip) {
+            let unit = self.dev.geometry.unit_of(plane);
+            let state = &mut self.units[unit.ix()];
+            state.due.clear();
+            for op in [state.array, state.cache, state.suspended] {
+                let mut at = op;
+                while at.is_some() {
+                    self.ops[at].failed = true;
+                    at = if self.ops[at].class.like_host() { self.ops[at].mate } else { OpId::NONE };
+                }
+            }
+            loop {
+                let queue = &mut self.units[unit.ix()].queue;
+                let step = queue.take(&mut self.ops, |op| op.class == Class::Gc);
+                if step.is_none() {
+                    break;
+                }
+                self.jobs.remove(self.ops[step].job.0);
+                self.ops.remove(step.0);
+            }
+            let state = &mut self.planes[plane.ix()];
+            (state.claimed, state.levelled) = (false, false);
+            let mut waiting = std::mem::replace(&mut state.stalled, Fifo::EMPTY);
+            while !waiting.is_empty() {
+                let op = waiting.pop(&self.ops);
+                let page = &mut self.ops[op];
+                page.stalled = false;
+                page.blame.add(crate::blame::Cause::Space, (self.now - page.waits_since).0);
+                self.leaves_chip(op);
+                stalled.push(op);
+            }
+            self.mark_unit(unit);
+        }
+        stalled
+    }
+
+    /// The step of a collection has ended on a chip that failed meanwhile: so has the collection.
+    pub(super) fn collection_is_denied(&mut self, id: OpId) {
+        let (job, unit) = (self.ops[id].job, self.ops[id].unit);
+        let plane = self.jobs[job.0].plane;
+        let state = &mut self.units[unit.ix()];
+        (state.array, state.job) = (OpId::NONE, JobId::NONE);
+        self.count_step_time(id);
+        self.set_holder(unit, Holder::Free);
+        self.chip_in_use(plane, false);
+        self.mark_unit(unit);
+        self.ops.remove(id.0);
+        self.jobs.remove(job.0);
+    }
+
+    /// What a slot's chip held is gone. Returns whether it held anything.
+    fn chunk_fails(&mut self, slot: Lpn) -> bool {
+        let (page, holder) = match self.dev.map.get(slot) {
+            Location::Flash(page) => (Some(page), OpId::NONE),
+            Location::Staged(write) => {
+                // The old page is that of the newest write, or of an older one whose update has begun.
+                let older = self.ops[write].behind;
+                let holder = if self.ops[write].old.is_none() && older.is_some() { older } else { write };
+                (Some(self.ops[holder].old).filter(|old| old.is_some()), holder)
+            }
+            Location::Nowhere => (None, OpId::NONE),
+        };
+        let Some(page) = page else { return false };
+        if holder.is_some() {
+            self.ops[holder].old = Ppn::NONE;
+        } else {
+            self.dev.map.set(slot, Location::Nowhere);
+        }
+        let tag = self.oracle.load(page, slot);
+        self.misses(slot, tag);
+        let (index, parity, chunk) = (self.layout().group_index(slot), self.parity_of(slot), self.chunk(slot));
+        let member = self.layout().member_of(self.layout().chip_of(slot));
+        let Some(update) = self.raid().record_of(index) else { return true };
+        let record = &mut self.raid().records[update];
+        let untouched = record.rmw && slot != parity && record.mask >> member & 1 == 0 && chunk == Chunk::Missing;
+        record.anew |= record.phase == Phase::Reading && !untouched;
+        true
+    }
+
+    /// A chunk has no chip any more, but the rest of its group sums to it; with another one missing, neither has anything.
+    fn misses(&mut self, slot: Lpn, tag: Tag) {
+        let (parity, other) = (self.parity_of(slot), self.missing_beside(slot));
+        self.failures().tags[slot.ix()] = tag;
+        self.set_chunk(slot, Chunk::Missing);
+        let Some(other) = other else { return };
+        for chunk in [slot, other].into_iter().filter(|chunk| *chunk != parity) {
+            self.set_chunk(chunk, Chunk::Lost);
+            // A write that is under way says itself what becomes of it.
+            let known = matches!(self.dev.map.get(chunk), Location::Staged(_));
+            self.failures().totals.lost_pages += u64::from(!known);
+        }
+        if let Location::Flash(page) = self.dev.map.get(parity) {
+            self.dev.flash.invalidate(page, self.dev.geometry.block_of(page), parity);
+        }
+        self.dev.map.set(parity, Location::Nowhere);
+        self.set_chunk(parity, Chunk::Missing);
+    }
+
+    /// The missing chunk of a slot's group, other than itself.
+    pub(super) fn missing_beside(&self, slot: Lpn) -> Option<Lpn> {
+        let (layout, index) = (self.layout(), self.layout().group_index(slot));
+        let mut slots = (0..layout.group).map(|member| layout.slot_of_member(index, member));
+        slots.find(|other| *other != slot && self.chunk(*other) == Chunk::Missing)
+    }
+
+    pub(super) fn set_chunk(&mut self, slot: Lpn, chunk: Chunk) {
+        let now = self.now;
+        let failures = self.failures();
+        let before = std::mem::replace(&mut failures.chunks[slot.ix()], chunk);
+        match (before == Chunk::Missing, chunk == Chunk::Missing) {
+            (false, true) => {
+                if failures.missing == 0 {
+                    failures.since = now;
+                }
+                failures.missing += 1;
+            }
+            (true, false) => {
+                failures.missing -= 1;
+                if failures.missing == 0 {
+                    failures.totals.unprotected += u128::from((now - failures.since).0);
+                    let open = failures.failed.iter_mut().filter(|chip| chip.whole_after.is_none());
+                    open.for_each(|chip| chip.whole_after = Some((now - chip.at).0));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    // Reads.
+
+    /// An operation's turn has come on a unit of a chip that has not got what it is about. Returns whether it is so.
+    pub(super) fn is_turned_away(&mut self, id: OpId, unit: UnitId) -> bool {
+        let op = &self.ops[id];
+        let away = match op.need {
+            Need::Read if super::redirect::reads_covered(op) => self.covered(op.lpn).is_none(),
+            Need::Read => self.dev.map.get(op.lpn) == Location::Nowhere && self.is_missing(op.lpn),
+            Need::Merge => op.old.is_none(),
+            Need::Write => self.is_dead(op.lpn),
+            Need::Absorb => false,
+        };
+        if away {
+            self.leaves_chip(id);
+            self.charge_wait(id, unit);
+            self.is_denied(id);
+        }
+        away
+    }
+
+    /// An operation has ended, or would begin, on a chip that has failed: nothing was read or stored.
+    pub(super) fn is_denied(&mut self, id: OpId) {
+        let op = &mut self.ops[id];
+        op.waits_since = self.now;
+        let (update, part) = (op.stripe, op.decode != u32::MAX);
+        match op.need {
+            Need::Read if part => self.part_ends(id, true),
+            Need::Read if update != NO_UPDATE => {
+                self.ops.remove(id.0);
+                self.part_of_update_ends(update);
+            }
+            Need::Read => self.place_chunk(id),
+            Need::Merge => self.part_of_update_ends(update),
+            Need::Write => self.program_is_denied(id),
+            Need::Absorb => unreachable!("it is in no die"),
+        }
+    }
+
+    /// A read of a page that is missing or lost.
+    pub(super) fn read_missing(&mut self, op: OpId) {
+        let page = &self.ops[op];
+        let (lpn, measured) = (page.lpn, self.host.requests[page.request.0].measured);
+        if self.dev.map.get(lpn) != Location::Nowhere {
+            // Overwritten meanwhile.
+            self.stats.pages.from_memory += u64::from(measured);
+            return self.serve_from_memory(op);
+        }
+        if self.chunk(lpn) == Chunk::Lost {
+            self.failures().totals.lost_reads += u64::from(measured);
+            self.report_uncorrectable(op);
+            return self.serve_from_memory(op);
+        }
+        let (now, index) = (self.now, self.layout().group_index(lpn));
+        let raid = self.raid();
+        if raid.is_clean(index) {
+            let update = raid.pin(lpn, now);
+            return self.read_degraded(op, update);
+        }
+        let update = raid.record_of(index).expect("a group that is not clean has a record");
+        self.ops[op].waits_since = now;
+        let raid = self.raid.as_mut().expect("only devices with parity get here");
+        raid.records[update].reads.push(&mut self.ops, op);
+    }
+
+    fn read_degraded(&mut self, op: OpId, update: u32) {
+        let measured = self.host.requests[self.ops[op].request.0].measured;
+        let reads = self.read_around(op, update);
+        assert!(reads > 0, "law: what is missing is held by its parity");
+        let totals = &mut self.failures().totals;
+        totals.degraded_reads += u64::from(measured);
+        totals.instead += if measured { u64::from(reads) } else { 0 };
+    }
+
+    /// An update is over: reads of the group's missing chunk go before the next one.
+    pub(super) fn begin_reads(&mut self, update: u32) {
+        let record = &mut self.raid().records[update];
+        let mut op = std::mem::replace(&mut record.reads, Chain::EMPTY).head;
+        // It may not be over while they begin.
+        record.readers += 1;
+        while op.is_some() {
+            let (next, lpn) = (self.ops[op].sibling, self.ops[op].lpn);
+            self.held(op);
+            if self.chunk(lpn) == Chunk::Missing && self.dev.map.get(lpn) == Location::Nowhere {
+                self.raid().records[update].readers += 1;
+                self.read_degraded(op, update);
+            } else {
+                self.place_chunk(op);
+            }
+            op = next;
+        }
+        self.unpin(update);
+    }
+
+    // Updates.
+
+    /// What an update has to read where a chunk of its group is missing.
+    pub(super) fn plan_around(&mut self, update: u32, plan: Plan) -> Plan {
+        let record = &self.raid().records[update];
+        let (index, mask, mut op) = (record.index, record.mask, record.members.head);
+        let mut all = false;
+        while op.is_some() {
+            let page = &self.ops[op];
+            let (next, lpn) = (page.sibling, page.lpn);
+            let partial = page.bytes < self.dev.geometry.page_size;
+            if page.need == Need::Merge && !partial {
+                // Read for its parity, by a plan that no longer holds.
+                self.ops[op].need = Need::Write;
+            } else if page.need == Need::Merge && page.old.is_none() {
+                match self.chunk(lpn) {
+                    Chunk::Missing => all = true,
+                    chunk => {
+                        self.ops[op].need = Need::Write;
+                        if chunk == Chunk::Lost {
+                            self.report_lost_write(op);
+                        }
+                    }
+                }
+            }
+            op = next;
+        }
+        if !plan.rmw && !plan.others {
+            return plan;
+        }
+        let parity = self.layout().parity_slot(index);
+        if self.is_missing(parity) {
+            return Plan { rmw: false, others: !self.is_dead(parity), all: false };
+        }
+        match self.missing_beside(parity) {
+            None => plan,
+            Some(slot) if mask >> self.layout().member_of(self.layout().chip_of(slot)) & 1 == 1 => {
+                Plan { rmw: false, others: true, all }
+            }
+            Some(_) => Plan { rmw: true, others: false, all: false },
+        }
+    }
+
+    /// Parity is about to be programmed. Returns whether there is a chip for it.
+    pub(super) fn begin_parity(&mut self, parity: Lpn) -> bool {
+        if self.is_dead(parity) {
+            if !self.is_missing(parity) {
+                self.misses(parity, Tag::NONE);
+            }
+            return false;
+        }
+        self.set_chunk(parity, Chunk::Sound);
+        true
+    }
+
+    /// A chunk is about to be programmed. Returns whether there is a chip for it; else the update's parity will hold it.
+    pub(super) fn begin_chunk(&mut self, update: u32, op: OpId) -> bool {
+        self.drop_old(op);
+        self.ops[op].need = Need::Write;
+        let lpn = self.ops[op].lpn;
+        if self.is_dead(lpn) {
+            self.keep(update, op);
+            return false;
+        }
+        self.set_chunk(lpn, Chunk::Sound);
+        true
+    }
+
+    /// No chip takes a write: it ends with its update.
+    fn keep(&mut self, update: u32, op: OpId) {
+        let raid = self.raid.as_mut().expect("only devices with parity get here");
+        raid.records[update].kept.push(&mut self.ops, op);
+        let (lpn, tag) = (self.ops[op].lpn, self.ops[op].tags[0]);
+        self.ops[op].waits_since = self.now;
+        self.misses(lpn, tag);
+    }
+
+    /// A program has stored nothing.
+    fn program_is_denied(&mut self, id: OpId) {
+        let op = &self.ops[id];
+        let (lpn, update) = (op.lpn, op.stripe);
+        let dropped = op.class == Class::Parity && self.dev.map.get(lpn) == Location::Nowhere;
+        if !self.is_dead(lpn) && !dropped {
+            // Another chip has taken its place.
+            return self.queue_on_chip(id);
+        }
+        if op.class == Class::Parity {
+            if self.dev.map.get(lpn) == Location::Staged(id) {
+                self.dev.map.set(lpn, Location::Nowhere);
+                self.misses(lpn, Tag::NONE);
+            }
+            self.ops.remove(id.0);
+            self.part_of_update_ends(update);
+        } else if update == NO_UPDATE {
+            // A newer write of its page has begun: it would have landed stale.
+            self.page_done(id);
+            self.release(id);
+        } else {
+            self.keep(update, id);
+            self.part_of_update_ends(update);
+        }
+    }
+
+    /// An update is over: parity holds the writes that no chip took, or they have failed.
+    pub(super) fn kept_end(&mut self, update: u32) {
+        let record = &mut self.raid().records[update];
+        let mut op = std::mem::replace(&mut record.kept, Chain::EMPTY).head;
+        while op.is_some() {
+            let (next, lpn) = (self.ops[op].sibling, self.ops[op].lpn);
+            self.held(op);
+            match self.dev.map.get(lpn) {
+                Location::Staged(newest) if newest == op => self.dev.map.set(lpn, Location::Nowhere),
+                Location::Staged(newest) if self.ops[newest].behind == op => self.ops[newest].behind = OpId::NONE,
+                _ => {}
+            }
+            if self.chunk(lpn) == Chunk::Lost {
+                self.report_lost_write(op);
+            }
+            self.page_done(op);
+            self.release(op);
+            op = next;
+        }
+    }
+
+    /// A write could not be stored, or not be merged with what was there: its request is told.
+    fn report_lost_write(&mut self, op: OpId) {
+        let measured = self.host.requests[self.ops[op].request.0].measured;
+        self.failures().totals.lost_writes += u64::from(measured);
+        self.report_uncorrectable(op);
+    }
+
+    /// A page is read before it was written, in a group whose parity has no chip.
+    pub(super) fn never_had_parity(&mut self, parity: Lpn) {
+        let index = self.layout().group_index(parity);
+        self.set_chunk(parity, Chunk::Missing);
+        self.raid().set_clean(index);
+    }
+}

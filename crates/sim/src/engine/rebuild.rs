@@ -1,0 +1,103 @@
+//! Rebuilding: a spare chip stands where one has failed, and gets what the rest of each parity group sums to.
+//!
+//! Groups are taken in order, `faults.rebuild` at a time. Rebuilding is an update of the group without a write of the host: it
+//! begins when nothing else is under way there, reads all other chunks, and programs the missing one. Writes of the host go
+//! first; where one has brought the chunk back meanwhile, nothing is left to do. Its operations queue like those of the host.
+
+use super::Ssd;
+use super::failure::Chunk;
+use super::stripe::Phase;
+use crate::device::mapping::Location;
+use crate::device::transaction::{Need, Verb};
+use crate::units::Lpn;
+
+impl Ssd {
+    /// Rebuilds as many groups at a time as it may.
+    pub(super) fn rebuild_more(&mut self) {
+        let now = self.now;
+        let groups = self.layout().stripes * self.layout().groups;
+        loop {
+            let failures = self.failures();
+            if failures.rebuilding >= failures.rebuild || failures.cursor >= groups {
+                return;
+            }
+            let index = failures.cursor;
+            failures.cursor += 1;
+            if self.missing_of(index).is_some() && self.raid().wants_rebuild(index, now) {
+                self.failures().rebuilding += 1;
+            }
+        }
+    }
+
+    /// The missing chunk of a group.
+    fn missing_of(&self, index: u32) -> Option<Lpn> {
+        let parity = self.layout().parity_slot(index);
+        if self.chunk(parity) == Chunk::Missing { Some(parity) } else { self.missing_beside(parity) }
+    }
+
+    /// Nothing else is under way in a group: what its missing chunk is computed from is read.
+    pub(super) fn begin_rebuild(&mut self, update: u32) {
+        let index = self.raid().records[update].index;
+        let Some(target) = self.missing_of(index) else { return self.rebuild_ends(update) };
+        let record = &mut self.raid().records[update];
+        (record.phase, record.target, record.mask) = (Phase::Reading, target, 0);
+        // Everything that is read counts.
+        (record.content, record.rmw, record.anew) = (0, true, false);
+        let mut reads = 0;
+        for member in 0..self.layout().group {
+            let slot = self.layout().slot_of_member(index, member);
+            if slot != target && self.covered(slot).is_some() {
+                reads += 1;
+                self.read_chunk(update, slot);
+            }
+        }
+        self.failures().totals.rebuild_reads += u64::from(reads);
+        self.raid().records[update].busy = reads;
+        if reads == 0 {
+            self.begin_writing(update);
+        }
+    }
+
+    /// Everything is read: the missing chunk is in controller memory, and on its way to the spare chip.
+    pub(super) fn write_rebuilt(&mut self, update: u32) {
+        let record = &self.raid().records[update];
+        let (index, slot, content) = (record.index, record.target, record.content);
+        let tag = if slot == self.parity_of(slot) {
+            let tag = self.oracle.admit(slot);
+            self.oracle.set_parity(index, tag, content);
+            tag
+        } else {
+            let tag = self.last_tag(slot);
+            if self.checks_content() {
+                assert_eq!(content, self.content(tag), "oracle: a chunk is rebuilt as it was");
+            }
+            tag
+        };
+        let op = self.chunk_op(update, slot, Verb::Program, Need::Write);
+        self.ops[op].tags[0] = tag;
+        self.set_chunk(slot, Chunk::Sound);
+        match self.dev.map.get(slot) {
+            // A write that waits: the page will be its old one.
+            Location::Staged(write) => self.ops[write].behind = op,
+            _ => self.dev.map.set(slot, Location::Staged(op)),
+        }
+        self.failures().totals.rebuilt += 1;
+        self.queue_on_chip(op);
+        self.raid().records[update].busy = 1;
+    }
+
+    /// A chunk is rebuilt, or there was none to rebuild.
+    pub(super) fn rebuild_ends(&mut self, update: u32) {
+        // It is progress, though no request has completed.
+        self.idle_rounds = 0;
+        let index = self.raid().records[update].index;
+        let again = self.missing_of(index).is_some();
+        let record = &mut self.raid().records[update];
+        (record.target, record.rebuild) = (Lpn::NONE, again);
+        self.settle(update, true);
+        if !again {
+            self.failures().rebuilding -= 1;
+            self.rebuild_more();
+        }
+    }
+}
