@@ -108,6 +108,15 @@ fn recording(path: &Path, args: &InputArgs, instead_of: Option<String>) -> Resul
 const ENDINGS: [&[&str]; 2] =
     [&["csv", "trace", "txt", "spc", "ascii", "log", "blkparse", "parquet"], &["gz", "zst", "xz"]];
 
+/// Whether a directory holds the recording that a workload models.
+///
+/// # Errors
+/// The directory can't be read, or holds two of them.
+pub fn has_recording(directory: &Path, workload: &str) -> Result<bool> {
+    let (_, spec) = find_workload(workload)?;
+    Ok(find_recording(directory, &spec.trace)?.is_some())
+}
+
 /// The file in a directory that is called as the recording, whatever its endings; two of them are one too many.
 fn find_recording(directory: &Path, trace: &str) -> Result<Option<PathBuf>> {
     let cannot = |error: std::io::Error| Fault::file("read the directory of recordings", directory, &error);

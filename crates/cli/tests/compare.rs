@@ -158,3 +158,18 @@ fn what_makes_no_sense_is_refused() {
     let said = bench.bad("compare --trace - --vary gc.time=real,none", 2);
     assert!(said.contains("standard input can be read only once"), "{said}");
 }
+
+#[test]
+fn the_study_of_composed_schemes_can_run() {
+    let bench = Bench::new();
+    let studies = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/composed");
+    for (directory, base) in [(studies.clone(), ""), (studies.join("parity"), "parity.toml")] {
+        let files = std::fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path());
+        let base = if base.is_empty() { String::new() } else { studies.join(base).display().to_string() };
+        let files =
+            files.filter(|path| path.extension().is_some_and(|e| e == "toml") && !path.ends_with("parity.toml"));
+        for file in files {
+            bench.good(&format!("config check --preset composed {base} {}", file.display()));
+        }
+    }
+}

@@ -21,7 +21,7 @@ use ssdlab_trace::{Collector, Info};
 
 use crate::args::{InputArgs, ReproduceArgs};
 use crate::fault::{Fault, Result, clip, nearest};
-use crate::input::find_workload;
+use crate::input::{find_workload, has_recording};
 use crate::output;
 use crate::settings::{Settings, Sources};
 use crate::sweep::{Plan, Point, sweep};
@@ -434,9 +434,19 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
     let mut remarks = Vec::new();
     let mut taken = Vec::new();
     for run in runs {
+        let mut traces = args.traces.clone();
+        if let Some(directory) = &args.traces
+            && !has_recording(directory, run.workload)?
+        {
+            traces = None;
+            let remark = format!("note: no recording of {} in {}: the model runs", run.workload, directory.display());
+            if !remarks.contains(&remark) {
+                remarks.push(remark);
+            }
+        }
         let scheme = paper.schemes.iter().find(|scheme| scheme.name == run.scheme).expect("a scheme of the paper");
         match load(scheme.sets, &run.more, args.quick) {
-            Ok(config) if args.traces.is_none() && !holds(&config, run.workload) => {
+            Ok(config) if traces.is_none() && !holds(&config, run.workload) => {
                 // A run on a smaller array leaves out only itself.
                 if run.more.is_empty() && !lab.left_out.contains(&run.workload) {
                     lab.left_out.push(run.workload);
@@ -444,7 +454,10 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
             }
             Ok(config) => {
                 let name = format!("{} on {} {}", run.scheme, run.workload, run.more.join(" "));
-                let mut input = InputArgs::workload(run.workload, args.traces.clone(), Some(limit));
+                let mut input = InputArgs::workload(run.workload, traces, Some(limit));
+                if let Some(format) = args.format.clone().filter(|_| input.traces.is_some()) {
+                    input.reading.format = format;
+                }
                 input.time_scale = paper.stretch.map(|factor| factor.parse().expect("a factor"));
                 points.push(Point { name, config, input, seed: args.how.seed.wrapping_add(run.trial) });
                 taken.push(run);
