@@ -18,6 +18,7 @@ mod legs;
 mod memory;
 mod metadata;
 mod noc;
+mod parity;
 mod power;
 mod preempt;
 mod rebuild;

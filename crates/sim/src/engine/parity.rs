@@ -1,0 +1,157 @@
+//! Parity: what the oracle checks it against, and what is made of it in no time.
+
+use super::Ssd;
+use super::stripe::{CLEAN, EMPTY, NO_UPDATE};
+use crate::device::mapping::Location;
+use crate::device::transaction::{Class, Need};
+use crate::oracle::{Check, Tag};
+use crate::units::{Lpn, OpId, Ppn};
+
+impl Ssd {
+    // The oracle's part.
+
+    /// Whether sums of pages are checked: the full oracle does.
+    pub(super) fn checks_content(&self) -> bool {
+        self.oracle.check() == Check::Full
+    }
+
+    /// A redirected read of a group is over.
+    pub(super) fn unpin(&mut self, update: u32) {
+        let record = &mut self.raid().records[update];
+        record.readers -= 1;
+        if record.readers == 0 {
+            self.settle(update, false);
+        }
+    }
+
+    /// What a page that holds this contributes to its parity (full oracle).
+    pub(super) fn content(&self, tag: Tag) -> u64 {
+        if !self.checks_content() || tag.lpn.is_none() {
+            return 0;
+        }
+        let layout = self.layout();
+        let parity = layout.page(tag.lpn).is_none().then(|| layout.group_index(tag.lpn));
+        self.oracle.content(tag, parity)
+    }
+
+    /// A chunk of an update is being read: what it holds goes into the new parity.
+    pub(super) fn load_chunk(&mut self, op: OpId, at: Ppn) {
+        if self.raid.is_none() || !self.checks_content() {
+            return;
+        }
+        let page = &self.ops[op];
+        let (update, lpn) = (page.stripe, page.lpn);
+        if update == NO_UPDATE {
+            return;
+        }
+        let tag = self.oracle.load(at, lpn);
+        assert_eq!(tag.lpn, lpn, "oracle: a chunk is read where its group has it");
+        if !self.raid().records[update].rmw && (self.ops[op].need == Need::Merge || lpn == self.parity_of(lpn)) {
+            // Read for a partial write alone.
+            return;
+        }
+        let content = self.content(tag);
+        self.raid().records[update].content ^= content;
+    }
+
+    /// Parity fits the chunks of its group.
+    pub(super) fn check_group(&self, index: u32) {
+        if !self.checks_content() {
+            return;
+        }
+        let layout = self.layout();
+        let held = |slot: Lpn| {
+            let Some(page) = self.covered(slot) else { return self.content(self.missing_tag(slot)) };
+            let tag = self.oracle.load(page, slot);
+            assert_eq!(tag.lpn, slot, "oracle: a chunk lies where the map says");
+            self.content(tag)
+        };
+        if self.is_missing(layout.parity_slot(index)) {
+            return;
+        }
+        let data = layout.data_slots(index).fold(0, |sum, slot| sum ^ held(slot));
+        assert_eq!(data, held(layout.parity_slot(index)), "oracle: parity of group {index} fits its chunks");
+    }
+
+    /// The full oracle's scan: clean groups have fitting parity, and every member is on its own chip.
+    pub(super) fn recount_stripes(&self) {
+        let Some(raid) = &self.raid else { return };
+        for (index, state) in raid.states.iter().enumerate() {
+            let index = index as u32;
+            if *state == CLEAN {
+                self.check_group(index);
+            }
+            for slot in (0..raid.layout.group).map(|member| raid.layout.slot_of_member(index, member)) {
+                if let Some(page) = self.covered(slot) {
+                    let chip = self.dev.geometry.chip_of(self.dev.geometry.plane_of(page));
+                    assert_eq!(chip, raid.layout.chip_of(slot), "law: no two members of a stripe on one chip");
+                }
+            }
+        }
+    }
+
+    /// At the end every group is empty or clean.
+    pub(super) fn check_stripes_end(&self) {
+        let Some(raid) = &self.raid else { return };
+        assert_eq!(raid.records.in_use(), 0, "a parity group is left");
+        assert!(raid.states.iter().all(|state| *state >= CLEAN), "a parity group is left dirty");
+        assert!(raid.load.iter().all(|load| *load == [0; 2]), "a chip is left with work");
+    }
+
+    // In no time.
+
+    /// A page read before it was written holds nothing: so does the parity of its group.
+    pub(super) fn preload_parity(&mut self, slot: Lpn) {
+        let Some(raid) = &self.raid else { return };
+        let index = raid.layout.group_index(slot);
+        if raid.states[index as usize] != EMPTY {
+            return;
+        }
+        let parity = raid.layout.parity_slot(index);
+        if self.is_dead(parity) {
+            return self.never_had_parity(parity);
+        }
+        let tag = Tag { lpn: parity, version: self.oracle.latest(parity) };
+        if self.put(parity, self.dev.geometry.static_plane(parity), tag).is_some() {
+            self.raid().states[index as usize] = CLEAN;
+        }
+    }
+
+    /// Makes the parity of a slot's group anew, in no time.
+    pub(super) fn encode_now(&mut self, slot: Lpn) {
+        let index = self.layout().group_index(slot);
+        let parity = self.layout().parity_slot(index);
+        self.store_now(parity, Class::Parity);
+        self.note_parity(index);
+    }
+
+    /// Notes what the parity of a group holds after writes in no time.
+    fn note_parity(&mut self, index: u32) {
+        if self.checks_content() {
+            let slots: Vec<Lpn> = self.layout().data_slots(index).collect();
+            let held = |slot: Lpn| self.covered(slot).map_or(0, |page| self.content(self.oracle.load(page, slot)));
+            let content = slots.into_iter().fold(0, |sum, slot| sum ^ held(slot));
+            let parity = self.layout().parity_slot(index);
+            let tag = Tag { lpn: parity, version: self.oracle.latest(parity) };
+            self.oracle.set_parity(index, tag, content);
+        }
+        self.raid().states[index as usize] = CLEAN;
+    }
+
+    /// Whether a later page of a request, up to `last`, belongs to the same parity group.
+    pub(super) fn group_goes_on(&self, page: Lpn, last: Lpn) -> bool {
+        let layout = self.layout();
+        let later = |slot| layout.page(slot).is_some_and(|other| other > page && other <= last);
+        layout.data_slots(layout.group_index(layout.slot(page))).any(later)
+    }
+
+    /// After preconditioning: every group with parity is clean.
+    pub(super) fn settle_groups(&mut self) {
+        let Some(raid) = &self.raid else { return };
+        for index in 0..raid.layout.stripes * raid.layout.groups {
+            if self.dev.map.get(self.layout().parity_slot(index)) != Location::Nowhere {
+                self.note_parity(index);
+            }
+        }
+    }
+}
