@@ -99,15 +99,15 @@ fn copy(from: &Path, to: &Path) {
 /// The blocks of the tutorial that say what to write where: a file and the lines that go into it.
 fn registrations(tutorial: &str) -> Vec<(String, Vec<String>)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
-    let mut inside = false;
+    // Only what stands below a file's name in the same block goes into it.
+    let (mut inside, mut named) = (false, false);
     for line in tutorial.lines() {
-        if line.starts_with("```rust") {
-            inside = true;
-        } else if line.starts_with("```") {
-            inside = false;
+        if line.starts_with("```") {
+            (inside, named) = (line.starts_with("```rust"), false);
         } else if let Some(file) = line.strip_prefix("// crates/sim/src/schemes/").filter(|_| inside) {
             found.push((file.to_string(), Vec::new()));
-        } else if let Some((_, lines)) = found.last_mut().filter(|_| inside) {
+            named = true;
+        } else if let Some((_, lines)) = found.last_mut().filter(|_| named) {
             lines.push(line.to_string());
         }
     }
