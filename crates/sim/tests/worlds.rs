@@ -286,7 +286,8 @@ proptest! {
         let ssd = run(&config, &requests, Check::Full, true);
         for cut in ssd.summary(7, String::new(), String::new()).power_cuts {
             let lost = cut.lost_pages + cut.stale_pages;
-            prop_assert!(lost <= cut.exposed_pages + cut.superseded_pages, "{:?}", cut);
+            prop_assert!(lost <= cut.exposed_pages + cut.superseded_pages + cut.unprotected_pages, "{:?}", cut);
+            prop_assert!(cut.unprotected_pages == 0 || !config.faults.chip_fails.is_empty(), "{:?}", cut);
             prop_assert!(lost == 0 || !config.survives_power_cuts(), "{:?}", cut);
         }
     }

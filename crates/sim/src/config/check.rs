@@ -433,10 +433,6 @@ impl Config {
             }
         }
         if !self.faults.power_cut.is_empty() {
-            if self.raid.layout != RaidLayout::None {
-                let message = "recovery does not rebuild parity groups".to_string();
-                return refuse("faults.power_cut", message, "use raid.layout = \"none\", or leave it out");
-            }
             if self.noc.model != NocModel::None {
                 let message = "recovery knows nothing of an interconnect's queues".to_string();
                 return refuse("faults.power_cut", message, "use noc.model = \"none\", or leave it out");

@@ -41,7 +41,7 @@ pub(super) struct Failures {
     /// By slot.
     chunks: Vec<Chunk>,
     /// By slot: what it held when it was last missing (oracle).
-    tags: Vec<Tag>,
+    pub(super) tags: Vec<Tag>,
     /// Chunks that are rebuilt at a time, on chips that have taken the places of failed ones; 0: there are none.
     pub(super) rebuild: u32,
     /// Groups being rebuilt, and the first one not looked at.
@@ -259,8 +259,14 @@ impl Ssd {
             self.dev.map.set(slot, Location::Nowhere);
         }
         let tag = self.oracle.load(page, slot);
+        let parity = self.parity_of(slot);
+        if slot != parity && self.dev.map.get(parity) == Location::Nowhere && !self.is_missing(parity) {
+            // Read before it was written, without room for parity: it held nothing.
+            self.oracle.never_written(slot);
+            return true;
+        }
         self.misses(slot, tag);
-        let (index, parity, chunk) = (self.layout().group_index(slot), self.parity_of(slot), self.chunk(slot));
+        let (index, chunk) = (self.layout().group_index(slot), self.chunk(slot));
         let member = self.layout().member_of(self.layout().chip_of(slot));
         let Some(update) = self.raid().record_of(index) else { return true };
         let record = &mut self.raid().records[update];
@@ -270,7 +276,7 @@ impl Ssd {
     }
 
     /// A chunk has no chip any more, but the rest of its group sums to it; with another one missing, neither has anything.
-    fn misses(&mut self, slot: Lpn, tag: Tag) {
+    pub(super) fn misses(&mut self, slot: Lpn, tag: Tag) {
         let (parity, other) = (self.parity_of(slot), self.missing_beside(slot));
         self.failures().tags[slot.ix()] = tag;
         self.set_chunk(slot, Chunk::Missing);
@@ -293,6 +299,42 @@ impl Ssd {
         let (layout, index) = (self.layout(), self.layout().group_index(slot));
         let mut slots = (0..layout.group).map(|member| layout.slot_of_member(index, member));
         slots.find(|other| *other != slot && self.chunk(*other) == Chunk::Missing)
+    }
+
+    /// A chunk that was missing or lost is on flash again.
+    pub(super) fn found_chunk(&mut self, slot: Lpn) {
+        if self.is_missing(slot) {
+            self.set_chunk(slot, Chunk::Sound);
+        }
+    }
+
+    /// A chunk is lost: nothing on flash holds it, and its group does not sum to it. Returns whether the host knew of it.
+    pub(super) fn set_lost(&mut self, slot: Lpn) -> bool {
+        let known = self.oracle.known(slot).is_some();
+        self.set_chunk(slot, if known { Chunk::Lost } else { Chunk::Sound });
+        self.failures().totals.lost_pages += u64::from(known);
+        known
+    }
+
+    /// Nothing is left of a slot: its versions begin anew.
+    pub(super) fn forget_tag(&mut self, slot: Lpn) {
+        if let Some(failures) = &mut self.failures {
+            failures.tags[slot.ix()] = Tag::NONE;
+        }
+    }
+
+    /// After a power cut, rebuilding begins anew with the first group.
+    pub(super) fn resume_rebuilding(&mut self) {
+        let failures = self.failures();
+        if !failures.failed.is_empty() {
+            (failures.rebuilding, failures.cursor) = (0, 0);
+            self.rebuild_more();
+        }
+    }
+
+    /// A group's parity has no chip.
+    pub(super) fn lacks_parity(&mut self, parity: Lpn) {
+        self.set_chunk(parity, Chunk::Missing);
     }
 
     pub(super) fn set_chunk(&mut self, slot: Lpn, chunk: Chunk) {
@@ -484,7 +526,9 @@ impl Ssd {
         let raid = self.raid.as_mut().expect("only devices with parity get here");
         raid.records[update].kept.push(&mut self.ops, op);
         let (lpn, tag) = (self.ops[op].lpn, self.ops[op].tags[0]);
-        self.ops[op].waits_since = self.now;
+        // Until then, its group sums to the version before.
+        let before = if self.chunk(lpn) == Chunk::Missing { self.last_tag(lpn).version } else { u32::MAX };
+        (self.ops[op].expected, self.ops[op].waits_since) = (before, self.now);
         self.misses(lpn, tag);
     }
 
@@ -545,7 +589,7 @@ impl Ssd {
     /// A page is read before it was written, in a group whose parity has no chip.
     pub(super) fn never_had_parity(&mut self, parity: Lpn) {
         let index = self.layout().group_index(parity);
-        self.set_chunk(parity, Chunk::Missing);
+        self.lacks_parity(parity);
         self.raid().set_clean(index);
     }
 }

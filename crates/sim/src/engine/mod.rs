@@ -22,6 +22,7 @@ mod parity;
 mod power;
 mod preempt;
 mod rebuild;
+mod recover;
 mod redirect;
 mod replica;
 mod staging;

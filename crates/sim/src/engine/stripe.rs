@@ -218,6 +218,16 @@ impl Raid {
         self.states[index as usize] = CLEAN;
     }
 
+    /// Power is cut: nothing is under way, and what groups hold is found again.
+    pub(super) fn power_cut(&mut self) {
+        self.states.iter_mut().for_each(|state| *state = EMPTY);
+        self.records.clear();
+        self.decodes.clear();
+        self.ready.clear();
+        self.deadlines.clear();
+        self.load.fill([0; 2]);
+    }
+
     /// A missing chunk of a group is to be rebuilt. Returns whether that is new.
     pub(super) fn wants_rebuild(&mut self, index: u32, now: Nanos) -> bool {
         let update = self.record(index, Phase::Idle, now);
@@ -257,6 +267,11 @@ impl Ssd {
         let Some(raid) = &self.raid else { return lpn };
         let parity = || Lpn(self.dev.geometry.exported + raid.layout.group_index(lpn));
         if lpn.is_none() { lpn } else { raid.layout.page(lpn).unwrap_or_else(parity) }
+    }
+
+    /// Whether a logical page of the map holds parity.
+    pub(super) fn is_parity(&self, lpn: Lpn) -> bool {
+        self.raid.as_ref().is_some_and(|raid| raid.layout.page(lpn).is_none())
     }
 
     /// Whether no update waits to begin.
