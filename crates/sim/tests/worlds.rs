@@ -144,7 +144,7 @@ fn device() -> impl Strategy<Value = String> {
         let (capacitor, keep) = (capacitor || one_shot, keep && parity.is_empty() && !one_shot);
         let ecc = match faults {
             "" if model != "none" => format!(", page_error_probability = {errors}"),
-            _ if !parity.is_empty() || unit != "page" => format!(", page_error_probability = {errors}"),
+            _ if parity.contains("chip_fails") || unit != "page" => format!(", page_error_probability = {errors}"),
             "" => String::new(),
             faults => format!(", {faults}"),
         };

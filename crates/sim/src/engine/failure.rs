@@ -11,7 +11,7 @@
 
 use super::stripe::{Chain, NO_UPDATE, Phase, Plan};
 use super::{Nanos, Ssd};
-use crate::config::Config;
+use crate::config::{Config, Errors, RaidLayout};
 use crate::device::mapping::Location;
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Fifo, Need};
@@ -56,10 +56,11 @@ pub(super) struct Failures {
 }
 
 impl Failures {
-    /// None where no chip fails.
+    /// None where no chip fails, and every page of a parity group can be read.
     pub(super) fn new(config: &Config, slots: u32, seed: u64) -> Option<Box<Self>> {
         let fails = &config.faults.chip_fails;
-        if fails.is_empty() {
+        let may_be_unreadable = config.raid.layout != RaidLayout::None && config.ecc.errors == Errors::Model;
+        if fails.is_empty() && !may_be_unreadable {
             return None;
         }
         let chips = config.geometry.channels * config.geometry.chips_per_channel;
@@ -240,9 +241,9 @@ impl Ssd {
         self.jobs.remove(job.0);
     }
 
-    /// What a slot's chip held is gone. Returns whether it held anything.
-    fn chunk_fails(&mut self, slot: Lpn) -> bool {
-        let (page, holder) = match self.dev.map.get(slot) {
+    /// The page that its group has of a slot, and the write that keeps it, or none.
+    pub(super) fn chunk_page(&self, slot: Lpn) -> (Option<Ppn>, OpId) {
+        match self.dev.map.get(slot) {
             Location::Flash(page) => (Some(page), OpId::NONE),
             Location::Staged(write) => {
                 // The old page is that of the newest write, or of an older one whose update has begun.
@@ -251,7 +252,12 @@ impl Ssd {
                 (Some(self.ops[holder].old).filter(|old| old.is_some()), holder)
             }
             Location::Nowhere => (None, OpId::NONE),
-        };
+        }
+    }
+
+    /// What a slot's chip held is gone. Returns whether it held anything.
+    pub(super) fn chunk_fails(&mut self, slot: Lpn) -> bool {
+        let (page, holder) = self.chunk_page(slot);
         let Some(page) = page else { return false };
         if holder.is_some() {
             self.ops[holder].old = Ppn::NONE;

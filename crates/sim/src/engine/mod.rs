@@ -28,6 +28,7 @@ mod replica;
 mod staging;
 mod stripe;
 mod timeless;
+mod uncorrectable;
 mod watch;
 mod window;
 

@@ -84,6 +84,7 @@ impl Ssd {
     pub fn power_cut(&mut self) -> PowerCut {
         assert_eq!(self.oracle.check(), Check::Full, "a power cut needs to know what every page holds");
         assert!(self.noc.is_none(), "recovery knows nothing of interconnects");
+        assert!(self.raid.is_none() || self.dev.errors.is_none(), "recovery reads every page of a parity group");
         self.unfuse_all();
         let protected = self.config.device.power_loss_protection;
         let begun = self.groups_at_cut();
