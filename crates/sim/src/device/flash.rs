@@ -565,13 +565,6 @@ impl Flash {
         self.valid[block.ix()] += 1;
     }
 
-    /// A collection ends without an erase: its victim is a closed block again.
-    pub(crate) fn abandon_collection(&mut self, block: BlockId) {
-        let plane = &mut self.planes[block.ix() / self.blocks_per_plane as usize];
-        (plane.collecting, plane.debt) = (false, 0);
-        self.valid[block.ix()] &= !NOT_CLOSED;
-    }
-
     /// Recounts everything from the pages up and compares (the full oracle's scan).
     pub(crate) fn recount(&self) {
         let mut free_total = 0;
