@@ -383,9 +383,10 @@ pub struct ReproduceArgs {
     /// Where recordings lie, to run in the place of their models
     #[arg(long, value_name = "DIR", help_heading = "Requests")]
     pub traces: Option<PathBuf>,
-    /// Format of the recordings [default: found out file by file]
-    #[arg(long, value_name = "FMT", requires = "traces", help_heading = "Requests")]
-    pub format: Option<String>,
+    /// Format of the recordings, or with a recording's name of this one, such as financial1=disksim; may be repeated
+    /// [default: found out file by file]
+    #[arg(long, value_name = "[NAME=]FMT", requires = "traces", help_heading = "Requests")]
+    pub format: Vec<String>,
     /// At most this many requests of each workload
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Requests")]
     pub limit: Option<u64>,

@@ -102,3 +102,27 @@ fn papers_go_by_letter_and_name() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("did you mean `pagc`?") && said.contains("A (idle-chip)"), "{said}");
 }
+
+#[test]
+fn recordings_run_in_the_place_of_their_models() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    // The same request in two formats; SSDsim's and DiskSim's lines look alike, so their files have to be told apart.
+    let msr = "128166372003061629,hm,0,Write,4096,4096,1331\n";
+    std::fs::write(at.join("hm_0.csv"), msr.repeat(50)).unwrap();
+    std::fs::write(at.join("wdev_0.ascii"), "100 0 8 8 0\n".repeat(50)).unwrap();
+    let run = |formats: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ssdlab"));
+        command.args(["reproduce", "a", "fig4", "--quick", "--limit", "50", "--json", "-", "--traces"]).arg(at);
+        let output = command.args(formats.iter().flat_map(|format| ["--format", format])).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (status, _, said) = run(&[]);
+    assert!(status == Some(3) && said.contains("wdev_0.ascii") && said.contains("--format"), "{status:?} {said}");
+    let (status, _, said) = run(&["wdev0=disksim"]);
+    assert!(status == Some(2) && said.contains("no paper uses a recording called `wdev0`"), "{said}");
+    let (status, told, said) = run(&["msr", "wdev_0=disksim"]);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(told.contains("5 of models of the traces, 2 of recordings"), "{told}");
+    assert!(said.contains("no recording of a.prn_0"), "{said}");
+}

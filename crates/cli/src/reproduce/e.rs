@@ -238,17 +238,20 @@ fn items() -> Vec<Item> {
                 let s = lab.summary(w, "conventional")?;
                 Some(100.0 * s.requests_delayed_by_gc.all as f64 / s.latency_ns.all.count.max(1) as f64)
             };
-            let ours = share("e.mysql").zip(share("e.sqlite"));
-            let text =
-                |(mysql, sqlite): (f64, f64)| (format!("MySQL {mysql:.1} %, SQLite {sqlite:.1} %"), mysql > sqlite);
-            vec![
-                Row::claim(
-                    "requests that GC keeps waiting",
-                    "MySQL: GC causes pending requests; SQLite: few",
-                    ours.map(text),
-                )
-                .note("over the whole run; holds: a larger share of MySQL's requests"),
-            ]
+            let shares = share("e.mysql").zip(share("e.sqlite"));
+            let text = |(mysql, sqlite): (f64, f64)| {
+                (format!("MySQL {mysql:.1} %, SQLite {sqlite:.1} %"), mysql >= 2.0 * sqlite)
+            };
+            let mut row = Row::claim(
+                "requests that GC keeps waiting",
+                "MySQL: GC causes pending requests; SQLite: few",
+                shares.map(text),
+            )
+            .note("over the whole run; agrees: SQLite's share at most half of MySQL's (the paper gives no number); weaker: smaller, but not so much");
+            if shares.is_some_and(|(mysql, sqlite)| sqlite < mysql && mysql < 2.0 * sqlite) {
+                row.verdict = super::Verdict::Weaker;
+            }
+            vec![row]
         }),
         Item::grid("Fig 8", "number of copy-backs", (LOADS.as_slice(), &["proposed"]), |lab| {
             let moved = |w: &str| lab.summary(w, "proposed").map(|s| s.gc.moved_pages);

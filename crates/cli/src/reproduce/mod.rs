@@ -13,7 +13,7 @@ mod exact;
 mod over_time;
 mod print;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ssdlab_sim::config::Config;
 use ssdlab_sim::report::Summary;
@@ -345,6 +345,7 @@ struct Chapter {
 
 /// Reproduces and prints.
 pub fn reproduce(args: &ReproduceArgs) -> Result<()> {
+    known_recordings(&args.format)?;
     let chosen = choose(&args.paper)?;
     let (to_stdout, json) = args.table.json_output()?;
     let mut chapters = Vec::new();
@@ -413,6 +414,31 @@ fn pick(paper: &Paper, ids: &[String]) -> Result<Vec<Item>> {
     Ok(all.into_iter().filter(|item| ids.iter().any(|id| folded(id) == folded(item.id))).collect())
 }
 
+/// What `--format [NAME=]FMT` says of a recording: its own format, or the one for all. The map of `columns:` has signs of
+/// equality too, after its colon.
+fn format_of<'a>(given: &'a [String], recording: &str) -> Option<&'a str> {
+    let named = |one: &'a String| one.split_once('=').filter(|(name, _)| !name.contains(':'));
+    let own = given.iter().rev().filter_map(named).find(|(name, _)| name.eq_ignore_ascii_case(recording));
+    own.map(|(_, format)| format).or(given.iter().rev().find(|one| named(one).is_none()).map(String::as_str))
+}
+
+/// A name in `--format NAME=FMT` that no paper's recording has would do nothing.
+fn known_recordings(given: &[String]) -> Result<()> {
+    let names =
+        given.iter().filter_map(|one| one.split_once('=')).map(|(name, _)| name).filter(|name| !name.contains(':'));
+    let workloads = papers().into_iter().flat_map(|paper| paper.workloads);
+    let known: Result<BTreeSet<String>> = workloads.map(|workload| Ok(find_workload(workload)?.1.trace)).collect();
+    let known = known?;
+    for name in names {
+        if !known.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            let list = known.iter().filter(|known| !known.is_empty()).cloned().collect::<Vec<_>>().join(", ");
+            return Err(Fault::usage(format!("no paper uses a recording called `{}`", clip(name)))
+                .help(format!("--format takes FMT for all recordings or NAME=FMT for one of {list}")));
+        }
+    }
+    Ok(())
+}
+
 /// Runs what the items need and fills in their rows.
 fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Result<Chapter> {
     let limit = args.limit.unwrap_or(paper.limits[usize::from(!args.quick)]);
@@ -455,8 +481,10 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
             Ok(config) => {
                 let name = format!("{} on {} {}", run.scheme, run.workload, run.more.join(" "));
                 let mut input = InputArgs::workload(run.workload, traces, Some(limit));
-                if let Some(format) = args.format.clone().filter(|_| input.traces.is_some()) {
-                    input.reading.format = format;
+                if input.traces.is_some()
+                    && let Some(format) = format_of(&args.format, &find_workload(run.workload)?.1.trace)
+                {
+                    input.reading.format = format.into();
                 }
                 input.time_scale = paper.stretch.map(|factor| factor.parse().expect("a factor"));
                 points.push(Point { name, config, input, seed: args.how.seed.wrapping_add(run.trial) });
