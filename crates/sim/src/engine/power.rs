@@ -210,6 +210,7 @@ impl Ssd {
 
     /// Operations, collections and requests in service are no more.
     fn forget_operations(&mut self) {
+        self.none_idle = false;
         for unit in 0..self.units.len() {
             self.set_holder(UnitId(unit as u32), Holder::Free);
             self.units[unit].power_cut();
