@@ -178,7 +178,7 @@ impl Device {
     #[inline]
     pub fn submit(&mut self, request: Request) {
         if self.timeless {
-            return self.ssd.apply_now(request);
+            return self.ssd.apply(request);
         }
         while !self.ssd.accepts() && self.ssd.fault().is_none() {
             self.ssd.run_until_room();
@@ -195,6 +195,9 @@ impl Device {
 
     /// Simulates to the end.
     pub fn run(&mut self) {
+        if self.timeless {
+            self.ssd.apply_rest();
+        }
         self.ssd.run();
     }
 

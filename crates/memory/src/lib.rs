@@ -115,6 +115,19 @@ pub fn prefetch<T>(values: &[T], index: usize) {
     let _ = (values, index);
 }
 
+/// Asks the processor to fetch all of a value while other work goes on.
+#[inline(always)]
+pub fn prefetch_value<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..size_of::<T>().div_ceil(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the address lies inside the value; a prefetch reads nothing the program can see.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast::<i8>().add(64 * line)) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +147,7 @@ mod tests {
             assert_eq!(copy.last().copied(), (len > 0).then_some(9));
             prefetch(&copy, len);
             prefetch(&copy, 0);
+            prefetch_value(&copy);
         }
     }
 }

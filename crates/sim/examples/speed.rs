@@ -1,7 +1,9 @@
 //! How fast the simulator is: the table of docs/performance.md, in CPU time of one core.
 //!
-//! `cargo run --release -p ssdlab-sim --example speed -- [--only PART-OF-A-NAME] [--repeat N] [--scale PER-CENT]
+//! `cargo run --release -p ssdlab-sim --example speed -- [--all] [--only PART-OF-A-NAME] [--repeat N] [--scale PER-CENT]
 //! [--check off|sampled|full] [--no-fusing] [--roof NS] [--set MORE-TOML]`
+//!
+//! `--all` includes the cases that take minutes and gigabytes: 1 TiB, ageing, growth. A device is built once a case, and copied.
 //!
 //! `--roof` is what a write costs, in ns, in a program that does nothing but pop and set an event and update its state, measured
 //! in the same minutes; the share of it that each case reaches is printed beside it.
@@ -52,6 +54,18 @@ fn cases() -> Vec<Case> {
     let writes = |name, more: &str, target| {
         case(name, &format!("{AGED}{more}"), Work::Closed(0, 1), 1_000_000, "flash operations", target)
     };
+    // The target is that of the case at the smaller size: cost may not grow.
+    let growth = |name, more: &str, reads| Case {
+        by_name: true,
+        ..case(name, &format!("{AGED}{more}"), Work::Closed(reads, 1), 2_000_000, "requests", 0.0)
+    };
+    let deep = "device = { queue_depth = 16384 }";
+    // Few planes, so that the larger device has the default's number of pages.
+    let narrow = |blocks: u32| {
+        format!(
+            "geometry = {{ channels = 2, chips_per_channel = 2, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = {blocks} }}"
+        )
+    };
     let pagc = include_str!("../../../presets/pagc.toml");
     let tib = "geometry = { channels = 16, chips_per_channel = 8, dies_per_chip = 2, planes_per_die = 2, blocks_per_plane = 8192 }\n";
     vec![
@@ -69,8 +83,14 @@ fn cases() -> Vec<Case> {
         case("reads", "precondition = { mode = \"sequential\" }", Work::Closed(100, 1), 4_000_000, "requests", 5.0),
         case("70/30 mix of 16 KiB", AGED, Work::Closed(70, 4), 500_000, "flash operations", 6.0),
         case("count-only writes", AGED, Work::CountOnly, 4_000_000, "page programs", 40.0),
-        Case { by_name: true, ..case("ageing, preset pagc", pagc, Work::Ageing, 0, "page programs", 44.7) },
         case("MSR text", "", Work::MsrText, 2_000_000, "lines", 5.0),
+        Case { by_name: true, ..case("ageing, preset pagc", pagc, Work::Ageing, 0, "page programs", 44.7) },
+        growth("growth: write, depth 32", "", 0),
+        growth("growth: write, 16,384", deep, 0),
+        growth("growth: read, depth 32", "", 100),
+        growth("growth: read, 16,384", deep, 100),
+        growth("growth: 512 blocks", &narrow(512), 0),
+        growth("growth: 16,384 blocks", &narrow(16_384), 0),
     ]
 }
 
@@ -88,90 +108,111 @@ struct Run {
     write_amplification: Option<f64>,
 }
 
-fn run(case: &Case, more: &str, scale: u64, check: Check, fusing: bool) -> Run {
-    let requests = case.requests * scale / 100;
+/// A file of MSR lines; the reader's time and its lines are measured.
+fn read_text(requests: u64) -> Run {
     let start = cpu_s();
-    if let Work::MsrText = case.work {
-        let path = std::env::temp_dir().join(format!("ssdlab-speed-{}.csv", std::process::id()));
-        let mut rng = stream(1, "speed");
-        let mut text = std::io::BufWriter::new(std::fs::File::create(&path).expect("a temporary file"));
-        for i in 0..requests {
-            let kind = if below(&mut rng, 3) == 0 { "Read" } else { "Write" };
-            let (at, bytes) = (below(&mut rng, 1 << 24) * 4096, 4096 << below(&mut rng, 4));
-            writeln!(
-                text,
-                "{},hm,0,{kind},{at},{bytes},{}",
-                128_166_372_003_061_629 + i * 977,
-                below(&mut rng, 100_000)
-            )
+    let path = std::env::temp_dir().join(format!("ssdlab-speed-{}.csv", std::process::id()));
+    let mut rng = stream(1, "speed");
+    let mut text = std::io::BufWriter::new(std::fs::File::create(&path).expect("a temporary file"));
+    for i in 0..requests {
+        let kind = if below(&mut rng, 3) == 0 { "Read" } else { "Write" };
+        let (at, bytes) = (below(&mut rng, 1 << 24) * 4096, 4096 << below(&mut rng, 4));
+        writeln!(text, "{},hm,0,{kind},{at},{bytes},{}", 128_166_372_003_061_629 + i * 977, below(&mut rng, 100_000))
             .expect("room on the disk");
-        }
-        drop(text);
-        let built = cpu_s();
-        let options = Options { format: Some(Format::Msr), ..Options::default() };
-        let mut reader = Reader::open(&path, &options).expect("an MSR trace");
-        let mut counted = 0;
-        while reader.next().expect("good lines").is_some() {
-            counted += 1;
-        }
-        std::fs::remove_file(&path).expect("the temporary file");
-        return Run { build_s: built - start, run_s: cpu_s() - built, counted, write_amplification: None };
+    }
+    drop(text);
+    let built = cpu_s();
+    let options = Options { format: Some(Format::Msr), ..Options::default() };
+    let mut reader = Reader::open(&path, &options).expect("an MSR trace");
+    let mut counted = 0;
+    while reader.next().expect("good lines").is_some() {
+        counted += 1;
+    }
+    std::fs::remove_file(&path).expect("the temporary file");
+    Run { build_s: built - start, run_s: cpu_s() - built, counted, write_amplification: None }
+}
+
+/// Builds the device once, and measures each run on a copy of it.
+fn runs(case: &Case, more: &str, repeat: usize, scale: u64, check: Check, fusing: bool) -> Vec<Run> {
+    let requests = case.requests * scale / 100;
+    if let Work::MsrText = case.work {
+        return (0..repeat).map(|_| read_text(requests)).collect();
     }
     let config: Config = toml::from_str(&format!("{}\n{more}", case.toml)).expect("valid TOML");
-    let mut ssd = Ssd::new(&config, 1, check).expect("a valid configuration");
-    ssd.set_fusing(fusing);
-    let built = cpu_s();
-    let mut rng = stream(1, "speed");
-    let counted = match case.work {
-        Work::Ageing => {
-            let pages = u64::from(ssd.geometry().exported);
-            return Run {
-                build_s: 0.0,
-                run_s: built - start,
-                counted: pages + (config.precondition.overwrite * pages as f64) as u64,
-                write_amplification: None,
-            };
-        }
-        Work::CountOnly => {
-            let (size, places) = (ssd.page_bytes(), ssd.capacity_bytes() / ssd.page_bytes());
-            for _ in 0..requests {
-                let offset = below(&mut rng, places) * size;
-                ssd.apply_now(Request { arrival: Nanos::ZERO, op: RequestOp::Write, offset, bytes: size });
-            }
-            let flash = ssd.summary(1, String::new(), String::new()).flash;
-            flash.programs.total + flash.copybacks
-        }
-        Work::Closed(reads, pages) => {
-            ssd.set_closed(true);
-            let size = ssd.page_bytes() * pages;
-            let places = ssd.capacity_bytes() / size;
-            let mut submitted = 0;
-            while submitted < requests {
-                while ssd.accepts() && submitted < requests {
-                    let op = if below(&mut rng, 100) < reads { RequestOp::Read } else { RequestOp::Write };
-                    let offset = below(&mut rng, places) * size;
-                    ssd.submit(Request { arrival: Nanos::ZERO, op, offset, bytes: size });
-                    submitted += 1;
-                }
-                ssd.run_until_room();
-            }
-            ssd.run();
-            if case.unit == "requests" { requests } else { ssd.flash_operations() }
-        }
-        Work::MsrText => unreachable!("done above"),
+    let build = || {
+        let start = cpu_s();
+        let mut ssd = Ssd::new(&config, 1, check).expect("a valid configuration");
+        ssd.set_fusing(fusing);
+        (ssd, cpu_s() - start)
     };
-    let run_s = cpu_s() - built;
-    let write_amplification = ssd.summary(1, String::new(), String::new()).write_amplification;
-    Run { build_s: built - start, run_s, counted, write_amplification }
+    if let Work::Ageing = case.work {
+        let aged = |_| {
+            let (ssd, run_s) = build();
+            let pages = u64::from(ssd.geometry().exported);
+            let counted = pages + (config.precondition.overwrite * pages as f64) as u64;
+            Run { build_s: 0.0, run_s, counted, write_amplification: None }
+        };
+        return (0..repeat).map(aged).collect();
+    }
+    let (aged, build_s) = build();
+    let one = |mut ssd: Ssd| {
+        let start = cpu_s();
+        let (counted, end) = match case.work {
+            Work::CountOnly => count_only(&mut ssd, requests),
+            _ => closed(case, &mut ssd, requests),
+        };
+        let write_amplification = ssd.summary(1, String::new(), String::new()).write_amplification;
+        Run { build_s, run_s: end - start, counted, write_amplification }
+    };
+    (0..repeat).map(|_| one(aged.clone())).collect()
+}
+
+/// Page programs, and the CPU time at which they were done.
+fn count_only(ssd: &mut Ssd, requests: u64) -> (u64, f64) {
+    let mut rng = stream(1, "speed");
+    let (size, places) = (ssd.page_bytes(), ssd.capacity_bytes() / ssd.page_bytes());
+    for _ in 0..requests {
+        let offset = below(&mut rng, places) * size;
+        ssd.apply(Request { arrival: Nanos::ZERO, op: RequestOp::Write, offset, bytes: size });
+    }
+    ssd.apply_rest();
+    let end = cpu_s();
+    let flash = ssd.summary(1, String::new(), String::new()).flash;
+    (flash.programs.total + flash.copybacks, end)
+}
+
+/// What the case counts, and the CPU time at which it was done: before the oracle's last look at the whole map, which takes
+/// longer the larger the device is, not the longer the run.
+fn closed(case: &Case, ssd: &mut Ssd, requests: u64) -> (u64, f64) {
+    let Work::Closed(reads, pages) = case.work else { unreachable!("the only other kind of work") };
+    ssd.set_closed(true);
+    let mut rng = stream(1, "speed");
+    let size = ssd.page_bytes() * pages;
+    let places = ssd.capacity_bytes() / size;
+    let mut submitted = 0;
+    while submitted < requests {
+        while ssd.accepts() && submitted < requests {
+            let op = if below(&mut rng, 100) < reads { RequestOp::Read } else { RequestOp::Write };
+            let offset = below(&mut rng, places) * size;
+            ssd.submit(Request { arrival: Nanos::ZERO, op, offset, bytes: size });
+            submitted += 1;
+        }
+        ssd.run_until_room();
+    }
+    let counted = if case.unit == "requests" { ssd.completed() } else { ssd.flash_operations() };
+    let end = cpu_s();
+    ssd.run();
+    (counted, end)
 }
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let (mut only, mut repeat, mut scale, mut roof, mut more) = (String::new(), 3, 100, None, String::new());
-    let (mut check, mut fusing) = (Check::Sampled, true);
+    let (mut check, mut fusing, mut all) = (Check::Sampled, true, false);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value"));
         match argument.as_str() {
+            "--all" => all = true,
             "--only" => only = value(),
             "--repeat" => repeat = value().parse().expect("a number of runs"),
             "--scale" => scale = value().parse().expect("per cent"),
@@ -189,23 +230,23 @@ fn main() {
         }
     }
     println!(
-        "{:<22} {:>9} {:>8} {:>15} {:>7}  {:<17} {:>6} {:>7} {:>6}",
+        "{:<23} {:>9} {:>8} {:>15} {:>7}  {:<17} {:>6} {:>7} {:>6}",
         "case", "M/CPU s", "target", "least..most", "CPU s", "of", "WA", "build s", "roof"
     );
     for case in cases() {
-        if !case.name.contains(&only) || (case.by_name && only.is_empty()) {
+        if !case.name.contains(&only) || (case.by_name && only.is_empty() && !all) {
             continue;
         }
-        let mut runs: Vec<Run> = (0..repeat).map(|_| run(&case, &more, scale, check, fusing)).collect();
+        let mut runs = runs(&case, &more, repeat, scale, check, fusing);
         runs.sort_by(|a, b| a.run_s.total_cmp(&b.run_s));
         let rate = |run: &Run| run.counted as f64 / run.run_s / 1e6;
         let median = &runs[runs.len() / 2];
         let share = roof.map_or(String::new(), |ns| format!("{:.0} %", rate(median) * ns / 10.0));
         println!(
-            "{:<22} {:>9.2} {:>8.1} {:>7.2}..{:<6.2} {:>7.2}  {:<17} {:>6} {:>7.2} {:>6}",
+            "{:<23} {:>9.2} {:>8} {:>7.2}..{:<6.2} {:>7.2}  {:<17} {:>6} {:>7.2} {:>6}",
             case.name,
             rate(median),
-            case.target,
+            if case.target > 0.0 { format!("{:.1}", case.target) } else { "-".into() },
             rate(&runs[runs.len() - 1]),
             rate(&runs[0]),
             median.run_s,
@@ -215,7 +256,7 @@ fn main() {
             share
         );
         if scale != 100 {
-            println!("{:<22} {:>9} counted", "", median.counted);
+            println!("{:<23} {:>9} counted", "", median.counted);
         }
     }
 }

@@ -400,6 +400,57 @@ fn whoever_arrives_while_others_are_served_is_served_too() {
     assert_eq!(starts, [FETCH, 2 * FETCH, 3 * FETCH]);
 }
 
+/// Figures 21 to 23: every variant of the commands that the studies state is a configuration that works.
+#[test]
+fn the_studies_are_configurations() {
+    let merge = |table: &mut toml::Table, other: toml::Table| {
+        for (section, keys) in other {
+            let section = table.entry(section).or_insert(toml::Value::Table(toml::Table::new()));
+            section.as_table_mut().unwrap().extend(keys.as_table().unwrap().clone());
+        }
+    };
+    let key_value = |text: &str| text.split_once('=').map(|(key, value)| (key.to_string(), value.to_string())).unwrap();
+    let mut variants = Vec::new();
+    for study in ["buffer", "capacity", "chips"] {
+        let path = format!("{}/../../studies/idle-chip/{study}.toml", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let mut base: toml::Table = include_str!("../../../presets/idle-chip.toml").parse().unwrap();
+        merge(&mut base, text.parse().unwrap());
+        let comments: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix('#')).collect();
+        let comments = comments.join(" ");
+        for command in comments.split("ssdlab compare").skip(1) {
+            let words: Vec<&str> = command.split_whitespace().collect();
+            let mut some = vec![base.clone()];
+            for pair in words.windows(2).filter(|pair| ["--set", "--vary"].contains(&pair[0])) {
+                let (key, values) = key_value(pair[1]);
+                let set = |table: &toml::Table, value: &str| {
+                    let mut table = table.clone();
+                    merge(&mut table, format!("{key} = {value}").parse().unwrap());
+                    table
+                };
+                some = some.iter().flat_map(|table| values.split(',').map(|value| set(table, value))).collect();
+            }
+            assert!(some.len() >= 6, "{command}");
+            variants.extend(some);
+        }
+    }
+    for variant in &variants {
+        let config: Config = variant.clone().try_into().unwrap();
+        assert_eq!(config.check().map_err(|error| error.to_string()), Ok(()));
+        assert_eq!(config.schemes.collector.name(), "idle-chip");
+    }
+    let all = |key: fn(&Config) -> u32| {
+        let configs = variants.iter().map(|variant| variant.clone().try_into::<Config>().unwrap());
+        configs.map(|config| key(&config)).collect::<std::collections::BTreeSet<u32>>()
+    };
+    let slots = all(|config| config.staging.slots);
+    assert!(slots.contains(&8) && slots.contains(&1024), "32 KiB to 4 MiB in pages of 4 KiB: {slots:?}");
+    let chips = all(|config| config.geometry.channels * config.geometry.chips_per_channel);
+    assert_eq!(chips, [4, 8, 16, 32, 64].into());
+    let gibibytes = all(|config| (config.geometry.pages() >> 18) as u32);
+    assert!([8, 16, 32, 64, 128, 256].iter().all(|size| gibibytes.contains(size)), "{gibibytes:?}");
+}
+
 #[test]
 fn what_can_not_work_is_refused() {
     let refused = |text: &str, key: &str| {

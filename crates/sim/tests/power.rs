@@ -198,6 +198,43 @@ fn what_is_called_safe_loses_nothing() {
     assert!(superseded > 100 && buffered > 50, "{superseded} {buffered}");
 }
 
+/// The least spare that a configuration may have: overwrites that a cut undoes bring pages of victims back that their collections
+/// had no room for. They wait in the memory while their block is erased, and the device goes on; one more reserved block is
+/// room enough.
+#[test]
+fn recovery_makes_do_with_the_least_spare_and_needs_no_memory_with_a_block_more() {
+    let (runs, cuts) = runs();
+    let (mut held, mut buffered) = (0, 0);
+    let safe =
+        "{ idle-chip = { stream_rule = \"always\", inner = \"queued\", erase = \"after_writeback\", absorb = false } }";
+    for collector in [safe, COLLECTORS[0], COLLECTORS[4], COLLECTORS[5]] {
+        for (points, place) in [("shared", "dynamic"), ("separate", "dynamic"), ("separate", "CWDP")] {
+            if place == "CWDP" && collector.contains("idle-chip") {
+                continue;
+            }
+            for (protected, reserve) in [(true, 1), (false, 1), (false, 2)] {
+                let more = format!("power_loss_protection = {protected}, keep_overwritten = {}", !protected);
+                // (12 - reserve - 1) x 6 - 1 of 72 pages are exported.
+                let spare = ["0.180555", "0.263888"][reserve - 1];
+                let changed = format!(
+                    "device.over_provisioning = {spare}\ngc.reserve = {reserve}\ngc.threshold = \"3 pages\"
+ftl.write_points = \"{points}\"\nschemes.place = \"{place}\"\nschemes.victim = \"cost-benefit\""
+                );
+                let config = device_with(collector, &more, &changed);
+                assert_eq!(config.check().map_err(|error| error.key), Ok(()));
+                let loses = !config.survives_power_cuts();
+                campaign(&config, runs.div_ceil(6), cuts, |cut| {
+                    assert!(loses || cut.lost_pages + cut.stale_pages == 0, "{collector}, {changed}: {cut:?}");
+                    assert!(reserve == 1 || cut.held_pages == 0, "{collector}, {changed}: {cut:?}");
+                    held += cut.held_pages;
+                    buffered += cut.buffered_pages;
+                });
+            }
+        }
+    }
+    assert!(held > 0 && buffered > 50, "{held} {buffered}");
+}
+
 /// Keeps the moments at which legs end.
 #[derive(Clone, Default)]
 struct Moments(Arc<Mutex<BTreeSet<u64>>>);

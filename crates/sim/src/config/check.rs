@@ -437,13 +437,13 @@ impl Config {
                 let message = "recovery knows nothing of an interconnect's queues".to_string();
                 return refuse("faults.power_cut", message, "use noc.model = \"none\", or leave it out");
             }
-            let enough = self.gc_streams() + 1;
-            if !self.device.power_loss_protection && self.reserve() < enough {
+            let (streams, reserve) = (self.gc_streams(), self.reserve());
+            if !self.device.power_loss_protection && reserve <= streams {
                 let message = format!(
-                    "a cut tears the page that a collection is programming, and {} reserved blocks have no other for it",
-                    self.reserve()
+                    "a cut tears pages and undoes overwrites, so that what is left of a victim may take up to {} pages more than its collection found: a block beside the {streams} of its write points, but {reserve} reserved",
+                    self.geometry.pages_per_block
                 );
-                let help = format!("use {enough} or more, or device.power_loss_protection = true");
+                let help = format!("use {} or more, or device.power_loss_protection = true", streams + 1);
                 return refuse("gc.reserve", message, help);
             }
         }

@@ -140,10 +140,27 @@ impl Flash {
         self.lpn_of[page.ix()]
     }
 
-    /// Says that a page will be asked for soon.
+    /// Says that a page will become stale soon.
     #[inline(always)]
-    pub(crate) fn expect(&self, page: Ppn) {
+    pub(crate) fn expect_stale(&self, page: Ppn, block: BlockId) {
         prefetch(&self.lpn_of, page.ix());
+        prefetch(&self.valid, block.ix());
+    }
+
+    /// Says that a page of a block will be read soon.
+    #[inline(always)]
+    pub(crate) fn expect_read(&self, block: BlockId) {
+        prefetch(&self.use_of, block.ix());
+    }
+
+    /// Says that host data will be programmed in a plane soon.
+    #[inline(always)]
+    pub(crate) fn expect_program(&self, plane: PlaneId) {
+        let open = self.planes[plane.ix()].open[Stream::Host as usize];
+        if open.is_some() {
+            let written = u32::from(self.use_of[open.ix()].written);
+            prefetch(&self.lpn_of, (open.0 * self.pages_per_block + written) as usize);
+        }
     }
 
     /// Valid pages of a block.
@@ -308,6 +325,8 @@ impl Flash {
         state.debt -= u32::from(collects && state.debt > 0);
         self.free_total -= 1;
         self.programmed += 1;
+        // It lands when many other pages have been looked at.
+        prefetch(&self.lpn_of, page.ix());
         Some(page)
     }
 
@@ -563,13 +582,6 @@ impl Flash {
     pub(crate) fn found(&mut self, page: Ppn, block: BlockId, lpn: Lpn) {
         self.lpn_of[page.ix()] = lpn;
         self.valid[block.ix()] += 1;
-    }
-
-    /// A collection ends without an erase: its victim is a closed block again.
-    pub(crate) fn abandon_collection(&mut self, block: BlockId) {
-        let plane = &mut self.planes[block.ix() / self.blocks_per_plane as usize];
-        (plane.collecting, plane.debt) = (false, 0);
-        self.valid[block.ix()] &= !NOT_CLOSED;
     }
 
     /// Recounts everything from the pages up and compares (the full oracle's scan).

@@ -1,5 +1,7 @@
 //! Operations in flight: what each does, where it stands, and what its time has been spent on.
 
+use ssdlab_memory::prefetch_value;
+
 use super::timing::Legs;
 use crate::blame::Blame;
 use crate::oracle::Tag;
@@ -258,6 +260,12 @@ impl<T: Clone> Slab<T> {
     #[inline]
     pub fn remove(&mut self, id: u32) {
         self.free.push(id);
+    }
+
+    /// Says that an item will be asked for soon.
+    #[inline(always)]
+    pub fn expect(&self, id: u32) {
+        prefetch_value(&self.items[id as usize]);
     }
 
     /// Gives all places back.

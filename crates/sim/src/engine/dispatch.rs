@@ -46,6 +46,11 @@ impl Ssd {
 
     /// A die that is free and the device-wide FIFO of writes compete for operations: the oldest goes first.
     fn dispatch_oldest_first(&mut self) {
+        let takes = |unit: &UnitId| self.is_idle(*unit) || self.lends(*unit);
+        // Whatever makes a die idle has it looked at.
+        let none_idle = self.none_idle && !self.looking.iter().any(takes);
+        debug_assert!(!none_idle || !(0..self.dev.geometry.units).any(|unit| takes(&UnitId(unit))));
+        self.none_idle = none_idle;
         loop {
             let mut oldest: Option<((u8, u64), UnitId)> = None;
             for unit in &self.looking {
@@ -94,7 +99,7 @@ impl Ssd {
     /// Starts the oldest of the writes that any die may take on the first idle die after the last one used. False: no die
     /// is idle, or none that is has a page for it.
     fn start_anywhere(&mut self) -> bool {
-        let units = self.dev.geometry.units;
+        let units = if self.none_idle { 0 } else { self.dev.geometry.units };
         let mut full = false;
         // Where no die is idle, those that a collection lends come next.
         let passes = if self.preempts { 2 } else { 1 };
@@ -130,6 +135,7 @@ impl Ssd {
             self.begin_write(op, unit);
             return true;
         }
+        self.none_idle = !full;
         if self.conflict.is_some() {
             self.note_skip();
         }
@@ -196,6 +202,15 @@ impl Ssd {
             queue.remove(&mut self.ops, first);
         } else {
             queue.pop(&self.ops);
+        }
+        // Where thousands wait, the next in line and this one's request have left the cache since they joined.
+        let next = queue.head();
+        if next.is_some() {
+            self.ops.expect(next.0);
+        }
+        let request = self.ops[first].request;
+        if request.is_some() {
+            self.host.requests.expect(request.0);
         }
         self.select(first, unit);
         true

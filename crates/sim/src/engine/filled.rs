@@ -97,6 +97,7 @@ impl Ssd {
             host,
             anywhere: _,
             last_unit,
+            none_idle: _,
             held: _,
             held_gc: _,
             gc_planes: _,

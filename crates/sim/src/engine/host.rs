@@ -171,6 +171,21 @@ impl Host {
         }
     }
 
+    /// A request that is carried out in no time joins the ring.
+    pub(super) fn waits(&mut self, request: Request) {
+        self.ring.push_back(request);
+    }
+
+    /// Requests in the ring.
+    pub(super) fn waiting(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// The first request leaves the ring.
+    pub(super) fn next_waiting(&mut self) -> Option<Request> {
+        self.ring.pop_front()
+    }
+
     pub(super) fn crowded(&self) -> bool {
         self.ring.len() > RING / 2
     }
@@ -321,10 +336,14 @@ impl Ssd {
 
     /// Asks memory for what requests further up the ring will look at.
     #[inline(always)]
-    fn look_ahead(&self) {
-        let page = |request: &Request| Lpn((request.offset / u64::from(self.dev.geometry.page_size)) as u32);
+    pub(super) fn look_ahead(&self) {
+        let page = |request: &Request| self.logical(Lpn((request.offset / self.unit_bytes()) as u32));
         if let (Some(far), Some(near)) = (self.host.ring.get(15), self.host.ring.get(7)) {
-            self.expect_write(page(far), page(near));
+            self.dev.map.expect(page(far));
+            match near.op {
+                RequestOp::Read => self.expect_read(page(near)),
+                _ => self.expect_write(page(near)),
+            }
         }
     }
 

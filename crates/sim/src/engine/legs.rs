@@ -289,6 +289,9 @@ impl Ssd {
         }
         let (plane, bus_gc) = (op.plane, op.bus_gc);
         let state = &mut self.units[unit.ix()];
+        if state.queue.head().is_some() {
+            self.dev.map.expect(self.ops[state.queue.head()].lpn);
+        }
         state.released = self.now;
         state.lag += bus_gc;
         if state.cache == id {

@@ -88,6 +88,8 @@ pub struct Ssd {
     anywhere: Fifo,
     /// The unit that the last dynamic write took.
     last_unit: u32,
+    /// No die was idle when a dynamic write last looked for one, and none has become so since.
+    none_idle: bool,
     /// Units held, units held by collections: integrated.
     held: Occupancy,
     held_gc: Occupancy,
@@ -322,6 +324,7 @@ impl Ssd {
             host: Host::new(config),
             anywhere: Fifo::EMPTY,
             last_unit: geometry.units - 1,
+            none_idle: false,
             held: Occupancy::default(),
             held_gc: Occupancy::default(),
             gc_planes: Occupancy::default(),

@@ -79,6 +79,12 @@ impl Ssd {
     /// With `device.power_loss_protection`, a capacitor keeps the controller alive until the pages in its memory, programs
     /// under way and the map are on flash.
     ///
+    /// An overwrite that the host was not told of is undone, so pages of a victim that no longer counted may count again: its
+    /// collection then needs more pages than it found when it began, a block's at most. One erased block reserved beyond
+    /// those of the write points of collections (`gc.reserve`) covers this and torn pages; without it recovery holds pages in
+    /// the controller's memory alone while it erases their block ([`PowerCut::held_pages`]), which a device without a capacitor
+    /// should not have to.
+    ///
     /// # Panics
     /// If the device does not know what every page holds: it is built with [`Check::Full`], or with `faults.power_cut`.
     pub fn power_cut(&mut self) -> PowerCut {
@@ -99,6 +105,7 @@ impl Ssd {
             superseded_pages: self.superseded(),
             buffered_pages: u64::from(self.dev.staging.filled.pages()),
             drained_pages: 0,
+            held_pages: 0,
             torn_pages: if protected { 0 } else { flight.programs.len() as u64 },
             torn_erases: flight.erases.len() as u64,
             aborted_requests: self.host.in_service(),
@@ -143,10 +150,14 @@ impl Ssd {
             }
         }
         self.rebuild_map(&flight.victims, &trimmed);
-        flight.victims.iter().for_each(|victim| self.finish_collection(*victim));
-        (0..self.dev.geometry.planes).for_each(|plane| self.restore_reserve(PlaneId(plane)));
+        report.held_pages = flight.victims.iter().map(|victim| self.finish_collection(*victim)).sum();
+        report.held_pages +=
+            (0..self.dev.geometry.planes).map(|plane| self.restore_reserve(PlaneId(plane))).sum::<u64>();
         for (plane, tag, lost) in waiting {
-            report.drained_pages += u64::from(self.make_room_and_drain(plane, tag, lost));
+            // It found no room while the charge lasted, and stayed in the memory that survives.
+            self.forget(tag.lpn);
+            self.dev.map.set(tag.lpn, Location::Nowhere);
+            report.drained_pages += u64::from(self.bring_back(plane, tag, lost));
         }
         self.groups_after_cut(&begun, &mut report);
         for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
@@ -237,6 +248,7 @@ impl Ssd {
 
     /// Operations, collections and requests in service are no more.
     fn forget_operations(&mut self) {
+        self.none_idle = false;
         for unit in 0..self.units.len() {
             self.set_holder(UnitId(unit as u32), Holder::Free);
             self.units[unit].power_cut();
@@ -281,50 +293,52 @@ impl Ssd {
         }
     }
 
-    /// The planes that may take a page of a plane that has no room: any, or with parity those of its chip.
-    fn room_for(&self, plane: PlaneId) -> impl Iterator<Item = PlaneId> + use<> {
-        let (geometry, bound) = (&self.dev.geometry, self.raid.is_some());
-        let chips = if bound { geometry.chips } else { 1 };
-        (if bound { geometry.chip_of(plane) } else { 0 }..geometry.planes).step_by(chips as usize).map(PlaneId)
+    /// Where a page of a plane may go: under static placement its plane and no other, or that would be overfull.
+    fn homes(&self, plane: PlaneId) -> impl Iterator<Item = PlaneId> + use<> {
+        let others = if self.schemes.dynamic { self.dev.geometry.planes } else { 0 };
+        std::iter::once(plane).chain((0..others).map(PlaneId))
     }
 
-    /// The capacitor's charge brings a page to flash: to its plane, or where there is room. Returns whether there is any.
+    /// The capacitor's charge brings a page to flash, if there is room. Returns whether there is any.
     fn drain(&mut self, plane: PlaneId, tag: Tag, lost: bool) -> bool {
-        let mut planes = std::iter::once(plane).chain(self.room_for(plane));
-        let flash = &mut self.dev.flash;
+        let mut homes = self.homes(plane);
         // The reserve is for the collections that were interrupted.
-        let Some(page) = planes.find_map(|plane| flash.take_page(plane, Stream::Host, false)) else { return false };
+        let Some(page) = homes.find_map(|plane| self.dev.flash.take_page(plane, Stream::Host, false)) else {
+            return false;
+        };
         let block = self.dev.geometry.block_of(page);
-        flash.land(page, block, Lpn::NONE);
+        self.dev.flash.land(page, block, Lpn::NONE);
         self.oracle.store(page, tag);
         self.host_programmed(page, lost);
         self.write_metadata_now(block);
         true
     }
 
-    /// A page that found no room while the charge lasted stays in the memory that survives until collections have made some.
-    pub(super) fn make_room_and_drain(&mut self, plane: PlaneId, tag: Tag, lost: bool) -> bool {
-        self.forget(tag.lpn);
-        self.dev.map.set(tag.lpn, Location::Nowhere);
-        let elsewhere: Vec<PlaneId> = self.room_for(plane).collect();
-        let planes = || std::iter::once(plane).chain(elsewhere.iter().copied());
-        let pages = self.dev.geometry.pages_per_block as u16;
+    /// A page of the memory goes to flash, where collections make room for it if need be. False: nothing is left to collect.
+    pub(super) fn bring_back(&mut self, plane: PlaneId, tag: Tag, lost: bool) -> bool {
+        let data = self.dev.geometry.data_pages as u16;
         loop {
-            let found = planes().find(|plane| self.dev.flash.next_offset(*plane, Stream::Host).is_some());
-            if let Some(plane) = found {
-                let page = self.put(tag.lpn, plane, tag).expect("a page was offered");
-                self.host_programmed(page, lost);
+            let found = self.homes(plane).find_map(|plane| self.dev.flash.take_page(plane, Stream::Host, false));
+            if let Some(page) = found {
+                self.bring_back_to(page, tag, lost);
                 return true;
             }
             let flash = &self.dev.flash;
-            let closed = planes().flat_map(|plane| flash.closed_blocks(plane, &self.dev.geometry));
-            let victim = closed.min_by_key(|block| flash.valid(*block)).filter(|block| flash.valid(*block) < pages);
-            let (Some(victim), before) = (victim, flash.reclaimed()) else { return false };
+            let closed = self.homes(plane).flat_map(|plane| flash.closed_blocks(plane, &self.dev.geometry));
+            let victim = closed.min_by_key(|block| flash.valid(*block)).filter(|block| flash.valid(*block) < data);
+            let Some(victim) = victim else { return false };
             self.finish_collection(victim);
-            if self.dev.flash.reclaimed() == before {
-                return false;
-            }
         }
+    }
+
+    /// A page of the memory is on flash from now on.
+    fn bring_back_to(&mut self, page: Ppn, tag: Tag, lost: bool) {
+        let block = self.dev.geometry.block_of(page);
+        self.dev.flash.land(page, block, tag.lpn);
+        self.dev.map.set(tag.lpn, Location::Flash(page));
+        self.oracle.store(page, tag);
+        self.host_programmed(page, lost);
+        self.write_metadata_now(block);
     }
 
     /// By logical page, the newest version on flash and its page; of equal ones, that outside interrupted collections.
@@ -363,27 +377,35 @@ impl Ssd {
         }
     }
 
-    /// A plane of whose reserve the interrupted work has used some is collected until it is whole.
-    fn restore_reserve(&mut self, plane: PlaneId) {
-        let pages = self.dev.geometry.pages_per_block as u16;
+    /// A plane of whose reserve the interrupted work has used some is collected until it is whole. Returns how many pages were
+    /// in the memory alone meanwhile.
+    fn restore_reserve(&mut self, plane: PlaneId) -> u64 {
+        let data = self.dev.geometry.data_pages as u16;
+        let mut held = 0;
         while self.dev.flash.free_blocks(plane) < self.config.reserve() {
-            let (flash, before) = (&self.dev.flash, self.dev.flash.reclaimed());
-            let Some(victim) = flash.closed_blocks(plane, &self.dev.geometry).min_by_key(|block| flash.valid(*block))
-            else {
-                return;
-            };
-            if flash.valid(victim) == pages {
-                return;
-            }
-            self.finish_collection(victim);
-            if self.dev.flash.reclaimed() == before {
-                return;
+            let flash = &self.dev.flash;
+            let closed = flash.closed_blocks(plane, &self.dev.geometry);
+            let Some(victim) = closed.min_by_key(|block| flash.valid(*block)) else { break };
+            if flash.valid(victim) < data {
+                held += self.finish_collection(victim);
+            } else if self.schemes.dynamic {
+                // Pages whose overwrites went elsewhere count again, and the plane has too many: some go elsewhere, too.
+                self.dev.flash.begin_collection(victim);
+                let pages = self.hold(victim, 0);
+                held += pages.len() as u64;
+                for (tag, lost) in pages {
+                    assert!(self.bring_back(plane, tag, lost), "law: what is exported fits");
+                }
+            } else {
+                break;
             }
         }
+        held
     }
 
-    /// Finishes an interrupted collection: moves what is left in its victim, and erases it, if there is room for that.
-    fn finish_collection(&mut self, victim: BlockId) {
+    /// Finishes an interrupted collection: moves what is left in its victim, and erases it. Pages that a cut has brought back
+    /// were not counted when it began: those that find no room wait in the memory for the erase. Returns how many.
+    fn finish_collection(&mut self, victim: BlockId) -> u64 {
         let plane = self.dev.geometry.plane_of_block(victim);
         self.dev.flash.begin_collection(victim);
         for offset in 0..self.dev.geometry.pages_per_block {
@@ -392,13 +414,19 @@ impl Ssd {
             if lpn.is_none() {
                 continue;
             }
-            let flash = &mut self.dev.flash;
-            let to = flash.take_page(plane, Stream::Gc, true).or_else(|| flash.take_page(plane, Stream::Host, true));
-            let Some(to) = to else { return flash.abandon_collection(victim) };
+            let Some(to) = self.recovery_page(plane) else {
+                let pages = self.hold(victim, offset);
+                let held = pages.len() as u64;
+                for (tag, lost) in pages {
+                    let page = self.recovery_page(plane).expect("law: an erased block takes what it held");
+                    self.bring_back_to(page, tag, lost);
+                }
+                return held;
+            };
             let tag = self.oracle.load(from, lpn);
             let block = self.dev.geometry.block_of(to);
-            flash.invalidate(from, victim, lpn);
-            flash.land(to, block, lpn);
+            self.dev.flash.invalidate(from, victim, lpn);
+            self.dev.flash.land(to, block, lpn);
             self.dev.map.set(lpn, Location::Flash(to));
             self.oracle.store(to, tag);
             self.follow_errors(from, to, block, true);
@@ -406,5 +434,28 @@ impl Ssd {
         }
         self.dev.flash.erase_now(victim);
         self.forget_block(victim);
+        0
+    }
+
+    /// A page of a plane for what recovery moves there.
+    fn recovery_page(&mut self, plane: PlaneId) -> Option<Ppn> {
+        let flash = &mut self.dev.flash;
+        flash.take_page(plane, Stream::Gc, true).or_else(|| flash.take_page(plane, Stream::Host, true))
+    }
+
+    /// Reads the pages of a victim from an offset on into the memory, and erases it.
+    fn hold(&mut self, victim: BlockId, from: u32) -> Vec<(Tag, bool)> {
+        let mut pages = Vec::new();
+        for offset in from..self.dev.geometry.pages_per_block {
+            let page = self.dev.geometry.page(victim, offset);
+            let lpn = self.dev.flash.lpn_of(page);
+            if lpn.is_some() {
+                pages.push((self.oracle.load(page, lpn), !self.survives_move(page)));
+                self.dev.flash.invalidate(page, victim, lpn);
+            }
+        }
+        self.dev.flash.erase_now(victim);
+        self.forget_block(victim);
+        pages
     }
 }

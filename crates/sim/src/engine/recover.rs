@@ -185,7 +185,9 @@ impl Ssd {
         }
         self.found_chunk(parity);
         let (tag, plane) = (self.oracle.admit(parity), self.dev.geometry.static_plane(parity));
-        let fits = self.make_room_and_drain(plane, tag, false);
+        self.forget(parity);
+        self.dev.map.set(parity, Location::Nowhere);
+        let fits = self.bring_back(plane, tag, false);
         assert!(fits, "law: spare pages suffice");
         self.stats.count_programs(Class::Parity, 1);
         self.note_parity(group.index);

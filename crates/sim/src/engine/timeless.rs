@@ -3,7 +3,7 @@
 //! The same map, flash, laws and policies as in the timed device; only legs are left out.
 
 use super::{Request, RequestOp, Ssd};
-use crate::config::PreconditionMode;
+use crate::config::{PreconditionMode, Scope};
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
@@ -15,13 +15,26 @@ use crate::units::{BlockId, Lpn, PlaneId, Ppn, UnitId};
 /// How many writes ahead the map is asked for.
 const LOOK_AHEAD: usize = 16;
 
+/// Pages that a plane takes in a row while the device is filled.
+const TILE: u32 = 16;
+
 impl Ssd {
-    /// Asks memory for what a write of `far` looks at first, and for what a write of `near` looks at next.
+    /// Asks memory for what a write looks at once its map entry is there.
     #[inline(always)]
-    pub(super) fn expect_write(&self, far: Lpn, near: Lpn) {
-        self.dev.map.expect(far);
-        if let Location::Flash(page) = self.dev.map.get(near) {
-            self.dev.flash.expect(page);
+    pub(super) fn expect_write(&self, lpn: Lpn) {
+        if let Location::Flash(page) = self.dev.map.get(lpn) {
+            self.dev.flash.expect_stale(page, self.dev.geometry.block_of(page));
+        }
+        if !self.schemes.dynamic {
+            self.dev.flash.expect_program(self.dev.geometry.static_plane(lpn));
+        }
+    }
+
+    /// Asks memory for what a read looks at once its map entry is there.
+    #[inline(always)]
+    pub(super) fn expect_read(&self, lpn: Lpn) {
+        if let Location::Flash(page) = self.dev.map.get(lpn) {
+            self.dev.flash.expect_read(self.dev.geometry.block_of(page));
         }
     }
 
@@ -31,9 +44,9 @@ impl Ssd {
         match self.config.precondition.mode {
             PreconditionMode::None => {}
             PreconditionMode::Aged => self.age_directly(),
-            PreconditionMode::Sequential => (0..mapped).for_each(|lpn| self.store_now(Lpn(lpn), Class::Host)),
+            PreconditionMode::Sequential => self.fill(mapped),
             PreconditionMode::Random => {
-                (0..mapped).for_each(|lpn| self.store_now(Lpn(lpn), Class::Host));
+                self.fill(mapped);
                 let mut rng = random::stream(self.seed, "precondition");
                 let writes = (self.config.precondition.overwrite * f64::from(exported)) as u64;
                 let mut draw = || Lpn(random::below(&mut rng, u64::from(exported)) as u32);
@@ -42,7 +55,8 @@ impl Ssd {
                 for i in 0..writes {
                     let slot = &mut ahead[(i % LOOK_AHEAD as u64) as usize];
                     let lpn = std::mem::replace(slot, draw());
-                    self.expect_write(*slot, ahead[((i + LOOK_AHEAD as u64 / 2) % LOOK_AHEAD as u64) as usize]);
+                    self.dev.map.expect(*slot);
+                    self.expect_write(ahead[((i + LOOK_AHEAD as u64 / 2) % LOOK_AHEAD as u64) as usize]);
                     self.write_now(lpn);
                 }
             }
@@ -51,6 +65,24 @@ impl Ssd {
         self.stats.start_measuring();
         self.restart_conflicts();
         self.stats.operations = 0;
+    }
+
+    /// Writes every logical page once, in order.
+    fn fill(&mut self, mapped: u32) {
+        let geometry = &self.dev.geometry;
+        let planes = geometry.planes;
+        let apart = !self.schemes.dynamic && self.raid.is_none() && self.config.gc.scope == Scope::Plane;
+        // As long as no plane collects, static places have nothing in common: each takes a few pages in a row, and its entries of
+        // the reverse map stay in the cache. Those of all planes would drive each other out, a power of two apart.
+        let kept = self.config.reserve().max(self.gc_floor.div_ceil(geometry.pages_per_block) + 1);
+        let rows = geometry.blocks_per_plane.saturating_sub(kept) * geometry.data_pages;
+        let tiles = if apart { rows.min(mapped / planes) / TILE } else { 0 };
+        for tile in 0..tiles {
+            for place in 0..planes {
+                (0..TILE).for_each(|row| self.store_now(Lpn((tile * TILE + row) * planes + place), Class::Host));
+            }
+        }
+        (tiles * TILE * planes..mapped).for_each(|lpn| self.store_now(Lpn(lpn), Class::Host));
     }
 
     /// Every plane alike: its first pages are used in order, a uniformly random subset of them invalid, the rest valid, with
@@ -89,7 +121,30 @@ impl Ssd {
         }
     }
 
-    /// Carries out a request in no time (`--count-only`): the same placement, map and collections, and no latencies.
+    /// Hands in a request to be carried out in no time (`--count-only`): the same placement, map and collections, and no
+    /// latencies. It waits for a few more of them, so that memory can be asked for what it will touch; [`Ssd::apply_rest`]
+    /// carries out those that are left.
+    ///
+    /// # Panics
+    /// If one lies outside the device or asks for nothing.
+    #[inline]
+    pub fn apply(&mut self, request: Request) {
+        self.host.waits(request);
+        if self.host.waiting() > LOOK_AHEAD {
+            self.look_ahead();
+            let next = self.host.next_waiting().expect("more than one waits");
+            self.apply_now(next);
+        }
+    }
+
+    /// Carries out what [`Ssd::apply`] has kept.
+    pub fn apply_rest(&mut self) {
+        while let Some(next) = self.host.next_waiting() {
+            self.apply_now(next);
+        }
+    }
+
+    /// Carries out a request in no time, before any that [`Ssd::apply`] has kept.
     ///
     /// # Panics
     /// If it lies outside the device or asks for nothing.

@@ -31,6 +31,9 @@ pub struct PowerCut {
     pub buffered_pages: u64,
     /// Pages in the controller's memory that the capacitor's charge brought to flash.
     pub drained_pages: u64,
+    /// Pages that recovery held in the controller's memory alone while it erased their block, as their plane had no page for
+    /// them: none without a capacitor, as long as `gc.reserve` has one more block than collections have write points.
+    pub held_pages: u64,
     /// Pages whose program was interrupted.
     pub torn_pages: u64,
     /// Blocks whose erase was interrupted, and erased anew.
