@@ -89,6 +89,8 @@ pub(crate) struct Stats {
     /// Sum over arrivals of the chips with an operation in service, and how many arrivals.
     pub chips_busy: u64,
     pub arrivals: u64,
+    /// Sum over arrivals of the requests in the dispatch window.
+    pub window: u64,
     /// Flash operations since the beginning, warm-up included.
     pub operations: u64,
     /// Requests completed since the beginning, warm-up included.
@@ -144,6 +146,7 @@ impl Stats {
             transferring_from: 0,
             ports_busy_from: 0,
             chips_busy: 0,
+            window: 0,
             arrivals: 0,
             operations: 0,
             completed: 0,
@@ -167,7 +170,7 @@ impl Stats {
         self.brr = BrrTotals::default();
         self.writeback_time = GcTimes::default();
         (self.collections, self.moved, self.moved_stale) = (0, 0, 0);
-        (self.chips_busy, self.arrivals) = (0, 0);
+        (self.chips_busy, self.window, self.arrivals) = (0, 0, 0);
         self.pages = Pages::default();
         self.requests = Requests { warmup: self.requests.warmup, ..Requests::default() };
     }

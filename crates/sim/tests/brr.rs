@@ -147,6 +147,15 @@ fn four_requests_take_3_slots_with_sync_fifo_2_with_piq_and_2_with_async_fifo() 
 }
 
 #[test]
+fn an_arrival_counts_what_waits_in_the_window() {
+    // One request at a time on a chip: the first is in service when the second arrives, which waits when the third does.
+    let mut dut = Dut::new(&device(3, 1, "layout = \"lci\", group = 3", "order.chip_queue = 1"));
+    (0..3).for_each(|i| dut.read(i * 1_000, 0, PAGE));
+    dut.completed();
+    assert_eq!(summary(&dut.ssd).utilisation.window_at_arrival, Some(1.0 / 3.0));
+}
+
+#[test]
 fn piq_lets_a_request_overtake_one_that_contends() {
     // A chip takes one: R1 {0, 1} waits for R0 {0}; R2 {1} shares nothing with R0's batch and goes before R1.
     let order = |order: &str| {

@@ -310,6 +310,7 @@ impl Ssd {
     fn arrives(&mut self) {
         self.stats.arrivals += 1;
         self.stats.chips_busy += u64::from(self.chips_busy);
+        self.stats.window += self.host.window.len() as u64;
     }
 
     /// Where measuring starts, everything counted so far but wear is forgotten.

@@ -726,6 +726,7 @@ impl Ssd {
                 channel: share((stats.transferring_from, transferring), geometry.channels),
                 chip_at_arrival: mean(u128::from(stats.chips_busy), stats.arrivals)
                     .map(|chips| chips / f64::from(geometry.chips)),
+                window_at_arrival: mean(u128::from(stats.window), stats.arrivals).filter(|_| self.host.windowed),
             },
             noc: self.noc_summary(span),
             wear: Wear {

@@ -401,6 +401,9 @@ pub struct Utilisation {
     pub channel: Option<f64>,
     /// Mean over request arrivals of the share of chips with an operation in service.
     pub chip_at_arrival: Option<f64>,
+    /// Mean over request arrivals of the requests that waited in the dispatch window, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_at_arrival: Option<f64>,
 }
 
 /// Erase counts by block since the device was new.
