@@ -198,6 +198,18 @@ impl Oracle {
         gone && found.is_some_and(|found| found < version)
     }
 
+    /// What is gone of a logical page was never written.
+    pub(crate) fn never_written(&mut self, lpn: Lpn) {
+        if let Some(entry) = self.acknowledged.get_mut(lpn.ix()).filter(|entry| entry.0 == 0) {
+            entry.1 = true;
+        }
+    }
+
+    /// Nothing is left of a logical page: it counts as never written.
+    pub(crate) fn forget(&mut self, lpn: Lpn) {
+        (self.latest[lpn.ix()], self.acknowledged[lpn.ix()]) = (0, (0, true));
+    }
+
     /// What a page that holds `tag` contributes to a sum of pages: nothing if it was never written, else a number that stands
     /// for its data. `group` is the parity group of a parity page; its number was noted when it was made.
     pub(crate) fn content(&self, tag: Tag, group: Option<u32>) -> u64 {

@@ -198,6 +198,34 @@ fn a_chip_and_a_time_may_be_drawn_from_the_seed() {
     assert!((1..20).any(|seed| drawn(seed) != drawn(0)) && (0..20).all(|seed| drawn(seed).1 <= 1_000_000));
 }
 
+/// Page 3 is on chip 3, beside page 0 on chip 0, with parity on chip 6: its update reads until 147.4 us, programs until 449.8.
+#[test]
+fn a_cut_in_an_update_costs_what_is_not_on_flash_twice() {
+    let cut = |fails: &str, page: u64, protected: bool, at: u64| {
+        let mut config = nine(fails, "");
+        config.device.power_loss_protection = protected;
+        let mut dut = Dut::new(&config);
+        dut.write(20_000, page * PAGE, PAGE);
+        dut.ssd.run_until(Nanos(at));
+        let cut = dut.ssd.power_cut();
+        let now = dut.ssd.now().0;
+        (0..2).for_each(|i| dut.read(now + 1_000_000 * (i + 1), 3 * i * PAGE, PAGE));
+        let lost: Vec<u32> = dut.completed().iter().map(|done| done.uncorrectable).collect();
+        (cut.torn_pages, cut.repaired_groups, cut.lost_pages, cut.unprotected_pages, lost)
+    };
+    let (whole, fails) = ("{ at = \"1000s\" }", "{ chip = 0, at = \"10us\" }");
+    // All chips are there: parity is made anew, of old chunks or of new ones.
+    assert_eq!(cut(whole, 3, false, 300_000), (2, 1, 0, 0, vec![0, 0]));
+    assert_eq!(cut(whole, 3, true, 300_000), (0, 0, 0, 0, vec![0, 0]));
+    // Chip 0 is not: while old chunks are read, they sum to page 0; once programs have begun, nothing does.
+    assert_eq!(cut(fails, 3, false, 100_000), (0, 1, 0, 0, vec![0, 0]));
+    assert_eq!(cut(fails, 3, false, 300_000), (2, 1, 1, 1, vec![1, 0]));
+    assert_eq!(cut(fails, 3, true, 300_000), (0, 0, 0, 0, vec![0, 0]));
+    // A write of page 0 itself is one program of parity: the old one holds the old page.
+    assert_eq!(cut(fails, 0, false, 300_000), (1, 0, 0, 0, vec![0, 0]));
+    assert_eq!(cut(fails, 0, true, 300_000), (0, 0, 0, 0, vec![0, 0]));
+}
+
 // The campaign.
 
 /// A generator of numbers for the test's own use.
@@ -219,14 +247,14 @@ fn world(draw: &mut Draw) -> Config {
     let (channels, chips, group) =
         [(3, 2, 3), (6, 1, 2), (2, 4, 4), (3, 3, 3), (5, 2, 5), (4, 3, 4)][draw.below(6) as usize];
     let (dies, planes) = (1 + draw.below(2), 1 + draw.below(2));
-    let (blocks, per_block) = (6 + draw.below(3), 4 + draw.below(2));
+    let (blocks, per_block) = (7 + draw.below(3), 4 + draw.below(2));
     // The reserve, an open block of either kind, and one to go on.
-    let op = 4.0 / blocks as f64 + 0.001;
+    let op = 5.0 / blocks as f64 + 0.001;
     config(&format!(
         "geometry = {{ channels = {channels}, chips_per_channel = {chips}, dies_per_chip = {dies}, planes_per_die = {planes}, blocks_per_plane = {blocks}, pages_per_block = {per_block} }}
 timing = {{ read = \"20us\", program = [\"80us\", \"120us\"], erase = \"900us\", transfer = \"{}\", cache_register = {}{} }}
-device = {{ exclusion = \"{}\", multi_plane = {}, over_provisioning = {op:.6}, queue_depth = {}, memory = \"{}\" }}
-gc = {{ threshold = \"{} pages\", scope = \"{}\", time = \"{}\" }}
+device = {{ exclusion = \"{}\", multi_plane = {}, over_provisioning = {op:.6}, queue_depth = {}, memory = \"{}\", power_loss_protection = {} }}
+gc = {{ reserve = 2, threshold = \"{} pages\", scope = \"{}\", time = \"{}\" }}
 precondition = {{ mode = \"{}\" }}
 schemes = {{ collector = \"{}\", path = \"{}\", order = \"{}\", route = {} }}
 order = {{ chip_queue = {} }}
@@ -243,6 +271,7 @@ faults = {{ chip_fails = [{{ at = \"1000s\" }}], rebuild = {} }}",
         draw.of(&["true", "false"]),
         1 + draw.below(16),
         draw.of(&["0ns", "1us"]),
+        draw.of(&["true", "false"]),
         1 + draw.below(2 * per_block),
         draw.of(&["plane", "plane", "chip"]),
         draw.of(&["real", "real", "real", "none"]),
@@ -335,4 +364,78 @@ fn a_chip_fails_at_every_event() {
         degraded > failures && lost > failures / 10,
         "{failures} failures, {degraded} degraded reads, {lost} lost pages"
     );
+}
+
+/// Runs a small world and hands out a copy of it at every event, with the generator to go on with.
+fn at_every_event(seed: u64, may_fail: bool, mut judge: impl FnMut(&Config, Ssd, &mut Draw)) {
+    let mut draw = Draw(seed + 1_000);
+    let mut config = world(&mut draw);
+    if !may_fail {
+        config.faults = Default::default();
+    }
+    let mut ssd = Ssd::new(&config, seed, Check::Full).unwrap_or_else(|error| panic!("{error}"));
+    submit(&mut ssd, &mut draw, 40);
+    while ssd.next_event() < Nanos::NEVER {
+        ssd.run_until(ssd.next_event());
+        judge(&config, ssd.clone(), &mut draw);
+    }
+}
+
+/// Power is cut at every event of small runs: parity fits everywhere afterwards, and the device goes on.
+#[test]
+fn power_is_cut_at_every_event_with_parity() {
+    let (mut cuts, mut repaired, mut drained) = (0, 0, 0);
+    for seed in 1..=runs() {
+        at_every_event(seed, false, |config, mut ssd, _| {
+            let cut = ssd.power_cut();
+            assert!(cut.lost_pages + cut.stale_pages <= cut.superseded_pages, "{cut:?}");
+            if config.device.power_loss_protection {
+                assert_eq!((cut.lost_pages, cut.stale_pages, cut.torn_pages), (0, 0, 0), "{cut:?}");
+            }
+            assert_eq!(cut.unprotected_pages, 0);
+            // Recovering what has been recovered changes nothing.
+            let again = ssd.power_cut();
+            assert_eq!((again.lost_pages, again.stale_pages, again.repaired_groups), (0, 0, 0));
+            ssd.run();
+            (cuts, repaired, drained) = (cuts + 1, repaired + cut.repaired_groups, drained + cut.drained_pages);
+        });
+    }
+    assert!(repaired > cuts / 10 && drained > 0, "{cuts} cuts, {repaired} groups repaired, {drained} pages drained");
+}
+
+/// The same where a chip fails a while before the cut, or after it. What parity can't hold is lost and said to be; with a capacitor
+/// nothing is.
+#[test]
+fn a_chip_fails_before_or_after_power_is_cut_at_every_event() {
+    let (mut repaired, mut unprotected, mut degraded) = (0, 0, 0);
+    for seed in 1..=runs() {
+        at_every_event(seed, true, |config, mut ssd, draw| {
+            let (chip, before) = (draw.below(u64::from(ssd.geometry().chips)) as u32, draw.below(3) > 0);
+            if before {
+                ssd.fail_chip(chip);
+                let later = ssd.now() + Nanos(draw.below(600_000));
+                ssd.run_until(later);
+            }
+            let cut = ssd.power_cut();
+            let lost = cut.lost_pages + cut.stale_pages;
+            assert!(lost <= cut.superseded_pages + cut.unprotected_pages, "{cut:?}");
+            assert!(before || cut.unprotected_pages == 0, "{cut:?}");
+            if config.device.power_loss_protection {
+                assert_eq!((lost, cut.unprotected_pages), (0, 0), "{cut:?}");
+            }
+            let known = failed(&ssd).lost_pages;
+            assert!(cut.unprotected_pages <= known && known <= cut.lost_pages, "{cut:?}");
+            if !before {
+                ssd.fail_chip(chip);
+            }
+            ssd.run();
+            let gone = read_all(&mut ssd);
+            let failed = failed(&ssd);
+            assert!(gone <= failed.lost_pages + failed.lost_writes, "{failed:?}");
+            assert_eq!(failed.lost_pages, known, "after recovery one failure loses nothing: {failed:?}");
+            (repaired, unprotected) = (repaired + cut.repaired_groups, unprotected + cut.unprotected_pages);
+            degraded += failed.degraded_reads;
+        });
+    }
+    assert!(repaired > 0 && unprotected > 0 && degraded > 0, "{repaired} {unprotected} {degraded}");
 }

@@ -145,7 +145,7 @@ fn device() -> impl Strategy<Value = String> {
         let (capacitor, keep) = (capacitor || one_shot, keep && parity.is_empty() && !one_shot);
         let ecc = match faults {
             "" if model != "none" => format!(", page_error_probability = {errors}"),
-            _ if !parity.is_empty() || unit != "page" => format!(", page_error_probability = {errors}"),
+            _ if parity.contains("chip_fails") || unit != "page" => format!(", page_error_probability = {errors}"),
             "" => String::new(),
             faults => format!(", {faults}"),
         };
@@ -298,7 +298,8 @@ proptest! {
         let ssd = run(&config, &requests, Check::Full, true);
         for cut in ssd.summary(7, String::new(), String::new()).power_cuts {
             let lost = cut.lost_pages + cut.stale_pages;
-            prop_assert!(lost <= cut.exposed_pages + cut.superseded_pages, "{:?}", cut);
+            prop_assert!(lost <= cut.exposed_pages + cut.superseded_pages + cut.unprotected_pages, "{:?}", cut);
+            prop_assert!(cut.unprotected_pages == 0 || !config.faults.chip_fails.is_empty(), "{:?}", cut);
             prop_assert!(lost == 0 || !config.survives_power_cuts(), "{:?}", cut);
             prop_assert!(cut.held_pages == 0 || config.device.power_loss_protection, "{:?}", cut);
         }

@@ -433,10 +433,6 @@ impl Config {
             }
         }
         if !self.faults.power_cut.is_empty() {
-            if self.raid.layout != RaidLayout::None {
-                let message = "recovery does not rebuild parity groups".to_string();
-                return refuse("faults.power_cut", message, "use raid.layout = \"none\", or leave it out");
-            }
             if self.noc.model != NocModel::None {
                 let message = "recovery knows nothing of an interconnect's queues".to_string();
                 return refuse("faults.power_cut", message, "use noc.model = \"none\", or leave it out");
@@ -645,14 +641,13 @@ impl Config {
             return Ok(());
         }
         let ecc = &self.ecc;
-        if ecc.errors == Errors::Model || ecc.decode > Nanos::ZERO || self.wear.programming == Programming::OneShot {
-            let message =
-                "bit errors, decode time and one-shot programming are not simulated with parity groups".to_string();
-            return refuse(
-                "raid.layout",
-                message,
-                "use \"none\", or leave ecc.errors, ecc.decode and wear.programming out",
-            );
+        if ecc.decode > Nanos::ZERO || self.wear.programming == Programming::OneShot {
+            let message = "decode time and one-shot programming are not simulated with parity groups".to_string();
+            return refuse("raid.layout", message, "use \"none\", or leave ecc.decode and wear.programming out");
+        }
+        if ecc.errors == Errors::Model && !(self.faults.chip_fails.is_empty() && self.faults.power_cut.is_empty()) {
+            let message = "what a fault and bit errors take of one parity group is not told apart".to_string();
+            return refuse("ecc.errors", message, "use \"none\", or leave faults.chip_fails and faults.power_cut out");
         }
         if !(2..=64).contains(&raid.group) || !chips.is_multiple_of(raid.group) {
             let fits: Vec<String> =

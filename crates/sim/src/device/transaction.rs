@@ -146,7 +146,8 @@ pub struct Op {
     pub sibling: OpId,
     /// Pages of the controller's buffer: overwritten there by the host since.
     pub absorbed: bool,
-    /// Host reads: what the page held when the read was admitted (oracle).
+    /// Host reads: what the page held when the read was admitted; writes that no chip takes: what their group summed to before
+    /// (oracle).
     pub expected: u32,
     /// When it began to wait for what it waits for.
     pub waits_since: Nanos,

@@ -11,7 +11,7 @@
 
 use super::stripe::{Chain, NO_UPDATE, Phase, Plan};
 use super::{Nanos, Ssd};
-use crate::config::Config;
+use crate::config::{Config, Errors, RaidLayout};
 use crate::device::mapping::Location;
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Fifo, Need};
@@ -41,7 +41,7 @@ pub(super) struct Failures {
     /// By slot.
     chunks: Vec<Chunk>,
     /// By slot: what it held when it was last missing (oracle).
-    tags: Vec<Tag>,
+    pub(super) tags: Vec<Tag>,
     /// Chunks that are rebuilt at a time, on chips that have taken the places of failed ones; 0: there are none.
     pub(super) rebuild: u32,
     /// Groups being rebuilt, and the first one not looked at.
@@ -56,10 +56,11 @@ pub(super) struct Failures {
 }
 
 impl Failures {
-    /// None where no chip fails.
+    /// None where no chip fails, and every page of a parity group can be read.
     pub(super) fn new(config: &Config, slots: u32, seed: u64) -> Option<Box<Self>> {
         let fails = &config.faults.chip_fails;
-        if fails.is_empty() {
+        let may_be_unreadable = config.raid.layout != RaidLayout::None && config.ecc.errors == Errors::Model;
+        if fails.is_empty() && !may_be_unreadable {
             return None;
         }
         let chips = config.geometry.channels * config.geometry.chips_per_channel;
@@ -240,9 +241,9 @@ impl Ssd {
         self.jobs.remove(job.0);
     }
 
-    /// What a slot's chip held is gone. Returns whether it held anything.
-    fn chunk_fails(&mut self, slot: Lpn) -> bool {
-        let (page, holder) = match self.dev.map.get(slot) {
+    /// The page that its group has of a slot, and the write that keeps it, or none.
+    pub(super) fn chunk_page(&self, slot: Lpn) -> (Option<Ppn>, OpId) {
+        match self.dev.map.get(slot) {
             Location::Flash(page) => (Some(page), OpId::NONE),
             Location::Staged(write) => {
                 // The old page is that of the newest write, or of an older one whose update has begun.
@@ -251,7 +252,12 @@ impl Ssd {
                 (Some(self.ops[holder].old).filter(|old| old.is_some()), holder)
             }
             Location::Nowhere => (None, OpId::NONE),
-        };
+        }
+    }
+
+    /// What a slot's chip held is gone. Returns whether it held anything.
+    pub(super) fn chunk_fails(&mut self, slot: Lpn) -> bool {
+        let (page, holder) = self.chunk_page(slot);
         let Some(page) = page else { return false };
         if holder.is_some() {
             self.ops[holder].old = Ppn::NONE;
@@ -259,8 +265,14 @@ impl Ssd {
             self.dev.map.set(slot, Location::Nowhere);
         }
         let tag = self.oracle.load(page, slot);
+        let parity = self.parity_of(slot);
+        if slot != parity && self.dev.map.get(parity) == Location::Nowhere && !self.is_missing(parity) {
+            // Read before it was written, without room for parity: it held nothing.
+            self.oracle.never_written(slot);
+            return true;
+        }
         self.misses(slot, tag);
-        let (index, parity, chunk) = (self.layout().group_index(slot), self.parity_of(slot), self.chunk(slot));
+        let (index, chunk) = (self.layout().group_index(slot), self.chunk(slot));
         let member = self.layout().member_of(self.layout().chip_of(slot));
         let Some(update) = self.raid().record_of(index) else { return true };
         let record = &mut self.raid().records[update];
@@ -270,7 +282,7 @@ impl Ssd {
     }
 
     /// A chunk has no chip any more, but the rest of its group sums to it; with another one missing, neither has anything.
-    fn misses(&mut self, slot: Lpn, tag: Tag) {
+    pub(super) fn misses(&mut self, slot: Lpn, tag: Tag) {
         let (parity, other) = (self.parity_of(slot), self.missing_beside(slot));
         self.failures().tags[slot.ix()] = tag;
         self.set_chunk(slot, Chunk::Missing);
@@ -293,6 +305,42 @@ impl Ssd {
         let (layout, index) = (self.layout(), self.layout().group_index(slot));
         let mut slots = (0..layout.group).map(|member| layout.slot_of_member(index, member));
         slots.find(|other| *other != slot && self.chunk(*other) == Chunk::Missing)
+    }
+
+    /// A chunk that was missing or lost is on flash again.
+    pub(super) fn found_chunk(&mut self, slot: Lpn) {
+        if self.is_missing(slot) {
+            self.set_chunk(slot, Chunk::Sound);
+        }
+    }
+
+    /// A chunk is lost: nothing on flash holds it, and its group does not sum to it. Returns whether the host knew of it.
+    pub(super) fn set_lost(&mut self, slot: Lpn) -> bool {
+        let known = self.oracle.known(slot).is_some();
+        self.set_chunk(slot, if known { Chunk::Lost } else { Chunk::Sound });
+        self.failures().totals.lost_pages += u64::from(known);
+        known
+    }
+
+    /// Nothing is left of a slot: its versions begin anew.
+    pub(super) fn forget_tag(&mut self, slot: Lpn) {
+        if let Some(failures) = &mut self.failures {
+            failures.tags[slot.ix()] = Tag::NONE;
+        }
+    }
+
+    /// After a power cut, rebuilding begins anew with the first group.
+    pub(super) fn resume_rebuilding(&mut self) {
+        let failures = self.failures();
+        if !failures.failed.is_empty() {
+            (failures.rebuilding, failures.cursor) = (0, 0);
+            self.rebuild_more();
+        }
+    }
+
+    /// A group's parity has no chip.
+    pub(super) fn lacks_parity(&mut self, parity: Lpn) {
+        self.set_chunk(parity, Chunk::Missing);
     }
 
     pub(super) fn set_chunk(&mut self, slot: Lpn, chunk: Chunk) {
@@ -484,7 +532,9 @@ impl Ssd {
         let raid = self.raid.as_mut().expect("only devices with parity get here");
         raid.records[update].kept.push(&mut self.ops, op);
         let (lpn, tag) = (self.ops[op].lpn, self.ops[op].tags[0]);
-        self.ops[op].waits_since = self.now;
+        // Until then, its group sums to the version before.
+        let before = if self.chunk(lpn) == Chunk::Missing { self.last_tag(lpn).version } else { u32::MAX };
+        (self.ops[op].expected, self.ops[op].waits_since) = (before, self.now);
         self.misses(lpn, tag);
     }
 
@@ -545,7 +595,7 @@ impl Ssd {
     /// A page is read before it was written, in a group whose parity has no chip.
     pub(super) fn never_had_parity(&mut self, parity: Lpn) {
         let index = self.layout().group_index(parity);
-        self.set_chunk(parity, Chunk::Missing);
+        self.lacks_parity(parity);
         self.raid().set_clean(index);
     }
 }

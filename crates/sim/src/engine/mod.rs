@@ -22,11 +22,13 @@ mod parity;
 mod power;
 mod preempt;
 mod rebuild;
+mod recover;
 mod redirect;
 mod replica;
 mod staging;
 mod stripe;
 mod timeless;
+mod uncorrectable;
 mod watch;
 mod window;
 

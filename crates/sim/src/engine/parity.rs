@@ -126,10 +126,13 @@ impl Ssd {
     }
 
     /// Notes what the parity of a group holds after writes in no time.
-    fn note_parity(&mut self, index: u32) {
+    pub(super) fn note_parity(&mut self, index: u32) {
         if self.checks_content() {
             let slots: Vec<Lpn> = self.layout().data_slots(index).collect();
-            let held = |slot: Lpn| self.covered(slot).map_or(0, |page| self.content(self.oracle.load(page, slot)));
+            let held = |slot: Lpn| match self.covered(slot) {
+                Some(page) => self.content(self.oracle.load(page, slot)),
+                None => self.content(self.missing_tag(slot)),
+            };
             let content = slots.into_iter().fold(0, |sum, slot| sum ^ held(slot));
             let parity = self.layout().parity_slot(index);
             let tag = Tag { lpn: parity, version: self.oracle.latest(parity) };

@@ -1,6 +1,8 @@
 //! Power cuts: what is in flight is gone, and the map is rebuilt from what the pages say of themselves.
 
 use super::Ssd;
+use super::failure::Chunk;
+use super::recover::Begun;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::resource::Holder;
@@ -26,9 +28,18 @@ struct InFlight {
     erases: Vec<BlockId>,
     /// Victims of collections that are not being erased yet.
     victims: Vec<BlockId>,
-    /// Newest versions that are in the controller's memory and not being programmed, with a plane for each, and whether ECC
-    /// could not correct what was merged into them.
-    in_memory: Vec<(PlaneId, Tag, bool)>,
+    /// Newest versions that are in the controller's memory and not being programmed.
+    in_memory: Vec<InMemory>,
+}
+
+/// A page in the controller's memory.
+struct InMemory {
+    plane: PlaneId,
+    tag: Tag,
+    /// ECC could not correct what was merged into it.
+    lost: bool,
+    /// It goes to flash even if the host does not know of it.
+    always: bool,
 }
 
 impl Ssd {
@@ -78,10 +89,12 @@ impl Ssd {
     /// If the device does not know what every page holds: it is built with [`Check::Full`], or with `faults.power_cut`.
     pub fn power_cut(&mut self) -> PowerCut {
         assert_eq!(self.oracle.check(), Check::Full, "a power cut needs to know what every page holds");
-        assert!(self.raid.is_none() && self.noc.is_none(), "recovery knows nothing of parity groups and interconnects");
+        assert!(self.noc.is_none(), "recovery knows nothing of interconnects");
+        assert!(self.raid.is_none() || self.dev.errors.is_none(), "recovery reads every page of a parity group");
         self.unfuse_all();
         let protected = self.config.device.power_loss_protection;
-        let flight = self.in_flight();
+        let begun = self.groups_at_cut();
+        let flight = self.in_flight(&begun);
         let mut report = PowerCut {
             at: self.now,
             kept_pages: 0,
@@ -96,10 +109,15 @@ impl Ssd {
             torn_pages: if protected { 0 } else { flight.programs.len() as u64 },
             torn_erases: flight.erases.len() as u64,
             aborted_requests: self.host.in_service(),
+            repaired_groups: 0,
+            unprotected_pages: 0,
         };
-        // A trim is in the saved map; whatever came after it, the host was not told.
-        let gone = |lpn| protected && self.oracle.known(Lpn(lpn)).is_none();
-        let trimmed: Vec<bool> = (0..self.dev.geometry.exported).map(gone).collect();
+        // A trim is in the saved map; whatever came after it, the host was not told. (With parity there are none.)
+        let gone = |lpn| protected && self.raid.is_none() && self.oracle.known(Lpn(lpn)).is_none();
+        let trimmed: Vec<bool> = (0..self.dev.geometry.mapped).map(gone).collect();
+        // What chips have taken with them is not the cut's doing.
+        let was_lost: Vec<bool> =
+            (0..self.dev.geometry.mapped).map(|lpn| self.chunk(Lpn(lpn)) == Chunk::Lost).collect();
         self.forget_operations();
         for (page, tag, brings) in &flight.programs {
             self.oracle.store(*page, if protected { *tag } else { Tag::NONE });
@@ -117,13 +135,16 @@ impl Ssd {
         if protected {
             // Only what the host knows of and flash does not: an overwrite that it was not told of may be lost.
             let newest = self.newest_pages(&flight.victims);
-            for (plane, tag, lost) in &flight.in_memory {
-                let on_flash = newest[tag.lpn.ix()];
-                if self.oracle.known(tag.lpn).is_some_and(|known| on_flash.1.is_none() || on_flash.0 < known) {
-                    let fits = self.drain(*plane, *tag, *lost);
+            for page in &flight.in_memory {
+                let (on_flash, held) = (newest[page.tag.lpn.ix()], self.missing_tag(page.tag.lpn));
+                let nowhere = on_flash.1.is_none() && held.lpn.is_none();
+                let older = |version| nowhere || on_flash.0.max(held.version) < version;
+                let needed = self.oracle.known(page.tag.lpn).is_some_and(older);
+                if needed || page.always && older(page.tag.version) {
+                    let fits = self.drain(page.plane, page.tag, page.lost);
                     report.drained_pages += u64::from(fits);
                     if !fits {
-                        waiting.push((*plane, *tag, *lost));
+                        waiting.push((page.plane, page.tag, page.lost));
                     }
                 }
             }
@@ -138,26 +159,38 @@ impl Ssd {
             self.dev.map.set(tag.lpn, Location::Nowhere);
             report.drained_pages += u64::from(self.bring_back(plane, tag, lost));
         }
-        for lpn in (0..self.dev.geometry.exported).map(Lpn) {
+        self.groups_after_cut(&begun, &mut report);
+        for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
             let found = match self.dev.map.get(lpn) {
                 Location::Flash(page) => Some(self.oracle.load(page, lpn).version),
-                _ => None,
+                // The rest of its parity group sums to it.
+                _ => Some(self.missing_tag(lpn)).filter(|tag| tag.lpn.is_some()).map(|tag| tag.version),
             };
+            if self.is_parity(lpn) {
+                self.oracle.recovered(lpn, found);
+                self.forget_unfound(lpn, found);
+                continue;
+            }
             match (self.oracle.known(lpn), found) {
                 (Some(known), Some(found)) if found >= known => report.kept_pages += 1,
                 (Some(_), Some(_)) => report.stale_pages += 1,
-                (Some(_), None) => report.lost_pages += 1,
+                (Some(_), None) => report.lost_pages += u64::from(!was_lost[lpn.ix()]),
                 (None, _) => {}
             }
             report.undone_trims += u64::from(self.oracle.recovered(lpn, found));
+            self.forget_unfound(lpn, found);
         }
         self.scan();
         self.power_cuts.push(report.clone());
+        if self.failures.is_some() {
+            self.resume_rebuilding();
+            self.round(self.now);
+        }
         report
     }
 
     /// Everything that is being programmed or erased, and what is in the controller's memory only.
-    fn in_flight(&self) -> InFlight {
+    fn in_flight(&self, begun: &[Begun]) -> InFlight {
         let (mut programs, mut erases) = (Vec::new(), Vec::new());
         for unit in &self.units {
             for op in [unit.array, unit.cache, unit.suspended] {
@@ -165,6 +198,8 @@ impl Ssd {
                 while at.is_some() {
                     let op = &self.ops[at];
                     match (op.class, op.verb) {
+                        // On a chip that has failed meanwhile there is nothing to tear.
+                        _ if op.failed => {}
                         (_, Verb::Read) => {}
                         (Class::Gc, Verb::Erase) => {
                             let job = &self.jobs[op.job.0].job;
@@ -185,11 +220,13 @@ impl Ssd {
             }
         }
         let in_program = |tag: Tag| programs.iter().any(|(_, other, _)| *other == tag);
-        let in_memory = (0..self.dev.geometry.exported).map(Lpn).filter_map(|lpn| {
+        let in_memory = (0..self.dev.geometry.mapped).map(Lpn).filter_map(|lpn| {
             let Location::Staged(op) = self.dev.map.get(lpn) else { return None };
+            let (op, always) = if self.raid.is_some() { self.chunk_to_drain(begun, lpn, op)? } else { (op, false) };
             let op = &self.ops[op];
             let plane = if op.plane.is_some() { op.plane } else { self.dev.geometry.static_plane(lpn) };
-            (!in_program(op.tags[0])).then_some((plane, op.tags[0], op.lost))
+            let (tag, lost) = (op.tags[0], op.lost);
+            (!in_program(tag)).then_some(InMemory { plane, tag, lost, always })
         });
         let in_memory = in_memory.collect();
         let victims = self.dev.flash.victims().filter(|block| !erases.contains(block)).collect();
@@ -201,11 +238,12 @@ impl Ssd {
         let under_way = |lpn: &Lpn| match (self.dev.map.get(*lpn), self.oracle.known(*lpn)) {
             (Location::Staged(op), Some(known)) if self.ops[op].class == Class::Host => {
                 let old = self.ops[op].old;
-                !(self.keeps && old.is_some() && self.oracle.load(old, *lpn).version >= known)
+                // With parity, old pages stay until their update has begun.
+                !((self.keeps || self.raid.is_some()) && old.is_some() && self.oracle.load(old, *lpn).version >= known)
             }
             _ => false,
         };
-        (0..self.dev.geometry.exported).map(Lpn).filter(under_way).count() as u64
+        (0..self.dev.geometry.mapped).map(Lpn).filter(under_way).count() as u64
     }
 
     /// Operations, collections and requests in service are no more.
@@ -240,7 +278,19 @@ impl Ssd {
         if let Some(replicas) = &mut self.replicas {
             replicas.power_cut();
         }
+        if let Some(raid) = &mut self.raid {
+            raid.power_cut();
+            self.events.set(self.units.len() + self.buses.len() + 1, Nanos::NEVER);
+        }
         self.dev.staging.power_cut(self.now);
+    }
+
+    /// Parity counts a page of which nothing is found as one that was never written.
+    fn forget_unfound(&mut self, lpn: Lpn, found: Option<u32>) {
+        if found.is_none() && self.raid.is_some() {
+            self.oracle.forget(lpn);
+            self.forget_tag(lpn);
+        }
     }
 
     /// Where a page of a plane may go: under static placement its plane and no other, or that would be overfull.
@@ -265,7 +315,7 @@ impl Ssd {
     }
 
     /// A page of the memory goes to flash, where collections make room for it if need be. False: nothing is left to collect.
-    fn bring_back(&mut self, plane: PlaneId, tag: Tag, lost: bool) -> bool {
+    pub(super) fn bring_back(&mut self, plane: PlaneId, tag: Tag, lost: bool) -> bool {
         let data = self.dev.geometry.data_pages as u16;
         loop {
             let found = self.homes(plane).find_map(|plane| self.dev.flash.take_page(plane, Stream::Host, false));
@@ -294,7 +344,7 @@ impl Ssd {
     /// By logical page, the newest version on flash and its page; of equal ones, that outside interrupted collections.
     fn newest_pages(&self, victims: &[BlockId]) -> Vec<(u32, Ppn)> {
         let geometry = &self.dev.geometry;
-        let mut newest = vec![(0, Ppn::NONE); geometry.exported as usize];
+        let mut newest = vec![(0, Ppn::NONE); geometry.mapped as usize];
         let blocks = (0..geometry.planes * geometry.blocks_per_plane).map(BlockId);
         let (first, last): (Vec<_>, Vec<_>) = blocks.partition(|block| !victims.contains(block));
         for block in first.into_iter().chain(last) {
@@ -316,9 +366,9 @@ impl Ssd {
     fn rebuild_map(&mut self, victims: &[BlockId], trimmed: &[bool]) {
         let newest = self.newest_pages(victims);
         let geometry = &self.dev.geometry;
-        for (lpn, (_, page)) in newest.into_iter().enumerate() {
+        for (lpn, (version, page)) in newest.into_iter().enumerate() {
             let lpn = Lpn(lpn as u32);
-            if page.is_some() && !trimmed[lpn.ix()] {
+            if page.is_some() && !trimmed[lpn.ix()] && self.is_current(lpn, version) {
                 self.dev.flash.found(page, geometry.block_of(page), lpn);
                 self.dev.map.set(lpn, Location::Flash(page));
             } else {

@@ -30,7 +30,7 @@ impl Ssd {
     }
 
     /// The missing chunk of a group.
-    fn missing_of(&self, index: u32) -> Option<Lpn> {
+    pub(super) fn missing_of(&self, index: u32) -> Option<Lpn> {
         let parity = self.layout().parity_slot(index);
         if self.chunk(parity) == Chunk::Missing { Some(parity) } else { self.missing_beside(parity) }
     }
@@ -43,8 +43,15 @@ impl Ssd {
         (record.phase, record.target, record.mask) = (Phase::Reading, target, 0);
         // Everything that is read counts.
         (record.content, record.rmw, record.anew) = (0, true, false);
+        let computed = std::mem::replace(&mut record.computed, Lpn::NONE);
+        if computed == target {
+            // A read has just had it computed.
+            let content = self.content(self.last_tag(target));
+            self.raid().records[update].content = content;
+        }
         let mut reads = 0;
-        for member in 0..self.layout().group {
+        let members = if computed == target { 0..0 } else { 0..self.layout().group };
+        for member in members {
             let slot = self.layout().slot_of_member(index, member);
             if slot != target && self.covered(slot).is_some() {
                 reads += 1;

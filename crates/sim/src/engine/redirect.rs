@@ -154,6 +154,7 @@ impl Ssd {
             assert_eq!(content, self.content(tag), "oracle: a redirected read decodes to its page");
             self.oracle.delivered(lpn, tag, expected);
         }
+        self.note_computed(update, self.ops[op].lpn);
         self.unpin(update);
         self.leaves(op);
     }

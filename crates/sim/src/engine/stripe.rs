@@ -99,6 +99,8 @@ pub(super) struct Record {
     pub(super) rebuild: bool,
     /// See `rebuild`.
     pub(super) target: Lpn,
+    /// A missing chunk that a read has just had computed.
+    pub(super) computed: Lpn,
     /// On the list of groups whose next update may begin.
     queued: bool,
     /// An open group that waits no longer.
@@ -182,6 +184,7 @@ impl Raid {
             anew: false,
             rebuild: false,
             target: Lpn::NONE,
+            computed: Lpn::NONE,
             queued: false,
             timed_out: false,
             content: 0,
@@ -216,6 +219,16 @@ impl Raid {
     /// A group whose parity is to be made, but nowhere.
     pub(super) fn set_clean(&mut self, index: u32) {
         self.states[index as usize] = CLEAN;
+    }
+
+    /// Power is cut: nothing is under way, and what groups hold is found again.
+    pub(super) fn power_cut(&mut self) {
+        self.states.iter_mut().for_each(|state| *state = EMPTY);
+        self.records.clear();
+        self.decodes.clear();
+        self.ready.clear();
+        self.deadlines.clear();
+        self.load.fill([0; 2]);
     }
 
     /// A missing chunk of a group is to be rebuilt. Returns whether that is new.
@@ -257,6 +270,11 @@ impl Ssd {
         let Some(raid) = &self.raid else { return lpn };
         let parity = || Lpn(self.dev.geometry.exported + raid.layout.group_index(lpn));
         if lpn.is_none() { lpn } else { raid.layout.page(lpn).unwrap_or_else(parity) }
+    }
+
+    /// Whether a logical page of the map holds parity.
+    pub(super) fn is_parity(&self, lpn: Lpn) -> bool {
+        self.raid.as_ref().is_some_and(|raid| raid.layout.page(lpn).is_none())
     }
 
     /// Whether no update waits to begin.
@@ -451,7 +469,7 @@ impl Ssd {
         if waiting.head.is_none() && record.rebuild {
             return self.begin_rebuild(update);
         }
-        record.waiting = Chain::EMPTY;
+        (record.waiting, record.computed) = (Chain::EMPTY, Lpn::NONE);
         // Of writes of one page the newest counts; the others are programmed, and land stale.
         let mut op = waiting.head;
         while op.is_some() {
@@ -685,6 +703,9 @@ impl Ssd {
         if std::mem::replace(&mut self.ops[id].failed, false) {
             return self.is_denied(id);
         }
+        if self.dev.errors.is_some() && !self.chunk_decodes(id) {
+            return self.chunk_is_unreadable(id);
+        }
         let op = &self.ops[id];
         let (lpn, page, update) = (op.lpn, op.pages[0], op.stripe);
         let block = self.dev.geometry.block_of(page);
@@ -723,6 +744,7 @@ impl Ssd {
                 let newest = now_at == Location::Staged(id);
                 self.dev.flash.land(page, block, if newest || newer.is_some() { lpn } else { Lpn::NONE });
                 self.oracle.store(page, tag);
+                self.host_programmed(page, false);
                 self.note_filled(block, JobId::NONE, JobId::NONE);
                 if newest {
                     self.dev.map.set(lpn, Location::Flash(page));

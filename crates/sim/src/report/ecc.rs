@@ -29,7 +29,7 @@ impl EccCounters {
 pub struct Ecc {
     /// Pages decoded for the host.
     pub pages_decoded: u64,
-    /// Of those: beyond correction, reported to the host and not delivered.
+    /// Of those: beyond correction. They are reported to the host and not delivered, unless a parity group gives them back.
     pub pages_uncorrectable: u64,
     /// Pages that external moves found beyond correction: they stay so.
     pub moves_uncorrectable: u64,

@@ -29,12 +29,14 @@ pub(crate) struct FailureTotals {
     pub lost_reads: u64,
     pub lost_writes: u64,
     pub lost_pages: u64,
+    pub uncorrectable: u64,
     pub rebuilt: u64,
     pub rebuild_reads: u64,
     pub unprotected: u128,
 }
 
-/// What failed chips cost (where `faults.chip_fails` says that any fail).
+/// What failed chips cost (where `faults.chip_fails` says that any fail), or pages of parity groups beyond correction (where
+/// `ecc.errors` simulates errors): those are missing as if their chip had failed under them alone.
 #[derive(Clone, Debug, Serialize)]
 pub struct Failed {
     /// Chips that have failed, in order.
@@ -49,7 +51,11 @@ pub struct Failed {
     pub lost_writes: u64,
     /// Pages lost, over the whole run.
     pub lost_pages: u64,
-    /// Pages rebuilt on chips that took the places of failed ones, over the whole run.
+    /// Pages that ECC could not correct when they were read, parity included, over the whole run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncorrectable_pages: Option<u64>,
+    /// Pages rebuilt on chips that took the places of failed ones, or written anew because they could not be corrected, over the
+    /// whole run.
     pub rebuilt_pages: u64,
     /// Pages read for that.
     pub rebuild_page_reads: u64,
@@ -67,6 +73,7 @@ impl FailureTotals {
             lost_reads: self.lost_reads,
             lost_writes: self.lost_writes,
             lost_pages: self.lost_pages,
+            uncorrectable_pages: Some(self.uncorrectable).filter(|count| *count > 0),
             rebuilt_pages: self.rebuilt,
             rebuild_page_reads: self.rebuild_reads,
             unprotected_ns: u64::try_from(unprotected).unwrap_or(u64::MAX),

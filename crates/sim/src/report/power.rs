@@ -40,6 +40,16 @@ pub struct PowerCut {
     pub torn_erases: u64,
     /// Requests in service that the host never hears of again.
     pub aborted_requests: u64,
+    /// Parity groups whose update the cut interrupted, and whose parity was made anew.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub repaired_groups: u64,
+    /// Pages of failed chips that such a group held alone: they are lost.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unprotected_pages: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn nanos<S: serde::Serializer>(value: &Nanos, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,0 +1,196 @@
+//! Parity groups after a power cut: the write hole.
+//!
+//! The controller keeps a record, which a cut leaves alone, of the groups whose update has begun. All others are as their parity
+//! has it: what an update replaces stays until it begins. Of the recorded ones,
+//!
+//! - an update that still reads, where chips may fail, has left old chunks and old parity in place: what they sum to is known;
+//! - one that writes, with a capacitor, is carried through: chunks and parity are in the memory that survives;
+//! - one that writes nothing but parity is as if it had not begun, or had ended;
+//! - of any other, some chunks may be new and others old, and parity may fit neither. It is made anew of what is found. Where a
+//!   chunk of the group is missing, nothing holds it any more: it is lost, and reported.
+//!
+//! Recovery never guesses, and takes no time, like all of it.
+
+use super::Ssd;
+use super::failure::Chunk;
+use super::stripe::Phase;
+use crate::config::RaidLayout;
+use crate::device::mapping::Location;
+use crate::device::transaction::Class;
+use crate::oracle::Tag;
+use crate::report::power::PowerCut;
+use crate::units::{Lpn, OpId};
+
+/// A group whose update, or the rebuilding of one of its chunks, has begun when power is cut.
+pub(super) struct Begun {
+    index: u32,
+    /// Everything is read, and its programs may have begun.
+    writes: bool,
+    /// The chunk that is rebuilt, or none.
+    target: Lpn,
+    /// Chunks and parity of it that are not on flash.
+    chunks: Vec<(Lpn, Tag)>,
+    /// The only chunk that is written, if no chip takes it, and the version of it that the old parity holds.
+    alone: Option<(Lpn, u32)>,
+    /// The newest version of its parity.
+    parity: u32,
+}
+
+impl Ssd {
+    /// Which groups have work that a power cut leaves half done. Nothing else of them survives.
+    pub(super) fn groups_at_cut(&self) -> Vec<Begun> {
+        let Some(raid) = &self.raid else { return Vec::new() };
+        let groups = 0..raid.layout.stripes * raid.layout.groups;
+        let begun = groups.filter_map(|index| {
+            let update = raid.record_of(index)?;
+            let record = &raid.records[update];
+            if !matches!(record.phase, Phase::Reading | Phase::Writing) {
+                return None;
+            }
+            let slots = (0..raid.layout.group).map(|member| raid.layout.slot_of_member(index, member));
+            let chunks = slots.filter_map(|slot| self.begun_op(slot, update).map(|op| (slot, self.ops[op].tags[0])));
+            let chunks = chunks.collect();
+            let (writes, target, kept) = (record.phase == Phase::Writing, record.target, record.kept.head);
+            let alone = (writes && kept.is_some() && record.mask.count_ones() == 1)
+                .then(|| (self.ops[kept].lpn, self.ops[kept].expected))
+                .filter(|(_, before)| *before != u32::MAX);
+            Some(Begun {
+                index,
+                writes,
+                target,
+                chunks,
+                alone,
+                parity: self.oracle.latest(raid.layout.parity_slot(index)),
+            })
+        });
+        begun.collect()
+    }
+
+    /// The operation of a group's update that is to bring a slot to flash.
+    fn begun_op(&self, slot: Lpn, update: u32) -> Option<OpId> {
+        let Location::Staged(newest) = self.dev.map.get(slot) else { return None };
+        [newest, self.ops[newest].behind].into_iter().find(|op| op.is_some() && self.ops[*op].stripe == update)
+    }
+
+    /// The operation on a slot that the capacitor's charge may bring to flash, and whether it does in any case: else only if
+    /// flash has nothing that the host knows of. A group whose update has not begun is held by its parity as it is.
+    pub(super) fn chunk_to_drain(&self, begun: &[Begun], slot: Lpn, newest: OpId) -> Option<(OpId, bool)> {
+        let index = self.layout().group_index(slot);
+        let group = begun.iter().find(|group| group.index == index)?;
+        let update = self.raid.as_ref()?.record_of(index)?;
+        if self.is_dead(slot) {
+            None
+        } else if group.writes {
+            self.begun_op(slot, update).map(|op| (op, true))
+        } else {
+            (!self.is_parity(slot)).then_some((newest, false))
+        }
+    }
+
+    /// Whether a version on flash is what a slot holds. A chunk that went with its chip may have left older versions behind, in
+    /// programs that ended later on the chip that took its place.
+    pub(super) fn is_current(&self, slot: Lpn, version: u32) -> bool {
+        !self.is_missing(slot) || !self.is_parity(slot) && version > self.last_tag(slot).version
+    }
+
+    /// The map has been rebuilt from the pages: so are the states of the groups.
+    pub(super) fn groups_after_cut(&mut self, begun: &[Begun], report: &mut PowerCut) {
+        if self.config.raid.layout == RaidLayout::None {
+            return;
+        }
+        let protected = self.config.device.power_loss_protection;
+        for group in begun {
+            if group.target.is_some() {
+                self.rebuilding_was_cut(group.target, report);
+            } else if !(self.is_before_or_after(group) || protected && group.writes && self.is_carried_through(group)) {
+                self.repair_group(group, report);
+            }
+        }
+        for index in 0..self.layout().stripes * self.layout().groups {
+            let parity = self.layout().parity_slot(index);
+            if self.dev.map.get(parity) != Location::Nowhere || self.is_missing(parity) {
+                self.raid().set_clean(index);
+            }
+        }
+    }
+
+    /// A chunk that was to be rebuilt is missing still, unless it is on its chip.
+    fn rebuilding_was_cut(&mut self, slot: Lpn, report: &mut PowerCut) {
+        if self.dev.map.get(slot) == Location::Nowhere && !self.is_missing(slot) {
+            let (tag, before) = (self.last_tag(slot), self.failures().totals.lost_pages);
+            self.misses(slot, tag);
+            report.unprotected_pages += self.failures().totals.lost_pages - before;
+        }
+    }
+
+    /// Whether everything of an update is on flash now, or held by its parity.
+    fn is_carried_through(&mut self, group: &Begun) -> bool {
+        for (slot, tag) in &group.chunks {
+            if self.is_dead(*slot) && !self.is_missing(*slot) {
+                self.misses(*slot, if self.is_parity(*slot) { Tag::NONE } else { *tag });
+            }
+        }
+        group.chunks.iter().all(|(slot, tag)| match self.dev.map.get(*slot) {
+            Location::Flash(page) => self.oracle.load(page, *slot) == *tag,
+            _ => self.is_missing(*slot),
+        })
+    }
+
+    /// Whether all that an update writes is parity, and the new or the old one is on flash.
+    fn is_before_or_after(&mut self, group: &Begun) -> bool {
+        let Some((slot, before)) = group.alone else { return false };
+        let parity = self.layout().parity_slot(group.index);
+        let Location::Flash(page) = self.dev.map.get(parity) else { return false };
+        let version = self.oracle.load(page, parity).version;
+        if version + 1 == group.parity {
+            self.failures().tags[slot.ix()] = Tag { lpn: slot, version: before };
+        }
+        version + 1 >= group.parity
+    }
+
+    /// The update of a group was cut short: parity is made anew.
+    fn repair_group(&mut self, group: &Begun, report: &mut PowerCut) {
+        let may_fail = self.failures.is_some();
+        let parity = self.layout().parity_slot(group.index);
+        let slots: Vec<Lpn> = self.layout().data_slots(group.index).collect();
+        if self.config.device.power_loss_protection && !group.writes {
+            // The host was told of a write for a failed chip because a newer one would take its place: new parity holds that.
+            for (slot, tag) in &group.chunks {
+                let (held, known) = (self.missing_tag(*slot), self.oracle.known(*slot));
+                if held.lpn.is_some() && known.is_some_and(|known| known > held.version) {
+                    self.failures().tags[slot.ix()] = *tag;
+                }
+            }
+        }
+        for slot in &slots {
+            if self.dev.map.get(*slot) != Location::Nowhere {
+                // A new chunk that has found its chip.
+                self.found_chunk(*slot);
+                continue;
+            }
+            match self.chunk(*slot) {
+                Chunk::Missing if group.writes => report.unprotected_pages += u64::from(self.set_lost(*slot)),
+                // The old page was given up for a new one that is not on flash.
+                Chunk::Sound if may_fail && self.oracle.known(*slot).is_some() => _ = self.set_lost(*slot),
+                _ => {}
+            }
+        }
+        let data = slots.iter().any(|slot| self.dev.map.get(*slot) != Location::Nowhere);
+        let encoded = self.dev.map.get(parity) != Location::Nowhere || self.is_missing(parity);
+        if !data && !encoded {
+            return;
+        }
+        if self.is_dead(parity) {
+            return self.lacks_parity(parity);
+        }
+        self.found_chunk(parity);
+        let (tag, plane) = (self.oracle.admit(parity), self.dev.geometry.static_plane(parity));
+        self.forget(parity);
+        self.dev.map.set(parity, Location::Nowhere);
+        let fits = self.bring_back(plane, tag, false);
+        assert!(fits, "law: spare pages suffice");
+        self.stats.count_programs(Class::Parity, 1);
+        self.note_parity(group.index);
+        report.repaired_groups += 1;
+    }
+}

@@ -1,0 +1,60 @@
+//! Pages of parity groups that ECC can't correct: a page is missing then as if its chip had failed under it alone.
+//!
+//! What reads it turns to the rest of its group (see [`super::failure`]); two such pages in one group are lost, and reported. The
+//! page is written anew to its own chip, as an update of its group without a write of the host (see [`super::rebuild`]): with
+//! what a read has just computed, or else after reading the rest of the group.
+
+use super::Ssd;
+use super::failure::Chunk;
+use super::stripe::{NO_UPDATE, Phase};
+use crate::device::transaction::Need;
+use crate::units::{Lpn, OpId};
+
+impl Ssd {
+    /// Whether the page that an operation has read can be corrected.
+    pub(super) fn chunk_decodes(&mut self, id: OpId) -> bool {
+        let Some(model) = &self.dev.errors else { return true };
+        let (op, page) = (&self.ops[id], self.ops[id].pages[0]);
+        if op.need == Need::Write {
+            return true;
+        }
+        if op.class.like_host() && op.request.is_some() {
+            return self.decodes(page);
+        }
+        model.corrects(model.errors(page, self.dev.geometry.block_of(page), self.now))
+    }
+
+    /// An operation has read a page beyond correction. Unless it was moved or overwritten meanwhile, its chunk is missing now.
+    pub(super) fn chunk_is_unreadable(&mut self, id: OpId) {
+        let op = &self.ops[id];
+        let (slot, page, update) = (op.lpn, op.pages[0], op.stripe);
+        let (block, index) = (self.dev.geometry.block_of(page), self.layout().group_index(slot));
+        self.dev.flash.read_ends(block);
+        if update != NO_UPDATE {
+            let record = &mut self.raid().records[update];
+            record.anew |= record.phase == Phase::Reading;
+        }
+        if self.chunk_page(slot).0 == Some(page) {
+            self.failures().totals.uncorrectable += 1;
+            self.chunk_fails(slot);
+            self.dev.flash.invalidate(page, block, slot);
+        }
+        self.is_denied(id);
+        self.repair(index);
+    }
+
+    /// A group's missing chunk is to be written anew, after the reads that wait for it.
+    fn repair(&mut self, index: u32) {
+        let now = self.now;
+        if self.missing_of(index).is_some() && self.raid().wants_rebuild(index, now) {
+            self.failures().rebuilding += 1;
+        }
+    }
+
+    /// A chunk has been computed from the rest of its group: if it is to be written anew, it need not be computed again.
+    pub(super) fn note_computed(&mut self, update: u32, slot: Lpn) {
+        if self.dev.errors.is_some() && self.chunk(slot) == Chunk::Missing {
+            self.raid().records[update].computed = slot;
+        }
+    }
+}
