@@ -246,7 +246,7 @@ schemes.collector = {collector}
     dut
 }
 
-/// Every page programmed is accounted for: pages of erased blocks + free at the start - free at the end.
+/// Every page programmed is accounted for: pages of erased blocks + free at the start - free at the end of what is measured.
 #[test]
 fn programs_are_erased_pages_and_the_difference_of_free_ones() {
     let dpr = "schemes.route = { dpr = { k = 1, replica_pages = 0.02 } }";
@@ -256,21 +256,31 @@ fn programs_are_erased_pages_and_the_difference_of_free_ones() {
         ("{ idle-chip = { erase = \"after_writeback\", absorb = false } }", "staging.slots = 16"),
         ("\"preemptive\"", ""),
         ("\"serial\"", dpr),
+        ("\"idle-chip\"", "staging.slots = 16\nrun.warmup = \"2000 requests\""),
+        ("\"preemptive\"", "run.warmup = \"2000 requests\""),
+        ("\"serial\"", &format!("{dpr}\nrun.warmup = \"2000 requests\"")),
     ] {
         let mut dut = busy(collector, more);
         dut.completed();
         let summary = summary(&dut.ssd);
         let (report, flash) = (summary.idle_chip.unwrap(), &summary.flash);
-        let programs = flash.programs.total + flash.copybacks + summary.pages.preloaded;
+        let warm = more.contains("warmup");
+        let programs = flash.programs.total + flash.copybacks + summary.pages.preloaded + report.space.unmeasured_pages;
         assert_eq!(programs, report.space.programmed_pages);
-        assert_eq!(report.space.erased_pages, 8 * flash.erases);
-        assert_eq!(programs, 8 * flash.erases + report.space.free_pages_start - report.space.free_pages_end);
-        assert_eq!(flash.programs.host + report.moves.absorbed_writes, summary.pages.written);
+        assert_eq!(programs, report.space.erased_pages + report.space.free_pages_start - report.space.free_pages_end);
+        assert!(warm || report.space.unmeasured_pages == 0);
+        // An erase under way when measuring began counts where it began.
+        let under_way = report.space.erased_pages - 8 * flash.erases;
+        assert!(under_way == 0 || warm && under_way <= 4 * 8, "{under_way}");
+        let begun = flash.programs.host + report.moves.absorbed_writes;
+        assert_eq!(begun, summary.pages.written);
+        assert!(!warm || summary.requests.warmup == 2000);
         let apart = flash.programs.host + flash.programs.gc + flash.programs.replica + flash.programs.wasted;
         assert_eq!(flash.programs.total, apart);
-        assert_eq!(flash.programs.replica > 50, more.contains("dpr"), "{}", flash.programs.replica);
+        let least = if warm { 30 } else { 50 };
+        assert_eq!(flash.programs.replica > least, more.contains("dpr"), "{}", flash.programs.replica);
         if collector.contains("idle-chip") {
-            let least = if more.contains("dpr") { 300 } else { 500 };
+            let least = if warm { least } else { 500 - 200 * u64::from(more.contains("dpr")) };
             assert!(report.moves.buffered > least && report.moves.in_flash > 0, "{:?}", report.moves);
         }
     }

@@ -17,7 +17,7 @@ pub(super) struct Conflict {
 
 impl Conflict {
     pub(super) fn new() -> Self {
-        Conflict { counters: Counters::new([0; 3]), skipped: (OpId::NONE, Nanos::NEVER) }
+        Conflict { counters: Counters::new([0; 4]), skipped: (OpId::NONE, Nanos::NEVER) }
     }
 }
 
@@ -25,8 +25,7 @@ impl Ssd {
     /// Counting begins anew: with the device, and where measuring starts.
     pub(super) fn restart_conflicts(&mut self) {
         if self.conflict.is_some() {
-            let flash = &self.dev.flash;
-            let space = [flash.free_total(), flash.programmed(), flash.reclaimed()];
+            let space = self.space();
             self.conflict = Some(Box::new(Conflict { counters: Counters::new(space), ..Conflict::new() }));
         }
         if let Some(replicas) = &mut self.replicas {
@@ -43,6 +42,13 @@ impl Ssd {
         if let Some(conflict) = &mut self.conflict {
             (conflict.counters.held_at.0, conflict.counters.filled_at.0) = (held, filled);
         }
+    }
+
+    /// Free, programmed, erased and unmeasured pages.
+    fn space(&self) -> [u64; 4] {
+        let (flash, factor) = (&self.dev.flash, u64::from(self.dev.geometry.pages_per_unit));
+        let unmeasured = self.stats.forgotten.programs.total;
+        [flash.free_total() * factor, flash.programmed() * factor, flash.reclaimed() * factor, unmeasured]
     }
 
     fn integrals(&self) -> ([u128; 2], u128) {
@@ -138,7 +144,7 @@ impl Ssd {
         let program = self.dev.timing.transfer(geometry.page_size) + self.dev.timing.program_time(0);
         let drain = |pages: u64| drain_ns(pages, chips, self.config.device.memory.0, program.0);
         let rate = |bytes: u64| mean(u128::from(bytes) * 1_000, simulated);
-        let [read_bytes, write_bytes] = counters.bytes;
+        let ([read_bytes, write_bytes], space) = (counters.bytes, self.space());
         Some(IdleChip {
             conflicted: ByOp { read: latency(&[0]), write: latency(&[1]), all: latency(&[0, 1]) },
             conflicts: Conflicts {
@@ -188,9 +194,10 @@ impl Ssd {
             },
             space: Space {
                 free_pages_start: counters.space[0],
-                free_pages_end: self.dev.flash.free_total(),
-                programmed_pages: self.dev.flash.programmed() - counters.space[1],
-                erased_pages: self.dev.flash.reclaimed() - counters.space[2],
+                free_pages_end: space[0],
+                programmed_pages: space[1] - counters.space[1],
+                unmeasured_pages: space[3] - counters.space[3],
+                erased_pages: space[2] - counters.space[2],
             },
         })
     }

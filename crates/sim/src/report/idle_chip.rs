@@ -130,6 +130,9 @@ pub struct Space {
     pub free_pages_end: u64,
     /// Pages programmed, whoever asked for it; those that reads of unwritten pages put on flash in no time are among them.
     pub programmed_pages: u64,
+    /// Of those: for requests that had been admitted before. They are in no count of `flash`: `programmed_pages` is these,
+    /// `flash.programs.total`, `flash.copybacks` and `pages.preloaded`.
+    pub unmeasured_pages: u64,
     /// Pages of erased blocks.
     pub erased_pages: u64,
 }
@@ -179,12 +182,12 @@ pub(crate) struct Counters {
     /// Integrals at the first arrival and the last completion: pages in the buffer, exposed pages, units held.
     pub filled_at: (u128, u128),
     pub held_at: ([u128; 2], [u128; 2]),
-    /// Free, programmed and erased pages when measuring began.
-    pub space: [u64; 3],
+    /// Free, programmed, erased and unmeasured pages when measuring began.
+    pub space: [u64; 4],
 }
 
 impl Counters {
-    pub(crate) fn new(space: [u64; 3]) -> Self {
+    pub(crate) fn new(space: [u64; 4]) -> Self {
         Counters {
             conflicted: [(0, 0); 2],
             bytes: [0; 2],
