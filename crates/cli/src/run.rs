@@ -196,13 +196,14 @@ pub(crate) fn fits_in_memory(
         return Ok(());
     }
     let message = format!(
-        "the device needs about {} of memory, more than the limit of {}: reverse map {}, map {}, oracle {}, blocks {}",
+        "the device needs about {} of memory, more than the limit of {}: reverse map {}, map {}, oracle {}, blocks {}, schemes {}",
         size(memory.total()),
         size(limit),
         size(memory.reverse),
         size(memory.map),
         size(memory.oracle),
-        size(memory.blocks)
+        size(memory.blocks),
+        size(memory.schemes)
     );
     let help = "use larger pages or fewer blocks (geometry.blocks_per_plane), or raise --memory-limit".into();
     Err(ConfigError { key: "geometry.blocks_per_plane".into(), message, help })

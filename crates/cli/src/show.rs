@@ -72,7 +72,10 @@ fn outlook(settings: &Settings) -> String {
             None => format!("no formula for schemes.victim = {}", config.schemes.victim.name()),
         },
     ));
-    lines.push(("memory", format!("about {}", size(outlook.memory.total()))));
+    let memory = outlook.memory;
+    let schemes =
+        if memory.schemes == 0 { String::new() } else { format!(", {} of it for schemes", size(memory.schemes)) };
+    lines.push(("memory", format!("about {}{schemes}", size(memory.total()))));
     let mut out = String::new();
     facts(&mut out, &lines);
     out

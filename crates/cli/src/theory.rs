@@ -37,6 +37,8 @@ pub struct Memory {
     pub blocks: u64,
     /// The oracle's versions.
     pub oracle: u64,
+    /// What schemes add.
+    pub schemes: u64,
     /// What every run takes: the program, histograms, buffers.
     pub fixed: u64,
 }
@@ -44,7 +46,7 @@ pub struct Memory {
 impl Memory {
     /// All of it.
     pub fn total(&self) -> u64 {
-        self.map + self.reverse + self.blocks + self.oracle + self.fixed
+        self.map + self.reverse + self.blocks + self.oracle + self.schemes + self.fixed
     }
 }
 
@@ -98,6 +100,7 @@ impl Outlook {
                 reverse: huge(4 * physical),
                 blocks: 10 * planes * blocks,
                 oracle: if full_oracle { 4 * logical + 8 * physical } else { 12 * logical / 64 },
+                schemes: config.scheme_bytes(),
                 fixed: 10_800_000,
             },
         }

@@ -4,6 +4,7 @@
 //! checked, building and running a device can't fail.
 
 mod check;
+mod memory;
 
 use serde::{Deserialize, Serialize};
 
