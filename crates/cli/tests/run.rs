@@ -350,11 +350,10 @@ fn memory_is_what_the_check_foretold_and_too_much_is_refused() {
         "--set precondition.mode=sequential",
         "--preset noc --set precondition.mode=sequential --set geometry.blocks_per_plane=2048",
         "--set precondition.mode=sequential --set ecc.errors=model",
-        "--set precondition.mode=sequential --set schemes.route=dpr",
     ] {
         let check = bench.good(&format!("config check {device}"));
         let line = check.lines().find(|line| line.starts_with("memory")).unwrap();
-        assert_eq!(line.contains("for schemes"), device.contains("model") || device.contains("dpr"), "{line}");
+        assert_eq!(line.contains("for schemes"), device.contains("model"), "{line}");
         let mib: f64 = line.split_whitespace().nth(2).unwrap().parse().unwrap();
         bench.good(&format!("run {device} --workload random-write --limit 10 --quiet --perf perf.json"));
         let perf = json(&std::fs::read_to_string(bench.path().join("perf.json")).unwrap());

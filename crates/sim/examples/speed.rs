@@ -138,7 +138,7 @@ fn runs(case: &Case, more: &str, repeat: usize, scale: u64, check: Check, fusing
     if let Work::MsrText = case.work {
         return (0..repeat).map(|_| read_text(requests)).collect();
     }
-    let config: Config = toml::from_str(&format!("{}\n{more}", case.toml)).expect("valid TOML");
+    let config: Config = format!("{}\n{more}", case.toml).parse().expect("valid TOML");
     let build = || {
         let start = cpu_s();
         let mut ssd = Ssd::new(&config, 1, check).expect("a valid configuration");

@@ -466,7 +466,7 @@ fn merged(base: &str, more: &str) -> Config {
         let own = table.entry(section).or_insert_with(|| toml::Table::new().into());
         own.as_table_mut().unwrap().extend(keys.as_table().unwrap().clone());
     }
-    table.try_into().unwrap()
+    table.to_string().parse().unwrap()
 }
 
 /// Runs one configuration: what every common page holds at the end is what the history says.

@@ -37,7 +37,7 @@ run = {{ {} }}",
         pick(&["none", "sequential", "random"]),
         pick(&["", "", "warmup = \"30 requests\""])
     );
-    let config: Config = toml::from_str(&toml).unwrap_or_else(|error| panic!("{error}\n{toml}"));
+    let config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
     let mut arrival = 0;
     let requests = (0..300)
         .map(|_| {

@@ -445,12 +445,12 @@ fn the_studies_are_configurations() {
         }
     }
     for variant in &variants {
-        let config: Config = variant.clone().try_into().unwrap();
+        let config: Config = variant.to_string().parse().unwrap();
         assert_eq!(config.check().map_err(|error| error.to_string()), Ok(()));
         assert_eq!(config.schemes.collector.name(), "idle-chip");
     }
     let all = |key: fn(&Config) -> u32| {
-        let configs = variants.iter().map(|variant| variant.clone().try_into::<Config>().unwrap());
+        let configs = variants.iter().map(|variant| variant.to_string().parse::<Config>().unwrap());
         configs.map(|config| key(&config)).collect::<std::collections::BTreeSet<u32>>()
     };
     let slots = all(|config| config.staging.slots);

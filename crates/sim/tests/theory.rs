@@ -116,7 +116,7 @@ impl Case {
     }
 
     fn build(&self) -> Ssd {
-        let config: Config = toml::from_str(&self.toml()).unwrap_or_else(|error| panic!("{error}"));
+        let config: Config = self.toml().parse().unwrap_or_else(|error| panic!("{error}"));
         Ssd::new(&config, SEED, Check::Off).unwrap_or_else(|error| panic!("{error}\n{}", self.toml()))
     }
 
@@ -285,7 +285,7 @@ fn writes_that_never_meet_count_exactly_as_in_no_time() {
         for (shared, path) in [(true, "external"), (true, "copyback"), (false, "external"), (false, "copyback")] {
             let case = Case { channels: 2, ..case(victim, 0.15, 32, shared) };
             let toml = case.toml().replace("schemes = {", &format!("schemes = {{ path = \"{path}\","));
-            let mut timed = Ssd::new(&toml::from_str(&toml).unwrap(), SEED, Check::Sampled).unwrap();
+            let mut timed = Ssd::new(&toml.parse().unwrap(), SEED, Check::Sampled).unwrap();
             let mut timeless = timed.clone();
             let mut rng = stream(SEED, "theory");
             // A collection of 32 pages takes less than 30 ms; random victims may need several of them. Each write finds the
@@ -317,7 +317,7 @@ fn the_timed_device_under_load_agrees_too() {
         let toml = case.toml();
         let toml = toml.replace("mode = \"sequential\"", "mode = \"random\", overwrite = 5.0");
         let toml = toml.replace("device = {", "device = { queue_depth = 8,");
-        let mut timed = Ssd::new(&toml::from_str(&toml).unwrap(), SEED, Check::Sampled).unwrap();
+        let mut timed = Ssd::new(&toml.parse().unwrap(), SEED, Check::Sampled).unwrap();
         let mut timeless = timed.clone();
         timed.set_closed(true);
         let mut rng = stream(SEED, "theory");

@@ -228,7 +228,7 @@ proptest! {
 
     #[test]
     fn nothing_is_lost_and_everything_adds_up(toml in device(), requests in requests()) {
-        let config: Config = toml::from_str(&toml).unwrap_or_else(|error| panic!("{error}\n{toml}"));
+        let config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
         if let Err(refusal) = config.check() {
             prop_assert!(!refusal.help.is_empty());
             return Ok(());
@@ -286,7 +286,7 @@ proptest! {
     /// Cuts at any moment, with the requests going on after each.
     #[test]
     fn a_power_cut_loses_no_more_than_it_reports(toml in device(), requests in requests(), cuts in prop::collection::vec(0u64..80_000_000, 1..6)) {
-        let mut config: Config = toml::from_str(&toml).unwrap_or_else(|error| panic!("{error}\n{toml}"));
+        let mut config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
         config.faults.power_cut = cuts.into_iter().map(Nanos).collect();
         // Torn pages have to be made up for, without memory that survives.
         if !config.device.power_loss_protection {
@@ -307,7 +307,7 @@ proptest! {
 
     #[test]
     fn a_filling_serves_every_configuration_that_fills_alike(toml in device(), requests in requests()) {
-        let config: Config = toml::from_str(&toml).unwrap_or_else(|error| panic!("{error}\n{toml}"));
+        let config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
         // The configuration that differs in all keys that filling is said not to look at.
         let other = Filled::relevant(&config);
         if config.check().is_err() || other.check().is_err() {

@@ -692,6 +692,15 @@ section! {
     }
 }
 
+impl std::str::FromStr for Config {
+    type Err = toml::de::Error;
+
+    /// Reads a configuration file; keys that are left out have their defaults. Whether it can work is for [`Config::check`].
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        toml::from_str(text)
+    }
+}
+
 impl Config {
     /// Erased blocks of a plane that host programs leave alone.
     pub fn reserve(&self) -> u32 {

@@ -10,7 +10,7 @@ use ssdlab_sim::{Check, Completed, Config, Observer, Request, RequestOp, Ssd};
 
 /// A configuration from TOML.
 pub fn config(toml: &str) -> Config {
-    toml::from_str(toml).unwrap_or_else(|error| panic!("{error}"))
+    toml.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Keeps what completes.
