@@ -86,7 +86,8 @@ impl Outlook {
         let in_play = (pages - kept_free.min(pages)) as f64;
         let rho = exported as f64 / in_play;
         let amplification = (rho < 1.0).then(|| expected(&config.schemes.victim, rho, per_block as u32)).flatten();
-        let (physical, logical) = (planes * pages, planes * exported);
+        let unit = u64::from(config.pages_per_unit());
+        let (physical, logical) = (planes * pages / unit, planes * exported / unit);
         Outlook {
             planes,
             pages_per_plane: pages,

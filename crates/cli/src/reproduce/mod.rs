@@ -414,24 +414,27 @@ fn pick(paper: &Paper, ids: &[String]) -> Result<Vec<Item>> {
     Ok(all.into_iter().filter(|item| ids.iter().any(|id| folded(id) == folded(item.id))).collect())
 }
 
-/// What `--format [NAME=]FMT` says of a recording: its own format, or the one for all. The map of `columns:` has signs of
-/// equality too, after its colon.
+/// The two parts of `--format [NAME=]FMT`. The map of `columns:` has signs of equality too, after its colon.
+fn named(format: &str) -> Option<(&str, &str)> {
+    format.split_once('=').filter(|(name, _)| !name.contains(':'))
+}
+
+/// The format of a recording: its own, or the one for all; the last one given counts.
 fn format_of<'a>(given: &'a [String], recording: &str) -> Option<&'a str> {
-    let named = |one: &'a String| one.split_once('=').filter(|(name, _)| !name.contains(':'));
-    let own = given.iter().rev().filter_map(named).find(|(name, _)| name.eq_ignore_ascii_case(recording));
-    own.map(|(_, format)| format).or(given.iter().rev().find(|one| named(one).is_none()).map(String::as_str))
+    let own = given.iter().rev().filter_map(|one| named(one)).find(|(name, _)| name.eq_ignore_ascii_case(recording));
+    own.map(|(_, format)| format).or_else(|| given.iter().rev().find(|one| named(one).is_none()).map(String::as_str))
 }
 
 /// A name in `--format NAME=FMT` that no paper's recording has would do nothing.
 fn known_recordings(given: &[String]) -> Result<()> {
-    let names =
-        given.iter().filter_map(|one| one.split_once('=')).map(|(name, _)| name).filter(|name| !name.contains(':'));
-    let workloads = papers().into_iter().flat_map(|paper| paper.workloads);
-    let known: Result<BTreeSet<String>> = workloads.map(|workload| Ok(find_workload(workload)?.1.trace)).collect();
-    let known = known?;
-    for name in names {
+    for (name, _) in given.iter().filter_map(|one| named(one)) {
+        let mut known = BTreeSet::new();
+        for workload in papers().into_iter().flat_map(|paper| paper.workloads) {
+            known.insert(find_workload(workload)?.1.trace);
+        }
+        known.remove("");
         if !known.iter().any(|known| known.eq_ignore_ascii_case(name)) {
-            let list = known.iter().filter(|known| !known.is_empty()).cloned().collect::<Vec<_>>().join(", ");
+            let list = known.into_iter().collect::<Vec<_>>().join(", ");
             return Err(Fault::usage(format!("no paper uses a recording called `{}`", clip(name)))
                 .help(format!("--format takes FMT for all recordings or NAME=FMT for one of {list}")));
         }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::timeless::LOOK_AHEAD;
 use super::{Nanos, Ssd};
 use crate::blame::{Blame, Cause};
 use crate::config::{Config, PartialWrite, UnwrittenRead};
@@ -100,7 +101,7 @@ const RING: usize = 4096;
 #[derive(Clone)]
 pub(super) struct Host {
     /// Submitted and not admitted, in order of arrival; the first `arrived` have arrived and wait outside.
-    ring: VecDeque<Request>,
+    pub(super) ring: VecDeque<Request>,
     arrived: usize,
     pub(super) requests: Slab<HostRequest>,
     /// Admitted and not dispatched, in order of arrival.
@@ -169,21 +170,6 @@ impl Host {
             Some(request) if !self.closed => request.arrival.max(now),
             _ => Nanos::NEVER,
         }
-    }
-
-    /// A request that is carried out in no time joins the ring.
-    pub(super) fn waits(&mut self, request: Request) {
-        self.ring.push_back(request);
-    }
-
-    /// Requests in the ring.
-    pub(super) fn waiting(&self) -> usize {
-        self.ring.len()
-    }
-
-    /// The first request leaves the ring.
-    pub(super) fn next_waiting(&mut self) -> Option<Request> {
-        self.ring.pop_front()
     }
 
     pub(super) fn crowded(&self) -> bool {
@@ -339,7 +325,8 @@ impl Ssd {
     #[inline(always)]
     pub(super) fn look_ahead(&self) {
         let page = |request: &Request| self.logical(Lpn((request.offset / self.unit_bytes()) as u32));
-        if let (Some(far), Some(near)) = (self.host.ring.get(15), self.host.ring.get(7)) {
+        let ring = &self.host.ring;
+        if let (Some(far), Some(near)) = (ring.get(LOOK_AHEAD - 1), ring.get(LOOK_AHEAD / 2 - 1)) {
             self.dev.map.expect(page(far));
             match near.op {
                 RequestOp::Read => self.expect_read(page(near)),

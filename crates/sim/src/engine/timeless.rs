@@ -13,7 +13,7 @@ use crate::random;
 use crate::units::{BlockId, Lpn, PlaneId, Ppn, UnitId};
 
 /// How many writes ahead the map is asked for.
-const LOOK_AHEAD: usize = 16;
+pub(super) const LOOK_AHEAD: usize = 16;
 
 /// Pages that a plane takes in a row while the device is filled.
 const TILE: u32 = 16;
@@ -129,17 +129,17 @@ impl Ssd {
     /// If one lies outside the device or asks for nothing.
     #[inline]
     pub fn apply(&mut self, request: Request) {
-        self.host.waits(request);
-        if self.host.waiting() > LOOK_AHEAD {
+        self.host.ring.push_back(request);
+        if self.host.ring.len() > LOOK_AHEAD {
             self.look_ahead();
-            let next = self.host.next_waiting().expect("more than one waits");
+            let next = self.host.ring.pop_front().expect("more than one waits");
             self.apply_now(next);
         }
     }
 
     /// Carries out what [`Ssd::apply`] has kept.
     pub fn apply_rest(&mut self) {
-        while let Some(next) = self.host.next_waiting() {
+        while let Some(next) = self.host.ring.pop_front() {
             self.apply_now(next);
         }
     }
