@@ -145,6 +145,22 @@ impl Oracle {
         }
     }
 
+    /// A page is moved as it is, in no time: [`Oracle::load`] and [`Oracle::store`] in one.
+    #[inline(always)]
+    pub fn carry(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
+        match self.check {
+            Check::Off => {}
+            Check::Full => self.stored[to.ix()] = self.stored[from.ix()],
+            Check::Sampled => {
+                if let Some(i) = self.watched(lpn) {
+                    let at = &mut self.stored[i].0;
+                    assert_eq!(*at, from.0, "oracle: logical page {} is read where it was last stored", lpn.0);
+                    *at = to.0;
+                }
+            }
+        }
+    }
+
     /// A read of `lpn`, admitted when its newest version was `expected`, delivers `tag`.
     #[inline(always)]
     pub fn delivered(&self, lpn: Lpn, tag: Tag, expected: u32) {

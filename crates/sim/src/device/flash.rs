@@ -163,6 +163,20 @@ impl Flash {
         }
     }
 
+    /// Says that a victim's pages will be moved to its plane's write point soon.
+    #[inline]
+    pub(crate) fn expect_run(&self, plane: PlaneId, victim: BlockId) {
+        let open = self.planes[plane.ix()].open[self.stream(Stream::Gc)];
+        let to =
+            if open.is_none() { 0 } else { open.0 * self.pages_per_block + u32::from(self.use_of[open.ix()].written) };
+        prefetch(&self.use_of, victim.ix());
+        prefetch(&self.erases, victim.ix());
+        for line in (0..self.pages_per_block).step_by(16) {
+            prefetch(&self.lpn_of, (victim.0 * self.pages_per_block + line) as usize);
+            prefetch(&self.lpn_of, (to + line) as usize);
+        }
+    }
+
     /// Valid pages of a block.
     #[inline(always)]
     pub fn valid(&self, block: BlockId) -> u16 {
@@ -430,49 +444,103 @@ impl Flash {
         }
     }
 
-    /// Takes up to `wanted` pages in a row of the write point of collections, in no time: the first of them, and how many.
-    /// Each is given its data with [`Flash::carry`]; then [`Flash::land_run`] closes the account.
-    pub(crate) fn take_run(&mut self, plane: PlaneId, wanted: u32) -> (Ppn, u32) {
-        let point = self.stream(Stream::Gc);
+    /// Programs the next page of the host's write point with `lpn`, in no time. None: no page that host data may take.
+    #[inline(always)]
+    pub(crate) fn program_now(&mut self, plane: PlaneId, lpn: Lpn) -> Option<Ppn> {
+        let mut open = self.planes[plane.ix()].open[Stream::Host as usize];
+        if open.is_none() {
+            if !self.may_open(plane, false) {
+                return None;
+            }
+            open = self.open_block(plane);
+            self.planes[plane.ix()].open[Stream::Host as usize] = open;
+        } else if !self.may_fill(plane, false) {
+            return None;
+        }
+        let block = &mut self.use_of[open.ix()];
+        let page = Ppn(open.0 * self.pages_per_block + u32::from(block.written));
+        block.written += 1;
+        let entry = &mut self.lpn_of[page.ix()];
+        assert!(entry.is_none(), "law: a page is programmed once an erase");
+        *entry = lpn;
+        self.valid[open.ix()] += 1;
+        let full = u32::from(block.written) == self.data_pages;
+        let state = &mut self.planes[plane.ix()];
+        state.free_pages -= 1;
+        self.free_total -= 1;
+        self.programmed += 1;
+        if full {
+            state.open[Stream::Host as usize] = BlockId::NONE;
+            self.close_if_full(open.ix());
+        }
+        Some(page)
+    }
+
+    /// Whether host data has an open block with room, and free pages are no fewer than `floor`: nothing to collect for.
+    #[inline(always)]
+    pub(crate) fn has_room(&self, plane: PlaneId, floor: u32) -> bool {
+        let state = &self.planes[plane.ix()];
+        state.open[Stream::Host as usize].is_some() && state.free_pages >= floor && self.may_fill(plane, false)
+    }
+
+    /// The valid pages of a block, in ascending order: where they are in it, and what they hold. Room for a block's pages is
+    /// given. Returns how many there are.
+    #[inline]
+    pub(crate) fn list_valid(&self, block: BlockId, offsets: &mut [u16], lpns: &mut [Lpn]) -> usize {
+        let pages = self.pages_per_block as usize;
+        let held = &self.lpn_of[block.ix() * pages..][..pages];
+        let mut count = 0;
+        // Without a branch: which pages are valid can't be foretold.
+        for (offset, lpn) in held.iter().enumerate() {
+            (offsets[count], lpns[count]) = (offset as u16, *lpn);
+            count += usize::from(lpn.is_some());
+        }
+        count
+    }
+
+    /// Programs up to so many pages in a row of a write point in no time: all that fit into its open block, which is opened if
+    /// need be. Returns the first of them, and how many.
+    pub(crate) fn program_run(&mut self, plane: PlaneId, stream: Stream, lpns: &[Lpn]) -> (Ppn, usize) {
+        let (point, collects) = (self.stream(stream), stream != Stream::Host);
         let mut open = self.planes[plane.ix()].open[point];
         if open.is_none() {
-            assert!(self.may_open(plane, true), "law: the reserve leaves a page for every collection");
+            assert!(self.may_open(plane, collects), "law: the reserve leaves a page for every collection");
             open = self.open_block(plane);
             self.planes[plane.ix()].open[point] = open;
         }
-        let block = &mut self.use_of[open.ix()];
-        let count = wanted.min(self.pages_per_block - u32::from(block.written));
-        let first = Ppn(open.0 * self.pages_per_block + u32::from(block.written));
-        block.written += count as u16;
-        block.unlanded += count as u16;
+        let b = open.ix();
+        let written = u32::from(self.use_of[b].written);
+        let count = (lpns.len() as u32).min(self.pages_per_block - written);
+        let first = Ppn(open.0 * self.pages_per_block + written);
+        let entries = &mut self.lpn_of[first.ix()..][..count as usize];
+        // All are looked at, so that the compiler takes many at a time.
+        let held = entries.iter().fold(u32::MAX, |all, lpn| all & lpn.0);
+        assert_eq!(Lpn(held), Lpn::NONE, "law: a page is programmed once an erase");
+        entries.copy_from_slice(&lpns[..count as usize]);
+        self.use_of[b].written += count as u16;
+        self.valid[b] += count as u16;
         let state = &mut self.planes[plane.ix()];
-        if u32::from(block.written) == self.pages_per_block {
-            state.open[point] = BlockId::NONE;
-        }
         state.free_pages -= count;
-        state.debt -= count.min(state.debt);
+        state.debt -= if collects { count.min(state.debt) } else { 0 };
         self.free_total -= u64::from(count);
         self.programmed += u64::from(count);
-        (first, count)
+        if written + count == self.pages_per_block {
+            state.open[point] = BlockId::NONE;
+            self.close_if_full(b);
+        }
+        (first, count as usize)
     }
 
-    /// A page's data is at `to` now.
-    #[inline(always)]
-    pub(crate) fn carry(&mut self, from: Ppn, to: Ppn, lpn: Lpn) {
-        let entry = &mut self.lpn_of[to.ix()];
-        assert!(entry.is_none(), "law: a page is programmed once an erase");
-        *entry = lpn;
-        self.lpn_of[from.ix()] = Lpn::NONE;
+    /// So many pages of a victim have been programmed elsewhere.
+    pub(crate) fn leave(&mut self, victim: BlockId, count: usize) {
+        self.valid[victim.ix()] -= count as u16;
     }
 
-    /// The pages of a run have all been given data that was valid in `from`.
-    pub(crate) fn land_run(&mut self, from: BlockId, to: BlockId, count: u32) {
-        let b = to.ix();
-        assert!(self.use_of[b].unlanded >= count as u16, "law: a page is programmed once an erase");
-        self.use_of[b].unlanded -= count as u16;
-        self.valid[b] += count as u16;
-        self.valid[from.ix()] -= count as u16;
-        self.close_if_full(b);
+    /// All pages that a victim held have been programmed elsewhere.
+    pub(crate) fn vacate(&mut self, victim: BlockId) {
+        assert_eq!(self.valid(victim), 0, "law: all valid pages of a victim are moved");
+        let pages = self.pages_per_block as usize;
+        self.lpn_of[victim.ix() * pages..][..pages].fill(Lpn::NONE);
     }
 
     /// The page's data is not wanted any more.

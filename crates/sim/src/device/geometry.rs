@@ -4,6 +4,8 @@
 //! channel of a plane are plain remainders, the default placement is `lpn mod planes`, and "lowest index" means the same
 //! everywhere. Chips are numbered channel first: `chip = way * channels + channel`.
 
+use strength_reduce::{StrengthReducedU32, StrengthReducedU64};
+
 use crate::config::{Config, Exclusion};
 use crate::schemes::Place;
 use crate::units::{BlockId, ChannelId, Lpn, PlaneId, Ppn, UnitId};
@@ -40,12 +42,23 @@ pub struct Geometry {
     pub exported: u32,
     /// Logical pages of the map: the exported ones, and parity where there is any.
     pub mapped: u32,
-    /// `log2(pages_per_block)` where that is whole: a shift is cheaper than a division.
-    page_shift: Option<u32>,
-    /// `planes - 1` where `planes` is a power of two.
-    plane_mask: Option<u32>,
+    /// What is divided by all the time: a multiplication or a shift each.
+    by: Divisors,
     /// Static placement: plane of a logical page by its number modulo `planes`.
     stripe: Vec<PlaneId>,
+}
+
+#[derive(Clone, Debug)]
+struct Divisors {
+    page_size: StrengthReducedU64,
+    pages_per_block: StrengthReducedU32,
+    pages_per_plane: StrengthReducedU32,
+    blocks_per_plane: StrengthReducedU32,
+    planes: StrengthReducedU32,
+    units: StrengthReducedU32,
+    dies: StrengthReducedU32,
+    chips: StrengthReducedU32,
+    channels: StrengthReducedU32,
 }
 
 impl Geometry {
@@ -72,7 +85,20 @@ impl Geometry {
         let mapped = exported_per_plane(config) as u32 * planes;
         let radix = [g.channels, g.chips_per_channel, g.dies_per_chip, planes_per_die];
         let stripe = (0..planes).map(|n| PlaneId(place.plane(n, radix))).collect();
+        let page_size = g.page_size.0 as u32 * pages_per_unit;
+        let by = StrengthReducedU32::new;
         Geometry {
+            by: Divisors {
+                page_size: StrengthReducedU64::new(page_size.into()),
+                pages_per_block: by(g.pages_per_block),
+                pages_per_plane: by(pages_per_plane),
+                blocks_per_plane: by(g.blocks_per_plane),
+                planes: by(planes),
+                units: by(units),
+                dies: by(dies),
+                chips: by(chips),
+                channels: by(g.channels),
+            },
             channels: g.channels,
             chips,
             dies,
@@ -83,12 +109,10 @@ impl Geometry {
             pages_per_block: g.pages_per_block,
             data_pages: g.pages_per_block - config.metadata_pages(),
             pages_per_plane,
-            page_size: g.page_size.0 as u32 * pages_per_unit,
+            page_size,
             pages_per_unit,
             exported: layout.map_or(mapped, |layout| layout.exported()),
             mapped,
-            page_shift: g.pages_per_block.is_power_of_two().then(|| g.pages_per_block.trailing_zeros()),
-            plane_mask: planes.is_power_of_two().then(|| planes - 1),
             stripe,
         }
     }
@@ -98,20 +122,22 @@ impl Geometry {
         self.mapped / self.planes
     }
 
+    /// The page of the host in which a byte lies.
+    #[inline(always)]
+    pub fn page_at(&self, byte: u64) -> Lpn {
+        Lpn((byte / self.by.page_size) as u32)
+    }
+
     /// The plane that static placement gives a logical page.
     #[inline(always)]
     pub fn static_plane(&self, lpn: Lpn) -> PlaneId {
-        let n = match self.plane_mask {
-            Some(mask) => lpn.0 & mask,
-            None => lpn.0 % self.planes,
-        };
-        self.stripe[n as usize]
+        self.stripe[(lpn.0 % self.by.planes) as usize]
     }
 
     /// The unit of exclusion of a plane.
     #[inline(always)]
     pub fn unit_of(&self, plane: PlaneId) -> UnitId {
-        UnitId(plane.0 % self.units)
+        UnitId(plane.0 % self.by.units)
     }
 
     /// The `k`-th plane of a unit.
@@ -123,34 +149,31 @@ impl Geometry {
     /// Where a plane stands among the planes of its unit.
     #[inline(always)]
     pub fn plane_in_unit(&self, plane: PlaneId) -> u32 {
-        plane.0 / self.units
+        plane.0 / self.by.units
     }
 
     /// The die of a plane.
     #[inline(always)]
     pub fn die_of(&self, plane: PlaneId) -> u32 {
-        plane.0 % self.dies
+        plane.0 % self.by.dies
     }
 
     /// The chip of a plane.
     #[inline(always)]
     pub fn chip_of(&self, plane: PlaneId) -> u32 {
-        plane.0 % self.chips
+        plane.0 % self.by.chips
     }
 
     /// The channel of a plane.
     #[inline(always)]
     pub fn channel_of(&self, plane: PlaneId) -> ChannelId {
-        ChannelId(plane.0 % self.channels)
+        ChannelId(plane.0 % self.by.channels)
     }
 
     /// The block of a page.
     #[inline(always)]
     pub fn block_of(&self, ppn: Ppn) -> BlockId {
-        BlockId(match self.page_shift {
-            Some(shift) => ppn.0 >> shift,
-            None => ppn.0 / self.pages_per_block,
-        })
+        BlockId(ppn.0 / self.by.pages_per_block)
     }
 
     /// The page of a block at an offset.
@@ -162,22 +185,19 @@ impl Geometry {
     /// The offset of a page in its block.
     #[inline(always)]
     pub fn offset(&self, ppn: Ppn) -> u32 {
-        match self.page_shift {
-            Some(shift) => ppn.0 & ((1 << shift) - 1),
-            None => ppn.0 % self.pages_per_block,
-        }
+        ppn.0 % self.by.pages_per_block
     }
 
     /// The plane of a block.
     #[inline(always)]
     pub fn plane_of_block(&self, block: BlockId) -> PlaneId {
-        PlaneId(block.0 / self.blocks_per_plane)
+        PlaneId(block.0 / self.by.blocks_per_plane)
     }
 
     /// The plane of a page.
     #[inline(always)]
     pub fn plane_of(&self, ppn: Ppn) -> PlaneId {
-        PlaneId(ppn.0 / self.pages_per_plane)
+        PlaneId(ppn.0 / self.by.pages_per_plane)
     }
 
     /// The blocks of a plane, as indices into arrays by block.

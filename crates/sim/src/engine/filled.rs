@@ -116,6 +116,8 @@ impl Ssd {
             next_age,
             gc_floor: _,
             gc_target,
+            plain_places: _,
+            moving: _,
             plain_moves: _,
             granted_at: _,
             fuses: _,

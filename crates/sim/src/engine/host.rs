@@ -324,7 +324,7 @@ impl Ssd {
     /// Asks memory for what requests further up the ring will look at.
     #[inline(always)]
     pub(super) fn look_ahead(&self) {
-        let page = |request: &Request| self.logical(Lpn((request.offset / self.unit_bytes()) as u32));
+        let page = |request: &Request| self.logical(self.dev.geometry.page_at(request.offset));
         let ring = &self.host.ring;
         if let (Some(far), Some(near)) = (ring.get(LOOK_AHEAD - 1), ring.get(LOOK_AHEAD / 2 - 1)) {
             self.dev.map.expect(page(far));
@@ -388,7 +388,7 @@ impl Ssd {
         }
         let size = self.unit_bytes();
         let end = request.offset + request.bytes;
-        let (first, last) = ((request.offset / size) as u32, ((end - 1) / size) as u32);
+        let (first, last) = (self.dev.geometry.page_at(request.offset).0, self.dev.geometry.page_at(end - 1).0);
         if request.op == RequestOp::Trim {
             self.trim_range(request, measured);
             self.idle_rounds = 0;

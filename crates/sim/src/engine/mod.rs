@@ -114,6 +114,10 @@ pub struct Ssd {
     hard_floor: u32,
     /// Whether collections leave pages in the controller's buffer.
     stages: bool,
+    /// Whether writes in no time go to their static places and are collected for by plane.
+    plain_places: bool,
+    /// The victim that is collected in no time.
+    moving: timeless::Moving,
     /// The journey of every moved page, where collector and path treat all pages alike.
     plain_moves: Option<Journey>,
     /// The time at which buses were last granted.
@@ -348,6 +352,8 @@ impl Ssd {
                 .filter(|_| config.schemes.collector.policy_ref().in_order())
                 // Errors travel with each page on its own.
                 .filter(|_| config.ecc.errors == crate::config::Errors::None),
+            plain_places: !schemes.dynamic && config.gc.scope == Scope::Plane,
+            moving: timeless::Moving::new(geometry.pages_per_block),
             granted_at: Nanos::NEVER,
             fuses: false,
             fuses_moves: false,

@@ -15,6 +15,23 @@ use crate::units::{BlockId, Lpn, PlaneId, Ppn, UnitId};
 /// How many writes ahead the map is asked for.
 pub(super) const LOOK_AHEAD: usize = 16;
 
+/// How many moves ahead.
+const MOVES_AHEAD: usize = 24;
+
+/// The valid pages of a victim that is collected in no time: where they are in it, and what they hold.
+#[derive(Clone, Default)]
+pub(super) struct Moving {
+    offsets: Vec<u16>,
+    lpns: Vec<Lpn>,
+}
+
+impl Moving {
+    /// Room for the pages of a block.
+    pub(super) fn new(pages: u32) -> Self {
+        Moving { offsets: vec![0; pages as usize], lpns: vec![Lpn::NONE; pages as usize] }
+    }
+}
+
 /// Pages that a plane takes in a row while the device is filled.
 const TILE: u32 = 16;
 
@@ -77,12 +94,37 @@ impl Ssd {
         let kept = self.config.reserve().max(self.gc_floor.div_ceil(geometry.pages_per_block) + 1);
         let rows = geometry.blocks_per_plane.saturating_sub(kept) * geometry.data_pages;
         let tiles = if apart { rows.min(mapped / planes) / TILE } else { 0 };
+        let plain = self.dev.errors.is_none() && !self.metadata;
         for tile in 0..tiles {
             for place in 0..planes {
-                (0..TILE).for_each(|row| self.store_now(Lpn((tile * TILE + row) * planes + place), Class::Host));
+                let first = Lpn(tile * TILE * planes + place);
+                if plain {
+                    self.fill_tile(first);
+                } else {
+                    (0..TILE).for_each(|row| self.store_now(Lpn(first.0 + row * planes), Class::Host));
+                }
             }
         }
         (tiles * TILE * planes..mapped).for_each(|lpn| self.store_now(Lpn(lpn), Class::Host));
+    }
+
+    /// Writes the first pages of a plane in a row, none of which was written before: what [`Ssd::store_now`] does one by one.
+    fn fill_tile(&mut self, first: Lpn) {
+        let plane = self.dev.geometry.static_plane(first);
+        let lpns: [Lpn; TILE as usize] =
+            std::array::from_fn(|row| Lpn(first.0 + row as u32 * self.dev.geometry.planes));
+        let mut next = 0;
+        while next < lpns.len() {
+            let (page, count) = self.dev.flash.program_run(plane, Stream::Host, &lpns[next..]);
+            for (lpn, page) in lpns[next..next + count].iter().zip(page.0..) {
+                let tag = self.oracle.admit(*lpn);
+                self.dev.map.set(*lpn, Location::Flash(Ppn(page)));
+                self.oracle.store(Ppn(page), tag);
+                self.oracle.acknowledge(tag);
+            }
+            next += count;
+        }
+        self.stats.count_programs(Class::Host, u64::from(TILE));
     }
 
     /// Every plane alike: its first pages are used in order, a uniformly random subset of them invalid, the rest valid, with
@@ -155,8 +197,9 @@ impl Ssd {
             "a request lies on the device"
         );
         let measured = self.count_admission();
-        let size = self.unit_bytes();
-        let (first, last) = ((request.offset / size) as u32, ((request.offset + request.bytes - 1) / size) as u32);
+        let geometry = &self.dev.geometry;
+        let (first, last) =
+            (geometry.page_at(request.offset).0, geometry.page_at(request.offset + request.bytes - 1).0);
         let units = last - first + 1;
         let pages = self.flash_pages(&request, units);
         match request.op {
@@ -197,10 +240,28 @@ impl Ssd {
     }
 
     /// Writes a logical page of the map in no time.
+    #[inline]
     pub(super) fn store_now(&mut self, lpn: Lpn, class: Class) {
         let tag = self.oracle.admit(lpn);
         self.drop_copy(lpn);
         self.forget(lpn);
+        self.stats.count_programs(class, 1);
+        if self.plain_places {
+            let plane = self.dev.geometry.static_plane(lpn);
+            if self.dev.flash.has_room(plane, self.gc_floor) {
+                self.put(lpn, plane, tag).expect("there is room");
+                if !self.dev.flash.has_room(plane, self.gc_floor) {
+                    self.collect_now(plane);
+                }
+                return;
+            }
+        }
+        self.store_where_room_is(lpn, tag);
+    }
+
+    /// Writes a logical page that has been forgotten, after what collections it takes.
+    #[inline(never)]
+    fn store_where_room_is(&mut self, lpn: Lpn, tag: Tag) {
         self.dev.map.set(lpn, Location::Nowhere);
         let plane = loop {
             match self.timeless_plane(lpn) {
@@ -217,19 +278,22 @@ impl Ssd {
             assert!(collected, "law: spare pages suffice");
         }
         self.put(lpn, plane, tag).expect("a page was offered");
-        self.stats.count_programs(class, 1);
         self.collect_now(plane);
     }
 
     /// Puts a page on flash in no time. None: its plane has no page that host data may take.
+    #[inline(always)]
     pub(super) fn put(&mut self, lpn: Lpn, plane: PlaneId, tag: Tag) -> Option<Ppn> {
-        let page = self.dev.flash.take_page(plane, Stream::Host, false)?;
-        self.dev.flash.land(page, self.dev.geometry.block_of(page), lpn);
+        let page = self.dev.flash.program_now(plane, lpn)?;
         self.dev.map.set(lpn, Location::Flash(page));
         self.oracle.store(page, tag);
         self.oracle.acknowledge(tag);
-        self.host_programmed(page, false);
-        self.write_metadata_now(self.dev.geometry.block_of(page));
+        if self.dev.errors.is_some() {
+            self.host_programmed(page, false);
+        }
+        if self.metadata {
+            self.write_metadata_now(self.dev.geometry.block_of(page));
+        }
         Some(page)
     }
 
@@ -277,10 +341,10 @@ impl Ssd {
         for victim in &job.victims[..usize::from(job.count)] {
             self.planes[self.dev.geometry.plane_of_block(*victim).ix()].claimed = false;
             self.dev.flash.begin_collection(*victim);
-            self.expect_moves(*victim);
             self.read_metadata_now();
         }
         if let (Some(journey), 1) = (self.plain_moves, job.count) {
+            self.dev.flash.expect_run(plane, victim);
             self.move_all_now(plane, victim, journey);
             self.dev.flash.erase_now(victim);
             self.drop_copies(victim);
@@ -288,6 +352,7 @@ impl Ssd {
             self.stats.count_collection(1);
             return true;
         }
+        job.victims[..usize::from(job.count)].iter().for_each(|victim| self.expect_moves(*victim));
         loop {
             match self.schemes.collector.policy().next(&self.dev.view(self.now), &mut job) {
                 Step::Move(pages, stream) | Step::Fetch(pages, stream) => {
@@ -322,31 +387,29 @@ impl Ssd {
     /// Moves all valid pages of a victim, in ascending order, where neither collector nor path tells pages apart: what
     /// [`Ssd::move_now`] does page by page.
     fn move_all_now(&mut self, plane: PlaneId, victim: BlockId, journey: Journey) {
-        let moved = u32::from(self.dev.flash.valid(victim));
-        let mut left = moved;
-        let mut from = self.dev.geometry.page(victim, 0);
-        while left > 0 {
-            let (to, count) = self.dev.flash.take_run(plane, left);
-            for at in to.0..to.0 + count {
-                let lpn = loop {
-                    let lpn = self.dev.flash.lpn_of(from);
-                    if lpn.is_some() {
-                        break lpn;
-                    }
-                    from.0 += 1;
-                };
-                let to = Ppn(at);
-                let tag = self.oracle.load(from, lpn);
+        let Moving { mut offsets, mut lpns } = std::mem::take(&mut self.moving);
+        let moved = self.dev.flash.list_valid(victim, &mut offsets, &mut lpns);
+        assert_eq!(moved, usize::from(self.dev.flash.valid(victim)), "law: validity and the reverse map agree");
+        lpns[..moved.min(MOVES_AHEAD)].iter().for_each(|lpn| self.dev.map.expect(*lpn));
+        let base = self.dev.geometry.page(victim, 0).0;
+        let mut next = 0;
+        while next < moved {
+            let (first, count) = self.dev.flash.program_run(plane, Stream::Gc, &lpns[next..moved]);
+            self.dev.flash.leave(victim, count);
+            for (i, to) in (next..next + count).zip(first.0..) {
+                if let Some(ahead) = lpns[..moved].get(i + MOVES_AHEAD) {
+                    self.dev.map.expect(*ahead);
+                }
+                let (lpn, from, to) = (lpns[i], Ppn(base + u32::from(offsets[i])), Ppn(to));
                 self.republish(lpn, from, to);
-                self.dev.flash.carry(from, to, lpn);
-                self.oracle.store(to, tag);
-                from.0 += 1;
+                self.oracle.carry(lpn, from, to);
             }
-            self.dev.flash.land_run(victim, self.dev.geometry.block_of(to), count);
-            left -= count;
+            next += count;
         }
-        self.stats.count_moves(journey, u64::from(moved));
-        self.stats.count_sorted(u64::from(moved));
+        self.dev.flash.vacate(victim);
+        self.moving = Moving { offsets, lpns };
+        self.stats.count_moves(journey, moved as u64);
+        self.stats.count_sorted(moved as u64);
     }
 
     /// Moves a page in no time. Returns where it is now.
