@@ -81,18 +81,25 @@ impl Blame {
     /// All of it.
     #[inline(always)]
     pub fn total(&self) -> u64 {
-        self.0.iter().sum()
+        Self::sum(&self.0)
+    }
+
+    /// Each is at most some latency, so that no sum comes near the end of 64 bits: no addition is checked, and the compiler
+    /// takes several at a time.
+    #[inline(always)]
+    fn sum(causes: &[u64]) -> u64 {
+        causes.iter().fold(0, |sum: u64, ns| sum.wrapping_add(*ns))
     }
 
     /// The waits that there would not be without collections.
     #[inline(always)]
     pub fn by_gc(&self) -> u64 {
-        BY_GC.iter().map(|cause| self.0[*cause as usize]).sum()
+        BY_GC.iter().fold(0, |sum: u64, cause| sum.wrapping_add(self.0[*cause as usize]))
     }
 
     /// The waits.
     #[inline(always)]
     pub fn waits(&self) -> u64 {
-        self.0[..WAITS].iter().sum()
+        Self::sum(&self.0[..WAITS])
     }
 }

@@ -237,6 +237,7 @@ impl Stats {
         self.moved_stale += if stale { self.per_unit } else { 0 };
     }
 
+    #[inline(always)]
     pub(crate) fn count_reads(&mut self, class: Class, pages: u64) {
         let pages = pages * self.per_unit;
         self.flash.reads.add(class, pages);
@@ -244,6 +245,7 @@ impl Stats {
         self.operations += pages;
     }
 
+    #[inline(always)]
     pub(crate) fn count_programs(&mut self, class: Class, pages: u64) {
         let pages = pages * self.per_unit;
         self.flash.programs.add(class, pages);

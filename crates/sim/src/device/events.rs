@@ -95,18 +95,22 @@ impl Events {
     #[inline(always)]
     fn link(&mut self, resource: usize, time: Nanos) {
         let was_first = self.first as usize == resource;
-        let bucket = self.bucket(time);
+        self.put(resource, time, self.bucket(time));
+        if time < self.next {
+            (self.next, self.first) = (time, resource as u32);
+        } else if was_first && time > self.next {
+            self.find();
+        }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, resource: usize, time: Nanos, bucket: usize) {
         let head = std::mem::replace(&mut self.heads[bucket], resource as u32);
         self.entries[resource] = Entry { time, next: head, previous: NONE };
         if head != NONE {
             self.entries[head as usize].previous = resource as u32;
         }
         self.filled[bucket / 64] |= 1 << (bucket % 64);
-        if time < self.next {
-            (self.next, self.first) = (time, resource as u32);
-        } else if was_first && time > self.next {
-            self.find();
-        }
     }
 
     #[inline(always)]
@@ -148,6 +152,26 @@ impl Events {
         self.unlink(resource);
         self.find();
         resource
+    }
+
+    /// Takes all events of the earliest time, in any order, as resources.
+    #[inline]
+    pub fn take_all(&mut self, mut each: impl FnMut(usize)) {
+        let bucket = self.bucket(self.next);
+        let mut at = std::mem::replace(&mut self.heads[bucket], NONE);
+        self.filled[bucket / 64] &= !(1 << (bucket % 64));
+        while at != NONE {
+            let entry = &mut self.entries[at as usize];
+            let (time, after) = (entry.time, entry.next);
+            entry.time = Nanos::NEVER;
+            if time == self.next {
+                each(at as usize);
+            } else {
+                self.put(at as usize, time, bucket);
+            }
+            at = after;
+        }
+        self.find();
     }
 
     /// Looks for the next event. None is earlier than the last one, from whose bucket the search goes once around.
@@ -236,7 +260,15 @@ mod tests {
                 }
                 assert_eq!(times[wheel.first()], earliest);
                 assert_eq!(wheel.alone(), times.iter().filter(|t| **t == earliest).count() == 1);
-                if below(&mut rng, 2) == 0 {
+                if below(&mut rng, 4) == 0 {
+                    let mut taken = Vec::new();
+                    wheel.take_all(|resource| taken.push(resource));
+                    taken.sort_unstable();
+                    assert_eq!(taken, (0..resources).filter(|r| times[*r] == earliest).collect::<Vec<_>>());
+                    taken.iter().for_each(|resource| times[*resource] = u64::MAX);
+                    now = earliest;
+                    assert_eq!(wheel.next().0, *times.iter().min().unwrap());
+                } else if below(&mut rng, 2) == 0 {
                     let popped = wheel.pop();
                     assert_eq!(times[popped], earliest);
                     (times[popped], now) = (u64::MAX, earliest);

@@ -373,7 +373,7 @@ impl Fifo {
     }
 
     /// Takes the first in line.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, ops: &Slab<Op>) -> OpId {
         let op = self.head;
         if op.is_some() {

@@ -5,7 +5,7 @@ use crate::blame::Cause;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::resource::{Holder, Suspension};
-use crate::device::timing::LegKind;
+use crate::device::timing::{LegKind, Legs};
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::policy::{MAX_PLANES, PageSet};
 use crate::units::{OpId, PlaneId, Ppn, UnitId};
@@ -160,7 +160,7 @@ impl Ssd {
     /// Lets a unit take one operation from its queue. False: it takes nothing now.
     fn kick(&mut self, unit: UnitId) -> bool {
         let state = &self.units[unit.ix()];
-        if state.suspension != Suspension::No || state.queue.is_empty() {
+        if state.queue.is_empty() || state.suspension != Suspension::No || (state.array.is_some() && !self.overlaps) {
             return false;
         }
         if state.array.is_some() && self.suspends {
@@ -203,14 +203,16 @@ impl Ssd {
         } else {
             queue.pop(&self.ops);
         }
-        // Where thousands wait, the next in line and this one's request have left the cache since they joined.
-        let next = queue.head();
-        if next.is_some() {
-            self.ops.expect(next.0);
-        }
-        let request = self.ops[first].request;
-        if request.is_some() {
-            self.host.requests.expect(request.0);
+        if self.deep {
+            // The next in line and this one's request have left the cache since they joined.
+            let next = queue.head();
+            if next.is_some() {
+                self.ops.expect(next.0);
+            }
+            let request = self.ops[first].request;
+            if request.is_some() {
+                self.host.requests.expect(request.0);
+            }
         }
         self.select(first, unit);
         true
@@ -265,8 +267,7 @@ impl Ssd {
                 old => self.begin_read(op, old, unit),
             },
             Need::Write => {
-                self.charge_wait(op, unit);
-                self.update_lag(op, unit);
+                self.turn_comes(op, unit);
                 self.begin_write(op, unit);
             }
             Need::Absorb => unreachable!("it waits for no die"),
@@ -286,42 +287,47 @@ impl Ssd {
             self.charge_wait(op, unit);
             self.ops[op].waits_since = self.now;
             self.ops[op].plane = plane;
+            self.update_lag(op, unit);
         } else {
-            self.charge_wait(op, unit);
+            self.turn_comes(op, unit);
         }
-        self.update_lag(op, unit);
-        let mut pages = PageSet::one(at);
-        let mut burst = self.read_burst(op);
         self.load(op, at);
-        if self.config.device.multi_plane {
-            let (request, offset) = (self.ops[op].request, self.dev.geometry.offset(at));
-            let mut last = op;
-            while pages.len() < MAX_PLANES {
-                let fits = |next| self.mate_read(next, request, offset, &pages);
-                let Some((next, other)) = self.first_mate(unit, request, fits) else { break };
-                self.leave_line(next, unit);
-                self.charge_wait(next, unit);
-                self.ops[last].mate = next;
-                last = next;
-                self.load(next, other);
-                burst = burst + self.read_burst(next);
-                pages.push(other);
-                self.ops[next].pages = PageSet::one(other);
-            }
-        }
-        self.count_host(op, pages.len() as u64);
+        let burst = self.read_burst(op);
+        let offset = self.dev.geometry.offset(at);
+        let (count, legs) =
+            if self.pairs { self.join_reads(op, at, unit, burst) } else { (1, self.dev.timing.read(&[offset], burst)) };
+        self.count_host(op, count);
         let page = &mut self.ops[op];
-        page.verb = Verb::Read;
-        page.pages = PageSet::one(at);
+        (page.verb, page.pages, page.legs) = (Verb::Read, PageSet::one(at), legs);
+        self.begin(op, unit);
+    }
+
+    /// Joins the following pages of the same request to a multi-plane read, as far as one command reads them. Returns how many
+    /// pages it reads, and its legs.
+    fn join_reads(&mut self, lead: OpId, at: Ppn, unit: UnitId, mut burst: Nanos) -> (u64, Legs) {
+        let (request, offset) = (self.ops[lead].request, self.dev.geometry.offset(at));
+        let (mut last, mut pages) = (lead, PageSet::one(at));
+        while pages.len() < MAX_PLANES {
+            let fits = |next| self.mate_read(next, request, offset, &pages);
+            let Some((next, other)) = self.first_mate(unit, request, fits) else { break };
+            self.leave_line(next, unit);
+            self.charge_wait(next, unit);
+            self.ops[last].mate = next;
+            last = next;
+            self.load(next, other);
+            burst = burst + self.read_burst(next);
+            pages.push(other);
+            self.ops[next].pages = PageSet::one(other);
+        }
         let mut offsets = [0; MAX_PLANES];
         for (offset, page) in offsets.iter_mut().zip(pages.iter()) {
             *offset = self.dev.geometry.offset(*page);
         }
-        self.ops[op].legs = self.dev.timing.read(&offsets[..pages.len()], burst);
-        self.begin(op, unit);
+        (pages.len() as u64, self.dev.timing.read(&offsets[..pages.len()], burst))
     }
 
     /// Bus time of what a read carries: the bytes asked for, or the whole page if it is to be merged with.
+    #[inline(always)]
     fn read_burst(&self, op: OpId) -> Nanos {
         let page = &self.ops[op];
         let bytes = if page.need == Need::Merge { self.dev.geometry.page_size } else { page.bytes };
@@ -375,6 +381,7 @@ impl Ssd {
     }
 
     /// An array read begins: the block has a reader, and the data's tag is on its way.
+    #[inline(always)]
     fn load(&mut self, op: OpId, at: Ppn) {
         let block = self.block_of(at);
         self.array_reads(block);
@@ -398,7 +405,7 @@ impl Ssd {
             return self.claim(plane);
         };
         let mut pages = 1;
-        if self.config.device.multi_plane {
+        if self.pairs {
             pages += self.mate_writes(id, at, unit);
         }
         let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages);
@@ -463,6 +470,7 @@ impl Ssd {
     }
 
     /// Counts a host read or program as measured if its request is.
+    #[inline(always)]
     fn count_host(&mut self, op: OpId, pages: u64) {
         let page = &self.ops[op];
         // An old page that is read though all of it is overwritten is read for its parity group.
@@ -478,6 +486,7 @@ impl Ssd {
     }
 
     /// Service begins: the unit is taken, and the first leg runs.
+    #[inline(always)]
     fn begin(&mut self, op: OpId, unit: UnitId) {
         let now = self.now;
         let page = &mut self.ops[op];
@@ -505,7 +514,23 @@ impl Ssd {
 
     /// Charges what an operation has waited for its unit: collections by the ledger, the rest to host operations, of which
     /// the shadow clock says how much would have been there without collections.
+    #[inline(always)]
     pub(super) fn charge_wait(&mut self, op: OpId, unit: UnitId) {
+        let (_, shadow_start) = self.shadow(op, unit);
+        self.charge_from(op, unit, shadow_start);
+    }
+
+    /// A host operation's turn has come: charges what it has waited, and moves the shadow clock on.
+    #[inline(always)]
+    fn turn_comes(&mut self, op: OpId, unit: UnitId) {
+        let (lag, shadow_start) = self.shadow(op, unit);
+        self.charge_from(op, unit, shadow_start);
+        self.set_lag(unit, lag);
+    }
+
+    /// Charges a wait that would have ended at `shadow_start` without collections.
+    #[inline(always)]
+    fn charge_from(&mut self, op: OpId, unit: UnitId, shadow_start: Nanos) {
         let page = &self.ops[op];
         let wait = (self.now - page.waits_since).0;
         if wait == 0 {
@@ -524,7 +549,6 @@ impl Ssd {
         }
         let page = &self.ops[op];
         let rest = wait - gc_all - back;
-        let (_, shadow_start) = self.shadow(op, unit);
         let host = (shadow_start.0.saturating_sub(page.waits_since.0)).min(rest);
         let blame = &mut self.ops[op].blame;
         blame.add(Cause::DieGcOwn, gc_own);
@@ -540,6 +564,7 @@ impl Ssd {
     /// It takes each operation's own time on the unit as it was, less bus waits behind collections; it does not simulate the
     /// bus anew. What collections took since the last service bounds how much the lag can have grown, so that without
     /// collections nothing is ever late. (Paper B, section III, made exact.)
+    #[inline(always)]
     fn shadow(&self, op: OpId, unit: UnitId) -> (u64, Nanos) {
         let state = &self.units[unit.ix()];
         let free = state.released.0.saturating_sub(state.lag);
@@ -552,8 +577,14 @@ impl Ssd {
         (lag, Nanos(self.now.0 - lag))
     }
 
+    #[inline(always)]
     pub(super) fn update_lag(&mut self, op: OpId, unit: UnitId) {
         let (lag, _) = self.shadow(op, unit);
+        self.set_lag(unit, lag);
+    }
+
+    #[inline(always)]
+    fn set_lag(&mut self, unit: UnitId, lag: u64) {
         let now = self.now;
         let state = &mut self.units[unit.ix()];
         state.lag = lag;
@@ -561,7 +592,7 @@ impl Ssd {
     }
 
     /// Enters a change of holder into the ledger.
-    #[inline]
+    #[inline(always)]
     pub(super) fn set_holder(&mut self, unit: UnitId, holder: Holder) {
         let planes = self.dev.geometry.planes_per_unit as usize;
         let state = &mut self.units[unit.ix()];
@@ -584,7 +615,7 @@ impl Ssd {
     }
 
     /// A chip has one operation in service more, or one fewer.
-    #[inline]
+    #[inline(always)]
     pub(super) fn chip_in_use(&mut self, plane: PlaneId, up: bool) {
         let ops = &mut self.chip_ops[self.dev.geometry.chip_of(plane) as usize];
         if up {

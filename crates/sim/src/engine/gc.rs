@@ -438,7 +438,14 @@ impl Ssd {
     }
 
     /// The pages of one program lie on one die, in different planes, at equal offsets.
+    #[inline(always)]
     pub(super) fn assert_multi_plane(&self, to: &PageSet) {
+        if to.len() > 1 {
+            self.assert_together(to);
+        }
+    }
+
+    fn assert_together(&self, to: &PageSet) {
         let geometry = &self.dev.geometry;
         for (i, page) in to.iter().enumerate().skip(1) {
             let plane = geometry.plane_of(*page);

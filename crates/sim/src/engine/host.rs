@@ -336,6 +336,7 @@ impl Ssd {
     }
 
     /// One request more is admitted. Returns whether it is measured.
+    #[inline(always)]
     pub(super) fn count_admission(&mut self) -> bool {
         if !self.host.measuring {
             self.check_warmup();
@@ -425,14 +426,19 @@ impl Ssd {
             let from = (u64::from(page) * size).max(request.offset);
             let to = (u64::from(page) * size + size).min(end);
             let lpn = self.logical(Lpn(page));
-            let mut op = Op { request: id, lpn, bytes: (to - from) as u32, age: self.age(), ..Op::BLANK };
-            op.waits_since = self.now;
-            op.blame.add(Cause::Queue, waited);
-            let op = match request.op {
-                RequestOp::Read => self.admit_read(op, measured),
-                _ => Some(self.admit_write(op, measured)),
+            let age = self.age();
+            let op = OpId(self.ops.insert(Op::BLANK));
+            let record = &mut self.ops[op];
+            (record.request, record.lpn, record.bytes) = (id, lpn, (to - from) as u32);
+            (record.age, record.waits_since) = (age, self.now);
+            record.blame.add(Cause::Queue, waited);
+            let waits = match request.op {
+                RequestOp::Read => self.admit_read(op, lpn, measured),
+                _ => self.admit_write(op, lpn, measured),
             };
-            let Some(op) = op else { continue };
+            if !waits {
+                continue;
+            }
             if !self.host.windowed {
                 self.send(op);
             } else if last_sibling.is_none() {
@@ -450,41 +456,39 @@ impl Ssd {
         self.begin_updates();
     }
 
-    /// A page read: served from controller memory at once, or an operation for the flash.
+    /// A page read: served from controller memory at once, or one that waits for the flash. Returns whether it waits.
     #[inline]
-    fn admit_read(&mut self, mut op: Op, measured: bool) -> Option<OpId> {
-        op.need = Need::Read;
-        op.expected = self.oracle.latest(op.lpn);
-        let page = match self.dev.map.get(op.lpn) {
+    fn admit_read(&mut self, op: OpId, lpn: Lpn, measured: bool) -> bool {
+        let expected = self.oracle.latest(lpn);
+        (self.ops[op].need, self.ops[op].expected) = (Need::Read, expected);
+        let page = match self.dev.map.get(lpn) {
             Location::Flash(page) if !(self.one_shot && self.page_waits(page)) => page,
             place @ (Location::Flash(_) | Location::Staged(_)) => {
                 self.stats.pages.from_memory += u64::from(measured);
                 let tag = match place {
                     Location::Staged(newest) => self.ops[newest].tags[0],
-                    Location::Flash(page) => self.oracle.load(page, op.lpn),
+                    Location::Flash(page) => self.oracle.load(page, lpn),
                     Location::Nowhere => unreachable!("it is somewhere"),
                 };
-                self.oracle.delivered(op.lpn, tag, op.expected);
+                self.oracle.delivered(lpn, tag, expected);
                 if let Some(conflict) = &mut self.conflict {
                     let hit = matches!(place, Location::Staged(newest) if self.ops[newest].class == Class::Writeback);
                     conflict.counters.read_hits += u64::from(hit && measured);
                 }
-                let op = OpId(self.ops.insert(op));
                 self.serve_from_memory(op);
-                return None;
+                return false;
             }
-            Location::Nowhere if self.is_missing(op.lpn) => {
-                op.plane = self.dev.geometry.static_plane(op.lpn);
-                op.chip = self.dev.geometry.chip_of(op.plane);
-                return Some(OpId(self.ops.insert(op)));
+            Location::Nowhere if self.is_missing(lpn) => {
+                self.aim(op, self.dev.geometry.static_plane(lpn));
+                return true;
             }
             Location::Nowhere => {
                 self.stats.pages.unwritten_read += u64::from(measured);
                 let placed = match self.config.device.unwritten_read {
-                    UnwrittenRead::Preload => self.preload(op.lpn),
+                    UnwrittenRead::Preload => self.preload(lpn),
                     UnwrittenRead::ZeroCost => None,
                     UnwrittenRead::Error => {
-                        let offset = u64::from(self.host_page(op.lpn).0) * self.unit_bytes();
+                        let offset = u64::from(self.host_page(lpn).0) * self.unit_bytes();
                         self.host
                             .fault
                             .get_or_insert(format!("a read at byte {offset} finds a page that was never written"));
@@ -492,56 +496,58 @@ impl Ssd {
                     }
                 };
                 let Some(page) = placed else {
-                    let op = OpId(self.ops.insert(op));
                     self.serve_from_memory(op);
-                    return None;
+                    return false;
                 };
                 self.stats.pages.preloaded += u64::from(measured);
                 page
             }
         };
-        op.plane = self.dev.geometry.plane_of(page);
-        op.chip = self.dev.geometry.chip_of(op.plane);
-        Some(OpId(self.ops.insert(op)))
+        self.aim(op, self.dev.geometry.plane_of(page));
+        true
+    }
+
+    /// A page wants a plane, and its chip.
+    #[inline(always)]
+    pub(super) fn aim(&mut self, op: OpId, plane: PlaneId) {
+        (self.ops[op].plane, self.ops[op].chip) = (plane, self.dev.geometry.chip_of(plane));
     }
 
     /// A page write: from now on it is the newest version, and the old page is stale (or kept until it has been merged).
+    /// Returns whether it waits, which it always does.
     #[inline]
-    fn admit_write(&mut self, mut op: Op, measured: bool) -> OpId {
-        op.verb = Verb::Program;
-        op.need = Need::Write;
-        op.tags[0] = self.oracle.admit(op.lpn);
-        self.drop_copy(op.lpn);
-        if self.stages && self.absorb(&mut op, measured) {
-            return OpId(self.ops.insert(op));
+    fn admit_write(&mut self, op: OpId, lpn: Lpn, measured: bool) -> bool {
+        let tag = self.oracle.admit(lpn);
+        let page = &mut self.ops[op];
+        (page.verb, page.need, page.tags[0]) = (Verb::Program, Need::Write, tag);
+        let partial = page.bytes < self.dev.geometry.page_size;
+        self.drop_copy(lpn);
+        if self.stages && self.absorb(op, measured) {
+            return true;
         }
-        let partial = op.bytes < self.dev.geometry.page_size;
         self.stats.pages.partial_writes += u64::from(partial && measured);
         let merges = partial && self.config.device.partial_write == PartialWrite::ReadModifyWrite;
         if self.raid.is_some() {
-            return self.admit_chunk(op, merges, measured);
+            self.admit_chunk(op, merges, measured);
+            return true;
         }
-        match self.dev.map.get(op.lpn) {
+        match self.dev.map.get(lpn) {
             Location::Flash(page) if merges => {
-                op.need = Need::Merge;
-                op.old = page;
+                (self.ops[op].need, self.ops[op].old) = (Need::Merge, page);
             }
             Location::Staged(_) if merges => self.stats.pages.from_memory += u64::from(measured),
             _ => {}
         }
         if self.keeps {
-            self.keep_old(&mut op);
-        } else if op.need == Need::Write {
-            self.forget(op.lpn);
+            self.keep_old(op);
+        } else if self.ops[op].need == Need::Write {
+            self.forget(lpn);
         }
         if !self.schemes.dynamic {
-            op.plane = self.dev.geometry.static_plane(op.lpn);
-            op.chip = self.dev.geometry.chip_of(op.plane);
+            self.aim(op, self.dev.geometry.static_plane(lpn));
         }
-        let lpn = op.lpn;
-        let id = OpId(self.ops.insert(op));
-        self.dev.map.set(lpn, Location::Staged(id));
-        id
+        self.dev.map.set(lpn, Location::Staged(op));
+        true
     }
 
     /// Whatever is stored of a logical page becomes stale; a write on its way will land stale.
@@ -591,7 +597,7 @@ impl Ssd {
     }
 
     /// Sends a page to where it waits for service.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send(&mut self, op: OpId) {
         let page = &self.ops[op];
         if self.host.windowed && page.chip != u32::MAX {
@@ -604,7 +610,7 @@ impl Ssd {
     }
 
     /// A page joins the queue of the die that it needs, or of writes that any die may take.
-    #[inline]
+    #[inline(always)]
     pub(super) fn place(&mut self, op: OpId) {
         let old = self.merge_source(op);
         let page = &mut self.ops[op];
@@ -664,7 +670,7 @@ impl Ssd {
     }
 
     /// The operation is over; its place may be used again.
-    #[inline]
+    #[inline(always)]
     pub(super) fn release(&mut self, op: OpId) {
         let page = &self.ops[op];
         if self.host.windowed && page.chip != u32::MAX {
@@ -688,18 +694,24 @@ impl Ssd {
             (self.now, std::cmp::Reverse(page.lpn)) >= (request.best.completed, std::cmp::Reverse(request.best.lpn));
         if request.remaining == 0 {
             let id = page.request;
-            let end = PageEnd { completed: self.now, lpn: page.lpn, start: page.first_start, blame: page.blame };
-            let end = if later { end } else { request.best.clone() };
-            self.request_done(id, end);
+            self.request_done(id, if later { op } else { OpId::NONE });
         } else if later {
             request.best = PageEnd { completed: self.now, lpn: page.lpn, start: page.first_start, blame: page.blame };
         }
     }
 
-    fn request_done(&mut self, id: RequestId, end: PageEnd) {
+    /// The last page of a request has completed: `last`, unless one that completed before counts as the last (none).
+    #[inline(always)]
+    fn request_done(&mut self, id: RequestId, last: OpId) {
         let record = &self.host.requests[id.0];
+        let best = &record.best;
+        let (blame, start) = if last.is_none() {
+            (&best.blame, best.start)
+        } else {
+            (&self.ops[last].blame, self.ops[last].first_start)
+        };
         let latency = (self.now - record.request.arrival).0;
-        assert_eq!(end.blame.total(), latency, "causes sum to the latency of request {}", record.index);
+        assert_eq!(blame.total(), latency, "causes sum to the latency of request {}", record.index);
         if record.measured {
             let stats = match record.request.op {
                 RequestOp::Read => {
@@ -712,12 +724,12 @@ impl Ssd {
                 }
             };
             stats.latency.record(latency);
-            stats.waiting.record(end.blame.waits());
-            stats.spend(&end.blame, latency);
-            stats.delayed_by_gc += u64::from(end.blame.by_gc() > 0);
+            stats.waiting.record(blame.waits());
+            stats.spend(blame, latency);
+            stats.delayed_by_gc += u64::from(blame.by_gc() > 0);
             if self.raid.is_some() {
                 let writes = usize::from(record.request.op != RequestOp::Read);
-                self.stats.raid.before_service[writes] += u128::from((end.start - record.request.arrival).0);
+                self.stats.raid.before_service[writes] += u128::from((start - record.request.arrival).0);
             }
             if self.separates {
                 self.note_stage(id, latency);
@@ -734,6 +746,8 @@ impl Ssd {
         }
         self.watch_completion(|ssd| {
             let record = &ssd.host.requests[id.0];
+            let ends = |op: &Op| PageEnd { completed: ssd.now, lpn: op.lpn, start: op.first_start, blame: op.blame };
+            let end = if last.is_none() { record.best.clone() } else { ends(&ssd.ops[last]) };
             completed(&record.request, record.index, record.measured, record.uncorrectable, &end, ssd.now)
         });
         self.idle_rounds = 0;

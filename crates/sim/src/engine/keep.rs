@@ -6,19 +6,20 @@
 
 use super::Ssd;
 use crate::device::mapping::Location;
-use crate::device::transaction::{Need, Op};
+use crate::device::transaction::Need;
 use crate::units::{OpId, Ppn};
 
 impl Ssd {
     /// A write is admitted: the newest version on flash is its own to keep now.
-    pub(super) fn keep_old(&mut self, op: &mut Op) {
-        (op.old, op.old_age) = match self.dev.map.get(op.lpn) {
-            Location::Flash(page) => (page, op.age),
+    pub(super) fn keep_old(&mut self, op: OpId) {
+        let (lpn, age) = (self.ops[op].lpn, self.ops[op].age);
+        (self.ops[op].old, self.ops[op].old_age) = match self.dev.map.get(lpn) {
+            Location::Flash(page) => (page, age),
             Location::Staged(before) => {
                 let before = &mut self.ops[before];
                 (std::mem::replace(&mut before.old, Ppn::NONE), before.old_age)
             }
-            Location::Nowhere => (Ppn::NONE, op.age),
+            Location::Nowhere => (Ppn::NONE, age),
         };
     }
 

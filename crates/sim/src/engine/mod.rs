@@ -137,6 +137,12 @@ pub struct Ssd {
     keeps: bool,
     /// Whether reads suspend anything.
     suspends: bool,
+    /// Whether a die whose array works may take more: a read that suspends it, or the data of a program or from a read.
+    overlaps: bool,
+    /// Whether so many requests may wait that they leave the cache meanwhile.
+    deep: bool,
+    /// Whether commands of several planes may carry several pages of a request.
+    pairs: bool,
     /// Whether the path copies to a write point of its own.
     separates: bool,
     /// Whether the pages of a word line are programmed together.
@@ -359,6 +365,9 @@ impl Ssd {
             fuses_moves: false,
             keeps: config.device.keep_overwritten,
             suspends: config.timing.suspendable != Suspendable::None,
+            overlaps: config.timing.suspendable != Suspendable::None || config.timing.cache_register,
+            deep: config.device.queue_depth > 512,
+            pairs: config.device.multi_plane && config.geometry.planes_per_die > 1,
             separates: config.schemes.path.policy_ref().separates(),
             one_shot: config.wear.programming == crate::config::Programming::OneShot,
             metadata: geometry.data_pages < geometry.pages_per_block,
@@ -550,18 +559,18 @@ impl Ssd {
     #[inline]
     fn completions(&mut self) {
         while self.events.next() == self.now {
-            let resource = self.events.pop();
-            self.events_since_scan += 1;
-            if self.events.next() > self.now {
+            if self.events.alone() {
+                let resource = self.events.pop();
+                self.events_since_scan += 1;
                 self.leg_ends(resource);
                 continue;
             }
-            // Several at once: age decides.
             self.batch.clear();
-            self.batch.push((self.age_of(resource), resource as u32));
-            while self.events.next() == self.now {
-                let resource = self.events.pop();
-                self.batch.push((self.age_of(resource), resource as u32));
+            self.events.take_all(|resource| self.batch.push((0, resource as u32)));
+            self.events_since_scan += self.batch.len() as u64;
+            // Several at once: age decides.
+            for i in 0..self.batch.len() {
+                self.batch[i].0 = self.age_of(self.batch[i].1 as usize);
             }
             self.batch.sort_unstable();
             for i in 0..self.batch.len() {

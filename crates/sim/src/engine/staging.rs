@@ -235,17 +235,18 @@ impl Ssd {
     }
 
     /// A host write of a page that waits in the buffer replaces it there: nothing is written to flash for it now.
-    pub(super) fn absorb(&mut self, op: &mut Op, measured: bool) -> bool {
-        let Location::Staged(page) = self.dev.map.get(op.lpn) else { return false };
+    pub(super) fn absorb(&mut self, op: OpId, measured: bool) -> bool {
+        let Location::Staged(page) = self.dev.map.get(self.ops[op].lpn) else { return false };
         if !self.plan().absorb || !self.waits_in_buffer(page) {
             return false;
         }
-        op.need = Need::Absorb;
+        self.ops[op].need = Need::Absorb;
+        let tag = self.ops[op].tags[0];
         if let Some(conflict) = &mut self.conflict {
             conflict.counters.absorbed += u64::from(measured);
         }
         let page = &mut self.ops[page];
-        page.tags[0] = op.tags[0];
+        page.tags[0] = tag;
         page.lost = false;
         let (segment, again) = (page.segment, std::mem::replace(&mut page.absorbed, true));
         let staging = &mut self.dev.staging;

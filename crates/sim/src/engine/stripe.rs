@@ -293,34 +293,32 @@ impl Ssd {
     }
 
     /// A page write is admitted. The old page stays for its parity's sake; a write that has not begun hands it on.
-    pub(super) fn admit_chunk(&mut self, mut op: Op, merges: bool, measured: bool) -> OpId {
-        let staged = match self.dev.map.get(op.lpn) {
+    pub(super) fn admit_chunk(&mut self, op: OpId, merges: bool, measured: bool) {
+        let lpn = self.ops[op].lpn;
+        let staged = match self.dev.map.get(lpn) {
             Location::Flash(page) => {
-                op.old = page;
+                self.ops[op].old = page;
                 OpId::NONE
             }
             Location::Staged(before) => {
                 self.stats.pages.from_memory += u64::from(merges && measured);
                 let page = &mut self.ops[before];
                 if page.stripe != NO_UPDATE {
-                    op.behind = before;
+                    self.ops[op].behind = before;
                 } else {
-                    op.behind = std::mem::replace(&mut page.behind, OpId::NONE);
-                    op.old = std::mem::replace(&mut page.old, Ppn::NONE);
+                    let (behind, old) = (page.behind, page.old);
+                    (page.behind, page.old) = (OpId::NONE, Ppn::NONE);
+                    (self.ops[op].behind, self.ops[op].old) = (behind, old);
                 }
                 before
             }
             Location::Nowhere => OpId::NONE,
         };
-        if merges && staged.is_none() && (op.old.is_some() || self.is_missing(op.lpn)) {
-            op.need = Need::Merge;
+        if merges && staged.is_none() && (self.ops[op].old.is_some() || self.is_missing(lpn)) {
+            self.ops[op].need = Need::Merge;
         }
-        op.plane = self.dev.geometry.static_plane(op.lpn);
-        op.chip = self.dev.geometry.chip_of(op.plane);
-        let lpn = op.lpn;
-        let id = OpId(self.ops.insert(op));
-        self.dev.map.set(lpn, Location::Staged(id));
-        id
+        self.aim(op, self.dev.geometry.static_plane(lpn));
+        self.dev.map.set(lpn, Location::Staged(op));
     }
 
     /// A page goes to where it waits: a read to its chip, a write to its group.
