@@ -8,6 +8,7 @@ use ssdlab_sim::report::{Breakdown, Figures, Summary};
 
 use crate::args::CompareArgs;
 use crate::fault::{Fault, Result};
+use crate::layout;
 use crate::output::{self, Finished, Output};
 use crate::run::distinct;
 use crate::sheet::{Cell, Kind, Sheet, quoted};
@@ -310,14 +311,14 @@ fn render(args: &CompareArgs, axes: &[Axis], rows: &[Row]) -> String {
         );
         lines.push(("seeds", text));
     }
-    table::facts(&mut out, &lines);
+    layout::facts(&mut out, &lines);
     for group in packed(rows) {
         out.push('\n');
         out.push_str(&group);
     }
     if args.repeat > 1 {
         out.push('\n');
-        table::grid(&mut out, &deviations(rows), false);
+        layout::grid(&mut out, &deviations(rows), false);
     }
     let refusals = refusals(rows);
     let cautions = cautions(rows);
@@ -325,9 +326,9 @@ fn render(args: &CompareArgs, axes: &[Axis], rows: &[Row]) -> String {
         out.push('\n');
     }
     let lines: Vec<(&str, String)> = refusals.into_iter().map(|text| ("refused", text)).collect();
-    table::facts(&mut out, &lines);
+    layout::facts(&mut out, &lines);
     let lines: Vec<(&str, String)> = cautions.into_iter().map(|text| ("caution", text)).collect();
-    table::facts(&mut out, &lines);
+    layout::facts(&mut out, &lines);
     out
 }
 
@@ -367,7 +368,7 @@ fn packed(rows: &[Row]) -> Vec<String> {
     for m in shown {
         let cells = column(m);
         let own = width(&cells, 0) + width(&cells, 1) + if width(&cells, 1) > 0 { 4 } else { 2 };
-        if used + own > table::WIDTH && groups.last().is_some_and(|group| !group.is_empty()) {
+        if used + own > layout::WIDTH && groups.last().is_some_and(|group| !group.is_empty()) {
             groups.push(Vec::new());
             used = indent;
         }
@@ -387,7 +388,7 @@ fn packed(rows: &[Row]) -> Vec<String> {
             }
         }
         let mut out = String::new();
-        table::grid(&mut out, &lines, false);
+        layout::grid(&mut out, &lines, false);
         out
     };
     groups.into_iter().map(text).collect()

@@ -6,6 +6,7 @@ mod compare;
 pub mod drive;
 pub mod fault;
 pub mod input;
+mod layout;
 mod needs;
 pub mod output;
 pub mod perf;

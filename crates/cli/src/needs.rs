@@ -4,8 +4,8 @@
 use ssdlab_sim::config::Config;
 use ssdlab_sim::schemes::SchemeInfo;
 
+use crate::reference::root_schema;
 use crate::settings::{Settings, Sources};
-use crate::show::root_schema;
 
 /// What a configuration changes beside a scheme.
 struct Probe {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::show::root_schema;
+use ssdlab_sim::Config;
 
 /// The reference as Markdown.
 pub fn markdown() -> String {
@@ -97,4 +97,12 @@ fn values(definitions: &Value, choice: &Value) -> String {
         }
     }
     out
+}
+
+/// The JSON Schema of configuration files.
+pub fn root_schema() -> schemars::Schema {
+    let settings = schemars::generate::SchemaSettings::draft07();
+    let mut schema = settings.into_generator().into_root_schema_for::<Config>();
+    schema.insert("title".into(), "A configuration of ssdlab".into());
+    schema
 }

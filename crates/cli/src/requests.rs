@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
 use ssdlab_sim::blame::CAUSES;
+use ssdlab_sim::{Completed, RequestOp};
 
-use crate::drive::{Completed, RequestOp};
 use crate::fault::Result;
 use crate::output::Finished;
 use crate::sheet::{Cell, Kind, Sheet};

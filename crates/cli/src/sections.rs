@@ -5,7 +5,7 @@ use ssdlab_sim::config::MappingUnit;
 use ssdlab_sim::report::{SCHEME_SECTIONS, Summary};
 use ssdlab_sim::schemes::AnyCollector;
 
-use crate::table::facts;
+use crate::layout::facts;
 use crate::text::{count, duration, percent, size};
 
 /// The sections of the schemes in use, each with its fields; nothing if there are none.

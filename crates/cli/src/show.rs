@@ -1,16 +1,15 @@
 //! What there is to choose from: configurations, presets, schemes, workloads.
 
-use ssdlab_sim::config::Config;
 use ssdlab_sim::schemes::{self, SchemeInfo};
 use ssdlab_trace::workload;
 
 use crate::args::ConfigCommand;
 use crate::fault::{Fault, Result, clip, nearest};
+use crate::layout::{WIDTH, facts, wrap};
 use crate::needs;
 use crate::output::print;
 use crate::presets;
 use crate::settings::Settings;
-use crate::table::{WIDTH, facts, wrap};
 use crate::text::{count, percent, percent_exact, size};
 use crate::theory::Outlook;
 
@@ -190,16 +189,8 @@ pub fn workloads(name: Option<&str>) -> Result<()> {
     }
 }
 
-/// The JSON Schema of configuration files.
-pub fn root_schema() -> schemars::Schema {
-    let settings = schemars::generate::SchemaSettings::draft07();
-    let mut schema = settings.into_generator().into_root_schema_for::<Config>();
-    schema.insert("title".into(), "A configuration of ssdlab".into());
-    schema
-}
-
 fn schema() -> String {
-    let mut text = serde_json::to_string_pretty(&root_schema()).expect("a schema is plain data");
+    let mut text = serde_json::to_string_pretty(&crate::reference::root_schema()).expect("a schema is plain data");
     text.push('\n');
     text
 }

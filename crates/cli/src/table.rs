@@ -1,10 +1,10 @@
 //! The table that a run prints: what was simulated, what happened, where the time went.
 
-use comfy_table::{CellAlignment, Table};
 use ssdlab_sim::blame::{BY_GC, CAUSES, Cause};
 use ssdlab_sim::config::{Config, GcTime, PageTimes, PreconditionMode};
 use ssdlab_sim::report::{Breakdown, ByOp, Figures, Summary};
 
+use crate::layout::{facts, grid};
 use crate::text::{count, duration, percent, percent_exact, plural, rate, size};
 
 /// What the summary doesn't know.
@@ -44,59 +44,6 @@ pub fn render(summary: &Summary, context: &Context) -> String {
         out.push_str(&context.chart);
     }
     out
-}
-
-/// Lines of a label and a text; an empty label continues the one above.
-pub(crate) fn facts(out: &mut String, lines: &[(&str, String)]) {
-    for (label, text) in lines {
-        let mut label = *label;
-        for line in wrap(text, WIDTH - INDENT) {
-            out.push_str(format!("{label:<INDENT$}{line}").trim_end());
-            out.push('\n');
-            label = "";
-        }
-    }
-}
-
-/// Columns of the table as a whole.
-pub(crate) const WIDTH: usize = 100;
-/// Columns of the labels of facts.
-const INDENT: usize = 21;
-
-/// Breaks a text between words.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("never empty");
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(word.into());
-        } else {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
-}
-
-/// Columns, the first one to the left and the others to the right; the last one to the left if it is text.
-pub(crate) fn grid(out: &mut String, rows: &[Vec<String>], text_last: bool) {
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::NOTHING);
-    for row in rows {
-        table.add_row(row);
-    }
-    let last = rows.first().map_or(0, Vec::len) - 1;
-    for (i, column) in table.column_iter_mut().enumerate() {
-        let text = i == 0 || (i == last && text_last);
-        column.set_cell_alignment(if text { CellAlignment::Left } else { CellAlignment::Right });
-        column.set_padding((if i == 0 { 0 } else { 2 }, 0));
-    }
-    for line in table.lines() {
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
 }
 
 /// The device, and what it is asked to do.

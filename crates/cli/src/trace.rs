@@ -8,8 +8,8 @@ use ssdlab_trace::{Info, Losses, Reader, Record, Severity, Writer, check};
 use crate::args::{ReadingArgs, TraceCommand};
 use crate::fault::{Fault, Result};
 use crate::input::{find_workload, refuse, trace_fault};
+use crate::layout::{facts, grid};
 use crate::output::{self, Output};
-use crate::table::{facts, grid};
 use crate::text::{count, duration, percent, rate, size};
 
 /// Runs one of them.

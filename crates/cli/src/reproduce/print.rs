@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::{Chapter, Kind, Row, Verdict};
 use crate::args::ReproduceArgs;
+use crate::layout::{WIDTH, facts, grid, wrap};
 use crate::sheet::quoted;
-use crate::table::{WIDTH, facts, grid, wrap};
 
 const KINDS: [(Kind, &str); 3] = [(Kind::Parameter, "parameter"), (Kind::Exact, "exact"), (Kind::Measured, "measured")];
 
