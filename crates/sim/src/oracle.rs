@@ -10,6 +10,8 @@
 //!
 //! Not checked: timing (the tests' work), wear limits. On `full` it also knows what the host was told, for power cuts.
 
+use ssdlab_memory::prefetch;
+
 use crate::units::{Lpn, Ppn};
 
 /// How much the oracle looks at.
@@ -84,6 +86,15 @@ impl Oracle {
                 (group.wrapping_mul(0x9E37_79B1) >> 26 == lpn.0 & 63).then_some(group as usize)
             }
             Check::Full => Some(lpn.ix()),
+        }
+    }
+
+    /// Says that a logical page will be asked for soon.
+    #[inline(always)]
+    pub(crate) fn expect(&self, lpn: Lpn) {
+        if self.check == Check::Full {
+            prefetch(&self.latest, lpn.ix());
+            prefetch(&self.acknowledged, lpn.ix());
         }
     }
 

@@ -328,6 +328,7 @@ impl Ssd {
         let ring = &self.host.ring;
         if let (Some(far), Some(near)) = (ring.get(LOOK_AHEAD - 1), ring.get(LOOK_AHEAD / 2 - 1)) {
             self.dev.map.expect(page(far));
+            self.oracle.expect(page(far));
             match near.op {
                 RequestOp::Read => self.expect_read(page(near)),
                 _ => self.expect_write(page(near)),

@@ -73,6 +73,7 @@ impl Ssd {
                     let slot = &mut ahead[(i % LOOK_AHEAD as u64) as usize];
                     let lpn = std::mem::replace(slot, draw());
                     self.dev.map.expect(*slot);
+                    self.oracle.expect(*slot);
                     self.expect_write(ahead[((i + LOOK_AHEAD as u64 / 2) % LOOK_AHEAD as u64) as usize]);
                     self.write_now(lpn);
                 }
