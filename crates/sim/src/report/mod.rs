@@ -1,6 +1,7 @@
 //! The summary of a run: integers and histograms, and the one documented form in which they leave.
 
 mod brr;
+mod distribution;
 pub mod dpr;
 pub mod ecc;
 pub mod failure;
@@ -9,6 +10,7 @@ mod raid;
 
 pub use brr::BrrSummary;
 pub(crate) use brr::BrrTotals;
+pub use distribution::Distribution;
 pub(crate) use raid::RaidTotals;
 pub use raid::{RaidSummary, Response, Unprotected};
 pub mod idle_chip;
@@ -22,94 +24,6 @@ use crate::blame::{Blame, CAUSES, Cause};
 use crate::config::Config;
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Verb};
-
-/// Values of one kind (latencies or waits, in nanoseconds): an HDR histogram of three digits beside exact extremes and sum.
-#[derive(Clone, Debug)]
-pub struct Distribution {
-    histogram: hdrhistogram::Histogram<u64>,
-    count: u64,
-    sum: u128,
-    min: u64,
-    max: u64,
-}
-
-impl Distribution {
-    /// Largest value that a bucket tells apart; larger ones (over 9 years) share the last.
-    const HIGHEST: u64 = 1 << 48;
-
-    /// Nothing recorded; takes all its memory now.
-    pub fn new() -> Self {
-        let histogram =
-            hdrhistogram::Histogram::new_with_bounds(1, Self::HIGHEST, 3).expect("constant bounds are valid");
-        Distribution { histogram, count: 0, sum: 0, min: u64::MAX, max: 0 }
-    }
-
-    /// Records a value.
-    #[inline]
-    pub fn record(&mut self, value: u64) {
-        self.histogram.saturating_record(value);
-        self.count += 1;
-        self.sum += u128::from(value);
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
-    }
-
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        if self.count > 0 {
-            self.histogram.reset();
-            (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
-        }
-    }
-
-    /// Values recorded.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// Their exact sum.
-    pub fn sum(&self) -> u128 {
-        self.sum
-    }
-
-    /// Adds everything that another one recorded.
-    pub fn merge(&mut self, other: &Distribution) {
-        self.histogram.add(&other.histogram).expect("the same bounds");
-        self.count += other.count;
-        self.sum += other.sum;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
-    }
-
-    /// The figures, or nulls if nothing was recorded. A percentile is the upper edge of the bucket of rank `ceil(q n)`,
-    /// never above the maximum.
-    pub fn figures(&self) -> Figures {
-        let some = |value: u64| (self.count > 0).then_some(value);
-        // (numerator, denominator) of each quantile, in rising order, so that one pass over the buckets serves all.
-        const QUANTILES: [(u128, u128); 6] = [(1, 2), (9, 10), (95, 100), (99, 100), (999, 1000), (9999, 10000)];
-        let mut values = [None; 6];
-        let (mut seen, mut next) = (0u128, 0);
-        for bucket in self.histogram.iter_recorded() {
-            seen += u128::from(bucket.count_since_last_iteration());
-            let edge = self.histogram.highest_equivalent(bucket.value_iterated_to());
-            while next < QUANTILES.len()
-                && seen >= (u128::from(self.count) * QUANTILES[next].0).div_ceil(QUANTILES[next].1)
-            {
-                values[next] = Some(edge.min(self.max));
-                next += 1;
-            }
-        }
-        let [p50, p90, p95, p99, p99_9, p99_99] = values;
-        let (count, min, max) = (self.count, some(self.min), some(self.max));
-        Figures { count, mean: mean(self.sum, self.count), min, max, p50, p90, p95, p99, p99_9, p99_99 }
-    }
-}
-
-impl Default for Distribution {
-    fn default() -> Self {
-        Self::new()
-    }
-}
 
 /// An exact quotient as a number for people; none over nothing.
 pub fn mean(sum: u128, count: u64) -> Option<f64> {
