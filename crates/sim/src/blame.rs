@@ -78,12 +78,6 @@ impl Blame {
         self.0[cause as usize] += ns;
     }
 
-    /// All of it.
-    #[inline(always)]
-    pub fn total(&self) -> u64 {
-        Self::sum(&self.0)
-    }
-
     /// Each is at most some latency, so that no sum comes near the end of 64 bits: no addition is checked, and the compiler
     /// takes several at a time.
     #[inline(always)]
@@ -101,5 +95,11 @@ impl Blame {
     #[inline(always)]
     pub fn waits(&self) -> u64 {
         Self::sum(&self.0[..WAITS])
+    }
+
+    /// All but the waits.
+    #[inline(always)]
+    pub fn service(&self) -> u64 {
+        Self::sum(&self.0[WAITS..])
     }
 }

@@ -10,12 +10,24 @@ use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
 fn world(seed: u64) -> (Config, Vec<Request>) {
     let mut rng = stream(seed, "fusing");
     let mut pick = |from: &[&'static str]| from[below(&mut rng, from.len() as u64) as usize];
+    let collector = pick(&[
+        "\"serial\"",
+        "\"serial\"",
+        "\"queued\"",
+        "\"preemptive\"",
+        "\"idle-chip\"",
+        "{ idle-chip = { inner = \"preemptive\" } }",
+        "{ idle-chip = { inner = \"queued\", absorb = false } }",
+        "{ idle-chip = { erase = \"after_writeback\", absorb = false } }",
+        "{ preemptive = { inner = \"idle-chip\" } }",
+    ]);
     let toml = format!(
         "geometry = {{ channels = {}, chips_per_channel = {}, dies_per_chip = {}, planes_per_die = {}, blocks_per_plane = {}, pages_per_block = {}, page_size = \"512B\" }}
 timing = {{ read = {}, program = {}, erase = \"{}ns\", transfer = \"2ns/B\" }}
-device = {{ over_provisioning = {}, queue_depth = {}, multi_plane = {} }}
-gc = {{ threshold = \"{} pages\" }}
-schemes = {{ path = \"{}\", place = \"{}\", victim = \"{}\" }}
+device = {{ over_provisioning = {}, queue_depth = {}, multi_plane = {}, keep_overwritten = {} }}
+gc = {{ threshold = \"{} pages\"{} }}
+schemes = {{ path = \"{}\", place = \"{}\", victim = \"{}\", collector = {} }}
+staging = {{ slots = {} }}
 precondition = {{ mode = \"{}\" }}
 run = {{ {} }}",
         pick(&["1", "1", "2"]),
@@ -30,10 +42,14 @@ run = {{ {} }}",
         pick(&["0.26", "0.4", "0.6"]),
         pick(&["1", "3", "8", "32"]),
         pick(&["false", "false", "true"]),
+        if collector.contains("after_writeback") { "true" } else { "false" },
         pick(&["2", "4", "6"]),
+        pick(&["", "", ", hard_threshold = \"2 pages\""]),
         pick(&["external", "external", "external", "copyback"]),
-        pick(&["CWDP", "PDWC", "dynamic"]),
+        if collector.contains("idle-chip") { "dynamic" } else { pick(&["CWDP", "PDWC", "dynamic"]) },
         pick(&["greedy", "random", "fifo"]),
+        collector,
+        if collector.contains("idle-chip") { pick(&["0", "2", "5", "16"]) } else { "0" },
         pick(&["none", "sequential", "random"]),
         pick(&["", "", "warmup = \"30 requests\""])
     );

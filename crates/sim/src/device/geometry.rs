@@ -44,6 +44,10 @@ pub struct Geometry {
     pub mapped: u32,
     /// What is divided by all the time: a multiplication or a shift each.
     by: Divisors,
+    /// `log2` of the page size, if it is a power of two.
+    page_shift: Option<u32>,
+    /// By plane: where it is.
+    spots: Vec<Spot>,
     /// Static placement: plane of a logical page by its number modulo `planes`.
     stripe: Vec<PlaneId>,
 }
@@ -55,10 +59,17 @@ struct Divisors {
     pages_per_plane: StrengthReducedU32,
     blocks_per_plane: StrengthReducedU32,
     planes: StrengthReducedU32,
-    units: StrengthReducedU32,
-    dies: StrengthReducedU32,
-    chips: StrengthReducedU32,
-    channels: StrengthReducedU32,
+}
+
+/// Where a plane is: what its number modulo the number of each would say.
+#[derive(Clone, Copy, Debug)]
+struct Spot {
+    unit: UnitId,
+    /// Its place among the planes of its unit.
+    in_unit: u32,
+    die: u32,
+    chip: u32,
+    channel: ChannelId,
 }
 
 impl Geometry {
@@ -94,11 +105,17 @@ impl Geometry {
                 pages_per_plane: by(pages_per_plane),
                 blocks_per_plane: by(g.blocks_per_plane),
                 planes: by(planes),
-                units: by(units),
-                dies: by(dies),
-                chips: by(chips),
-                channels: by(g.channels),
             },
+            page_shift: page_size.is_power_of_two().then(|| page_size.trailing_zeros()),
+            spots: (0..planes)
+                .map(|plane| Spot {
+                    unit: UnitId(plane % units),
+                    in_unit: plane / units,
+                    die: plane % dies,
+                    chip: plane % chips,
+                    channel: ChannelId(plane % g.channels),
+                })
+                .collect(),
             channels: g.channels,
             chips,
             dies,
@@ -125,7 +142,10 @@ impl Geometry {
     /// The page of the host in which a byte lies.
     #[inline(always)]
     pub fn page_at(&self, byte: u64) -> Lpn {
-        Lpn((byte / self.by.page_size) as u32)
+        Lpn(match self.page_shift {
+            Some(shift) => byte >> shift,
+            None => byte / self.by.page_size,
+        } as u32)
     }
 
     /// The plane that static placement gives a logical page.
@@ -137,7 +157,7 @@ impl Geometry {
     /// The unit of exclusion of a plane.
     #[inline(always)]
     pub fn unit_of(&self, plane: PlaneId) -> UnitId {
-        UnitId(plane.0 % self.by.units)
+        self.spots[plane.ix()].unit
     }
 
     /// The `k`-th plane of a unit.
@@ -149,25 +169,25 @@ impl Geometry {
     /// Where a plane stands among the planes of its unit.
     #[inline(always)]
     pub fn plane_in_unit(&self, plane: PlaneId) -> u32 {
-        plane.0 / self.by.units
+        self.spots[plane.ix()].in_unit
     }
 
     /// The die of a plane.
     #[inline(always)]
     pub fn die_of(&self, plane: PlaneId) -> u32 {
-        plane.0 % self.by.dies
+        self.spots[plane.ix()].die
     }
 
     /// The chip of a plane.
     #[inline(always)]
     pub fn chip_of(&self, plane: PlaneId) -> u32 {
-        plane.0 % self.by.chips
+        self.spots[plane.ix()].chip
     }
 
     /// The channel of a plane.
     #[inline(always)]
     pub fn channel_of(&self, plane: PlaneId) -> ChannelId {
-        ChannelId(plane.0 % self.by.channels)
+        self.spots[plane.ix()].channel
     }
 
     /// The block of a page.

@@ -174,6 +174,16 @@ impl Timing {
         legs
     }
 
+    /// The same for one page.
+    #[inline(always)]
+    pub fn read_one(&self, offset: u32, burst: Nanos) -> Legs {
+        let mut legs = Legs::NONE;
+        legs.push(LegKind::Bus, self.command);
+        legs.push(LegKind::Array, self.read[offset as usize]);
+        legs.push(LegKind::Bus, burst);
+        legs
+    }
+
     /// The same for pages that a collection takes out: each is decoded before anything else is done with it.
     #[inline(always)]
     pub fn read_and_decode(&self, offsets: &[u32], burst: Nanos) -> Legs {

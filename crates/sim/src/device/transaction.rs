@@ -89,6 +89,8 @@ pub struct Op {
     pub acknowledged: bool,
     /// Host pages: waits for a free page of its plane.
     pub stalled: bool,
+    /// A read that takes the fast lane.
+    pub lane: bool,
     /// On the host link: towards the device.
     pub inward: bool,
     /// The unit that serves it.
@@ -188,6 +190,7 @@ impl Op {
         need: Need::Read,
         acknowledged: false,
         stalled: false,
+        lane: false,
         leg: 0,
         legs: Legs::NONE,
         unit: UnitId::NONE,

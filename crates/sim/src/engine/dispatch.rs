@@ -18,6 +18,9 @@ impl Ssd {
             self.dispatch_window();
         }
         self.begin_updates();
+        if self.dirty_units.is_empty() && !self.schemes.dynamic && !self.stages && self.replicas.is_none() {
+            return;
+        }
         // What this round marks anew is looked at in the next one, after its collector decisions.
         std::mem::swap(&mut self.dirty_units, &mut self.looking);
         for i in 0..self.looking.len() {
@@ -30,7 +33,9 @@ impl Ssd {
         // Each unit serves its own queue only, so the order among units can't be told from outside.
         for i in 0..self.looking.len() {
             let unit = self.looking[i];
-            while self.kick(unit) {}
+            if !(self.lane && self.start_in_lane(unit)) {
+                while self.kick(unit) {}
+            }
             if self.pauses {
                 self.look_again(unit);
             }
@@ -294,8 +299,11 @@ impl Ssd {
         self.load(op, at);
         let burst = self.read_burst(op);
         let offset = self.dev.geometry.offset(at);
-        let (count, legs) =
-            if self.pairs { self.join_reads(op, at, unit, burst) } else { (1, self.dev.timing.read(&[offset], burst)) };
+        let (count, legs) = if self.pairs {
+            self.join_reads(op, at, unit, burst)
+        } else {
+            (1, self.dev.timing.read_one(offset, burst))
+        };
         self.count_host(op, count);
         let page = &mut self.ops[op];
         (page.verb, page.pages, page.legs) = (Verb::Read, PageSet::one(at), legs);

@@ -122,6 +122,7 @@ impl Ssd {
             granted_at: _,
             fuses: _,
             fuses_moves: _,
+            lane: _,
             collector_holds: _,
             suspends: _,
             overlaps: _,

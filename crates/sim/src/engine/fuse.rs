@@ -44,6 +44,7 @@ impl Ssd {
             && config.ecc.decode == Nanos::ZERO
             && !self.one_shot
             && [&config.timing.read, &config.timing.program].iter().all(|t| !t.types().contains(&Nanos::ZERO));
+        self.lane = self.has_lane();
     }
 
     /// The page of a collection's read has been granted the bus on its way out: lets it come back in and be programmed without
@@ -116,8 +117,10 @@ impl Ssd {
         let op = &self.ops[id];
         let plain = op.class == Class::Gc && self.fuses_moves;
         match (op.verb, op.leg) {
-            (Verb::Read, 0) if op.class == Class::Host && self.events.alone() => self.express_read(id, resource, time),
             (Verb::Read, 0) if plain && self.events.alone() => self.express_out(id, time),
+            (Verb::Read, 0) if matches!(op.class, Class::Host | Class::Gc) && self.events.alone() => {
+                self.express_read(id, resource, time)
+            }
             (Verb::Read, FUSED) if self.events.alone() => self.express_next(id, time),
             (Verb::Copyback, 0) if plain && self.events.alone() => self.express_next_copyback(id, time),
             _ => false,
@@ -133,14 +136,14 @@ impl Ssd {
         op.legs.get(1).filter(|_| free && op.legs.len() == 2).map(|out| (op.channel.ix(), out.time))
     }
 
-    /// Pages that the host reads have been read: they cross the bus at once if that is free.
+    /// Pages that the host or a collection reads have been read: they cross the bus at once if that is free.
     #[inline]
     fn express_read(&mut self, id: OpId, resource: usize, time: Nanos) -> bool {
         let Some((bus, out)) = self.free_bus(id, time) else { return false };
         self.now = time;
         self.ops[id].leg = 1;
         let state = &mut self.buses[bus];
-        state.begin(false, time, time + out, self.stats.last_completion);
+        state.begin(self.ops[id].class == Class::Gc, time, time + out, self.stats.last_completion);
         state.holder = id;
         self.charge(id, Cause::Bus, out.0);
         self.events.set(resource, Nanos::NEVER);
@@ -180,7 +183,7 @@ impl Ssd {
         self.stats.count_moves(Journey::EXTERNAL, 1);
         // The block keeps the reader that it has: the next page is in it too.
         let tag = self.oracle.load(page, self.dev.flash.lpn_of(page));
-        let legs = self.dev.timing.read(&[self.dev.geometry.offset(page)], transfer);
+        let legs = self.dev.timing.read_one(self.dev.geometry.offset(page), transfer);
         let op = &mut self.ops[id];
         (op.pages, op.from, op.tags[0]) = (PageSet::one(page), PageSet::one(page), tag);
         (op.legs, op.leg) = (legs, 0);

@@ -71,6 +71,23 @@ impl PageEnd {
     }
 }
 
+impl HostRequest {
+    #[inline(always)]
+    pub(super) fn new(index: u64, request: Request, admitted: Nanos, measured: bool, pages: u32) -> Self {
+        HostRequest {
+            index,
+            request,
+            admitted,
+            measured,
+            conflicted: false,
+            remaining: pages,
+            uncorrectable: 0,
+            first: OpId::NONE,
+            best: PageEnd { completed: Nanos::ZERO, lpn: Lpn::NONE, start: Nanos::ZERO, blame: Blame::ZERO },
+        }
+    }
+}
+
 /// What an observer is told of a request.
 fn completed(
     request: &Request,
@@ -401,20 +418,15 @@ impl Ssd {
             self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, ssd.now));
             return;
         }
+        if self.lane && measured && first == last && request.op == RequestOp::Read {
+            let lpn = self.logical(Lpn(first));
+            if let Location::Flash(page) = self.dev.map.get(lpn) {
+                return self.admit_to_lane(request, index, lpn, page);
+            }
+        }
         self.host.outstanding += 1;
         let pages = last - first + 1;
-        let best = PageEnd { completed: Nanos::ZERO, lpn: Lpn::NONE, start: Nanos::ZERO, blame: Blame::ZERO };
-        let record = HostRequest {
-            index,
-            request,
-            admitted: self.now,
-            measured,
-            conflicted: false,
-            remaining: pages,
-            uncorrectable: 0,
-            first: OpId::NONE,
-            best,
-        };
+        let record = HostRequest::new(index, request, self.now, measured, pages);
         let id = RequestId(self.host.requests.insert(record));
         let asked = self.flash_pages(&request, pages);
         match request.op {
@@ -703,7 +715,7 @@ impl Ssd {
 
     /// The last page of a request has completed: `last`, unless one that completed before counts as the last (none).
     #[inline(always)]
-    fn request_done(&mut self, id: RequestId, last: OpId) {
+    pub(super) fn request_done(&mut self, id: RequestId, last: OpId) {
         let record = &self.host.requests[id.0];
         let best = &record.best;
         let (blame, start) = if last.is_none() {
@@ -712,7 +724,8 @@ impl Ssd {
             (&self.ops[last].blame, self.ops[last].first_start)
         };
         let latency = (self.now - record.request.arrival).0;
-        assert_eq!(blame.total(), latency, "causes sum to the latency of request {}", record.index);
+        let waits = blame.waits();
+        assert_eq!(waits + blame.service(), latency, "causes sum to the latency of request {}", record.index);
         if record.measured {
             let stats = match record.request.op {
                 RequestOp::Read => {
@@ -725,7 +738,7 @@ impl Ssd {
                 }
             };
             stats.latency.record(latency);
-            stats.waiting.record(blame.waits());
+            stats.waiting.record(waits);
             stats.spend(blame, latency);
             stats.delayed_by_gc += u64::from(blame.by_gc() > 0);
             if self.raid.is_some() {

@@ -46,8 +46,14 @@ impl Ssd {
 
     /// Adds time to a cause of every page that a host operation serves. (What steps of collections take is counted when they
     /// end.)
-    #[inline]
+    #[inline(always)]
     pub(super) fn charge(&mut self, id: OpId, cause: Cause, ns: u64) {
+        self.charge_all(id, &[(cause, ns)]);
+    }
+
+    /// The same for several causes.
+    #[inline(always)]
+    fn charge_all(&mut self, id: OpId, causes: &[(Cause, u64)]) {
         let mut at = id;
         while at.is_some() {
             let op = &mut self.ops[at];
@@ -55,7 +61,7 @@ impl Ssd {
                 return;
             }
             if !op.acknowledged {
-                op.blame.add(cause, ns);
+                causes.iter().for_each(|(cause, ns)| op.blame.add(*cause, *ns));
             }
             at = op.mate;
         }
@@ -145,9 +151,7 @@ impl Ssd {
             } else {
                 (Cause::BusGc, Cause::BusHost, Cause::Bus)
             };
-            self.charge(id, behind_gc, gc_wait);
-            self.charge(id, behind_host, wait - gc_wait);
-            self.charge(id, own, time.0);
+            self.charge_all(id, &[(behind_gc, gc_wait), (behind_host, wait - gc_wait), (own, time.0)]);
         }
         self.watch_transfer(id, bus, time);
         match after {
@@ -203,7 +207,11 @@ impl Ssd {
         if bus >= self.dev.geometry.channels as usize {
             return self.link_ends(id);
         }
-        self.ops[id].leg += 1;
+        let op = &mut self.ops[id];
+        if op.lane && self.lane {
+            return self.leaves_lane(id);
+        }
+        op.leg += 1;
         if self.data_in_ends(id) {
             return;
         }
@@ -255,6 +263,11 @@ impl Ssd {
         let state = &mut self.units[unit.ix()];
         let id = state.array;
         let op = &mut self.ops[id];
+        if op.lane && self.lane {
+            op.leg = 1;
+            let bus = op.channel.ix();
+            return self.ask(id, bus);
+        }
         if op.leg == FUSED {
             return self.fused_move_ends(id);
         }

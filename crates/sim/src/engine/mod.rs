@@ -14,6 +14,7 @@ mod gc;
 mod host;
 mod joint;
 mod keep;
+mod lane;
 mod legs;
 mod memory;
 mod metadata;
@@ -68,8 +69,8 @@ pub struct Ssd {
     dev: Device,
     schemes: Policies,
     events: Events,
-    /// Resources whose events were popped at the present time, with the age of their operations.
-    batch: Vec<(u64, u32)>,
+    /// Resources whose events were popped at the present time, below the age of their operations.
+    batch: Vec<u128>,
     units: Vec<Unit>,
     /// Ledger by unit and plane: total time that collections of that plane held the unit.
     gc_by_plane: Vec<u64>,
@@ -126,6 +127,8 @@ pub struct Ssd {
     fuses: bool,
     /// See `fuses`.
     fuses_moves: bool,
+    /// Whether reads of single pages take the fast lane.
+    lane: bool,
     /// What is counted of collections in the way of host operations, where one of paper A's schemes is in use.
     conflict: Option<Box<conflicts::Conflict>>,
     /// Second copies of pages, where the route asks for any.
@@ -363,6 +366,7 @@ impl Ssd {
             granted_at: Nanos::NEVER,
             fuses: false,
             fuses_moves: false,
+            lane: false,
             keeps: config.device.keep_overwritten,
             suspends: config.timing.suspendable != Suspendable::None,
             overlaps: config.timing.suspendable != Suspendable::None || config.timing.cache_register,
@@ -566,15 +570,17 @@ impl Ssd {
                 continue;
             }
             self.batch.clear();
-            self.events.take_all(|resource| self.batch.push((0, resource as u32)));
+            self.events.take_all(|resource| self.batch.push(resource as u128));
             self.events_since_scan += self.batch.len() as u64;
-            // Several at once: age decides.
-            for i in 0..self.batch.len() {
-                self.batch[i].0 = self.age_of(self.batch[i].1 as usize);
+            if !(self.lane && self.all_in_lane()) {
+                // Several at once: age decides.
+                for i in 0..self.batch.len() {
+                    self.batch[i] |= u128::from(self.age_of(self.batch[i] as usize)) << 32;
+                }
+                self.batch.sort_unstable();
             }
-            self.batch.sort_unstable();
             for i in 0..self.batch.len() {
-                self.leg_ends(self.batch[i].1 as usize);
+                self.leg_ends(self.batch[i] as u32 as usize);
             }
         }
     }

@@ -1,0 +1,158 @@
+//! The fast lane: page reads on devices where nothing but the map, the die and the bus concerns them.
+//!
+//! A read in the lane takes the steps of every other page ([`Ssd::select`] to [`Ssd::page_done`]), each without what its device
+//! does not have and with what is looked up once. Wherever it meets something else, a page that has moved, say, it goes on as every
+//! other page does. Results are the same to the last byte with and without ([`Ssd::set_fusing`]).
+
+use super::host::HostRequest;
+use super::{Request, Ssd};
+use crate::blame::Cause;
+use crate::device::mapping::Location;
+use crate::device::resource::{Holder, unit_resource};
+use crate::device::timing::LegKind;
+use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::policy::PageSet;
+use crate::units::{Lpn, Nanos, OpId, Ppn, RequestId, UnitId};
+
+impl Ssd {
+    /// Whether reads of single pages take the lane on this device.
+    pub(super) fn has_lane(&self) -> bool {
+        let config = &self.config;
+        self.fuses
+            && !self.overlaps
+            && !self.queues
+            && !self.one_shot
+            && !self.redirects
+            && !self.separates
+            && !self.host.windowed
+            && self.raid.is_none()
+            && self.replicas.is_none()
+            && self.conflict.is_none()
+            && self.ports == self.dev.geometry.channels as usize
+            && config.ecc.errors == crate::config::Errors::None
+            && config.ecc.decode == Nanos::ZERO
+            && config.timing.command == Nanos::ZERO
+            && !config.timing.read.types().contains(&Nanos::ZERO)
+    }
+
+    /// A measured read of one page that is on flash is admitted.
+    #[inline(always)]
+    pub(super) fn admit_to_lane(&mut self, request: Request, index: u64, lpn: Lpn, page: Ppn) {
+        self.host.outstanding += 1;
+        self.stats.pages.read += self.flash_pages(&request, 1);
+        let record = HostRequest::new(index, request, self.now, true, 1);
+        let id = RequestId(self.host.requests.insert(record));
+        let age = self.age();
+        let expected = self.oracle.latest(lpn);
+        let op = OpId(self.ops.insert(Op::BLANK));
+        let record = &mut self.ops[op];
+        record.lane = true;
+        (record.request, record.lpn, record.bytes) = (id, lpn, request.bytes as u32);
+        (record.age, record.waits_since) = (age, self.now);
+        record.blame.add(Cause::Queue, (self.now - request.arrival).0);
+        record.expected = expected;
+        self.enqueue(op, self.dev.geometry.plane_of(page), false);
+    }
+
+    /// Lets a unit take the read at the head of its queue, if it can: as [`Ssd::kick`] and what follows. False: see there.
+    #[inline(always)]
+    pub(super) fn start_in_lane(&mut self, unit: UnitId) -> bool {
+        let now = self.now;
+        let state = &mut self.units[unit.ix()];
+        let id = state.queue.head();
+        if id.is_none() || state.array.is_some() {
+            return true;
+        }
+        if state.holder != Holder::Free || state.job.is_some() || (self.collector_holds && !state.due.is_empty()) {
+            return false;
+        }
+        let op = &mut self.ops[id];
+        if !op.lane {
+            return false;
+        }
+        let Location::Flash(at) = self.dev.map.get(op.lpn) else { return false };
+        let geometry = &self.dev.geometry;
+        if geometry.plane_of(at) != op.plane {
+            return false;
+        }
+        let (gc, back) = (state.gc(now), state.writeback(now));
+        let free = state.released.0.saturating_sub(state.lag);
+        let start = free.max(op.waits_since.0);
+        let lag = now.0.saturating_sub(start).min(state.lag + (gc + back - state.lag_gc));
+        let (queue, waited) = (&mut state.queue, (now - op.waits_since).0);
+        if waited > 0 {
+            if gc != op.ledger_gc || back != op.ledger_writeback {
+                return false;
+            }
+            let host = (now.0 - lag).saturating_sub(op.waits_since.0).min(waited);
+            op.blame.add(Cause::DieHost, host);
+            op.blame.add(Cause::DieLate, waited - host);
+        }
+        (state.lag, state.lag_gc, state.array) = (lag, gc + back, id);
+        queue.pop(&self.ops);
+        let next = queue.head();
+        (state.holder, state.since) = (Holder::Host, now);
+        self.held.change(true, now);
+        let op = &mut self.ops[id];
+        let legs = self.dev.timing.read_one(geometry.offset(at), self.dev.timing.transfer(op.bytes));
+        let array = legs.get(0).map_or(Nanos::ZERO, |leg| leg.time);
+        op.tags[0] = self.oracle.load(at, op.lpn);
+        (op.pages, op.legs) = (PageSet::one(at), legs);
+        op.first_start = op.first_start.min(now);
+        op.bus_gc = 0;
+        op.blame.add(Cause::Array, array.0);
+        let (plane, request) = (op.plane, op.request);
+        self.dev.flash.read_begins(geometry.block_of(at));
+        self.stats.count_reads(Class::Host, 1);
+        self.chip_in_use(plane, true);
+        self.events.set(unit_resource(unit), now + array);
+        if self.deep {
+            if next.is_some() {
+                self.ops.expect(next.0);
+            }
+            self.host.requests.expect(request.0);
+        }
+        true
+    }
+
+    /// Whether all that ends now are steps of reads in the lane: those ask for different buses, leave different dies, and complete
+    /// requests of which only sums are kept, so that their order can't be told.
+    pub(super) fn all_in_lane(&self) -> bool {
+        self.batch.iter().all(|resource| {
+            let resource = *resource as usize;
+            let id = match self.units.get(resource) {
+                Some(unit) => unit.array,
+                None => match self.buses.get(resource - self.units.len()) {
+                    Some(bus) => bus.holder,
+                    None => return false,
+                },
+            };
+            // A bus that only wakes ends nothing.
+            id.is_none() || self.ops[id].lane
+        })
+    }
+
+    /// The page of a read in the lane is in the controller.
+    #[inline(always)]
+    pub(super) fn leaves_lane(&mut self, id: OpId) {
+        let now = self.now;
+        let op = &self.ops[id];
+        debug_assert!(op.need == Need::Read && op.verb == Verb::Read && op.mate.is_none());
+        debug_assert!(op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Bus));
+        let (unit, plane, request, block) = (op.unit, op.plane, op.request, self.dev.geometry.block_of(op.pages[0]));
+        self.oracle.delivered(op.lpn, op.tags[0], op.expected);
+        let state = &mut self.units[unit.ix()];
+        let next = state.queue.head();
+        if next.is_some() {
+            self.dev.map.expect(self.ops[next].lpn);
+        }
+        state.lag += op.bus_gc;
+        (state.released, state.array, state.holder, state.since) = (now, OpId::NONE, Holder::Free, now);
+        self.held.change(false, now);
+        self.dev.flash.read_ends(block);
+        self.chip_in_use(plane, false);
+        self.mark_unit(unit);
+        self.request_done(request, id);
+        self.ops.remove(id.0);
+    }
+}
