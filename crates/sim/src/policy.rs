@@ -226,6 +226,11 @@ pub trait Collector {
     fn in_order(&self) -> bool {
         false
     }
+    /// Whether it does so as long as no host operation waits for the die ([`Job::contended`]) and its job has no slots of the
+    /// controller's buffer left.
+    fn undisturbed(&self) -> bool {
+        self.in_order()
+    }
     /// Whether a job keeps its die from start to end, or queues each step behind what waits there.
     fn holds(&self) -> bool {
         self.inner().is_none_or(|inner| inner.holds())

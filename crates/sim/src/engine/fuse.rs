@@ -6,7 +6,8 @@
 //!   only if somebody asks for the bus before.
 //! * An event that is alone in its time, and after which only one thing can happen, skips the round that would find it out.
 //! * A page that a collection moves out to the controller and, its die being held, at once back in: if nobody asks for the
-//!   bus before its way out has ended, nobody goes before its way back. Somebody who does undoes the fusing.
+//!   bus before its way out has ended, nobody goes before its way back. Somebody who does undoes the fusing. Where the
+//!   collector looks in between who waits for the die, so does somebody who comes to wait before that.
 
 use super::{Nanos, Ssd};
 use crate::blame::Cause;
@@ -15,7 +16,7 @@ use crate::device::flash::Stream;
 use crate::device::resource::unit_resource;
 use crate::device::transaction::{Class, Verb};
 use crate::policy::{Journey, PageSet};
-use crate::units::OpId;
+use crate::units::{JobId, OpId, UnitId};
 
 /// The leg of a move that reads out, comes back and programs as one.
 pub(super) const FUSED: u8 = u8::MAX;
@@ -56,7 +57,7 @@ impl Ssd {
             return false;
         }
         let (plane, unit) = (op.plane, op.unit);
-        if self.dev.flash.room(plane, Stream::Gc) == 0 {
+        if self.dev.flash.room(plane, Stream::Gc) == 0 || !self.goes_on(op.job, unit) {
             return false;
         }
         let Some(offset) = self.dev.flash.next_offset(plane, Stream::Gc) else { return false };
@@ -69,6 +70,44 @@ impl Ssd {
         self.events.set(unit_resource(unit), half + back.time + array.time);
         self.ops[id].leg = FUSED;
         true
+    }
+
+    /// Whether the collector of a job, if it looked now, would go on with a plain move, whoever waits.
+    #[inline]
+    fn goes_on(&self, job: JobId, unit: UnitId) -> bool {
+        if !self.yields {
+            return true;
+        }
+        let job = &self.jobs[job.0].job;
+        let wanted = !self.units[unit.ix()].queue.is_empty() || (self.preempts && !self.anywhere.is_empty());
+        let stalled = |k| !self.planes[self.dev.geometry.plane_of_unit(unit, k).ix()].stalled.is_empty();
+        !job.contended
+            && job.slots.is_none_or(|left| left == 0)
+            && !wanted
+            && !(self.stages && (0..self.dev.geometry.planes_per_unit).any(stalled))
+    }
+
+    /// Somebody comes to wait for any die: collections that look who waits may have to make way.
+    #[inline]
+    pub(super) fn disturb_collections(&mut self) {
+        if self.yields && self.preempts && self.fuses_moves {
+            (0..self.units.len() as u32).for_each(|unit| self.disturb_unit(UnitId(unit)));
+        }
+    }
+
+    /// Somebody comes to wait for a unit whose collection looks between two steps who does.
+    #[inline]
+    pub(super) fn disturb_unit(&mut self, unit: UnitId) {
+        let id = self.units[unit.ix()].array;
+        if id.is_none() || self.ops[id].leg != FUSED {
+            return;
+        }
+        let bus = self.ops[id].channel.ix();
+        let state = &self.buses[bus];
+        let before = self.now < state.half || (self.now == state.half && self.decided_at != self.now);
+        if state.fused == id && before {
+            self.disturb(bus);
+        }
     }
 
     /// Somebody asks for a bus on which a fused move is under way: if the page has not begun its way back, it will have to ask
@@ -84,10 +123,16 @@ impl Ssd {
         }
         let half = state.half;
         state.prolong(half);
-        state.holder = id;
+        self.events.set(unit_resource(self.ops[id].unit), Nanos::NEVER);
+        if self.now == half && self.decided_at == self.now {
+            // Its collector has decided by now: its way back has begun.
+            self.page_is_back(id);
+            self.ops[id].leg = 0;
+            return self.ask(id, bus);
+        }
+        self.buses[bus].holder = id;
         let op = &mut self.ops[id];
         op.leg = op.legs.len() - 1;
-        self.events.set(unit_resource(op.unit), Nanos::NEVER);
         self.events.set(self.units.len() + bus, half);
     }
 
@@ -117,7 +162,9 @@ impl Ssd {
         let op = &self.ops[id];
         let plain = op.class == Class::Gc && self.fuses_moves;
         match (op.verb, op.leg) {
-            (Verb::Read, 0) if plain && self.events.alone() => self.express_out(id, time),
+            (Verb::Read, 0) if plain && self.events.alone() && self.goes_on(op.job, op.unit) => {
+                self.express_out(id, time)
+            }
             (Verb::Read, 0) if matches!(op.class, Class::Host | Class::Gc) && self.events.alone() => {
                 self.express_read(id, resource, time)
             }
@@ -170,6 +217,9 @@ impl Ssd {
     fn express_next(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.ops[id];
         let (job, from, tag, plane, unit, read) = (op.job, op.from[0], op.tags[0], op.plane, op.unit, op.legs);
+        if !self.goes_on(job, unit) {
+            return false;
+        }
         let view = self.dev.view(time);
         let Some(page) = self.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;
@@ -196,6 +246,9 @@ impl Ssd {
     fn express_next_copyback(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.ops[id];
         let (job, from, to, tag, plane, unit) = (op.job, op.from[0], op.pages[0], op.tags[0], op.plane, op.unit);
+        if !self.goes_on(job, unit) {
+            return false;
+        }
         let view = self.dev.view(time);
         let Some(page) = self.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;

@@ -646,7 +646,8 @@ impl Ssd {
                 page.ledger_gc_own = self.held.total(self.now) as u64;
                 page.ledger_writeback = self.held_writeback.total(self.now) as u64;
                 // Whether a die is idle is looked at when everything of this moment is known.
-                return self.anywhere.push(&mut self.ops, op);
+                self.anywhere.push(&mut self.ops, op);
+                return self.disturb_collections();
             }
             Need::Write => self.dev.geometry.static_plane(page.lpn),
         };
@@ -675,6 +676,9 @@ impl Ssd {
             state.queue.push(&mut self.ops, op);
         }
         self.mark_unit(unit);
+        if self.yields {
+            self.disturb_unit(unit);
+        }
     }
 
     #[inline(always)]

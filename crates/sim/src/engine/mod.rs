@@ -119,9 +119,13 @@ pub struct Ssd {
     plain_places: bool,
     /// The victim that is collected in no time.
     moving: timeless::Moving,
-    /// The journey of every moved page, where collector and path treat all pages alike.
+    /// The journey of every moved page, where path and, as long as nobody waits for its die, collector treat all pages alike.
     plain_moves: Option<Journey>,
-    /// The time at which buses were last granted.
+    /// Whether the collector looks between the steps of a move who waits for its die.
+    yields: bool,
+    /// The time at which collectors last decided, and at which buses were last granted.
+    decided_at: Nanos,
+    /// See `decided_at`.
     granted_at: Nanos,
     /// Whether legs that nothing can come between share an event, and whether moves of collections do.
     fuses: bool,
@@ -358,12 +362,14 @@ impl Ssd {
                 .map(|share| Box::new(replica::Replicas::new(share, &geometry))),
             conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
             plain_moves: (config.schemes.path.policy_ref().always())
-                .filter(|_| config.schemes.collector.policy_ref().in_order())
+                .filter(|_| config.schemes.collector.policy_ref().undisturbed())
                 // Errors travel with each page on its own.
                 .filter(|_| config.ecc.errors == crate::config::Errors::None),
             plain_places: !schemes.dynamic && config.gc.scope == Scope::Plane,
             moving: timeless::Moving::new(geometry.pages_per_block),
+            decided_at: Nanos::NEVER,
             granted_at: Nanos::NEVER,
+            yields: !config.schemes.collector.policy_ref().in_order(),
             fuses: false,
             fuses_moves: false,
             lane: false,
@@ -538,13 +544,18 @@ impl Ssd {
             assert!(self.idle_rounds < self.scan_every, "no request completes: {}", self.who_waits());
             self.completions();
             self.admit();
+            if self.yields {
+                // An arrival may have disturbed a fused move at the moment when its page turns back.
+                self.completions();
+            }
             self.decide();
-            self.dispatch();
             while self.fuses_moves && self.events.next() == time {
-                // A fused move has been disturbed at the moment when its page turns back: it asks for the bus too.
+                // A step that began now may have: the page asks for the bus too.
                 self.completions();
                 self.decide_ready();
             }
+            self.decided_at = time;
+            self.dispatch();
             self.grant();
             self.granted_at = time;
             let settled = self.dirty_units.is_empty() && self.dirty_buses.is_empty() && self.ready_jobs.is_empty();

@@ -105,6 +105,9 @@ impl Collector for IdleChip {
         }
     }
 
+    fn undisturbed(&self) -> bool {
+        self.stream_rule == StreamRule::OnConflict && self.inner.policy_ref().undisturbed()
+    }
     fn inner(&self) -> Option<&dyn Collector> {
         Some(self.inner.policy_ref())
     }

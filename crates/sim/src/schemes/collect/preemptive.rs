@@ -36,6 +36,9 @@ impl Collector for Preemptive {
     fn inner_mut(&mut self) -> Option<&mut dyn Collector> {
         Some(self.inner.policy())
     }
+    fn undisturbed(&self) -> bool {
+        self.inner.policy_ref().undisturbed()
+    }
     fn preemptible(&self) -> bool {
         true
     }
