@@ -71,6 +71,7 @@ impl Ssd {
     }
 
     /// The write at the head of the line finds no die.
+    #[inline(never)]
     pub(super) fn note_skip(&mut self) {
         let (op, busy) = (self.anywhere.head(), self.held_gc.busy() > 0);
         if let Some(conflict) = &mut self.conflict
@@ -82,6 +83,7 @@ impl Ssd {
     }
 
     /// The write at the head of the line has found a die, after waiting for write-backs for so long.
+    #[inline(never)]
     pub(super) fn note_found(&mut self, op: OpId, back: u64) {
         let Some(conflict) = &mut self.conflict else { return };
         let (skipped, since) = std::mem::replace(&mut conflict.skipped, (OpId::NONE, Nanos::NEVER));
@@ -95,6 +97,7 @@ impl Ssd {
     }
 
     /// A collection begins.
+    #[inline(never)]
     pub(super) fn note_start(&mut self) {
         let idle = u64::from(self.dev.geometry.chips - self.chips_busy);
         let pending = self.host.pending();

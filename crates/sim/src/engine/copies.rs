@@ -54,6 +54,7 @@ impl Ssd {
 
     /// A checked move has been read out and decoded. If its pages go back from their registers they are programmed at once, by
     /// the same operation: nothing may use the registers in between.
+    #[inline(never)]
     pub(super) fn goes_back_inside(&mut self, op: OpId) -> bool {
         let from = self.ops[op].from;
         let job = self.ops[op].job;
@@ -100,7 +101,7 @@ impl Ssd {
     }
 
     /// Bit errors travel with a page that ECC has not had in hand.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn follow_errors(&mut self, from: Ppn, to: Ppn, block: BlockId, corrected: bool) {
         if self.dev.errors.is_none() {
             return;
@@ -204,6 +205,7 @@ impl Ssd {
     }
 
     /// Whether the page that an operation wants to read is one of a word line that has not been programmed yet.
+    #[inline(never)]
     pub(super) fn waits_for_word_line(&self, op: OpId) -> bool {
         let page = &self.ops[op];
         let at = match self.dev.map.get(page.lpn) {
@@ -220,6 +222,7 @@ impl Ssd {
     }
 
     /// The controller's buffer still has what an operation wants to read.
+    #[inline(never)]
     pub(super) fn take_from_buffer(&mut self, op: OpId, unit: UnitId) {
         self.charge_wait(op, unit);
         let page = &self.ops[op];

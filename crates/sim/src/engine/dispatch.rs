@@ -50,6 +50,7 @@ impl Ssd {
     }
 
     /// A die that is free and the device-wide FIFO of writes compete for operations: the oldest goes first.
+    #[inline(never)]
     fn dispatch_oldest_first(&mut self) {
         let takes = |unit: &UnitId| self.is_idle(*unit) || self.lends(*unit);
         // Whatever makes a die idle has it looked at.
@@ -103,6 +104,7 @@ impl Ssd {
 
     /// Starts the oldest of the writes that any die may take on the first idle die after the last one used. False: no die
     /// is idle, or none that is has a page for it.
+    #[inline(never)]
     fn start_anywhere(&mut self) -> bool {
         let units = if self.none_idle { 0 } else { self.dev.geometry.units };
         let mut full = false;
@@ -312,6 +314,7 @@ impl Ssd {
 
     /// Joins the following pages of the same request to a multi-plane read, as far as one command reads them. Returns how many
     /// pages it reads, and its legs.
+    #[inline(never)]
     fn join_reads(&mut self, lead: OpId, at: Ppn, unit: UnitId, mut burst: Nanos) -> (u64, Legs) {
         let (request, offset) = (self.ops[lead].request, self.dev.geometry.offset(at));
         let (mut last, mut pages) = (lead, PageSet::one(at));
@@ -428,6 +431,7 @@ impl Ssd {
 
     /// Joins the following pages of the same request to a multi-plane program, as long as their planes' write points stand
     /// at the same offset. Returns how many joined.
+    #[inline(never)]
     fn mate_writes(&mut self, lead: OpId, at: Ppn, unit: UnitId) -> u64 {
         let offset = self.dev.geometry.offset(at);
         let (request, die) = (self.ops[lead].request, self.dev.geometry.die_of(self.ops[lead].plane));

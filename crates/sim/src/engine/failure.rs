@@ -115,6 +115,7 @@ impl Ssd {
     }
 
     /// What the rest of its group sums to for a chunk that is missing.
+    #[inline(never)]
     pub(super) fn missing_tag(&self, slot: Lpn) -> Tag {
         if self.chunk(slot) == Chunk::Missing { self.last_tag(slot) } else { Tag::NONE }
     }
@@ -228,6 +229,7 @@ impl Ssd {
     }
 
     /// The step of a collection has ended on a chip that failed meanwhile: so has the collection.
+    #[inline(never)]
     pub(super) fn collection_is_denied(&mut self, id: OpId) {
         let (job, unit) = (self.ops[id].job, self.ops[id].unit);
         let plane = self.jobs[job.0].plane;
@@ -369,6 +371,7 @@ impl Ssd {
     // Reads.
 
     /// An operation's turn has come on a unit of a chip that has not got what it is about. Returns whether it is so.
+    #[inline(never)]
     pub(super) fn is_turned_away(&mut self, id: OpId, unit: UnitId) -> bool {
         let op = &self.ops[id];
         let away = match op.need {
@@ -440,6 +443,7 @@ impl Ssd {
     }
 
     /// An update is over: reads of the group's missing chunk go before the next one.
+    #[inline(never)]
     pub(super) fn begin_reads(&mut self, update: u32) {
         let record = &mut self.raid().records[update];
         let mut op = std::mem::replace(&mut record.reads, Chain::EMPTY).head;
@@ -503,6 +507,7 @@ impl Ssd {
     }
 
     /// Parity is about to be programmed. Returns whether there is a chip for it.
+    #[inline(never)]
     pub(super) fn begin_parity(&mut self, parity: Lpn) -> bool {
         if self.is_dead(parity) {
             if !self.is_missing(parity) {
@@ -515,6 +520,7 @@ impl Ssd {
     }
 
     /// A chunk is about to be programmed. Returns whether there is a chip for it; else the update's parity will hold it.
+    #[inline(never)]
     pub(super) fn begin_chunk(&mut self, update: u32, op: OpId) -> bool {
         self.drop_old(op);
         self.ops[op].need = Need::Write;

@@ -72,6 +72,7 @@ impl Ssd {
     }
 
     /// No die has a page for a host write: every full plane is due. Returns whether one was collected in no time.
+    #[inline(never)]
     pub(super) fn claim_full_planes(&mut self) -> bool {
         let mut collected = false;
         for plane in (0..self.dev.geometry.planes).map(PlaneId) {
@@ -151,6 +152,7 @@ impl Ssd {
     }
 
     /// Picks a victim and begins. A plane without one is left alone until its next program.
+    #[inline(never)]
     fn start_collection(&mut self, plane: PlaneId, unit: UnitId) {
         let Some(victim) = self.pick_victim(plane) else {
             self.planes[plane.ix()].claimed = false;
@@ -245,6 +247,7 @@ impl Ssd {
     }
 
     /// The closed block erased least often, if the plane's wear differs by more than is tolerated.
+    #[inline(never)]
     fn cold_block(&self, plane: PlaneId) -> Option<BlockId> {
         let (flash, geometry) = (&self.dev.flash, &self.dev.geometry);
         let most = geometry.blocks(plane).map(|b| flash.erases(BlockId(b as u32))).max()?;
@@ -477,6 +480,7 @@ impl Ssd {
     }
 
     /// Whether the write points that pages in hand go to stand at different offsets.
+    #[inline(never)]
     fn points_apart(&self, hand: &PageSet, stream: Stream) -> bool {
         let offset = |page: &Ppn| self.dev.flash.next_offset(self.dev.geometry.plane_of(*page), stream);
         stream != Stream::Aligned && hand.iter().any(|page| offset(page) != offset(&hand[0]))
@@ -499,6 +503,7 @@ impl Ssd {
 
     /// With a destination wider than the plane, the page in hand may go to another unit: its program queues there while this
     /// job goes on. Returns whether it did.
+    #[inline(never)]
     pub(super) fn sends_abroad(&mut self, id: JobId) -> bool {
         if self.config.gc.destination == Destination::Plane {
             return false;
@@ -552,6 +557,7 @@ impl Ssd {
     }
 
     /// A moved page's program begins on another unit than its source's.
+    #[inline(never)]
     fn begin_abroad(&mut self, id: OpId, unit: UnitId) {
         let plane = self.ops[id].plane;
         self.dev.flash.keep_promise(plane);
@@ -647,6 +653,7 @@ impl Ssd {
         }
     }
 
+    #[inline(never)]
     fn abroad_ends(&mut self, id: OpId) {
         let (unit, plane, home) = (self.ops[id].unit, self.ops[id].plane, self.ops[id].home);
         self.land(id);
@@ -720,6 +727,7 @@ impl Ssd {
     }
 
     /// The victims are erased: their pages are free, and writes that waited for them go on.
+    #[inline(never)]
     fn erased(&mut self, id: JobId) {
         let job = &mut self.jobs[id.0].job;
         job.erased = true;
@@ -747,6 +755,7 @@ impl Ssd {
         }
     }
 
+    #[inline(never)]
     fn end_collection(&mut self, id: JobId) {
         let running = &self.jobs[id.0];
         let (unit, plane, op, holds) = (running.unit, running.plane, running.op, running.holds);

@@ -317,6 +317,7 @@ impl Ssd {
     }
 
     /// Where measuring starts, everything counted so far but wear is forgotten.
+    #[inline(never)]
     fn check_warmup(&mut self) {
         let over = match self.host.warmup {
             None => true,
@@ -384,6 +385,7 @@ impl Ssd {
     }
 
     /// Discards the whole pages inside a range.
+    #[inline(never)]
     pub(super) fn trim_range(&mut self, request: Request, measured: bool) {
         let size = self.unit_bytes();
         let whole = (request.offset.div_ceil(size) as u32)..(((request.offset + request.bytes) / size) as u32);
@@ -579,6 +581,7 @@ impl Ssd {
         }
     }
 
+    #[inline(never)]
     fn trim(&mut self, lpn: Lpn, measured: bool) {
         if self.raid.is_some() {
             // Parity covers what a stripe holds: a discarded page stays until it is overwritten.
@@ -598,6 +601,7 @@ impl Ssd {
     }
 
     /// Puts an unwritten page on flash in no time. None: its plane has no page that host data may take.
+    #[inline(never)]
     fn preload(&mut self, lpn: Lpn) -> Option<Ppn> {
         let tag = crate::oracle::Tag { lpn, version: self.oracle.latest(lpn) };
         let plane = self.timeless_plane(lpn)?;

@@ -11,6 +11,7 @@ use crate::units::{OpId, Ppn};
 
 impl Ssd {
     /// A write is admitted: the newest version on flash is its own to keep now.
+    #[inline(never)]
     pub(super) fn keep_old(&mut self, op: OpId) {
         let (lpn, age) = (self.ops[op].lpn, self.ops[op].age);
         (self.ops[op].old, self.ops[op].old_age) = match self.dev.map.get(lpn) {
@@ -37,6 +38,7 @@ impl Ssd {
     }
 
     /// A version that is not the newest has been programmed to `page`: it is kept if none on flash is newer. Returns whether.
+    #[inline(never)]
     pub(super) fn keeps_instead(&mut self, op: OpId, page: Ppn) -> bool {
         let (lpn, age) = (self.ops[op].lpn, self.ops[op].age);
         if lpn.is_none() {
@@ -53,7 +55,7 @@ impl Ssd {
     }
 
     /// A write has no more need of its old page.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn let_go(&mut self, op: OpId) {
         let op = &mut self.ops[op];
         let (old, lpn) = (std::mem::replace(&mut op.old, Ppn::NONE), op.lpn);

@@ -243,6 +243,7 @@ impl Ssd {
     }
 
     /// Tells the host of all pages of a program that they are safe in the die's register.
+    #[inline(never)]
     fn acknowledge(&mut self, id: OpId) {
         let mut at = id;
         while at.is_some() {
@@ -330,6 +331,7 @@ impl Ssd {
     }
 
     /// The cache register or the array has become free: what waits for it moves on (R8).
+    #[inline(never)]
     fn advance_cache(&mut self, unit: UnitId) {
         let state = &mut self.units[unit.ix()];
         if state.array.is_some() && state.cache.is_none() && state.parked {
@@ -404,6 +406,7 @@ impl Ssd {
     }
 
     /// R10: a read that waits suspends what the array does, unless that ends sooner by itself.
+    #[inline(never)]
     pub(super) fn try_suspend(&mut self, unit: UnitId) {
         let state = &self.units[unit.ix()];
         let op = &self.ops[state.array];
@@ -440,6 +443,7 @@ impl Ssd {
     }
 
     /// The array has let go: the oldest read that waits is served, on whatever the map says now.
+    #[inline(never)]
     fn suspended(&mut self, unit: UnitId) {
         self.watch_array_end(unit);
         let state = &mut self.units[unit.ix()];
@@ -459,6 +463,7 @@ impl Ssd {
     }
 
     /// The read is out: the array is handed back.
+    #[inline(never)]
     fn resume(&mut self, unit: UnitId) {
         let suspended = self.units[unit.ix()].suspended;
         let holder = match self.ops[suspended].class {
@@ -473,6 +478,7 @@ impl Ssd {
     }
 
     /// The suspended operation goes on with what it still needs.
+    #[inline(never)]
     fn resumed(&mut self, unit: UnitId) {
         self.watch_array_start(unit);
         let now = self.now;
@@ -489,12 +495,14 @@ impl Ssd {
     }
 
     /// Host data crosses the host link, one page at a time in each direction (rule R6, where configured).
+    #[inline(never)]
     pub(super) fn link(&mut self, id: OpId, inward: bool) {
         let bus = self.dev.geometry.channels as usize + usize::from(!inward);
         self.ops[id].inward = inward;
         self.ask(id, bus);
     }
 
+    #[inline(never)]
     fn link_ends(&mut self, id: OpId) {
         if self.ops[id].inward {
             return self.place(id);

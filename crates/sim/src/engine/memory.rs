@@ -8,6 +8,7 @@ use crate::units::OpId;
 
 impl Ssd {
     /// A page that controller memory holds.
+    #[inline(never)]
     pub(super) fn serve_from_memory(&mut self, op: OpId) {
         let time = self.config.device.memory;
         let page = &mut self.ops[op];
@@ -34,6 +35,7 @@ impl Ssd {
     }
 
     /// The oldest page in controller memory has been served.
+    #[inline(never)]
     pub(super) fn memory_ends(&mut self) {
         let (_, op) = self.host.memory.pop_front().expect("a page is being served");
         if let Some((time, _)) = self.host.memory.front() {
@@ -70,6 +72,7 @@ impl Ssd {
     }
 
     /// The oldest page in the decoder is done: all take the same time.
+    #[inline(never)]
     pub(super) fn decode_ends(&mut self) {
         let (_, op) = self.host.decoding.pop_front().expect("a page is being decoded");
         if let Some((time, _)) = self.host.decoding.front() {
@@ -87,6 +90,7 @@ impl Ssd {
     }
 
     /// A page could not be corrected: its request is told.
+    #[inline(never)]
     pub(super) fn report_uncorrectable(&mut self, op: OpId) {
         let request = self.ops[op].request;
         self.host.requests[request.0].uncorrectable += 1;

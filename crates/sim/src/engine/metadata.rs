@@ -67,6 +67,7 @@ impl Ssd {
     }
 
     /// A collection's next step is to read or write metadata.
+    #[inline(never)]
     pub(super) fn metadata_step(&mut self, id: JobId) {
         let running = &self.jobs[id.0];
         let (op, reads) = (running.op, running.metadata.read > 0);
@@ -76,6 +77,7 @@ impl Ssd {
     }
 
     /// That step begins.
+    #[inline(never)]
     pub(super) fn begin_metadata_step(&mut self, op: OpId) {
         let running = &self.jobs[self.ops[op].job.0];
         let due = running.metadata;
@@ -104,6 +106,7 @@ impl Ssd {
     }
 
     /// A collection has read or written a metadata page of its own.
+    #[inline(never)]
     pub(super) fn metadata_step_ends(&mut self, op: OpId) {
         let (job, pages) = (self.ops[op].job, self.ops[op].pages);
         self.ops[op].class = Class::Gc;
@@ -126,6 +129,7 @@ impl Ssd {
     }
 
     /// A metadata write's turn has come on a die that no collection holds.
+    #[inline(never)]
     pub(super) fn begin_metadata(&mut self, op: OpId, unit: UnitId) {
         let plane = self.ops[op].plane;
         let block = self.dev.geometry.block_of(self.ops[op].pages[0]);
@@ -146,6 +150,7 @@ impl Ssd {
     }
 
     /// It has landed.
+    #[inline(never)]
     pub(super) fn metadata_ends(&mut self, op: OpId) {
         let (unit, plane, page, home) =
             (self.ops[op].unit, self.ops[op].plane, self.ops[op].pages[0], self.ops[op].home);

@@ -3,6 +3,9 @@
 //! At one time: completions (oldest operation first), then arrivals in trace order, then collector decisions, then dispatch
 //! (oldest first), then grants of buses (first asked first served, ties by age). Rounds repeat until nothing is left to do at
 //! that time. Which of several events comes first out of the wheel never shows.
+//!
+//! What all devices do should fit the processor's instruction cache: what only some do, or what happens once in many events, is
+//! kept out of line.
 
 mod conflicts;
 mod copies;

@@ -145,6 +145,7 @@ impl Ssd {
 
     /// How many task queues a unit serves before that of an operation. Where free space is `short`, those of collections are
     /// served before those of the host.
+    #[inline(never)]
     pub(super) fn rank(&self, op: OpId, short: bool) -> u8 {
         let Some(noc) = &self.noc else { return 0 };
         let task = task(&self.ops[op]);
@@ -153,6 +154,7 @@ impl Ssd {
     }
 
     /// The first task of the first queue of a unit that has one, and its queue's rank.
+    #[inline(never)]
     pub(super) fn next_task(&self, unit: UnitId) -> (u8, OpId) {
         let planes = 0..self.dev.geometry.planes_per_unit;
         let mut planes = planes.map(|k| self.dev.geometry.plane_of_unit(unit, k));
@@ -172,6 +174,7 @@ impl Ssd {
     // Legs.
 
     /// A program begins: its pages cross first.
+    #[inline(never)]
     pub(super) fn cross_in(&mut self, id: OpId) {
         let op = &self.ops[id];
         if op.verb != Verb::Program || op.leg != 0 || op.crossing == Crossing::Over {
@@ -206,6 +209,7 @@ impl Ssd {
     }
 
     /// The legs of an operation have ended: does it go on across the interconnect, or from the buffer back to the flash?
+    #[inline(never)]
     pub(super) fn crosses_out(&mut self, id: OpId) -> bool {
         let op = &self.ops[id];
         match (op.verb, op.crossing) {
@@ -331,6 +335,7 @@ impl Ssd {
 
     /// The program of a page in hand goes to another unit: whether the page comes from its channel's buffer, which is then
     /// that operation's to empty, or across the interconnect.
+    #[inline(never)]
     pub(super) fn crossing_abroad(&mut self, job: JobId, target: PlaneId) -> (Crossing, u8) {
         let (op, rest) = (self.jobs[job.0].op, self.jobs[job.0].rest);
         if self.noc.is_none() || rest != Hop::Fmc {
@@ -356,6 +361,7 @@ impl Ssd {
     }
 
     /// A traversal: it asks for its channel's port, or only takes its time.
+    #[inline(never)]
     pub(super) fn cross(&mut self, id: OpId, time: Nanos) {
         if self.net().delayed {
             self.stats.noc.delayed_ns += time.0;
@@ -366,6 +372,7 @@ impl Ssd {
     }
 
     /// Time that holds nothing but the operation's own unit.
+    #[inline(never)]
     pub(super) fn delay(&mut self, id: OpId, cause: Cause, time: Nanos) {
         self.charge(id, cause, time.0);
         let first = 2 * self.ops[id].unit.ix();
@@ -382,11 +389,13 @@ impl Ssd {
     }
 
     /// The operation in a delay.
+    #[inline(never)]
     pub(super) fn delayed(&self, resource: usize) -> OpId {
         let slot = resource - self.memory_resource() - 2;
         self.noc.as_ref().map_or(OpId::NONE, |noc| noc.delays[slot])
     }
 
+    #[inline(never)]
     pub(super) fn delay_ends(&mut self, resource: usize) {
         let id = self.delayed(resource);
         let slot = resource - self.memory_resource() - 2;
@@ -395,6 +404,7 @@ impl Ssd {
     }
 
     /// A traversal has ended: the port is free.
+    #[inline(never)]
     pub(super) fn port_ends(&mut self, bus: usize, id: OpId) {
         let (now, gc) = (self.now, self.ops[id].class != Class::Host);
         let noc = self.noc_mut();
@@ -425,6 +435,7 @@ impl Ssd {
     }
 
     /// `array`: row time of collections, up to now, while a port waited for a row.
+    #[inline(never)]
     pub(super) fn behind_rows(&self, port: usize) -> u64 {
         let Some(noc) = &self.noc else { return 0 };
         let (sum, since) = noc.behind_rows[port - self.ports];
@@ -433,6 +444,7 @@ impl Ssd {
 
     /// `array`: ports that are asked for are granted in the order in which they were, as long as a row is free; rows take
     /// turns.
+    #[inline(never)]
     pub(super) fn grant_rows(&mut self) {
         let mut waiting = std::mem::take(&mut self.noc_mut().waiting);
         waiting.clear();

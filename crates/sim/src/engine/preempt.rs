@@ -53,6 +53,7 @@ impl Ssd {
 
     /// A collection of this unit goes on, if it is paused and nothing keeps it so. Writes that any die may take keep it for
     /// one dispatch: if they went elsewhere, or could not be served here, they wait for another occasion.
+    #[inline(never)]
     pub(super) fn try_resume(&mut self, unit: UnitId) {
         let id = self.units[unit.ix()].job;
         if id.is_none() || !self.array_is_free(unit) {

@@ -111,6 +111,7 @@ impl Replicas {
     }
 
     /// A copy is the one used last.
+    #[inline(never)]
     fn link(&mut self, copy: u32) {
         let before = std::mem::replace(&mut self.newest, copy);
         (self.copies[copy].newer, self.copies[copy].older) = (NONE, before);
@@ -217,6 +218,7 @@ impl Ssd {
     }
 
     /// The plane that a read goes to: that of its page, or that of its copy.
+    #[inline(never)]
     pub(super) fn route_read(&mut self, op: OpId) -> PlaneId {
         let home = self.ops[op].plane;
         let lpn = self.ops[op].lpn;
@@ -259,6 +261,7 @@ impl Ssd {
     }
 
     /// After all host operations and write-backs: the copy that is being made goes one step further, or the next one begins.
+    #[inline(never)]
     pub(super) fn make_copies(&mut self) {
         let Some(replicas) = &self.replicas else { return };
         match replicas.making {
@@ -338,6 +341,7 @@ impl Ssd {
         Some(self.dev.geometry.plane_of_unit(unit, k))
     }
 
+    #[inline(never)]
     fn begin_copy(&mut self, lpn: Lpn, page: Ppn, tag: Tag, verb: Verb) {
         if let Some(replicas) = &mut self.replicas {
             (replicas.making, replicas.making_of) = (Making::OnFlash, lpn);
@@ -370,6 +374,7 @@ impl Ssd {
     }
 
     /// A page has been read for a copy, or programmed as one.
+    #[inline(never)]
     pub(super) fn copy_ends(&mut self, id: OpId) {
         let op = &self.ops[id];
         let (unit, plane, page, lpn, tag, verb) = (op.unit, op.plane, op.pages[0], op.lpn, op.tags[0], op.verb);
@@ -409,6 +414,7 @@ impl Ssd {
     }
 
     /// A copy is on flash. Where there are as many as there may be, the one not used for longest goes.
+    #[inline(never)]
     fn add_copy(&mut self, lpn: Lpn, page: Ppn, block: BlockId, tag: Tag) {
         let Some(replicas) = &mut self.replicas else { return };
         if replicas.copies.in_use() >= replicas.most {

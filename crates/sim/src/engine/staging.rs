@@ -15,6 +15,7 @@ impl Ssd {
     }
 
     /// Tells a collection whether host operations wait for its unit: when it begins, and when pages have been read out.
+    #[inline(never)]
     pub(super) fn look_who_waits(&mut self, id: JobId) {
         let running = &self.jobs[id.0];
         // After a pause, what was seen before it holds: the host operations that waited then have been let in.
@@ -32,6 +33,7 @@ impl Ssd {
     }
 
     /// Carries out a step that concerns the buffer only, and hands back one that goes on to the flash.
+    #[inline(never)]
     pub(super) fn carry_staging(&mut self, id: JobId, step: Step) -> Option<Step> {
         match step {
             Step::Reserve(slots) => {
@@ -86,6 +88,7 @@ impl Ssd {
     }
 
     /// A page that a partial write has yet to read stays on flash: the buffer holds newest versions only.
+    #[inline(never)]
     fn must_be_placed(&self, id: JobId) -> bool {
         self.jobs[id.0].job.hand.iter().any(|page| {
             let lpn = self.dev.flash.lpn_of(*page);
@@ -94,6 +97,7 @@ impl Ssd {
     }
 
     /// Pages in hand go to reserved slots. From now on the map points to them there.
+    #[inline(never)]
     fn stage_hand(&mut self, id: JobId) {
         let hand = std::mem::replace(&mut self.jobs[id.0].job.hand, PageSet::EMPTY);
         self.take_slots(id, hand.len() as u32);
@@ -177,6 +181,7 @@ impl Ssd {
     }
 
     /// The erase of a collection's victims begins: from now on its pages in the buffer are the only ones.
+    #[inline(never)]
     pub(super) fn segment_erased(&mut self, id: JobId) {
         let segment = std::mem::replace(&mut self.jobs[id.0].segment, u32::MAX);
         if segment == u32::MAX {
@@ -235,6 +240,7 @@ impl Ssd {
     }
 
     /// A host write of a page that waits in the buffer replaces it there: nothing is written to flash for it now.
+    #[inline(never)]
     pub(super) fn absorb(&mut self, op: OpId, measured: bool) -> bool {
         let Location::Staged(page) = self.dev.map.get(self.ops[op].lpn) else { return false };
         if !self.plan().absorb || !self.waits_in_buffer(page) {
@@ -277,6 +283,7 @@ impl Ssd {
     }
 
     /// After all host operations: dies that nobody wants take pages of the buffer.
+    #[inline(never)]
     pub(super) fn dispatch_writebacks(&mut self) {
         if self.plan().queue_empty && self.host.pending() > 0 {
             self.dev.staging.stale = true;
@@ -308,6 +315,7 @@ impl Ssd {
     }
 
     /// Writes the first page in line back to the next idle unit in turn. False: there is no page, or no unit for it.
+    #[inline(never)]
     fn write_back_anywhere(&mut self) -> bool {
         let op = self.dev.staging.ready.head();
         if op.is_none() {
@@ -373,6 +381,7 @@ impl Ssd {
     }
 
     /// A page of the buffer begins its way back to flash.
+    #[inline(never)]
     fn begin_writeback(&mut self, id: OpId, plane: PlaneId, stream: Stream) {
         let unit = self.dev.geometry.unit_of(plane);
         let reserve = stream == Stream::Gc;
@@ -404,6 +413,7 @@ impl Ssd {
     }
 
     /// A page of the buffer is on flash again: it is published unless the host has overwritten or trimmed it meanwhile.
+    #[inline(never)]
     pub(super) fn writeback_ends(&mut self, id: OpId) {
         let op = &self.ops[id];
         let (unit, plane, page, lpn, tag) = (op.unit, op.plane, op.pages[0], op.lpn, op.tags[0]);

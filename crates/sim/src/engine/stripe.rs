@@ -243,6 +243,7 @@ impl Raid {
     }
 
     /// Puts a group on the list of those whose next update may begin.
+    #[inline(never)]
     fn make_ready(&mut self, update: u32) {
         if !std::mem::replace(&mut self.records[update].queued, true) {
             self.ready.push(update);
@@ -293,6 +294,7 @@ impl Ssd {
     }
 
     /// A page write is admitted. The old page stays for its parity's sake; a write that has not begun hands it on.
+    #[inline(never)]
     pub(super) fn admit_chunk(&mut self, op: OpId, merges: bool, measured: bool) {
         let lpn = self.ops[op].lpn;
         let staged = match self.dev.map.get(lpn) {
@@ -322,6 +324,7 @@ impl Ssd {
     }
 
     /// A page goes to where it waits: a read to its chip, a write to its group.
+    #[inline(never)]
     pub(super) fn place_chunk(&mut self, op: OpId) {
         let lpn = self.ops[op].lpn;
         if self.ops[op].need == Need::Read {
@@ -388,6 +391,7 @@ impl Ssd {
     }
 
     /// The timeout of open groups: what has come is encoded without the rest.
+    #[inline(never)]
     pub(super) fn encode_timeouts(&mut self) {
         let now = self.now;
         let timer = self.units.len() + self.buses.len() + 1;
@@ -413,6 +417,7 @@ impl Ssd {
         }
     }
 
+    #[inline(never)]
     fn begin_ready(&mut self) {
         let mut i = 0;
         while let Some(update) = self.raid().ready.get(i).copied() {
@@ -459,6 +464,7 @@ impl Ssd {
     }
 
     /// All writes that wait for a group become its next update, and what has to be read is read.
+    #[inline(never)]
     fn begin_update(&mut self, update: u32) {
         let record = &mut self.raid().records[update];
         record.queued = false;
@@ -696,6 +702,7 @@ impl Ssd {
     }
 
     /// What a device with parity does when an operation on one page ends.
+    #[inline(never)]
     pub(super) fn chunk_ends(&mut self, id: OpId) {
         self.leaves_chip(id);
         if std::mem::replace(&mut self.ops[id].failed, false) {

@@ -44,6 +44,7 @@ impl Ssd {
     }
 
     /// A group's missing chunk is to be written anew, after the reads that wait for it.
+    #[inline(never)]
     fn repair(&mut self, index: u32) {
         let now = self.now;
         if self.missing_of(index).is_some() && self.raid().wants_rebuild(index, now) {

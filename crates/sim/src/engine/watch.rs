@@ -102,6 +102,7 @@ impl Ssd {
         }
     }
 
+    #[inline(never)]
     fn tell_leg(&mut self, id: OpId, start: Nanos, end: Nanos, resource: Resource) {
         if start == end {
             return;

@@ -17,6 +17,7 @@ impl Host {
     }
 
     /// A request waits for dispatch: behind all others, or, where writes are delayed, a read before all writes.
+    #[inline(never)]
     pub(super) fn joins_window(&mut self, id: RequestId, reads: bool) {
         if self.delays_writes && reads {
             let writes = |other: &RequestId| self.requests[other.0].request.op != RequestOp::Read;
@@ -30,6 +31,7 @@ impl Host {
 
 impl Ssd {
     /// Lets the order send what may go from the window.
+    #[inline(never)]
     pub(super) fn dispatch_window(&mut self) {
         self.host.window_stale = false;
         let mut begins = true;
