@@ -173,14 +173,21 @@ impl Job {
 
     /// The next page of a victim that is still valid, in ascending order; it is not offered again.
     pub fn next_valid(&mut self, view: &View, victim: usize) -> Option<Ppn> {
+        let page = self.peek_valid(view, victim);
+        self.cursor[victim] += u32::from(page.is_some());
+        page
+    }
+
+    /// The same, but it will be offered again.
+    pub fn peek_valid(&mut self, view: &View, victim: usize) -> Option<Ppn> {
         let block = self.victims[victim];
         let pages = view.geometry.pages_per_block;
         while self.cursor[victim] < pages {
             let page = view.geometry.page(block, self.cursor[victim]);
-            self.cursor[victim] += 1;
             if view.flash.is_valid(page) {
                 return Some(page);
             }
+            self.cursor[victim] += 1;
         }
         None
     }

@@ -154,6 +154,19 @@ impl Events {
         resource
     }
 
+    /// Shows all events of the earliest time, in any order, as resources.
+    #[inline(always)]
+    pub fn each(&self, mut each: impl FnMut(usize)) {
+        let mut at = self.heads[self.bucket(self.next)];
+        while at != NONE {
+            let entry = &self.entries[at as usize];
+            if entry.time == self.next {
+                each(at as usize);
+            }
+            at = entry.next;
+        }
+    }
+
     /// Takes all events of the earliest time, in any order, as resources.
     #[inline]
     pub fn take_all(&mut self, mut each: impl FnMut(usize)) {

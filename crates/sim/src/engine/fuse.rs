@@ -170,6 +170,57 @@ impl Ssd {
             }
             (Verb::Read, FUSED) if self.events.alone() => self.express_next(id, time),
             (Verb::Copyback, 0) if plain && self.events.alone() => self.express_next_copyback(id, time),
+            _ if plain && !self.events.alone() => self.express_moves(time),
+            _ => false,
+        }
+    }
+
+    /// Several events come next, and nothing else happens then: if all are legs of plain moves, which are on different dies, and
+    /// no two ask for the same bus, they are handled here one by one. Returns whether they were.
+    #[inline(never)]
+    fn express_moves(&mut self, time: Nanos) -> bool {
+        self.batch.clear();
+        self.events.each(|resource| self.batch.push(resource as u128));
+        if !(0..self.batch.len()).all(|i| self.is_plain_end(i, time)) {
+            return false;
+        }
+        for i in 0..self.batch.len() {
+            let id = self.units[self.batch[i] as usize].array;
+            let op = &self.ops[id];
+            let handled = match (op.verb, op.leg) {
+                (Verb::Read, 0) => self.express_out(id, time),
+                (Verb::Read, _) => self.express_next(id, time),
+                _ => self.express_next_copyback(id, time),
+            };
+            assert!(handled, "law: a leg that can end alone does");
+        }
+        self.events_since_scan += self.batch.len() as u64 - 1;
+        true
+    }
+
+    /// Whether an event of the batch is a leg of a plain move that can end without a round, whatever else is in the batch.
+    #[inline(always)]
+    fn is_plain_end(&mut self, i: usize, time: Nanos) -> bool {
+        let Some(unit) = self.units.get(self.batch[i] as usize) else { return false };
+        let op = &self.ops[unit.array];
+        let (job, plane, channel) = (op.job, op.plane, op.channel);
+        if op.class != Class::Gc || job.is_none() || !self.goes_on(job, op.unit) {
+            return false;
+        }
+        match (op.verb, op.leg) {
+            (Verb::Read, FUSED) | (Verb::Copyback, 0) => {
+                let view = self.dev.view(time);
+                self.jobs[job.0].job.peek_valid(&view, 0).is_some()
+            }
+            (Verb::Read, 0) => {
+                let asks = |other: &u128| {
+                    let op = &self.ops[self.units[*other as usize].array];
+                    op.channel == channel && op.leg == 0
+                };
+                self.free_bus(unit.array, time).is_some()
+                    && self.dev.flash.room(plane, Stream::Gc) > 0
+                    && !self.batch[..i].iter().any(asks)
+            }
             _ => false,
         }
     }
@@ -199,7 +250,7 @@ impl Ssd {
     }
 
     /// The page of a plain move has been read: it crosses the bus at once if that is free.
-    #[inline]
+    #[inline(never)]
     fn express_out(&mut self, id: OpId, time: Nanos) -> bool {
         let Some((bus, out)) = self.free_bus(id, time) else { return false };
         if self.dev.flash.room(self.ops[id].plane, Stream::Gc) == 0 {
@@ -213,7 +264,7 @@ impl Ssd {
     /// A plain move has ended: the next one of its collection begins, if there is one.
     ///
     /// It reads as [`Ssd::gc_step_ends`], the collector's next step and [`Ssd::begin_move`], without what cannot happen here.
-    #[inline]
+    #[inline(never)]
     fn express_next(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.ops[id];
         let (job, from, tag, plane, unit, read) = (op.job, op.from[0], op.tags[0], op.plane, op.unit, op.legs);
@@ -242,7 +293,7 @@ impl Ssd {
     }
 
     /// The same for a copyback, which takes its page when it begins.
-    #[inline]
+    #[inline(never)]
     fn express_next_copyback(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.ops[id];
         let (job, from, to, tag, plane, unit) = (op.job, op.from[0], op.pages[0], op.tags[0], op.plane, op.unit);
