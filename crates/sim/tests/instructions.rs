@@ -35,9 +35,11 @@ fn instructions(case: &str, per_cent: u32) -> Option<(u64, u64)> {
 #[test]
 fn an_operation_takes_no_more_instructions_than_it_did() {
     for (case, per_cent, most) in [
-        ("writes, external", 1, 1_610),
-        ("writes, copyback", 1, 2_140),
-        ("reads", 1, 3_950),
+        ("writes, external", 1, 1_550),
+        ("writes, copyback", 1, 2_070),
+        ("writes, preemptive", 1, 2_080),
+        ("writes, idle-chip", 1, 2_560),
+        ("reads", 1, 2_680),
         ("count-only writes", 1, 335),
     ] {
         let Some((once, few)) = instructions(case, per_cent) else {

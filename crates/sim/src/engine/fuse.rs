@@ -4,7 +4,8 @@
 //!
 //! * A transfer into a die that is held, and the array after it: the bus is free again at a known time, which is an event
 //!   only if somebody asks for the bus before.
-//! * An event that is alone in its time, and after which only one thing can happen, skips the round that would find it out.
+//! * An event that is alone in its time, and after which only one thing can happen, skips the round that would find it out; so do
+//!   several ends of plain moves on different dies.
 //! * A page that a collection moves out to the controller and, its die being held, at once back in: if nobody asks for the
 //!   bus before its way out has ended, nobody goes before its way back. Somebody who does undoes the fusing. Where the
 //!   collector looks in between who waits for the die, so does somebody who comes to wait before that.
@@ -22,8 +23,8 @@ use crate::units::{JobId, OpId, UnitId};
 pub(super) const FUSED: u8 = u8::MAX;
 
 impl Ssd {
-    /// Whether legs that nothing can come between share an event; they do unless told otherwise, or watched. For tests and
-    /// measurements: results are the same.
+    /// Whether legs that nothing can come between share an event, and page reads take the fast lane; they do unless told
+    /// otherwise, or watched. For tests and measurements: results are the same.
     pub fn set_fusing(&mut self, fusing: bool) {
         self.unfuse_all();
         let (config, simple) = (&self.config, self.observer.observer.is_none());
@@ -72,19 +73,19 @@ impl Ssd {
         true
     }
 
-    /// Whether the collector of a job, if it looked now, would go on with a plain move, whoever waits.
+    /// Whether the collector of a job, if it looked now, would find nobody who waits, and so go on with a plain move.
     #[inline]
     fn goes_on(&self, job: JobId, unit: UnitId) -> bool {
         if !self.yields {
             return true;
         }
         let job = &self.jobs[job.0].job;
-        let wanted = !self.units[unit.ix()].queue.is_empty() || (self.preempts && !self.anywhere.is_empty());
+        let mut planes = 0..self.dev.geometry.planes_per_unit;
         let stalled = |k| !self.planes[self.dev.geometry.plane_of_unit(unit, k).ix()].stalled.is_empty();
-        !job.contended
-            && job.slots.is_none_or(|left| left == 0)
-            && !wanted
-            && !(self.stages && (0..self.dev.geometry.planes_per_unit).any(stalled))
+        let wanted = !self.units[unit.ix()].queue.is_empty()
+            || self.preempts && !self.anywhere.is_empty()
+            || self.stages && planes.any(stalled);
+        !wanted && !job.contended && job.slots.is_none_or(|left| left == 0)
     }
 
     /// Somebody comes to wait for any die: collections that look who waits may have to make way.
