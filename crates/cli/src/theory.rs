@@ -100,7 +100,7 @@ impl Outlook {
                 map: huge(4 * logical),
                 reverse: huge(4 * physical),
                 blocks: 10 * planes * blocks,
-                oracle: if full_oracle { 4 * logical + 8 * physical } else { 12 * logical / 64 },
+                oracle: if full_oracle { 4 * logical + 8 * physical } else { 12 * logical / 32 },
                 schemes: config.scheme_bytes(),
                 fixed: 10_800_000,
             },

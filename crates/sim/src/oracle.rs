@@ -40,14 +40,20 @@ impl Tag {
     pub const NONE: Self = Tag { lpn: Lpn::NONE, version: 0 };
 }
 
+/// Multiples of it spread evenly over 32 bits: it is 2^32 over the golden ratio.
+const HASH: u32 = 0x9E37_79B1;
+
+/// Logical pages of which `sampled` watches one at most.
+const GROUP: usize = 32;
+
 /// Versions and tags.
 #[derive(Clone, Debug)]
 pub struct Oracle {
     check: Check,
     /// Newest admitted version by watched logical page.
     latest: Vec<u32>,
-    /// `Full`: the tag stored in each page. `Sampled`: by group of 64 logical pages, the page and version last stored for the
-    /// one that is watched.
+    /// `Full`: the tag stored in each page. `Sampled`: by group of 32 logical pages, the page and version last stored for the
+    /// one that is watched, if any is.
     stored: Vec<(u32, u32)>,
     /// `Full`: by logical page, the newest version of which the host knows, and whether that is a trim (or nothing at all).
     acknowledged: Vec<(u32, bool)>,
@@ -59,7 +65,7 @@ impl Oracle {
     pub(crate) fn new(check: Check, logical: u32, physical: u32) -> Self {
         let (latest, stored) = match check {
             Check::Off => (0, 0),
-            Check::Sampled => (logical as usize / 64 + 1, logical as usize / 64 + 1),
+            Check::Sampled => (logical as usize / GROUP + 1, logical as usize / GROUP + 1),
             Check::Full => (logical as usize, physical as usize),
         };
         Oracle {
@@ -76,15 +82,13 @@ impl Oracle {
         self.check
     }
 
-    /// Whether a logical page is watched: all of them, or one in each group of 64, by a hash that no seed changes.
+    /// Whether a logical page is watched: all of them, or one in 64, by a hash that no seed changes and that never picks two of
+    /// a group.
     #[inline(always)]
     fn watched(&self, lpn: Lpn) -> Option<usize> {
         match self.check {
             Check::Off => None,
-            Check::Sampled => {
-                let group = lpn.0 >> 6;
-                (group.wrapping_mul(0x9E37_79B1) >> 26 == lpn.0 & 63).then_some(group as usize)
-            }
+            Check::Sampled => (lpn.0.wrapping_mul(HASH) < u32::MAX / 64).then_some(lpn.ix() / GROUP),
             Check::Full => Some(lpn.ix()),
         }
     }
@@ -274,4 +278,24 @@ fn mix(bits: u64) -> u64 {
     let bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     bits ^ (bits >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two watched pages of a group would be less than a group apart, and so would their multiples of the hash be close.
+    #[test]
+    fn one_page_in_64_is_watched_and_never_two_of_a_group() {
+        let close = |apart: u32| apart.wrapping_mul(HASH).min(apart.wrapping_mul(HASH).wrapping_neg()) < u32::MAX / 64;
+        assert!((1..GROUP as u32).all(|apart| !close(apart)));
+        let oracle = Oracle::new(Check::Sampled, 1 << 20, 1 << 20);
+        for from in [0, 1 << 19, 12_345] {
+            for step in [1, 2, 4, 64, 1000] {
+                let watched = (0..500).filter(|i| oracle.watched(Lpn(from + i * step)).is_some()).count();
+                assert!((3..=15).contains(&watched), "{watched} of 500 pages from {from} in steps of {step}");
+            }
+        }
+        assert_eq!(oracle.watched(Lpn::NONE), None);
+    }
 }
