@@ -167,19 +167,20 @@ impl Timing {
     /// R1: command, array, data-out; `burst` is the bus time of all pages that leave the die.
     #[inline(always)]
     pub fn read(&self, offsets: &[u32], burst: Nanos) -> Legs {
-        let mut legs = Legs::NONE;
-        legs.push(LegKind::Bus, self.command);
-        legs.push(LegKind::Array, self.read_time(offsets));
-        legs.push(LegKind::Bus, burst);
-        legs
+        self.read_legs(self.read_time(offsets), burst)
     }
 
     /// The same for one page.
     #[inline(always)]
     pub fn read_one(&self, offset: u32, burst: Nanos) -> Legs {
+        self.read_legs(self.read[offset as usize], burst)
+    }
+
+    #[inline(always)]
+    fn read_legs(&self, array: Nanos, burst: Nanos) -> Legs {
         let mut legs = Legs::NONE;
         legs.push(LegKind::Bus, self.command);
-        legs.push(LegKind::Array, self.read[offset as usize]);
+        legs.push(LegKind::Array, array);
         legs.push(LegKind::Bus, burst);
         legs
     }

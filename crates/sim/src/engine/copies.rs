@@ -101,7 +101,7 @@ impl Ssd {
     }
 
     /// Bit errors travel with a page that ECC has not had in hand.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn follow_errors(&mut self, from: Ppn, to: Ppn, block: BlockId, corrected: bool) {
         if self.dev.errors.is_none() {
             return;

@@ -534,7 +534,7 @@ impl Ssd {
 
     /// A host operation's turn has come: charges what it has waited, and moves the shadow clock on.
     #[inline(always)]
-    fn turn_comes(&mut self, op: OpId, unit: UnitId) {
+    pub(super) fn turn_comes(&mut self, op: OpId, unit: UnitId) {
         let (lag, shadow_start) = self.shadow(op, unit);
         self.charge_from(op, unit, shadow_start);
         self.set_lag(unit, lag);

@@ -153,8 +153,9 @@ impl Ssd {
         self.ops[id].leg = self.ops[id].legs.len() - 1;
     }
 
-    /// The next event is the only one of its time and nothing else happens then: if it is the end of an array read for the
-    /// host, or a leg of a plain move, it is handled here, as the round would handle it. Returns whether it was.
+    /// Nothing happens at the next event's time but events. If it is alone and the end of an array read for the host or a
+    /// collection, or if all are legs of plain moves, they are handled here, as the round would handle them. Returns whether they
+    /// were.
     #[inline]
     pub(super) fn express(&mut self, time: Nanos) -> bool {
         let resource = self.events.first();
@@ -162,16 +163,14 @@ impl Ssd {
         let id = unit.array;
         let op = &self.ops[id];
         let plain = op.class == Class::Gc && self.fuses_moves;
+        if !self.events.alone() {
+            return plain && self.express_moves(time);
+        }
         match (op.verb, op.leg) {
-            (Verb::Read, 0) if plain && self.events.alone() && self.goes_on(op.job, op.unit) => {
-                self.express_out(id, time)
-            }
-            (Verb::Read, 0) if matches!(op.class, Class::Host | Class::Gc) && self.events.alone() => {
-                self.express_read(id, resource, time)
-            }
-            (Verb::Read, FUSED) if self.events.alone() => self.express_next(id, time),
-            (Verb::Copyback, 0) if plain && self.events.alone() => self.express_next_copyback(id, time),
-            _ if plain && !self.events.alone() => self.express_moves(time),
+            (Verb::Read, 0) if plain && self.goes_on(op.job, op.unit) => self.express_out(id, time),
+            (Verb::Read, 0) if matches!(op.class, Class::Host | Class::Gc) => self.express_read(id, resource, time),
+            (Verb::Read, FUSED) => self.express_next(id, time),
+            (Verb::Copyback, 0) if plain => self.express_next_copyback(id, time),
             _ => false,
         }
     }

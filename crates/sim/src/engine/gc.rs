@@ -152,7 +152,6 @@ impl Ssd {
     }
 
     /// Picks a victim and begins. A plane without one is left alone until its next program.
-    #[inline(never)]
     fn start_collection(&mut self, plane: PlaneId, unit: UnitId) {
         let Some(victim) = self.pick_victim(plane) else {
             self.planes[plane.ix()].claimed = false;
@@ -503,7 +502,6 @@ impl Ssd {
 
     /// With a destination wider than the plane, the page in hand may go to another unit: its program queues there while this
     /// job goes on. Returns whether it did.
-    #[inline(never)]
     pub(super) fn sends_abroad(&mut self, id: JobId) -> bool {
         if self.config.gc.destination == Destination::Plane {
             return false;

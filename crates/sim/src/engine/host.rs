@@ -317,7 +317,6 @@ impl Ssd {
     }
 
     /// Where measuring starts, everything counted so far but wear is forgotten.
-    #[inline(never)]
     fn check_warmup(&mut self) {
         let over = match self.host.warmup {
             None => true,
@@ -421,7 +420,7 @@ impl Ssd {
             return;
         }
         if self.lane && measured && first == last && request.op == RequestOp::Read {
-            let lpn = self.logical(Lpn(first));
+            let lpn = Lpn(first);
             if let Location::Flash(page) = self.dev.map.get(lpn) {
                 return self.admit_to_lane(request, index, lpn, page);
             }

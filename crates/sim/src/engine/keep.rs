@@ -38,7 +38,6 @@ impl Ssd {
     }
 
     /// A version that is not the newest has been programmed to `page`: it is kept if none on flash is newer. Returns whether.
-    #[inline(never)]
     pub(super) fn keeps_instead(&mut self, op: OpId, page: Ppn) -> bool {
         let (lpn, age) = (self.ops[op].lpn, self.ops[op].age);
         if lpn.is_none() {
@@ -55,7 +54,7 @@ impl Ssd {
     }
 
     /// A write has no more need of its old page.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn let_go(&mut self, op: OpId) {
         let op = &mut self.ops[op];
         let (old, lpn) = (std::mem::replace(&mut op.old, Ppn::NONE), op.lpn);

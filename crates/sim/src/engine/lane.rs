@@ -58,7 +58,7 @@ impl Ssd {
     #[inline(always)]
     pub(super) fn start_in_lane(&mut self, unit: UnitId) -> bool {
         let now = self.now;
-        let state = &mut self.units[unit.ix()];
+        let state = &self.units[unit.ix()];
         let id = state.queue.head();
         if id.is_none() || state.array.is_some() {
             return true;
@@ -66,34 +66,21 @@ impl Ssd {
         if state.holder != Holder::Free || state.job.is_some() || (self.collector_holds && !state.due.is_empty()) {
             return false;
         }
-        let op = &mut self.ops[id];
+        let op = &self.ops[id];
         if !op.lane {
             return false;
         }
         let Location::Flash(at) = self.dev.map.get(op.lpn) else { return false };
-        let geometry = &self.dev.geometry;
-        if geometry.plane_of(at) != op.plane {
+        if self.dev.geometry.plane_of(at) != op.plane {
             return false;
         }
-        let (gc, back) = (state.gc(now), state.writeback(now));
-        let free = state.released.0.saturating_sub(state.lag);
-        let start = free.max(op.waits_since.0);
-        let lag = now.0.saturating_sub(start).min(state.lag + (gc + back - state.lag_gc));
-        let (queue, waited) = (&mut state.queue, (now - op.waits_since).0);
-        if waited > 0 {
-            if gc != op.ledger_gc || back != op.ledger_writeback {
-                return false;
-            }
-            let host = (now.0 - lag).saturating_sub(op.waits_since.0).min(waited);
-            op.blame.add(Cause::DieHost, host);
-            op.blame.add(Cause::DieLate, waited - host);
-        }
-        (state.lag, state.lag_gc, state.array) = (lag, gc + back, id);
-        queue.pop(&self.ops);
-        let next = queue.head();
-        (state.holder, state.since) = (Holder::Host, now);
+        self.turn_comes(id, unit);
+        let state = &mut self.units[unit.ix()];
+        state.queue.pop(&self.ops);
+        let next = state.queue.head();
+        (state.array, state.holder, state.since) = (id, Holder::Host, now);
         self.held.change(true, now);
-        let op = &mut self.ops[id];
+        let (geometry, op) = (&self.dev.geometry, &mut self.ops[id]);
         let legs = self.dev.timing.read_one(geometry.offset(at), self.dev.timing.transfer(op.bytes));
         let array = legs.get(0).map_or(Nanos::ZERO, |leg| leg.time);
         op.tags[0] = self.oracle.load(at, op.lpn);
@@ -115,8 +102,8 @@ impl Ssd {
         true
     }
 
-    /// Whether all that ends now are steps of reads in the lane: those ask for different buses, leave different dies, and complete
-    /// requests of which only sums are kept, so that their order can't be told.
+    /// Whether all that ends now are steps of reads in the lane: their order can't be told. Those that ask for one bus are sorted
+    /// there, and of requests that complete only sums are kept.
     pub(super) fn all_in_lane(&self) -> bool {
         self.batch.iter().all(|resource| {
             let resource = *resource as usize;

@@ -243,7 +243,6 @@ impl Ssd {
     }
 
     /// Tells the host of all pages of a program that they are safe in the die's register.
-    #[inline(never)]
     fn acknowledge(&mut self, id: OpId) {
         let mut at = id;
         while at.is_some() {
@@ -463,7 +462,6 @@ impl Ssd {
     }
 
     /// The read is out: the array is handed back.
-    #[inline(never)]
     fn resume(&mut self, unit: UnitId) {
         let suspended = self.units[unit.ix()].suspended;
         let holder = match self.ops[suspended].class {
@@ -495,7 +493,6 @@ impl Ssd {
     }
 
     /// Host data crosses the host link, one page at a time in each direction (rule R6, where configured).
-    #[inline(never)]
     pub(super) fn link(&mut self, id: OpId, inward: bool) {
         let bus = self.dev.geometry.channels as usize + usize::from(!inward);
         self.ops[id].inward = inward;

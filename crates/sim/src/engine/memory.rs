@@ -8,7 +8,6 @@ use crate::units::OpId;
 
 impl Ssd {
     /// A page that controller memory holds.
-    #[inline(never)]
     pub(super) fn serve_from_memory(&mut self, op: OpId) {
         let time = self.config.device.memory;
         let page = &mut self.ops[op];

@@ -154,7 +154,6 @@ impl Ssd {
     }
 
     /// The first task of the first queue of a unit that has one, and its queue's rank.
-    #[inline(never)]
     pub(super) fn next_task(&self, unit: UnitId) -> (u8, OpId) {
         let planes = 0..self.dev.geometry.planes_per_unit;
         let mut planes = planes.map(|k| self.dev.geometry.plane_of_unit(unit, k));
@@ -372,7 +371,6 @@ impl Ssd {
     }
 
     /// Time that holds nothing but the operation's own unit.
-    #[inline(never)]
     pub(super) fn delay(&mut self, id: OpId, cause: Cause, time: Nanos) {
         self.charge(id, cause, time.0);
         let first = 2 * self.ops[id].unit.ix();

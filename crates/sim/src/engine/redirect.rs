@@ -100,7 +100,6 @@ impl Ssd {
     }
 
     /// Reads all other pages of a page's group in its place. Those that were never written are nothing. Returns how many.
-    #[inline(never)]
     pub(super) fn read_around(&mut self, op: OpId, update: u32) -> u32 {
         let (now, lpn) = (self.now, self.ops[op].lpn);
         let layout = self.layout().clone();

@@ -111,7 +111,6 @@ impl Replicas {
     }
 
     /// A copy is the one used last.
-    #[inline(never)]
     fn link(&mut self, copy: u32) {
         let before = std::mem::replace(&mut self.newest, copy);
         (self.copies[copy].newer, self.copies[copy].older) = (NONE, before);
@@ -341,7 +340,6 @@ impl Ssd {
         Some(self.dev.geometry.plane_of_unit(unit, k))
     }
 
-    #[inline(never)]
     fn begin_copy(&mut self, lpn: Lpn, page: Ppn, tag: Tag, verb: Verb) {
         if let Some(replicas) = &mut self.replicas {
             (replicas.making, replicas.making_of) = (Making::OnFlash, lpn);

@@ -381,7 +381,6 @@ impl Ssd {
     }
 
     /// A page of the buffer begins its way back to flash.
-    #[inline(never)]
     fn begin_writeback(&mut self, id: OpId, plane: PlaneId, stream: Stream) {
         let unit = self.dev.geometry.unit_of(plane);
         let reserve = stream == Stream::Gc;

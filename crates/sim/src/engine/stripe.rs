@@ -324,7 +324,6 @@ impl Ssd {
     }
 
     /// A page goes to where it waits: a read to its chip, a write to its group.
-    #[inline(never)]
     pub(super) fn place_chunk(&mut self, op: OpId) {
         let lpn = self.ops[op].lpn;
         if self.ops[op].need == Need::Read {

@@ -102,7 +102,6 @@ impl Ssd {
         }
     }
 
-    #[inline(never)]
     fn tell_leg(&mut self, id: OpId, start: Nanos, end: Nanos, resource: Resource) {
         if start == end {
             return;
