@@ -259,6 +259,12 @@ impl<T: Clone> Slab<T> {
         (self.items.len() - 1) as u32
     }
 
+    /// The place that the next item would be put into, with what it held last, if that suits.
+    #[inline(always)]
+    pub fn reuse(&mut self, suits: impl Fn(&T) -> bool) -> Option<u32> {
+        self.free.pop_if(|id| suits(&self.items[*id as usize]))
+    }
+
     /// Gives a place back.
     #[inline]
     pub fn remove(&mut self, id: u32) {

@@ -124,6 +124,7 @@ impl Ssd {
             yields: _,
             fuses: _,
             fuses_moves: _,
+            plain_steps: _,
             lane: _,
             collector_holds: _,
             suspends: _,

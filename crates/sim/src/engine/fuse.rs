@@ -46,6 +46,7 @@ impl Ssd {
             && config.ecc.decode == Nanos::ZERO
             && !self.one_shot
             && [&config.timing.read, &config.timing.program].iter().all(|t| !t.types().contains(&Nanos::ZERO));
+        self.plain_steps = self.has_plain_steps();
         self.lane = self.has_lane();
     }
 
@@ -159,7 +160,9 @@ impl Ssd {
     #[inline]
     pub(super) fn express(&mut self, time: Nanos) -> bool {
         let resource = self.events.first();
-        let Some(unit) = self.units.get(resource) else { return false };
+        let Some(unit) = self.units.get(resource) else {
+            return self.plain_steps && self.events.alone() && self.express_fetched(resource, time);
+        };
         let id = unit.array;
         let op = &self.ops[id];
         let plain = op.class == Class::Gc && self.fuses_moves;
@@ -171,6 +174,9 @@ impl Ssd {
             (Verb::Read, 0) if matches!(op.class, Class::Host | Class::Gc) => self.express_read(id, resource, time),
             (Verb::Read, FUSED) => self.express_next(id, time),
             (Verb::Copyback, 0) if plain => self.express_next_copyback(id, time),
+            (Verb::Program | Verb::Copyback, _) if op.class == Class::Gc && self.plain_steps => {
+                self.express_placed(id, time)
+            }
             _ => false,
         }
     }

@@ -6,7 +6,7 @@
 
 use super::host::HostRequest;
 use super::{Request, Ssd};
-use crate::blame::Cause;
+use crate::blame::{Blame, Cause};
 use crate::device::mapping::Location;
 use crate::device::resource::{Holder, unit_resource};
 use crate::device::timing::LegKind;
@@ -44,9 +44,12 @@ impl Ssd {
         let id = RequestId(self.host.requests.insert(record));
         let age = self.age();
         let expected = self.oracle.latest(lpn);
-        let op = OpId(self.ops.insert(Op::BLANK));
+        // Most places were a read's in the lane before: then only what such a read changes, and does not set, begins anew.
+        let place = self.ops.reuse(|op| op.lane);
+        let op = OpId(place.unwrap_or_else(|| self.ops.insert(Op { lane: true, ..Op::BLANK })));
         let record = &mut self.ops[op];
-        record.lane = true;
+        (record.leg, record.acknowledged, record.first_start) = (0, false, Nanos::NEVER);
+        record.blame = Blame::ZERO;
         (record.request, record.lpn, record.bytes) = (id, lpn, request.bytes as u32);
         (record.age, record.waits_since) = (age, self.now);
         record.blame.add(Cause::Queue, (self.now - request.arrival).0);

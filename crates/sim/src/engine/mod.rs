@@ -30,6 +30,7 @@ mod recover;
 mod redirect;
 mod replica;
 mod staging;
+mod steps;
 mod stripe;
 mod timeless;
 mod uncorrectable;
@@ -134,6 +135,8 @@ pub struct Ssd {
     fuses: bool,
     /// See `fuses`.
     fuses_moves: bool,
+    /// Whether queued steps of collections that end alone need no round.
+    plain_steps: bool,
     /// Whether reads of single pages take the fast lane.
     lane: bool,
     /// What is counted of collections in the way of host operations, where one of paper A's schemes is in use.
@@ -375,6 +378,7 @@ impl Ssd {
             yields: !config.schemes.collector.policy_ref().in_order(),
             fuses: false,
             fuses_moves: false,
+            plain_steps: false,
             lane: false,
             keeps: config.device.keep_overwritten,
             suspends: config.timing.suspendable != Suspendable::None,
@@ -561,9 +565,7 @@ impl Ssd {
             self.dispatch();
             self.grant();
             self.granted_at = time;
-            let settled = self.dirty_units.is_empty() && self.dirty_buses.is_empty() && self.ready_jobs.is_empty();
-            let settled = settled && !self.host.window_stale && self.stripes_settled();
-            if settled && self.events.next() > time && self.host.next_arrival(time) > time {
+            if self.settled() {
                 break;
             }
         }
@@ -571,6 +573,18 @@ impl Ssd {
             self.events_since_scan = 0;
             self.scan();
         }
+    }
+
+    /// Whether nothing is left to do at the present time.
+    #[inline(always)]
+    fn settled(&self) -> bool {
+        self.dirty_units.is_empty()
+            && self.dirty_buses.is_empty()
+            && self.ready_jobs.is_empty()
+            && !self.host.window_stale
+            && self.stripes_settled()
+            && self.events.next() > self.now
+            && self.host.next_arrival(self.now) > self.now
     }
 
     /// Ends the legs that end now, oldest operation first.
