@@ -14,6 +14,7 @@ fn world(seed: u64) -> (Config, Vec<Request>) {
         "\"serial\"",
         "\"serial\"",
         "\"queued\"",
+        "\"queued\"",
         "\"preemptive\"",
         "\"idle-chip\"",
         "{ idle-chip = { inner = \"preemptive\" } }",

@@ -37,9 +37,10 @@ fn an_operation_takes_no_more_instructions_than_it_did() {
     for (case, per_cent, most) in [
         ("writes, external", 1, 1_550),
         ("writes, copyback", 1, 2_070),
+        ("writes, queued", 1, 2_335),
         ("writes, preemptive", 1, 2_080),
         ("writes, idle-chip", 1, 2_560),
-        ("reads", 1, 2_680),
+        ("reads", 1, 2_630),
         ("count-only writes", 1, 335),
     ] {
         let Some((once, few)) = instructions(case, per_cent) else {

@@ -549,24 +549,32 @@ impl Ssd {
             return;
         }
         let state = &self.units[unit.ix()];
-        let k = self.dev.geometry.plane_in_unit(page.plane);
         let gc_all = state.gc(self.now) - page.ledger_gc;
-        let gc_own = state.gc_own(self.gc_by_plane[self.ledger_index(unit, k)], k, self.now) - page.ledger_gc_own;
         let back = state.writeback(self.now) - page.ledger_writeback;
-        if self.conflict.is_some() && gc_all + back > 0 {
+        if gc_all + back > 0 {
+            self.charge_collections(op, unit, gc_all, back);
+        }
+        let page = &mut self.ops[op];
+        let rest = wait - gc_all - back;
+        let host = (shadow_start.0.saturating_sub(page.waits_since.0)).min(rest);
+        page.blame.add(Cause::DieHost, host);
+        page.blame.add(Cause::DieLate, rest - host);
+    }
+
+    /// Charges the part of a wait in which collections and write-backs had the unit.
+    fn charge_collections(&mut self, op: OpId, unit: UnitId, gc_all: u64, back: u64) {
+        let (page, state) = (&self.ops[op], &self.units[unit.ix()]);
+        let k = self.dev.geometry.plane_in_unit(page.plane);
+        let gc_own = state.gc_own(self.gc_by_plane[self.ledger_index(unit, k)], k, self.now) - page.ledger_gc_own;
+        if self.conflict.is_some() {
             self.note_conflict(op, unit, gc_all, back);
             if self.ops[op].need == Need::Read {
                 self.note_blocked(self.ops[op].lpn);
             }
         }
-        let page = &self.ops[op];
-        let rest = wait - gc_all - back;
-        let host = (shadow_start.0.saturating_sub(page.waits_since.0)).min(rest);
         let blame = &mut self.ops[op].blame;
         blame.add(Cause::DieGcOwn, gc_own);
         blame.add(Cause::DieGcOther, gc_all - gc_own);
-        blame.add(Cause::DieHost, host);
-        blame.add(Cause::DieLate, rest - host);
         blame.add(Cause::DieWriteback, back);
     }
 
