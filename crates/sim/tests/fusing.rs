@@ -100,7 +100,7 @@ fn fields(summary: &str) -> Vec<&str> {
 
 #[test]
 fn fused_legs_change_no_byte() {
-    let seeds = std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
+    let seeds = std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(250);
     let (mut ran, mut moved) = (0, 0);
     for seed in 0..seeds {
         let (config, requests) = world(seed);
