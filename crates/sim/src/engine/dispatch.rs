@@ -1,5 +1,7 @@
 //! Who is served next: units take what waits for them, oldest first, and waits are charged to their causes.
 
+use std::hint::select_unpredictable;
+
 use super::{Nanos, Pause, Ssd};
 use crate::blame::Cause;
 use crate::device::flash::Stream;
@@ -638,12 +640,13 @@ impl Ssd {
     #[inline(always)]
     pub(super) fn chip_in_use(&mut self, plane: PlaneId, up: bool) {
         let ops = &mut self.chip_ops[self.dev.geometry.chip_of(plane) as usize];
+        // Which it is can't be foretold: without a branch.
         if up {
-            self.chips_busy += u32::from(*ops == 0);
+            self.chips_busy += select_unpredictable(*ops == 0, 1, 0);
             *ops += 1;
         } else {
             *ops -= 1;
-            self.chips_busy -= u32::from(*ops == 0);
+            self.chips_busy -= select_unpredictable(*ops == 0, 1, 0);
         }
     }
 }

@@ -141,7 +141,9 @@ impl Ssd {
         self.held.change(false, now);
         self.dev.flash.read_ends(block);
         self.chip_in_use(plane, false);
-        self.mark_unit(unit);
+        if next.is_some() || self.awaits_idle || !self.units[unit.ix()].due.is_empty() {
+            self.mark_unit(unit);
+        }
         self.request_done(request, id);
         self.ops.remove(id.0);
     }

@@ -115,6 +115,8 @@ pub struct Ssd {
     preempts: bool,
     /// Whether a unit may serve others while a collection of it is under way.
     pauses: bool,
+    /// Whether anything but the queue and the collections of a unit waits for it to become idle.
+    awaits_idle: bool,
     /// Fewer free pages than this in a scope: its collections are not preempted.
     hard_floor: u32,
     /// Whether collections leave pages in the controller's buffer.
@@ -360,6 +362,7 @@ impl Ssd {
             collector_holds: config.schemes.collector.policy_ref().holds(),
             preempts: config.schemes.collector.policy_ref().preemptible(),
             pauses: config.schemes.collector.policy_ref().preemptible() || plan.is_some_and(|plan| !plan.erase_first),
+            awaits_idle: false,
             hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| t.pages(scope_pages, per_block) as u32),
             stages: staging.slots() > 0,
             fault_at: Nanos::NEVER,
@@ -415,6 +418,7 @@ impl Ssd {
             schemes,
             config: config.clone(),
         };
+        ssd.awaits_idle = ssd.schemes.dynamic || ssd.stages || ssd.pauses || ssd.replicas.is_some();
         ssd.set_fusing(true);
         ssd.schedule_fault();
         Ok(ssd)
