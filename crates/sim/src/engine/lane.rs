@@ -7,6 +7,7 @@
 use super::host::HostRequest;
 use super::{Request, Ssd};
 use crate::blame::{Blame, Cause};
+use crate::config::{Destination, Errors, GcTime};
 use crate::device::mapping::Location;
 use crate::device::resource::{Holder, unit_resource};
 use crate::device::timing::LegKind;
@@ -28,8 +29,12 @@ impl Ssd {
             && self.raid.is_none()
             && self.replicas.is_none()
             && self.conflict.is_none()
+            // What dies do at one time must not show in which order they do it.
+            && !self.metadata
+            && config.gc.time != GcTime::None
+            && config.gc.destination == Destination::Plane
             && self.ports == self.dev.geometry.channels as usize
-            && config.ecc.errors == crate::config::Errors::None
+            && config.ecc.errors == Errors::None
             && config.ecc.decode == Nanos::ZERO
             && config.timing.command == Nanos::ZERO
             && !config.timing.read.types().contains(&Nanos::ZERO)
