@@ -104,7 +104,6 @@ impl Ssd {
             held_writeback: _,
             preempts: _,
             pauses: _,
-            awaits_idle: _,
             hard_floor: _,
             stages: _,
             conflict: _,

@@ -93,11 +93,6 @@ impl Ssd {
         }
         loop {
             self.decide_ready();
-            let due = |unit: &&UnitId| !self.units[unit.ix()].due.is_empty();
-            if self.pauses || self.dirty_units.iter().filter(due).count() > 1 {
-                // Those that may begin at one time do so in the order of their dies, however their dies came to be looked at.
-                self.dirty_units.sort_unstable();
-            }
             let mut i = 0;
             while i < self.dirty_units.len() {
                 self.start_due(self.dirty_units[i]);

@@ -135,6 +135,8 @@ pub(super) struct Host {
     depth: u32,
     closed: bool,
     submitted: u64,
+    /// Nothing but reads has been submitted so far.
+    pub(super) only_reads: bool,
     admitted: u64,
     last_arrival: Nanos,
     measuring: bool,
@@ -166,6 +168,7 @@ impl Host {
             depth,
             closed: false,
             submitted: 0,
+            only_reads: true,
             admitted: 0,
             last_arrival: Nanos::ZERO,
             measuring: config.run.warmup.is_none(),
@@ -255,6 +258,7 @@ impl Ssd {
             self.host.last_arrival = request.arrival;
         }
         self.host.submitted += 1;
+        self.host.only_reads &= request.op == RequestOp::Read;
         self.host.ring.push_back(request);
     }
 

@@ -7,7 +7,7 @@
 use super::host::HostRequest;
 use super::{Request, Ssd};
 use crate::blame::{Blame, Cause};
-use crate::config::{Destination, Errors, GcTime};
+use crate::config::Errors;
 use crate::device::mapping::Location;
 use crate::device::resource::{Holder, unit_resource};
 use crate::device::timing::LegKind;
@@ -29,10 +29,6 @@ impl Ssd {
             && self.raid.is_none()
             && self.replicas.is_none()
             && self.conflict.is_none()
-            // What dies do at one time must not show in which order they do it.
-            && !self.metadata
-            && config.gc.time != GcTime::None
-            && config.gc.destination == Destination::Plane
             && self.ports == self.dev.geometry.channels as usize
             && config.ecc.errors == Errors::None
             && config.ecc.decode == Nanos::ZERO
@@ -110,8 +106,9 @@ impl Ssd {
         true
     }
 
-    /// Whether all that ends now are steps of reads in the lane: their order can't be told. Those that ask for one bus are sorted
-    /// there, and of requests that complete only sums are kept.
+    /// Whether all that ends now are steps of reads in the lane. As long as nothing but reads has been submitted their order can't be
+    /// told: those that ask for one bus are sorted there, of requests that complete only sums are kept, and no die that is left
+    /// comes to be collected.
     pub(super) fn all_in_lane(&self) -> bool {
         self.batch.iter().all(|resource| {
             let resource = *resource as usize;
@@ -146,9 +143,7 @@ impl Ssd {
         self.held.change(false, now);
         self.dev.flash.read_ends(block);
         self.chip_in_use(plane, false);
-        if next.is_some() || self.awaits_idle || !self.units[unit.ix()].due.is_empty() {
-            self.mark_unit(unit);
-        }
+        self.mark_unit(unit);
         self.request_done(request, id);
         self.ops.remove(id.0);
     }

@@ -115,8 +115,6 @@ pub struct Ssd {
     preempts: bool,
     /// Whether a unit may serve others while a collection of it is under way.
     pauses: bool,
-    /// Whether anything but the queue and the collections of a unit waits for it to become idle.
-    awaits_idle: bool,
     /// Fewer free pages than this in a scope: its collections are not preempted.
     hard_floor: u32,
     /// Whether collections leave pages in the controller's buffer.
@@ -362,7 +360,6 @@ impl Ssd {
             collector_holds: config.schemes.collector.policy_ref().holds(),
             preempts: config.schemes.collector.policy_ref().preemptible(),
             pauses: config.schemes.collector.policy_ref().preemptible() || plan.is_some_and(|plan| !plan.erase_first),
-            awaits_idle: false,
             hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| t.pages(scope_pages, per_block) as u32),
             stages: staging.slots() > 0,
             fault_at: Nanos::NEVER,
@@ -418,7 +415,6 @@ impl Ssd {
             schemes,
             config: config.clone(),
         };
-        ssd.awaits_idle = ssd.schemes.dynamic || ssd.stages || ssd.pauses || ssd.replicas.is_some();
         ssd.set_fusing(true);
         ssd.schedule_fault();
         Ok(ssd)
@@ -604,7 +600,7 @@ impl Ssd {
             self.batch.clear();
             self.events.take_all(|resource| self.batch.push(resource as u128));
             self.events_since_scan += self.batch.len() as u64;
-            if !(self.lane && self.all_in_lane()) {
+            if !(self.lane && self.host.only_reads && self.all_in_lane()) {
                 // Several at once: age decides.
                 for i in 0..self.batch.len() {
                     self.batch[i] |= u128::from(self.age_of(self.batch[i] as usize)) << 32;
