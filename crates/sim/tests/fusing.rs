@@ -27,6 +27,7 @@ fn world(seed: u64) -> (Config, Vec<Request>) {
 timing = {{ read = {}, program = {}, erase = \"{}ns\", transfer = \"2ns/B\" }}
 device = {{ over_provisioning = {}, queue_depth = {}, multi_plane = {}, keep_overwritten = {} }}
 gc = {{ threshold = \"{} pages\"{} }}
+ftl = {{ write_points = \"{}\" }}
 schemes = {{ path = \"{}\", place = \"{}\", victim = \"{}\", collector = {} }}
 staging = {{ slots = {} }}
 precondition = {{ mode = \"{}\" }}
@@ -46,6 +47,7 @@ run = {{ {} }}",
         if collector.contains("after_writeback") { "true" } else { "false" },
         pick(&["2", "4", "6"]),
         pick(&["", "", ", hard_threshold = \"2 pages\""]),
+        pick(&["separate", "separate", "shared"]),
         pick(&["external", "external", "external", "copyback"]),
         if collector.contains("idle-chip") { "dynamic" } else { pick(&["CWDP", "PDWC", "dynamic"]) },
         pick(&["greedy", "random", "fifo"]),
