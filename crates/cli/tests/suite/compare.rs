@@ -1,0 +1,173 @@
+//! `ssdlab compare`: what it compares is what `run` tells, and how many runs go on at once never shows.
+
+use std::collections::BTreeSet;
+
+use crate::common::Bench;
+use serde_json::Value;
+
+const INPUT: &str = "tiny.toml --workload mixed-70-30 --limit 2000 --quiet";
+
+#[test]
+fn every_run_is_what_run_tells() {
+    let bench = Bench::new();
+    // Orders and times fill alike and share a filling; victims do not.
+    bench.good(&format!(
+        "compare {INPUT} --set precondition.mode=random --vary schemes.victim=greedy,rga --vary timing.program=600us,300us --vary device.queue_depth=32,4 --repeat 2 --summaries all"
+    ));
+    let names: BTreeSet<String> = std::fs::read_dir(bench.path().join("all"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(names.len(), 16);
+    for (v, victim) in ["greedy", "rga"].iter().enumerate() {
+        for (t, time) in ["600us", "300us"].iter().enumerate() {
+            for (d, depth) in ["32", "4"].iter().enumerate() {
+                for seed in [1, 2] {
+                    let alone = bench.good(&format!(
+                        "run {INPUT} --set precondition.mode=random --set schemes.victim={victim} --set timing.program={time} --set device.queue_depth={depth} --seed {seed} --json -"
+                    ));
+                    let name = format!("{}-{seed}.json", 1 + 4 * v + 2 * t + d);
+                    assert!(names.contains(&name));
+                    assert_eq!(bench.text(&format!("all/{name}")), alone, "{name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn jobs_never_show() {
+    let bench = Bench::new();
+    let compare = |jobs: u32| {
+        bench.good(&format!(
+            "compare {INPUT} --set precondition.mode=random --vary schemes.victim=greedy,fifo,random --vary gc.time=real,none --repeat 3 --jobs {jobs} --json -"
+        ))
+    };
+    let one = compare(1);
+    assert_eq!(one, compare(2));
+    assert_eq!(one, compare(7));
+    let told: Value = serde_json::from_str(&one).unwrap();
+    assert_eq!(told["schema"], "ssdlab.compare/1");
+    assert_eq!(told["variants"].as_array().unwrap().len(), 6);
+    let figures = &told["variants"][0]["figures"];
+    for (_, figure) in figures.as_object().unwrap() {
+        assert_eq!(figure["verdict"], "same", "the first variant is its own measure");
+        assert_eq!(figure["difference"]["mean"], 0.0);
+    }
+    // Zero-cost collections block nobody, and they are a lower bound.
+    let free = &told["variants"][1]["figures"];
+    assert_eq!(free["all_gc_ns"]["mean"], 0.0);
+    assert_eq!(free["all_mean_ns"]["verdict"], "lower");
+    assert!(free["all_mean_ns"]["difference"]["high"].as_f64().unwrap() < 0.0);
+    let values: Vec<f64> =
+        figures["all_mean_ns"]["values"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
+    assert_eq!(values.len(), 3);
+    let mean = values.iter().sum::<f64>() / 3.0;
+    assert!((mean / figures["all_mean_ns"]["mean"].as_f64().unwrap() - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_difference_that_seeds_do_not_bear_out_is_noise() {
+    let bench = Bench::new();
+    let told = bench.good(&format!(
+        "compare {INPUT} --set precondition.mode=random --vary 'schemes.victim={{ random = {{}} }},random' --repeat 3 --json -"
+    ));
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["variants"][1]["figures"]["all_mean_ns"]["verdict"], "same", "one scheme in two spellings");
+    let text = bench.good(&format!(
+        "compare {INPUT} --set precondition.mode=random --vary ftl.free_block=round-robin,least-erased --repeat 2"
+    ));
+    assert!(text.contains("± half of the 95 % confidence interval") && text.contains("standard deviation"), "{text}");
+    assert!(text.contains('('), "two seeds rarely tell apart two orders of erased blocks: {text}");
+}
+
+#[test]
+fn a_refused_variant_says_so_and_a_refused_baseline_stops() {
+    let bench = Bench::new();
+    let pair = "'schemes={ path = \"copyback\" },{}' --vary gc.destination=plane,any";
+    let text = bench.good(&format!("compare {INPUT} --set schemes.place=dynamic --vary {pair}"));
+    assert!(text.contains("refused") && text.contains("copyback stays inside its plane"), "{text}");
+    let told = bench.good(&format!("compare {INPUT} --set schemes.place=dynamic --vary {pair} --json -"));
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["variants"][1]["refused"]["key"], "gc.destination");
+    assert!(told["variants"][1].get("figures").is_none());
+    let said = bench.bad(&format!("compare {INPUT} --vary gc.threshold=0.9,0.1"), 2);
+    assert!(said.contains("gc.threshold: collections would start below") && said.contains("--vary"), "{said}");
+    assert!(said.contains("the first variant is what the others are measured by"), "{said}");
+    // A value that can't be read is no variant.
+    let said = bench.bad(&format!("compare {INPUT} --vary schemes.victim=greedy,gredy"), 2);
+    assert!(said.contains("`gredy` is not one of its values") && said.contains("did you mean `greedy`?"), "{said}");
+}
+
+#[test]
+fn every_form_has_every_variant() {
+    let bench = Bench::new();
+    let what = format!(
+        "compare {INPUT} --vary 'schemes.collector=serial,{{ queued = {{}} }}' --vary gc.threshold=0.05,0.1,0.9"
+    );
+    let csv = bench.good(&format!("{what} --csv"));
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 7);
+    assert!(
+        lines[0].starts_with(
+            "variant,schemes_collector,gc_threshold,config_digest,refused,read_mean_ns,read_mean_ns_ratio,"
+        )
+    );
+    assert!(lines[1].starts_with("1,serial,0.05,"));
+    assert!(lines[3].contains("collections would start below"), "{}", lines[3]);
+    let markdown = bench.good(&format!("{what} --markdown"));
+    assert!(markdown.starts_with("| variant | read mean | "), "{markdown}");
+    assert_eq!(markdown.lines().filter(|line| line.starts_with("| ")).count(), 8);
+    bench.good(&format!("{what} --rows rows.csv --json all.json"));
+    assert_eq!(bench.text("rows.csv"), csv);
+    assert!(bench.text("all.json").starts_with("{\n  \"schema\": \"ssdlab.compare/1\""));
+    if cfg!(feature = "parquet") {
+        bench.good(&format!("{what} --rows rows.parquet"));
+        assert!(std::fs::read(bench.path().join("rows.parquet")).unwrap().starts_with(b"PAR1"));
+    }
+    std::fs::write(bench.path().join("none.toml"), "").unwrap();
+    std::fs::write(bench.path().join("fifo.toml"), "schemes.victim = \"fifo\"").unwrap();
+    let files = bench.good(&format!("compare {INPUT} --vary file=none.toml,fifo.toml --csv"));
+    let victims = bench.good(&format!("compare {INPUT} --vary schemes.victim=greedy,fifo --csv"));
+    let figures =
+        |csv: &str| csv.lines().nth(2).unwrap().split_once(".toml,").map_or(String::new(), |(_, rest)| rest.into());
+    assert_eq!(figures(&files), victims.lines().nth(2).unwrap().split_once("fifo,").unwrap().1, "a file is a layer");
+    let presets = bench.good("compare --workload random-write --limit 50 --quiet --vary preset=default,noc --csv");
+    assert!(presets.lines().nth(2).unwrap().starts_with("2,noc,"), "{presets}");
+    let counted = bench.good(&format!("{what} --count-only"));
+    assert!(counted.contains("WAF"), "{counted}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let bench = Bench::new();
+    for (arguments, says) in [
+        ("", "nothing to compare"),
+        ("--vary gc.time=real,none --vary gc.time=none", "--vary gives `gc.time` twice"),
+        ("--preset noc --vary preset=default,noc", "both --preset and --vary preset"),
+        ("--vary preset=nok,noc", "no preset is called `nok`"),
+        ("--vary gc.time=real,none --csv --json -", "--json - and another form"),
+        ("--vary gc.time=real,none --rows x.txt", "the name says no form"),
+        ("--vary gc.time=real,none --rows x.csv --json x.csv", "both write x.csv"),
+    ] {
+        let said = bench.bad(&format!("compare {INPUT} {arguments}"), 2);
+        assert!(said.contains(says), "{arguments}: {said}");
+    }
+    let said = bench.bad("compare --trace - --vary gc.time=real,none", 2);
+    assert!(said.contains("standard input can be read only once"), "{said}");
+}
+
+#[test]
+fn the_study_of_composed_schemes_can_run() {
+    let bench = Bench::new();
+    let studies = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/composed");
+    for (directory, base) in [(studies.clone(), ""), (studies.join("parity"), "parity.toml")] {
+        let files = std::fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path());
+        let base = if base.is_empty() { String::new() } else { studies.join(base).display().to_string() };
+        let files =
+            files.filter(|path| path.extension().is_some_and(|e| e == "toml") && !path.ends_with("parity.toml"));
+        for file in files {
+            bench.good(&format!("config check --preset composed {base} {}", file.display()));
+        }
+    }
+}

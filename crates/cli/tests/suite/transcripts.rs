@@ -1,0 +1,6 @@
+//! What the command says, word by word. `TRYCMD=overwrite cargo test -p ssdlab --test suite transcripts::` writes it anew.
+
+#[test]
+fn messages_and_lists_are_as_written_down() {
+    trycmd::TestCases::new().case("tests/cmd/*.md").case("../../README.md").run();
+}

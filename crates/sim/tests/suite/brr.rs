@@ -1,0 +1,266 @@
+//! Paper C: parity groups across chips, PIQ, balanced redirected reads. Times in ns.
+
+use crate::common::{Dut, causes, config, summary};
+use ssdlab_sim::Config;
+
+const PAGE: u64 = 4096;
+const READ: u64 = 127_400;
+const WRITE: u64 = 302_400;
+
+/// `chips` chips of one plane, `per_channel` of them on a channel, all pages written, with paper C's times.
+fn device(chips: u32, per_channel: u32, raid: &str, more: &str) -> Config {
+    config(&format!(
+        "geometry = {{ channels = {}, chips_per_channel = {per_channel}, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 16, pages_per_block = 8 }}
+timing = {{ read = \"25us\", program = \"200us\", erase = \"1500us\", transfer = \"25ns/B\" }}
+device = {{ over_provisioning = 0.3, queue_depth = 64 }}
+precondition = {{ mode = \"sequential\" }}
+raid = {{ {raid} }}
+{more}",
+        chips / per_channel
+    ))
+}
+
+// Semantics 4.3.
+
+#[test]
+fn an_update_reads_old_data_and_parity_then_writes_both() {
+    // Old data and old parity are read in parallel, new data and new parity are written in parallel.
+    let mut dut = Dut::new(&device(9, 1, "layout = \"lci\", group = 3", ""));
+    dut.write(0, 0, PAGE);
+    let done = dut.completed();
+    assert_eq!((done[0].completion.0, dut.ssd.now().0), (READ + WRITE, 429_800));
+    assert_eq!(causes(&done[0]), [("array", 225_000), ("bus", 204_800)]);
+    let summary = summary(&dut.ssd);
+    let (flash, raid) = (&summary.flash, summary.raid.as_ref().unwrap());
+    // Its parity is behind from when the first program may begin.
+    assert_eq!((raid.updates, raid.unprotected_ns.total, raid.unprotected_ns.longest), (1, WRITE, WRITE));
+    let parts = &raid.write_ns;
+    assert_eq!((parts.t_w, parts.t_b, parts.t_c, parts.rest), (0, 204_800, 225_000, 0));
+    assert_eq!((flash.reads.host, flash.reads.parity), (0, 2));
+    assert_eq!((flash.programs.host, flash.programs.parity), (1, 1));
+    // Both chips on one channel: 25 + 2 x 102.4, then 2 x 102.4 + 200.
+    let mut dut = Dut::new(&device(9, 9, "layout = \"lci\", group = 3", ""));
+    dut.write(0, 0, PAGE);
+    dut.completed();
+    assert_eq!(dut.ssd.now().0, 634_600);
+    // A bus that takes no time.
+    let mut free = device(9, 1, "layout = \"lci\", group = 3", "");
+    free.timing.transfer = "0ns/B".parse().unwrap();
+    let mut dut = Dut::new(&free);
+    dut.write(0, 0, PAGE);
+    dut.completed();
+    assert_eq!(dut.ssd.now().0, 225_000);
+}
+
+#[test]
+fn updates_of_a_group_come_one_after_the_other_and_take_all_that_waits() {
+    // Three writes of one group at once: the second and the third wait for the first, and are updated together.
+    let mut dut = Dut::new(&device(8, 1, "layout = \"lci\", group = 8", ""));
+    (0..3).for_each(|page| dut.write(0, page * PAGE, PAGE));
+    assert_eq!(dut.latencies(), [429_800, 859_600, 859_600]);
+    let flash = summary(&dut.ssd).flash;
+    assert_eq!((flash.reads.parity, flash.programs.host, flash.programs.parity), (1 + 1 + 2 + 1, 3, 2));
+    // Pages of one request are one update.
+    let mut dut = Dut::new(&device(8, 1, "layout = \"lci\", group = 8", ""));
+    dut.write(0, 0, 3 * PAGE);
+    assert_eq!((dut.latencies(), summary(&dut.ssd).flash.reads.parity), (vec![429_800], 4));
+}
+
+#[test]
+fn the_write_mode_says_what_an_update_reads() {
+    // Chunks updated together, and reads: read-modify-write k + 1, reconstruct-write t - 1 - k.
+    let reads = |mode: &str, chunks: u64| {
+        let mut dut = Dut::new(&device(8, 1, &format!("layout = \"lci\", group = 8, write_mode = \"{mode}\""), ""));
+        dut.write(0, 0, chunks * PAGE);
+        dut.completed();
+        summary(&dut.ssd).flash.reads.parity
+    };
+    for chunks in 1..8 {
+        assert_eq!((reads("rmw", chunks), reads("rcw", chunks)), (chunks + 1, 7 - chunks));
+        assert_eq!(reads("auto", chunks), if chunks <= 3 { chunks + 1 } else { 7 - chunks });
+    }
+}
+
+#[test]
+fn first_writes_gather_until_their_group_is_whole_or_the_timeout_is_over() {
+    let new = |raid: &str| {
+        let mut config = device(9, 1, raid, "");
+        config.precondition.mode = ssdlab_sim::config::PreconditionMode::None;
+        Dut::new(&config)
+    };
+    // Group 0 of stripe 0 is chunks 0 and 3: the second one lets both go.
+    let mut dut = new("layout = \"lci\", group = 3");
+    dut.write(0, 0, PAGE);
+    dut.write(40_000, 3 * PAGE, PAGE);
+    let done = dut.completed();
+    assert_eq!(done.iter().map(|c| c.completion.0).collect::<Vec<_>>(), [40_000 + WRITE; 2]);
+    assert_eq!(causes(&done[0])[0], ("held", 40_000));
+    let flash = summary(&dut.ssd).flash;
+    assert_eq!((flash.reads.total, flash.programs.host, flash.programs.parity), (0, 2, 1));
+    // Nobody comes: 10 ms after the oldest chunk it is encoded alone, and what follows is an update whose old data is known.
+    let mut dut = new("layout = \"lci\", group = 3");
+    dut.write(0, 0, PAGE);
+    dut.write(20_000_000, 3 * PAGE, PAGE);
+    assert_eq!(dut.latencies(), [10_000_000 + WRITE, READ + WRITE]);
+    let flash = summary(&dut.ssd).flash;
+    assert_eq!((flash.reads.parity, flash.programs.host, flash.programs.parity), (1, 2, 2));
+}
+
+#[test]
+fn the_host_sees_the_share_of_data() {
+    // 128 pages a chip, floor(0.7 x 128) = 89 stripes of 6 data chunks.
+    let dut = Dut::new(&device(9, 1, "layout = \"traditional\", group = 3", ""));
+    assert_eq!(dut.ssd.capacity_bytes(), 89 * 6 * PAGE);
+    for (raid, more, key) in [
+        ("layout = \"lci\", group = 4", "", "raid.group"),
+        ("layout = \"lci\", group = 1", "", "raid.group"),
+        ("layout = \"lci\", group = 3", "schemes.place = \"dynamic\"", "schemes.place"),
+    ] {
+        assert_eq!(device(9, 1, raid, more).check().unwrap_err().key, key);
+    }
+}
+
+// Semantics 4.4.
+
+/// Nine chips of unit service: R0 {0, 1}, R1 {1, 2}, R2 {3, 4}, R3 {4}, all at once. When each is done, in slots.
+fn slots(schemes: &str) -> Vec<u64> {
+    let mut config =
+        device(9, 1, "layout = \"none\"", &format!("schemes = {{ {schemes} }}\norder = {{ chip_queue = 8 }}"));
+    (config.timing.transfer, config.timing.read) =
+        ("0ns/B".parse().unwrap(), ssdlab_sim::config::PageTimes::All(ssdlab_sim::units::Nanos(25_000)));
+    let mut dut = Dut::new(&config);
+    for (first, pages) in [(0, 2), (1, 2), (3, 2), (4, 1)] {
+        dut.read(0, first * PAGE, pages * PAGE);
+    }
+    dut.latencies().iter().map(|ns| ns / 25_000).collect()
+}
+
+#[test]
+fn four_requests_take_3_slots_with_sync_fifo_2_with_piq_and_2_with_async_fifo() {
+    assert_eq!(slots("order = \"sync-fifo\""), [1, 2, 2, 3]);
+    // B0 = {R0, R2}, B1 = {R1, R3}.
+    assert_eq!(slots("order = \"sync-piq\""), [1, 2, 1, 2]);
+    assert_eq!(slots("order = \"piq\""), [1, 2, 1, 2]);
+    assert_eq!(slots("order = \"async-fifo\""), [1, 2, 1, 2]);
+}
+
+#[test]
+fn an_arrival_counts_what_waits_in_the_window() {
+    // One request at a time on a chip: the first is in service when the second arrives, which waits when the third does.
+    let mut dut = Dut::new(&device(3, 1, "layout = \"lci\", group = 3", "order.chip_queue = 1"));
+    (0..3).for_each(|i| dut.read(i * 1_000, 0, PAGE));
+    dut.completed();
+    assert_eq!(summary(&dut.ssd).utilisation.window_at_arrival, Some(1.0 / 3.0));
+}
+
+#[test]
+fn piq_lets_a_request_overtake_one_that_contends() {
+    // A chip takes one: R1 {0, 1} waits for R0 {0}; R2 {1} shares nothing with R0's batch and goes before R1.
+    let order = |order: &str| {
+        let mut dut = Dut::new(&device(
+            9,
+            1,
+            "layout = \"none\"",
+            &format!("schemes = {{ order = \"{order}\" }}\norder = {{ chip_queue = 1 }}"),
+        ));
+        for (first, pages) in [(0, 1), (0, 2), (1, 1)] {
+            dut.read(0, first * PAGE, pages * PAGE);
+        }
+        dut.latencies().iter().map(|ns| ns / READ).collect::<Vec<_>>()
+    };
+    assert_eq!(order("async-fifo"), [1, 2, 3]);
+    assert_eq!(order("piq"), [1, 2, 1]);
+}
+
+#[test]
+fn reads_go_before_writes_that_still_wait() {
+    // A chip takes one: while a read is served, a write and a later read of the same chip wait.
+    let order = |order: &str, knob: &str| {
+        let mut dut = Dut::new(&device(
+            9,
+            1,
+            "layout = \"none\"",
+            &format!("schemes = {{ order = \"{order}\" }}\norder = {{ chip_queue = 1{knob} }}"),
+        ));
+        dut.read(0, 0, PAGE);
+        dut.write(1_000, 9 * PAGE, PAGE);
+        dut.read(2_000, 18 * PAGE, PAGE);
+        dut.completed().iter().map(|c| c.completion.0).collect::<Vec<_>>()
+    };
+    let (first, second) = ([READ, READ + WRITE, 2 * READ + WRITE], [READ, 2 * READ + WRITE, 2 * READ]);
+    assert_eq!((order("async-fifo", ""), order("piq", "")), (first.to_vec(), second.to_vec()));
+    assert_eq!(order("async-fifo", ", delay_writes = true"), second);
+    assert_eq!(order("piq", ", delay_writes = false"), first);
+}
+
+// Semantics 4.5.
+
+/// Nine chips in groups of three, L_r = 25 us without bus time. A read of chip 0 arrives at 1,000 us and is dispatched at
+/// 1,100, when chips 0, 3 and 6 wait 100, 50 and 25 us; a request that wants chip 6 and arrived at `next` us is pending then.
+/// How long after its dispatch the read is done, and how many reads were redirected.
+fn redirect(next: u64, route: &str) -> (u64, u64) {
+    let mut config = device(
+        9,
+        1,
+        "layout = \"lci\", group = 3",
+        &format!("schemes = {{ route = {route} }}\norder = {{ chip_queue = 5 }}"),
+    );
+    // Only what is read is on flash: a stripe with one data chunk redirects nothing.
+    config.precondition.mode = ssdlab_sim::config::PreconditionMode::None;
+    config.timing.transfer = "0ns/B".parse().unwrap();
+    let mut dut = Dut::new(&config);
+    let page = |stripe: u64, rank: u64| (6 * stripe + rank) * PAGE;
+    // Stripe 0 is whole: chunks on chips 0 and 3, parity on chip 6.
+    dut.read(0, page(0, 0), PAGE);
+    dut.read(0, page(0, 3), PAGE);
+    // Chip 0 (rank 0 of stripes 3k) takes five, so that the read at 1,000 waits until 1,100 for those before it.
+    (1..10).for_each(|k| dut.read(975_000, page(3 * k, 0), PAGE));
+    dut.read(1_000_000, page(0, 0), PAGE);
+    // Chip 2 is full throughout, chip 6 (rank 3 of stripes 3k + 1) has one read left at 1,100.
+    (13..26).for_each(|k| dut.read(1_025_000, page(3 * k, 2), PAGE));
+    [1, 7, 10, 13].iter().for_each(|stripe| dut.read(1_025_000, page(*stripe, 3), PAGE));
+    // It wants chips 2 and 6.
+    dut.read(next * 1_000, page(4, 2), 2 * PAGE);
+    // Chip 3 has two reads left at 1,100.
+    (10..13).for_each(|k| dut.read(1_075_000, page(3 * k, 3), PAGE));
+    let done = dut.completed()[11].completion.0;
+    let summary = summary(&dut.ssd);
+    (done - 1_100_000, summary.brr.map_or(0, |brr| brr.redirected_reads))
+}
+
+#[test]
+fn a_read_is_redirected_where_both_conditions_hold_for_every_partner() {
+    assert_eq!(redirect(1_060, "\"brr\""), (75_000, 1), "75 <= 100, 50 <= 100, 50 <= 60: done at max(75, 50)");
+    assert_eq!(redirect(1_040, "\"brr\""), (125_000, 0), "50 <= 40 fails: direct");
+    assert_eq!(redirect(1_040, "{ brr = { next_arrival = \"never\" } }"), (75_000, 1));
+    assert_eq!(redirect(1_060, "\"direct\""), (125_000, 0));
+}
+
+/// A mixed load on nine chips: 400 requests of one to four pages.
+fn mixed(schemes: &str) -> (Vec<String>, ssdlab_sim::report::Summary) {
+    let mut dut = Dut::new(&device(9, 1, "layout = \"lci\", group = 3", &format!("schemes = {{ {schemes} }}")));
+    let pages = dut.ssd.capacity_bytes() / PAGE;
+    let mut state = 1u64;
+    let mut draw = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut at = 0;
+    for _ in 0..400 {
+        at += draw(120_000);
+        let (first, length, kind) = (draw(pages - 4), 1 + draw(4), draw(10));
+        if kind < 7 { dut.read(at, first * PAGE, length * PAGE) } else { dut.write(at, first * PAGE, length * PAGE) }
+    }
+    (dut.completed().iter().map(|c| format!("{c:?}")).collect(), summary(&dut.ssd))
+}
+
+#[test]
+fn with_every_next_arrival_at_zero_brr_is_piq_event_for_event() {
+    let (piq, without) = mixed("order = \"piq\"");
+    let (never, with) = mixed("order = \"piq\", route = { brr = { next_arrival = \"zero\" } }");
+    assert_eq!((piq == never, format!("{:?}", without.flash)), (true, format!("{:?}", with.flash)));
+    let (brr, with) = mixed("order = \"piq\", route = \"brr\"");
+    let figures = with.brr.unwrap();
+    assert!(brr != piq && figures.redirected_reads > 10, "{figures:?}");
+    assert_eq!(figures.extra_reads, figures.redirected_reads);
+}

@@ -1,0 +1,116 @@
+//! The device under test: submit, run, compare latencies.
+#![allow(missing_docs)]
+
+use std::cell::Cell;
+use std::sync::{Arc, Mutex, Once};
+
+use ssdlab_sim::blame::{CAUSES, Cause};
+use ssdlab_sim::report::Summary;
+use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{Check, Completed, Config, Observer, Request, RequestOp, Ssd};
+
+/// A configuration from TOML.
+pub fn config(toml: &str) -> Config {
+    toml.parse().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Keeps what completes.
+#[derive(Clone, Default)]
+pub struct Log(pub Arc<Mutex<Vec<Completed>>>);
+
+impl Observer for Log {
+    fn completed(&mut self, request: &Completed) {
+        if request.measured && request.op != RequestOp::Trim {
+            self.0.lock().unwrap().push(request.clone());
+        }
+    }
+}
+
+/// A device with everything that completes on record, and the full oracle on.
+pub struct Dut {
+    pub ssd: Ssd,
+    log: Log,
+}
+
+impl Dut {
+    pub fn new(config: &Config) -> Self {
+        Self::seeded(config, 1)
+    }
+
+    pub fn seeded(config: &Config, seed: u64) -> Self {
+        let mut ssd = Ssd::new(config, seed, Check::Full).unwrap_or_else(|error| panic!("{error}"));
+        let log = Log::default();
+        ssd.observe(Box::new(log.clone()));
+        Dut { ssd, log }
+    }
+
+    fn submit(&mut self, request: Request) {
+        if !self.ssd.accepts() {
+            self.ssd.run_until_room();
+        }
+        self.ssd.submit(request);
+    }
+
+    pub fn read(&mut self, at: u64, offset: u64, bytes: u64) {
+        self.submit(Request { arrival: Nanos(at), op: RequestOp::Read, offset, bytes });
+    }
+
+    pub fn write(&mut self, at: u64, offset: u64, bytes: u64) {
+        self.submit(Request { arrival: Nanos(at), op: RequestOp::Write, offset, bytes });
+    }
+
+    pub fn trim(&mut self, at: u64, offset: u64, bytes: u64) {
+        self.submit(Request { arrival: Nanos(at), op: RequestOp::Trim, offset, bytes });
+    }
+
+    /// Runs to the end: what completed, in order of submission.
+    pub fn completed(&mut self) -> Vec<Completed> {
+        self.ssd.run();
+        let mut done = self.log.0.lock().unwrap().clone();
+        done.sort_by_key(|c| c.request);
+        done
+    }
+
+    /// Runs to the end: latencies in order of submission.
+    pub fn latencies(&mut self) -> Vec<u64> {
+        self.completed().iter().map(|c| (c.completion - c.arrival).0).collect()
+    }
+}
+
+/// What a request's latency was made of: the causes that took any time, in their fixed order.
+pub fn causes(request: &Completed) -> Vec<(&'static str, u64)> {
+    let named = CAUSES.iter().map(|(cause, name)| (*name, request.blame.0[*cause as usize]));
+    named.filter(|(_, ns)| *ns > 0).collect()
+}
+
+/// The time that a request spent on one cause.
+pub fn spent(request: &Completed, cause: Cause) -> u64 {
+    request.blame.0[cause as usize]
+}
+
+/// The summary so far.
+pub fn summary(ssd: &Ssd) -> Summary {
+    ssd.summary(1, String::new(), String::new())
+}
+
+/// Arrays of `channels x chips x dies x planes` with the default blocks and pages.
+pub fn array(channels: u32, chips: u32, dies: u32, planes: u32) -> String {
+    format!(
+        "geometry.channels = {channels}\ngeometry.chips_per_channel = {chips}\ngeometry.dies_per_chip = {dies}\ngeometry.planes_per_die = {planes}\n"
+    )
+}
+
+/// Panics of this thread are expected from now on, and print nothing.
+pub fn expect_panics() {
+    thread_local!(static EXPECTED: Cell<bool> = const { Cell::new(false) });
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let print = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !EXPECTED.get() {
+                print(info);
+            }
+        }));
+    });
+    EXPECTED.set(true);
+}

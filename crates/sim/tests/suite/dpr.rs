@@ -1,0 +1,121 @@
+//! Second copies of pages whose reads meet collections (DPR), to the nanosecond.
+//!
+//! tR 30,000, tPROG 600,000, tBERS 3,000,000, a page takes 40,960 on the bus; times in ns.
+
+use std::sync::{Arc, Mutex};
+
+use crate::common::{Dut, config, summary};
+use ssdlab_sim::device::timing::LegKind;
+use ssdlab_sim::device::transaction::{Class, Verb};
+use ssdlab_sim::report::dpr::Dpr;
+use ssdlab_sim::{LegRecord, Observer, RequestOp};
+
+const PAGE: u64 = 4096;
+const READ: u64 = 70_960;
+const WRITE: u64 = 640_960;
+/// A collection of two valid pages.
+const COLLECTION: u64 = 4_423_840;
+
+/// Three chips, to which logical pages go in turn; a collection of chip 0 begins at the time returned, and moves logical pages 0
+/// and 9.
+fn device(route: &str) -> (Dut, u64) {
+    let config = config(&format!(
+        "geometry = {{ channels = 3, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 4 }}
+timing = {{ read = \"30us\", program = \"600us\", erase = \"3ms\", transfer = \"10ns/B\" }}
+device = {{ exclusion = \"chip\", over_provisioning = 0.843 }}
+gc = {{ threshold = \"27 pages\" }}
+schemes = {{ route = {route} }}"
+    ));
+    let mut dut = Dut::new(&config);
+    // The sixth page of chip 0 makes it due.
+    for (i, lpn) in [0, 3, 6, 9, 3, 6].into_iter().enumerate() {
+        dut.write(i as u64 * 1_000_000, lpn * PAGE, PAGE);
+    }
+    (dut, 5 * 1_000_000 + WRITE)
+}
+
+fn dpr(k: u32) -> String {
+    format!("{{ dpr = {{ k = {k}, replica_pages = 0.02 }} }}")
+}
+
+fn report(dut: &Dut) -> Dpr {
+    summary(&dut.ssd).dpr.unwrap()
+}
+
+/// Keeps the legs of second copies.
+#[derive(Clone, Default)]
+struct Copies(Arc<Mutex<Vec<LegRecord>>>);
+
+impl Observer for Copies {
+    fn leg(&mut self, leg: &LegRecord) {
+        if leg.class == Class::Replica && leg.kind == LegKind::Array {
+            self.0.lock().unwrap().push(*leg);
+        }
+    }
+}
+
+/// A read waits for a collection; then its page is copied to the next idle chip, as soon as its own is idle.
+#[test]
+fn a_page_whose_read_has_waited_is_copied_to_another_chip() {
+    let (mut dut, due) = device(&dpr(1));
+    let copies = Copies::default();
+    dut.ssd.observe(Box::new(copies.clone()));
+    dut.read(due + 10_000, 0, PAGE);
+    dut.ssd.run();
+    let legs: Vec<(Verb, u64, u64, u32)> = copies
+        .0
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|leg| (leg.verb, leg.start.0 - due, leg.end.0 - due, leg.planes[0].0))
+        .collect();
+    // The read waits until the collection ends. Then chip 0 is read for the copy, which chip 1 takes.
+    let read = COLLECTION + READ;
+    let program = read + READ + 40_960;
+    assert_eq!(legs, [(Verb::Read, read, read + 30_000, 0), (Verb::Program, program, program + 600_000, 1)]);
+    let (report, flash) = (report(&dut), summary(&dut.ssd).flash);
+    assert_eq!((report.blocked_reads, report.copies, report.pages), (1, 1, 1));
+    assert_eq!((flash.reads.replica, flash.programs.replica), (1, 1));
+}
+
+/// At the k-th read that waited, not before.
+#[test]
+fn the_k_th_read_that_waited_makes_the_copy() {
+    for (k, copies) in [(1, 1), (2, 1), (3, 0)] {
+        let (mut dut, due) = device(&dpr(k));
+        dut.read(due + 10_000, 0, PAGE);
+        dut.read(due + 20_000, 0, PAGE);
+        dut.ssd.run();
+        assert_eq!((report(&dut).blocked_reads, report(&dut).copies), (2, copies), "k = {k}");
+    }
+}
+
+/// A read whose chip is in collection goes to the copy and does not wait; once the page is overwritten there is none.
+#[test]
+fn a_copy_serves_reads_while_the_chip_of_their_page_is_collected() {
+    let latencies = |route: &str, overwritten: bool| {
+        let (mut dut, due) = device(route);
+        dut.read(due + 10_000, 0, PAGE);
+        let at = due + 20_000_000;
+        // Chip 0 is collected again: of the block with pages 3, 6, 9 and 3, three are valid.
+        dut.write(at, if overwritten { 0 } else { 9 * PAGE }, PAGE);
+        dut.write(at + 1_000_000, 3 * PAGE, PAGE);
+        dut.read(at + 1_000_000 + WRITE + 10_000, 0, PAGE);
+        // Nobody is in the way: the page itself is read.
+        dut.read(at + 20_000_000, 0, PAGE);
+        let reads = dut.completed().split_off(6);
+        let reads = reads.iter().filter(|c| c.op == RequestOp::Read).map(|c| (c.completion - c.arrival).0);
+        (reads.collect::<Vec<u64>>(), summary(&dut.ssd).dpr)
+    };
+    let first = COLLECTION - 10_000 + READ;
+    let second = 3 * 711_920 + 3_000_000 - 10_000 + READ;
+    assert_eq!(latencies("\"direct\"", false).0, [first, second, READ]);
+    let (reads, report) = latencies(&dpr(1), false);
+    assert_eq!(reads, [first, READ, READ]);
+    let report = report.unwrap();
+    assert_eq!((report.copies, report.redirected_reads, report.pages), (1, 1, 1));
+    let (reads, report) = latencies(&dpr(1), true);
+    assert!(reads[1] > READ);
+    let report = report.unwrap();
+    assert_eq!((report.redirected_reads, report.dropped_overwritten), (0, 1));
+}

@@ -1,0 +1,376 @@
+//! Copyback while counts and wear allow it: paper D's arithmetic on a device, its example, and the baselines it reduces to.
+//! Times in ns.
+
+use crate::common::{Dut, Log, array, config, summary};
+use ssdlab_sim::random::{below, stream};
+use ssdlab_sim::report::Summary;
+use ssdlab_sim::units::{Nanos, Ppn};
+use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
+
+/// Paper D's flash: tR 91 us, tPROG 706 us, tBERS 5 ms, 20 ns/B, a page of 16 KiB: 327.68 us on the bus.
+const TIMING: &str = "timing = { read = \"91us\", program = \"706us\", erase = \"5ms\", transfer = \"20ns/B\" }\n";
+const READ: u64 = 91_000;
+const PROGRAM: u64 = 706_000;
+const TRANSFER: u64 = 327_680;
+const ERASE: u64 = 5_000_000;
+
+/// One plane of eight blocks of 576 pages, a bit less than half of it full; the collection of a block with `valid` pages left.
+/// Returns what it tells, and how long the die was held.
+fn collect(valid: u64, more: &str) -> (Summary, u64) {
+    let mut dut = Dut::new(&config(&format!(
+        "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 576, page_size = \"16KiB\" }}
+device = {{ over_provisioning = 0.51 }}
+gc = {{ threshold = \"2347 pages\" }}
+precondition = {{ mode = \"sequential\" }}
+{TIMING}{more}"
+    )));
+    let data = u64::from(dut.ssd.geometry().data_pages);
+    let size = dut.ssd.page_bytes();
+    // The first block holds the first pages; what is left of it after the trim is its last pages.
+    dut.trim(0, 0, (data - valid) * size);
+    // One write or two bring the plane below its threshold; each programs a page, and collections start when it lands.
+    let program = TRANSFER + PROGRAM;
+    let mut at = 1_000;
+    let mut write = |dut: &mut Dut| {
+        dut.write(at, 2_256 * size, size);
+        at += 10 * program;
+        at - 9 * program
+    };
+    let mut end = write(&mut dut);
+    let free = 8 * 576 - 2_257 - 2_257 / data * (576 - data);
+    for _ in 2_347..free {
+        end = write(&mut dut);
+    }
+    // A read that arrives as the collection starts waits for all of it.
+    dut.read(end + 1, 2_000 * size, size);
+    let read = *dut.latencies().last().unwrap();
+    let held = read + 1 - READ - TRANSFER;
+    let told = summary(&dut.ssd);
+    assert_eq!((told.gc.collections, told.gc.moved_pages), (1, valid));
+    (told, held)
+}
+
+const FASTGC: &str = "schemes = { path = \"fastgc\" }\n";
+const EXTERNAL: &str = "schemes = { path = \"external\" }\n";
+
+/// Semantics 5.1: the paper's model is per page, 45.12 % less for a copied page.
+#[test]
+fn a_copied_page_takes_45_12_per_cent_less() {
+    let moves = |more: &str| collect(100, more).1 - ERASE;
+    let external = moves(EXTERNAL);
+    let copied = moves("schemes = { path = \"copyback\" }\n");
+    assert_eq!((external, copied), (145_236_000, 79_700_000));
+    let saved = 1.0 - copied as f64 / external as f64;
+    assert_eq!((saved * 1e4).round(), 4512.0);
+}
+
+/// Semantics 5.1: a collection of 406 copied pages.
+#[test]
+fn a_collection_of_406_copied_pages_takes_329_000_680() {
+    let (told, held) = collect(406, FASTGC);
+    assert_eq!(held, 329_000_680);
+    let report = told.fastgc.unwrap();
+    assert_eq!((report.copied_pages, report.external_pages, report.copied_by_count), (406, 0, vec![406]));
+    assert_eq!((report.metadata_reads, report.metadata_time_ns.read), (1, READ));
+    // Externally: the paper's sum, of which 44.74 % is transfer.
+    let (told, held) = collect(406, EXTERNAL);
+    assert_eq!(held, 594_658_160);
+    let time = &told.gc.time_ns;
+    assert_eq!(time.transfer, 2 * 406 * TRANSFER);
+    assert_eq!((time.transfer as f64 / held as f64 * 1e4).round(), 4474.0);
+    // The checked path, where every page shows errors, is external; its report says the share.
+    let (told, held) = collect(406, "schemes = { path = \"checked\" }\n");
+    assert_eq!(held, 594_658_160);
+    assert_eq!((told.fastgc.unwrap().transfer_share.unwrap() * 1e4).round(), 4474.0);
+}
+
+/// Semantics 5.1, the five rows of Table 2: N_m, what moves take externally, what they and metadata take copied, what is saved.
+#[test]
+fn the_five_rows_of_saved_time() {
+    let rows = [
+        (406, 589_658_160, 325_034_360, 264_623_800u64),
+        (370, 537_373_200, 296_342_360, 241_030_840),
+        (158, 229_472_880, 127_378_360, 102_094_520),
+        (74, 107_474_640, 60_430_360, 47_044_280),
+        (347, 503_968_920, 278_011_360, 225_957_560),
+    ];
+    for (moved, external, copied, saved) in rows {
+        let (_, held) = collect(moved, EXTERNAL);
+        assert_eq!(held - ERASE, external);
+        // The collection reads metadata; the write is paid when a block fills, and costs as much as it does for the host.
+        let (told, held) = collect(moved, FASTGC);
+        let report = told.fastgc.unwrap();
+        assert_eq!(report.metadata_programs, 0);
+        let metadata_write = TRANSFER + PROGRAM;
+        assert_eq!((held - ERASE + metadata_write, external - copied), (copied, saved));
+    }
+}
+
+/// Semantics 5.3: 2,875 B are one page; writing it takes 1,033.68 us, reading it 418.68 us.
+#[test]
+fn metadata_takes_one_page_and_1_033_680_and_418_680() {
+    let paper = config(&format!("geometry = {{ pages_per_block = 576, page_size = \"16KiB\" }}\n{FASTGC}"));
+    assert_eq!(paper.metadata_pages(), 1);
+    // The 575th write fills the first block; a read right behind it waits for the metadata too.
+    let mut dut = Dut::new(&config(&format!(
+        "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 576, page_size = \"16KiB\" }}
+device = {{ over_provisioning = 0.55 }}
+{TIMING}{FASTGC}"
+    )));
+    let (size, step) = (dut.ssd.page_bytes(), TRANSFER + PROGRAM);
+    (0..575).for_each(|n| dut.write(n * step, n * size, size));
+    dut.read(575 * step + 1, 0, size);
+    let latencies = dut.latencies();
+    assert_eq!(latencies[574], step);
+    assert_eq!(latencies[575], 1_033_680 - 1 + READ + TRANSFER);
+    let told = summary(&dut.ssd);
+    assert_eq!((told.flash.programs.metadata, told.flash.programs.total), (1, 576));
+    let time = told.fastgc.unwrap().metadata_time_ns;
+    assert_eq!(time.transfer + time.program, 1_033_680);
+    let (told, _) = collect(10, FASTGC);
+    let time = told.fastgc.unwrap().metadata_time_ns;
+    assert_eq!(time.transfer + time.read, 418_680);
+}
+
+/// Semantics 5.5: equation 2's ratio of totals at mu = 0.8333, N = 576, N_meta = 1.
+#[test]
+fn writes_grow_by_a_factor_of_1_00383() {
+    let paper = config(&format!("geometry = {{ pages_per_block = 576, page_size = \"16KiB\" }}\n{FASTGC}"));
+    let (mu, n, meta) = (1.0 / 1.2, f64::from(paper.geometry.pages_per_block), f64::from(paper.metadata_pages()));
+    let ratio: f64 = (mu * n + meta) / (mu * (n - meta));
+    assert_eq!((ratio * 1e5).round(), 100_383.0);
+}
+
+/// Semantics 5.2: the threshold steps at each boundary, lower edge included.
+#[test]
+fn thresholds_step_at_each_boundary() {
+    let ssd = Ssd::new(&Config::default(), 1, Check::Off).unwrap();
+    let at = |pe_cycles| ssd.wear().threshold_at(pe_cycles);
+    let edges = [1300, 1500, 3000, 4000, 4300, 4500];
+    assert_eq!(at(0), 6);
+    for (i, edge) in edges.into_iter().enumerate() {
+        assert_eq!((at(edge - 1), at(edge)), (6 - i as u8, 5 - i as u8), "at {edge}");
+    }
+    assert_eq!(at(u32::MAX), 0);
+}
+
+/// A small device under a random load in which collections are always at work.
+fn worked(more: &str, requests: u64, reads_per_100: u64) -> (Ssd, u64) {
+    let config = config(&format!(
+        "geometry = {{ channels = 2, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 1, blocks_per_plane = 24, pages_per_block = 16, page_size = \"16KiB\" }}
+device = {{ over_provisioning = 0.35, queue_depth = 8 }}
+precondition = {{ mode = \"random\", overwrite = 1.0 }}
+{TIMING}{more}"
+    ));
+    let mut ssd = Ssd::new(&config, 1, Check::Full).unwrap_or_else(|error| panic!("{error}"));
+    let log = Log::default();
+    ssd.observe(Box::new(log.clone()));
+    let (size, mut rng) = (ssd.page_bytes(), stream(3, "load"));
+    let pages = ssd.capacity_bytes() / size;
+    for n in 0..requests {
+        if !ssd.accepts() {
+            ssd.run_until_room();
+        }
+        let op = if below(&mut rng, 100) < reads_per_100 { RequestOp::Read } else { RequestOp::Write };
+        // Three quarters of the requests go to a quarter of the pages, so that some pages live long.
+        let span = if below(&mut rng, 4) > 0 { pages / 4 } else { pages };
+        let offset = below(&mut rng, span) * size;
+        ssd.submit(Request { arrival: Nanos(n * 700_000), op, offset, bytes: size });
+    }
+    ssd.run();
+    let told = log.0.lock().unwrap().iter().map(|done| u64::from(done.uncorrectable)).sum();
+    (ssd, told)
+}
+
+/// Everything that a summary tells beside its configuration.
+fn told(ssd: &Ssd) -> String {
+    let mut told = summary(ssd);
+    told.config = Config::default();
+    // The checked path keeps no counts to list.
+    if let Some(report) = &mut told.fastgc {
+        report.external_by_count.clear();
+    }
+    format!("{told:?}")
+}
+
+#[test]
+fn a_count_equal_to_the_threshold_is_exhausted() {
+    let (ssd, _) = worked("schemes = { path = \"fastgc\" }\nwear = { copyback_thresholds = 3 }\n", 20_000, 30);
+    let report = summary(&ssd).fastgc.unwrap();
+    assert_eq!(report.copied_by_count.len(), 3, "{:?}", report.copied_by_count);
+    let (last, before) = report.external_by_count.split_last().unwrap();
+    assert!(*last > 0 && before.len() == 3 && before.iter().all(|n| *n == 0), "{:?}", report.external_by_count);
+    assert_eq!(report.largest_count, 3);
+    assert_eq!(report.copied_by_count.iter().sum::<u64>(), report.copied_pages);
+}
+
+#[test]
+fn threshold_0_everywhere_is_the_checked_path_with_all_pages_for_data() {
+    for thresholds in ["copyback_thresholds = 0", "pe_cycles = 4500"] {
+        let (fastgc, _) = worked(&format!("{FASTGC}wear = {{ {thresholds} }}\n"), 6_000, 30);
+        let (checked, _) = worked("schemes = { path = \"checked\" }\n", 6_000, 30);
+        assert_eq!(fastgc.geometry().data_pages, fastgc.geometry().pages_per_block);
+        let (mut fastgc, mut checked) = (summary(&fastgc), summary(&checked));
+        for told in [&mut fastgc, &mut checked] {
+            told.config = Config::default();
+            let report = told.fastgc.as_mut().unwrap();
+            report.external_by_count.clear();
+            (report.pe_cycles, report.lifetime_drive_writes) = (0, None);
+            report.stages.clear();
+        }
+        assert!(checked.gc.moved_pages > 1_000);
+        assert_eq!(format!("{fastgc:?}"), format!("{checked:?}"));
+    }
+}
+
+#[test]
+fn thresholds_at_or_above_the_largest_count_make_no_difference() {
+    let run =
+        |threshold: u32| worked(&format!("{FASTGC}wear = {{ copyback_thresholds = {threshold} }}\n"), 6_000, 30).0;
+    let most = run(63);
+    let largest = summary(&most).fastgc.unwrap().largest_count;
+    assert!((3..60).contains(&largest), "{largest}");
+    for threshold in [largest, largest + 1] {
+        assert_eq!(told(&run(threshold)), told(&most), "threshold {threshold}, largest count {largest}");
+    }
+    assert_ne!(told(&run(largest - 2)), told(&most));
+}
+
+#[test]
+fn clean_pages_go_back_from_their_registers() {
+    let checked = "schemes = { path = \"checked\" }\n";
+    let (told, held) = collect(406, &format!("{checked}ecc = {{ page_error_probability = 0 }}\n"));
+    assert_eq!(held, 406 * (READ + TRANSFER + PROGRAM) + ERASE);
+    assert_eq!((told.flash.reads.gc, told.flash.copybacks, told.flash.programs.gc), (406, 406, 0));
+    let time = &told.gc.time_ns;
+    assert_eq!(time.read + time.transfer + time.program + time.erase, held);
+    // Decoding takes its time either way.
+    for (chance, transfers) in [(0, 1), (1, 2)] {
+        let ecc = format!("ecc = {{ page_error_probability = {chance}, decode = \"10us\" }}\n");
+        let (told, _) = collect(50, &format!("{checked}{ecc}"));
+        let time = &told.gc.time_ns;
+        assert_eq!((time.decode, time.transfer), (50 * 10_000, 50 * transfers * TRANSFER));
+    }
+    // A bit error rate of 1e-4 leaves hardly a page of 131,072 bits clean; 1e-9 nearly all.
+    let copied =
+        |rate: &str| collect(406, &format!("{checked}ecc = {{ bit_error_rate = {rate} }}\n")).0.flash.copybacks;
+    assert_eq!(copied("1e-4"), 0);
+    assert!((400..=406).contains(&copied("1e-9")));
+}
+
+#[test]
+fn a_read_is_decoded_after_it_has_left_its_die() {
+    let array = array(1, 1, 1, 1);
+    let ecc = "ecc = { decode = \"10us\" }\n";
+    let mut dut = Dut::new(&config(&format!("{array}geometry.page_size = \"16KiB\"\n{TIMING}{ecc}")));
+    let size = dut.ssd.page_bytes();
+    dut.write(0, 0, 2 * size);
+    let (later, one) = (10_000_000, READ + TRANSFER);
+    dut.read(later, 0, size);
+    dut.read(later, size, size);
+    assert_eq!(dut.latencies()[1..], [one + 10_000, 2 * one + 10_000]);
+}
+
+/// D1: three pages of a word line by one program, 979 us copied and 2,945.08 us moved externally.
+#[test]
+fn one_shot_programming_takes_979_for_three_copied_pages() {
+    let one_shot = "wear = { programming = \"one-shot\" }\n";
+    let moves = |pages: u64, more: &str| collect_one_shot(pages, &format!("{more}{one_shot}"));
+    assert_eq!(moves(3, "schemes = { path = \"copyback\" }\n"), 979_000);
+    assert_eq!(moves(3, EXTERNAL), 2_945_080);
+    assert_eq!(moves(300, EXTERNAL), 294_508_000);
+}
+
+/// As `collect`, with host programs whose time depends on the place of the page in its word line. Returns the moves' flash time.
+fn collect_one_shot(valid: u64, more: &str) -> u64 {
+    let mut dut = Dut::new(&config(&format!(
+        "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 576, page_size = \"16KiB\" }}
+device = {{ over_provisioning = 0.51 }}
+gc = {{ threshold = \"2347 pages\" }}
+precondition = {{ mode = \"sequential\" }}
+{TIMING}{more}"
+    )));
+    let size = dut.ssd.page_bytes();
+    dut.trim(0, 0, (576 - valid) * size);
+    (0..5).for_each(|n| dut.write(1_000 + n * 10_000_000, (2_250 + n) * size, size));
+    dut.completed();
+    let time = summary(&dut.ssd).gc.time_ns;
+    time.read + time.transfer + time.program
+}
+
+#[test]
+fn pages_that_wait_for_their_word_line_are_read_from_the_buffer() {
+    let mut dut = Dut::new(&config(&format!(
+        "{}geometry.page_size = \"16KiB\"\ngeometry.pages_per_block = 63\n{TIMING}wear = {{ programming = \"one-shot\" }}\n",
+        array(1, 1, 1, 1)
+    )));
+    let size = dut.ssd.page_bytes();
+    // Two pages are acknowledged when the controller has sent them, the third when all are programmed.
+    (0..2).for_each(|n| dut.write(n * 1_000_000, n * size, size));
+    dut.read(2_000_000, size, size);
+    dut.write(3_000_000, 2 * size, size);
+    dut.read(5_000_000, size, size);
+    assert_eq!(dut.latencies(), [TRANSFER, TRANSFER, 0, TRANSFER + PROGRAM, READ + TRANSFER]);
+}
+
+/// Counts of blocks without metadata are lost with the power, and taken for exhausted.
+#[test]
+fn counts_that_a_power_cut_took_are_exhausted() {
+    let thresholds = "wear = { copyback_thresholds = 63 }\n";
+    let (mut ssd, _) = worked(&format!("{FASTGC}{thresholds}"), 3_000, 30);
+    let pages = 4 * 24 * 16;
+    let half = |ssd: &Ssd, page: Ppn| ssd.flash().written(ssd.geometry().block_of(page)) < 16;
+    let before: Vec<u8> = (0..pages).map(|page| ssd.wear().count(Ppn(page))).collect();
+    ssd.power_cut();
+    let (mut lost, mut kept) = (0, 0);
+    for page in (0..pages).map(Ppn).filter(|page| ssd.flash().is_valid(*page)) {
+        let count = ssd.wear().count(page);
+        assert_eq!(count, if half(&ssd, page) { u8::MAX } else { before[page.ix()] });
+        *if half(&ssd, page) { &mut lost } else { &mut kept } += 1;
+    }
+    assert!(lost > 0 && kept > lost);
+    let (size, mut rng) = (ssd.page_bytes(), stream(4, "load"));
+    let logical = ssd.capacity_bytes() / size;
+    for n in 0..3_000u64 {
+        let arrival = Nanos(10_000_000_000 + n * 700_000);
+        ssd.submit(Request { arrival, op: RequestOp::Write, offset: below(&mut rng, logical) * size, bytes: size });
+    }
+    ssd.run();
+    let report = summary(&ssd).fastgc.unwrap();
+    assert!(report.unknown_counts > 0 && report.unknown_counts <= lost, "{report:?}");
+    assert_eq!(report.external_pages, report.unknown_counts + report.external_by_count.iter().sum::<u64>());
+}
+
+/// A page beyond correction is never read while thresholds are obeyed, and always told where they are not.
+#[test]
+fn errors_stay_correctable_while_thresholds_are_obeyed_and_show_when_they_are_not() {
+    let model = "ecc = { errors = \"model\" }\n";
+    for pe_cycles in [0, 1300, 1500, 3000, 4000, 4300, 4500] {
+        let (ssd, told) = worked(&format!("{FASTGC}{model}wear = {{ pe_cycles = {pe_cycles} }}\n"), 6_000, 60);
+        let ecc = summary(&ssd).ecc.unwrap();
+        assert!(ecc.pages_decoded > 3_000);
+        assert_eq!((told, ecc.pages_uncorrectable, ecc.moves_uncorrectable), (0, 0, 0), "{pe_cycles}");
+    }
+    // Errors grow ten times as fast as the thresholds allow for; or nobody heeds thresholds at all.
+    let grown = |times: u32| {
+        let points = Config::default().ecc.program_errors;
+        let points: Vec<String> = points.iter().map(|(at, errors)| format!("[{at}, {}]", errors * times)).collect();
+        format!("ecc = {{ errors = \"model\", program_errors = [{}] }}\n", points.join(", "))
+    };
+    let copyback = "schemes = { path = \"copyback\" }\n";
+    for violating in [
+        format!("{FASTGC}{}", grown(10)),
+        format!("{FASTGC}{}", grown(3)),
+        format!("{copyback}{model}wear = {{ pe_cycles = 4300 }}\n"),
+    ] {
+        let (ssd, told) = worked(&violating, 6_000, 60);
+        let ecc = summary(&ssd).ecc.unwrap();
+        assert!(ecc.pages_uncorrectable > 0, "{ecc:?}");
+        assert_eq!(ecc.pages_uncorrectable, told, "every one of them is told");
+        assert!(ecc.errors_per_kib_max <= 120.0);
+    }
+    // With thresholds from the grown model it is safe again, as long as a program alone is.
+    let derived = format!("{FASTGC}{}wear = {{ copyback_thresholds = \"model\" }}\n", grown(3));
+    let (ssd, told) = worked(&derived, 6_000, 60);
+    assert_eq!((told, summary(&ssd).ecc.unwrap().moves_uncorrectable), (0, 0));
+}

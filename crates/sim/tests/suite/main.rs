@@ -1,0 +1,29 @@
+//! Everything that is tested about the simulator from outside, a module a subject, in one program: it links once, and its tests share the
+//! cores. `cargo test -p ssdlab-sim --test suite worlds::` runs one module.
+
+mod attribution;
+mod brr;
+mod combinations;
+mod common;
+mod determinism;
+mod dpr;
+mod failures;
+mod fastgc;
+mod formulas;
+mod fusing;
+mod gc_timing;
+mod idle_chip;
+mod instructions;
+mod next_free;
+mod noc;
+mod observe;
+mod pagc;
+mod power;
+mod queueing;
+mod recordings;
+mod semantics;
+mod super_page;
+mod theory;
+mod timing;
+mod uncorrectable;
+mod worlds;

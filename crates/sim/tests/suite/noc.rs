@@ -1,0 +1,344 @@
+//! Paper E: what a page costs on its way across the interconnect, and what selective copy-back saves. Times in ns.
+
+use crate::common::{Dut, causes, config, summary};
+use ssdlab_sim::report::Summary;
+use ssdlab_sim::units::PlaneId;
+
+const PAGE: u64 = 4096;
+const READ: u64 = 762_792;
+const WRITE: u64 = 937_792;
+const ROUND_TRIP: u64 = 1_700_584;
+const SELECTIVE: u64 = 962_792;
+const TRAVERSAL: u64 = 713_792;
+
+/// The paper's channel: one unit, no time on the channel's bus, the interconnect by its formula.
+fn device(channels: u32, planes: u32, more: &str) -> String {
+    format!(
+        "geometry = {{ channels = {channels}, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = {planes}, blocks_per_plane = 8, pages_per_block = 4 }}
+timing = {{ read = \"25us\", program = \"200us\", erase = \"700us\", transfer = \"0ns/B\" }}
+device.exclusion = \"channel\"
+device.over_provisioning = 0.5
+gc.threshold = \"13 pages\"
+noc.model = \"formula\"
+{more}"
+    )
+}
+
+#[test]
+fn host_paths_cost_762_792_and_937_792() {
+    let mut dut = Dut::new(&config(&device(1, 1, "")));
+    dut.write(0, 0, PAGE);
+    dut.read(10_000_000, 0, PAGE);
+    let done = dut.completed();
+    let latency: Vec<u64> = done.iter().map(|c| (c.completion - c.arrival).0).collect();
+    assert_eq!(latency, [WRITE, READ]);
+    assert_eq!(causes(&done[0]), [("array", 200_000), ("noc", TRAVERSAL), ("memory", 24_000)]);
+    assert_eq!(causes(&done[1]), [("array", 25_000), ("noc", TRAVERSAL), ("memory", 24_000)]);
+}
+
+/// One plane; 17 pages are exported and block 0 keeps `valid` of its four when the twentieth program leaves 12 free pages: one
+/// collection. Returns the time from the end of that program to the end of all, and the summary.
+fn collect(valid: u64, more: &str) -> (u64, Summary) {
+    let mut dut = Dut::new(&config(&device(1, 1, more)));
+    let mut at = 0;
+    let mut write = |dut: &mut Dut, lpn: u64| {
+        dut.write(at, lpn * PAGE, PAGE);
+        at += 10_000_000;
+    };
+    (0..16).for_each(|lpn| write(&mut dut, lpn));
+    (valid..4).for_each(|lpn| write(&mut dut, lpn));
+    // Up to 20 programs, one page of each of the next blocks.
+    (0..valid).for_each(|i| write(&mut dut, 4 + 4 * i));
+    dut.completed();
+    assert_eq!(dut.ssd.flash().free_pages(PlaneId(0)), 12 + 4 - valid as u32);
+    let last = at - 10_000_000 + WRITE;
+    (dut.ssd.now().0 - last, summary(&dut.ssd))
+}
+
+#[test]
+fn a_moved_page_costs_1_700_584_by_the_cpu_and_962_792_from_the_buffer() {
+    let erase = 700_000;
+    for valid in 0..4 {
+        for collector in ["serial", "queued"] {
+            let cost = |path: &str, error: &str| {
+                let more = format!(
+                    "schemes = {{ collector = \"{collector}\", path = {path} }}\necc.page_error_probability = {error}"
+                );
+                let (time, summary) = collect(valid, &more);
+                assert_eq!((summary.gc.moved_pages, summary.gc.collections), (valid, 1));
+                let noc = summary.noc.unwrap();
+                (time, noc.traversals.gc_out + noc.traversals.gc_back, noc.moved_pages.from_buffer)
+            };
+            assert_eq!(cost("\"external\"", "0"), (valid * ROUND_TRIP + erase, 2 * valid, 0));
+            assert_eq!(cost("\"selective\"", "0"), (valid * SELECTIVE + erase, valid, valid));
+            assert_eq!(cost("\"selective\"", "1"), (valid * ROUND_TRIP + erase, 2 * valid, 0));
+            // The flash controller looks itself: a clean page costs 25 + 24 + 200 us.
+            let local = "{ selective = { check = \"fmc\" } }";
+            assert_eq!(cost(local, "0"), (valid * 249_000 + erase, 0, valid));
+            assert_eq!(cost(local, "1"), (valid * ROUND_TRIP + erase, 2 * valid, 0));
+        }
+    }
+}
+
+/// A busy device: mixed requests, collections throughout.
+fn busy(more: &str, requests: u64) -> Dut {
+    let toml = format!(
+        "geometry = {{ channels = 2, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 4, blocks_per_plane = 16, pages_per_block = 8 }}
+timing = {{ read = \"25us\", program = \"200us\", erase = \"700us\", transfer = \"0ns/B\" }}
+device = {{ exclusion = \"channel\", over_provisioning = 0.35 }}
+gc.threshold = 0.1
+gc.scope = \"chip\"
+precondition.mode = \"random\"
+{more}"
+    );
+    let mut dut = Dut::new(&config(&toml));
+    let pages = dut.ssd.capacity_bytes() / PAGE;
+    let (mut x, mut at) = (1u64, 0);
+    let mut draw = |below: u64| {
+        x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (x >> 33) % below
+    };
+    for _ in 0..requests {
+        at += draw(3_000_000);
+        let (lpn, sectors) = (draw(pages), 1 + draw(8));
+        if draw(3) == 0 {
+            dut.read(at, lpn * PAGE, sectors * 512);
+        } else {
+            dut.write(at, lpn * PAGE, sectors * 512);
+        }
+    }
+    dut.completed();
+    dut
+}
+
+/// Everything that a run tells, its configuration left out.
+fn told(dut: &Dut) -> String {
+    let mut summary = summary(&dut.ssd);
+    summary.config = Default::default();
+    format!("{summary:?}")
+}
+
+#[test]
+fn with_errors_in_every_page_selective_is_the_round_trip_event_for_event() {
+    for collector in ["queued", "serial"] {
+        for more in ["noc.model = \"formula\"", "noc.model = \"array\"\nnoc.rows = 1"] {
+            let run = |path: &str| {
+                let schemes = format!("schemes = {{ collector = \"{collector}\", path = \"{path}\" }}");
+                busy(&format!("{more}\necc.page_error_probability = 1\n{schemes}"), 800)
+            };
+            let (mut conventional, mut selective) = (run("external"), run("selective"));
+            assert!(summary(&selective.ssd).gc.moved_pages > 100);
+            assert_eq!(told(&conventional), told(&selective));
+            let (a, b) = (conventional.completed(), selective.completed());
+            let ends = |done: &[ssdlab_sim::Completed]| {
+                done.iter().map(|c| (c.start, c.completion, c.blame)).collect::<Vec<_>>()
+            };
+            assert_eq!(ends(&a), ends(&b));
+        }
+    }
+}
+
+/// Paper D on paper E's controller: what may be copied stays in its plane, the rest goes as selective does.
+#[test]
+fn fastgc_falls_back_on_selective() {
+    let path = |fallback: &str| format!("{{ fastgc = {{ fallback = \"{fallback}\" }} }}");
+    let run = |path: &str, more: &str| {
+        busy(&format!("noc.model = \"formula\"\nschemes = {{ collector = \"queued\", path = {path} }}\n{more}"), 800)
+    };
+    // Nothing may be copied: the fallback.
+    for valid in 0..4 {
+        let more = format!(
+            "device.partial_write = \"whole-page\"\nschemes.path = {}\nwear.copyback_thresholds = 0\necc.page_error_probability",
+            path("selective")
+        );
+        assert_eq!(collect(valid, &format!("{more} = 0")).0, valid * SELECTIVE + 700_000);
+        assert_eq!(collect(valid, &format!("{more} = 1")).0, valid * ROUND_TRIP + 700_000);
+        assert_eq!(collect(valid, "schemes.path = \"copyback\"").0, valid * 225_000 + 700_000);
+    }
+    let told_of = |path: &str| {
+        let dut = run(path, "wear.copyback_thresholds = 0\necc.page_error_probability = 0.25\ngc.reserve = 2");
+        let mut summary = summary(&dut.ssd);
+        (summary.config, summary.fastgc) = Default::default();
+        (summary.gc.moved_pages, format!("{summary:?}"))
+    };
+    let selective = told_of("\"selective\"");
+    assert!(selective.0 > 100 && told_of(&path("selective")) == selective);
+    // Every second copy is looked at, and crosses once or twice; a copyback crosses nothing.
+    let clean = "wear.copyback_thresholds = 1\necc.page_error_probability = 0";
+    for (fallback, times) in [("selective", 1), ("external", 2)] {
+        let summary = summary(&run(&path(fallback), clean).ssd);
+        let (copies, noc) = (summary.fastgc.unwrap(), summary.noc.unwrap());
+        assert!(copies.copied_pages > 100 && copies.external_pages > 20, "{copies:?}");
+        let metadata = (summary.flash.reads.metadata, summary.flash.programs.metadata);
+        assert_eq!(noc.traversals.gc_out, copies.external_pages + metadata.0);
+        assert_eq!(noc.traversals.gc_back, (times - 1) * copies.external_pages + metadata.1);
+        assert_eq!(noc.moved_pages.from_buffer, (2 - times) * copies.external_pages);
+    }
+}
+
+#[test]
+fn without_errors_collections_cross_once_a_moved_page_and_with_some_now_and_then_twice() {
+    let run = |path: &str, error: &str| {
+        let more = format!(
+            "noc.model = \"formula\"\necc.page_error_probability = {error}\nschemes = {{ collector = \"queued\", path = \"{path}\" }}"
+        );
+        let noc = summary(&busy(&more, 800).ssd).noc.unwrap();
+        (noc.traversals_per_moved_page.unwrap(), noc.moved_pages)
+    };
+    assert_eq!(run("external", "0").0, 2.0);
+    let (each, moved) = run("selective", "0");
+    assert_eq!((each, moved.total, moved.errors), (1.0, moved.from_buffer, 0));
+    let (each, moved) = run("selective", "0.25");
+    assert!(each > 1.1 && each < 1.4, "{each}");
+    assert_eq!((moved.total, moved.checked), (moved.from_buffer + moved.errors, moved.total));
+    // The same seed draws the same.
+    assert_eq!(run("selective", "0.25").1.errors, moved.errors);
+}
+
+#[test]
+fn a_channel_serves_rhost_whost_rgc_and_wgc_in_this_order_unless_told_otherwise() {
+    // One unit; a write keeps it busy while a write and then a read join.
+    let order = |priority: &str| {
+        let mut dut = Dut::new(&config(&device(1, 1, &format!("{priority}\n"))));
+        dut.write(0, 0, PAGE);
+        dut.write(20_000_000, PAGE, PAGE);
+        dut.write(20_000_001, 2 * PAGE, PAGE);
+        dut.read(20_000_002, 0, PAGE);
+        dut.latencies()[1..].to_vec()
+    };
+    assert_eq!(order(""), [WRITE, 2 * WRITE + READ - 1, WRITE + READ - 2]);
+    assert_eq!(order("noc.priority = []"), [WRITE, 2 * WRITE - 1, 2 * WRITE + READ - 2]);
+    assert_eq!(order("noc.priority = [\"whost\", \"rhost\", \"wgc\", \"rgc\"]"), order("noc.priority = []"));
+}
+
+#[test]
+fn tasks_of_collections_queue_with_those_of_the_host() {
+    // The twentieth program makes a collection of one page due while a read and a write wait.
+    let order = |priority: &str| {
+        let mut dut = Dut::new(&config(&device(1, 1, &format!("schemes.collector = \"queued\"\n{priority}"))));
+        (0..16).for_each(|lpn| dut.write(lpn * 10_000_000, lpn * PAGE, PAGE));
+        (1..4).for_each(|lpn| dut.write((lpn + 20) * 10_000_000, lpn * PAGE, PAGE));
+        let start = 300_000_000;
+        dut.write(start, 4 * PAGE, PAGE);
+        dut.write(start + 1, 8 * PAGE, PAGE);
+        dut.read(start + 1, 12 * PAGE, PAGE);
+        let done = dut.completed();
+        let ends: Vec<u64> = done[20..].iter().map(|c| c.completion.0 - start - WRITE).collect();
+        let noc = summary(&dut.ssd).noc.unwrap();
+        assert_eq!((noc.moved_pages.total, noc.traversals.gc_out, noc.traversals.gc_back), (1, 1, 1));
+        (ends[0], ends[1])
+    };
+    let (rgc, wgc, erase) = (READ, WRITE, 700_000);
+    assert_eq!(order(""), (READ + WRITE, READ));
+    // In the order of arrival: the collection's first task comes last, and the others of it later still.
+    assert_eq!(order("noc.priority = []"), (WRITE, WRITE + READ));
+    assert_eq!(order("noc.priority = [\"rhost\", \"rgc\", \"whost\", \"wgc\"]"), (READ + rgc + WRITE, READ));
+    let first = rgc + wgc + erase;
+    assert_eq!(order("noc.priority = [\"wgc\", \"rgc\", \"whost\", \"rhost\"]"), (first + WRITE, first + WRITE + READ));
+}
+
+#[test]
+fn a_page_overwritten_while_the_buffer_holds_it_lands_stale() {
+    let mut dut = Dut::new(&config(&device(1, 1, "schemes.path = \"selective\"\necc.page_error_probability = 0")));
+    (0..16).for_each(|lpn| dut.write(lpn * 10_000_000, lpn * PAGE, PAGE));
+    (1..5).for_each(|lpn| dut.write((lpn + 20) * 10_000_000, lpn * PAGE, PAGE));
+    // The last program ends at 240,937,792; the page crosses from 37 us later on.
+    let overwritten = 240_000_000 + WRITE + 40_000;
+    dut.write(overwritten, 0, PAGE);
+    dut.read(overwritten + 1, 0, PAGE);
+    dut.completed();
+    let summary = summary(&dut.ssd);
+    assert_eq!((summary.gc.moved_pages, summary.gc.moved_stale), (1, 1));
+    assert_eq!(summary.noc.unwrap().moved_pages.from_buffer, 1);
+}
+
+#[test]
+fn dies_of_one_channel_share_its_port_unless_it_only_delays() {
+    let toml = |port: &str| {
+        format!(
+            "geometry = {{ channels = 1, chips_per_channel = 2, dies_per_chip = 1, planes_per_die = 1 }}
+timing = {{ read = \"25us\", program = \"200us\", erase = \"700us\", transfer = \"0ns/B\" }}
+noc = {{ model = \"formula\", port = \"{port}\" }}"
+        )
+    };
+    let latencies = |port: &str| {
+        let mut dut = Dut::new(&config(&toml(port)));
+        dut.read(0, 0, 2 * PAGE);
+        let done = dut.completed();
+        let busy = summary(&dut.ssd).noc.unwrap().busy_ns;
+        ((done[0].completion - done[0].arrival).0, causes(&done[0]), busy)
+    };
+    let (latency, causes, busy) = latencies("occupied");
+    assert_eq!((latency, busy), (READ + TRAVERSAL, 2 * TRAVERSAL));
+    assert_eq!(causes, [("noc_host", TRAVERSAL), ("array", 25_000), ("noc", TRAVERSAL), ("memory", 24_000)]);
+    assert_eq!(latencies("delayed").0, READ);
+}
+
+#[test]
+fn pages_of_an_array_take_rows_in_turn_and_wait_where_all_are_taken() {
+    let toml = |rows: u32| {
+        format!(
+            "geometry = {{ channels = 8, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1 }}
+timing = {{ read = \"25us\", program = \"200us\", erase = \"700us\", transfer = \"0ns/B\" }}
+noc = {{ model = \"array\", rows = {rows} }}"
+        )
+    };
+    let ends = |rows: u32| {
+        let mut dut = Dut::new(&config(&toml(rows)));
+        (0..8).for_each(|lpn| dut.read(0, lpn * PAGE, PAGE));
+        dut.latencies()
+    };
+    // Channel c enters at column 2 (c + 1) and takes row c + 1: 2 (c + 1) + c slices.
+    let way = |channel: u64, row: u64| (8192 - 1 + 2 * (channel + 1) + row) * 87;
+    assert_eq!(ends(8), (0..8).map(|c| 49_000 + way(c, c)).collect::<Vec<u64>>());
+    // One row: one page after the other, the oldest first.
+    let mut total = 0;
+    let alone: Vec<u64> = (0..8).map(|c| (total += way(c, 0), 49_000 + total).1).collect();
+    assert_eq!(ends(1), alone);
+    // A read that waits for the row behind a page of a collection on another channel says so.
+    let toml =
+        device(2, 1, "noc = { model = \"array\", columns = 2, rows = 1 }").replace("noc.model = \"formula\"\n", "");
+    let mut dut = Dut::new(&config(&toml));
+    (0..32).for_each(|n| dut.write(n * 10_000_000, n * PAGE, PAGE));
+    (1..5).for_each(|n| dut.write((n + 40) * 10_000_000, 2 * n * PAGE, PAGE));
+    let program = 24_000 + 200_000 + 8192 * 87;
+    dut.read(440_000_000 + program + 40_000, PAGE, PAGE);
+    let done = dut.completed();
+    let wait = done.last().map(causes).unwrap();
+    // Asked 37 us after it came, 40 us after the collection's page had: it waits for the rest of that page's traversal.
+    assert_eq!(wait[0], ("noc_gc", 8192 * 87 - 40_000), "{wait:?}");
+}
+
+#[test]
+fn partial_pages_move_what_was_asked_for_and_merges_read_whole_pages() {
+    let mut dut = Dut::new(&config(&device(1, 1, "")));
+    dut.write(0, 0, PAGE);
+    dut.read(10_000_000, 512, 1024);
+    dut.write(20_000_000, 512, 512);
+    // 8 x 1,024 / 4 = 2,048 units: (2,048 + 12.5) x 87 = 179,263.5.
+    assert_eq!(dut.latencies(), [WRITE, 25_000 + 24_000 + 179_264, READ + WRITE]);
+    let crossed = summary(&dut.ssd).noc.unwrap().traversals;
+    assert_eq!((crossed.host_read, crossed.host_write, crossed.total), (2, 2, 4));
+}
+
+#[test]
+fn what_cannot_work_is_refused_with_a_remedy() {
+    let refused = |toml: &str| {
+        let refusal = config(toml).check().unwrap_err();
+        assert!(!refusal.help.is_empty());
+        refusal.key
+    };
+    assert_eq!(refused("schemes.path = \"selective\""), "noc.model");
+    assert_eq!(refused("schemes.path = { fastgc = { fallback = \"selective\" } }"), "noc.model");
+    assert_eq!(refused("schemes.path = { fastgc = { fallback = \"copyback\" } }"), "schemes.path");
+    assert_eq!(refused("noc.priority = []"), "noc.priority");
+    assert_eq!(refused("noc = { model = \"formula\", priority = [\"rhost\"] }"), "noc.priority");
+    assert_eq!(refused("noc = { model = \"formula\", cycle = \"0ns\" }"), "noc.cycle");
+    assert_eq!(refused("noc = { model = \"formula\", flit_bits = 0 }"), "noc.flit_bits");
+    assert_eq!(refused("noc = { model = \"formula\", mean_slices = 0.5 }"), "noc.mean_slices");
+    assert_eq!(refused("noc = { model = \"array\", columns = 7 }"), "noc.columns");
+    assert_eq!(refused("noc = { model = \"array\", rows = 0 }"), "noc.rows");
+    assert_eq!(refused("noc = { model = \"array\", port = \"delayed\" }"), "noc.port");
+    assert_eq!(refused("ecc.bit_error_rate = 1.5"), "ecc.bit_error_rate");
+    assert_eq!(refused("ecc = { page_error_probability = 0.1, bit_error_rate = 1e-9 }"), "ecc.bit_error_rate");
+}

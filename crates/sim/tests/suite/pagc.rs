@@ -1,0 +1,368 @@
+//! PaGC: what joint collections cost, on an idle die, by paper B's formula. Times in ns.
+
+use std::sync::{Arc, Mutex};
+
+use crate::common::{Dut, config, summary};
+use ssdlab_sim::report::Summary;
+use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{Check, Config, LegRecord, Observer, Request, RequestOp, Ssd};
+
+/// Two planes of 16 blocks; block 0 of plane 0 keeps the offsets in `a`, block 0 of plane 1 those in `b`, and then plane 0 is
+/// collected. Returns array time of reads, programs and erases of collections, their number, and the copybacks.
+fn collect(pages: u64, a: &[u64], b: &[u64], timing: &str, collector: &str) -> ([u64; 3], u64, u64) {
+    // Half of 16 blocks is exported; a plane is collected once a page more than that half is written.
+    let floor = 8 * pages;
+    let mut dut = Dut::new(&config(&format!(
+        "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 16, pages_per_block = {pages} }}
+timing = {{ {timing} }}
+device = {{ over_provisioning = 0.5 }}
+gc = {{ threshold = \"{floor} pages\" }}
+schemes = {{ path = \"copyback\", collector = {collector} }}"
+    )));
+    let size = dut.ssd.page_bytes();
+    // CWDP on one die: logical page n lies in plane n mod 2, and its plane fills in order.
+    let page = |plane: u64, n: u64| (2 * n + plane) * size;
+    let mut at = 0;
+    let mut write = |dut: &mut Dut, plane, n| {
+        dut.write(at, page(plane, n), size);
+        at += 10_000_000;
+        at
+    };
+    (0..8 * pages).for_each(|n| _ = write(&mut dut, 0, n));
+    (0..7 * pages).for_each(|n| _ = write(&mut dut, 1, n));
+    let now = write(&mut dut, 1, 7 * pages) - 5_000_000;
+    let dropped = |kept: &[u64]| (0..pages).filter(|n| !kept.contains(n)).collect::<Vec<_>>();
+    for (plane, kept) in [(0, a), (1, b)] {
+        dropped(kept).iter().for_each(|n| dut.trim(now, page(plane, *n), size));
+    }
+    // One page more, of those that block 0 has lost: plane 0 is due.
+    if let Some(n) = dropped(a).first() {
+        write(&mut dut, 0, *n);
+    }
+    dut.completed();
+    let summary = dut.ssd.summary(1, String::new(), String::new());
+    let time = &summary.gc.time_ns;
+    ([time.read, time.program, time.erase], summary.gc.collections, summary.flash.copybacks)
+}
+
+#[test]
+fn two_victims_of_32_pages_at_equal_offsets_take_24_300_000() {
+    let kept: Vec<u64> = (0..32).collect();
+    let blind = "{ pagc = { when = \"always\" } }";
+    let (time, collections, copybacks) = collect(64, &kept, &kept, "", blind);
+    assert_eq!(time.iter().sum::<u64>(), 24_300_000);
+    assert_eq!((time, collections, copybacks), ([32 * 50_000, 32 * 600_000, 3_500_000], 2, 64));
+}
+
+/// Fig. 6: A holds {1,2,3,4}, B holds {1,4,5}; tR 75 us, tPROG 1.5 ms, tBERS 3.8 ms.
+#[test]
+fn figure_6_takes_6_375_us_together_and_6_300_us_alone() {
+    let timing = "read = \"75us\", program = \"1500us\", erase = \"3800us\"";
+    let (a, b) = ([0, 1, 2, 3], [0, 3, 4]);
+    let moves = |collector: &str| {
+        let ([read, program, erase], collections, copybacks) = collect(8, &a, &b, timing, collector);
+        (read + program, erase, collections, copybacks)
+    };
+    assert_eq!(moves("{ pagc = { when = \"always\" } }"), (6_375_000, 3_800_000, 2, 7));
+    assert_eq!(moves("\"serial\""), (6_300_000, 3_800_000, 1, 4));
+    // Nobody joins below a threshold of nothing: exactly serial.
+    assert_eq!(moves("{ pagc = { threshold = 0 } }"), moves("\"serial\""));
+}
+
+/// (K, L, Ka) = (100, 80, 40) and (50, 120, 20) of semantics 3.3.
+#[test]
+fn the_cost_formula_holds_for_the_worked_counts() {
+    let timing = "read = \"75us\", program = \"1500us\", erase = \"3800us\"";
+    for (k, l, shared, cost) in [(100u64, 80u64, 40u64, 160_500_000u64), (50, 120, 20, 191_250_000)] {
+        let a: Vec<u64> = (0..k).collect();
+        let b: Vec<u64> = (0..shared).chain(k..k + l - shared).collect();
+        let ([read, program, erase], ..) = collect(256, &a, &b, timing, "{ pagc = { when = \"always\" } }");
+        assert_eq!((read + program, erase), (cost, 3_800_000));
+    }
+}
+
+/// All patterns of valid pages in two blocks of four pages.
+#[test]
+fn an_unobstructed_joint_collection_takes_exactly_its_formula() {
+    let (r, w, e) = (50_000, 600_000, 3_500_000);
+    for patterns in 0..256u64 {
+        let kept = |bits: u64| (0..4).filter(|n| bits >> n & 1 == 1).collect::<Vec<u64>>();
+        let (a, b) = (kept(patterns & 15), kept(patterns >> 4));
+        let (k, l) = (a.len() as u64, b.len() as u64);
+        let ([read, program, erase], ..) = collect(4, &a, &b, "", "{ pagc = { when = \"always\" } }");
+        let shared = a.iter().filter(|n| b.contains(n)).count() as u64;
+        let expected = if k == 4 {
+            (0, 0) // Nothing to reclaim in plane 0.
+        } else if l == 4 {
+            (k * (r + w), e) // Plane 1 has nothing to reclaim and does not join.
+        } else {
+            let unequal = k.min(l) - shared;
+            (shared * (r + w) + unequal * (2 * r + w) + k.abs_diff(l) * (r + w), e)
+        };
+        assert_eq!((read + program, erase), expected, "A {a:?}, B {b:?}");
+    }
+}
+
+/// Two planes whose host write points stand at `points` (counted from 0) when plane 0 is collected; block 0 of plane 0 keeps
+/// the offsets in `kept[0]`, block 0 of plane 1 those in `kept[1]`. With shared write points collections fill the same blocks.
+fn collect_from(pages: u64, kept: [&[u64]; 2], points: [u64; 2], knobs: &str) -> Summary {
+    collect_and_read(pages, kept, points, knobs, "4KiB", "800MB/s", None).0
+}
+
+/// The same with reads of pages of plane 0 at times after the write that makes it run low. Returns their latencies too.
+fn collect_and_read(
+    pages: u64,
+    kept: [&[u64]; 2],
+    points: [u64; 2],
+    knobs: &str,
+    page_size: &str,
+    transfer: &str,
+    read: Option<(u64, u64)>,
+) -> (Summary, Vec<u64>) {
+    let floor = 8 * pages - points[0] + 1;
+    let mut dut = Dut::new(&config(&format!(
+        "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 16, pages_per_block = {pages}, page_size = \"{page_size}\" }}
+timing = {{ read = \"75us\", program = \"1500us\", erase = \"3800us\", transfer = \"{transfer}\" }}
+device = {{ over_provisioning = 0.5 }}
+gc = {{ threshold = \"{floor} pages\" }}
+staging = {{ slots = 2 }}
+ftl = {{ write_points = \"shared\" }}
+schemes = {{ path = \"copyback\", collector = {{ pagc = {{ when = \"always\", {knobs} }} }} }}"
+    )));
+    let size = dut.ssd.page_bytes();
+    let page = |plane: u64, n: u64| (2 * n + plane) * size;
+    let mut at = 0;
+    let mut write = |dut: &mut Dut, plane: u64, n: u64| {
+        dut.write(at, page(plane, n), size);
+        at += 10_000_000;
+    };
+    // Plane 0 has eight full blocks, plane 1 seven; then the first pages of other blocks are written again, which leaves these
+    // with at least as many valid pages as the blocks 0.
+    (0..8 * pages).for_each(|n| write(&mut dut, 0, n));
+    (0..7 * pages).for_each(|n| write(&mut dut, 1, n));
+    (1..=points[1]).for_each(|block| write(&mut dut, 1, block * pages));
+    (1..points[0]).for_each(|block| write(&mut dut, 0, block * pages));
+    let now = at;
+    for plane in [0u64, 1] {
+        let lost = (0..pages).filter(|n| !kept[plane as usize].contains(n));
+        lost.for_each(|n| dut.trim(now, page(plane, n), size));
+    }
+    dut.write(now, page(0, points[0] * pages), size);
+    read.iter().for_each(|(after, n)| dut.read(now + after, page(0, *n), size));
+    let latencies = dut.latencies();
+    (summary(&dut.ssd), latencies[latencies.len() - read.iter().len()..].to_vec())
+}
+
+/// Fig. 6: A holds {1,2,3,4}, B holds {1,4,5}.
+fn figure_6_from(points: [u64; 2], knobs: &str) -> Summary {
+    collect_from(8, [&[0, 1, 2, 3], &[0, 3, 4]], points, knobs)
+}
+
+fn cost(summary: &Summary) -> u64 {
+    assert_eq!((summary.gc.collections, summary.gc.time_ns.erase), (2, 3_800_000));
+    summary.gc.time_ns.read + summary.gc.time_ns.program
+}
+
+/// TC-PaGC: A's page 3 is only read, and waits in the buffer; a read of it during the erase takes no time.
+#[test]
+fn figure_6_with_cache_assistance_takes_4_875_us_and_a_transfer() {
+    let kept: [&[u64]; 2] = [&[0, 1, 2, 3], &[0, 3, 4]];
+    for (transfer, page) in [("333MB/s", 24_601), ("0ns/B", 0)] {
+        let begins = page + 1_500_000;
+        let in_erase = begins + 4_875_000 + page + 100_000;
+        let read = Some((in_erase, 2));
+        let (done, latencies) = collect_and_read(8, kept, [2, 4], "cache = true", "8KiB", transfer, read);
+        let time = &done.gc.time_ns;
+        assert_eq!((time.read, time.program, time.transfer), (375_000, 4_500_000, page));
+        assert_eq!((cost(&done), moves(&done)), (4_875_000, [4, 0, 2, 0, 0]));
+        assert_eq!(latencies, [0]);
+        let told = done.pagc.unwrap();
+        assert_eq!((told.moved_pages.buffered, told.buffered_pages_max), (1, 1));
+        // What is written back counts like any other move.
+        assert_eq!((done.flash.copybacks, done.flash.programs.gc, done.gc.moved_pages), (6, 1, 7));
+    }
+}
+
+/// K = 6, L = 1: of five single pages two find a slot.
+#[test]
+fn pages_that_find_no_slot_move_in_flash() {
+    let (done, _) = collect_and_read(8, [&[0, 1, 2, 3, 4, 5], &[0]], [2, 4], "cache = true", "4KiB", "0ns/B", None);
+    assert_eq!((cost(&done), moves(&done)), (1_575_000 + 2 * 75_000 + 3 * 1_575_000, [2, 0, 0, 3, 0]));
+    assert_eq!(done.pagc.unwrap().moved_pages.buffered, 2);
+}
+
+#[test]
+fn a_buffer_without_slots_is_pagc_without_one_event_for_event() {
+    let run = |knobs: &str, slots: u32| {
+        let toml = small("", &format!("{{ pagc = {{ threshold = 0.3{knobs} }} }}"));
+        trail(&format!("staging.slots = {slots}\n{toml}"), false)
+    };
+    let ((legs, without), (legs_0, with)) = (run("", 0), run(", cache = true", 0));
+    assert!(legs == legs_0);
+    assert_eq!(format!("{without:?}"), format!("{with:?}"));
+    let (_, with) = run(", cache = true", 8);
+    let told = with.pagc.unwrap();
+    assert!(told.moved_pages.buffered > 0 && (1..=8).contains(&told.buffered_pages_max));
+}
+
+/// Moved pages by category: PaRD-PaWR, PaRD-SrWR, SrRD-PaWR, SrRD-SrWR of the plane that ran low and of the other one.
+fn moves(summary: &Summary) -> [u64; 5] {
+    let moves = &summary.pagc.as_ref().unwrap().moved_pages;
+    [moves.pard_pawr, moves.pard_srwr, moves.srrd_pawr, moves.srrd_srwr_d, moves.srrd_srwr_nd]
+}
+
+/// Fig. 6 (a) to (c): two pages of A alone bring its write point to that of B.
+#[test]
+fn figure_6_without_aligned_blocks_takes_7_875_us() {
+    let done = figure_6_from([2, 4], "points = \"unaligned\"");
+    assert_eq!((cost(&done), moves(&done)), (7_875_000, [4, 0, 0, 2, 1]));
+    assert_eq!(done.flash.multi_plane.copybacks, 2);
+}
+
+/// The write points never meet: B has but one page that A lacks.
+#[test]
+fn figure_6_with_write_points_that_never_meet_takes_10_875_us() {
+    let done = figure_6_from([4, 2], "points = \"unaligned\"");
+    assert_eq!((cost(&done), moves(&done)), (10_875_000, [0, 4, 0, 2, 1]));
+    assert_eq!(done.flash.multi_plane.copybacks, 0);
+}
+
+#[test]
+fn figure_6_with_two_pages_given_up_takes_6_375_us_and_they_count_as_programs() {
+    let done = figure_6_from([2, 4], "points = \"invalidate\"");
+    assert_eq!((cost(&done), moves(&done)), (6_375_000, [4, 0, 2, 1, 0]));
+    assert_eq!((done.flash.programs.wasted, done.flash.copybacks), (2, 7));
+    assert_eq!(done.flash.programs.total, done.flash.programs.host + 2);
+    let programs = (done.flash.programs.total + done.flash.copybacks) as f64;
+    assert_eq!(done.write_amplification, Some(programs / done.pages.written as f64));
+    // More than the allowed share of a block: as without.
+    let done = figure_6_from([2, 4], "points = \"invalidate\", waste = 0.24");
+    assert_eq!((cost(&done), done.flash.programs.wasted), (7_875_000, 0));
+}
+
+/// All patterns of valid pages in two blocks of four pages that both have an invalid one, and four offsets between the write
+/// points: with aligned blocks these don't matter, without they do.
+#[test]
+fn an_unobstructed_joint_collection_takes_its_formula_from_any_write_points() {
+    let (r, w) = (75_000, 1_500_000);
+    for patterns in (0..256u64).filter(|bits| bits & 15 != 15 && bits >> 4 != 15) {
+        let kept = |bits: u64| (0..4).filter(|n| bits >> n & 1 == 1).collect::<Vec<u64>>();
+        let kept = [kept(patterns & 15), kept(patterns >> 4)];
+        let [a, b] = [&kept[0][..], &kept[1][..]];
+        let shared = a.iter().filter(|n| b.contains(n)).count() as u64;
+        let alone = [a.len() as u64 - shared, b.len() as u64 - shared];
+        let formula = |[a, b]: [u64; 2]| shared * (r + w) + a.min(b) * (2 * r + w) + a.abs_diff(b) * (r + w);
+        for point in 1..=4 {
+            let aligned = collect_from(4, [a, b], [point, 2], "points = \"aligned\"");
+            assert_eq!(cost(&aligned), formula(alone), "A {a:?}, B {b:?}, points {point} and 2");
+            let unaligned = collect_from(4, [a, b], [point, 2], "points = \"unaligned\"");
+            let (low, gap) = (usize::from(point % 4 > 2), (point % 4).abs_diff(2));
+            let singly = gap.min(alone[low]);
+            let mut left = alone;
+            left[low] -= singly;
+            let rest = if singly == gap { formula(left) } else { shared * (r + 2 * w) + (left[0] + left[1]) * (r + w) };
+            assert_eq!(cost(&unaligned), singly * (r + w) + rest, "A {a:?}, B {b:?}, points {point} and 2");
+        }
+    }
+}
+
+/// What a run does, event by event, and what it tells but for its configuration.
+fn trail(toml: &str, even: bool) -> (Vec<String>, Summary) {
+    #[derive(Clone, Default)]
+    struct Legs(Arc<Mutex<Vec<String>>>);
+    impl Observer for Legs {
+        fn leg(&mut self, leg: &LegRecord) {
+            self.0.lock().unwrap().push(format!("{leg:?}"));
+        }
+    }
+    let mut ssd = Ssd::new(&config(toml), 3, Check::Full).unwrap_or_else(|error| panic!("{error}"));
+    let legs = Legs::default();
+    ssd.observe(Box::new(legs.clone()));
+    let (mut dice, pages) = (1u64, ssd.capacity_bytes() / ssd.page_bytes());
+    for i in 0..3_000u64 {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (n, op) = ((dice >> 33) % pages, if i % 4 == 0 { RequestOp::Read } else { RequestOp::Write });
+        if !ssd.accepts() {
+            ssd.run_until_room();
+        }
+        let page = ssd.page_bytes();
+        // A fifth of the pages of plane 0 takes most of the requests.
+        let n = if (dice >> 20) % 3 > 0 && !even { n / 5 / 8 * 8 } else { n };
+        ssd.submit(Request { arrival: Nanos(i * 150_000), op, offset: n * page, bytes: page });
+    }
+    ssd.run();
+    let mut summary = summary(&ssd);
+    summary.config = Config::default();
+    let legs = legs.0.lock().unwrap().clone();
+    (legs, summary)
+}
+
+fn small(more: &str, collector: &str) -> String {
+    format!(
+        "geometry = {{ channels = 2, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 2, blocks_per_plane = 24, pages_per_block = 16 }}
+device.over_provisioning = 0.3
+gc.threshold = 0.2
+precondition.mode = \"random\"
+schemes = {{ path = \"copyback\", collector = {collector} }}
+{more}"
+    )
+}
+
+#[test]
+fn threshold_0_is_serial_and_threshold_1_is_blind_event_for_event() {
+    let same = |more: &str, a: &str, b: &str| {
+        let ((legs_a, a), (legs_b, b)) = (trail(&small(more, a), false), trail(&small(more, b), false));
+        assert!(legs_a.len() > 3_000 && a.gc.collections > 50, "{} collections", a.gc.collections);
+        assert!(legs_a == legs_b);
+        assert_eq!(format!("{a:?}"), format!("{b:?}"));
+        a
+    };
+    for more in ["", "ftl.write_points = \"shared\"", "gc.time = \"none\"", "device.exclusion = \"chip\""] {
+        let serial = same(more, "\"serial\"", "{ pagc = { threshold = 0 } }");
+        let moves = serial.pagc.as_ref().unwrap().moved_pages.clone();
+        assert_eq!((moves.total(), moves.srrd_srwr_d), (serial.gc.moved_pages, serial.gc.moved_pages));
+        for points in ["aligned", "unaligned", "invalidate"] {
+            let blind = format!("{{ pagc = {{ when = \"always\", points = \"{points}\" }} }}");
+            let whole = format!("{{ pagc = {{ threshold = 1, points = \"{points}\" }} }}");
+            let blind = same(more, &blind, &whole);
+            assert!(blind.pagc.as_ref().unwrap().collections.joint > 20);
+        }
+    }
+}
+
+#[test]
+fn a_threshold_may_be_a_multiple_of_the_collections_own() {
+    let run = |threshold: &str| {
+        let (legs, summary) = trail(&small("", &format!("{{ pagc = {{ threshold = {threshold} }} }}")), false);
+        (legs, format!("{summary:?}"), summary.pagc.unwrap().collections.joint)
+    };
+    let (relative, share, pages) = (run("\"1.1 x gc\""), run("0.22"), run("\"85 pages\""));
+    assert!(relative == share && share == pages, "0.22 x 384 pages: below 84.48, so below 85");
+    assert!(relative.2 > 0 && relative.2 < run("1").2);
+    let refused = config(&small("gc.scope = \"chip\"", "{ pagc = { threshold = \"1.05 x gc\" } }")).check();
+    assert_eq!(refused.unwrap_err().key, "schemes.collector");
+}
+
+/// Figs. 10 and 13: two planes, of which one at a time is collected, or both.
+#[test]
+fn planes_are_busy_as_long_as_idle_with_serial_and_never_idle_with_blind() {
+    for exclusion in ["", "device.exclusion = \"chip\""] {
+        let times = |collector: &str, even: bool| {
+            let pagc = trail(&small(exclusion, collector), even).1.pagc.unwrap();
+            (pagc.plane_ns.gc_busy, pagc.plane_ns.gc_idle, pagc.collections)
+        };
+        let (busy, idle, by) = times("\"serial\"", false);
+        assert!(busy > 0);
+        assert_eq!((busy, by.joint), (idle, 0));
+        let blind = "{ pagc = { when = \"always\" } }";
+        let (busy, idle, by) = times(blind, true);
+        assert!(busy > 0);
+        assert_eq!((idle, by.alone, by.without_partner), (0, 0, 0));
+        // Nobody writes to plane 1: in the end all its blocks are valid throughout.
+        let (_, idle, by) = times(blind, false);
+        assert!(idle > 0 && by.alone > 0);
+        assert_eq!(by.alone, by.without_partner);
+        let (busy, idle, by) = times("{ pagc = { threshold = 0.22 } }", false);
+        assert!(busy > idle && idle > 0 && by.joint > 0 && by.alone > 0);
+    }
+}

@@ -1,0 +1,137 @@
+//! Pages of parity groups that ECC can't correct: computed from their group, written anew, or reported as lost.
+
+use crate::common::{Dut, Log, causes, config, summary};
+use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
+
+const PAGE: u64 = 4096;
+const READ: u64 = 127_400;
+const WRITE: u64 = 302_400;
+const MS: u64 = 1_000_000;
+
+/// Nine chips in groups of three, all pages written, with paper C's times. A block that has been read five times can be read once
+/// more by its neighbours only: each read leaves 200 errors a MiB, and ECC corrects 1,024.
+fn nine(more: &str) -> Config {
+    config(&format!(
+        "geometry = {{ channels = 9, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 16, pages_per_block = 8 }}
+timing = {{ read = \"25us\", program = \"200us\", erase = \"1500us\", transfer = \"25ns/B\" }}
+device = {{ over_provisioning = 0.3, queue_depth = 64 }}
+precondition = {{ mode = \"sequential\" }}
+ecc.errors = \"model\"
+ecc.correctable = 1
+ecc.program_errors = [[0, 0]]
+ecc.spread = 0
+ecc.read_disturb = 200000
+raid.layout = \"lci\"
+raid.group = 3
+{more}"
+    ))
+}
+
+#[test]
+fn a_page_beyond_correction_is_computed_from_its_group_and_written_anew() {
+    let mut dut = Dut::new(&nine(""));
+    // Page 0 on chip 0; chips 3 and 6 give it back. The sixth read of its block finds it unreadable.
+    (0..5).for_each(|i| dut.read(i * MS, 0, PAGE));
+    dut.read(5 * MS, 0, PAGE);
+    // While it is written anew, it is in controller memory; then it can be read where it is.
+    dut.read(5 * MS + 2 * READ + WRITE - 1, 0, PAGE);
+    dut.read(7 * MS, 0, PAGE);
+    let done = dut.completed();
+    assert!(done.iter().all(|read| read.uncorrectable == 0));
+    let latency = |i: usize| (done[i].completion - done[i].arrival).0;
+    assert_eq!([latency(4), latency(5), latency(6), latency(7)], [READ, 2 * READ, 0, READ]);
+    assert_eq!(causes(&done[5]), [("array", 50_000), ("bus", 204_800)]);
+    let told = summary(&dut.ssd);
+    let failed = told.failures.unwrap();
+    assert_eq!((failed.uncorrectable_pages, failed.degraded_reads, failed.degraded_page_reads), (Some(1), 1, 2));
+    assert_eq!((failed.rebuilt_pages, failed.rebuild_page_reads, failed.lost_pages), (1, 0, 0));
+    assert_eq!((told.flash.programs.parity, told.flash.programs.host), (1, 0));
+    // It was a page short from when that was found until it was in controller memory.
+    assert_eq!(failed.unprotected_ns, READ);
+}
+
+#[test]
+fn two_pages_beyond_correction_in_a_group_are_lost_and_said_to_be() {
+    let mut dut = Dut::new(&nine(""));
+    // Page 3 is on chip 3, in the group of page 0.
+    (0..5).for_each(|i| dut.read(i * MS, 0, PAGE));
+    (5..10).for_each(|i| dut.read(i * MS, 3 * PAGE, PAGE));
+    dut.read(10 * MS, 0, PAGE);
+    dut.read(11 * MS, 3 * PAGE, PAGE);
+    dut.write(12 * MS, 0, PAGE);
+    dut.read(13 * MS, 0, PAGE);
+    let done = dut.completed();
+    let said: Vec<u32> = done.iter().skip(9).map(|done| done.uncorrectable).collect();
+    assert_eq!(said, [0, 1, 1, 0, 0]);
+    let failed = summary(&dut.ssd).failures.unwrap();
+    assert_eq!((failed.uncorrectable_pages, failed.lost_pages, failed.lost_reads), (Some(2), 2, 2));
+}
+
+#[test]
+fn an_update_reads_around_what_it_can_not_correct() {
+    // The old page, the old parity, and with rcw the page beside it.
+    for (mode, worn) in [("rmw", 0), ("rmw", 6), ("rcw", 3)] {
+        let mut dut = Dut::new(&nine(&format!("raid.write_mode = \"{mode}\"")));
+        // Chip 6 holds parity in stripe 0 and page 6 + 3 in stripe 1, in the same block.
+        let page = if worn == 6 { 9 } else { worn };
+        (0..5).for_each(|i| dut.read(i * MS, page * PAGE, PAGE));
+        dut.write(5 * MS, 0, PAGE);
+        (6..9).for_each(|i| dut.read(i * MS, 3 * (i - 6) % 6 * PAGE, PAGE));
+        let done = dut.completed();
+        assert!(done.iter().all(|done| done.uncorrectable == 0), "{mode} {worn}");
+        // What is read first is of no use: what is read then is.
+        assert_eq!((done[5].completion - done[5].arrival).0, 2 * READ + WRITE, "{mode} {worn}");
+        let failed = summary(&dut.ssd).failures.unwrap();
+        assert_eq!((failed.uncorrectable_pages, failed.lost_pages), (Some(1), 0), "{mode} {worn}");
+    }
+}
+
+#[test]
+fn what_faults_and_errors_take_at_once_is_refused() {
+    for more in ["faults.power_cut = [\"1s\"]", "faults.chip_fails = [{ at = \"1s\" }]"] {
+        assert_eq!(nine(more).check().unwrap_err().key, "ecc.errors");
+    }
+    assert_eq!(nine("ecc.decode = \"1us\"").check().unwrap_err().key, "raid.layout");
+}
+
+/// Blocks wear out by reads while pages are written and collected: nothing wrong is returned, and what is lost is said.
+#[test]
+fn worn_pages_in_small_worlds_are_given_back_or_reported() {
+    let (mut repaired, mut lost) = (0, 0);
+    for seed in 1..=std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(40u64) {
+        let mut state = seed;
+        let mut below = |bound: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % bound
+        };
+        let layout = ["lci", "traditional"][below(2) as usize];
+        let mode = ["rmw", "rcw", "auto"][below(3) as usize];
+        let mut config = nine(&format!("raid.write_mode = \"{mode}\"\nraid.encode_timeout = \"{}us\"", below(200)));
+        config.raid.layout = if layout == "lci" {
+            ssdlab_sim::config::RaidLayout::Lci
+        } else {
+            ssdlab_sim::config::RaidLayout::Traditional
+        };
+        config.ecc.read_disturb = 20_000 + 30_000 * below(6) as u32;
+        let mut ssd = Ssd::new(&config, seed, Check::Full).unwrap();
+        let log = Log::default();
+        ssd.observe(Box::new(log.clone()));
+        let sectors = ssd.capacity_bytes() / 512 / 4;
+        let mut at = 0;
+        for _ in 0..600 {
+            at += below(150_000);
+            let align = if below(4) > 0 { 8 } else { 1 };
+            let first = below(sectors) / align * align;
+            let op = if below(4) > 0 { RequestOp::Read } else { RequestOp::Write };
+            let count = (1 + below(3)) * align;
+            ssd.submit(Request { arrival: Nanos(at), op, offset: first * 512, bytes: count * 512 });
+        }
+        ssd.run();
+        let failed = summary(&ssd).failures.unwrap();
+        let told: u64 = log.0.lock().unwrap().iter().map(|done| u64::from(done.uncorrectable)).sum();
+        assert_eq!(told, failed.lost_reads + failed.lost_writes, "what is lost is said");
+        (repaired, lost) = (repaired + failed.rebuilt_pages, lost + failed.lost_pages);
+    }
+    assert!(repaired > 1_000 && lost > 10, "{repaired} {lost}");
+}

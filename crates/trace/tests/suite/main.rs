@@ -1,0 +1,12 @@
+//! Everything that is tested about traces from outside, a module a subject, in one program. `cargo test -p ssdlab-trace --test suite
+//! hostile::` runs one module.
+
+mod catalogue;
+mod hostile;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod recordings;
+mod reference;
+mod round_trip;
+mod workload_models;
+mod workload_spec;

@@ -1,0 +1,79 @@
+//! Parquet: what is written reads back as it was, and files that are damaged or foreign are refused in words.
+
+use ssdlab_trace::workload::named;
+use ssdlab_trace::{Code, Format, Op, Options, Reader, Record, TraceError, Writer};
+use std::path::Path;
+
+type Labelled = Vec<(Record, Option<Vec<u8>>)>;
+
+fn read(path: &Path, options: &Options) -> Result<Labelled, TraceError> {
+    let mut reader = Reader::open(path, options)?;
+    let mut records = Vec::new();
+    while let Some(record) = reader.next()? {
+        records.push((record, reader.volumes().get(record.volume as usize).cloned()));
+    }
+    Ok(records)
+}
+
+fn write(records: &Labelled) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().expect("temporary file");
+    let mut writer = Writer::new(file.as_file(), "t.parquet", Format::Parquet).expect("begins");
+    for (record, label) in records {
+        writer.write(record, label.as_deref()).expect("writes");
+    }
+    assert_eq!(writer.count(), records.len() as u64);
+    assert_eq!(writer.finish().expect("ends"), Default::default(), "nothing is lost");
+    file
+}
+
+#[test]
+fn what_is_written_reads_back() {
+    let labels: [&[u8]; 4] = [b"hm_0", b"a,b%\n", b"\xff\xfe", "\u{202e}x".as_bytes()];
+    let ops = [Op::Read, Op::Write, Op::Trim];
+    // More than two row groups; addresses up to the last byte of 64 bits.
+    let records: Labelled = (0..150_000u64)
+        .map(|i| {
+            let volume = i % 4;
+            let offset = if i % 7 == 0 { u64::MAX - 512 - i } else { i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 8 };
+            let (bytes, op) = (1 + i % 511, ops[(i % 3) as usize]);
+            let record = Record { time_ns: i * 333_333, offset, bytes, volume: volume as u32, op };
+            (record, Some(labels[volume as usize].to_vec()))
+        })
+        .collect();
+    let file = write(&records);
+    for format in [None, Some(Format::Parquet)] {
+        let options = Options { format, ..Options::default() };
+        assert!(read(file.path(), &options).expect("reads") == records);
+    }
+    let one = Options { device: Some("hm_0".into()), ..Options::default() };
+    assert_eq!(read(file.path(), &one).expect("reads").len(), 37_500);
+
+    // A trace without volumes stays one.
+    let generator = named("mixed-70-30").expect("bundled").spec.build(1 << 30, 4096, 1, Some(5_000)).expect("builds");
+    let records: Labelled = generator.map(|record| (record, None)).collect();
+    assert!(read(write(&records).path(), &Options::default()).expect("reads") == records);
+}
+
+#[test]
+fn what_is_no_parquet_and_what_is_damaged() {
+    let records: Labelled = (0..3_000u64)
+        .map(|i| (Record { time_ns: i, offset: i * 512, bytes: 512, volume: 0, op: Op::Read }, None))
+        .collect();
+    let whole = std::fs::read(write(&records).path()).expect("reads");
+    let refused = |bytes: &[u8], format: Option<Format>| {
+        let file = tempfile::NamedTempFile::new().expect("temporary file");
+        std::fs::write(file.path(), bytes).expect("writes");
+        read(file.path(), &Options { format, ..Options::default() })
+    };
+    assert_eq!(refused(&whole, Some(Format::Msr)).expect_err("is Parquet").code(), Code::WrongFormat);
+    assert_eq!(refused(b"0,1,512,r,0.0\n", Some(Format::Parquet)).expect_err("is text").code(), Code::WrongFormat);
+    assert_eq!(refused(&whole[..whole.len() - 9], None).expect_err("is cut").code(), Code::Compressed);
+    // Any byte changed: the same rows, other rows or a message; never a panic that gets out.
+    for at in (4..whole.len()).step_by(11) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x55;
+        if let Err(error) = refused(&bytes, None) {
+            assert!(error.to_string().contains("= fix: "), "{error}");
+        }
+    }
+}
