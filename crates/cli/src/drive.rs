@@ -8,7 +8,7 @@ use ssdlab_sim::device::flash::Flash;
 use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Filled, LegRecord, Observer, Sample, Ssd};
+use ssdlab_sim::{Check, Extent, Filled, LegRecord, Observer, Sample, Ssd};
 pub use ssdlab_sim::{Completed, Request, RequestOp};
 
 use crate::args::CheckLevel;
@@ -174,17 +174,24 @@ impl Device {
         self.ssd.geometry()
     }
 
-    /// Hands in a request; simulates first if the ring has no room.
+    /// Hands in a request whose bytes lie in these extents (none: together); simulates first if the ring has no room.
     #[inline]
-    pub fn submit(&mut self, request: Request) {
+    pub fn submit(&mut self, request: Request, extents: &[ssdlab_trace::Extent]) {
+        let scattered = extents.len() > 1;
+        let extents = extents.iter().map(|extent| Extent { offset: extent.offset, bytes: extent.bytes });
         if self.timeless {
-            return self.ssd.apply(request);
+            return match scattered {
+                false => self.ssd.apply(request),
+                true => self.ssd.apply_scattered(request, extents),
+            };
         }
         while !self.ssd.accepts() && self.ssd.fault().is_none() {
             self.ssd.run_until_room();
         }
-        if self.ssd.fault().is_none() {
-            self.ssd.submit(request);
+        match (self.ssd.fault(), scattered) {
+            (Some(_), _) => {}
+            (None, false) => self.ssd.submit(request),
+            (None, true) => self.ssd.submit_scattered(request, extents),
         }
     }
 

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use ssdlab_sim::units::Nanos;
 use ssdlab_trace::workload::{Generator, Spec, SpecError, all, named};
-use ssdlab_trace::{Digest, Fit, Kind, LbaPolicy, Note, Op, Options, Reader, Record, Replay, Scale, TraceError};
+use ssdlab_trace::{
+    Digest, Extent, Fit, Kind, LbaPolicy, Note, Op, Options, Reader, Record, Replay, Scale, TraceError,
+};
 
 use crate::args::{InputArgs, When};
 use crate::drive::{Device, Request, RequestOp};
@@ -336,6 +338,14 @@ impl Input {
             offset: record.offset,
             bytes: record.bytes,
         })))
+    }
+
+    /// Where the bytes of the request pulled last lie; empty if together.
+    pub fn extents(&self) -> &[Extent] {
+        match &self.source {
+            Source::Trace(replay) => replay.extents(),
+            Source::Generated(_) => &[],
+        }
     }
 
     /// Commands that the reader itself passed over because there is nothing to simulate.

@@ -157,7 +157,7 @@ pub(crate) fn replay(
                 {
                     rows.expect(submitted);
                 }
-                device.submit(request);
+                device.submit(request, input.extents());
                 submitted += 1;
             }
         }

@@ -47,6 +47,6 @@ mod stats;
 pub mod units;
 
 pub use config::{Config, ConfigError};
-pub use engine::{Filled, Request, RequestOp, Ssd};
+pub use engine::{Extent, Filled, Request, RequestOp, Ssd};
 pub use observe::{Completed, LegRecord, Observer, Resource, Sample};
 pub use oracle::Check;

@@ -52,6 +52,6 @@ pub use notes::{Note, Notes, Tally};
 pub use reader::{
     MAX_REQUEST_BYTES, OnBadLine, OpCodes, Options, REORDER_WINDOW_NS, Reader, SORT_RECORDS, TimeOrder, WithinSecond,
 };
-pub use record::{Op, Record};
+pub use record::{Extent, Op, Record};
 pub use replay::{Digest, Fit, LbaPolicy, Replay, SECTOR_BYTES, Scale};
 pub use source::{Compression, Source, WINDOW_BYTES};

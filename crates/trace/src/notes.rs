@@ -101,7 +101,7 @@ notes! {
     /// A request beyond the device.
     Dropped = "requests beyond the end of the device left out", true;
     /// A request that became several.
-    Split = "requests split where their pages are not neighbours on the device", false;
+    Scattered = "requests whose pages are not neighbours on the device", false;
     /// A trim of pages nobody touched.
     TrimUntouched = "trims of pages never touched left out", true;
     /// The trace was repeated.

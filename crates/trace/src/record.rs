@@ -27,3 +27,12 @@ pub struct Record {
     /// Operation.
     pub op: Op,
 }
+
+/// Bytes of a request that lie together on the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// First byte.
+    pub offset: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+}

@@ -3,9 +3,8 @@
 use crate::error::{Code, TraceError};
 use crate::notes::{Note, Notes};
 use crate::reader::{CLOCK_MAX, Options, Reader};
-use crate::record::{Op, Record};
+use crate::record::{Extent, Op, Record};
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -20,12 +19,12 @@ pub enum LbaPolicy {
     /// Refuse the trace and say what would make it fit.
     #[default]
     Error,
-    /// Take addresses modulo the device; a request over its end becomes two.
+    /// Take addresses modulo the device; what lies over its end continues at its start.
     Wrap,
     /// Leave out what lies beyond the device, cut what crosses its end.
     Clip,
-    /// Renumber touched pages in the order of first touch; a request whose pages are no neighbours any more becomes
-    /// several that arrive together. Memory grows with the footprint.
+    /// Renumber touched pages in the order of first touch: the pages of a request may then lie anywhere. Memory grows
+    /// with the footprint.
     Dense,
 }
 
@@ -137,6 +136,8 @@ pub struct Digest {
 
 impl Digest {
     const BUFFER: usize = 32 << 10;
+    /// Marks the operation of an extent that belongs to the same record as the one before it.
+    const CONTINUES: u8 = 0x80;
 
     /// Of no records yet.
     pub fn new() -> Digest {
@@ -148,19 +149,34 @@ impl Digest {
     /// Takes in the next record.
     #[inline]
     pub fn add(&mut self, record: &Record) {
+        self.take(record.time_ns, record.offset, record.bytes, record.op, 0);
+    }
+
+    /// Takes in the next record, whose bytes lie in these places.
+    #[inline]
+    fn add_scattered(&mut self, record: &Record, extents: &[Extent]) {
+        for (i, extent) in extents.iter().enumerate() {
+            let mark = if i == 0 { 0 } else { Digest::CONTINUES };
+            self.take(record.time_ns, extent.offset, extent.bytes, record.op, mark);
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, time_ns: u64, offset: u64, bytes: u64, op: Op, mark: u8) {
         if self.buffer.len() + 32 > Digest::BUFFER {
             self.hasher.update(&self.buffer);
             self.buffer.clear();
         }
-        self.buffer.extend_from_slice(&record.time_ns.to_le_bytes());
-        self.buffer.extend_from_slice(&record.offset.to_le_bytes());
-        self.buffer.extend_from_slice(&record.bytes.to_le_bytes());
-        self.buffer.push(match record.op {
+        self.buffer.extend_from_slice(&time_ns.to_le_bytes());
+        self.buffer.extend_from_slice(&offset.to_le_bytes());
+        self.buffer.extend_from_slice(&bytes.to_le_bytes());
+        let op = match op {
             Op::Read => 0,
             Op::Write => 1,
             Op::Trim => 2,
             Op::Other => 3,
-        });
+        };
+        self.buffer.push(op | mark);
     }
 
     /// 64 hexadecimal digits for the records so far.
@@ -198,7 +214,9 @@ pub struct Replay {
     /// First byte of each volume; grows to all volumes when a second one appears.
     bases: Vec<u64>,
     dense: Dense,
-    pending: VecDeque<Record>,
+    /// The request found last, until it is given out, and where its bytes lie.
+    pending: Option<Record>,
+    extents: Vec<Extent>,
     digest: Option<Digest>,
     own: Notes,
     /// Notes of the first pass; later passes would only repeat them.
@@ -253,7 +271,8 @@ impl Replay {
             reader,
             bases: vec![0],
             dense: Dense::default(),
-            pending: VecDeque::new(),
+            pending: None,
+            extents: Vec::new(),
             digest: Some(Digest::new()),
             own: Notes::new(),
             first_pass: None,
@@ -278,7 +297,8 @@ impl Replay {
     /// The next request as the device gets it, or `None` at the end.
     ///
     /// The first arrives at 0, arrivals never go back, addresses are whole sectors inside the device (trims shrink to
-    /// whole sectors, everything else grows). Pass `k` of a repeated trace is shifted by `k` times (last arrival +
+    /// whole sectors, everything else grows). [`Replay::extents`] says where the bytes lie: `offset` is where the first
+    /// of them begin, `bytes` counts all. Pass `k` of a repeated trace is shifted by `k` times (last arrival +
     /// mean gap); the time scale applies after that.
     ///
     /// # Errors
@@ -287,9 +307,9 @@ impl Replay {
     #[inline]
     pub fn next(&mut self) -> Result<Option<Record>, TraceError> {
         loop {
-            if let Some(record) = self.pending.pop_front() {
+            if let Some(record) = self.pending.take() {
                 if let Some(digest) = &mut self.digest {
-                    digest.add(&record);
+                    digest.add_scattered(&record, &self.extents);
                 }
                 return Ok(Some(record));
             }
@@ -310,7 +330,6 @@ impl Replay {
             };
             if let Err(error) = outcome {
                 self.done = true;
-                self.pending.clear();
                 return Err(error);
             }
         }
@@ -382,7 +401,7 @@ impl Replay {
                 return Ok(());
             }
         }
-        let before = self.pending.len();
+        self.extents.clear();
         if self.fit.lba_policy == LbaPolicy::Dense {
             self.fit_dense(&record, from, to)?;
         } else {
@@ -390,11 +409,10 @@ impl Replay {
             let Some(end) = to.checked_add(base) else {
                 return Err(self.past_device(to, base));
             };
-            self.fit_flat(&record, from + base, end)?;
+            self.fit_flat(from + base, end)?;
         }
-        if self.pending.len() == before {
-            return Ok(());
-        }
+        let Some(first_extent) = self.extents.first() else { return Ok(()) };
+        let (offset, bytes) = (first_extent.offset, self.extents.iter().map(|extent| extent.bytes).sum());
         // Only accepted requests have a say in time.
         let first = *self.first_ns.get_or_insert(record.time_ns);
         let since = record.time_ns.saturating_sub(first);
@@ -406,19 +424,17 @@ impl Replay {
         let Some(time_ns) = scaled else {
             return Err(self.clock());
         };
-        for piece in self.pending.range_mut(before..) {
-            piece.time_ns = time_ns;
-        }
+        self.pending = Some(Record { time_ns, offset, bytes, ..record });
         self.accepted += 1;
         Ok(())
     }
 
     /// One address space: error, wrap or clip.
     #[inline]
-    fn fit_flat(&mut self, record: &Record, from: u64, to: u64) -> Result<(), TraceError> {
+    fn fit_flat(&mut self, from: u64, to: u64) -> Result<(), TraceError> {
         let capacity = self.fit.capacity_bytes / self.fit.page_bytes * self.fit.page_bytes;
         if to <= capacity {
-            self.pending.push_back(Record { offset: from, bytes: to - from, ..*record });
+            self.extents.push(Extent { offset: from, bytes: to - from });
             return Ok(());
         }
         let line = self.reader.line();
@@ -428,17 +444,17 @@ impl Replay {
             }
             LbaPolicy::Clip => {
                 self.own.add(Note::Clipped, line);
-                self.pending.push_back(Record { offset: from, bytes: capacity - from, ..*record });
+                self.extents.push(Extent { offset: from, bytes: capacity - from });
             }
             LbaPolicy::Wrap if to - from <= capacity => {
                 self.own.add(Note::Wrapped, line);
                 let start = from % capacity;
                 let bytes = to - from;
                 let room = capacity - start;
-                self.pending.push_back(Record { offset: start, bytes: bytes.min(room), ..*record });
+                self.extents.push(Extent { offset: start, bytes: bytes.min(room) });
                 if bytes > room {
-                    self.own.add(Note::Split, line);
-                    self.pending.push_back(Record { offset: 0, bytes: bytes - room, ..*record });
+                    self.own.add(Note::Scattered, line);
+                    self.extents.push(Extent { offset: 0, bytes: bytes - room });
                 }
             }
             _ => return Err(self.past_device(to, 0)),
@@ -450,7 +466,6 @@ impl Replay {
     fn fit_dense(&mut self, record: &Record, from: u64, to: u64) -> Result<(), TraceError> {
         let page = self.fit.page_bytes;
         let line = self.reader.line();
-        let before = self.pending.len();
         if record.op == Op::Trim {
             // A trim touches nothing: it concerns the pages that were touched, and a huge one costs no more than those.
             let (first, last) = (from / page, (to - 1) / page);
@@ -473,7 +488,7 @@ impl Replay {
             for (p, dense) in hit {
                 let start = from.max(p * page);
                 let end = to.min((p * page).saturating_add(page));
-                self.push_piece(record, before, dense * page + start % page, end - start);
+                self.add_extent(dense * page + start % page, end - start);
             }
         } else {
             let mut start = from;
@@ -482,30 +497,26 @@ impl Replay {
                 let next = self.dense.pages.len() as u64;
                 let dense = *self.dense.pages.entry((record.volume, p)).or_insert(next);
                 if (dense + 1) * page > self.fit.capacity_bytes {
-                    self.pending.truncate(before);
                     return Err(self.footprint());
                 }
                 let end = to.min((p * page).saturating_add(page));
-                self.push_piece(record, before, dense * page + start % page, end - start);
+                self.add_extent(dense * page + start % page, end - start);
                 start = end;
             }
         }
-        if self.pending.len() > before + 1 {
-            self.own.add(Note::Split, line);
+        if self.extents.len() > 1 {
+            self.own.add(Note::Scattered, line);
         }
         Ok(())
     }
 
+    /// One page more, which may continue the extent before it.
     #[inline]
-    fn push_piece(&mut self, record: &Record, before: usize, offset: u64, bytes: u64) {
-        if self.pending.len() > before
-            && let Some(last) = self.pending.back_mut()
-            && last.offset + last.bytes == offset
-        {
-            last.bytes += bytes;
-            return;
+    fn add_extent(&mut self, offset: u64, bytes: u64) {
+        match self.extents.last_mut() {
+            Some(last) if last.offset + last.bytes == offset => last.bytes += bytes,
+            _ => self.extents.push(Extent { offset, bytes }),
         }
-        self.pending.push_back(Record { offset, bytes, ..*record });
     }
 
     #[cold]
@@ -609,19 +620,20 @@ impl Replay {
         notes
     }
 
-    /// Does the next record belong to the same request as the last one? True between the pieces of a request that
-    /// `wrap` or `dense` had to split; they arrive at one time.
-    pub fn continues(&self) -> bool {
-        !self.pending.is_empty()
+    /// Where the bytes of the request given out last lie, in its order: one extent, or several where `wrap` or `dense`
+    /// moved its pages apart.
+    pub fn extents(&self) -> &[Extent] {
+        &self.extents
     }
 
-    /// Requests accepted so far, over all passes; a request that was split counts once.
+    /// Requests accepted so far, over all passes.
     pub fn accepted(&self) -> u64 {
         self.accepted
     }
 
     /// Hexadecimal BLAKE3 of what [`Replay::next`] gave out so far: arrival, offset, length (64 bits each, little
-    /// endian) and operation (one byte: 0 read, 1 write, 2 trim) of each record, after the line `ssdlab.trace/1`. It
+    /// endian) and operation (one byte: 0 read, 1 write, 2 trim) of each record, after the line `ssdlab.trace/1`; a record
+    /// whose bytes lie in several places counts once a place, with 128 added to the operation from the second on. It
     /// is taken as the device sees the records, so packing, spelling and volume names do not matter, while limit,
     /// loops, scale and address policy do. Empty without a digest.
     pub fn digest(&self) -> String {

@@ -36,11 +36,37 @@ pub struct Request {
     pub bytes: u64,
 }
 
+/// Bytes of a request that lie together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// First byte.
+    pub offset: u64,
+    /// Bytes, at least one.
+    pub bytes: u64,
+}
+
+/// A request outside the device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    pub(super) request: Request,
+    /// Extents that it takes from [`Host::extents`]; 0 if its bytes lie together.
+    extents: u32,
+}
+
+impl Waiting {
+    /// A request whose bytes lie together.
+    pub(super) fn together(request: Request) -> Self {
+        Waiting { request, extents: 0 }
+    }
+}
+
 /// A read or write in service.
 #[derive(Clone, Debug)]
 pub(super) struct HostRequest {
     index: u64,
     pub(super) request: Request,
+    /// Its pages lie in several places, so `request` does not say where.
+    pub(super) scattered: bool,
     pub(super) admitted: Nanos,
     pub(super) measured: bool,
     /// A page of it has waited for a collection at its chip.
@@ -73,10 +99,11 @@ impl PageEnd {
 
 impl HostRequest {
     #[inline(always)]
-    pub(super) fn new(index: u64, request: Request, admitted: Nanos, measured: bool, pages: u32) -> Self {
+    pub(super) fn new(index: u64, next: Waiting, admitted: Nanos, measured: bool, pages: u32) -> Self {
         HostRequest {
             index,
-            request,
+            request: next.request,
+            scattered: next.extents > 0,
             admitted,
             measured,
             conflicted: false,
@@ -118,7 +145,9 @@ const RING: usize = 4096;
 #[derive(Clone)]
 pub(super) struct Host {
     /// Submitted and not admitted, in order of arrival; the first `arrived` have arrived and wait outside.
-    pub(super) ring: VecDeque<Request>,
+    pub(super) ring: VecDeque<Waiting>,
+    /// Where the bytes of requests in the ring lie, for those whose bytes do not lie together, in the order of the ring.
+    extents: VecDeque<Extent>,
     arrived: usize,
     pub(super) requests: Slab<HostRequest>,
     /// Admitted and not dispatched, in order of arrival.
@@ -157,6 +186,7 @@ impl Host {
             config.schemes.order.policy_ref().eager() && config.chip_queue().is_none() && !config.delays_writes();
         Host {
             ring: VecDeque::with_capacity(RING),
+            extents: VecDeque::new(),
             arrived: 0,
             requests: Slab::with_capacity(depth as usize + 1),
             window: VecDeque::with_capacity(if eager { 0 } else { depth as usize + 1 }),
@@ -187,7 +217,7 @@ impl Host {
             return now;
         }
         match self.ring.get(self.arrived) {
-            Some(request) if !self.closed => request.arrival.max(now),
+            Some(next) if !self.closed => next.request.arrival.max(now),
             _ => Nanos::NEVER,
         }
     }
@@ -247,11 +277,22 @@ impl Ssd {
     /// # Panics
     /// If it lies outside the device, asks for nothing, arrives before the one before it, or [`Ssd::accepts`] says no.
     pub fn submit(&mut self, request: Request) {
-        let end = request.offset.checked_add(request.bytes);
-        assert!(
-            request.bytes > 0 && end.is_some_and(|end| end <= self.capacity_bytes()),
-            "a request lies on the device"
-        );
+        self.check_extent(request.offset, request.bytes);
+        self.hand_in(Waiting::together(request));
+    }
+
+    /// The same for a request whose bytes lie in several places: one request with one latency, whose pages lie anywhere.
+    /// `request.offset` is where the first extent begins, `request.bytes` is the sum of all.
+    ///
+    /// # Panics
+    /// As [`Ssd::submit`] does, and if the extents are not those of the request.
+    pub fn submit_scattered(&mut self, request: Request, extents: impl Iterator<Item = Extent>) {
+        let waiting = self.scatter(request, extents);
+        self.hand_in(waiting);
+    }
+
+    fn hand_in(&mut self, waiting: Waiting) {
+        let request = &waiting.request;
         assert!(self.accepts(), "the host's ring has room");
         if !self.host.closed {
             assert!(request.arrival >= self.host.last_arrival, "requests are submitted in order of arrival");
@@ -259,7 +300,31 @@ impl Ssd {
         }
         self.host.submitted += 1;
         self.host.only_reads &= request.op == RequestOp::Read;
-        self.host.ring.push_back(request);
+        self.host.ring.push_back(waiting);
+    }
+
+    pub(super) fn check_extent(&self, offset: u64, bytes: u64) {
+        let end = offset.checked_add(bytes);
+        assert!(bytes > 0 && end.is_some_and(|end| end <= self.capacity_bytes()), "a request lies on the device");
+    }
+
+    /// Keeps the extents of a request until it is admitted.
+    pub(super) fn scatter(&mut self, request: Request, extents: impl Iterator<Item = Extent>) -> Waiting {
+        let before = self.host.extents.len();
+        for extent in extents {
+            self.check_extent(extent.offset, extent.bytes);
+            self.host.extents.push_back(extent);
+        }
+        let own = self.host.extents.range(before..);
+        let first = own.clone().next().map(|extent| extent.offset);
+        let bytes: u64 = own.map(|extent| extent.bytes).sum();
+        assert!((first, bytes) == (Some(request.offset), request.bytes), "the extents are those of the request");
+        let count = self.host.extents.len() - before;
+        if count == 1 {
+            self.host.extents.pop_back();
+            return Waiting::together(request);
+        }
+        Waiting { request, extents: u32::try_from(count).expect("a request has fewer than 2^32 extents") }
     }
 
     /// Counts a command that is not simulated (a flush, say).
@@ -292,24 +357,24 @@ impl Ssd {
     pub(super) fn admit(&mut self) {
         if self.host.closed {
             while self.host.outstanding < self.host.depth && self.host.fault.is_none() {
-                let Some(request) = self.host.ring.pop_front() else { break };
+                let Some(mut next) = self.host.ring.pop_front() else { break };
                 self.arrives();
-                let request = Request { arrival: self.now, ..request };
-                self.watch_arrival(self.host.admitted, &request);
-                self.admit_one(request);
+                next.request.arrival = self.now;
+                self.watch_arrival(self.host.admitted, &next.request);
+                self.admit_one(next);
             }
             return;
         }
-        while self.host.ring.get(self.host.arrived).is_some_and(|request| request.arrival <= self.now) {
-            let (ahead, request) = (self.host.arrived as u64, self.host.ring[self.host.arrived]);
+        while self.host.ring.get(self.host.arrived).is_some_and(|next| next.request.arrival <= self.now) {
+            let (ahead, request) = (self.host.arrived as u64, self.host.ring[self.host.arrived].request);
             self.watch_arrival(self.host.admitted + ahead, &request);
             self.host.arrived += 1;
             self.arrives();
         }
         while self.host.arrived > 0 && self.host.outstanding < self.host.depth && self.host.fault.is_none() {
-            let request = self.host.ring.pop_front().expect("as counted");
+            let next = self.host.ring.pop_front().expect("as counted");
             self.host.arrived -= 1;
-            self.admit_one(request);
+            self.admit_one(next);
         }
     }
 
@@ -345,12 +410,12 @@ impl Ssd {
     /// Asks memory for what requests further up the ring will look at.
     #[inline(always)]
     pub(super) fn look_ahead(&self) {
-        let page = |request: &Request| self.logical(self.dev.geometry.page_at(request.offset));
+        let page = |next: &Waiting| self.logical(self.dev.geometry.page_at(next.request.offset));
         let ring = &self.host.ring;
         if let (Some(far), Some(near)) = (ring.get(LOOK_AHEAD - 1), ring.get(LOOK_AHEAD / 2 - 1)) {
             self.dev.map.expect(page(far));
             self.oracle.expect(page(far));
-            match near.op {
+            match near.request.op {
                 RequestOp::Read => self.expect_read(page(near)),
                 _ => self.expect_write(page(near)),
             }
@@ -367,14 +432,21 @@ impl Ssd {
         self.host.measuring
     }
 
-    /// Flash pages that a request touches, which lies in so many pages (super pages).
+    /// The map's pages that an extent touches: the first and the last.
     #[inline(always)]
-    pub(super) fn flash_pages(&self, request: &Request, units: u32) -> u64 {
+    pub(super) fn span(&self, extent: &Extent) -> (u32, u32) {
+        let at = |byte| self.dev.geometry.page_at(byte).0;
+        (at(extent.offset), at(extent.offset + extent.bytes - 1))
+    }
+
+    /// Flash pages that an extent touches, which lies in so many pages of the map (super pages).
+    #[inline(always)]
+    pub(super) fn flash_pages(&self, extent: &Extent, units: u32) -> u64 {
         if self.dev.geometry.pages_per_unit == 1 {
             return u64::from(units);
         }
         let size = self.page_bytes();
-        (request.offset + request.bytes - 1) / size - request.offset / size + 1
+        (extent.offset + extent.bytes - 1) / size - extent.offset / size + 1
     }
 
     /// Pages that the host asked to write.
@@ -389,13 +461,14 @@ impl Ssd {
 
     /// Discards the whole pages inside a range.
     #[inline(never)]
-    pub(super) fn trim_range(&mut self, request: Request, measured: bool) {
+    pub(super) fn trim_range(&mut self, extent: Extent, measured: bool) {
         let size = self.unit_bytes();
-        let whole = (request.offset.div_ceil(size) as u32)..(((request.offset + request.bytes) / size) as u32);
+        let whole = (extent.offset.div_ceil(size) as u32)..(((extent.offset + extent.bytes) / size) as u32);
         whole.for_each(|lpn| self.trim(Lpn(lpn), measured));
     }
 
-    fn admit_one(&mut self, request: Request) {
+    fn admit_one(&mut self, next: Waiting) {
+        let request = next.request;
         self.look_ahead();
         let index = self.host.admitted;
         let measured = self.count_admission();
@@ -410,11 +483,9 @@ impl Ssd {
             self.stats.transferring_from = channels.iter().map(|bus| u128::from(bus.busy(self.now))).sum();
             self.stats.ports_busy_from = self.port_time(|port| port.busy(self.now));
         }
-        let size = self.unit_bytes();
-        let end = request.offset + request.bytes;
-        let (first, last) = (self.dev.geometry.page_at(request.offset).0, self.dev.geometry.page_at(end - 1).0);
+        let together = Extent { offset: request.offset, bytes: request.bytes };
         if request.op == RequestOp::Trim {
-            self.trim_range(request, measured);
+            self.each_extent(&next, |ssd, extent, _| ssd.trim_range(extent, measured));
             self.idle_rounds = 0;
             self.stats.completed += 1;
             self.stats.requests.trim += u64::from(measured);
@@ -423,25 +494,87 @@ impl Ssd {
             self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, ssd.now));
             return;
         }
-        if self.lane && measured && first == last && request.op == RequestOp::Read {
+        let (first, last) = self.span(&together);
+        if self.lane && measured && first == last && next.extents == 0 && request.op == RequestOp::Read {
             let lpn = Lpn(first);
             if let Location::Flash(page) = self.dev.map.get(lpn) {
                 return self.admit_to_lane(request, index, lpn, page);
             }
         }
         self.host.outstanding += 1;
-        let pages = last - first + 1;
-        let record = HostRequest::new(index, request, self.now, measured, pages);
+        let (pages, asked) = self.pages_of(&next);
+        let record = HostRequest::new(index, next, self.now, measured, pages);
         let id = RequestId(self.host.requests.insert(record));
-        let asked = self.flash_pages(&request, pages);
         match request.op {
             RequestOp::Write => self.count_written(asked, measured),
             _ => self.stats.pages.read += if measured { asked } else { 0 },
         }
-        let waited = (self.now - request.arrival).0;
         let mut last_sibling = OpId::NONE;
+        if next.extents == 0 {
+            self.admit_pages(id, &request, together, measured, &mut last_sibling);
+        } else {
+            self.each_extent(&next, |ssd, extent, _| {
+                ssd.admit_pages(id, &request, extent, measured, &mut last_sibling);
+            });
+        }
+        if last_sibling.is_some() {
+            self.host.window_stale = true;
+            self.host.joins_window(id, request.op == RequestOp::Read);
+        }
+        self.begin_updates();
+    }
+
+    /// The map's pages of a request, and its flash pages.
+    #[inline(always)]
+    pub(super) fn pages_of(&self, next: &Waiting) -> (u32, u64) {
+        let count = |extent: &Extent| {
+            let (first, last) = self.span(extent);
+            let units = last - first + 1;
+            (units, self.flash_pages(extent, units))
+        };
+        if next.extents == 0 {
+            return count(&Extent { offset: next.request.offset, bytes: next.request.bytes });
+        }
+        let extents = self.host.extents.iter().take(next.extents as usize);
+        extents.map(count).fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1))
+    }
+
+    /// Visits the extents of the request that has just left the ring, which are the first that are kept; `visit` gets each
+    /// with the number of those that follow.
+    #[inline(never)]
+    pub(super) fn each_extent(&mut self, next: &Waiting, mut visit: impl FnMut(&mut Self, Extent, u32)) {
+        if next.extents == 0 {
+            return visit(self, Extent { offset: next.request.offset, bytes: next.request.bytes }, 0);
+        }
+        for left in (0..next.extents).rev() {
+            let extent = self.host.extents.pop_front().expect("the extents of a request are kept with it");
+            visit(self, extent, left);
+        }
+    }
+
+    /// Whether a page lies in one of the next so many extents that are kept.
+    pub(super) fn follows(&self, page: Lpn, left: u32) -> bool {
+        self.host.extents.iter().take(left as usize).any(|extent| {
+            let (first, last) = self.span(extent);
+            (first..=last).contains(&page.0)
+        })
+    }
+
+    /// Admits the pages of an extent; those that wait for dispatch are linked behind `last_sibling`.
+    #[inline(always)]
+    fn admit_pages(
+        &mut self,
+        id: RequestId,
+        request: &Request,
+        extent: Extent,
+        measured: bool,
+        last_sibling: &mut OpId,
+    ) {
+        let (size, end) = (self.unit_bytes(), extent.offset + extent.bytes);
+        let (first, last) = self.span(&extent);
+        let waited = (self.now - request.arrival).0;
         for page in first..=last {
-            let from = (u64::from(page) * size).max(request.offset);
+            let from = (u64::from(page) * size).max(extent.offset);
             let to = (u64::from(page) * size + size).min(end);
             let lpn = self.logical(Lpn(page));
             let age = self.age();
@@ -461,17 +594,12 @@ impl Ssd {
                 self.send(op);
             } else if last_sibling.is_none() {
                 self.host.requests[id.0].first = op;
-                last_sibling = op;
+                *last_sibling = op;
             } else {
-                self.ops[last_sibling].sibling = op;
-                last_sibling = op;
+                self.ops[*last_sibling].sibling = op;
+                *last_sibling = op;
             }
         }
-        if last_sibling.is_some() {
-            self.host.window_stale = true;
-            self.host.joins_window(id, request.op == RequestOp::Read);
-        }
-        self.begin_updates();
     }
 
     /// A page read: served from controller memory at once, or one that waits for the flash. Returns whether it waits.

@@ -4,8 +4,8 @@
 //! does not have and with what is looked up once. Wherever it meets something else, a page that has moved, say, it goes on as every
 //! other page does. Results are the same to the last byte with and without ([`Ssd::set_fusing`]).
 
-use super::host::HostRequest;
-use super::{Request, Ssd};
+use super::host::{HostRequest, Waiting};
+use super::{Extent, Request, Ssd};
 use crate::blame::{Blame, Cause};
 use crate::config::Errors;
 use crate::device::mapping::Location;
@@ -40,8 +40,8 @@ impl Ssd {
     #[inline(always)]
     pub(super) fn admit_to_lane(&mut self, request: Request, index: u64, lpn: Lpn, page: Ppn) {
         self.host.outstanding += 1;
-        self.stats.pages.read += self.flash_pages(&request, 1);
-        let record = HostRequest::new(index, request, self.now, true, 1);
+        self.stats.pages.read += self.flash_pages(&Extent { offset: request.offset, bytes: request.bytes }, 1);
+        let record = HostRequest::new(index, Waiting::together(request), self.now, true, 1);
         let id = RequestId(self.host.requests.insert(record));
         let age = self.age();
         let expected = self.oracle.latest(lpn);

@@ -58,7 +58,7 @@ use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
 
 pub use filled::Filled;
 use host::Host;
-pub use host::{Request, RequestOp};
+pub use host::{Extent, Request, RequestOp};
 use stripe::Raid;
 
 /// A simulated SSD: a value. Many live in one process; a clone is a snapshot.

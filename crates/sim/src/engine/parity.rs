@@ -141,10 +141,11 @@ impl Ssd {
         self.raid().states[index as usize] = CLEAN;
     }
 
-    /// Whether a later page of a request, up to `last`, belongs to the same parity group.
-    pub(super) fn group_goes_on(&self, page: Lpn, last: Lpn) -> bool {
+    /// Whether a later page of a request, up to `last` or in its next `left` extents, belongs to the same parity group.
+    pub(super) fn group_goes_on(&self, page: Lpn, last: Lpn, left: u32) -> bool {
         let layout = self.layout();
-        let later = |slot| layout.page(slot).is_some_and(|other| other > page && other <= last);
+        let follows = |other| other > page && other <= last || self.follows(other, left);
+        let later = |slot| layout.page(slot).is_some_and(follows);
         layout.data_slots(layout.group_index(layout.slot(page))).any(later)
     }
 

@@ -2,7 +2,8 @@
 //!
 //! The same map, flash, laws and policies as in the timed device; only legs are left out.
 
-use super::{Request, RequestOp, Ssd};
+use super::host::Waiting;
+use super::{Extent, Request, RequestOp, Ssd};
 use crate::config::{PreconditionMode, Scope};
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
@@ -172,18 +173,33 @@ impl Ssd {
     /// If one lies outside the device or asks for nothing.
     #[inline]
     pub fn apply(&mut self, request: Request) {
-        self.host.ring.push_back(request);
+        self.check_extent(request.offset, request.bytes);
+        self.keep_for_later(Waiting::together(request));
+    }
+
+    /// The same for a request whose bytes lie in several places; see [`Ssd::submit_scattered`].
+    ///
+    /// # Panics
+    /// As [`Ssd::submit_scattered`] does.
+    pub fn apply_scattered(&mut self, request: Request, extents: impl Iterator<Item = Extent>) {
+        let waiting = self.scatter(request, extents);
+        self.keep_for_later(waiting);
+    }
+
+    #[inline]
+    fn keep_for_later(&mut self, waiting: Waiting) {
+        self.host.ring.push_back(waiting);
         if self.host.ring.len() > LOOK_AHEAD {
             self.look_ahead();
             let next = self.host.ring.pop_front().expect("more than one waits");
-            self.apply_now(next);
+            self.serve_now(next);
         }
     }
 
     /// Carries out what [`Ssd::apply`] has kept.
     pub fn apply_rest(&mut self) {
         while let Some(next) = self.host.ring.pop_front() {
-            self.apply_now(next);
+            self.serve_now(next);
         }
     }
 
@@ -192,30 +208,22 @@ impl Ssd {
     /// # Panics
     /// If it lies outside the device or asks for nothing.
     pub fn apply_now(&mut self, request: Request) {
-        let end = request.offset.checked_add(request.bytes);
-        assert!(
-            request.bytes > 0 && end.is_some_and(|end| end <= self.capacity_bytes()),
-            "a request lies on the device"
-        );
+        self.check_extent(request.offset, request.bytes);
+        self.serve_now(Waiting::together(request));
+    }
+
+    fn serve_now(&mut self, next: Waiting) {
+        let request = next.request;
         let measured = self.count_admission();
-        let geometry = &self.dev.geometry;
-        let (first, last) =
-            (geometry.page_at(request.offset).0, geometry.page_at(request.offset + request.bytes - 1).0);
-        let units = last - first + 1;
-        let pages = self.flash_pages(&request, units);
+        let (units, pages) = self.pages_of(&next);
         match request.op {
-            RequestOp::Trim => self.trim_range(request, measured),
+            RequestOp::Trim => self.each_extent(&next, |ssd, extent, _| ssd.trim_range(extent, measured)),
             RequestOp::Write => {
-                for page in (first..=last).map(Lpn) {
-                    let lpn = self.logical(page);
-                    self.store_now(lpn, Class::Host);
-                    if self.raid.is_some() && !self.group_goes_on(page, Lpn(last)) {
-                        self.encode_now(lpn);
-                    }
-                }
+                self.each_extent(&next, Self::store_extent);
                 self.count_written(pages, measured);
             }
             RequestOp::Read => {
+                self.each_extent(&next, |_, _, _| {});
                 self.stats.count_reads(Class::Host, u64::from(units));
                 self.stats.pages.read += if measured { pages } else { 0 };
             }
@@ -229,6 +237,19 @@ impl Ssd {
         };
         *counter += 1;
         self.stats.completed += 1;
+    }
+
+    /// Writes the pages of an extent in no time; so many of its request follow.
+    #[inline(always)]
+    fn store_extent(&mut self, extent: Extent, left: u32) {
+        let (first, last) = self.span(&extent);
+        for page in (first..=last).map(Lpn) {
+            let lpn = self.logical(page);
+            self.store_now(lpn, Class::Host);
+            if self.raid.is_some() && !self.group_goes_on(page, Lpn(last), left) {
+                self.encode_now(lpn);
+            }
+        }
     }
 
     /// Writes a page of the host in no time, collecting in no time where that becomes due.

@@ -4,7 +4,7 @@ use super::Ssd;
 use super::host::{Host, RequestOp};
 use crate::blame::Cause;
 use crate::device::transaction::{Op, Slab};
-use crate::units::RequestId;
+use crate::units::{Lpn, RequestId};
 
 impl Host {
     /// Whether a request that waits for dispatch wants a chip.
@@ -71,6 +71,17 @@ struct WindowView<'a> {
     load: Option<&'a [[u32; 2]]>,
 }
 
+impl WindowView<'_> {
+    /// Visits the pages of a request that wait.
+    fn pages(&self, request: RequestId, mut visit: impl FnMut(Lpn)) {
+        let mut op = self.ssd.requests[request.0].first;
+        while op.is_some() {
+            visit(self.ops[op].lpn);
+            op = self.ops[op].sibling;
+        }
+    }
+}
+
 impl crate::policy::Window for WindowView<'_> {
     fn pending(&self) -> &[RequestId] {
         self.ssd.window.as_slices().0
@@ -89,6 +100,11 @@ impl crate::policy::Window for WindowView<'_> {
         self.ssd.requests[request.0].request.op == RequestOp::Read
     }
     fn overlap(&self, one: RequestId, other: RequestId) -> bool {
+        if self.ssd.requests[one.0].scattered || self.ssd.requests[other.0].scattered {
+            let mut shared = false;
+            self.pages(one, |page| self.pages(other, |beside| shared |= page == beside));
+            return shared;
+        }
         let pages = |id: RequestId| {
             let request = &self.ssd.requests[id.0].request;
             request.offset / self.page_size..(request.offset + request.bytes).div_ceil(self.page_size)

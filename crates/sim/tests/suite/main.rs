@@ -21,6 +21,7 @@ mod pagc;
 mod power;
 mod queueing;
 mod recordings;
+mod scattered;
 mod semantics;
 mod super_page;
 mod theory;

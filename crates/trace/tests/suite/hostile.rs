@@ -179,8 +179,12 @@ proptest! {
         let Ok(mut replay) = Replay::open(file.path(), &options, fit) else { return Ok(()) };
         let mut last = 0;
         while let Ok(Some(record)) = replay.next() {
-            prop_assert!(record.bytes > 0 && record.offset + record.bytes <= capacity, "{record:?} in {capacity}");
-            prop_assert!(record.offset % 512 == 0 && record.bytes % 512 == 0, "{record:?}");
+            for extent in replay.extents() {
+                prop_assert!(extent.bytes > 0 && extent.offset + extent.bytes <= capacity, "{record:?} in {capacity}");
+                prop_assert!(extent.offset % 512 == 0 && extent.bytes % 512 == 0, "{record:?}");
+            }
+            let bytes: u64 = replay.extents().iter().map(|extent| extent.bytes).sum();
+            prop_assert_eq!((record.offset, record.bytes), (replay.extents()[0].offset, bytes));
             prop_assert!(record.time_ns >= last);
             last = record.time_ns;
         }
