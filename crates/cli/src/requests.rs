@@ -17,7 +17,7 @@ const COLUMNS: [(&str, Kind); 8] = [
     ("op", Kind::Word),
     ("offset", Kind::Number),
     ("bytes", Kind::Number),
-    ("start_ns", Kind::Number),
+    ("start_ns", Kind::Maybe),
     ("completion_ns", Kind::Number),
     ("latency_ns", Kind::Number),
 ];
@@ -78,7 +78,7 @@ impl Rows {
             Cell::Word(op(row.op)),
             Cell::Number(row.offset),
             Cell::Number(row.bytes),
-            Cell::Number(row.start.0),
+            Cell::Maybe(row.start.map(|start| start.0)),
             Cell::Number(row.completion.0),
             Cell::Number(row.completion.0 - row.arrival.0),
         ];

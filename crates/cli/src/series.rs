@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use ssdlab_sim::blame::{CAUSES, Cause};
+use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::report::pagc::Terms;
 use ssdlab_sim::report::{Breakdown, Distribution};
 use ssdlab_sim::units::Nanos;
@@ -67,9 +67,9 @@ impl Series {
         if window == Nanos::ZERO {
             return Err(Fault::usage("--window 0ns: a window has a length").help("for example --window 100ms"));
         }
-        let causes = CAUSES.iter().map(|(_, name)| (*name, Kind::Number));
+        let causes = CAUSES.iter().map(|(_, name)| (*name, Kind::Maybe));
         // Paper B's sums of causes (its Fig. 3).
-        let terms = Terms::default().columns().map(|(name, _)| (name, Kind::Number));
+        let terms = Terms::default().columns().map(|(name, _)| (name, Kind::Maybe));
         let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).chain(terms).collect();
         Ok(Series {
             sheet: Sheet::create("--series", path, &columns)?,
@@ -171,9 +171,10 @@ impl Series {
             Cell::Number(sample.collections - before.collections),
             Cell::Number(sample.free_pages),
         ];
-        let causes = self.breakdown.0;
-        let causes = (0..Cause::COUNT).map(|cause| Cell::Number(u64::try_from(causes[cause]).unwrap_or(u64::MAX)));
-        let terms = Terms::of(&self.breakdown).columns().map(|(_, ns)| Cell::Number(ns));
+        // A sum of more than 584 years has no place in a column of 64 bits.
+        let total = |ns: u128| Cell::Maybe(u64::try_from(ns).ok());
+        let causes = self.breakdown.0.map(total);
+        let terms = Terms::of(&self.breakdown).columns().map(|(_, ns)| total(ns));
         self.sheet.row(cells.into_iter().chain(causes).chain(terms))?;
         self.start = Some(Nanos(start.0.saturating_add(self.window)));
         self.before = Some(sample.clone());

@@ -425,7 +425,8 @@ impl Chart {
         let _ = writeln!(out, "requests: . waits for its first service, # from there on");
         self.requests.sort_by_key(|request| request.request);
         for request in &self.requests {
-            let marks = [(request.arrival, request.start, '.'), (request.start, request.completion, '#')];
+            let start = request.start.unwrap_or(request.completion);
+            let marks = [(request.arrival, start, '.'), (start, request.completion, '#')];
             let name = format!("{} {}", op(request.op), request.request);
             let _ = writeln!(out, "{name:<14}|{}", bar(&marks));
         }

@@ -23,8 +23,8 @@ pub struct Completed {
     pub offset: u64,
     /// Bytes.
     pub bytes: u64,
-    /// First service of the page that finished last.
-    pub start: Nanos,
+    /// First service of the page that finished last; none if it had none of its own (its chip had failed, and its parity holds it).
+    pub start: Option<Nanos>,
     /// When its last page completed.
     pub completion: Nanos,
     /// Pages that ECC could not correct: their data was reported lost, and not delivered.

@@ -4,6 +4,7 @@
 //! not a whole number of nanoseconds (or bytes, or millionths) is an error, never a rounded guess.
 
 use std::fmt;
+use std::num::NonZeroU64;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -59,6 +60,24 @@ impl Nanos {
     pub const ZERO: Self = Self(0);
     /// Later than anything that happens.
     pub const NEVER: Self = Self(u64::MAX);
+}
+
+/// When something happened that may not have happened: in an `Option` as small as a time, and no arithmetic on it without a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(NonZeroU64);
+
+impl Moment {
+    /// That moment.
+    #[inline(always)]
+    pub fn at(time: Nanos) -> Self {
+        Moment(NonZeroU64::MIN.saturating_add(time.0))
+    }
+
+    /// When it was.
+    #[inline(always)]
+    pub fn time(self) -> Nanos {
+        Nanos(self.0.get() - 1)
+    }
 }
 
 impl std::ops::Add for Nanos {

@@ -6,7 +6,7 @@ use super::timing::Legs;
 use crate::blame::Blame;
 use crate::oracle::Tag;
 use crate::policy::{MAX_PLANES, PageSet};
-use crate::units::{ChannelId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, RequestId, UnitId};
+use crate::units::{ChannelId, JobId, Lpn, Moment, Nanos, OpId, PlaneId, Ppn, RequestId, UnitId};
 
 /// What an operation does to the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,8 +115,8 @@ pub struct Op {
     pub bus_since: Nanos,
     /// See `bus_since`.
     pub bus_ledger: u64,
-    /// Since when it waits for the cache register or the array behind it (R8), or never.
-    pub parked_since: Nanos,
+    /// Since when it waits for the cache register or the array behind it (R8).
+    pub parked_since: Option<Moment>,
     /// Bus time lost to collections during the present service.
     pub bus_gc: u64,
     /// Pages read, programmed or copied to, or pages of the blocks erased.
@@ -154,7 +154,7 @@ pub struct Op {
     /// When it began to wait for what it waits for.
     pub waits_since: Nanos,
     /// When its first service began.
-    pub first_start: Nanos,
+    pub first_start: Option<Moment>,
     /// Ledger readings when the wait for the unit began: all collections, and those in its own plane.
     pub ledger_gc: u64,
     /// See `ledger_gc`.
@@ -212,14 +212,14 @@ impl Op {
         absorbed: false,
         expected: 0,
         waits_since: Nanos::ZERO,
-        first_start: Nanos::NEVER,
+        first_start: None,
         ledger_gc: 0,
         ledger_gc_own: 0,
         ledger_writeback: 0,
         bus_since: Nanos::ZERO,
         bus_ledger: 0,
         asked: Nanos::ZERO,
-        parked_since: Nanos::NEVER,
+        parked_since: None,
         inward: false,
         home: JobId::NONE,
         stripe: u32::MAX,

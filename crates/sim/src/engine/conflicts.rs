@@ -2,7 +2,7 @@
 
 use super::{Nanos, RequestOp, Ssd};
 use crate::report::idle_chip::{
-    Bandwidth, Buffer, Conflicts, Counters, IdleChip, Moves, PowerLoss, Space, Starts, Times, drain_ns, narrow,
+    Bandwidth, Buffer, Conflicts, Counters, IdleChip, Moves, PowerLoss, Space, Starts, Times, drain_ns,
 };
 use crate::report::{ByOp, mean};
 use crate::units::{OpId, RequestId, UnitId};
@@ -12,12 +12,12 @@ use crate::units::{OpId, RequestId, UnitId};
 pub(super) struct Conflict {
     pub counters: Counters,
     /// The write at the head of the line that found dies in collection, and when it first did.
-    skipped: (OpId, Nanos),
+    skipped: Option<(OpId, Nanos)>,
 }
 
 impl Conflict {
     pub(super) fn new() -> Self {
-        Conflict { counters: Counters::new([0; 4]), skipped: (OpId::NONE, Nanos::NEVER) }
+        Conflict { counters: Counters::new([0; 4]), skipped: None }
     }
 }
 
@@ -76,9 +76,9 @@ impl Ssd {
         let (op, busy) = (self.anywhere.head(), self.held_gc.busy() > 0);
         if let Some(conflict) = &mut self.conflict
             && busy
-            && conflict.skipped.0 != op
+            && conflict.skipped.is_none_or(|(skipped, _)| skipped != op)
         {
-            conflict.skipped = (op, self.now);
+            conflict.skipped = Some((op, self.now));
         }
     }
 
@@ -86,9 +86,9 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn note_found(&mut self, op: OpId, back: u64) {
         let Some(conflict) = &mut self.conflict else { return };
-        let (skipped, since) = std::mem::replace(&mut conflict.skipped, (OpId::NONE, Nanos::NEVER));
+        let skipped = conflict.skipped.take();
         let record = &mut self.host.requests[self.ops[op].request.0];
-        let met = skipped == op && since < self.now;
+        let met = skipped.is_some_and(|(skipped, since)| skipped == op && since < self.now);
         record.conflicted |= met;
         if record.measured {
             conflict.counters.conflicts_gc += u64::from(met);
@@ -174,17 +174,17 @@ impl Ssd {
             buffer: Buffer { slots: staging.slots(), pages_mean, pages_max: staging.filled.worst() },
             buffer_waiting_ns: counters.waiting.figures(),
             time_ns: Times {
-                held_by_gc: narrow(counters.held_at.1[0].saturating_sub(counters.held_at.0[0])),
-                held_by_writeback: narrow(counters.held_at.1[1].saturating_sub(counters.held_at.0[1])),
+                held_by_gc: counters.held_at.1[0].saturating_sub(counters.held_at.0[0]),
+                held_by_writeback: counters.held_at.1[1].saturating_sub(counters.held_at.0[1]),
                 writeback_transfer: stats.writeback_time.transfer,
                 writeback_program: stats.writeback_time.program,
             },
             power_loss: PowerLoss {
                 protected: self.config.device.power_loss_protection,
                 erase_before_durable: staging.slots() > 0 && staging.plan.is_some_and(|plan| plan.erase_first),
-                exposed_page_ns: narrow(staging.exposed.total(self.now)),
+                exposed_page_ns: staging.exposed.total(self.now),
                 exposed_pages_max: staging.exposed.worst(),
-                drain_mean_ns: drain(narrow(pages_rounded)),
+                drain_mean_ns: drain(u64::try_from(pages_rounded).expect("a mean is at most the largest")),
                 drain_max_ns: drain(u64::from(staging.filled.worst())),
                 drain_full_ns: drain(u64::from(staging.slots())),
             },

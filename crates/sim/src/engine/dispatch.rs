@@ -10,7 +10,7 @@ use crate::device::resource::{Holder, Suspension};
 use crate::device::timing::{LegKind, Legs};
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::policy::{MAX_PLANES, PageSet};
-use crate::units::{OpId, PlaneId, Ppn, UnitId};
+use crate::units::{Moment, OpId, PlaneId, Ppn, UnitId};
 
 impl Ssd {
     /// Gives every unit that may have become free something to do.
@@ -511,7 +511,7 @@ impl Ssd {
         let mut mate = op;
         while mate.is_some() {
             let page = &mut self.ops[mate];
-            page.first_start = page.first_start.min(now);
+            page.first_start.get_or_insert(Moment::at(now));
             mate = page.mate;
         }
         let state = &mut self.units[unit.ix()];

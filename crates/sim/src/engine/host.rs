@@ -10,7 +10,7 @@ use crate::device::mapping::Location;
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
 use crate::observe::Completed;
-use crate::units::{Lpn, OpId, PlaneId, Ppn, RequestId, UnitId, Warmup};
+use crate::units::{Lpn, Moment, OpId, PlaneId, Ppn, RequestId, UnitId, Warmup};
 
 /// What a host request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,8 @@ pub(super) struct HostRequest {
 struct PageEnd {
     completed: Nanos,
     lpn: Lpn,
-    start: Nanos,
+    /// Its first service; none where others served it: a page of a failed chip that its parity holds.
+    start: Option<Moment>,
     blame: Blame,
 }
 
@@ -93,7 +94,7 @@ impl PageEnd {
     fn now(at: Nanos, waited: u64) -> Self {
         let mut blame = Blame::ZERO;
         blame.add(Cause::Queue, waited);
-        PageEnd { completed: at, lpn: Lpn::NONE, start: at, blame }
+        PageEnd { completed: at, lpn: Lpn::NONE, start: Some(Moment::at(at)), blame }
     }
 }
 
@@ -110,7 +111,7 @@ impl HostRequest {
             remaining: pages,
             uncorrectable: 0,
             first: OpId::NONE,
-            best: PageEnd { completed: Nanos::ZERO, lpn: Lpn::NONE, start: Nanos::ZERO, blame: Blame::ZERO },
+            best: PageEnd { completed: Nanos::ZERO, lpn: Lpn::NONE, start: None, blame: Blame::ZERO },
         }
     }
 }
@@ -131,7 +132,7 @@ fn completed(
         op: request.op,
         offset: request.offset,
         bytes: request.bytes,
-        start: end.start,
+        start: end.start.map(Moment::time),
         completion: now,
         uncorrectable,
         blame: end.blame,
@@ -882,7 +883,8 @@ impl Ssd {
             stats.delayed_by_gc += u64::from(blame.by_gc() > 0);
             if self.raid.is_some() {
                 let writes = usize::from(record.request.op != RequestOp::Read);
-                self.stats.raid.before_service[writes] += u128::from((start - record.request.arrival).0);
+                let before = start.map_or(Nanos::ZERO, |start| start.time() - record.request.arrival);
+                self.stats.raid.before_service[writes] += u128::from(before.0);
             }
             if self.separates {
                 self.note_stage(id, latency);

@@ -13,7 +13,7 @@ use crate::device::resource::{Holder, unit_resource};
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::policy::PageSet;
-use crate::units::{Lpn, Nanos, OpId, Ppn, RequestId, UnitId};
+use crate::units::{Lpn, Moment, Nanos, OpId, Ppn, RequestId, UnitId};
 
 impl Ssd {
     /// Whether reads of single pages take the lane on this device.
@@ -49,7 +49,7 @@ impl Ssd {
         let place = self.ops.reuse(|op| op.lane);
         let op = OpId(place.unwrap_or_else(|| self.ops.insert(Op { lane: true, ..Op::BLANK })));
         let record = &mut self.ops[op];
-        (record.leg, record.acknowledged, record.first_start) = (0, false, Nanos::NEVER);
+        (record.leg, record.acknowledged, record.first_start) = (0, false, None);
         record.blame = Blame::ZERO;
         (record.request, record.lpn, record.bytes) = (id, lpn, request.bytes as u32);
         (record.age, record.waits_since) = (age, self.now);
@@ -89,7 +89,7 @@ impl Ssd {
         let array = legs.get(0).map_or(Nanos::ZERO, |leg| leg.time);
         op.tags[0] = self.oracle.load(at, op.lpn);
         (op.pages, op.legs) = (PageSet::one(at), legs);
-        op.first_start = op.first_start.min(now);
+        op.first_start.get_or_insert(Moment::at(now));
         op.bus_gc = 0;
         op.blame.add(Cause::Array, array.0);
         let (plane, request) = (op.plane, op.request);

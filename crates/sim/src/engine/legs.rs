@@ -8,7 +8,7 @@ use crate::device::mapping::Location;
 use crate::device::resource::{Holder, Suspension, unit_resource};
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Verb};
-use crate::units::{JobId, Lpn, OpId, UnitId};
+use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
 
 impl Ssd {
     /// Starts an operation's present leg, or ends the operation if there is none left.
@@ -76,7 +76,7 @@ impl Ssd {
         }
         let (age, ledger) = (self.ops[id].age, self.buses[bus].gc(now));
         let op = &mut self.ops[id];
-        if op.parked_since == Nanos::NEVER {
+        if op.parked_since.is_none() {
             (op.bus_since, op.bus_ledger) = (now, ledger);
         }
         op.asked = now;
@@ -135,7 +135,7 @@ impl Ssd {
         let op = &mut self.ops[id];
         let gc_wait = state.gc(now) - op.bus_ledger + behind_rows;
         let wait = (now - op.bus_since).0;
-        op.parked_since = Nanos::NEVER;
+        op.parked_since = None;
         op.bus_gc += gc_wait;
         let port = bus >= self.ports;
         let (time, after) = if bus < self.dev.geometry.channels as usize || port {
@@ -232,7 +232,7 @@ impl Ssd {
             if state.cache == id {
                 // R8: the data waits in the cache register for the program before it.
                 state.parked = true;
-                self.ops[id].parked_since = self.now;
+                self.ops[id].parked_since = Some(Moment::at(self.now));
                 return true;
             }
             if self.config.timing.cache_register {
@@ -275,7 +275,7 @@ impl Ssd {
             if state.cache.is_some() {
                 // R8: it waits for the cache register; the bus is what it waits for in the end.
                 state.parked = true;
-                op.parked_since = self.now;
+                op.parked_since = Some(Moment::at(self.now));
                 let bus = op.channel.ix();
                 (op.bus_since, op.bus_ledger) = (self.now, self.buses[bus].gc(self.now));
                 return;
@@ -344,9 +344,8 @@ impl Ssd {
             let id = state.cache;
             (state.array, state.cache) = (id, OpId::NONE);
             if std::mem::replace(&mut state.parked, false) {
-                let waited = (self.now - self.ops[id].parked_since).0;
-                self.ops[id].parked_since = Nanos::NEVER;
-                self.charge(id, Cause::DieHost, waited);
+                let since = self.ops[id].parked_since.take().expect("a parked program has noted since when");
+                self.charge(id, Cause::DieHost, (self.now - since.time()).0);
                 self.run_leg(id);
             }
         }

@@ -4,14 +4,14 @@ use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::device::transaction::Need;
 use crate::policy::PageSet;
-use crate::units::OpId;
+use crate::units::{Moment, OpId};
 
 impl Ssd {
     /// A page that controller memory holds.
     pub(super) fn serve_from_memory(&mut self, op: OpId) {
         let time = self.config.device.memory;
         let page = &mut self.ops[op];
-        page.first_start = page.first_start.min(self.now);
+        page.first_start.get_or_insert(Moment::at(self.now));
         page.blame.add(Cause::Memory, time.0);
         page.pages = PageSet::EMPTY;
         if time == Nanos::ZERO {

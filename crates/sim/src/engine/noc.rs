@@ -228,11 +228,10 @@ impl Ssd {
         if self.ops[id].class == Class::Gc {
             self.count_step_time(id);
         }
-        if self.ops[id].parked_since != Nanos::NEVER {
+        if let Some(since) = self.ops[id].parked_since.take() {
             // R8, without a transfer that would have noted it: it waited for the cache register, which another page's way
             // out held.
-            let waited = (self.now - self.ops[id].parked_since).0;
-            self.ops[id].parked_since = Nanos::NEVER;
+            let waited = (self.now - since.time()).0;
             self.charge(id, Cause::NocHost, waited);
         }
         let (op, net, page_size) = (&self.ops[id], self.net(), self.dev.geometry.page_size);

@@ -60,7 +60,7 @@ pub struct Failed {
     /// Pages read for that.
     pub rebuild_page_reads: u64,
     /// Time with a page missing somewhere: one failure more in its group would have been too many.
-    pub unprotected_ns: u64,
+    pub unprotected_ns: u128,
 }
 
 impl FailureTotals {
@@ -76,7 +76,7 @@ impl FailureTotals {
             uncorrectable_pages: Some(self.uncorrectable).filter(|count| *count > 0),
             rebuilt_pages: self.rebuilt,
             rebuild_page_reads: self.rebuild_reads,
-            unprotected_ns: u64::try_from(unprotected).unwrap_or(u64::MAX),
+            unprotected_ns: unprotected,
         }
     }
 }

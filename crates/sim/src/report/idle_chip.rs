@@ -11,7 +11,7 @@ pub struct Conflicted {
     /// the head of the line while chips were in collection).
     pub requests: u64,
     /// Their latency, summed: divided by that of another scheme it is the normalised sum.
-    pub latency_ns: u64,
+    pub latency_ns: u128,
     /// `requests` / all requests.
     pub request_share: Option<f64>,
     /// `latency_ns` / the latency of all requests.
@@ -78,9 +78,9 @@ pub struct Buffer {
 #[derive(Clone, Debug, Serialize)]
 pub struct Times {
     /// Time that collections held chips (or dies), from the first arrival to the last completion.
-    pub held_by_gc: u64,
+    pub held_by_gc: u128,
     /// Time that write-backs held them, or second copies that were being made.
-    pub held_by_writeback: u64,
+    pub held_by_writeback: u128,
     /// Write-backs: transfers on the channel.
     pub writeback_transfer: u64,
     /// Write-backs: page programs.
@@ -95,7 +95,7 @@ pub struct PowerLoss {
     /// Whether victims are erased while pages of them are in the buffer only.
     pub erase_before_durable: bool,
     /// Pages whose newest acknowledged version is in the buffer only, times nanoseconds.
-    pub exposed_page_ns: u64,
+    pub exposed_page_ns: u128,
     /// Most such pages at one time.
     pub exposed_pages_max: u32,
     /// Eq. (1) with the mean pages in the buffer, rounded: n tRAM + floor(n / chips) (tX + tPROG).
@@ -214,16 +214,11 @@ impl Counters {
         let ns: u128 = kinds.iter().map(|kind| self.conflicted[*kind].1).sum();
         Conflicted {
             requests: count,
-            latency_ns: narrow(ns),
+            latency_ns: ns,
             request_share: mean(u128::from(count), requests),
             latency_share: (latency > 0).then(|| ns as f64 / latency as f64),
         }
     }
-}
-
-/// A total in JSON is 64 bits wide.
-pub(crate) fn narrow(value: u128) -> u64 {
-    u64::try_from(value).unwrap_or(u64::MAX)
 }
 
 /// Eq. (1) of the paper: the time to write `pages` of the buffer back on all chips at once.

@@ -103,17 +103,17 @@ pub struct PlaneTimes {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Terms {
     /// Service: array, own transfers, controller memory.
-    pub st: u64,
+    pub st: u128,
     /// Conflict with requests that would be in the way without collections too.
-    pub cngc: u64,
+    pub cngc: u128,
     /// Conflict with collections of the same plane, waits for a free page of the plane included.
-    pub csgc: u64,
+    pub csgc: u128,
     /// Conflict with collections of other planes.
-    pub cogc: u64,
+    pub cogc: u128,
     /// Late conflict: with requests that collections have made late.
-    pub lc: u64,
+    pub lc: u128,
     /// Before dispatch: outside the device while the queue is full, or in the window. The paper does not name it.
-    pub outside: u64,
+    pub outside: u128,
 }
 
 impl Terms {
@@ -121,7 +121,7 @@ impl Terms {
     pub fn of(breakdown: &Breakdown) -> Terms {
         let mut terms = Terms::default();
         for (cause, _) in CAUSES {
-            let ns = u64::try_from(breakdown.0[cause as usize]).unwrap_or(u64::MAX);
+            let ns = breakdown.0[cause as usize];
             let term = match cause {
                 Cause::Array | Cause::Bus | Cause::Noc | Cause::Decode | Cause::Memory => &mut terms.st,
                 Cause::DieHost | Cause::DieWriteback | Cause::BusHost | Cause::NocHost => &mut terms.cngc,
@@ -131,13 +131,13 @@ impl Terms {
                 Cause::DieLate => &mut terms.lc,
                 Cause::Queue | Cause::Order => &mut terms.outside,
             };
-            *term = term.saturating_add(ns);
+            *term += ns;
         }
         terms
     }
 
     /// The terms in their fixed order, with the names of columns.
-    pub fn columns(&self) -> [(&'static str, u64); 6] {
+    pub fn columns(&self) -> [(&'static str, u128); 6] {
         [
             ("st", self.st),
             ("cngc", self.cngc),

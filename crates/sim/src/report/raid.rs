@@ -40,23 +40,22 @@ pub struct RaidSummary {
 /// The parts of a latency, summed over requests; each is that of the page that finished last.
 #[derive(Clone, Debug, Serialize)]
 pub struct Response {
-    /// T_w: from arrival to first service.
-    pub t_w: u64,
+    /// T_w: from arrival to first service. A page that had no service of its own (its chip had failed) adds nothing.
+    pub t_w: u128,
     /// T_b: own transfers on the bus.
-    pub t_b: u64,
+    pub t_b: u128,
     /// T_c: in the flash array.
-    pub t_c: u64,
+    pub t_c: u128,
     /// Everything else: waits after first service, such as that of an update for its parity, and controller memory.
-    pub rest: u64,
+    pub rest: u128,
 }
 
 impl Response {
     fn new(before_service: u128, breakdown: &Breakdown) -> Self {
-        let whole = |ns: u128| u64::try_from(ns).unwrap_or(u64::MAX);
         let of = |cause: Cause| breakdown.0[cause as usize];
         let (bus, array, total) = (of(Cause::Bus), of(Cause::Array), breakdown.0.iter().sum::<u128>());
-        let rest = total.saturating_sub(before_service + bus + array);
-        Response { t_w: whole(before_service), t_b: whole(bus), t_c: whole(array), rest: whole(rest) }
+        let rest = total - (before_service + bus + array);
+        Response { t_w: before_service, t_b: bus, t_c: array, rest }
     }
 }
 
@@ -64,26 +63,21 @@ impl Response {
 #[derive(Clone, Debug, Serialize)]
 pub struct Unprotected {
     /// All of it: first writes from their arrival, updates from when their first program may begin, to the last program.
-    pub total: u64,
+    pub total: u128,
     /// Of that: first writes that waited for the rest of their group.
-    pub gathering: u64,
+    pub gathering: u128,
     /// The longest of one group.
     pub longest: u64,
 }
 
 impl RaidTotals {
     pub(crate) fn summary(&self, flash: &FlashOps, written: u64, [reads, writes]: [&Breakdown; 2]) -> RaidSummary {
-        let whole = |ns: u128| u64::try_from(ns).unwrap_or(u64::MAX);
         RaidSummary {
             updates: self.updates,
             encodings: self.encodings,
             encodings_by_timeout: self.timeouts,
             parity_write_amplification: mean(u128::from(flash.programs.parity), written),
-            unprotected_ns: Unprotected {
-                total: whole(self.unprotected),
-                gathering: whole(self.gathering),
-                longest: self.longest,
-            },
+            unprotected_ns: Unprotected { total: self.unprotected, gathering: self.gathering, longest: self.longest },
             read_ns: Response::new(self.before_service[0], reads),
             write_ns: Response::new(self.before_service[1], writes),
         }

@@ -33,7 +33,7 @@ fn an_update_reads_old_data_and_parity_then_writes_both() {
     let summary = summary(&dut.ssd);
     let (flash, raid) = (&summary.flash, summary.raid.as_ref().unwrap());
     // Its parity is behind from when the first program may begin.
-    assert_eq!((raid.updates, raid.unprotected_ns.total, raid.unprotected_ns.longest), (1, WRITE, WRITE));
+    assert_eq!((raid.updates, raid.unprotected_ns.total, raid.unprotected_ns.longest), (1, u128::from(WRITE), WRITE));
     let parts = &raid.write_ns;
     assert_eq!((parts.t_w, parts.t_b, parts.t_c, parts.rest), (0, 204_800, 225_000, 0));
     assert_eq!((flash.reads.host, flash.reads.parity), (0, 2));

@@ -1,6 +1,7 @@
 //! Chips that fail under parity groups: what is read in their place, what is lost, and that it is always said.
 
-use crate::common::{Dut, Log, causes, config, summary};
+use crate::common::{Dut, Log, causes, config, spent, summary};
+use ssdlab_sim::blame::Cause;
 use ssdlab_sim::report::failure::Failed;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
@@ -62,8 +63,13 @@ fn a_write_to_a_failed_chip_is_held_by_its_parity() {
     let done = dut.completed();
     assert_eq!(done[0].completion.0, 20_000 + READ + WRITE);
     assert_eq!(done[1].completion.0, 1_000_000 + READ);
-    let flash = summary(&dut.ssd).flash;
+    let told = summary(&dut.ssd);
+    let flash = &told.flash;
     assert_eq!((flash.reads.parity, flash.programs.host, flash.programs.parity), (1, 0, 1));
+    // The page itself was never in service: it has no start, and all of its latency is the wait for its parity.
+    assert_eq!((done[0].start, spent(&done[0], Cause::Held)), (None, READ + WRITE));
+    let parts = &told.raid.unwrap().write_ns;
+    assert_eq!([parts.t_w, parts.t_b, parts.t_c, parts.rest], [0, 0, 0, u128::from(READ + WRITE)]);
     // A write of its neighbour needs the old parity whatever the mode: nothing else holds page 0.
     let mut dut = Dut::new(&{
         let mut config = nine("{ chip = 0, at = \"10us\" }", "");
@@ -137,7 +143,7 @@ fn a_failed_chip_is_rebuilt_on_a_spare_one() {
     // The last page is whole when it is in controller memory.
     let each = READ + WRITE;
     assert!(chip.whole_after.unwrap() >= 89 * each - WRITE && chip.whole_after.unwrap() < 90 * each, "{chip:?}");
-    assert_eq!(failed.unprotected_ns, chip.whole_after.unwrap());
+    assert_eq!(failed.unprotected_ns, u128::from(chip.whole_after.unwrap()));
     // Four at a time: the new chip's programs are what takes time.
     config.faults.rebuild = 4;
     let mut dut = Dut::new(&config);

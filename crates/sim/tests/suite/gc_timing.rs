@@ -79,7 +79,7 @@ fn a_fully_valid_block(path: &str, cost: u64, times: [u64; 4]) {
     assert_ends(&mut dut, 2, due + cost + ERASE);
     // The read was for a page of the first victim; both collections kept it waiting.
     let read = dut.completed()[192].clone();
-    assert_eq!((read.completion.0, read.start.0), (due + cost + ERASE + 55_120, due + cost + ERASE));
+    assert_eq!((read.completion.0, read.start.unwrap().0), (due + cost + ERASE + 55_120, due + cost + ERASE));
     assert_eq!(causes(&read), [("die_gc_own", cost + ERASE - 1), ("array", 50_000), ("bus", 5_120)]);
     assert_eq!(gc(&dut), ([times[0], times[1], times[2], 2 * ERASE], 2, 64));
 }

@@ -47,8 +47,8 @@ fn chip_free(collector: &str, slots: u32, after: i64) -> u64 {
     let (mut dut, due) = two_valid_pages(collector, &format!("staging.slots = {slots}"));
     dut.read(due.checked_add_signed(after).unwrap(), 0, PAGE);
     let read = dut.completed().pop().unwrap();
-    assert_eq!(read.completion.0 - read.start.0, FETCH);
-    read.start.0 - due
+    assert_eq!(read.completion.0 - read.start.unwrap().0, FETCH);
+    read.start.unwrap().0 - due
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn conflicts_are_counted_once_a_sub_request_and_collection() {
     let report = summary(&dut.ssd).idle_chip.unwrap();
     assert_eq!((report.conflicts.gc, report.conflicts.writeback), (1, 0));
     let read = &report.conflicted.read;
-    assert_eq!((read.requests, read.latency_ns), (1, 1 + 3_141_920 + FETCH));
+    assert_eq!((read.requests, read.latency_ns), (1, u128::from(1 + 3_141_920 + FETCH)));
     assert_eq!((read.request_share, read.latency_share), (Some(1.0), Some(1.0)));
     assert_eq!((report.conflicted.write.requests, report.conflicted.all.requests), (0, 1));
 }
@@ -362,7 +362,7 @@ schemes = {{ collector = \"preemptive\" }}"
     reads.iter().for_each(|(at, lpn)| dut.read(*at, lpn * PAGE, PAGE));
     let done = dut.completed();
     let read = done.iter().find(|c| c.op == RequestOp::Read && c.offset == 0).unwrap();
-    (read.start - read.arrival).0
+    (read.start.unwrap() - read.arrival).0
 }
 
 /// The bounds of a wait for a preempted collection: one step, which may have to wait for a transfer of each other chip.
@@ -404,7 +404,7 @@ fn whoever_arrives_while_others_are_served_is_served_too() {
     dut.read(due + FETCH + 10_000, 0, PAGE);
     dut.read(due + 2 * FETCH + 10_000, 0, PAGE);
     let done = dut.completed();
-    let starts: Vec<u64> = done[16..].iter().map(|c| c.start.0 - due).collect();
+    let starts: Vec<u64> = done[16..].iter().map(|c| c.start.unwrap().0 - due).collect();
     assert_eq!(starts, [FETCH, 2 * FETCH, 3 * FETCH]);
 }
 

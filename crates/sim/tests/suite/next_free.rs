@@ -312,7 +312,7 @@ fn the_engine_completes_every_request_when_next_free_times_say() {
         assert_eq!(engine.len(), model.len(), "seed {seed}");
         for (ours, (index, (start, completion))) in engine.iter().zip(model) {
             assert_eq!(
-                (ours.request, ours.start.0, ours.completion.0),
+                (ours.request, ours.start.unwrap().0, ours.completion.0),
                 (index as u64, start, completion),
                 "request, start and completion by engine and by model; seed {seed}, {:?}\n{}",
                 requests[index],

@@ -107,7 +107,7 @@ fn the_program_of_a_partial_write_queues_behind_what_waits_when_its_read_is_done
     assert_eq!(done[1].completion, Nanos(110_240), "right after the old page");
     assert_eq!(done[0].completion, Nanos(110_240 + 605_120));
     assert_eq!(causes(&done[0]), [("die_host", 55_120), ("array", 650_000), ("bus", 10_240)]);
-    assert_eq!(done[0].start, Nanos(0), "its first service was the read");
+    assert_eq!(done[0].start, Some(Nanos(0)), "its first service was the read");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_die_is_held_while_its_operation_waits_for_the_bus() {
     let done = dut.completed();
     let completions: Vec<u64> = done.iter().map(|c| c.completion.0).collect();
     assert_eq!(completions, [55_120, 660_240, 715_360]);
-    assert_eq!(done[1].start, Nanos(51_000));
+    assert_eq!(done[1].start, Some(Nanos(51_000)));
     assert_eq!(causes(&done[1]), [("bus_host", 4_120), ("array", 600_000), ("bus", 5_120)]);
     assert_eq!(causes(&done[2]), [("die_host", 608_240), ("array", 50_000), ("bus", 5_120)]);
 }
@@ -435,7 +435,7 @@ fn requests_beyond_the_queue_depth_wait_outside_in_arrival_order() {
     let completions: Vec<u64> = done.iter().map(|c| c.completion.0).collect();
     assert_eq!(completions, [55_120, 110_240, 165_360]);
     assert_eq!(causes(&done[1]), [("queue", 55_110), ("array", 50_000), ("bus", 5_120)]);
-    assert_eq!((done[1].start, done[1].blame.waits()), (Nanos(55_120), 55_110));
+    assert_eq!((done[1].start, done[1].blame.waits()), (Some(Nanos(55_120)), 55_110));
     let waits = summary(&dut.ssd).waiting_ns.all;
     assert_eq!((waits.min, waits.max), (Some(0), Some(110_220)));
 }

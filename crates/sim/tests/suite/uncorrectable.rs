@@ -48,7 +48,7 @@ fn a_page_beyond_correction_is_computed_from_its_group_and_written_anew() {
     assert_eq!((failed.rebuilt_pages, failed.rebuild_page_reads, failed.lost_pages), (1, 0, 0));
     assert_eq!((told.flash.programs.parity, told.flash.programs.host), (1, 0));
     // It was a page short from when that was found until it was in controller memory.
-    assert_eq!(failed.unprotected_ns, READ);
+    assert_eq!(failed.unprotected_ns, u128::from(READ));
 }
 
 #[test]

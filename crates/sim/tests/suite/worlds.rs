@@ -269,8 +269,8 @@ proptest! {
         if let Some(pagc) = &summary.pagc {
             prop_assert_eq!(pagc.moved_pages.total(), summary.gc.moved_pages);
             prop_assert_eq!(2 * pagc.collections.joint + pagc.collections.alone, summary.gc.collections);
-            let terms: u64 = pagc.response_ns.all.columns().iter().map(|(_, ns)| ns).sum();
-            prop_assert_eq!(u128::from(terms), summary.breakdown_ns.all.0.iter().sum::<u128>());
+            let terms: u128 = pagc.response_ns.all.columns().iter().map(|(_, ns)| ns).sum();
+            prop_assert_eq!(terms, summary.breakdown_ns.all.0.iter().sum::<u128>());
         }
         let by_cause: u128 = summary.breakdown_ns.all.0.iter().sum();
         let latency = &summary.latency_ns.all;
