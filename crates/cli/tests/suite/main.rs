@@ -5,6 +5,7 @@ mod catalogue;
 mod common;
 mod compare;
 mod fuzz;
+mod goldens;
 mod readme;
 mod reproduce;
 mod run;
