@@ -22,7 +22,10 @@ const RUNS: [(&str, &str); 20] = [
     ("dpr", "--set schemes.route=dpr"),
     ("partial writes", "--set geometry.page_size=16KiB"),
     ("super pages", "--set device.mapping_unit=super-page"),
-    ("a failed chip", "--set raid.layout=traditional --set raid.group=2 --set faults.chip_fails=[{chip=3,at=\"100ms\"}]"),
+    (
+        "a failed chip",
+        "--set raid.layout=traditional --set raid.group=2 --set faults.chip_fails=[{chip=3,at=\"100ms\"}]",
+    ),
     ("a power cut", "--set faults.power_cut=[\"100ms\"]"),
     ("zero-cost GC", "--set gc.time=none --set schemes.victim=d-choices"),
     ("count-only", "--count-only"),

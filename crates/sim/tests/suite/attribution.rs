@@ -1,7 +1,7 @@
 //! Where the time went: worked examples, and the law behind them on random workloads.
 
 use crate::common::{Dut, array, causes, config, spent, summary};
-use ssdlab_sim::blame::Cause;
+use ssdlab_sim::blame::{Blame, CAUSES, Cause};
 use ssdlab_sim::report::{Breakdown, Summary, pagc::Terms};
 use ssdlab_sim::units::{BlockId, Nanos};
 use ssdlab_sim::{Completed, Config};
@@ -71,6 +71,29 @@ fn three_requests_around_a_collection_split_as_in_the_table() {
     // Without the collection: what ST + CnGC says.
     let free: Vec<u64> = three_requests("none").0.iter().map(|c| (c.completion - c.arrival).0).collect();
     assert_eq!(free, [200, 300, 200]);
+}
+
+#[test]
+fn every_cause_belongs_to_one_of_paper_bs_terms() {
+    // A bit a cause, so that a term tells all of its causes.
+    let bit = |cause: Cause| 1u64 << cause as u32;
+    let mut blame = Blame::ZERO;
+    CAUSES.iter().for_each(|(cause, _)| blame.add(*cause, bit(*cause)));
+    let mut breakdown = Breakdown::ZERO;
+    breakdown.add(&blame);
+    let sum = |names: &[&str]| {
+        let named = CAUSES.iter().filter(|(_, name)| names.contains(name));
+        named.map(|(cause, _)| u128::from(bit(*cause))).sum::<u128>()
+    };
+    let terms = [
+        ("st", sum(&["array", "bus", "noc", "decode", "memory"])),
+        ("cngc", sum(&["die_host", "die_writeback", "bus_host", "noc_host", "staging", "held"])),
+        ("csgc", sum(&["die_gc_own", "space"])),
+        ("cogc", sum(&["die_gc_other", "bus_gc", "noc_gc"])),
+        ("lc", sum(&["die_late"])),
+        ("outside", sum(&["queue", "order"])),
+    ];
+    assert_eq!(Terms::of(&breakdown).columns(), terms);
 }
 
 /// Reads and writes on one FIFO die; reads never touch a page that is written. Returns what completed, and collections.
@@ -240,9 +263,17 @@ fn a_write_that_finds_no_page_waits_for_space() {
     let mut dut = Dut::new(&config(&toml));
     [0, 1, 2, 3, 0, 1].iter().for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
     dut.write(10_000_000, 2 * PAGE, PAGE);
+    // Two that come while the collection holds the die.
+    dut.read(10_500_000, 3 * PAGE, PAGE);
+    dut.write(11_000_000, 0, PAGE);
     let done = dut.completed();
     assert_eq!(causes(&done[6]), [("space", 3_500_000), ("array", 600_000), ("bus", 5_120)]);
+    // To paper B it is a conflict with a collection of the same plane.
+    assert_eq!(terms(&done[6]), [605_120, 0, 3_500_000, 0, 0]);
+    // After the erase it queues as old as it is, before what came meanwhile.
     assert_eq!(done[6].start, Some(Nanos(13_500_000)));
+    assert_eq!([done[7].start, done[8].start].map(Option::unwrap), [Nanos(14_105_120), Nanos(14_160_240)]);
+    assert_eq!(causes(&done[7]), [("die_host", 605_120), ("die_gc_own", 3_000_000), ("array", 50_000), ("bus", 5_120)]);
     let all = summary(&dut.ssd);
     assert_eq!((all.pages.space_stalls, all.gc.collections, all.gc.moved_pages), (1, 1, 0));
     assert_eq!(dut.ssd.flash().erases(BlockId(0)), 1);

@@ -119,3 +119,24 @@ fn a_copy_serves_reads_while_the_chip_of_their_page_is_collected() {
     let report = report.unwrap();
     assert_eq!((report.redirected_reads, report.dropped_overwritten), (0, 1));
 }
+
+/// A trim ends the copy too: what is read afterwards is the page that the read has put on flash, wherever it waits for it.
+#[test]
+fn a_trimmed_page_has_no_copy() {
+    let (mut dut, due) = device(&dpr(1));
+    dut.read(due + 10_000, 0, PAGE);
+    let at = due + 20_000_000;
+    dut.trim(at, 0, PAGE);
+    // Never written since: put on chip 0 in no time.
+    dut.read(at + 1_000, 0, PAGE);
+    // Chip 0 is collected again: of the block with pages 3, 6, 0 and 3, three are valid.
+    dut.write(at + 1_000_000, 3 * PAGE, PAGE);
+    dut.read(at + 1_000_000 + WRITE + 10_000, 0, PAGE);
+    let reads = dut.completed().into_iter().filter(|c| c.op == RequestOp::Read);
+    let latencies: Vec<u64> = reads.map(|c| (c.completion - c.arrival).0).collect();
+    let again = 3 * 711_920 + 3_000_000 - 10_000 + READ;
+    assert_eq!(latencies, [COLLECTION - 10_000 + READ, READ, again]);
+    assert_eq!(summary(&dut.ssd).pages.preloaded, 1);
+    let report = report(&dut);
+    assert_eq!((report.redirected_reads, report.dropped_overwritten), (0, 1));
+}

@@ -1,7 +1,7 @@
 //! Copyback while counts and wear allow it: paper D's arithmetic on a device, its example, and the baselines it reduces to.
 //! Times in ns.
 
-use crate::common::{Dut, Log, array, config, summary};
+use crate::common::{Dut, Log, array, causes, config, summary};
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::{Nanos, Ppn};
@@ -130,6 +130,36 @@ device = {{ over_provisioning = 0.55 }}
     let (told, _) = collect(10, FASTGC);
     let time = told.fastgc.unwrap().metadata_time_ns;
     assert_eq!(time.transfer + time.read, 418_680);
+}
+
+/// Metadata of a block that the host has filled would be there without collections too: the shadow clock serves it like a host
+/// operation, so that what waits behind it is late only where a collection has made it late.
+#[test]
+fn a_read_behind_metadata_is_late_by_what_a_collection_delayed_that() {
+    let toml = format!(
+        "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 16, pages_per_block = 4, page_size = \"16KiB\" }}
+device.over_provisioning = 0.9
+gc.threshold = \"54 pages\"
+{TIMING}{FASTGC}"
+    );
+    let (metadata, collection) = (TRANSFER + PROGRAM, READ + TRANSFER + ERASE);
+    for (after, host, late) in [(100_000, metadata - 100_000, 100_000), (2_000_000, 0, metadata)] {
+        let mut dut = Dut::new(&config(&toml));
+        let size = dut.ssd.page_bytes();
+        // Three data pages and one of metadata a block. The ninth write fills block 2 and leaves 53 pages: block 0, stale
+        // throughout, is collected (its metadata read, then the erase) before the metadata of block 2 is written.
+        let writes = [0, 1, 2, 3, 4, 0, 1, 2, 3].iter().zip(0..);
+        writes.for_each(|(lpn, n)| dut.write(n * 10_000_000, lpn * size, size));
+        let filled = 8 * 10_000_000 + metadata;
+        dut.read(filled + after, 4 * size, size);
+        let read = dut.completed().pop().unwrap();
+        assert_eq!(summary(&dut.ssd).gc.collections, 1);
+        assert_eq!(read.start.unwrap().0, filled + collection + metadata);
+        // Without the collection the metadata would have been written from `filled` on.
+        let waits = [("die_host", host), ("die_late", late), ("die_gc_own", collection - after)];
+        let waits: Vec<(&str, u64)> = waits.into_iter().filter(|(_, ns)| *ns > 0).collect();
+        assert_eq!(causes(&read), [&waits[..], &[("array", READ), ("bus", TRANSFER)]].concat());
+    }
 }
 
 /// Semantics 5.5: equation 2's ratio of totals at mu = 0.8333, N = 576, N_meta = 1.

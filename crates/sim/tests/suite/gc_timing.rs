@@ -3,9 +3,10 @@
 //! Unless said otherwise: tR 50,000, tPROG 600,000, tBERS 3,500,000, 4 KiB pages of 5,120 ns on the bus; times in ns.
 
 use crate::common::{Dut, array, causes, config, spent, summary};
-use ssdlab_sim::Config;
 use ssdlab_sim::blame::Cause;
-use ssdlab_sim::units::{BlockId, Nanos, PlaneId};
+use ssdlab_sim::random::{below, stream};
+use ssdlab_sim::units::{BlockId, Lpn, Nanos, PlaneId, Ppn};
+use ssdlab_sim::{Completed, Config};
 
 const PAGE: u64 = 4096;
 /// A host program of a page with the default timing.
@@ -264,8 +265,9 @@ fn moves_of_a_serial_collection_stay_in_the_victims_plane() {
 
 // What else shares the channel and the device.
 
-/// A plane with one victim of one page, and a second die of the same channel to which `read` goes.
-fn two_dies(path: &str, at: u64) -> Vec<(&'static str, u64)> {
+/// A plane with one victim of one page, and a second die of the same channel to which reads go, all of them `at` so many
+/// nanoseconds after the collection has begun.
+fn reads_beside_a_collection(path: &str, at: u64, reads: u64) -> Vec<Completed> {
     let toml = format!(
         "{}geometry.blocks_per_plane = 8
         device.over_provisioning = 0.87
@@ -276,14 +278,15 @@ fn two_dies(path: &str, at: u64) -> Vec<(&'static str, u64)> {
     );
     let mut dut = Dut::new(&config(&toml));
     (0..64).chain(0..63).for_each(|lpn| dut.write(0, 2 * lpn * PAGE, PAGE));
-    dut.read(127 * WRITE + at, PAGE, PAGE);
+    (0..reads).for_each(|n| dut.read(127 * WRITE + at, (2 * n + 1) * PAGE, PAGE));
     let done = dut.completed();
     assert_eq!(gc(&dut).1, 1);
-    causes(&done[127])
+    done[127..].to_vec()
 }
 
 #[test]
 fn a_collection_occupies_the_channel_for_its_transfers_only() {
+    let two_dies = |path: &str, at: u64| causes(&reads_beside_a_collection(path, at, 1)[0]);
     // The page moves out from 50,000 to 55,120 and asks to move in. The read asked at 52,000: it goes in between.
     assert_eq!(two_dies("external", 2_000), [("bus_gc", 3_120), ("array", 50_000), ("bus", 5_120)]);
     // It asks at 56,000, while the page moves in until 60,240.
@@ -291,6 +294,64 @@ fn a_collection_occupies_the_channel_for_its_transfers_only() {
     // During the program and the erase the channel is free.
     assert_eq!(two_dies("external", 300_000), [("array", 50_000), ("bus", 5_120)]);
     assert_eq!(two_dies("copyback", 2_000), [("array", 50_000), ("bus", 5_120)]);
+}
+
+#[test]
+fn what_waits_behind_a_wait_for_a_collections_transfer_is_late_by_it() {
+    // Two reads of die 1: the first asks for the bus at 56,000, while a page of die 0's collection moves in until 60,240.
+    let done = reads_beside_a_collection("external", 6_000, 2);
+    assert_eq!(causes(&done[0]), [("bus_gc", 4_240), ("array", 50_000), ("bus", 5_120)]);
+    // The second would have waited 55,120 without the collection.
+    assert_eq!(causes(&done[1]), [("die_host", 55_120), ("die_late", 4_240), ("array", 50_000), ("bus", 5_120)]);
+}
+
+/// One plane a channel, `blocks` of `per_block` pages a plane, written at a millisecond's distance to one plane after the other:
+/// `lpns` one at a time, then those of `last` at once. A plane is collected once `programs` pages of it are written, and its pages
+/// may go anywhere. Returns the planes in which `asked` lie in the end.
+fn moved_anywhere(shape: [u64; 3], lpns: &[u64], last: &[u64], programs: u64, asked: &[u64]) -> Vec<u64> {
+    let [channels, blocks, per_block] = shape;
+    let per_plane = blocks * per_block;
+    let mut dut = Dut::new(&config(&format!(
+        "{}geometry.blocks_per_plane = {blocks}
+        geometry.pages_per_block = {per_block}
+        device.over_provisioning = {:.6}
+        gc = {{ threshold = \"{} pages\", destination = \"any\" }}
+        schemes.place = \"dynamic\"",
+        array(channels as u32, 1, 1, 1),
+        1.0 - (lpns.iter().max().unwrap() + 1) as f64 / (channels * per_plane) as f64,
+        per_plane - programs + 1
+    )));
+    lpns.iter().zip(0..).for_each(|(lpn, n)| dut.write(n * 1_000_000, lpn * PAGE, PAGE));
+    last.iter().for_each(|lpn| dut.write(lpns.len() as u64 * 1_000_000, lpn * PAGE, PAGE));
+    dut.completed();
+    assert!(gc(&dut).1 >= last.len() as u64, "{} collections", gc(&dut).1);
+    let held: Vec<Lpn> = (0..channels * per_plane).map(|page| dut.ssd.flash().lpn_of(Ppn(page as u32))).collect();
+    let page_of = |lpn: u64| held.iter().position(|held| *held == Lpn(lpn as u32)).unwrap();
+    asked.iter().map(|lpn| page_of(*lpn) as u64 / per_plane).collect()
+}
+
+#[test]
+fn pages_that_may_go_anywhere_go_to_one_plane_after_the_other() {
+    // Block 0 of plane 0 holds 0, 4, 8, 12, of which 0 is written again.
+    let lpns: Vec<u64> = (0..16).collect();
+    assert_eq!(moved_anywhere([4, 8, 4], &lpns, &[0], 5, &[4, 8, 12]), [0, 1, 2]);
+}
+
+#[test]
+fn of_collections_whose_page_is_ready_at_the_same_time_the_oldest_gets_the_next_plane_in_turn() {
+    // Planes 0, 1 and 2 begin a collection in the same nanosecond and have a page in hand in the same nanosecond. In this order
+    // the next plane in turn is each time the page's own.
+    let lpns: Vec<u64> = (0..8).collect();
+    assert_eq!(moved_anywhere([4, 8, 2], &lpns, &[4, 5, 6], 3, &[0, 1, 2]), [0, 1, 2]);
+}
+
+#[test]
+fn a_plane_takes_pages_from_elsewhere_only_beyond_its_reserve_and_the_blocks_of_both_write_points() {
+    // Plane 0 moves pages 2 and 4; page 4 would go to plane 1, which has filled three blocks. Two erased ones are the reserve and
+    // one for a write point: it needs them itself. With a third it takes the page.
+    let lpns = [(0..14).collect::<Vec<u64>>(), vec![0, 1, 6, 7]].concat();
+    assert_eq!(moved_anywhere([2, 5, 3], &lpns, &[12], 10, &[2, 4]), [0, 0]);
+    assert_eq!(moved_anywhere([2, 6, 3], &lpns, &[12], 10, &[2, 4]), [0, 1]);
 }
 
 #[test]
@@ -373,6 +434,75 @@ fn among_equal_victims_the_lowest_index_goes_first() {
     dut.completed();
     let erases: Vec<u32> = (0..8).map(|b| dut.ssd.flash().erases(BlockId(b))).collect();
     assert_eq!(erases, [0, 1, 0, 0, 0, 0, 0, 0]);
+}
+
+/// A plane of `blocks` of `per_block` pages, of which the first `full` are filled in order and then the pages `again` written
+/// again, the last of which makes the plane due. Returns the blocks that are erased.
+fn victims(victim: &str, [blocks, per_block, full]: [u64; 3], again: &[u64], seed: u64) -> Vec<u64> {
+    let (pages, data) = (blocks * per_block, full * per_block);
+    let programs = data + again.len() as u64;
+    let mut dut = Dut::seeded(
+        &config(&format!(
+            "{}geometry.blocks_per_plane = {blocks}
+            geometry.pages_per_block = {per_block}
+            device.over_provisioning = {:.6}
+            gc.threshold = \"{} pages\"
+            schemes.victim = {victim}",
+            array(1, 1, 1, 1),
+            ((pages - data) as f64 / pages as f64 * 1e6).floor() / 1e6,
+            pages - programs + 1
+        )),
+        seed,
+    );
+    (0..data).chain(again.iter().copied()).for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
+    dut.completed();
+    (0..blocks).filter(|block| dut.ssd.flash().erases(BlockId(*block as u32)) > 0).collect()
+}
+
+#[test]
+fn the_lowest_index_wins_across_the_groups_of_blocks_that_greedy_looks_at() {
+    // Groups of 64: blocks 0 to 63, 64 to 127, and the rest.
+    for (stale, victim) in [
+        (vec![129, 128], 128),
+        (vec![129, 127], 127),
+        (vec![128, 64], 64),
+        (vec![70, 64], 64),
+        (vec![64, 63], 63),
+        (vec![129, 64, 63, 5], 5),
+    ] {
+        let again: Vec<u64> = stale.iter().map(|block| 2 * block).collect();
+        assert_eq!(victims("\"greedy\"", [136, 2, 130], &again, 1), [victim], "a stale page each in {stale:?}");
+        // Fewer valid pages win over a lower index, in whatever group they are.
+        let again: Vec<u64> = again.iter().chain([&(2 * stale[0] + 1)]).copied().collect();
+        assert_eq!(victims("\"greedy\"", [136, 2, 130], &again, 1), [stale[0]]);
+    }
+}
+
+#[test]
+fn of_equal_gains_cost_benefit_takes_the_lowest_index() {
+    // Three blocks have been closed. Block 0: age 3, six of eight pages valid: 3 x 2 / 6. Block 2: age 1, four: 1 x 4 / 4.
+    assert_eq!(victims("\"cost-benefit\"", [8, 8, 3], &[0, 1, 16, 17, 18, 19], 1), [0]);
+    // A page more or less decides: 3 x 2 / 6 < 1 x 5 / 3, and 3 x 3 / 5 > 1 x 4 / 4.
+    assert_eq!(victims("\"cost-benefit\"", [8, 8, 3], &[0, 1, 16, 17, 18, 19, 20], 1), [2]);
+    assert_eq!(victims("\"cost-benefit\"", [8, 8, 3], &[0, 1, 2, 16, 17, 18, 19], 1), [0]);
+}
+
+#[test]
+fn of_equal_draws_d_choices_takes_the_first() {
+    // Four closed blocks with seven valid pages each.
+    for seed in 0..30 {
+        let mut rng = stream(seed, "victim");
+        let first = (0..).map(|_| below(&mut rng, 8)).find(|block| *block < 4).unwrap();
+        assert_eq!(victims("{ d-choices = { d = 4 } }", [8, 8, 4], &[0, 8, 16, 24], seed), [first], "seed {seed}");
+    }
+}
+
+#[test]
+fn random_plus_never_takes_a_fully_valid_block() {
+    // One of 40 closed blocks has a stale page; in a plane of 64 blocks it is not always drawn before the search in turn.
+    for seed in 0..20 {
+        assert_eq!(victims("\"random+\"", [64, 2, 40], &[33], seed), [16], "seed {seed}");
+    }
 }
 
 #[test]

@@ -104,6 +104,36 @@ fn buffered_pages_go_to_idle_chips_in_turn() {
     assert_eq!(legs[..2], [(start, end, 1), (start, end, 2)]);
 }
 
+/// The only slot: its page is in the buffer at 70,960, and on flash 640,960 later.
+#[test]
+fn a_slot_is_free_when_its_page_is_on_flash_or_when_its_write_back_is_issued() {
+    for (release, freed) in [("completion", FETCH + WRITE), ("issue", FETCH)] {
+        let collector = format!("{{ idle-chip = {{ release = \"{release}\" }} }}");
+        let (mut dut, due) = two_valid_pages(&collector, "staging.slots = 1");
+        dut.read(due - 1, 0, PAGE);
+        for (at, free) in [(due - 1, 1), (due, 0), (due + freed - 1, 0), (due + freed, 1)] {
+            dut.ssd.run_until(Nanos(at));
+            assert_eq!(dut.ssd.staging().free(), free, "{release}, at {at}");
+        }
+        dut.completed();
+    }
+}
+
+/// A page that waits in the buffer for the other one of its collection, and is trimmed: nobody writes it back.
+#[test]
+fn a_trimmed_page_frees_its_slot_at_once() {
+    let (mut dut, due) = two_valid_pages("\"idle-chip\"", "staging.slots = 2");
+    dut.read(due - 1, 0, PAGE);
+    dut.trim(due + 100_000, 6 * PAGE, PAGE);
+    for (at, free) in [(due, 0), (due + 99_999, 0), (due + 100_000, 1)] {
+        dut.ssd.run_until(Nanos(at));
+        assert_eq!(dut.ssd.staging().free(), free, "at {at}");
+    }
+    dut.completed();
+    let moves = summary(&dut.ssd).idle_chip.unwrap().moves;
+    assert_eq!((moves.buffered, moves.written_back), (2, 1));
+}
+
 /// Fig. 9: 6 free slots, collections with 3, 2 and 2 valid pages, in this order, reserve 3, 2 and 1.
 #[test]
 fn figure_9_reserves_3_2_and_1() {
@@ -213,6 +243,9 @@ fn equation_1_takes_1_288_320() {
     use ssdlab_sim::report::idle_chip::drain_ns;
     assert_eq!(drain_ns(128, 64, 50, WRITE), 1_288_320);
     assert_eq!(drain_ns(128, 16, 50, WRITE), 5_134_080);
+    // What does not fill all chips is rounded down, as the paper's floor(n / chips) says.
+    assert_eq!(drain_ns(5, 4, 50, WRITE), 250 + WRITE);
+    assert_eq!(drain_ns(3, 4, 50, WRITE), 150);
     let mut paper = config(include_str!("../../../../presets/idle-chip.toml"));
     paper.geometry.blocks_per_plane = 64;
     paper.schemes.collector = config("schemes.collector = \"idle-chip\"").schemes.collector;
@@ -222,7 +255,7 @@ fn equation_1_takes_1_288_320() {
 
 /// Mixed requests on a small device, in bursts.
 fn busy(collector: &str, more: &str) -> Dut {
-    let config = config(&format!(
+    loaded(&config(&format!(
         "geometry = {{ channels = 4, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 2, blocks_per_plane = 16, pages_per_block = 8 }}
 timing = {{ read = \"30us\", program = \"600us\", erase = \"3ms\", transfer = \"10ns/B\" }}
 device = {{ exclusion = \"chip\", over_provisioning = 0.25, memory = \"50ns\" }}
@@ -231,8 +264,11 @@ precondition = {{ mode = \"aged\", valid = 0.7, invalid = 0.1 }}
 schemes.place = \"dynamic\"
 schemes.collector = {collector}
 {more}"
-    ));
-    let mut dut = Dut::new(&config);
+    )))
+}
+
+fn loaded(config: &Config) -> Dut {
+    let mut dut = Dut::new(config);
     let pages = dut.ssd.capacity_bytes() / PAGE;
     let (mut at, mut x) = (0, 1u64);
     for i in 0..6_000u64 {
@@ -313,10 +349,17 @@ fn without_slots_nothing_changes() {
         assert!(wrapped.len() > 20_000 && wrapped == plain, "{inner}");
     }
     // A hard threshold at the soft one leaves nothing to preempt.
-    let config = |collector: &str| busy(collector, "").ssd.config().clone();
-    let mut never = config("\"preemptive\"");
-    never.gc.hard_threshold = Some(never.gc.threshold);
-    assert!(never.check().is_ok());
+    let run = |collector: &str, hard: bool| {
+        let mut config = busy(collector, "").ssd.config().clone();
+        // A plane a die, and writes bound to it: who goes first on a die when a collection has ended is not the question.
+        (config.geometry.dies_per_chip, config.geometry.planes_per_die) = (1, 1);
+        config.schemes.place = "CWDP".parse().unwrap();
+        config.gc.hard_threshold = Some(config.gc.threshold).filter(|_| hard);
+        everything(loaded(&config))
+    };
+    let (never, serial) = (run("\"preemptive\"", true), run("\"serial\"", false));
+    assert!(never.len() > 20_000 && never == serial);
+    assert!(never != run("\"preemptive\"", false));
 }
 
 /// Above the hard threshold, a read that finds nobody else at its chip waits for one step at most: an erase.
@@ -380,20 +423,58 @@ fn a_read_beside_a_busy_channel_waits_for_one_step_and_a_transfer_of_each_chip()
     }
 }
 
-/// Below the hard threshold a collection keeps its chip.
+/// Strictly below the hard threshold a collection keeps its die. Free pages are those of the scope: of three planes, 26, 27 and 27
+/// when the first of them is collected.
 #[test]
 fn a_collection_below_the_hard_threshold_is_not_preempted() {
-    let (mut dut, due) = {
-        let mut config = device(3, 6, "\"preemptive\"", "");
-        config.gc.hard_threshold = Some(config.gc.threshold);
-        let mut dut = Dut::new(&config);
-        for (i, lpn) in (0..12).chain([0, 3, 1, 4]).enumerate() {
-            dut.write(i as u64 * 1_000_000, lpn * PAGE, PAGE);
-        }
-        (dut, 15 * 1_000_000 + WRITE)
+    let wait = |scope: &str, chips: u64, soft: u64, hard: u64| {
+        // With two chips, the second one's 81 free pages count for the device alone.
+        let planes = 3 * chips;
+        let mut dut = Dut::new(&config(&format!(
+            "geometry = {{ channels = {chips}, chips_per_channel = 1, dies_per_chip = 3, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 4 }}
+timing = {{ read = \"30us\", program = \"600us\", erase = \"3ms\", transfer = \"10ns/B\" }}
+device.over_provisioning = 0.843
+gc = {{ scope = \"{scope}\", threshold = \"{soft} pages\", hard_threshold = \"{hard} pages\" }}
+schemes = {{ place = \"dynamic\", collector = \"preemptive\" }}"
+        )));
+        // One write at a time goes to one die after the other; the last is the sixth page of the first.
+        let again = [0, planes].into_iter().chain(1..planes);
+        (0..4 * planes).chain(again).zip(0..).for_each(|(lpn, n)| dut.write(n * 1_000_000, lpn * PAGE, PAGE));
+        let due = 5 * planes * 1_000_000 + WRITE;
+        dut.read(due + 10_000, 0, PAGE);
+        dut.completed().pop().unwrap().blame.waits()
     };
-    dut.read(due + 10_000, 0, PAGE);
-    assert_eq!(dut.completed().pop().unwrap().blame.waits(), 4_423_840 - 10_000);
+    let (preempted, kept) = (FETCH - 10_000, 4_423_840 - 10_000);
+    for (scope, chips, soft, free) in
+        [("plane", 1, 27, 26), ("chip", 1, 81, 80), ("chip", 2, 81, 80), ("device", 1, 81, 80), ("device", 2, 162, 161)]
+    {
+        assert_eq!(wait(scope, chips, soft, free), preempted, "{scope}, {free} free pages are not below {free}");
+        assert_eq!(wait(scope, chips, soft, free + 1), kept, "{scope}, but below {}", free + 1);
+    }
+}
+
+/// A preempted collection takes its die back as soon as free pages have fallen below the hard threshold, whoever waits.
+#[test]
+fn a_paused_collection_goes_on_below_the_hard_threshold() {
+    let start = |hard: u64| {
+        let mut dut = Dut::new(&config(&format!(
+            "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 4 }}
+timing = {{ read = \"30us\", program = \"600us\", erase = \"3ms\", transfer = \"10ns/B\" }}
+device.over_provisioning = 0.843
+gc = {{ threshold = \"27 pages\", hard_threshold = \"{hard} pages\" }}
+schemes.collector = \"preemptive\""
+        )));
+        // Pages 2 and 3 are to be moved when the sixth program has left 26 free pages.
+        [0, 1, 2, 3, 0, 1].iter().zip(0..).for_each(|(lpn, n)| dut.write(n * 1_000_000, lpn * PAGE, PAGE));
+        let due = 5 * 1_000_000 + WRITE;
+        // When the first page has been read out, a write and a read wait; the write takes a page.
+        dut.write(due + 10_000, 4 * PAGE, PAGE);
+        dut.read(due + 20_000, 0, PAGE);
+        dut.completed().pop().unwrap().start.unwrap().0 - due
+    };
+    // 25 free pages are not below 25: the read comes next. Below 26 the rest of the collection does.
+    assert_eq!(start(25), FETCH + WRITE);
+    assert_eq!(start(26), FETCH + WRITE + WRITE + MOVE + ERASE);
 }
 
 /// Reads that arrive while others are served go before the collection, too.

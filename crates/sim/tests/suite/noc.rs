@@ -275,6 +275,22 @@ noc = {{ model = \"formula\", port = \"{port}\" }}"
 }
 
 #[test]
+fn a_page_that_waits_for_the_cache_register_waits_for_the_interconnect_before_it() {
+    // Units of 32 bits: a traversal takes (1,024 + 12.5) x 87 = 90,175.5.
+    let toml = "geometry = { channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1 }
+timing = { read = \"25us\", program = \"200us\", erase = \"700us\", transfer = \"0ns/B\", cache_register = true }
+noc = { model = \"formula\", flit_bits = 32, priority = [] }";
+    let mut dut = Dut::new(&config(toml));
+    (0..2).for_each(|lpn| dut.read(0, lpn * PAGE, PAGE));
+    let done = dut.completed();
+    let out = 90_176 + 24_000;
+    assert_eq!([done[0].completion.0, done[1].completion.0], [25_000 + out, 25_000 + 2 * out]);
+    // The second is in the array from 25,000 to 50,000, and stays there until the first has left the register at 139,176.
+    let waits = [("die_host", 25_000), ("noc_host", 25_000 + out - 50_000)];
+    assert_eq!(causes(&done[1]), [&waits[..], &[("array", 25_000), ("noc", 90_176), ("memory", 24_000)]].concat());
+}
+
+#[test]
 fn pages_of_an_array_take_rows_in_turn_and_wait_where_all_are_taken() {
     let toml = |rows: u32| {
         format!(

@@ -106,7 +106,7 @@ fn an_unobstructed_joint_collection_takes_exactly_its_formula() {
 /// Two planes whose host write points stand at `points` (counted from 0) when plane 0 is collected; block 0 of plane 0 keeps
 /// the offsets in `kept[0]`, block 0 of plane 1 those in `kept[1]`. With shared write points collections fill the same blocks.
 fn collect_from(pages: u64, kept: [&[u64]; 2], points: [u64; 2], knobs: &str) -> Summary {
-    collect_and_read(pages, kept, points, knobs, "4KiB", "800MB/s", None).0
+    collect_and_read(pages, kept, points, knobs, "4KiB", "transfer = \"800MB/s\"", None).0
 }
 
 /// The same with reads of pages of plane 0 at times after the write that makes it run low. Returns their latencies too.
@@ -116,13 +116,13 @@ fn collect_and_read(
     points: [u64; 2],
     knobs: &str,
     page_size: &str,
-    transfer: &str,
+    bus: &str,
     read: Option<(u64, u64)>,
 ) -> (Summary, Vec<u64>) {
     let floor = 8 * pages - points[0] + 1;
     let mut dut = Dut::new(&config(&format!(
         "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 16, pages_per_block = {pages}, page_size = \"{page_size}\" }}
-timing = {{ read = \"75us\", program = \"1500us\", erase = \"3800us\", transfer = \"{transfer}\" }}
+timing = {{ read = \"75us\", program = \"1500us\", erase = \"3800us\", {bus} }}
 device = {{ over_provisioning = 0.5 }}
 gc = {{ threshold = \"{floor} pages\" }}
 staging = {{ slots = 2 }}
@@ -167,11 +167,11 @@ fn cost(summary: &Summary) -> u64 {
 #[test]
 fn figure_6_with_cache_assistance_takes_4_875_us_and_a_transfer() {
     let kept: [&[u64]; 2] = [&[0, 1, 2, 3], &[0, 3, 4]];
-    for (transfer, page) in [("333MB/s", 24_601), ("0ns/B", 0)] {
+    for (bus, page) in [("transfer = \"333MB/s\"", 24_601), ("transfer = \"0ns/B\"", 0)] {
         let begins = page + 1_500_000;
         let in_erase = begins + 4_875_000 + page + 100_000;
         let read = Some((in_erase, 2));
-        let (done, latencies) = collect_and_read(8, kept, [2, 4], "cache = true", "8KiB", transfer, read);
+        let (done, latencies) = collect_and_read(8, kept, [2, 4], "cache = true", "8KiB", bus, read);
         let time = &done.gc.time_ns;
         assert_eq!((time.read, time.program, time.transfer), (375_000, 4_500_000, page));
         assert_eq!((cost(&done), moves(&done)), (4_875_000, [4, 0, 2, 0, 0]));
@@ -186,7 +186,8 @@ fn figure_6_with_cache_assistance_takes_4_875_us_and_a_transfer() {
 /// K = 6, L = 1: of five single pages two find a slot.
 #[test]
 fn pages_that_find_no_slot_move_in_flash() {
-    let (done, _) = collect_and_read(8, [&[0, 1, 2, 3, 4, 5], &[0]], [2, 4], "cache = true", "4KiB", "0ns/B", None);
+    let (done, _) =
+        collect_and_read(8, [&[0, 1, 2, 3, 4, 5], &[0]], [2, 4], "cache = true", "4KiB", "transfer = \"0ns/B\"", None);
     assert_eq!((cost(&done), moves(&done)), (1_575_000 + 2 * 75_000 + 3 * 1_575_000, [2, 0, 0, 3, 0]));
     assert_eq!(done.pagc.unwrap().moved_pages.buffered, 2);
 }
@@ -225,6 +226,45 @@ fn figure_6_with_write_points_that_never_meet_takes_10_875_us() {
     let done = figure_6_from([4, 2], "points = \"unaligned\"");
     assert_eq!((cost(&done), moves(&done)), (10_875_000, [0, 4, 0, 2, 1]));
     assert_eq!(done.flash.multi_plane.copybacks, 0);
+}
+
+/// R9: a copyback has a command for its read and one for its program; of a pair whose write points stand apart each program has
+/// its own.
+#[test]
+fn a_split_copyback_has_one_command_more() {
+    let (bus, write) = ("transfer = \"0ns/B\", command = \"200ns\"", 1_500_200);
+    let kept: [&[u64]; 2] = [&[0, 1, 2, 3], &[0, 3, 4]];
+    // A read that arrives as the collection begins waits for all of it.
+    let read = Some((write, 2));
+    let (done, latencies) = collect_and_read(8, kept, [4, 2], "points = \"unaligned\"", "4KiB", bus, read);
+    assert_eq!((cost(&done), moves(&done)), (10_875_000, [0, 4, 0, 2, 1]));
+    // Three pages moved singly, two pairs, the erase.
+    let commands = (3 * 2 + 2 * 3 + 1) * 200;
+    assert_eq!(done.gc.time_ns.transfer, commands);
+    assert_eq!(latencies, [10_875_000 + 3_800_000 + commands + 200 + 75_000]);
+}
+
+/// A collection gives up no pages if it would free none: the plane that is behind has `valid` pages to move and is two pages behind.
+#[test]
+fn pages_are_given_up_only_where_that_leaves_a_page_freed() {
+    let given_up = |valid: u64| {
+        let kept: Vec<u64> = (0..valid).collect();
+        let done = collect_from(8, [&kept, &[0]], [2, 4], "points = \"invalidate\"");
+        (done.flash.programs.wasted, moves(&done))
+    };
+    assert_eq!(given_up(5), (2, [2, 0, 0, 4, 0]));
+    // 6 + 2 pages are the whole block: two of them move singly, as without.
+    assert_eq!(given_up(6), (0, [2, 0, 0, 5, 0]));
+}
+
+/// Plane 1 has 16 x 8 - (7 x 8 + 1) = 71 free pages when plane 0 is collected.
+#[test]
+fn the_other_plane_joins_strictly_below_its_threshold() {
+    let collections = |threshold: u64| {
+        let collector = format!("{{ pagc = {{ threshold = \"{threshold} pages\" }} }}");
+        collect(8, &[0, 1, 2, 3], &[0, 3, 4], "", &collector).1
+    };
+    assert_eq!((collections(71), collections(72)), (1, 2));
 }
 
 #[test]

@@ -337,8 +337,11 @@ fn a_page_waits_in_the_array_until_the_cache_register_is_empty() {
 fn with_a_cache_register_the_next_data_in_runs_during_the_program() {
     let mut dut = Dut::new(&one_die("timing = { cache_register = true }"));
     (0..3).for_each(|i| dut.write(0, i * PAGE, PAGE));
+    let done = dut.completed();
     // Data-in at 0, 5,120 and 605,120; the array programs without a pause.
-    assert_eq!(dut.latencies(), [605_120, 1_205_120, 1_805_120]);
+    assert_eq!(done.iter().map(|c| c.completion.0).collect::<Vec<u64>>(), [605_120, 1_205_120, 1_805_120]);
+    // The bus was free: the second page waits 5,120 to be selected, and in its register for the array from 10,240 to 605,120.
+    assert_eq!(causes(&done[1]), [("die_host", 600_000), ("array", 600_000), ("bus", 5_120)]);
     let early = "timing = { cache_register = true }\ndevice.write_ack = \"after_transfer\"";
     let mut dut = Dut::new(&one_die(early));
     (0..3).for_each(|i| dut.write(0, i * PAGE, PAGE));

@@ -1,9 +1,13 @@
 //! Random small worlds with the full oracle: laws hold, no write is lost, nothing deadlocks, everything adds up.
 
 use proptest::prelude::*;
+use proptest::test_runner::{FailurePersistence, FileFailurePersistence};
 use ssdlab_sim::config::RaidLayout;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Config, Filled, Request, RequestOp, Ssd};
+
+/// Cases that once failed run before all others. A new one adds itself, and stays in the repository with its repair.
+const FOUND: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/worlds.txt");
 
 /// A copy of every page whose read has waited, one at a time.
 const DPR: &str = "{ dpr = { k = 1, replica_pages = 0.02 } }";
@@ -221,8 +225,15 @@ fn run(config: &Config, requests: &[(u64, u8, u32, u32)], check: Check, fusing: 
     ssd
 }
 
+#[test]
+fn cases_that_once_failed_are_kept_in_a_file_that_can_be_read() {
+    let kept = include_str!("worlds.txt").lines().filter(|line| line.starts_with("cc ")).count();
+    let read = FileFailurePersistence::Direct(FOUND).load_persisted_failures2(None).len();
+    assert!(kept > 0 && read == kept, "{read} of {kept} cases in {FOUND}");
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(600), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(600), failure_persistence: Some(Box::new(FileFailurePersistence::Direct(FOUND))), ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_is_lost_and_everything_adds_up(toml in device(), requests in requests()) {
