@@ -158,7 +158,7 @@ mod file {
                 return Err(broken(format!("the column {name} is {} and not {kind}", column.physical_type())));
             }
             let optional = column.max_def_level() == 1;
-            let unsigned = matches!(column.logical_type_ref(), Some(LogicalType::Integer { is_signed: false, .. }))
+            let unsigned = matches!(column.logical_type_ref(), Some(LogicalType::Integer(int)) if !int.is_signed)
                 || column.converted_type() == ConvertedType::UINT_64;
             let (values, levels) = (Vec::new(), Vec::new());
             Ok(Some(Column { reader: None, index, optional, signed: !unsigned, values, levels }))
