@@ -162,7 +162,7 @@ pub(crate) fn detect(name: &str, sample: &[u8], ended: bool, options: &Options) 
             return Ok(Detection { format: Format::Vscsi, good: 0, tried: 0 });
         }
         return Err(TraceError::new(Code::UnknownFormat, name, "This is a binary file of no known format")
-            .at_line(1)
+            .at_line(1 + sample.iter().take_while(|b| **b != 0).filter(|b| **b == b'\n').count() as u64)
             .expected(format!("one of {}", Format::NAMES.join(", ")))
             .fix("convert it to text and use --format columns:<map>"));
     }
