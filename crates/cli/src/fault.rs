@@ -6,6 +6,7 @@ use std::path::Path;
 
 pub use annotate_snippets::Renderer;
 use annotate_snippets::{AnnotationKind, Level, Snippet};
+use ssdlab_trace::{acts, foreign};
 
 /// Exit statuses of the command; part of its contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,8 +120,9 @@ impl Fault {
         if let Some(spot) = &self.spot {
             let (text, first_line, span, cut) = excerpt(&spot.text, &spot.span);
             let annotation = AnnotationKind::Primary.span(span);
-            let annotation = if spot.label.is_empty() { annotation } else { annotation.label(spot.label.as_str()) };
-            let snippet = Snippet::source(text).line_start(first_line).path(spot.name.as_str()).annotation(annotation);
+            let annotation = if spot.label.is_empty() { annotation } else { annotation.label(sober(&spot.label)) };
+            let snippet =
+                Snippet::source(still(text)).line_start(first_line).path(sober(&spot.name)).annotation(annotation);
             group = group.element(snippet);
             if cut > 0 {
                 let note = format!("the line is long: what is shown begins at its byte {}", cut + 1);
@@ -128,10 +130,10 @@ impl Fault {
             }
         }
         for note in &self.notes {
-            group = group.element(Level::NOTE.message(note.as_str()));
+            group = group.element(Level::NOTE.message(sober(note)));
         }
         for help in &self.help {
-            group = group.element(Level::HELP.message(help.as_str()));
+            group = group.element(Level::HELP.message(sober(help)));
         }
         renderer.render(&[group])
     }
@@ -169,34 +171,44 @@ fn excerpt<'t>(text: &'t str, span: &Range<usize>) -> (&'t str, usize, Range<usi
     (&text[from..to], first_line, start - from..end.clamp(start, to) - from, from - line)
 }
 
-/// A message that may quote anything: no control characters, and no longer than a screen.
+/// Lines that may quote anything: nothing in them acts, and they are no longer than a screen.
 fn sober(message: &str) -> String {
     const LONGEST: usize = 800;
-    let mut out = String::new();
-    for c in message.chars().take(LONGEST) {
-        if c.is_control() && c != '\n' {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
+    let (mut out, mut room) = (String::new(), LONGEST);
+    for (i, line) in message.split('\n').enumerate() {
+        if i > 0 {
+            out.push('\n');
         }
-    }
-    if message.chars().nth(LONGEST).is_some() {
-        out.push('…');
+        let shown = foreign(line, room);
+        out.push_str(&shown);
+        if shown.len() >= room {
+            break;
+        }
+        room -= shown.len();
     }
     out
 }
 
-/// Text of unknown origin in a message: at most 60 characters, control characters as escapes.
+/// A source text whose characters keep their places: what acts becomes a sign of the same length. (The renderer shows the
+/// control characters of ASCII itself.)
+fn still(text: &str) -> String {
+    let sign = |c: char| match (acts(c) && !c.is_ascii(), c.len_utf8()) {
+        (true, 2) => '\u{b7}',
+        (true, 3) => '\u{fffd}',
+        (true, _) => '\u{1f7e6}',
+        (false, _) => c,
+    };
+    text.chars().map(sign).collect()
+}
+
+/// A name of unknown origin in a message: short, and nothing in it acts.
 pub fn clip(text: &str) -> String {
-    let mut out: String = text
-        .chars()
-        .take(60)
-        .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
-        .collect();
-    if text.chars().nth(60).is_some() {
-        out.push('…');
-    }
-    out
+    foreign(text, 60)
+}
+
+/// A line of unknown origin beside results, such as the description of a workload.
+pub fn clip_line(text: &str) -> String {
+    foreign(text, 400)
 }
 
 /// The nearest of some known names, if one is near enough to be meant.

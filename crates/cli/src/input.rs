@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use ssdlab_sim::units::Nanos;
 use ssdlab_trace::workload::{Generator, Spec, SpecError, all, named};
 use ssdlab_trace::{
-    Digest, Extent, Fit, Kind, LbaPolicy, Note, Op, Options, Reader, Record, Replay, Scale, TraceError,
+    CLOCK_MAX_NS, Digest, Extent, Fit, Kind, LbaPolicy, Note, Op, Options, Reader, Record, Replay, Scale, TraceError,
 };
 
 use crate::args::{InputArgs, When};
 use crate::drive::{Device, Request, RequestOp};
-use crate::fault::{Fault, Result, Status, clip, nearest};
+use crate::fault::{Fault, Result, Status, clip, clip_line, nearest};
+use crate::file::read_text;
 use crate::text::count;
 
 /// A workload by name or file: its TOML text and its name in messages.
@@ -25,7 +26,7 @@ pub fn find_workload(name: &str) -> Result<(String, Spec)> {
         let help = format!("{meant}`ssdlab workloads` lists those that come with the program; a file ends in .toml");
         return Err(Fault::usage(format!("no workload is called `{}`", clip(name))).help(help));
     }
-    let text = std::fs::read_to_string(path).map_err(|error| Fault::file("read the workload", path, &error))?;
+    let text = read_text("workload", path)?;
     let spec = Spec::parse(&text).map_err(|error| refuse(name, &error))?;
     let stem = path.file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy().into_owned());
     Ok((if spec.name.is_empty() { stem } else { spec.name.clone() }, spec))
@@ -79,11 +80,15 @@ pub fn open(args: &InputArgs) -> Result<Opened> {
                 (Some(directory), given) => match find_recording(directory, &spec.trace)? {
                     Some(path) => recording(&path, args, Some(name))?,
                     None => {
-                        let place = directory.display();
+                        let place = clip_line(&directory.to_string_lossy());
+                        let name = clip(&name);
                         remarks.push(match spec.trace.as_str() {
                             "" => format!("note: {name} models no recording that could be looked for in {place}"),
                             trace => {
-                                format!("note: no recording is called {trace} in {place}: {name}, a model of it, runs instead")
+                                format!(
+                                    "note: no recording is called {} in {place}: {name}, a model of it, runs instead",
+                                    clip(trace)
+                                )
                             }
                         });
                         remarks.extend(given.map(|option| format!("note: {option} is about recordings and not used")));
@@ -169,7 +174,8 @@ struct Generated {
     loops_left: u32,
     limit: u64,
     scale: Scale,
-    shift: u64,
+    /// Of the current pass; none beyond 64 bits.
+    shift: Option<u64>,
     given: u64,
     last: u64,
     period: Option<u64>,
@@ -185,12 +191,12 @@ impl Generated {
             if let Some(mut record) = self.current.next() {
                 self.given += 1;
                 self.last = record.time_ns;
-                let time = record.time_ns.checked_add(self.shift).and_then(|ns| self.scale.apply(ns));
+                let time = self.shift.and_then(|ns| ns.checked_add(record.time_ns)).and_then(|ns| self.scale.apply(ns));
                 let too_late = || {
                     Fault::usage("an arrival is later than the clock of the simulator can count")
                         .help("check --loop and --time-scale")
                 };
-                record.time_ns = time.filter(|ns| *ns < 1 << 63).ok_or_else(too_late)?;
+                record.time_ns = time.filter(|ns| *ns <= CLOCK_MAX_NS).ok_or_else(too_late)?;
                 self.digest.add(&record);
                 return Ok(Some(record));
             }
@@ -200,7 +206,7 @@ impl Generated {
             // Pass k starts k times (span + mean gap) later, as with traces; the first arrival is at 0.
             let period = *self.period.get_or_insert(self.last + self.last / (self.given - 1).max(1));
             self.loops_left -= 1;
-            self.shift += period;
+            self.shift = self.shift.and_then(|ns| ns.checked_add(period));
             self.current = self.first.clone();
         }
     }
@@ -225,7 +231,9 @@ impl Opened {
                 let name = if name == "-" { "standard input".into() } else { name };
                 let about = format!("recorded trace {} ({})", clip(&name), clip(&replay.reader().format().to_string()));
                 let mut about = vec![about];
-                about.extend(instead_of.map(|name| format!("the recording itself, in place of the model {name}")));
+                about.extend(
+                    instead_of.map(|name| format!("the recording itself, in place of the model {}", clip(&name))),
+                );
                 (Source::Trace(Box::new(replay)), args.replay == Some(When::Closed), about)
             }
             What::Workload(name, spec) => workload(&args, &name, &spec, device, queue_depth, seed)?,
@@ -287,13 +295,14 @@ fn workload(
         (Some(_), _) => true,
         (None, when) => when == Some(When::Closed),
     };
+    let (shown, description) = (clip(name), clip_line(&spec.description));
     let mut about = vec![if spec.model {
-        format!("{name}: {} (generated to published figures, not the recording itself)", spec.description)
+        format!("{shown}: {description} (generated to published figures, not the recording itself)")
     } else {
-        format!("{name} (generated): {}", spec.description)
+        format!("{shown} (generated): {description}")
     }];
     if !spec.source.is_empty() {
-        about.push(format!("source: {}", spec.source));
+        about.push(format!("source: {}", clip_line(&spec.source)));
     }
     let generated = Generated {
         first: generator.clone(),
@@ -301,7 +310,7 @@ fn workload(
         loops_left: args.loops,
         limit: args.limit.unwrap_or(u64::MAX),
         scale: args.time_scale.unwrap_or_default(),
-        shift: 0,
+        shift: Some(0),
         given: 0,
         last: 0,
         period: None,
@@ -408,6 +417,8 @@ impl Input {
         let mut remarks = self.remarks.clone();
         if let Source::Trace(replay) = &self.source {
             remarks.extend(replay.notes().lines().map(|line| format!("note: {line}")));
+            let warnings = replay.warnings();
+            remarks.extend(warnings.iter().map(|lint| format!("warning[{}]: {}", lint.name, lint.text)));
         }
         remarks
     }

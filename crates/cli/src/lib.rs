@@ -5,6 +5,7 @@ mod blocks;
 mod compare;
 pub mod drive;
 pub mod fault;
+mod file;
 pub mod input;
 mod layout;
 mod needs;

@@ -15,10 +15,8 @@ use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
 use crate::fault::{Fault, Result, Spot, Status, clip, nearest};
+use crate::file::read_text;
 use crate::presets;
-
-/// No configuration made by hand comes near this; a wrong file, such as a trace, soon does.
-const LONGEST_FILE: u64 = 16 << 20;
 
 /// A text that sets values.
 #[derive(Clone, Debug)]
@@ -210,29 +208,10 @@ fn spot(layers: &[Layer], place: &Place, at_key: bool) -> Spot {
 }
 
 fn read(path: &Path) -> Result<String> {
-    use std::io::Read;
-    let cannot = |error: std::io::Error| {
-        let fault = Fault::file("read the configuration", path, &error);
-        let preset = path.to_str().and_then(|name| presets::find(name).ok());
-        match preset {
-            Some(preset) => fault.help(format!("a preset of that name exists: --preset {}", preset.name)),
-            None => fault,
-        }
-    };
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(cannot)?;
-    file.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(cannot)?;
-    if bytes.len() as u64 > LONGEST_FILE {
-        return Err(Fault::usage(format!("{} is longer than 16 MiB", path.display()))
-            .help("a configuration is a TOML file; traces are given with --trace"));
-    }
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let line = 1 + error.as_bytes()[..at].iter().filter(|b| **b == b'\n').count();
-        Fault::usage(format!("{} is not UTF-8 text: invalid byte in line {line}", path.display()))
-            .help("a configuration is a TOML file; traces are given with --trace")
-    })?;
-    Ok(text)
+    read_text("configuration", path).map_err(|fault| match path.to_str().and_then(|name| presets::find(name).ok()) {
+        Some(preset) => fault.help(format!("a preset of that name exists: --preset {}", preset.name)),
+        None => fault,
+    })
 }
 
 /// Layers on their way to a configuration.
@@ -345,7 +324,12 @@ impl Merge {
     /// Forgets the places of everything below a key.
     fn forget(&mut self, key: &str) {
         let below = format!("{key}.");
-        self.places.retain(|known, _| !known.starts_with(&below));
+        // Only what lies below is looked at: a file may set any number of keys.
+        let gone =
+            self.places.range(below.clone()..).map(|(known, _)| known).take_while(|known| known.starts_with(&below));
+        for known in gone.cloned().collect::<Vec<_>>() {
+            self.places.remove(&known);
+        }
     }
 
     /// The configuration that the layers amount to.

@@ -6,7 +6,7 @@ use std::path::Path;
 use ssdlab_trace::{Info, Losses, Reader, Record, Severity, Writer, check};
 
 use crate::args::{ReadingArgs, TraceCommand};
-use crate::fault::{Fault, Result};
+use crate::fault::{Fault, Result, clip, clip_line};
 use crate::input::{find_workload, refuse, trace_fault};
 use crate::layout::{facts, grid};
 use crate::output::{self, Output};
@@ -43,7 +43,12 @@ pub fn trace(command: &TraceCommand) -> Result<()> {
         }
         TraceCommand::Check { file, reading } => {
             let (info, reader) = read(file, reading)?;
-            let mut out = format!("{}: {} requests, format {}\n", name(file), count(info.requests), reader.format());
+            let mut out = format!(
+                "{}: {} requests, format {}\n",
+                name(file),
+                count(info.requests),
+                clip_line(&reader.format().to_string())
+            );
             for lint in check(&info, reader.notes()) {
                 let severity = if lint.severity == Severity::Warning { "warning" } else { "note" };
                 out.push_str(&format!("{severity}[{}]: {}\n", lint.name, lint.text));
@@ -74,7 +79,10 @@ pub fn trace(command: &TraceCommand) -> Result<()> {
             let (name, spec) = find_workload(workload)?;
             let generator = spec.build(*capacity, *page_size, *seed, *limit).map_err(|error| refuse(&name, &error))?;
             if generator.closed().is_some() {
-                eprintln!("note: {name} is a closed loop: all requests are written with time 0, for --replay closed");
+                eprintln!(
+                    "note: {} is a closed loop: all requests are written with time 0, for --replay closed",
+                    clip(&name)
+                );
             }
             write(to, into, |writer| {
                 for record in generator {
@@ -87,14 +95,12 @@ pub fn trace(command: &TraceCommand) -> Result<()> {
 }
 
 fn name(path: &Path) -> String {
-    if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() }
+    if path.as_os_str() == "-" { "standard input".into() } else { clip_line(&path.to_string_lossy()) }
 }
 
 /// For tables: the last part of the path.
 fn short(path: &Path) -> String {
-    path.file_name()
-        .filter(|last| *last != "-")
-        .map_or("standard input".into(), |last| last.to_string_lossy().into_owned())
+    path.file_name().filter(|last| *last != "-").map_or("standard input".into(), |last| clip(&last.to_string_lossy()))
 }
 
 fn open(path: &Path, reading: &ReadingArgs) -> Result<Reader> {
@@ -147,7 +153,7 @@ fn write(
         file.finish()?.publish()?;
         done
     };
-    eprintln!("{} requests written as {format}", count(written));
+    eprintln!("{} requests written as {}", count(written), clip_line(&format.to_string()));
     for (what, count_of) in [
         ("times cut to the unit of the format", losses.times_cut),
         ("requests rounded outward to the unit of the format", losses.rounded),
@@ -190,7 +196,7 @@ fn figures(name: &str, info: &Info, reader: &Reader) -> Vec<(&'static str, Strin
     let bytes = |value: f64| size(value.round() as u64);
     let pages = |n: u64| size(n.saturating_mul(ssdlab_trace::INFO_PAGE_BYTES));
     vec![
-        ("trace", format!("{name} ({})", reader.format())),
+        ("trace", format!("{name} ({})", clip_line(&reader.format().to_string()))),
         (
             "requests",
             format!(

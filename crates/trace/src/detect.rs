@@ -1,9 +1,9 @@
-//! Which format is this? Asked of the content, never of the name, and never guessed: when two formats fit, the user
-//! is asked.
+//! Which format is this? Asked of the content, never of the name, and never guessed: when two formats fit, or nothing in
+//! the lines vouches for their units, the user is asked.
 
 use crate::error::{Code, TraceError};
 use crate::format::Format;
-use crate::notes::Note;
+use crate::notes::{Note, Notes};
 use crate::reader::Options;
 use crate::readers::{self, Context, Parsed};
 use std::fmt;
@@ -54,12 +54,49 @@ struct Trial {
     format: Format,
     good: u64,
     bad: u64,
+    /// Something in the lines themselves says that the units are this format's.
+    sure: bool,
+}
+
+/// Nanoseconds since 1970 of the years 1980 to 2100: a clock that shows such a time counts from 1970, in the format's unit.
+const EPOCH_NS: std::ops::Range<u64> = 315_532_800_000_000_000..4_102_444_800_000_000_000;
+
+/// Do the lines vouch for the units of a format that they fit? A shape alone does not: many tools write the same columns in
+/// other units. A clock that shows a date does, and so do words, column names and marks that only one tool writes.
+fn sure(format: &Format, first_ns: Option<u64>, good: u64, notes: &Notes) -> bool {
+    let shows = |years: std::ops::Range<u64>| first_ns.is_none_or(|ns| years.contains(&ns));
+    match format {
+        Format::Msr => shows(readers::msr::FILETIMES.start * 100..readers::msr::FILETIMES.end * 100),
+        Format::Alibaba | Format::Tencent | Format::Systor => shows(EPOCH_NS),
+        // The specification wants digits on both sides of the point, and a point only makes sense in seconds.
+        Format::Spc => notes.count(Note::TimeForm) < good,
+        Format::Blkreplay => notes.count(Note::Header) > 0,
+        Format::Ssdsim | Format::Mqsim | Format::Disksim | Format::Columns(_) => false,
+        Format::Blkparse(_) | Format::Fio | Format::Diskmon | Format::Vscsi | Format::Parquet => true,
+    }
+}
+
+/// What to write for lines of this format's shape: the format with its units, and a map that takes others.
+fn choices(format: &Format) -> (String, &'static str) {
+    const FIVE: &str = "time=0:ms,vol=1,offset=2:bytes,size=3:bytes,op=4:0w1r,sep=space";
+    let (units, map) = match format {
+        Format::Msr => ("ticks of 100 ns, bytes", "time=0:ns,vol=1,vol=2,op=3,offset=4:bytes,size=5:bytes"),
+        Format::Spc => ("s, blocks of 512 B, sizes in bytes", "vol=0,offset=1:bytes,size=2:bytes,op=3,time=4:ns"),
+        Format::Ssdsim | Format::Mqsim => ("ns, sectors of 512 B; --format mqsim is the same", FIVE),
+        Format::Disksim => ("ms, sectors of 512 B", FIVE),
+        Format::Alibaba => ("us, bytes", "vol=0,op=1,offset=2:bytes,size=3:bytes,time=4:ns"),
+        Format::Tencent => ("s, sectors of 512 B", "time=0:ns,offset=1:bytes,size=2:bytes,op=3:0r1w,vol=4"),
+        Format::Systor => ("s, bytes", "time=0:ns,op=2,vol=3,offset=4:bytes,size=5:bytes"),
+        Format::Blkreplay => ("s, sectors of 512 B", "time=0:ns,offset=1:bytes,size=2:bytes,op=3,sep=semicolon"),
+        _ => return (format!("--format {format}"), ""),
+    };
+    (format!("--format {format} ({units})"), map)
 }
 
 fn try_format(format: Format, sample: &[u8], options: &Options) -> Trial {
     let mut parser = readers::parser(&format, options);
     let mut cx = Context::new(None);
-    let (mut records, mut bad, mut lines) = (0, 0, 0);
+    let (mut records, mut bad, mut lines, mut first_ns) = (0, 0, 0, None);
     for line in sample.split(|&b| b == b'\n') {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if is_blank(line) || line.starts_with(b"#") {
@@ -72,7 +109,10 @@ fn try_format(format: Format, sample: &[u8], options: &Options) -> Trial {
         lines += 1;
         cx.line = lines;
         match parser.parse(line, &mut cx) {
-            Ok(Parsed::Record(_)) => records += 1,
+            Ok(Parsed::Record(raw)) => {
+                records += 1;
+                first_ns.get_or_insert(raw.time_ns);
+            }
             Ok(Parsed::Pass) => {}
             Err(_) => bad += 1,
         }
@@ -80,7 +120,8 @@ fn try_format(format: Format, sample: &[u8], options: &Options) -> Trial {
     }
     let told = [Note::OtherEvent, Note::OtherOp, Note::NoOp, Note::WaitIgnored, Note::Wait];
     let good = records + told.iter().map(|note| cx.notes.count(*note)).sum::<u64>();
-    Trial { format, good, bad }
+    let sure = sure(&format, first_ns, good, &cx.notes);
+    Trial { format, good, bad, sure }
 }
 
 pub(crate) fn is_blank(line: &[u8]) -> bool {
@@ -90,7 +131,7 @@ pub(crate) fn is_blank(line: &[u8]) -> bool {
 /// The formats that fit a sample best; more than one if they cannot be told apart.
 fn fitting(sample: &[u8], options: &Options) -> Vec<Trial> {
     if sample.starts_with(b"fio version ") {
-        return vec![Trial { format: Format::Fio, good: 0, bad: 0 }];
+        return vec![Trial { format: Format::Fio, good: 0, bad: 0, sure: true }];
     }
     let mut trials: Vec<Trial> = candidates()
         .into_iter()
@@ -98,7 +139,10 @@ fn fitting(sample: &[u8], options: &Options) -> Vec<Trial> {
         .filter(|trial| trial.good > 0 && trial.good >= trial.bad)
         .collect();
     let fewest = trials.iter().map(|trial| trial.bad).min().unwrap_or(0);
-    trials.retain(|trial| trial.bad == fewest);
+    // Five columns between blanks are one shape: a bad code in one line must not decide which of its formats it is.
+    let five = |trial: &Trial| matches!(trial.format, Format::Ssdsim | Format::Disksim);
+    let fits_five = trials.iter().any(|trial| five(trial) && trial.bad == fewest);
+    trials.retain(|trial| trial.bad == fewest || fits_five && five(trial));
     trials
 }
 
@@ -118,6 +162,7 @@ pub(crate) fn detect(name: &str, sample: &[u8], ended: bool, options: &Options) 
             return Ok(Detection { format: Format::Vscsi, good: 0, tried: 0 });
         }
         return Err(TraceError::new(Code::UnknownFormat, name, "This is a binary file of no known format")
+            .at_line(1 + sample.iter().take_while(|b| **b != 0).filter(|b| **b == b'\n').count() as u64)
             .expected(format!("one of {}", Format::NAMES.join(", ")))
             .fix("convert it to text and use --format columns:<map>"));
     }
@@ -126,8 +171,12 @@ pub(crate) fn detect(name: &str, sample: &[u8], ended: bool, options: &Options) 
     if !data && ended {
         return Err(no_requests(name));
     }
+    // The line that messages show: the first with data.
+    let mut lines = (1..).zip(sample.split(|&b| b == b'\n'));
+    let (number, first) = lines.find(|(_, line)| !is_blank(line) && !line.starts_with(b"#")).unwrap_or((1, b""));
+    let first = first.strip_suffix(b"\r").unwrap_or(first);
     let mut trials = fitting(sample, options);
-    if trials.len() > 1 {
+    if trials.len() > 1 || trials.iter().any(|trial| !trial.sure) {
         let names: Vec<String> = trials
             .iter()
             .map(|trial| match trial.format {
@@ -136,19 +185,23 @@ pub(crate) fn detect(name: &str, sample: &[u8], ended: bool, options: &Options) 
                 ref other => other.to_string(),
             })
             .collect();
-        return Err(TraceError::new(Code::Ambiguous, name, format!("Several formats fit: {}", names.join(" and ")))
-            .expected("lines that only one format can mean")
-            .fix(format!(
-                "say which with --format, e.g. --format {}; for other units --format columns:<map>",
-                trials[0].format
-            )));
+        let title = match &names[..] {
+            [one] => format!("The lines have the shape of {one}, and nothing in them says that its units are meant"),
+            several => format!("Several formats fit: {}", several.join(" and ")),
+        };
+        let (mut choices, mut maps): (Vec<String>, Vec<&str>) =
+            trials.iter().map(|trial| choices(&trial.format)).unzip();
+        maps.retain(|map| !map.is_empty());
+        maps.dedup();
+        choices.extend(maps.iter().map(|map| format!("--format columns:{map} with the units that are meant")));
+        return Err(TraceError::new(Code::Ambiguous, name, title)
+            .at(number, first, 0..first.len())
+            .expected("lines that only one format, in its units, can mean")
+            .fix(format!("say which is meant: {}", choices.join(", or "))));
     }
     let Some(trial) = trials.pop() else {
-        let first =
-            sample.split(|&b| b == b'\n').find(|line| !is_blank(line) && !line.starts_with(b"#")).unwrap_or(&[]);
-        let first = first.strip_suffix(b"\r").unwrap_or(first);
         return Err(TraceError::new(Code::UnknownFormat, name, "No known format fits the first lines")
-            .at(1, first, 0..first.len())
+            .at(number, first, 0..first.len())
             .expected(format!("a line of {}", Format::NAMES.join(", ")))
             .fix("if the format is one of these, name it with --format to see what is wrong; else describe the columns with --format columns:<map>"));
     };
@@ -158,7 +211,7 @@ pub(crate) fn detect(name: &str, sample: &[u8], ended: bool, options: &Options) 
 /// The one other format that fits lines which `declared` cannot read.
 pub(crate) fn better_than(declared: &Format, sample: &[u8], options: &Options) -> Option<Format> {
     let mut trials = fitting(sample, options);
-    trials.retain(|trial| trial.bad == 0);
+    trials.retain(|trial| trial.bad == 0 && trial.sure);
     match trials.as_slice() {
         [one] if std::mem::discriminant(&one.format) != std::mem::discriminant(declared) => Some(one.format.clone()),
         _ => None,

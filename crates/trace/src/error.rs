@@ -3,6 +3,7 @@
 //! Every error says where (file, line, column, field), shows an excerpt that is safe to print, and ends in what to
 //! do about it. Nothing here ever prints: callers render with `Display` or serialise with serde.
 
+use crate::notes::{Note, Notes};
 use serde::Serialize;
 use std::fmt::{self, Write as _};
 
@@ -212,32 +213,50 @@ fn push_escaped(text: &mut String, byte: u8) {
     }
 }
 
-/// Foreign bytes as text that is safe on a terminal: printable ASCII as it is, everything else as escapes, cut after
-/// [`EXCERPT_BYTES`].
-pub fn escape(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for &byte in bytes {
-        if text.len() + shown_len(byte) > EXCERPT_BYTES - 3 {
-            text.push('…');
-            break;
-        }
-        push_escaped(&mut text, byte);
-    }
-    text
+/// Longest file name in a message, in bytes as shown.
+const PATH_BYTES: usize = 4 << 10;
+
+/// Does a terminal, or whoever reads on it, take this character for anything but itself? Control characters act;
+/// marks of direction, line ends and characters without width make a text look like another.
+pub fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A file name for messages. Unlike labels from inside a trace it is the user's own, so letters of any script stay;
-/// control and direction-changing characters do not.
-pub(crate) fn escape_path(path: &str) -> String {
-    path.chars()
-        .flat_map(|c| {
-            let bidi = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-            let escaped = c.is_control() || bidi;
-            let plain = (!escaped).then_some(c);
-            let hidden = escaped.then(|| c.escape_unicode());
-            plain.into_iter().chain(hidden.into_iter().flatten())
-        })
-        .collect()
+/// Text of unknown origin as it may be shown: letters of any script stay, what acts ([`acts`]) and bytes that are no
+/// UTF-8 are shown as escapes, and the text is cut after `most` bytes. Everything that comes out of a file passes
+/// through here before it is printed.
+pub fn foreign(text: impl AsRef<[u8]>, most: usize) -> String {
+    let mut shown = String::new();
+    for chunk in text.as_ref().utf8_chunks() {
+        for c in chunk.valid().chars() {
+            let start = shown.len();
+            if acts(c) {
+                shown.extend(c.escape_default());
+            } else {
+                shown.push(c);
+            }
+            if shown.len() > most {
+                shown.truncate(start);
+                shown.push('…');
+                return shown;
+            }
+        }
+        for &byte in chunk.invalid() {
+            if shown.len() + shown_len(byte) > most {
+                shown.push('…');
+                return shown;
+            }
+            push_escaped(&mut shown, byte);
+        }
+    }
+    shown
+}
+
+/// A name or a word from inside a file, for messages: [`foreign`], at most [`EXCERPT_BYTES`] long.
+pub fn escape(bytes: &[u8]) -> String {
+    foreign(bytes, EXCERPT_BYTES - 3)
 }
 
 /// Everything a message says; serialises to the form of `--errors json`.
@@ -275,7 +294,7 @@ impl TraceError {
         TraceError(Box::new(Report {
             code,
             title: title.into(),
-            file: escape_path(file),
+            file: foreign(file, PATH_BYTES),
             line: None,
             column: None,
             field: None,
@@ -297,6 +316,12 @@ impl TraceError {
 
     pub(crate) fn at_line(mut self, line: u64) -> TraceError {
         self.0.line = Some(line);
+        self
+    }
+
+    /// At the first line of which one of these remarks was made, if there is one.
+    pub(crate) fn at_first(mut self, notes: &Notes, of: &[Note]) -> TraceError {
+        self.0.line = of.iter().filter_map(|note| notes.get(*note)?.lines.first()).min().copied();
         self
     }
 
@@ -392,7 +417,9 @@ mod tests {
         assert!(excerpt.text.len() <= EXCERPT_BYTES, "{}", excerpt.text.len());
         assert!(excerpt.text.chars().all(|c| c == '…' || (' '..='~').contains(&c)));
         assert_eq!(excerpt.text.chars().nth(excerpt.from), Some('x'));
-        assert_eq!(escape_path("a\u{1b}[2Jé\u{202e}"), "a\\u{1b}[2Jé\\u{202e}");
+        assert_eq!(foreign("a\u{1b}[2Jé\u{202e}", 99), "a\\u{1b}[2Jé\\u{202e}");
+        assert_eq!(foreign(b"\xff\n\xc2\x9b", 99), "\\xff\\n\\u{9b}");
+        assert_eq!(foreign("ééé", 4), "éé…");
     }
 
     #[test]

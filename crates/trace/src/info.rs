@@ -6,7 +6,6 @@ use crate::reader::Reader;
 use crate::record::{Op, Record};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
-use std::collections::VecDeque;
 
 /// Bytes of the pages in which footprints are counted, whatever page the device has.
 pub const INFO_PAGE_BYTES: u64 = 4096;
@@ -120,8 +119,8 @@ impl Pages {
 #[derive(Default)]
 pub struct Collector {
     info: Info,
-    touched: Pages,
-    written: Pages,
+    /// Pages touched and written; `None` where no footprint is asked for.
+    footprint: Option<(Pages, Pages)>,
     /// End of the last request and highest end, by volume.
     ends: Vec<(Option<u64>, u64)>,
     sequential: u64,
@@ -131,7 +130,9 @@ pub struct Collector {
     aligned_256k: u64,
     previous_ns: Option<u64>,
     first_ns: u64,
-    recent: VecDeque<Record>,
+    /// The last requests in a ring, and their offsets apart.
+    recent: Vec<Record>,
+    offsets: [u64; TWIN_REACH],
 }
 
 fn ratio(part: u64, whole: u64) -> f64 {
@@ -141,6 +142,11 @@ fn ratio(part: u64, whole: u64) -> f64 {
 impl Collector {
     /// Nothing yet.
     pub fn new() -> Collector {
+        Collector { footprint: Some(Default::default()), ..Collector::default() }
+    }
+
+    /// Collects all but footprints, which [`check`] needs for no warning: memory stays as it is.
+    pub(crate) fn without_footprint() -> Collector {
         Collector::default()
     }
 
@@ -154,11 +160,13 @@ impl Collector {
             self.ends.resize(volume + 1, (None, 0));
         }
         if record.bytes > 0 && record.op != Op::Trim {
-            let (first, last) = (record.offset / INFO_PAGE_BYTES, (end - 1) / INFO_PAGE_BYTES);
-            self.touched.insert(record.volume, first, last);
-            if record.op == Op::Write {
-                self.written.insert(record.volume, first, last);
-                info.page_writes += last - first + 1;
+            if let Some((touched, written)) = &mut self.footprint {
+                let (first, last) = (record.offset / INFO_PAGE_BYTES, (end - 1) / INFO_PAGE_BYTES);
+                touched.insert(record.volume, first, last);
+                if record.op == Op::Write {
+                    written.insert(record.volume, first, last);
+                    info.page_writes += last - first + 1;
+                }
             }
             info.max_request_bytes = info.max_request_bytes.max(record.bytes);
         }
@@ -181,16 +189,20 @@ impl Collector {
             Some(previous) => self.bursts += u64::from(record.time_ns.saturating_sub(previous) <= BURST_NS),
         }
         self.previous_ns = Some(record.time_ns);
-        let twin = self.recent.iter().any(|other| {
-            (other.offset, other.bytes, other.volume, other.op)
-                == (record.offset, record.bytes, record.volume, record.op)
-                && record.time_ns.saturating_sub(other.time_ns) < TWIN_NS
-        });
+        // Seldom does even the offset agree: one look over sixteen numbers settles most requests.
+        let twin = self.offsets.contains(&record.offset)
+            && self.recent.iter().any(|other| {
+                (other.offset, other.bytes, other.volume, other.op)
+                    == (record.offset, record.bytes, record.volume, record.op)
+                    && record.time_ns.saturating_sub(other.time_ns) < TWIN_NS
+            });
         info.twins += u64::from(twin);
-        if self.recent.len() == TWIN_REACH {
-            self.recent.pop_front();
+        let at = (info.requests - 1) as usize % TWIN_REACH;
+        self.offsets[at] = record.offset;
+        match self.recent.get_mut(at) {
+            Some(oldest) => *oldest = *record,
+            None => self.recent.push(*record),
         }
-        self.recent.push_back(*record);
     }
 
     /// The figures so far.
@@ -202,8 +214,8 @@ impl Collector {
         info.mean_read_bytes = ratio(info.read_bytes, info.reads);
         info.mean_write_bytes = ratio(info.write_bytes, info.writes);
         info.requests_per_s = if info.span_ns == 0 { 0.0 } else { info.requests as f64 * 1e9 / info.span_ns as f64 };
-        info.footprint_pages = self.touched.count;
-        info.written_pages = self.written.count;
+        (info.footprint_pages, info.written_pages) =
+            self.footprint.as_ref().map_or((0, 0), |(touched, written)| (touched.count, written.count));
         info.page_writes_per_written_page = ratio(info.page_writes, info.written_pages);
         info.overwrite_factor = ratio(info.write_bytes, info.written_pages.saturating_mul(INFO_PAGE_BYTES));
         info.sequential_share = ratio(self.sequential, info.requests);
@@ -406,6 +418,20 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
     );
     add("capacity", Severity::Note, text);
     lints.sort_by_key(|lint| std::cmp::Reverse(lint.severity));
+    lints
+}
+
+/// The warnings of [`check`] that no line of the notes says already: what a run adds to the notes that it prints.
+pub(crate) fn warnings(info: &Info, notes: &Notes) -> Vec<Lint> {
+    let mut lints = check(info, notes);
+    lints.retain(|lint| {
+        let noted = match lint.name {
+            "time_back" | "one_instant" | "op_codes" => true,
+            "time_unit" => notes.get(Note::TimeUnit).is_some(),
+            _ => false,
+        };
+        lint.severity == Severity::Warning && !noted
+    });
     lints
 }
 

@@ -45,7 +45,7 @@ pub mod workload;
 
 pub use convert::{Losses, Writer, convert};
 pub use detect::Detection;
-pub use error::{Code, EXCERPT_BYTES, Excerpt, Kind, Report, TraceError, escape};
+pub use error::{Code, EXCERPT_BYTES, Excerpt, Kind, Report, TraceError, acts, foreign};
 pub use format::{Columns, Format, FormatError, Measure, OpColumn, Separator};
 pub use info::{BURST_NS, Collector, INFO_PAGE_BYTES, Info, Lint, Severity, check};
 pub use notes::{Note, Notes, Tally};
@@ -53,5 +53,5 @@ pub use reader::{
     MAX_REQUEST_BYTES, OnBadLine, OpCodes, Options, REORDER_WINDOW_NS, Reader, SORT_RECORDS, TimeOrder, WithinSecond,
 };
 pub use record::{Extent, Op, Record};
-pub use replay::{Digest, Fit, LbaPolicy, Replay, SECTOR_BYTES, Scale};
+pub use replay::{CLOCK_MAX_NS, Digest, Fit, LbaPolicy, Replay, SECTOR_BYTES, Scale};
 pub use source::{Compression, Source, WINDOW_BYTES};

@@ -74,6 +74,8 @@ notes! {
     TimeUnit = "the unit of time looks wrong", false;
     /// A response time that cannot be.
     Response = "response times that cannot be (they are not used)", false;
+    /// An MSR line whose host has no name.
+    NoHost = "requests without a host name", false;
     /// A label with bytes that are not UTF-8.
     Label = "labels that are not UTF-8, shown escaped", false;
     /// Nearly all requests are of one kind in a format whose codes are often swapped.

@@ -116,8 +116,9 @@ pub const SORT_RECORDS: usize = 1 << 20;
 pub const REORDER_WINDOW_NS: u64 = 1_000_000_000;
 /// The largest read or write that is believed, unless [`Options::max_request_bytes`] says otherwise.
 pub const MAX_REQUEST_BYTES: u64 = 64 << 20;
-/// Latest time the simulator's clock holds.
-pub(crate) const CLOCK_MAX: u64 = i64::MAX as u64;
+/// Latest time since the first request that is read. What a simulation takes ends earlier, after loops and scale, at
+/// [`crate::CLOCK_MAX_NS`].
+const LATEST_NS: u64 = i64::MAX as u64;
 
 const DAY_NS: u64 = 86_400_000_000_000;
 
@@ -241,6 +242,7 @@ impl Reader {
         let name = source.name().to_owned();
         if let Some(encoding) = wide_encoding(&head) {
             return Err(TraceError::new(Code::NotText, &name, format!("The text is {encoding}"))
+                .at_line(1)
                 .expected("UTF-8 or ASCII")
                 .fix(format!("iconv -f {encoding} -t UTF-8 FILE | ssdlab ... --trace -")));
         }
@@ -445,19 +447,15 @@ impl Reader {
             Some(self.high - base)
         };
         self.previous = time_ns;
-        match now.filter(|now| *now <= CLOCK_MAX) {
+        match now.filter(|now| *now <= LATEST_NS) {
             Some(now) => {
                 self.now = now;
                 Ok(now)
             }
             None => Err(self
                 .lines
-                .error(
-                    Code::Clock,
-                    "The arrival is later than the simulator's clock can count",
-                    0..self.lines.text().len(),
-                )
-                .expected(format!("at most {CLOCK_MAX} ns after the first arrival"))
+                .error(Code::Clock, "The arrival is later than any clock of a trace counts", 0..self.lines.text().len())
+                .expected(format!("at most {LATEST_NS} ns after the first arrival"))
                 .fix("check the unit of time of this format")),
         }
     }
@@ -578,6 +576,7 @@ impl Reader {
                 self.name(),
                 "--device chooses a volume, but this trace names none",
             )
+            .at_line(self.lines.number())
             .fix("leave --device out; with --format columns:... name the column of the volume with vol=N"));
         }
         if raw.op == Op::Other {
@@ -670,7 +669,10 @@ impl Reader {
         }
         if let Err(bad) = self.parser.finish(&mut self.cx) {
             let Bad { code, title, expected, fix, .. } = *bad;
-            return Err(TraceError::new(code, self.name(), title).expected(expected).fix(fix.unwrap_or_default()));
+            return Err(TraceError::new(code, self.name(), title)
+                .at_first(&self.cx.notes, &[Note::OtherEvent])
+                .expected(expected)
+                .fix(fix.unwrap_or_default()));
         }
         if self.given == 0 {
             return Err(self.nothing());
@@ -703,13 +705,18 @@ impl Reader {
         if let (Some(device), false) = (&self.options.device, others.is_empty()) {
             let device = crate::error::escape(device.as_bytes());
             return TraceError::new(Code::Volumes, self.name(), format!("No request of device {device} in the trace"))
+                .at_first(&self.cx.notes, &[Note::OtherDevice])
                 .expected(format!("one of the devices that occur: {others}"))
                 .fix("choose one of them with --device, or leave the option out");
         }
         let error = detect::no_requests(self.name());
         match self.cx.notes.skipped() {
             0 => error,
-            n => error.expected(format!("at least one request; {n} lines or requests were skipped")),
+            n => {
+                let skips: Vec<Note> = Note::ALL.iter().copied().filter(|note| note.skips()).collect();
+                let what = format!("at least one request; {n} lines or requests were skipped");
+                error.at_first(&self.cx.notes, &skips).expected(what)
+            }
         }
     }
 

@@ -1,8 +1,9 @@
 //! A trace fitted to a device: rebased, rounded to sectors, laid out, repeated, limited, and digested.
 
 use crate::error::{Code, TraceError};
+use crate::info::{self, Collector, Lint};
 use crate::notes::{Note, Notes};
-use crate::reader::{CLOCK_MAX, Options, Reader};
+use crate::reader::{Options, Reader};
 use crate::record::{Extent, Op, Record};
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,9 @@ use std::str::FromStr;
 
 /// Requests are rounded outward to this many bytes.
 pub const SECTOR_BYTES: u64 = 512;
+/// Latest arrival that can be simulated, after loops and scale: half of what the simulator's clock counts, so that there is
+/// room for what comes after it.
+pub const CLOCK_MAX_NS: u64 = (1 << 61) - 1;
 /// How far a trace is read on to say how large a device it needs.
 const LOOK_AHEAD: u64 = 1 << 20;
 
@@ -218,6 +222,8 @@ pub struct Replay {
     pending: Option<Record>,
     extents: Vec<Extent>,
     digest: Option<Digest>,
+    /// Figures of the first pass as read, for [`Replay::warnings`].
+    figures: Collector,
     own: Notes,
     /// Notes of the first pass; later passes would only repeat them.
     first_pass: Option<Notes>,
@@ -274,6 +280,7 @@ impl Replay {
             pending: None,
             extents: Vec::new(),
             digest: Some(Digest::new()),
+            figures: Collector::without_footprint(),
             own: Notes::new(),
             first_pass: None,
             pass: 0,
@@ -325,7 +332,12 @@ impl Replay {
                 }
             };
             let outcome = match found {
-                Some(record) => self.fit_record(record),
+                Some(record) => {
+                    if self.pass == 0 {
+                        self.figures.add(&record);
+                    }
+                    self.fit_record(record)
+                }
                 None => self.next_pass(),
             };
             if let Err(error) = outcome {
@@ -349,6 +361,7 @@ impl Replay {
                     self.reader.name(),
                     "No request of the trace lies inside the device",
                 )
+                .at_first(&self.own, &[Note::Dropped, Note::TrimUntouched])
                 .fix("use --lba-policy wrap or dense, or a larger device"));
             }
         }
@@ -373,7 +386,7 @@ impl Replay {
     fn clock(&self) -> TraceError {
         self.reader
             .error(Code::Clock, "The arrival is later than the simulator's clock can count")
-            .expected(format!("at most {CLOCK_MAX} ns after the first arrival"))
+            .expected(format!("at most {CLOCK_MAX_NS} ns after the first arrival"))
             .fix("check the unit of time, --loop and --time-scale")
     }
 
@@ -420,7 +433,7 @@ impl Replay {
             self.last_ns = since;
         }
         let scaled =
-            since.checked_add(self.shift_ns).and_then(|t| self.fit.time_scale.apply(t)).filter(|t| *t <= CLOCK_MAX);
+            since.checked_add(self.shift_ns).and_then(|t| self.fit.time_scale.apply(t)).filter(|t| *t <= CLOCK_MAX_NS);
         let Some(time_ns) = scaled else {
             return Err(self.clock());
         };
@@ -587,6 +600,7 @@ impl Replay {
             let stop = end.checked_next_multiple_of(self.fit.page_bytes).and_then(|size| next.checked_add(size));
             next = stop.ok_or_else(|| {
                 TraceError::new(Code::Range, self.reader.name(), "The volumes laid end to end need more than 64 bits")
+                    .at_line(self.reader.line())
                     .fix("choose one with --device ID, or use --lba-policy dense")
             })?;
         }
@@ -624,6 +638,11 @@ impl Replay {
     /// moved its pages apart.
     pub fn extents(&self) -> &[Extent] {
         &self.extents
+    }
+
+    /// What [`crate::check`] would warn of in the part of the trace that was read so far and [`Replay::notes`] does not say.
+    pub fn warnings(&self) -> Vec<Lint> {
+        info::warnings(&self.figures.finish(), &self.notes())
     }
 
     /// Requests accepted so far, over all passes.

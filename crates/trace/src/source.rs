@@ -414,14 +414,23 @@ impl Source {
     /// Turns an error of the stream into a message; `line` is where the reader is.
     pub(crate) fn failure(&self, error: &io::Error, line: u64) -> TraceError {
         if self.parquet.is_some() {
-            return TraceError::new(
-                Code::Compressed,
-                &self.name,
-                format!("Damaged Parquet file: {}", escape(error.to_string().as_bytes())),
-            )
-            .expected("a whole file with no empty cells")
-            .fix("fetch the file again and compare its checksum, or write it anew")
-            .at_line(line);
+            let text = escape(error.to_string().as_bytes());
+            let (code, title, fix) = match error.kind() {
+                io::ErrorKind::Unsupported => (
+                    Code::Foreign,
+                    format!("This Parquet file holds what is not read: {text}"),
+                    "write it again without that, or export it as CSV and use --format columns:<map>",
+                ),
+                _ => (
+                    Code::Compressed,
+                    format!("Damaged Parquet file: {text}"),
+                    "fetch the file again and compare its checksum, or write it again",
+                ),
+            };
+            return TraceError::new(code, &self.name, title)
+                .expected("a whole file with no empty cells")
+                .fix(fix)
+                .at_line(line);
         }
         let Some(compression) = self.compression.filter(|_| !self.progress.failed.load(Relaxed)) else {
             return TraceError::new(Code::Unreadable, &self.name, format!("Cannot read the trace: {error}"))
@@ -429,18 +438,40 @@ impl Source {
         };
         let name = compression.name();
         let text = error.to_string();
-        if text.contains("requires too much memory") || text.contains("memory usage limit") || text.contains("MemLimit")
-        {
-            let fix = match compression {
-                Compression::Xz => "xz -dc FILE | ssdlab ... --trace -",
-                _ => "zstd -dc --long=31 FILE | ssdlab ... --trace -",
-            };
+        let packed = error.get_ref().and_then(|inner| inner.downcast_ref::<liblzma::stream::Error>());
+        let outside = match compression {
+            Compression::Gzip => "gzip -dc FILE | ssdlab ... --trace -",
+            Compression::Zstd => "zstd -dc --long=31 FILE | ssdlab ... --trace -",
+            Compression::Xz => "xz -dc FILE | ssdlab ... --trace -",
+        };
+        if text.contains("requires too much memory") || packed == Some(&liblzma::stream::Error::MemLimit) {
+            let what = if compression == Compression::Xz { "dictionary" } else { "window" };
             return TraceError::new(
                 Code::Window,
                 &self.name,
-                format!("The {name} stream asks for a window above {} MiB", WINDOW_BYTES >> 20),
+                format!("The {name} stream asks for more memory than is given: its {what} is above the limit"),
             )
-            .fix(format!("unpack it outside, with its own memory option: {fix}"));
+            .expected(format!("at most {} MiB to unpack", WINDOW_BYTES >> 20))
+            .at_line(line)
+            .fix(format!("the file need not be damaged; unpack it outside: {outside}"));
+        }
+        // What a packer may write and this decoder does not know, by the decoder's own words.
+        let foreign = match compression {
+            Compression::Gzip if text.contains("too long") => Some("a name or comment above 64 KiB in its header"),
+            Compression::Zstd if text.contains("Dictionary mismatch") => Some("a dictionary that is not in the file"),
+            Compression::Zstd if text.contains("not supported") || text.contains("Unsupported") => {
+                Some("a form of zstd that is not read")
+            }
+            Compression::Xz if matches!(packed, Some(liblzma::stream::Error::Options)) => {
+                Some("a filter that is not read")
+            }
+            _ => None,
+        };
+        if let Some(what) = foreign {
+            return TraceError::new(Code::Foreign, &self.name, format!("The {name} stream uses {what}"))
+                .expected("what the usual packer writes by default")
+                .at_line(line)
+                .fix(format!("unpack it outside: {outside}"));
         }
         let at = self.position();
         TraceError::new(

@@ -20,7 +20,7 @@ use ssdlab_sim::report::Summary;
 use ssdlab_trace::{Collector, Info};
 
 use crate::args::{InputArgs, ReproduceArgs};
-use crate::fault::{Fault, Result, clip, nearest};
+use crate::fault::{Fault, Result, clip, clip_line, nearest};
 use crate::input::{find_workload, has_recording};
 use crate::output;
 use crate::settings::{Settings, Sources};
@@ -468,7 +468,8 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
             && !has_recording(directory, run.workload)?
         {
             traces = None;
-            let remark = format!("note: no recording of {} in {}: the model runs", run.workload, directory.display());
+            let place = clip_line(&directory.to_string_lossy());
+            let remark = format!("note: no recording of {} in {place}: the model runs", run.workload);
             if !remarks.contains(&remark) {
                 remarks.push(remark);
             }

@@ -4,6 +4,8 @@
 mod catalogue;
 mod common;
 mod compare;
+#[cfg(unix)]
+mod foreign;
 mod fuzz;
 mod goldens;
 mod readme;

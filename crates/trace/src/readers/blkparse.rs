@@ -1,6 +1,7 @@
 //! blkparse text: `dev cpu seq time pid action RWBS sector + n [process]`.
 //!
-//! One request shows as several events (Q queued, G got a request, I inserted, D issued, C completed); one of them is
+//! Every line is looked at whole, also those of events that are not counted: a line that is cut or changed says that the
+//! capture is damaged, whatever it was about. One request shows as several events (Q queued, G got a request, I inserted, D issued, C completed); one of them is
 //! counted, `Q` unless the format says otherwise. Lines of one processor are in order, those of several are merged
 //! roughly: the reader sorts within a window. The summary at the end is passed over. Source: `blkparse_fmt.c`.
 
@@ -38,6 +39,68 @@ fn is_device(field: &[u8]) -> bool {
     number(parts.next()) && number(parts.next()) && parts.next().is_none()
 }
 
+/// What follows the RWBS column, as blkparse writes it, and the sector and count if it has them:
+/// `sector + count`, `sector / sector` (X), only a sector or a number of bytes, or none; then blocks in parentheses (an
+/// elapsed time, a dump of the command); then `[process]` or `[error]`, for U with a number behind it. A remap ends in its
+/// origin; a message is free text.
+fn tail(line: &[u8], action: &[u8], rwbs: &[u8], at: [&[u8]; 3]) -> Result<Option<(u64, u64)>, Box<Bad>> {
+    let cut = |part: &[u8], expected: &str| {
+        Bad::new(Code::FieldCount, "Line is not in blkparse's own layout", line)
+            .on("Event", line, part)
+            .expected(expected)
+            .fix("if this is the last line, the capture was cut: drop it with --on-bad-line skip=1; else run blkparse without -f (a custom output format)")
+    };
+    let behind = |part: &[u8]| trim(&line[span(line, part).end..]);
+    // A message may be empty, and its text anything.
+    if action == b"m" {
+        return Ok(None);
+    }
+    if rwbs.is_empty() || !rwbs.iter().all(u8::is_ascii_alphabetic) {
+        return Err(bad_op(line, rwbs, "RWBS", &["R", "W", "D", "F", "N"]));
+    }
+    let [sector, sign, count] = at;
+    let mut extent = None;
+    let mut rest = behind(rwbs);
+    if sector.first().is_some_and(u8::is_ascii_digit) {
+        let first = number(line, sector, "Sector")?;
+        rest = behind(sector);
+        if sign == b"+" || sign == b"/" && action == b"X" {
+            extent = Some((first, number(line, count, "Sector count")?));
+            rest = behind(count);
+        } else if !(rest.starts_with(b"(") || rest.starts_with(b"[")) {
+            return Err(Bad::new(Code::FieldCount, "No '+' between sector and count", line)
+                .on("Sector count", line, if sign.is_empty() { &line[line.len()..] } else { sign })
+                .expected("'sector + count'")
+                .fix("run blkparse without -f (a custom output format)"));
+        }
+    } else if !(sector.is_empty() || sector.starts_with(b"[") || sector.starts_with(b"(")) {
+        return Err(bad_number(line, sector, "Sector", number::classify(sector)));
+    }
+    if action == b"A" {
+        let origin: Fields<'_, 3> = split_blanks(rest)?;
+        let [arrow, device, from] = origin.at;
+        let device = device.strip_prefix(b"(").and_then(|d| d.strip_suffix(b")"));
+        if arrow != b"<-" || !device.is_some_and(is_device) || origin.count < 3 {
+            return Err(cut(rest, "'<- (major,minor) sector'"));
+        }
+        number(line, from, "Origin")?;
+        return Ok(extent);
+    }
+    while rest.starts_with(b"(") {
+        let Some(close) = memchr::memchr(b')', rest) else {
+            return Err(cut(rest, "a closing ')'"));
+        };
+        rest = trim(&rest[close + 1..]);
+    }
+    // The number of requests behind an unplugged queue.
+    let name = match action {
+        b"U" | b"UT" => trim(&rest[..rest.iter().rposition(|b| !b.is_ascii_digit()).map_or(0, |last| last + 1)]),
+        _ => rest,
+    };
+    let complete = name.starts_with(b"[") && name.ends_with(b"]");
+    if complete { Ok(extent) } else { Err(cut(rest, "'[process]' at the end")) }
+}
+
 impl Parser for Blkparse {
     fn parse(&mut self, line: &[u8], cx: &mut Context) -> Outcome {
         let fields: Fields<'_, 10> = split_blanks(line)?;
@@ -47,7 +110,8 @@ impl Parser for Blkparse {
             if heading.iter().any(|h| line.starts_with(h)) {
                 self.summary = true;
             }
-            if self.summary {
+            // Every line of it is a heading or `name: value`.
+            if self.summary && line.contains(&b':') {
                 return Ok(Parsed::Pass);
             }
             return Err(Bad::new(Code::FieldCount, "Line is not in blkparse's own layout", line)
@@ -64,17 +128,16 @@ impl Parser for Blkparse {
         let time = decimal(line, time, "Time", 1_000_000_000)?;
         let time_ns = cx.time(time);
         number(line, pid, "Process")?;
+        const ACTIONS: [&str; 5] = ["Q", "G", "I", "D", "C"];
+        if action.is_empty() || !action.iter().all(u8::is_ascii_alphabetic) {
+            return Err(bad_op(line, action, "Action", &ACTIONS));
+        }
+        let extent = tail(line, action, rwbs, [sector, plus, count])?;
         // Two-letter actions (UT, DC…) are never the one that is counted.
         let &[letter] = action else {
-            if action.is_empty() || !action.iter().all(u8::is_ascii_alphabetic) {
-                return Err(bad_op(line, action, "Action", &["Q", "G", "I", "D", "C"]));
-            }
             cx.note(Note::OtherEvent);
             return Ok(Parsed::Pass);
         };
-        if !letter.is_ascii_alphabetic() {
-            return Err(bad_op(line, action, "Action", &["Q", "G", "I", "D", "C"]));
-        }
         if letter != self.action {
             cx.note(Note::OtherEvent);
             if letter.is_ascii_uppercase() {
@@ -95,21 +158,19 @@ impl Parser for Blkparse {
             _ => return Err(bad_op(line, rwbs, "RWBS", &["R", "W", "D", "F", "N"])),
         };
         // An empty flush has no sector: the name of the process follows at once, or nothing.
-        let empty = !sector.first().is_some_and(u8::is_ascii_digit);
-        if op == Op::Other || empty && (sector.is_empty() || sector.starts_with(b"[")) && rwbs.contains(&b'F') {
+        if op == Op::Other || extent.is_none() && rwbs.contains(&b'F') {
             self.flushes += 1;
             self.records += 1;
             cx.note(Note::OtherOp);
             return Ok(Parsed::Pass);
         }
-        let offset = scaled(line, sector, "Sector", 512)?;
-        if plus != b"+" {
-            return Err(Bad::new(Code::FieldCount, "No '+' between sector and count", line)
-                .on("Sector count", line, plus)
-                .expected("'sector + count'")
-                .fix("run blkparse without -f (a custom output format)"));
-        }
-        let sectors = number(line, count, "Sector count")?;
+        let Some((first, sectors)) = extent else {
+            return Err(bad_number(line, sector, "Sector", number::classify(sector)));
+        };
+        let offset = first.checked_mul(512).ok_or_else(|| {
+            let fault = Fault { code: Code::Range, what: "is larger than 64 bits hold", hint: None };
+            bad_number(line, sector, "Sector", fault)
+        })?;
         if sectors >= u64::from(u32::MAX) {
             return Err(Bad::new(Code::TooLarge, "Sector count is no real size", line)
                 .on("Sector count", line, count)

@@ -6,7 +6,7 @@
 use super::*;
 
 /// Filetimes from 1980 to 2100; anything else is in another unit.
-const FILETIMES: Range<u64> = 119_600_064_000_000_000..157_469_184_000_000_000;
+pub(crate) const FILETIMES: Range<u64> = 119_600_064_000_000_000..157_469_184_000_000_000;
 /// A day in ticks: no request took longer.
 const RESPONSE_MAX: u64 = 864_000_000_000;
 
@@ -46,11 +46,14 @@ impl Parser for Msr {
             Some(ns) => ns,
             None => scaled(line, time, "Timestamp", 100)?,
         };
-        if host.is_empty() || disk.is_empty() {
-            let (name, part) = if host.is_empty() { ("Hostname", host) } else { ("DiskNumber", disk) };
-            return Err(Bad::new(Code::Empty, format!("{name} is empty"), line)
-                .on(name, line, part)
+        if disk.is_empty() {
+            return Err(Bad::new(Code::Empty, "DiskNumber is empty", line)
+                .on("DiskNumber", line, disk)
                 .expected("a name"));
+        }
+        // Some exports leave the name of the host out; the disk alone tells its volumes apart.
+        if host.is_empty() {
+            cx.note(Note::NoHost);
         }
         // The response time is not used, so a bad one costs a remark and not the request.
         if !number::integer(response).is_ok_and(|ticks| ticks <= RESPONSE_MAX) {

@@ -10,8 +10,8 @@
 
 use super::*;
 
-/// Time, offset, size; volume; operation.
-pub(crate) const ROW_BYTES: usize = 29;
+/// Time, offset, size; volume; operation; a bit for each of the first three that is negative.
+pub(crate) const ROW_BYTES: usize = 30;
 /// Operations by their number in a row; any other value is unknown.
 const OPS: [(&str, Op); 3] = [("read", Op::Read), ("write", Op::Write), ("trim", Op::Trim)];
 
@@ -38,6 +38,14 @@ impl Parser for Rows {
         };
         let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| row[at + i]));
         let (time_ns, offset, bytes) = (number(0), number(8), number(16));
+        for (i, name) in ["time_ns", "offset", "bytes"].into_iter().enumerate() {
+            if row[29] & 1 << i != 0 {
+                let title = format!("{name} is negative: {}", number(8 * i) as i64);
+                return Err(Bad::new(Code::Negative, title, row)
+                    .on(name, row, &row[8 * i..8 * i + 8])
+                    .expected("0 or more"));
+            }
+        }
         let Some((_, op)) = OPS.get(usize::from(row[28])) else {
             return Err(Bad::new(Code::Operation, "Unknown operation", row)
                 .expected("read, write or trim in the column op")
@@ -68,7 +76,7 @@ pub(crate) use file::{Sink, open};
 mod file {
     use super::OPS;
     use crate::record::Record;
-    use parquet::basic::{Compression, Type, ZstdLevel};
+    use parquet::basic::{Compression, ConvertedType, LogicalType, Type, ZstdLevel};
     use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
     use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
     use parquet::errors::ParquetError;
@@ -101,10 +109,23 @@ mod file {
         io::Error::new(io::ErrorKind::InvalidData, text.into())
     }
 
+    /// A good file that holds what is not read here.
+    fn not_read(text: impl Into<String>) -> io::Error {
+        io::Error::new(io::ErrorKind::Unsupported, text.into())
+    }
+
     /// The library's errors and, for files that are damaged in ways it does not expect, its panics.
     fn guarded<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> io::Result<T> {
         match catch_unwind(AssertUnwindSafe(work)) {
-            Ok(result) => result.map_err(|error| broken(error.to_string())),
+            Ok(result) => result.map_err(|error| match error {
+                ParquetError::NYI(what) => not_read(what),
+                // The library's word for a packing that this build leaves out.
+                ParquetError::General(what) if what.starts_with("Disabled feature at compile time") => {
+                    let packing = what.rsplit(' ').next().unwrap_or_default();
+                    not_read(format!("its columns are packed with {packing}; packings that are read are none and zstd"))
+                }
+                error => broken(error.to_string()),
+            }),
             Err(_) => Err(broken("its pages contradict each other")),
         }
     }
@@ -120,6 +141,8 @@ mod file {
         reader: Option<ColumnReaderImpl<T>>,
         index: usize,
         optional: bool,
+        /// Its numbers may be negative.
+        signed: bool,
         values: Vec<T::T>,
         levels: Vec<i16>,
     }
@@ -135,7 +158,10 @@ mod file {
                 return Err(broken(format!("the column {name} is {} and not {kind}", column.physical_type())));
             }
             let optional = column.max_def_level() == 1;
-            Ok(Some(Column { reader: None, index, optional, values: Vec::new(), levels: Vec::new() }))
+            let unsigned = matches!(column.logical_type_ref(), Some(LogicalType::Integer(int)) if !int.is_signed)
+                || column.converted_type() == ConvertedType::UINT_64;
+            let (values, levels) = (Vec::new(), Vec::new());
+            Ok(Some(Column { reader: None, index, optional, signed: !unsigned, values, levels }))
         }
 
         fn need(file: &SerializedFileReader<File>, name: &str, kind: Type) -> io::Result<Column<T>> {
@@ -148,8 +174,13 @@ mod file {
 
         fn start(&mut self, file: &SerializedFileReader<File>, group: usize) -> io::Result<()> {
             let size = file.metadata().row_group(group).column(self.index).uncompressed_size();
-            if !(0..=COLUMN_BYTES).contains(&size) {
-                return Err(broken(format!("a column of a row group has {size} bytes, more than {COLUMN_BYTES}")));
+            if size < 0 {
+                return Err(broken(format!("a column of a row group has {size} bytes")));
+            }
+            if size > COLUMN_BYTES {
+                return Err(not_read(format!(
+                    "a column of a row group has {size} bytes, more than the limit of {COLUMN_BYTES}: write smaller row groups"
+                )));
             }
             let reader = guarded(|| file.get_row_group(group)?.get_column_reader(self.index))?;
             self.reader = Some(get_typed_column_reader(reader));
@@ -163,7 +194,7 @@ mod file {
             let levels = optional.then_some(levels);
             let (rows, found, _) = guarded(|| reader.read_records(BATCH, levels, None, values))?;
             if rows != found {
-                return Err(broken("a cell is empty (null)"));
+                return Err(not_read("a cell is empty (null)"));
             }
             Ok(rows)
         }
@@ -208,13 +239,17 @@ mod file {
             }
             self.left = self.left.saturating_sub(rows as u64);
             for row in 0..rows {
-                for value in [self.time.values[row], self.offset.values[row], self.bytes.values[row]] {
+                let mut negative = 0;
+                for (i, column) in [&self.time, &self.offset, &self.bytes].into_iter().enumerate() {
+                    let value = column.values[row];
+                    negative |= u8::from(column.signed && value < 0) << i;
                     self.out.extend_from_slice(&value.to_le_bytes());
                 }
                 let volume = self.volume.as_ref().map_or(0, |column| column.values[row]);
                 self.out.extend_from_slice(&volume.to_le_bytes());
                 let op = OPS.iter().position(|(name, _)| name.as_bytes() == self.op.values[row].data());
                 self.out.push(op.map_or(u8::MAX, |op| op as u8));
+                self.out.push(negative);
             }
             Ok(())
         }

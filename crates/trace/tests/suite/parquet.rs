@@ -55,6 +55,15 @@ fn what_is_written_reads_back() {
 }
 
 #[test]
+fn a_negative_time_is_called_so() {
+    let at = |time_ns: u64| (Record { time_ns, offset: 0, bytes: 512, volume: 0, op: Op::Read }, None);
+    let file = write(&vec![at(0), at(7), at(-5i64 as u64), at(9)]);
+    let error = read(file.path(), &Options::default()).expect_err("is negative");
+    assert_eq!((error.code(), error.report().line), (Code::Negative, Some(3)));
+    assert!(error.to_string().contains("time_ns is negative: -5"), "{error}");
+}
+
+#[test]
 fn what_is_no_parquet_and_what_is_damaged() {
     let records: Labelled = (0..3_000u64)
         .map(|i| (Record { time_ns: i, offset: i * 512, bytes: 512, volume: 0, op: Op::Read }, None))

@@ -3,7 +3,7 @@
 //! The recordings are not part of the project: they are looked for in `SSDLAB_TRACES`, then beside the workspace.
 
 use serde_json::Value;
-use ssdlab_trace::{Format, Info, Note, OnBadLine, Options, Reader, TimeOrder};
+use ssdlab_trace::{Fit, Format, Info, LbaPolicy, Note, OnBadLine, Options, Reader, Replay, Severity, TimeOrder};
 use std::path::PathBuf;
 
 fn folder() -> Option<PathBuf> {
@@ -169,24 +169,53 @@ fn every_recording_equals_the_manifest() {
     assert!(missing.is_empty(), "recordings without options: {missing:?}");
 }
 
-/// A file in the wrong unit reads without error; only its figures give it away.
+/// Left to itself, each recording is told rightly, or refused with what to write.
 #[test]
-fn check_sees_bytes_taken_for_sectors() {
+fn auto_is_right_or_asks() {
+    let Some(folder) = folder() else {
+        eprintln!("no recordings found: set SSDLAB_TRACES to their folder; skipped");
+        return;
+    };
+    for (file, format, ..) in RECORDINGS {
+        let path = folder.join(file);
+        if !path.is_file() {
+            continue;
+        }
+        match Reader::open(&path, &Options::default()) {
+            Ok(reader) => assert_eq!(*format, "auto", "{file} was taken for {}", reader.format()),
+            Err(error) => {
+                let text = error.to_string();
+                assert!(*format != "auto" && error.kind().exit_status() == 3, "{file}: {text}");
+                assert!(text.contains("--format"), "{file}: {text}");
+                // Five columns are one shape in four sets of units: all are named, as they are to be written.
+                let five = ["ssdsim", "mqsim", "disksim"].contains(format) || format.contains("op=4:0w1r");
+                assert!(
+                    !five || text.contains("--format disksim") && text.contains("--format columns:time=0:ms"),
+                    "{text}"
+                );
+            }
+        }
+    }
+}
+
+/// A file in the wrong unit reads without error; only its figures give it away, to whoever checks it and to whoever runs it.
+#[test]
+fn bytes_taken_for_sectors_are_seen() {
     let Some(path) = folder().map(|folder| folder.join("msr/hm_0_cut0105_10k.trace.zst")).filter(|path| path.is_file())
     else {
         eprintln!("no recordings found: set SSDLAB_TRACES to their folder; skipped");
         return;
     };
-    let mut reader = Reader::open(&path, &Options::default()).expect("reads as DiskSim");
-    let info = Info::read(&mut reader);
-    let info = match info {
-        Ok(info) => info,
-        // Sectors that are bytes make requests too large to be believed, which is as good an answer.
-        Err(error) => {
-            assert!(error.to_string().contains("check the unit"), "{error}");
-            return;
-        }
-    };
+    let options = Options { format: Some(Format::Disksim), max_request_bytes: u64::MAX, ..Options::default() };
+    let mut reader = Reader::open(&path, &options).expect("reads as DiskSim");
+    let info = Info::read(&mut reader).expect("reads");
     let lints = ssdlab_trace::check(&info, reader.notes());
     assert!(lints.iter().any(|lint| lint.name == "address_unit"), "{lints:?}");
+    let fit = Fit { lba_policy: LbaPolicy::Dense, page_bytes: 1 << 20, ..Fit::new(1 << 50) };
+    let mut replay = Replay::open(&path, &options, fit).expect("opens");
+    while replay.next().expect("fits").is_some() {}
+    let told: Vec<&str> = replay.warnings().iter().map(|lint| lint.name).collect();
+    let wanted: Vec<&str> =
+        lints.iter().filter(|lint| lint.severity == Severity::Warning).map(|lint| lint.name).collect();
+    assert_eq!(told, wanted);
 }

@@ -210,7 +210,9 @@ fn formats_are_told_by_what_they_write() {
         let source = Source::from_reader("out", Cursor::new(bytes)).expect("opens");
         let found = Reader::new(source, &Options::default());
         match units.format {
-            "ssdsim" | "mqsim" => assert_eq!(found.expect_err("ambiguous").code(), ssdlab_trace::Code::Ambiguous),
+            "ssdsim" | "mqsim" | "disksim" => {
+                assert_eq!(found.expect_err("ambiguous").code(), ssdlab_trace::Code::Ambiguous)
+            }
             name => {
                 let reader = found.unwrap_or_else(|error| panic!("{name}: {error}"));
                 let base = name.split(':').next();
