@@ -160,6 +160,27 @@ fn a_failed_chip_is_rebuilt_on_a_spare_one() {
 }
 
 #[test]
+fn each_failed_chip_is_whole_so_long_after_its_own_failure() {
+    // Chips 0 and 1 share no group; all is whole at one time.
+    let mut config = nine("{ chip = 0, at = \"10us\" }, { chip = 1, at = \"2010us\" }", "");
+    config.faults.rebuild = 1;
+    let mut dut = Dut::new(&config);
+    dut.read(0, 2 * PAGE, PAGE);
+    dut.completed();
+    let failed = failed(&dut.ssd);
+    let after: Vec<u64> = failed.chips.iter().map(|chip| chip.whole_after.unwrap()).collect();
+    assert_eq!((after[0], failed.unprotected_ns), (after[1] + 2_000_000, after[0]));
+    // A page is whole when it is in controller memory: two chips' pages, one after the other.
+    assert_eq!(after[0], 2 * 89 * (READ + WRITE) - WRITE);
+    // Without a spare chip no group is ever whole again.
+    let mut dut = Dut::new(&nine("{ chip = 0, at = \"10us\" }", ""));
+    dut.read(1_000_000, 2 * PAGE, PAGE);
+    dut.completed();
+    let failed = self::failed(&dut.ssd);
+    assert_eq!((failed.chips[0].whole_after, failed.unprotected_ns), (None, 1_000_000 + READ - 10_000));
+}
+
+#[test]
 fn failures_that_can_not_be_served_are_refused() {
     for (fails, more, key) in [
         ("{ chip = 9, at = \"1s\" }", "", "faults.chip_fails"),

@@ -104,6 +104,21 @@ fn buffered_pages_go_to_idle_chips_in_turn() {
     assert_eq!(legs[..2], [(start, end, 1), (start, end, 2)]);
 }
 
+/// What the buffer held before the warm-up was over is not told.
+#[test]
+fn the_most_pages_in_the_buffer_are_those_of_the_measured_part() {
+    let told = |warmup: u64| {
+        let more = format!("staging.slots = 2\nrun.warmup = \"{warmup} requests\"");
+        let (mut dut, due) = two_valid_pages("\"idle-chip\"", &more);
+        dut.read(due - 1, 0, PAGE);
+        dut.read(due + 40_000_000, 0, PAGE);
+        dut.completed();
+        let report = summary(&dut.ssd).idle_chip.unwrap();
+        (report.buffer.pages_max, report.power_loss.exposed_pages_max, report.moves.buffered)
+    };
+    assert_eq!((told(16), told(17)), ((2, 2, 2), (0, 0, 0)));
+}
+
 /// Fig. 9: 6 free slots, collections with 3, 2 and 2 valid pages, in this order, reserve 3, 2 and 1.
 #[test]
 fn figure_9_reserves_3_2_and_1() {
