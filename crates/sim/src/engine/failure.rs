@@ -567,8 +567,7 @@ impl Ssd {
             self.part_of_update_ends(update);
         } else if update == NO_UPDATE {
             // A newer write of its page has begun: it would have landed stale.
-            self.page_done(id);
-            self.release(id);
+            self.ends_unserved(id);
         } else {
             self.keep(update, id);
             self.part_of_update_ends(update);
@@ -590,10 +589,17 @@ impl Ssd {
             if self.chunk(lpn) == Chunk::Lost {
                 self.report_lost_write(op);
             }
-            self.page_done(op);
-            self.release(op);
+            self.ends_unserved(op);
             op = next;
         }
+    }
+
+    /// A write that no chip took is over. Where no service of it had begun, that begins and ends now.
+    fn ends_unserved(&mut self, op: OpId) {
+        let page = &mut self.ops[op];
+        page.first_start = page.first_start.min(self.now);
+        self.page_done(op);
+        self.release(op);
     }
 
     /// A write could not be stored, or not be merged with what was there: its request is told.

@@ -62,8 +62,12 @@ fn a_write_to_a_failed_chip_is_held_by_its_parity() {
     let done = dut.completed();
     assert_eq!(done[0].completion.0, 20_000 + READ + WRITE);
     assert_eq!(done[1].completion.0, 1_000_000 + READ);
-    let flash = summary(&dut.ssd).flash;
+    // Nothing serves it itself: all its latency is a wait, and its service begins and ends with its completion.
+    assert_eq!((done[0].start, causes(&done[0])), (done[0].completion, vec![("held", READ + WRITE)]));
+    let told = summary(&dut.ssd);
+    let (flash, parts) = (&told.flash, &told.raid.as_ref().unwrap().write_ns);
     assert_eq!((flash.reads.parity, flash.programs.host, flash.programs.parity), (1, 0, 1));
+    assert_eq!((parts.t_w, parts.t_b, parts.t_c, parts.rest), (READ + WRITE, 0, 0, 0));
     // A write of its neighbour needs the old parity whatever the mode: nothing else holds page 0.
     let mut dut = Dut::new(&{
         let mut config = nine("{ chip = 0, at = \"10us\" }", "");
@@ -85,6 +89,18 @@ fn a_write_to_a_failed_chip_is_held_by_its_parity() {
     let mut dut = Dut::new(&nine("{ chip = 6, at = \"10us\" }", ""));
     dut.write(20_000, 0, PAGE);
     assert_eq!(dut.latencies(), [WRITE]);
+}
+
+#[test]
+fn after_an_update_reads_of_the_missing_chunk_go_before_the_next_one() {
+    // A write of chip 3 is under way; then a read of chip 0, which is gone, and a write of chip 3 wait for it.
+    let mut dut = Dut::new(&nine("{ chip = 0, at = \"10us\" }", ""));
+    dut.write(20_000, 3 * PAGE, PAGE);
+    dut.read(30_000, 0, PAGE);
+    dut.write(40_000, 3 * PAGE, PAGE);
+    let first = 20_000 + READ + WRITE;
+    let ends: Vec<u64> = dut.completed().iter().map(|done| done.completion.0).collect();
+    assert_eq!(ends, [first, first + READ, first + READ + READ + WRITE]);
 }
 
 #[test]
