@@ -118,14 +118,26 @@ fn where_both_modes_read_as_much_auto_reads_the_old_chunks() {
 }
 
 #[test]
+fn of_writes_of_a_page_that_wait_for_an_update_the_newest_is_part_of_it() {
+    // All three are programmed; the parity of the second update covers the third.
+    let mut dut = Dut::new(&device(8, 1, "layout = \"lci\", group = 8", ""));
+    (0..3).for_each(|at| dut.write(at, 0, PAGE));
+    dut.read(10_000_000, 0, PAGE);
+    dut.completed();
+    let (flash, raid) = (summary(&dut.ssd).flash, summary(&dut.ssd).raid.unwrap());
+    assert_eq!((flash.programs.host, flash.programs.parity, raid.updates), (3, 2, 2));
+}
+
+#[test]
 fn the_longest_time_without_parity_need_not_be_the_last() {
     // On one channel: programs of two chunks and parity take 3 x 102.4 + 200, then those of one chunk 2 x 102.4 + 200.
     let mut dut = Dut::new(&device(8, 8, "layout = \"lci\", group = 8", ""));
     dut.write(0, 0, 2 * PAGE);
     dut.write(10_000_000, 0, PAGE);
     dut.completed();
-    let bare = summary(&dut.ssd).raid.unwrap().unprotected_ns;
-    assert_eq!((bare.total, bare.longest), (507_200 + 404_800, 507_200));
+    let raid = summary(&dut.ssd).raid.unwrap();
+    assert_eq!((raid.unprotected_ns.total, raid.unprotected_ns.longest), (507_200 + 404_800, 507_200));
+    assert_eq!(raid.parity_write_amplification, Some(2.0 / 3.0));
 }
 
 #[test]
@@ -349,7 +361,10 @@ fn requests_that_came_before_spare_no_partner_and_equal_waits_are_enough() {
         dut.read(101_000, page(15, 1), 3 * PAGE);
         dut.read(102_000, page(0, 0), PAGE);
         let latency = *dut.latencies().last().unwrap();
-        (latency, summary(&dut.ssd).brr.unwrap().redirected_reads)
+        let told = summary(&dut.ssd).brr.unwrap();
+        // Stripe 0 is read three times.
+        assert_eq!((told.page_reads, told.candidate_reads), (9 + own, 3));
+        (latency, told.redirected_reads)
     };
     assert_eq!(redirect(0), (25_000, 0), "25 <= 0 fails");
     assert_eq!(redirect(1), (25_000, 1), "25 <= 25");
@@ -359,16 +374,20 @@ fn requests_that_came_before_spare_no_partner_and_equal_waits_are_enough() {
 #[test]
 fn a_program_that_waits_weighs_as_much_as_a_program() {
     // Two updates: chip 0 reads until 50 us and then programs twice, chips 6 and 3 program parity from 25 and from 50 us on.
-    let mut dut = Dut::new(&without_bus("schemes = { route = \"brr\" }"));
-    dut.write(0, 0, PAGE);
-    dut.write(0, 6 * PAGE, PAGE);
-    // A read of chip 6 (stripe 2): 400 + 25 <= 200 fails for chip 0.
-    dut.read(60_000, 15 * PAGE, PAGE);
-    // A read of chip 0 (stripe 3): 200 + 25 <= 400 for chip 3, 200 + 25 + 25 <= 400 for chip 6. It is read there when the programs
-    // and the other read are over, at 250 us.
-    dut.read(61_000, 18 * PAGE, PAGE);
-    assert_eq!(dut.latencies()[2..], [250_000 - 60_000, 275_000 - 61_000]);
-    assert_eq!(summary(&dut.ssd).brr.unwrap().redirected_reads, 1);
+    let reads = |route: &str| {
+        let mut dut = Dut::new(&without_bus(&format!("schemes = {{ route = {route} }}")));
+        dut.write(0, 0, PAGE);
+        dut.write(0, 6 * PAGE, PAGE);
+        // A read of chip 6 (stripe 2), and one of chip 0 (stripe 3).
+        dut.read(60_000, 15 * PAGE, PAGE);
+        dut.read(61_000, 18 * PAGE, PAGE);
+        (dut.latencies()[2..].to_vec(), summary(&dut.ssd).brr.unwrap().redirected_reads)
+    };
+    // The first: 400 + 25 <= 200 fails for chip 0. The second: 200 + 25 <= 400 for chip 3, 200 + 25 + 25 <= 400 for chip 6. It is
+    // read there when the programs and the other read are over, at 250 us.
+    assert_eq!(reads("\"brr\""), (vec![250_000 - 60_000, 275_000 - 61_000], 1));
+    // If programs weighed 30 us: 30 + 25 + 25 <= 60 fails for chip 6. Chip 0 is done with its programs at 450 us.
+    assert_eq!(reads("{ brr = { program = \"30us\" } }"), (vec![250_000 - 60_000, 475_000 - 61_000], 0));
 }
 
 /// A mixed load on nine chips: 400 requests of one to four pages.

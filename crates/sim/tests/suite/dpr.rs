@@ -183,6 +183,25 @@ fn the_copy_not_used_for_longest_goes_first() {
     assert_eq!((report.redirected_reads, report.pages, report.pages_max), (2, 2, 2));
 }
 
+/// Copies go to the other chips in turn, and a page whose chip has work to do keeps none waiting behind it.
+#[test]
+fn copies_are_made_where_chips_have_nothing_to_do() {
+    let (mut dut, due) = device("{ dpr = { k = 1, replica_pages = 0.05 } }");
+    let copies = Copies::default();
+    dut.ssd.observe(Box::new(copies.clone()));
+    // Six writes keep chip 1 busy until 3,204,800 later than `due`, when it is collected, too.
+    [1, 4, 7, 10, 4, 7].into_iter().for_each(|lpn| dut.write(due - WRITE, lpn * PAGE, PAGE));
+    // Pages 0 and 9 of chip 0 and page 1 of chip 1 should have copies, in this order; but chip 0 has more reads to serve.
+    dut.read(due + 10_000, 0, PAGE);
+    dut.read(due + 10_000, 9 * PAGE, PAGE);
+    dut.read(due + 4_000_000, PAGE, PAGE);
+    (0..100).for_each(|i| dut.read(due + COLLECTION + 1_000 + i, 3 * PAGE, PAGE));
+    dut.ssd.run();
+    let legs: Vec<(Verb, u32)> = copies.0.lock().unwrap().iter().map(|leg| (leg.verb, leg.planes[0].0)).collect();
+    let of = |verb: Verb| legs.iter().filter(|leg| leg.0 == verb).map(|leg| leg.1).take(3).collect::<Vec<u32>>();
+    assert_eq!((of(Verb::Read), of(Verb::Program)), (vec![1, 0, 0], vec![2, 1, 2]));
+}
+
 /// While the chip of the copy is in collection too, a read waits at home. The erase of its block ends the copy.
 #[test]
 fn a_read_stays_at_home_while_both_chips_are_in_collection() {
@@ -203,6 +222,26 @@ fn a_read_stays_at_home_while_both_chips_are_in_collection() {
     // It has waited for the second time, and there is no copy any more: another one is made.
     assert_eq!((report.redirected_reads, report.dropped_erased, report.blocked_reads), (0, 1, 2));
     assert_eq!((report.copies, report.pages), (2, 1));
+}
+
+/// A collection that lets others go first is one still: while it does, reads go to the copy.
+#[test]
+fn a_chip_is_in_collection_while_that_is_preempted() {
+    let latency = |collector: &str| {
+        let (mut dut, due) = device(&format!("{}, collector = \"{collector}\"", dpr(1)));
+        dut.read(due + 10_000, 0, PAGE);
+        let at = due + 20_000_000;
+        dut.write(at, 9 * PAGE, PAGE);
+        dut.write(at + 1_000_000, 3 * PAGE, PAGE);
+        // Chip 0 is collected again; twenty reads keep it from that for 20 x 70,960 if they may.
+        let again = at + 1_000_000 + WRITE;
+        (0..20).for_each(|_| dut.read(again + 10_000, 3 * PAGE, PAGE));
+        dut.read(again + 1_000_000, 0, PAGE);
+        let latency = *dut.latencies().last().unwrap();
+        assert_eq!(report(&dut).redirected_reads, 1, "{collector}");
+        latency
+    };
+    assert_eq!((latency("serial"), latency("preemptive")), (READ, READ));
 }
 
 /// What ECC can't correct when it is read for a copy is not copied: the page's second read shows 1,200 errors a MiB.

@@ -1,11 +1,15 @@
 //! Copyback while counts and wear allow it: paper D's arithmetic on a device, its example, and the baselines it reduces to.
 //! Times in ns.
 
+use std::sync::{Arc, Mutex};
+
 use crate::common::{Dut, Log, array, config, summary};
+use ssdlab_sim::device::timing::LegKind;
+use ssdlab_sim::device::transaction::{Class, Verb};
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::{BlockId, Nanos, Ppn};
-use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Config, LegRecord, Observer, Request, RequestOp, Ssd};
 
 /// Paper D's flash: tR 91 us, tPROG 706 us, tBERS 5 ms, 20 ns/B, a page of 16 KiB: 327.68 us on the bus.
 const TIMING: &str = "timing = { read = \"91us\", program = \"706us\", erase = \"5ms\", transfer = \"20ns/B\" }\n";
@@ -258,6 +262,62 @@ wear.copyback_thresholds = [[0, 3], [1, 2], [2, 1]]
     }
     let erases: u32 = (0..12).map(|block| dut.ssd.flash().erases(BlockId(block))).sum();
     assert_eq!(report.pe_cycles, erases / 12);
+}
+
+/// Keeps, of collections, the blocks copied to, programmed and erased.
+#[derive(Clone, Default)]
+struct Steps(Arc<Mutex<Vec<(Verb, u32)>>>);
+
+impl Observer for Steps {
+    fn leg(&mut self, leg: &LegRecord) {
+        if leg.class == Class::Gc && leg.kind == LegKind::Array && leg.verb != Verb::Read {
+            self.0.lock().unwrap().push((leg.verb, leg.ppn.0 / 8));
+        }
+    }
+}
+
+/// The P/E cycles that count are those of the block that a page is copied to: here blocks that were never erased.
+#[test]
+fn the_block_that_is_copied_to_says_whether_a_page_may_be_copied() {
+    let mut dut = Dut::new(&config(&format!(
+        "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 24, pages_per_block = 8 }}
+device = {{ over_provisioning = 0.6 }}
+gc.threshold = \"100 pages\"
+wear.copyback_thresholds = [[0, 5], [1, 0]]
+{TIMING}{FASTGC}"
+    )));
+    let steps = Steps::default();
+    dut.ssd.observe(Box::new(steps.clone()));
+    let (size, mut rng) = (dut.ssd.page_bytes(), stream(5, "load"));
+    let pages = dut.ssd.capacity_bytes() / size;
+    (0..600).for_each(|_| dut.write(0, below(&mut rng, pages) * size, size));
+    dut.ssd.run();
+    let (mut erased, mut counts) = ([false; 24], [0; 3]);
+    for (verb, block) in steps.0.lock().unwrap().iter() {
+        let worn = &mut erased[*block as usize];
+        match verb {
+            Verb::Erase => *worn = true,
+            Verb::Copyback => counts[usize::from(*worn)] += 1,
+            _ => counts[2] += u64::from(*worn),
+        }
+    }
+    let report = summary(&dut.ssd).fastgc.unwrap();
+    assert_eq!((counts[0], counts[1], counts[2]), (report.copied_pages, 0, report.external_pages));
+    assert!(report.copied_pages > 10 && report.external_pages > 100, "{report:?}");
+}
+
+/// Each victim's records are read and each block's are written, whether that takes time or not.
+#[test]
+fn metadata_is_read_once_a_collection() {
+    for time in ["real", "none"] {
+        let (ssd, _) = worked(&format!("{FASTGC}gc.time = \"{time}\"\n"), 3_000, 0);
+        let told = summary(&ssd);
+        assert!(told.gc.collections > 100);
+        assert_eq!(told.flash.reads.metadata, told.gc.collections, "{time}");
+        // 15 of 16 pages are data.
+        let data = told.flash.programs.total - told.flash.programs.metadata + told.flash.copybacks;
+        assert!(told.flash.programs.metadata.abs_diff(data / 15) <= 3 * 4, "{time}");
+    }
 }
 
 #[test]

@@ -252,6 +252,21 @@ fn tasks_of_collections_queue_with_those_of_the_host() {
     assert_eq!(order("gc.hard_threshold = \"12 pages\""), order(""));
 }
 
+/// A page with errors goes to the CPU, though ECC could correct many more.
+#[test]
+fn a_simulated_error_is_an_error_however_few_there_are() {
+    for (errors, cost) in [(0, SELECTIVE), (100, ROUND_TRIP)] {
+        let ecc =
+            format!("ecc = {{ errors = \"model\", program_errors = [[0, {errors}]], spread = 0, read_disturb = 0 }}");
+        let (time, summary) = collect(3, &format!("schemes.path = \"selective\"\n{ecc}"));
+        let moved = summary.noc.unwrap().moved_pages;
+        assert_eq!(
+            (time, moved.errors, moved.from_buffer),
+            (3 * cost + 700_000, 3 * errors.min(1), 3 - 3 * errors.min(1))
+        );
+    }
+}
+
 #[test]
 fn a_page_overwritten_while_the_buffer_holds_it_lands_stale() {
     let mut dut = Dut::new(&config(&device(1, 1, "schemes.path = \"selective\"\necc.page_error_probability = 0")));
