@@ -202,26 +202,28 @@ fn copies_are_made_where_chips_have_nothing_to_do() {
     assert_eq!((of(Verb::Read), of(Verb::Program)), (vec![1, 0, 0], vec![2, 1, 2]));
 }
 
-/// While the chip of the copy is in collection too, a read waits at home. The erase of its block ends the copy.
+/// While the chip of the copy is in collection too, a read waits at home. The erase of its block ends the copy, and the next one is
+/// made when `k` more reads have waited.
 #[test]
 fn a_read_stays_at_home_while_both_chips_are_in_collection() {
-    let (mut dut, due) = device(&dpr(1));
-    dut.read(due + 10_000, 0, PAGE);
-    let at = due + 20_000_000;
-    // Chip 1 has the copy and pages 1, 4 and 7 in its first block; its sixth page makes it due together with chip 0.
-    for (i, lpn) in [1, 4, 7, 1].into_iter().enumerate() {
-        dut.write(at - 8_000_000 + i as u64 * 1_000_000, lpn * PAGE, PAGE);
+    for (k, copies) in [(1, 2), (2, 1)] {
+        let (mut dut, due) = device(&dpr(k));
+        (0..k).for_each(|_| dut.read(due + 10_000, 0, PAGE));
+        let at = due + 20_000_000;
+        // Chip 1 has the copy and pages 1, 4 and 7 in its first block; its sixth page makes it due together with chip 0.
+        for (i, lpn) in [1, 4, 7, 1].into_iter().enumerate() {
+            dut.write(at - 8_000_000 + i as u64 * 1_000_000, lpn * PAGE, PAGE);
+        }
+        dut.write(at, 9 * PAGE, PAGE);
+        dut.write(at + 1_000_000, 3 * PAGE, PAGE);
+        dut.write(at + 1_000_000, 4 * PAGE, PAGE);
+        dut.read(at + 1_000_000 + WRITE + 10_000, 0, PAGE);
+        let latency = *dut.latencies().last().unwrap();
+        assert_eq!(latency, 3 * 711_920 + 3_000_000 - 10_000 + READ);
+        let report = report(&dut);
+        assert_eq!((report.redirected_reads, report.dropped_erased, report.blocked_reads), (0, 1, u64::from(k) + 1));
+        assert_eq!((report.copies, report.pages), (copies, copies - 1), "k = {k}");
     }
-    dut.write(at, 9 * PAGE, PAGE);
-    dut.write(at + 1_000_000, 3 * PAGE, PAGE);
-    dut.write(at + 1_000_000, 4 * PAGE, PAGE);
-    dut.read(at + 1_000_000 + WRITE + 10_000, 0, PAGE);
-    let latency = *dut.latencies().last().unwrap();
-    assert_eq!(latency, 3 * 711_920 + 3_000_000 - 10_000 + READ);
-    let report = report(&dut);
-    // It has waited for the second time, and there is no copy any more: another one is made.
-    assert_eq!((report.redirected_reads, report.dropped_erased, report.blocked_reads), (0, 1, 2));
-    assert_eq!((report.copies, report.pages), (2, 1));
 }
 
 /// A collection that lets others go first is one still: while it does, reads go to the copy.
@@ -248,7 +250,7 @@ fn a_chip_is_in_collection_while_that_is_preempted() {
 #[test]
 fn a_page_beyond_correction_gets_no_copy() {
     for (correctable, copies) in [(1, 0), (2, 1)] {
-        let model = format!("errors = \"model\", program_errors = [[0, 0]], spread = 0, read_disturb = 600000");
+        let model = "errors = \"model\", program_errors = [[0, 0]], spread = 0, read_disturb = 600000";
         let (mut dut, due) = device_with(&dpr(1), &format!("ecc = {{ {model}, correctable = {correctable} }}"));
         dut.read(due + 10_000, 0, PAGE);
         assert_eq!(dut.completed().last().unwrap().uncorrectable, 0);

@@ -130,6 +130,28 @@ fn buffered_pages_may_wait_until_no_request_is_left() {
     assert_eq!(legs[..2], [(start, end, 0), (start, end, 1)]);
 }
 
+/// A collection that lets writes go first takes its chip back when they have used free pages up to the hard threshold.
+#[test]
+fn writes_that_use_up_free_pages_end_a_preemption() {
+    let ends = |hard: Option<&str>| {
+        let mut config = device(1, 6, "\"preemptive\"", "");
+        config.gc.hard_threshold = hard.map(|pages| pages.parse().unwrap());
+        let mut dut = Dut::new(&config);
+        [0, 1, 2, 3, 0, 1]
+            .into_iter()
+            .enumerate()
+            .for_each(|(i, lpn)| dut.write(i as u64 * 1_000_000, lpn * PAGE, PAGE));
+        // Two pages are to be moved; 26 are free.
+        let due = 5_000_000 + WRITE;
+        [0, 1, 4].into_iter().for_each(|lpn| dut.write(due + 10_000, lpn * PAGE, PAGE));
+        dut.completed()[6..].iter().map(|done| done.completion.0 - due).collect::<Vec<u64>>()
+    };
+    // The first page has been read out when they go.
+    let first = [FETCH + WRITE, FETCH + 2 * WRITE];
+    assert_eq!(ends(None), [&first[..], &[FETCH + 3 * WRITE]].concat());
+    assert_eq!(ends(Some("25 pages")), [&first[..], &[2 * MOVE + ERASE + 3 * WRITE]].concat());
+}
+
 /// A page that a host write has yet to program is no page of the buffer.
 #[test]
 fn reads_of_writes_under_way_are_no_hits_of_the_buffer() {
@@ -150,6 +172,8 @@ fn a_write_that_finds_all_chips_busy_beside_a_collection_conflicts_with_it() {
         (0..10 * reads).for_each(|_| [1, 2].iter().for_each(|lpn| dut.read(due + 1_000, (lpn + 6) * PAGE, PAGE)));
         dut.write(due + 2_000, 0, PAGE);
         let latency = *dut.latencies().last().unwrap();
+        let delayed = summary(&dut.ssd).requests_delayed_by_gc;
+        assert_eq!((delayed.read, delayed.write), (0, reads));
         let told = summary(&dut.ssd).idle_chip.unwrap();
         assert_eq!(latency, if reads == 0 { WRITE } else { 10 * FETCH - 1_000 + WRITE });
         assert_eq!((told.conflicts.gc, told.conflicts.writeback, told.conflicts.total), (reads, 0, reads));

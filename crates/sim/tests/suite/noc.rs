@@ -295,7 +295,10 @@ noc = {{ model = \"formula\", port = \"{port}\" }}"
         let mut dut = Dut::new(&config(&toml(port)));
         dut.read(0, 0, 2 * PAGE);
         let done = dut.completed();
-        let busy = summary(&dut.ssd).noc.unwrap().busy_ns;
+        let noc = summary(&dut.ssd).noc.unwrap();
+        // Both pages are in the channel's buffer at once.
+        assert_eq!(noc.buffer_pages_max, 2);
+        let busy = noc.busy_ns;
         ((done[0].completion - done[0].arrival).0, causes(&done[0]), busy)
     };
     let (latency, causes, busy) = latencies("occupied");
@@ -350,6 +353,7 @@ noc = { model = \"array\", rows = 3 }",
     // Channel 0 enters at column 2.
     let way = |row: u64| 49_000 + (8192 - 1 + 2 + row) * 87;
     assert_eq!(dut.latencies(), [0, 1, 2, 0, 1, 2, 0].map(way));
+    assert_eq!(summary(&dut.ssd).noc.unwrap().travelled_slices, Some(2.0 + 6.0 / 7.0));
 }
 
 #[test]

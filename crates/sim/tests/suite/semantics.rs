@@ -523,6 +523,7 @@ fn shares_of_time_are_of_what_is_measured_from_its_admission_on() {
     assert_eq!(dut.latencies(), [WRITE - 600_000 + READ]);
     let all = summary(&dut.ssd);
     assert_eq!((all.simulated_ns, all.utilisation.die), (WRITE - 600_000 + READ, Some(1.0)));
+    assert_eq!(all.utilisation.chip_at_arrival, Some(0.0), "the write is over when measuring begins");
     assert_eq!(all.utilisation.channel, Some(5_120.0 / READ as f64));
 }
 
