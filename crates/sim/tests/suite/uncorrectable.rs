@@ -1,4 +1,4 @@
-//! Pages that ECC can't correct. Of parity groups: computed from their group, written anew, or reported as lost. Without parity: lost
+//! Pages that ECC can't correct. Of parity groups: computed from their group, written again, or reported as lost. Without parity: lost
 //! wherever they go.
 
 use crate::common::{Dut, Log, array, causes, config, summary};
