@@ -32,6 +32,9 @@ impl Ssd {
             let live = replicas.live();
             replicas.totals.restart(live);
         }
+        if let Some(failures) = &mut self.failures {
+            failures.restart(self.now);
+        }
         self.dev.staging.filled.restart(self.now);
         self.dev.staging.exposed.restart(self.now);
     }

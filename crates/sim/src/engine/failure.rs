@@ -92,6 +92,11 @@ impl Failures {
         self.due.last().map_or(Nanos::NEVER, |(at, _)| *at)
     }
 
+    /// Counting begins at this time; which chips have failed, and when, is known still.
+    pub(super) fn restart(&mut self, now: Nanos) {
+        (self.totals, self.since) = (FailureTotals::default(), now);
+    }
+
     /// What the summary says at a time.
     pub(super) fn summary(&self, now: Nanos) -> Failed {
         let open = if self.missing > 0 { (now - self.since).0 } else { 0 };

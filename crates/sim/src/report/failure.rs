@@ -60,6 +60,7 @@ pub struct Failed {
     /// Pages read for that.
     pub rebuild_page_reads: u64,
     /// Time with a page missing somewhere: one failure more in its group would have been too many.
+    #[serde(serialize_with = "super::total")]
     pub unprotected_ns: u128,
 }
 

@@ -11,6 +11,7 @@ pub struct Conflicted {
     /// the head of the line while chips were in collection).
     pub requests: u64,
     /// Their latency, summed: divided by that of another scheme it is the normalised sum.
+    #[serde(serialize_with = "super::total")]
     pub latency_ns: u128,
     /// `requests` / all requests.
     pub request_share: Option<f64>,
@@ -78,8 +79,10 @@ pub struct Buffer {
 #[derive(Clone, Debug, Serialize)]
 pub struct Times {
     /// Time that collections held chips (or dies), from the first arrival to the last completion.
+    #[serde(serialize_with = "super::total")]
     pub held_by_gc: u128,
     /// Time that write-backs held them, or second copies that were being made.
+    #[serde(serialize_with = "super::total")]
     pub held_by_writeback: u128,
     /// Write-backs: transfers on the channel.
     pub writeback_transfer: u64,
@@ -95,6 +98,7 @@ pub struct PowerLoss {
     /// Whether victims are erased while pages of them are in the buffer only.
     pub erase_before_durable: bool,
     /// Pages whose newest acknowledged version is in the buffer only, times nanoseconds.
+    #[serde(serialize_with = "super::total")]
     pub exposed_page_ns: u128,
     /// Most such pages at one time.
     pub exposed_pages_max: u32,

@@ -91,11 +91,28 @@ impl Breakdown {
     }
 }
 
+/// A sum of times: a number of 64 bits in every format, and a wider one where it is.
+struct Total(u128);
+
+impl Serialize for Total {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        total(&self.0, serializer)
+    }
+}
+
+/// See [`Total`].
+pub(crate) fn total<S: Serializer>(ns: &u128, serializer: S) -> Result<S::Ok, S::Error> {
+    match u64::try_from(*ns) {
+        Ok(ns) => serializer.serialize_u64(ns),
+        Err(_) => serializer.serialize_u128(*ns),
+    }
+}
+
 impl Serialize for Breakdown {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(Cause::COUNT))?;
         for (cause, name) in CAUSES {
-            map.serialize_entry(name, &self.0[cause as usize])?;
+            map.serialize_entry(name, &Total(self.0[cause as usize]))?;
         }
         map.end()
     }

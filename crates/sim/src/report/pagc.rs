@@ -103,16 +103,22 @@ pub struct PlaneTimes {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Terms {
     /// Service: array, own transfers, controller memory.
+    #[serde(serialize_with = "super::total")]
     pub st: u128,
     /// Conflict with requests that would be in the way without collections too.
+    #[serde(serialize_with = "super::total")]
     pub cngc: u128,
     /// Conflict with collections of the same plane, waits for a free page of the plane included.
+    #[serde(serialize_with = "super::total")]
     pub csgc: u128,
     /// Conflict with collections of other planes.
+    #[serde(serialize_with = "super::total")]
     pub cogc: u128,
     /// Late conflict: with requests that collections have made late.
+    #[serde(serialize_with = "super::total")]
     pub lc: u128,
     /// Before dispatch: outside the device while the queue is full, or in the window. The paper does not name it.
+    #[serde(serialize_with = "super::total")]
     pub outside: u128,
 }
 

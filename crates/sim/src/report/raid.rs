@@ -41,12 +41,16 @@ pub struct RaidSummary {
 #[derive(Clone, Debug, Serialize)]
 pub struct Response {
     /// T_w: from arrival to first service. A page that had no service of its own (its chip had failed) adds nothing.
+    #[serde(serialize_with = "super::total")]
     pub t_w: u128,
     /// T_b: own transfers on the bus.
+    #[serde(serialize_with = "super::total")]
     pub t_b: u128,
     /// T_c: in the flash array.
+    #[serde(serialize_with = "super::total")]
     pub t_c: u128,
     /// Everything else: waits after first service, such as that of an update for its parity, and controller memory.
+    #[serde(serialize_with = "super::total")]
     pub rest: u128,
 }
 
@@ -63,8 +67,10 @@ impl Response {
 #[derive(Clone, Debug, Serialize)]
 pub struct Unprotected {
     /// All of it: first writes from their arrival, updates from when their first program may begin, to the last program.
+    #[serde(serialize_with = "super::total")]
     pub total: u128,
     /// Of that: first writes that waited for the rest of their group.
+    #[serde(serialize_with = "super::total")]
     pub gathering: u128,
     /// The longest of one group.
     pub longest: u64,

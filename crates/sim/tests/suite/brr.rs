@@ -1,7 +1,11 @@
 //! Paper C: parity groups across chips, PIQ, balanced redirected reads. Times in ns.
 
+use std::sync::{Arc, Mutex};
+
 use crate::common::{Dut, causes, config, summary};
-use ssdlab_sim::Config;
+use ssdlab_sim::device::timing::LegKind;
+use ssdlab_sim::device::transaction::Verb;
+use ssdlab_sim::{Config, LegRecord, Observer};
 
 const PAGE: u64 = 4096;
 const READ: u64 = 127_400;
@@ -81,6 +85,61 @@ fn the_write_mode_says_what_an_update_reads() {
     }
 }
 
+/// Keeps the planes whose arrays are read.
+#[derive(Clone, Default)]
+struct Reads(Arc<Mutex<Vec<u32>>>);
+
+impl Observer for Reads {
+    fn leg(&mut self, leg: &LegRecord) {
+        if (leg.verb, leg.kind) == (Verb::Read, LegKind::Array) {
+            self.0.lock().unwrap().push(leg.planes[0].0);
+        }
+    }
+}
+
+#[test]
+fn where_both_modes_read_as_much_auto_reads_the_old_chunks() {
+    // One group: the data of its first stripe on chips 0 and up, the parity on the last one.
+    let read = |group: u32, chunks: u64| {
+        let mut dut =
+            Dut::new(&device(group, 1, &format!("layout = \"lci\", group = {group}, write_mode = \"auto\""), ""));
+        let reads = Reads::default();
+        dut.ssd.observe(Box::new(reads.clone()));
+        dut.write(0, 0, chunks * PAGE);
+        dut.ssd.run();
+        let mut chips = reads.0.lock().unwrap().clone();
+        chips.sort_unstable();
+        chips
+    };
+    assert_eq!(read(4, 1), [0, 3], "2 against 2");
+    assert_eq!(read(6, 2), [0, 1, 5], "3 against 3");
+    assert_eq!(read(6, 3), [3, 4], "4 against 2");
+    assert_eq!((read(5, 1), read(5, 2)), (vec![0, 4], vec![2, 3]), "2 against 3, 3 against 2");
+}
+
+#[test]
+fn of_writes_of_a_page_that_wait_for_an_update_the_newest_is_part_of_it() {
+    // All three are programmed; the parity of the second update covers the third.
+    let mut dut = Dut::new(&device(8, 1, "layout = \"lci\", group = 8", ""));
+    (0..3).for_each(|at| dut.write(at, 0, PAGE));
+    dut.read(10_000_000, 0, PAGE);
+    dut.completed();
+    let (flash, raid) = (summary(&dut.ssd).flash, summary(&dut.ssd).raid.unwrap());
+    assert_eq!((flash.programs.host, flash.programs.parity, raid.updates), (3, 2, 2));
+}
+
+#[test]
+fn the_longest_time_without_parity_need_not_be_the_last() {
+    // On one channel: programs of two chunks and parity take 3 x 102.4 + 200, then those of one chunk 2 x 102.4 + 200.
+    let mut dut = Dut::new(&device(8, 8, "layout = \"lci\", group = 8", ""));
+    dut.write(0, 0, 2 * PAGE);
+    dut.write(10_000_000, 0, PAGE);
+    dut.completed();
+    let raid = summary(&dut.ssd).raid.unwrap();
+    assert_eq!((raid.unprotected_ns.total, raid.unprotected_ns.longest), (507_200 + 404_800, 507_200));
+    assert_eq!(raid.parity_write_amplification, Some(2.0 / 3.0));
+}
+
 #[test]
 fn first_writes_gather_until_their_group_is_whole_or_the_timeout_is_over() {
     let new = |raid: &str| {
@@ -95,15 +154,22 @@ fn first_writes_gather_until_their_group_is_whole_or_the_timeout_is_over() {
     let done = dut.completed();
     assert_eq!(done.iter().map(|c| c.completion.0).collect::<Vec<_>>(), [40_000 + WRITE; 2]);
     assert_eq!(causes(&done[0])[0], ("held", 40_000));
-    let flash = summary(&dut.ssd).flash;
+    let (told, gathered) = (summary(&dut.ssd), |told: ssdlab_sim::report::Summary| {
+        let raid = told.raid.unwrap();
+        (raid.encodings, raid.encodings_by_timeout, raid.unprotected_ns.gathering)
+    });
+    let flash = &told.flash;
     assert_eq!((flash.reads.total, flash.programs.host, flash.programs.parity), (0, 2, 1));
+    assert_eq!(gathered(told), (1, 0, 40_000));
     // Nobody comes: 10 ms after the oldest chunk it is encoded alone, and what follows is an update whose old data is known.
     let mut dut = new("layout = \"lci\", group = 3");
     dut.write(0, 0, PAGE);
     dut.write(20_000_000, 3 * PAGE, PAGE);
     assert_eq!(dut.latencies(), [10_000_000 + WRITE, READ + WRITE]);
-    let flash = summary(&dut.ssd).flash;
+    let told = summary(&dut.ssd);
+    let flash = &told.flash;
     assert_eq!((flash.reads.parity, flash.programs.host, flash.programs.parity), (1, 2, 2));
+    assert_eq!(gathered(told), (1, 1, 10_000_000));
 }
 
 #[test]
@@ -145,6 +211,28 @@ fn four_requests_take_3_slots_with_sync_fifo_2_with_piq_and_2_with_async_fifo() 
 }
 
 #[test]
+fn synchronous_batches_wait_for_each_other_are_of_one_kind_and_keep_writes_of_a_page_in_order() {
+    let sync = |requests: &[(u64, char, u64, u64)]| {
+        let more = "schemes = { order = \"sync-piq\" }\norder = { delay_writes = false }";
+        let mut dut = Dut::new(&device(9, 1, "layout = \"none\"", more));
+        for (at, op, first, pages) in requests {
+            if *op == 'r' {
+                dut.read(*at, first * PAGE, pages * PAGE)
+            } else {
+                dut.write(*at, first * PAGE, pages * PAGE)
+            }
+        }
+        dut.latencies()
+    };
+    // The second one comes too late for the first batch, though its chip is idle.
+    assert_eq!(sync(&[(0, 'r', 0, 1), (1_000, 'r', 1, 1)]), [READ, 2 * READ - 1_000]);
+    // A write and a read share no chip, and yet no batch.
+    assert_eq!(sync(&[(0, 'w', 0, 1), (0, 'r', 1, 1)]), [WRITE, WRITE + READ]);
+    // The third shares no chip with the first batch, but writes a page of the second.
+    assert_eq!(sync(&[(0, 'w', 0, 1), (0, 'w', 0, 2), (0, 'w', 1, 1)]), [WRITE, 2 * WRITE, 3 * WRITE]);
+}
+
+#[test]
 fn an_arrival_counts_what_waits_in_the_window() {
     // One request at a time on a chip: the first is in service when the second arrives, which waits when the third does.
     let mut dut = Dut::new(&device(3, 1, "layout = \"lci\", group = 3", "order.chip_queue = 1"));
@@ -170,6 +258,19 @@ fn piq_lets_a_request_overtake_one_that_contends() {
     };
     assert_eq!(order("async-fifo"), [1, 2, 3]);
     assert_eq!(order("piq"), [1, 2, 1]);
+}
+
+#[test]
+fn a_request_that_stays_holds_later_ones_of_its_chips_back() {
+    // A chip takes one: while chip 0 is read, A {0, 1} stays; chip 1 is idle when B {1} comes, and yet B goes after A.
+    for order in ["async-fifo", "piq"] {
+        let more = format!("schemes = {{ order = \"{order}\" }}\norder = {{ chip_queue = 1 }}");
+        let mut dut = Dut::new(&device(9, 1, "layout = \"none\"", &more));
+        dut.read(0, 0, PAGE);
+        dut.read(1_000, 0, 2 * PAGE);
+        dut.read(2_000, PAGE, PAGE);
+        assert_eq!(dut.latencies(), [READ, 2 * READ - 1_000, 3 * READ - 2_000], "{order}");
+    }
 }
 
 #[test]
@@ -234,6 +335,59 @@ fn a_read_is_redirected_where_both_conditions_hold_for_every_partner() {
     assert_eq!(redirect(1_040, "\"brr\""), (125_000, 0), "50 <= 40 fails: direct");
     assert_eq!(redirect(1_040, "{ brr = { next_arrival = \"never\" } }"), (75_000, 1));
     assert_eq!(redirect(1_060, "\"direct\""), (125_000, 0));
+}
+
+/// Nine chips in groups of three, L_r = 25 us and L_w = 200 us without bus time.
+fn without_bus(more: &str) -> Config {
+    let mut config = device(9, 1, "layout = \"lci\", group = 3", more);
+    config.timing.transfer = "0ns/B".parse().unwrap();
+    config
+}
+
+#[test]
+fn requests_that_came_before_spare_no_partner_and_equal_waits_are_enough() {
+    // A chip takes three. Chip 1 has three reads, so that an older request of chips 1 to 3 stays; chip 3 is a partner of chip 0,
+    // which has `own` reads.
+    let redirect = |own: u64| {
+        let mut config = without_bus("schemes = { route = \"brr\" }\norder = { chip_queue = 3 }");
+        config.precondition.mode = ssdlab_sim::config::PreconditionMode::None;
+        let mut dut = Dut::new(&config);
+        let page = |stripe: u64, rank: u64| (6 * stripe + rank) * PAGE;
+        // Stripe 0 is whole, no other one is: only its reads may be redirected.
+        dut.read(0, page(0, 0), PAGE);
+        dut.read(0, page(0, 3), PAGE);
+        (1..=own).for_each(|k| dut.read(100_000, page(3 * k, 0), PAGE));
+        (1..=3).for_each(|k| dut.read(100_000, page(3 * k, 1), PAGE));
+        dut.read(101_000, page(15, 1), 3 * PAGE);
+        dut.read(102_000, page(0, 0), PAGE);
+        let latency = *dut.latencies().last().unwrap();
+        let told = summary(&dut.ssd).brr.unwrap();
+        // Stripe 0 is read three times.
+        assert_eq!((told.page_reads, told.candidate_reads), (9 + own, 3));
+        (latency, told.redirected_reads)
+    };
+    assert_eq!(redirect(0), (25_000, 0), "25 <= 0 fails");
+    assert_eq!(redirect(1), (25_000, 1), "25 <= 25");
+    assert_eq!(redirect(2), (25_000, 1), "25 <= 50");
+}
+
+#[test]
+fn a_program_that_waits_weighs_as_much_as_a_program() {
+    // Two updates: chip 0 reads until 50 us and then programs twice, chips 6 and 3 program parity from 25 and from 50 us on.
+    let reads = |route: &str| {
+        let mut dut = Dut::new(&without_bus(&format!("schemes = {{ route = {route} }}")));
+        dut.write(0, 0, PAGE);
+        dut.write(0, 6 * PAGE, PAGE);
+        // A read of chip 6 (stripe 2), and one of chip 0 (stripe 3).
+        dut.read(60_000, 15 * PAGE, PAGE);
+        dut.read(61_000, 18 * PAGE, PAGE);
+        (dut.latencies()[2..].to_vec(), summary(&dut.ssd).brr.unwrap().redirected_reads)
+    };
+    // The first: 400 + 25 <= 200 fails for chip 0. The second: 200 + 25 <= 400 for chip 3, 200 + 25 + 25 <= 400 for chip 6. It is
+    // read there when the programs and the other read are over, at 250 us.
+    assert_eq!(reads("\"brr\""), (vec![250_000 - 60_000, 275_000 - 61_000], 1));
+    // If programs weighed 30 us: 30 + 25 + 25 <= 60 fails for chip 6. Chip 0 is done with its programs at 450 us.
+    assert_eq!(reads("{ brr = { program = \"30us\" } }"), (vec![250_000 - 60_000, 475_000 - 61_000], 0));
 }
 
 /// A mixed load on nine chips: 400 requests of one to four pages.

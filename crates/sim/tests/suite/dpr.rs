@@ -19,12 +19,17 @@ const COLLECTION: u64 = 4_423_840;
 /// Three chips, to which logical pages go in turn; a collection of chip 0 begins at the time returned, and moves logical pages 0
 /// and 9.
 fn device(route: &str) -> (Dut, u64) {
+    device_with(route, "")
+}
+
+fn device_with(route: &str, more: &str) -> (Dut, u64) {
     let config = config(&format!(
         "geometry = {{ channels = 3, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 4 }}
 timing = {{ read = \"30us\", program = \"600us\", erase = \"3ms\", transfer = \"10ns/B\" }}
 device = {{ exclusion = \"chip\", over_provisioning = 0.843 }}
 gc = {{ threshold = \"27 pages\" }}
-schemes = {{ route = {route} }}"
+schemes = {{ route = {route} }}
+{more}"
     ));
     let mut dut = Dut::new(&config);
     // The sixth page of chip 0 makes it due.
@@ -139,4 +144,153 @@ fn a_trimmed_page_has_no_copy() {
     assert_eq!(summary(&dut.ssd).pages.preloaded, 1);
     let report = report(&dut);
     assert_eq!((report.redirected_reads, report.dropped_overwritten), (0, 1));
+}
+
+/// A page that is overwritten while it is read for a copy, or while the copy is programmed, gets none.
+#[test]
+fn what_is_overwritten_while_it_is_copied_is_no_copy() {
+    let read = COLLECTION + READ;
+    for (after, programs) in [(read + 10_000, 0), (read + READ + 10_000, 1)] {
+        let (mut dut, due) = device(&dpr(1));
+        dut.read(due + 10_000, 0, PAGE);
+        dut.write(due + after, 0, PAGE);
+        dut.ssd.run();
+        let (report, flash) = (report(&dut), summary(&dut.ssd).flash);
+        assert_eq!((report.copies, report.pages, report.dropped_overwritten), (0, 0, 0), "{after}");
+        assert_eq!((flash.reads.replica, flash.programs.replica), (1, programs), "{after}");
+    }
+}
+
+/// Reads that waited for a version that has gone do not count for the next one.
+#[test]
+fn overwriting_a_page_forgets_the_reads_that_waited() {
+    for (overwritten, copies) in [(false, 1), (true, 0)] {
+        let (mut dut, due) = device(&dpr(2));
+        dut.read(due + 10_000, 0, PAGE);
+        let at = due + 20_000_000;
+        dut.write(at, if overwritten { 0 } else { 9 * PAGE }, PAGE);
+        dut.write(at + 1_000_000, 3 * PAGE, PAGE);
+        dut.read(at + 1_000_000 + WRITE + 10_000, 0, PAGE);
+        dut.ssd.run();
+        assert_eq!((report(&dut).blocked_reads, report(&dut).copies), (2, copies));
+    }
+}
+
+/// Two copies at most: of pages 0 and 6, that of 6 goes for a third one, because that of 0 has been read meanwhile.
+#[test]
+fn the_copy_not_used_for_longest_goes_first() {
+    let (mut dut, due) = device("{ dpr = { k = 1, replica_pages = 0.021 } }");
+    dut.read(due + 10_000, 0, PAGE);
+    dut.read(due + 20_000, 6 * PAGE, PAGE);
+    // Chip 0 is collected again, and once more.
+    let at = due + 20_000_000;
+    dut.write(at, 9 * PAGE, PAGE);
+    dut.write(at + 1_000_000, 3 * PAGE, PAGE);
+    let again = at + 1_000_000 + WRITE;
+    dut.read(again + 10_000, 0, PAGE);
+    dut.read(again + 20_000, 9 * PAGE, PAGE);
+    dut.write(at + 20_000_000, 3 * PAGE, PAGE);
+    let again = at + 20_000_000 + WRITE;
+    dut.read(again + 10_000, 0, PAGE);
+    dut.read(again + 20_000, 6 * PAGE, PAGE);
+    let done = dut.completed();
+    let reads: Vec<u64> =
+        done.iter().filter(|c| c.op == RequestOp::Read).map(|c| (c.completion - c.arrival).0).collect();
+    // Page 0 waits once; page 6 waits again, and gets a copy again, in the place of that of page 9.
+    assert_eq!((reads[2], reads[4]), (READ, READ));
+    assert!(reads[3] > COLLECTION && reads[5] > COLLECTION, "{reads:?}");
+    let report = report(&dut);
+    assert_eq!((report.blocked_reads, report.copies, report.dropped_replaced), (4, 4, 2));
+    assert_eq!((report.redirected_reads, report.pages, report.pages_max), (2, 2, 2));
+}
+
+/// Copies go to the other chips in turn, and a page whose chip has work to do keeps none waiting behind it.
+#[test]
+fn copies_are_made_where_chips_have_nothing_to_do() {
+    let (mut dut, due) = device("{ dpr = { k = 1, replica_pages = 0.05 } }");
+    let copies = Copies::default();
+    dut.ssd.observe(Box::new(copies.clone()));
+    // Six writes keep chip 1 busy until 3,204,800 later than `due`, when it is collected, too.
+    [1, 4, 7, 10, 4, 7].into_iter().for_each(|lpn| dut.write(due - WRITE, lpn * PAGE, PAGE));
+    // Pages 0 and 9 of chip 0 and page 1 of chip 1 should have copies, in this order; but chip 0 has more reads to serve.
+    dut.read(due + 10_000, 0, PAGE);
+    dut.read(due + 10_000, 9 * PAGE, PAGE);
+    dut.read(due + 4_000_000, PAGE, PAGE);
+    (0..100).for_each(|i| dut.read(due + COLLECTION + 1_000 + i, 3 * PAGE, PAGE));
+    dut.ssd.run();
+    let legs: Vec<(Verb, u32)> = copies.0.lock().unwrap().iter().map(|leg| (leg.verb, leg.planes[0].0)).collect();
+    let of = |verb: Verb| legs.iter().filter(|leg| leg.0 == verb).map(|leg| leg.1).take(3).collect::<Vec<u32>>();
+    assert_eq!((of(Verb::Read), of(Verb::Program)), (vec![1, 0, 0], vec![2, 1, 2]));
+}
+
+/// While the chip of the copy is in collection too, a read waits at home. The erase of its block ends the copy, and the next one is
+/// made when `k` more reads have waited.
+#[test]
+fn a_read_stays_at_home_while_both_chips_are_in_collection() {
+    for (k, copies) in [(1, 2), (2, 1)] {
+        let (mut dut, due) = device(&dpr(k));
+        (0..k).for_each(|_| dut.read(due + 10_000, 0, PAGE));
+        let at = due + 20_000_000;
+        // Chip 1 has the copy and pages 1, 4 and 7 in its first block; its sixth page makes it due together with chip 0.
+        for (i, lpn) in [1, 4, 7, 1].into_iter().enumerate() {
+            dut.write(at - 8_000_000 + i as u64 * 1_000_000, lpn * PAGE, PAGE);
+        }
+        dut.write(at, 9 * PAGE, PAGE);
+        dut.write(at + 1_000_000, 3 * PAGE, PAGE);
+        dut.write(at + 1_000_000, 4 * PAGE, PAGE);
+        dut.read(at + 1_000_000 + WRITE + 10_000, 0, PAGE);
+        let latency = *dut.latencies().last().unwrap();
+        assert_eq!(latency, 3 * 711_920 + 3_000_000 - 10_000 + READ);
+        let report = report(&dut);
+        assert_eq!((report.redirected_reads, report.dropped_erased, report.blocked_reads), (0, 1, u64::from(k) + 1));
+        assert_eq!((report.copies, report.pages), (copies, copies - 1), "k = {k}");
+    }
+}
+
+/// A collection that lets others go first is one still: while it does, reads go to the copy.
+#[test]
+fn a_chip_is_in_collection_while_that_is_preempted() {
+    let latency = |collector: &str| {
+        let (mut dut, due) = device(&format!("{}, collector = \"{collector}\"", dpr(1)));
+        dut.read(due + 10_000, 0, PAGE);
+        let at = due + 20_000_000;
+        dut.write(at, 9 * PAGE, PAGE);
+        dut.write(at + 1_000_000, 3 * PAGE, PAGE);
+        // Chip 0 is collected again; twenty reads keep it from that for 20 x 70,960 if they may.
+        let again = at + 1_000_000 + WRITE;
+        (0..20).for_each(|_| dut.read(again + 10_000, 3 * PAGE, PAGE));
+        dut.read(again + 1_000_000, 0, PAGE);
+        let latency = *dut.latencies().last().unwrap();
+        assert_eq!(report(&dut).redirected_reads, 1, "{collector}");
+        latency
+    };
+    assert_eq!((latency("serial"), latency("preemptive")), (READ, READ));
+}
+
+/// What ECC can't correct when it is read for a copy is not copied: the page's second read shows 1,200 errors a MiB.
+#[test]
+fn a_page_beyond_correction_gets_no_copy() {
+    for (correctable, copies) in [(1, 0), (2, 1)] {
+        let model = "errors = \"model\", program_errors = [[0, 0]], spread = 0, read_disturb = 600000";
+        let (mut dut, due) = device_with(&dpr(1), &format!("ecc = {{ {model}, correctable = {correctable} }}"));
+        dut.read(due + 10_000, 0, PAGE);
+        assert_eq!(dut.completed().last().unwrap().uncorrectable, 0);
+        let flash = summary(&dut.ssd).flash;
+        assert_eq!((flash.reads.replica, flash.programs.replica, report(&dut).copies), (1, copies, copies));
+    }
+}
+
+/// What copies did before the warm-up is over is not told, but that there are some is.
+#[test]
+fn counting_begins_with_the_copies_that_there_are() {
+    let (mut dut, due) = device_with(&dpr(1), "run.warmup = \"9 requests\"");
+    dut.read(due + 10_000, 0, PAGE);
+    let at = due + 20_000_000;
+    dut.write(at, 9 * PAGE, PAGE);
+    dut.write(at + 1_000_000, 3 * PAGE, PAGE);
+    dut.read(at + 1_000_000 + WRITE + 10_000, 0, PAGE);
+    dut.ssd.run();
+    let report = report(&dut);
+    assert_eq!((report.blocked_reads, report.copies, report.redirected_reads), (0, 0, 1));
+    assert_eq!((report.pages, report.pages_max), (1, 1));
 }

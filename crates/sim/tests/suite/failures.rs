@@ -94,6 +94,18 @@ fn a_write_to_a_failed_chip_is_held_by_its_parity() {
 }
 
 #[test]
+fn after_an_update_reads_of_the_missing_chunk_go_before_the_next_one() {
+    // A write of chip 3 is under way; then a read of chip 0, which is gone, and a write of chip 3 wait for it.
+    let mut dut = Dut::new(&nine("{ chip = 0, at = \"10us\" }", ""));
+    dut.write(20_000, 3 * PAGE, PAGE);
+    dut.read(30_000, 0, PAGE);
+    dut.write(40_000, 3 * PAGE, PAGE);
+    let first = 20_000 + READ + WRITE;
+    let ends: Vec<u64> = dut.completed().iter().map(|done| done.completion.0).collect();
+    assert_eq!(ends, [first, first + READ, first + READ + READ + WRITE]);
+}
+
+#[test]
 fn a_second_failure_in_a_group_loses_what_both_held_and_says_so() {
     for (second, losing) in [(3, true), (6, true), (1, false)] {
         let fails = format!("{{ chip = 0, at = \"10us\" }}, {{ chip = {second}, at = \"20us\" }}");
@@ -163,6 +175,27 @@ fn a_failed_chip_is_rebuilt_on_a_spare_one() {
     assert!(dut.completed().iter().all(|done| done.uncorrectable == 0));
     let failed = self::failed(&dut.ssd);
     assert_eq!((failed.rebuilt_pages, failed.lost_pages), (2 * 89, 0));
+}
+
+#[test]
+fn each_failed_chip_is_whole_so_long_after_its_own_failure() {
+    // Chips 0 and 1 share no group; all is whole at one time.
+    let mut config = nine("{ chip = 0, at = \"10us\" }, { chip = 1, at = \"2010us\" }", "");
+    config.faults.rebuild = 1;
+    let mut dut = Dut::new(&config);
+    dut.read(0, 2 * PAGE, PAGE);
+    dut.completed();
+    let failed = failed(&dut.ssd);
+    let after: Vec<u64> = failed.chips.iter().map(|chip| chip.whole_after.unwrap()).collect();
+    assert_eq!((after[0], failed.unprotected_ns), (after[1] + 2_000_000, u128::from(after[0])));
+    // A page is whole when it is in controller memory: two chips' pages, one after the other.
+    assert_eq!(after[0], 2 * 89 * (READ + WRITE) - WRITE);
+    // Without a spare chip no group is ever whole again.
+    let mut dut = Dut::new(&nine("{ chip = 0, at = \"10us\" }", ""));
+    dut.read(1_000_000, 2 * PAGE, PAGE);
+    dut.completed();
+    let failed = self::failed(&dut.ssd);
+    assert_eq!((failed.chips[0].whole_after, failed.unprotected_ns), (None, u128::from(1_000_000 + READ - 10_000)));
 }
 
 #[test]

@@ -1,11 +1,15 @@
 //! Copyback while counts and wear allow it: paper D's arithmetic on a device, its example, and the baselines it reduces to.
 //! Times in ns.
 
+use std::sync::{Arc, Mutex};
+
 use crate::common::{Dut, Log, array, causes, config, summary};
+use ssdlab_sim::device::timing::LegKind;
+use ssdlab_sim::device::transaction::{Class, Verb};
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::report::Summary;
-use ssdlab_sim::units::{Nanos, Ppn};
-use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
+use ssdlab_sim::units::{BlockId, Nanos, Ppn};
+use ssdlab_sim::{Check, Config, LegRecord, Observer, Request, RequestOp, Ssd};
 
 /// Paper D's flash: tR 91 us, tPROG 706 us, tBERS 5 ms, 20 ns/B, a page of 16 KiB: 327.68 us on the bus.
 const TIMING: &str = "timing = { read = \"91us\", program = \"706us\", erase = \"5ms\", transfer = \"20ns/B\" }\n";
@@ -232,6 +236,141 @@ fn a_count_equal_to_the_threshold_is_exhausted() {
     assert!(*last > 0 && before.len() == 3 && before.iter().all(|n| *n == 0), "{:?}", report.external_by_count);
     assert_eq!(report.largest_count, 3);
     assert_eq!(report.copied_by_count.iter().sum::<u64>(), report.copied_pages);
+}
+
+/// One copyback and one external move take turns; data that the host writes begins with a copyback, whatever its page held before.
+#[test]
+fn counts_end_with_the_erase_of_their_block() {
+    let (ssd, _) = worked(&format!("{FASTGC}wear = {{ copyback_thresholds = 1 }}\n"), 20_000, 30);
+    let report = summary(&ssd).fastgc.unwrap();
+    let pages = 4 * 24 * 16;
+    // Preconditioning has copied some already.
+    let (copied, external) = (report.copied_by_count[0], report.external_by_count[1]);
+    assert!(external > 2 * pages && external <= copied + pages, "{external} after {copied}");
+    let erased = |page: &Ppn| {
+        let block = ssd.geometry().block_of(*page);
+        ssd.flash().written(block) <= page.0 - ssd.geometry().page(block, 0).0
+    };
+    let left = (0..pages as u32).map(Ppn).filter(erased).map(|page| ssd.wear().count(page)).collect::<Vec<u8>>();
+    assert!(left.len() > 50 && left.iter().all(|count| *count == 0), "{left:?}");
+}
+
+/// The threshold in force is that of the blocks' mean P/E cycles when a request completes: erases of the run count.
+#[test]
+fn stages_follow_the_erases() {
+    let mut dut = Dut::new(&config(&format!(
+        "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 12, pages_per_block = 8 }}
+device = {{ over_provisioning = 0.6 }}
+wear.copyback_thresholds = [[0, 3], [1, 2], [2, 1]]
+{TIMING}{FASTGC}"
+    )));
+    let (size, mut expected) = (dut.ssd.page_bytes(), [[(0, 0); 2]; 3]);
+    let pages = dut.ssd.capacity_bytes() / size;
+    for n in 0..400u64 {
+        let erases: u32 = (0..12).map(|block| dut.ssd.flash().erases(BlockId(block))).sum();
+        // Every third request reads; each has the device to itself, and its collections are over before the next one.
+        let (reads, at) = (n % 3 == 2, dut.ssd.now().0);
+        let page = n * 7 % pages * size;
+        if reads {
+            dut.read(at, page, size)
+        } else {
+            dut.write(at, page, size)
+        }
+        let latency = *dut.latencies().last().unwrap();
+        let (count, sum) = &mut expected[(erases as usize / 12).min(2)][usize::from(reads)];
+        (*count, *sum) = (*count + 1, *sum + latency);
+    }
+    let report = summary(&dut.ssd).fastgc.unwrap();
+    let mean = |(count, sum): (u64, u64)| Some(sum as f64 / count as f64);
+    let stages: Vec<_> = report.stages.iter().collect();
+    assert_eq!(stages.len(), 3);
+    for ((name, stage), (step, [writes, reads])) in stages.into_iter().zip(expected.into_iter().enumerate()) {
+        assert_eq!(*name, format!("pe_{step}"));
+        assert!(writes.0 > 20 && reads.0 > 10, "{expected:?}");
+        assert_eq!((stage.writes, stage.write_mean_ns), (writes.0, mean(writes)), "{name}");
+        assert_eq!((stage.reads, stage.read_mean_ns), (reads.0, mean(reads)), "{name}");
+    }
+    let erases: u32 = (0..12).map(|block| dut.ssd.flash().erases(BlockId(block))).sum();
+    assert_eq!(report.pe_cycles, erases / 12);
+}
+
+/// Keeps, of collections, the blocks copied to, programmed and erased.
+#[derive(Clone, Default)]
+struct Steps(Arc<Mutex<Vec<(Verb, u32)>>>);
+
+impl Observer for Steps {
+    fn leg(&mut self, leg: &LegRecord) {
+        if leg.class == Class::Gc && leg.kind == LegKind::Array && leg.verb != Verb::Read {
+            self.0.lock().unwrap().push((leg.verb, leg.ppn.0 / 8));
+        }
+    }
+}
+
+/// The P/E cycles that count are those of the block that a page is copied to: here blocks that were never erased.
+#[test]
+fn the_block_that_is_copied_to_says_whether_a_page_may_be_copied() {
+    let mut dut = Dut::new(&config(&format!(
+        "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 24, pages_per_block = 8 }}
+device = {{ over_provisioning = 0.6 }}
+gc.threshold = \"100 pages\"
+wear.copyback_thresholds = [[0, 5], [1, 0]]
+{TIMING}{FASTGC}"
+    )));
+    let steps = Steps::default();
+    dut.ssd.observe(Box::new(steps.clone()));
+    let (size, mut rng) = (dut.ssd.page_bytes(), stream(5, "load"));
+    let pages = dut.ssd.capacity_bytes() / size;
+    (0..600).for_each(|_| dut.write(0, below(&mut rng, pages) * size, size));
+    dut.ssd.run();
+    let (mut erased, mut counts) = ([false; 24], [0; 3]);
+    for (verb, block) in steps.0.lock().unwrap().iter() {
+        let worn = &mut erased[*block as usize];
+        match verb {
+            Verb::Erase => *worn = true,
+            Verb::Copyback => counts[usize::from(*worn)] += 1,
+            _ => counts[2] += u64::from(*worn),
+        }
+    }
+    let report = summary(&dut.ssd).fastgc.unwrap();
+    assert_eq!((counts[0], counts[1], counts[2]), (report.copied_pages, 0, report.external_pages));
+    assert!(report.copied_pages > 10 && report.external_pages > 100, "{report:?}");
+}
+
+/// Each victim's records are read and each block's are written, whether that takes time or not.
+#[test]
+fn metadata_is_read_once_a_collection() {
+    for time in ["real", "none"] {
+        let (ssd, _) = worked(&format!("{FASTGC}gc.time = \"{time}\"\n"), 3_000, 0);
+        let told = summary(&ssd);
+        assert!(told.gc.collections > 100);
+        assert_eq!(told.flash.reads.metadata, told.gc.collections, "{time}");
+        // 15 of 16 pages are data.
+        let data = told.flash.programs.total - told.flash.programs.metadata + told.flash.copybacks;
+        assert!(told.flash.programs.metadata.abs_diff(data / 15) <= 3 * 4, "{time}");
+    }
+}
+
+#[test]
+fn the_report_adds_up() {
+    let (ssd, _) = worked(
+        &format!("{FASTGC}wear = {{ copyback_thresholds = 2, pe_cycles = 100, rated_pe_cycles = 900 }}\n"),
+        6_000,
+        30,
+    );
+    let told = summary(&ssd);
+    let (report, gc) = (told.fastgc.unwrap(), &told.gc.time_ns);
+    let (moves, metadata) = (gc.read + gc.transfer + gc.program + gc.erase, &report.metadata_time_ns);
+    let records = metadata.read + metadata.transfer + metadata.program;
+    assert!(gc.transfer > 0 && records > 0);
+    assert_eq!(report.collection_time_ns, moves + records);
+    assert!((report.transfer_share.unwrap() - gc.transfer as f64 / moves as f64).abs() < 1e-12);
+    let moved = told.gc.moved_pages as f64 / told.flash.programs.host as f64;
+    assert!((report.moved_per_host_page.unwrap() - moved).abs() < 1e-12);
+    // 96 blocks have 900 - pe_cycles erases left each, at the measured rate of erases a page written.
+    let exported = ssd.capacity_bytes() / ssd.page_bytes();
+    let left = f64::from(900 - report.pe_cycles) * 96.0;
+    let writes = left * told.pages.written as f64 / told.flash.erases as f64 / exported as f64;
+    assert!(report.pe_cycles > 101 && (report.lifetime_drive_writes.unwrap() / writes - 1.0).abs() < 1e-12);
 }
 
 #[test]

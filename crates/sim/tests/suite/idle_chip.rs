@@ -134,6 +134,100 @@ fn a_trimmed_page_frees_its_slot_at_once() {
     assert_eq!((moves.buffered, moves.written_back), (2, 1));
 }
 
+/// What the buffer held before the warm-up was over is not told.
+#[test]
+fn the_most_pages_in_the_buffer_are_those_of_the_measured_part() {
+    let told = |warmup: u64| {
+        let more = format!("staging.slots = 2\nrun.warmup = \"{warmup} requests\"");
+        let (mut dut, due) = two_valid_pages("\"idle-chip\"", &more);
+        dut.read(due - 1, 0, PAGE);
+        dut.read(due + 40_000_000, 0, PAGE);
+        dut.completed();
+        let report = summary(&dut.ssd).idle_chip.unwrap();
+        (report.buffer.pages_max, report.power_loss.exposed_pages_max, report.moves.buffered)
+    };
+    assert_eq!((told(16), told(17)), ((2, 2, 2), (0, 0, 0)));
+}
+
+/// Pages go back when no request is left, where the buffer waits for that: chips 1 and 2 have been idle for long.
+#[test]
+fn buffered_pages_may_wait_until_no_request_is_left() {
+    let (mut dut, due) = two_valid_pages("{ idle-chip = { writeback = \"queue_empty\" } }", "staging.slots = 2");
+    dut.read(due - 1, 0, PAGE);
+    let legs = legs_of(&mut dut.ssd, Class::Writeback);
+    // The read is served when the chip has been erased.
+    let (start, end) = (due + 3_141_920 + FETCH + 40_960, due + 3_141_920 + FETCH + WRITE);
+    assert_eq!(legs[..2], [(start, end, 0), (start, end, 1)]);
+}
+
+/// A collection that lets writes go first takes its chip back when they have used free pages up to the hard threshold.
+#[test]
+fn writes_that_use_up_free_pages_end_a_preemption() {
+    let ends = |hard: Option<&str>| {
+        let mut config = device(1, 6, "\"preemptive\"", "");
+        config.gc.hard_threshold = hard.map(|pages| pages.parse().unwrap());
+        let mut dut = Dut::new(&config);
+        [0, 1, 2, 3, 0, 1]
+            .into_iter()
+            .enumerate()
+            .for_each(|(i, lpn)| dut.write(i as u64 * 1_000_000, lpn * PAGE, PAGE));
+        // Two pages are to be moved; 26 are free.
+        let due = 5_000_000 + WRITE;
+        [0, 1, 4].into_iter().for_each(|lpn| dut.write(due + 10_000, lpn * PAGE, PAGE));
+        dut.completed()[6..].iter().map(|done| done.completion.0 - due).collect::<Vec<u64>>()
+    };
+    // The first page has been read out when they go.
+    let first = [FETCH + WRITE, FETCH + 2 * WRITE];
+    assert_eq!(ends(None), [&first[..], &[FETCH + 3 * WRITE]].concat());
+    assert_eq!(ends(Some("25 pages")), [&first[..], &[2 * MOVE + ERASE + 3 * WRITE]].concat());
+}
+
+/// A page that a host write has yet to program is no page of the buffer.
+#[test]
+fn reads_of_writes_under_way_are_no_hits_of_the_buffer() {
+    let (mut dut, due) = two_valid_pages("\"idle-chip\"", "staging.slots = 2");
+    dut.write(due + 20_000_000, 0, PAGE);
+    dut.read(due + 20_000_001, 0, PAGE);
+    assert_eq!(dut.latencies().last(), Some(&50));
+    let told = summary(&dut.ssd);
+    assert_eq!((told.pages.from_memory, told.idle_chip.unwrap().moves.read_hits), (1, 0));
+}
+
+/// A write that any chip may take meets a collection if it waits while one runs.
+#[test]
+fn a_write_that_finds_all_chips_busy_beside_a_collection_conflicts_with_it() {
+    for reads in [0, 1] {
+        let (mut dut, due) = two_valid_pages("\"idle-chip\"", "");
+        // Chip 0 is collected. Ten reads keep chips 1 and 2 busy, or do not.
+        (0..10 * reads).for_each(|_| [1, 2].iter().for_each(|lpn| dut.read(due + 1_000, (lpn + 6) * PAGE, PAGE)));
+        dut.write(due + 2_000, 0, PAGE);
+        let latency = *dut.latencies().last().unwrap();
+        let delayed = summary(&dut.ssd).requests_delayed_by_gc;
+        assert_eq!((delayed.read, delayed.write), (0, reads));
+        let told = summary(&dut.ssd).idle_chip.unwrap();
+        assert_eq!(latency, if reads == 0 { WRITE } else { 10 * FETCH - 1_000 + WRITE });
+        assert_eq!((told.conflicts.gc, told.conflicts.writeback, told.conflicts.total), (reads, 0, reads));
+        let requests = &told.conflicted;
+        assert_eq!((requests.read.requests, requests.write.requests), (0, reads));
+        assert_eq!(
+            (requests.all.latency_ns, requests.write.latency_ns),
+            (u128::from(reads * latency), u128::from(reads * latency))
+        );
+    }
+}
+
+/// A collection begins in an idle period if nothing is pending; else it counts the chips that are idle beside it.
+#[test]
+fn collections_count_what_the_device_does_when_they_begin() {
+    for (pending, idle_chips) in [(0, 0), (1, 2)] {
+        let (mut dut, due) = two_valid_pages("\"idle-chip\"", "");
+        (0..pending).for_each(|_| dut.read(due - 1, 0, PAGE));
+        dut.ssd.run();
+        let starts = summary(&dut.ssd).idle_chip.unwrap().gc_starts;
+        assert_eq!((starts.collections, starts.in_idle_periods, starts.idle_chips), (1, 1 - pending, idle_chips));
+    }
+}
+
 /// Fig. 9: 6 free slots, collections with 3, 2 and 2 valid pages, in this order, reserve 3, 2 and 1.
 #[test]
 fn figure_9_reserves_3_2_and_1() {

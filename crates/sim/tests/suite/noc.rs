@@ -1,6 +1,7 @@
 //! Paper E: what a page costs on its way across the interconnect, and what selective copy-back saves. Times in ns.
 
-use crate::common::{Dut, causes, config, summary};
+use crate::common::{Dut, causes, config, spent, summary};
+use ssdlab_sim::blame::Cause;
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::PlaneId;
 
@@ -212,6 +213,17 @@ fn a_channel_serves_rhost_whost_rgc_and_wgc_in_this_order_unless_told_otherwise(
 }
 
 #[test]
+fn tasks_of_one_queue_are_served_in_the_order_in_which_they_came() {
+    let mut dut = Dut::new(&config(&device(1, 1, "")));
+    (0..3).for_each(|lpn| dut.write(lpn * 10_000_000, lpn * PAGE, PAGE));
+    (0..3).for_each(|lpn| dut.read(40_000_000 + lpn, lpn * PAGE, PAGE));
+    (0..3).for_each(|lpn| dut.write(80_000_000 + lpn, lpn * PAGE, PAGE));
+    let latencies = dut.latencies();
+    assert_eq!(latencies[3..6], [READ, 2 * READ - 1, 3 * READ - 2]);
+    assert_eq!(latencies[6..], [WRITE, 2 * WRITE - 1, 3 * WRITE - 2]);
+}
+
+#[test]
 fn tasks_of_collections_queue_with_those_of_the_host() {
     // The twentieth program makes a collection of one page due while a read and a write wait.
     let order = |priority: &str| {
@@ -235,6 +247,24 @@ fn tasks_of_collections_queue_with_those_of_the_host() {
     assert_eq!(order("noc.priority = [\"rhost\", \"rgc\", \"whost\", \"wgc\"]"), (READ + rgc + WRITE, READ));
     let first = rgc + wgc + erase;
     assert_eq!(order("noc.priority = [\"wgc\", \"rgc\", \"whost\", \"rhost\"]"), (first + WRITE, first + WRITE + READ));
+    // Below the hard threshold, strictly, the collection's tasks go first: 12 pages are free until its erase leaves 15.
+    assert_eq!(order("gc.hard_threshold = \"13 pages\""), (first + READ + WRITE, first + READ));
+    assert_eq!(order("gc.hard_threshold = \"12 pages\""), order(""));
+}
+
+/// A page with errors goes to the CPU, though ECC could correct many more.
+#[test]
+fn a_simulated_error_is_an_error_however_few_there_are() {
+    for (errors, cost) in [(0, SELECTIVE), (100, ROUND_TRIP)] {
+        let ecc =
+            format!("ecc = {{ errors = \"model\", program_errors = [[0, {errors}]], spread = 0, read_disturb = 0 }}");
+        let (time, summary) = collect(3, &format!("schemes.path = \"selective\"\n{ecc}"));
+        let moved = summary.noc.unwrap().moved_pages;
+        assert_eq!(
+            (time, moved.errors, moved.from_buffer),
+            (3 * cost + 700_000, 3 * errors.min(1), 3 - 3 * errors.min(1))
+        );
+    }
 }
 
 #[test]
@@ -265,7 +295,10 @@ noc = {{ model = \"formula\", port = \"{port}\" }}"
         let mut dut = Dut::new(&config(&toml(port)));
         dut.read(0, 0, 2 * PAGE);
         let done = dut.completed();
-        let busy = summary(&dut.ssd).noc.unwrap().busy_ns;
+        let noc = summary(&dut.ssd).noc.unwrap();
+        // Both pages are in the channel's buffer at once.
+        assert_eq!(noc.buffer_pages_max, 2);
+        let busy = noc.busy_ns;
         ((done[0].completion - done[0].arrival).0, causes(&done[0]), busy)
     };
     let (latency, causes, busy) = latencies("occupied");
@@ -323,6 +356,50 @@ noc = {{ model = \"array\", rows = {rows} }}"
     let wait = done.last().map(causes).unwrap();
     // Asked 37 us after it came, 40 us after the collection's page had: it waits for the rest of that page's traversal.
     assert_eq!(wait[0], ("noc_gc", 8192 * 87 - 40_000), "{wait:?}");
+}
+
+#[test]
+fn rows_take_turns_on_an_idle_array_too() {
+    let mut dut = Dut::new(&config(
+        "geometry = { channels = 8, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1 }
+timing = { read = \"25us\", program = \"200us\", erase = \"700us\", transfer = \"0ns/B\" }
+noc = { model = \"array\", rows = 3 }",
+    ));
+    (0..7).for_each(|n| dut.read(n * 10_000_000, 0, PAGE));
+    // Channel 0 enters at column 2.
+    let way = |row: u64| 49_000 + (8192 - 1 + 2 + row) * 87;
+    assert_eq!(dut.latencies(), [0, 1, 2, 0, 1, 2, 0].map(way));
+    assert_eq!(summary(&dut.ssd).noc.unwrap().travelled_slices, Some(2.0 + 6.0 / 7.0));
+}
+
+#[test]
+fn a_wait_for_rows_is_split_as_the_time_of_all_rows_was() {
+    let more = "noc = { model = \"array\", columns = 3, rows = 2 }";
+    let toml = device(3, 1, more).replace("noc.model = \"formula\"\n", "");
+    let mut dut = Dut::new(&config(&toml));
+    (0..48).for_each(|n| dut.write(n * 10_000_000, n * PAGE, PAGE));
+    (1..5).for_each(|n| dut.write((n + 60) * 10_000_000, 3 * n * PAGE, PAGE));
+    // The 52nd traversal takes row 1, and makes channel 0 due. Its page asks 37 us later and gets row 0, then a read of channel 1
+    // gets row 1, and one of channel 2 waits for row 0: one of two rows carries a page of a collection meanwhile.
+    let due = 640_000_000 + 24_000 + 200_000 + (8191 + 2) * 87;
+    dut.read(due + 10_000, PAGE, PAGE);
+    dut.read(due + 40_000, 2 * PAGE, PAGE);
+    let done = dut.completed();
+    let wait = (8191 + 1) * 87 - 40_000;
+    let waits = |n: usize| (spent(&done[n], Cause::NocGc), spent(&done[n], Cause::NocHost));
+    assert_eq!((waits(52), waits(53)), ((0, 0), (wait / 2, wait / 2)));
+}
+
+#[test]
+fn the_ports_share_of_time_is_that_of_all_channels_after_the_warm_up() {
+    let mut dut = Dut::new(&config(&device(2, 1, "run.warmup = \"1 requests\"")));
+    dut.write(0, 0, PAGE);
+    dut.read(10_000_000, 0, PAGE);
+    dut.completed();
+    let noc = summary(&dut.ssd).noc.unwrap();
+    assert_eq!((noc.traversals.host_write, noc.traversals.host_read, noc.traversals.total), (0, 1, 1));
+    assert_eq!((noc.busy_ns, noc.busy_share), (TRAVERSAL, Some(TRAVERSAL as f64 / READ as f64 / 2.0)));
+    assert_eq!((noc.buffer_pages_max, noc.latency_ns.write_max, noc.latency_ns.read_max), (1, None, Some(READ)));
 }
 
 #[test]

@@ -54,6 +54,43 @@ fn two_victims_of_32_pages_at_equal_offsets_take_24_300_000() {
     assert_eq!((time, collections, copybacks), ([32 * 50_000, 32 * 600_000, 3_500_000], 2, 64));
 }
 
+/// Two planes whose blocks 0 keep their first two pages: two pairs. Each plane's block has been read by the host `reads` times; with
+/// the third read of a block its pages show errors. Returns the copybacks and programs of the collection.
+fn checked_pairs(reads: [u64; 2]) -> (u64, u64) {
+    let mut dut = Dut::new(&config(
+        "geometry = { channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 16, pages_per_block = 4 }
+device = { over_provisioning = 0.5 }
+gc = { threshold = \"32 pages\" }
+ecc = { errors = \"model\", program_errors = [[0, 0]], spread = 0, read_disturb = 334 }
+schemes = { path = \"checked\", collector = { pagc = { when = \"always\" } } }",
+    ));
+    let (mut requests, page) = (Vec::new(), |plane: u64, n: u64| (2 * n + plane) * 4096);
+    requests.extend((0..32).map(|n| (RequestOp::Write, page(0, n))));
+    requests.extend((0..29).map(|n| (RequestOp::Write, page(1, n))));
+    for plane in [0, 1] {
+        requests.extend([2, 3].map(|n| (RequestOp::Trim, page(plane, n))));
+        requests.extend((0..reads[plane as usize]).map(|_| (RequestOp::Read, page(plane, 0))));
+    }
+    // The 33rd page of plane 0 makes it due.
+    requests.push((RequestOp::Write, page(0, 3)));
+    for (i, (op, offset)) in requests.into_iter().enumerate() {
+        dut.ssd.submit(Request { arrival: Nanos(i as u64 * 10_000_000), op, offset, bytes: 4096 });
+    }
+    dut.ssd.run();
+    let done = summary(&dut.ssd);
+    assert_eq!((done.gc.collections, done.gc.moved_pages), (2, 4));
+    (done.flash.copybacks, done.flash.programs.gc)
+}
+
+/// The controller looks at every page of a pair: what is wrong with either takes both over the channel.
+#[test]
+fn a_pair_goes_back_inside_if_both_its_pages_are_clean() {
+    assert_eq!(checked_pairs([0, 0]), (4, 0));
+    assert_eq!((checked_pairs([2, 0]), checked_pairs([0, 2])), ((0, 4), (0, 4)));
+    // Its own first read is the second one of the block, and finds nothing yet.
+    assert_eq!((checked_pairs([1, 0]), checked_pairs([0, 1])), ((2, 2), (2, 2)));
+}
+
 /// Fig. 6: A holds {1,2,3,4}, B holds {1,4,5}; tR 75 us, tPROG 1.5 ms, tBERS 3.8 ms.
 #[test]
 fn figure_6_takes_6_375_us_together_and_6_300_us_alone() {
@@ -67,6 +104,14 @@ fn figure_6_takes_6_375_us_together_and_6_300_us_alone() {
     assert_eq!(moves("\"serial\""), (6_300_000, 3_800_000, 1, 4));
     // Nobody joins below a threshold of nothing: exactly serial.
     assert_eq!(moves("{ pagc = { threshold = 0 } }"), moves("\"serial\""));
+}
+
+/// The other plane has 9 x 8 - 1 free pages, which has to be below the threshold.
+#[test]
+fn a_plane_joins_strictly_below_the_threshold() {
+    let collections =
+        |pages: u32| collect(8, &[0], &[0], "", &format!("{{ pagc = {{ threshold = \"{pages} pages\" }} }}")).1;
+    assert_eq!((collections(71), collections(72)), (1, 2));
 }
 
 /// (K, L, Ka) = (100, 80, 40) and (50, 120, 20) of semantics 3.3.

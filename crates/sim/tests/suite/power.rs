@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use crate::common::{config, summary};
+use crate::common::{Dut, array, config, summary};
 use ssdlab_sim::config::Errors;
 use ssdlab_sim::device::wear::UNKNOWN;
 use ssdlab_sim::report::power::PowerCut;
 use ssdlab_sim::schemes::AnyPath;
-use ssdlab_sim::units::{Nanos, Ppm, Ppn};
+use ssdlab_sim::units::{BlockId, Nanos, Ppm, Ppn};
 use ssdlab_sim::{Check, Config, LegRecord, Observer, Request, RequestOp, Ssd};
 
 fn device(collector: &str, protected: bool) -> Config {
@@ -329,6 +329,45 @@ fn a_cut_leaves_the_counts_that_are_on_flash_and_no_page_beyond_correction() {
         }
     }
     assert!(unknown > 100 && known > unknown && torn > 100, "{unknown} {known} {torn}");
+}
+
+/// A page that has landed is the one that counts, though the victim still holds the same version: recovery moves the other one only.
+#[test]
+fn a_page_that_was_moved_before_the_cut_is_not_moved_again() {
+    for (protected, written) in [(true, 2), (false, 3)] {
+        let mut dut = Dut::new(&config(&format!(
+            "{}geometry.blocks_per_plane = 8
+geometry.pages_per_block = 4
+device.over_provisioning = 0.843
+device.power_loss_protection = {protected}
+gc.threshold = \"27 pages\"",
+            array(1, 1, 1, 1)
+        )));
+        // Block 0 keeps pages 2 and 3 when the sixth program makes its collection due; a move takes 660,240.
+        [0, 1, 2, 3, 0, 1].into_iter().for_each(|lpn| dut.write(0, lpn * 4096, 4096));
+        dut.ssd.run_until(Nanos(6 * 605_120 + 660_240 + 200_000));
+        let cut = dut.ssd.power_cut();
+        assert_eq!((cut.kept_pages, cut.torn_pages, cut.held_pages), (4, u64::from(!protected), 0));
+        // With a capacitor the second page has landed too; without, its page is torn, and it takes the one after.
+        let block = |b| (dut.ssd.flash().written(BlockId(b)), dut.ssd.flash().valid(BlockId(b)));
+        assert_eq!((block(0), block(2)), ((0, 0), (written, 2)), "protected: {protected}");
+    }
+}
+
+/// Power is cut before anything else of that time.
+#[test]
+fn what_would_end_at_the_time_of_a_cut_does_not() {
+    for (at, kept, aborted) in [(605_120, 0, 1), (605_121, 1, 0)] {
+        let mut dut = Dut::new(&config(&format!(
+            "{}device.power_loss_protection = false\ngc.reserve = 2\nfaults.power_cut = [\"{at}ns\"]",
+            array(1, 1, 1, 1)
+        )));
+        dut.write(0, 0, 4096);
+        dut.read(1_000_000, 4096, 4096);
+        dut.ssd.run();
+        let cut = &summary(&dut.ssd).power_cuts[0];
+        assert_eq!((cut.at.0, cut.kept_pages, cut.aborted_requests, cut.torn_pages), (at, kept, aborted, aborted));
+    }
 }
 
 /// A cut in the configuration: the run goes on, and the summary tells.

@@ -455,6 +455,66 @@ fn beyond_the_wear_spread_every_second_collection_takes_a_cold_block() {
 
 // What is measured.
 
+/// Sixteen pages fill blocks 0 to 3 and some are trimmed; a write of the first of them makes the plane due. Returns the erases by block.
+fn after_one_collection(victim: &str, trimmed: &[u64], seed: u64) -> Vec<u32> {
+    let mut dut = Dut::seeded(&plane(4, 16, 16, &format!("schemes.victim = {victim}")), seed);
+    (0..16).for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
+    dut.completed();
+    trimmed.iter().for_each(|lpn| dut.trim(20_000_000, lpn * PAGE, PAGE));
+    dut.write(20_000_000, trimmed[0] * PAGE, PAGE);
+    dut.completed();
+    erases(&dut)
+}
+
+#[test]
+fn cost_benefit_weighs_age_and_free_space_against_valid_pages() {
+    // Ages 4, 3, 2 and 1. Block 0 with three valid pages: 4 x 1 / 3. With two: block 2, 2 x 2 / 2; block 3, 1 x 2 / 2.
+    let erased = |trimmed: &[u64]| after_one_collection("\"cost-benefit\"", trimmed, 1);
+    assert_eq!(erased(&[0, 8, 9]), [0, 0, 1, 0, 0, 0, 0, 0]);
+    assert_eq!(erased(&[0, 12, 13]), [1, 0, 0, 0, 0, 0, 0, 0]);
+}
+
+#[test]
+fn random_plus_draws_among_the_blocks_that_free_something() {
+    for seed in 1..=20 {
+        assert_eq!(after_one_collection("\"random+\"", &[6], seed), [0, 1, 0, 0, 0, 0, 0, 0], "seed {seed}");
+    }
+}
+
+#[test]
+fn one_choice_is_a_block_drawn_at_random() {
+    let run = |victim: &str| {
+        let toml = format!(
+            "{}geometry.blocks_per_plane = 16\ngeometry.pages_per_block = 8\ndevice.over_provisioning = 0.4\nschemes.victim = {victim}",
+            array(1, 1, 1, 1)
+        );
+        let mut dut = Dut::new(&config(&toml));
+        (0..600).for_each(|n| dut.write(0, n * n % 71 * PAGE, PAGE));
+        dut.completed();
+        (0..16).map(|block| dut.ssd.flash().erases(BlockId(block))).collect::<Vec<u32>>()
+    };
+    assert_eq!(run("{ d-choices = { d = 1 } }"), run("\"random\""));
+    assert_ne!(run("{ d-choices = { d = 2 } }"), run("\"random\""));
+}
+
+#[test]
+fn among_equal_victims_far_apart_the_lowest_index_goes_first_too() {
+    let toml = format!(
+        "{}geometry.blocks_per_plane = 200\ngeometry.pages_per_block = 2\ndevice.over_provisioning = 0.2\ngc.threshold = \"80 pages\"",
+        array(1, 1, 1, 1)
+    );
+    for trimmed in [[20, 200, 300], [200, 202, 300], [20, 22, 300]] {
+        let mut dut = Dut::new(&config(&toml));
+        (0..320).for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
+        dut.completed();
+        trimmed.iter().for_each(|lpn| dut.trim(400_000_000, lpn * PAGE, PAGE));
+        dut.write(400_000_000, trimmed[0] * PAGE, PAGE);
+        dut.completed();
+        let erased = (0..200).filter(|block| dut.ssd.flash().erases(BlockId(*block)) > 0);
+        assert_eq!(erased.collect::<Vec<u32>>(), [trimmed[0] as u32 / 2]);
+    }
+}
+
 #[test]
 fn a_warm_up_of_requests_is_not_measured_but_wears() {
     let mut dut = Dut::new(&plane(4, 5, 26, "run.warmup = \"7 requests\""));
@@ -499,6 +559,34 @@ fn work_after_the_last_completion_counts_in_flash_but_not_in_time() {
     assert_eq!((all.flash.erases, all.gc.collections), (1, 1));
     assert_eq!(all.utilisation.die, Some(1.0));
     assert_eq!(all.utilisation.channel, Some(5_120.0 / WRITE as f64));
+}
+
+#[test]
+fn shares_of_time_are_of_what_is_measured_from_its_admission_on() {
+    // The write is not measured, and the read waits outside for it until 605,120.
+    let mut dut =
+        Dut::new(&config(&format!("{}device.queue_depth = 1\nrun.warmup = \"1 requests\"", array(1, 1, 1, 1))));
+    dut.write(0, 0, PAGE);
+    dut.read(600_000, 0, PAGE);
+    assert_eq!(dut.latencies(), [WRITE - 600_000 + READ]);
+    let all = summary(&dut.ssd);
+    assert_eq!((all.simulated_ns, all.utilisation.die), (WRITE - 600_000 + READ, Some(1.0)));
+    assert_eq!(all.utilisation.chip_at_arrival, Some(0.0), "the write is over when measuring begins");
+    assert_eq!(all.utilisation.channel, Some(5_120.0 / READ as f64));
+}
+
+#[test]
+fn pages_are_counted_where_they_were() {
+    // Of the four pages trimmed two hold something. A partial write of a page on its way takes the rest from memory.
+    let mut dut = Dut::new(&config(&array(1, 1, 1, 1)));
+    dut.write(0, PAGE, 2 * PAGE);
+    dut.trim(10_000_000, 0, 4 * PAGE);
+    dut.trim(11_000_000, 0, 4 * PAGE);
+    dut.write(20_000_000, 0, PAGE);
+    dut.write(20_000_001, 512, 512);
+    dut.completed();
+    let pages = summary(&dut.ssd).pages;
+    assert_eq!((pages.trimmed, pages.partial_writes, pages.from_memory, pages.written), (2, 1, 1, 4));
 }
 
 #[test]

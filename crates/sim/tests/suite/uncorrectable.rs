@@ -1,7 +1,9 @@
-//! Pages of parity groups that ECC can't correct: computed from their group, written anew, or reported as lost.
+//! Pages that ECC can't correct. Of parity groups: computed from their group, written again, or reported as lost. Without parity: lost
+//! wherever they go.
 
-use crate::common::{Dut, Log, causes, config, summary};
-use ssdlab_sim::units::Nanos;
+use crate::common::{Dut, Log, array, causes, config, summary};
+use ssdlab_sim::report::ecc::Ecc;
+use ssdlab_sim::units::{Lpn, Nanos, Ppn};
 use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
 
 const PAGE: u64 = 4096;
@@ -93,6 +95,135 @@ fn what_faults_and_errors_take_at_once_is_refused() {
         assert_eq!(nine(more).check().unwrap_err().key, "ecc.errors");
     }
     assert_eq!(nine("ecc.decode = \"1us\"").check().unwrap_err().key, "raid.layout");
+}
+
+// Without parity.
+
+/// One die of eight blocks of four pages. Each read of a block leaves 256 errors a MiB in its pages; ECC corrects 1,024, so that the
+/// fifth read of a page finds too many.
+fn one(threshold: u32, more: &str) -> Dut {
+    Dut::new(&config(&format!(
+        "{}geometry.blocks_per_plane = 8
+geometry.pages_per_block = 4
+device.over_provisioning = 0.8
+gc.threshold = \"{threshold} pages\"
+ecc = {{ errors = \"model\", correctable = 1, program_errors = [[0, 0]], spread = 0, read_disturb = 256000 }}
+{more}",
+        array(1, 1, 1, 1)
+    )))
+}
+
+/// What requests do to a device, one after the other: `w` and `r` a page, `p` part of one. Returns what reads were told.
+fn told(dut: &mut Dut, requests: &[(char, u64)]) -> Vec<u32> {
+    let from = dut.completed().len();
+    for (op, lpn) in requests {
+        let at = dut.ssd.now().0;
+        match op {
+            'w' => dut.write(at, lpn * PAGE, PAGE),
+            'p' => dut.write(at, lpn * PAGE + 512, 512),
+            _ => dut.read(at, lpn * PAGE, PAGE),
+        }
+        dut.ssd.run();
+    }
+    dut.completed()[from..].iter().filter(|done| done.op == RequestOp::Read).map(|done| done.uncorrectable).collect()
+}
+
+fn ecc(dut: &Dut) -> Ecc {
+    summary(&dut.ssd).ecc.unwrap()
+}
+
+#[test]
+fn as_many_errors_as_ecc_corrects_are_corrected_and_an_erase_forgets_reads() {
+    let mut dut = one(25, "");
+    let mut round = vec![('w', 0), ('w', 1), ('w', 2), ('w', 3)];
+    let fill = round.clone();
+    round.extend([('r', 0); 5]);
+    assert_eq!(told(&mut dut, &round), [0, 0, 0, 0, 1]);
+    let first = ecc(&dut);
+    assert_eq!((first.pages_decoded, first.pages_uncorrectable, first.moves_uncorrectable), (5, 1, 0));
+    // Of the good ones: 256, 512, 768 and 1,024 a MiB.
+    assert_eq!((first.errors_per_kib_mean, first.errors_per_kib_max), (Some(0.625), 1.0));
+    // The host goes round all blocks, one is erased behind it, and block 0 is written again.
+    (1..8).for_each(|_| _ = told(&mut dut, &fill));
+    assert_eq!(told(&mut dut, &round), [0, 0, 0, 0, 1]);
+    assert_eq!((dut.ssd.flash().lpn_of(Ppn(0)), ecc(&dut).moves_uncorrectable), (Lpn(0), 0));
+}
+
+#[test]
+fn what_is_lost_stays_lost_when_it_is_merged_or_moved() {
+    let read_4 = [('w', 0), ('r', 0), ('r', 0), ('r', 0), ('r', 0)];
+    // Merged: seven sectors of old data are in the new page, in a block that is read for the first time. A whole page is good again.
+    let mut dut = one(1, "");
+    told(&mut dut, &[('w', 1), ('w', 2), ('w', 3)]);
+    assert_eq!(told(&mut dut, &read_4), [0; 4]);
+    assert_eq!(told(&mut dut, &[('p', 0), ('r', 0), ('w', 0), ('r', 0)]), [1, 0]);
+    // Moved: the fifth read is that of the collection, which leaves one page of block 0.
+    let churn = [('w', 1), ('w', 2), ('w', 3), ('w', 1), ('w', 2), ('w', 3)];
+    for (errors, lost) in [(4, 1), (3, 0)] {
+        let mut dut = one(26, "");
+        assert_eq!(told(&mut dut, &read_4[..=errors]), vec![0; errors]);
+        assert_eq!(told(&mut dut, &churn), [0; 0]);
+        let gc = summary(&dut.ssd).gc;
+        assert_eq!((gc.collections, gc.moved_pages), (1, 1));
+        assert_eq!((told(&mut dut, &[('r', 0)]), ecc(&dut).moves_uncorrectable), (vec![lost], u64::from(lost)));
+        // ECC has had the others in hand: they begin with nothing.
+        assert_eq!(told(&mut dut, &[('r', 0); 3]), [lost; 3]);
+        assert_eq!(told(&mut dut, &[('w', 0), ('r', 0)]), [0]);
+    }
+}
+
+#[test]
+fn what_is_lost_stays_lost_in_the_controllers_buffer_unless_it_is_overwritten_there() {
+    let more = "staging.slots = 4\nschemes = { place = \"dynamic\", collector = { idle-chip = { stream_rule = \"always\" } } }";
+    let fill = [('w', 0), ('r', 0), ('r', 0), ('r', 0), ('r', 0), ('w', 1), ('w', 2), ('w', 3), ('w', 1), ('w', 2)];
+    for overwritten in [false, true] {
+        let mut dut = one(26, more);
+        told(&mut dut, &fill);
+        // The seventh program makes block 0 due; its page is in the buffer until the erase is over.
+        let due = dut.ssd.now().0 + 605_120;
+        dut.write(dut.ssd.now().0, 3 * PAGE, PAGE);
+        if overwritten {
+            dut.write(due + 1_000_000, 0, PAGE);
+        }
+        dut.ssd.run();
+        let report = summary(&dut.ssd).idle_chip.unwrap().moves;
+        assert_eq!((report.written_back, report.absorbed_writes), (1, u64::from(overwritten)));
+        assert_eq!((told(&mut dut, &[('r', 0)]), ecc(&dut).moves_uncorrectable), (vec![u32::from(!overwritten)], 1));
+    }
+}
+
+/// A page takes half as many errors more a day as its program left.
+#[test]
+fn errors_grow_with_time_from_what_programs_left() {
+    let ecc = "ecc = { errors = \"model\", correctable = 1, program_errors = [[0, 512]], spread = 0, read_disturb = 0, retention = 0.5 }";
+    let mut dut = Dut::new(&config(&format!("{}{ecc}", array(1, 1, 1, 1))));
+    let (program, day) = (605_120, 86_400_000_000_000);
+    dut.write(0, 0, PAGE);
+    // 512 + 256 x days: 1,024 after two days are corrected; the read ends 55,120 later.
+    let moments = [0, day, 2 * day, 2 * day + day / 256];
+    moments.iter().for_each(|after| dut.read(program + after, 0, PAGE));
+    let told: Vec<u32> = dut.completed()[1..].iter().map(|read| read.uncorrectable).collect();
+    assert_eq!(told, [0, 0, 0, 1]);
+    assert_eq!(self::ecc(&dut).errors_per_kib_mean, Some((0.5 + 0.75 + 1.0) / 3.0));
+}
+
+/// Pages of one spread differ from each other, and by no more than it says.
+#[test]
+fn programs_leave_so_many_errors_as_the_page_and_the_spread_say() {
+    let left = |spread: &str, seed: u64| {
+        let ecc = format!(
+            "ecc = {{ errors = \"model\", program_errors = [[0, 10240]], spread = {spread}, read_disturb = 0 }}"
+        );
+        let mut dut = Dut::seeded(&config(&format!("{}{ecc}", array(1, 1, 1, 1))), seed);
+        (0..100).for_each(|lpn| dut.read(lpn * 1_000_000, lpn * PAGE, PAGE));
+        dut.completed();
+        let ecc = self::ecc(&dut);
+        (ecc.errors_per_kib_mean.unwrap(), ecc.errors_per_kib_max)
+    };
+    assert_eq!(left("0", 1), (10.0, 10.0));
+    let (mean, max) = left("0.2", 1);
+    assert!((mean - 10.0).abs() < 0.5 && max > 11.8 && max <= 12.0, "{mean} {max}");
+    assert!(left("0.2", 1_000) != (mean, max) && left("0.2", 1) == (mean, max), "the seed says which page is how bad");
 }
 
 /// Blocks wear out by reads while pages are written and collected: nothing wrong is returned, and what is lost is said.
