@@ -37,6 +37,17 @@ pub fn markdown() -> String {
     out
 }
 
+/// Every section with its keys and their defaults, in the order of the reference.
+pub fn keys() -> Vec<(String, Vec<(String, Value)>)> {
+    let schema = root_schema().to_value();
+    let section = |(name, outer): (&String, &Value)| {
+        let inner = resolve(&schema["definitions"], outer);
+        let keys = entries(&inner["properties"]).map(|(key, property)| (key.clone(), property["default"].clone()));
+        (name.clone(), keys.collect())
+    };
+    entries(&schema["properties"]).map(section).collect()
+}
+
 fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flatten()
 }
