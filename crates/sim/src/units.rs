@@ -586,7 +586,7 @@ mod tests {
         let wide = |bits| "1200MT/s".parse::<Rate>().unwrap().over(bits).time(4096).0;
         assert_eq!([4, 8, 16, 12].map(wide), [6_827, 3_413, 1_707, 2_276]);
         assert_eq!("800MB/s".parse::<Rate>().unwrap().over(16).time(4096), Nanos(5_120), "bytes are bytes");
-        assert_eq!("0.000001B/s".parse::<Rate>().unwrap().checked_time(1 << 20), None);
+        assert_eq!("281474976710655ns/B".parse::<Rate>().unwrap().checked_time(1 << 20), None);
         assert_eq!(
             ["0.05", "3 blocks", "200 pages", "1.5 blocks", "2"].map(|t| t.parse::<Threshold>().ok()),
             [Some(Threshold::Share(Ppm(50_000))), Some(Threshold::Blocks(3)), Some(Threshold::Pages(200)), None, None]

@@ -4,9 +4,12 @@
 mod catalogue;
 mod common;
 mod compare;
+mod files;
 mod fuzz;
+mod limits;
 mod readme;
 mod reproduce;
 mod run;
+mod signals;
 mod surfaces;
 mod transcripts;
