@@ -11,7 +11,7 @@ pub fn markdown() -> String {
     let mut out = String::from(
         "# Configuration keys\n\n\
          Written by `ssdlab config reference` from the definitions that read a configuration.\n\n\
-         Durations (`\"1.5ms\"`), sizes (`\"4KiB\"`; `K` = `KB` = `KiB` = 1024) and rates (`\"333MB/s\"`, `\"10ns/B\"`) are text with a unit. \
+         Durations (`\"1.5ms\"`), sizes (`\"4KiB\"`; `K` = `KB` = `KiB` = 1024) and rates (`\"333MB/s\"`, `\"1200MT/s\"`, `\"10ns/B\"`) are text with a unit. \
          Fractions are numbers from 0 to 1 with at most six decimals.\n",
     );
     for (section, outer) in entries(&schema["properties"]) {

@@ -82,7 +82,7 @@ fn a_difference_that_seeds_do_not_bear_out_is_noise() {
     let text = bench.good(&what);
     assert!(text.contains("± half of the 95 % confidence interval") && text.contains("standard deviation"), "{text}");
     let values = |variant: usize| -> Vec<f64> {
-        let values = told["variants"][variant]["figures"]["write_mean_ns"]["values"].as_array().unwrap();
+        let values = told["variants"][variant]["figures"]["read_mean_ns"]["values"].as_array().unwrap();
         values.iter().map(|value| value.as_f64().unwrap()).collect()
     };
     let base = values(0);
@@ -99,7 +99,7 @@ fn a_difference_that_seeds_do_not_bear_out_is_noise() {
             d if d < 0.0 => "lower",
             _ => "higher",
         };
-        let figure = &told["variants"][variant]["figures"]["write_mean_ns"];
+        let figure = &told["variants"][variant]["figures"]["read_mean_ns"];
         assert_eq!(figure["verdict"], expected, "{name}: {mean} +- {half}");
         let line = text.lines().find(|line| line.starts_with(&format!("{}  {name}", variant + 1))).unwrap();
         let factor = format!("{:.3}x", figure["ratio"].as_f64().unwrap());
