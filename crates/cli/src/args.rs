@@ -23,7 +23,7 @@ use crate::timeline::Span;
   ssdlab config show --preset pagc                          every value and where it comes from
 
 Exit status: 0 done, 2 command line or configuration, 3 trace data, 4 files, 5 an invariant failed, 130 interrupted,
-129 and 143 ended by SIGHUP and SIGTERM.")]
+129 hung up, 143 terminated.")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
