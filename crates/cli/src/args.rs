@@ -1,6 +1,6 @@
 //! The command line: its doc comments are the help and the man page.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -8,6 +8,7 @@ use ssdlab_sim::units::Nanos;
 use ssdlab_trace::{Format, LbaPolicy, OnBadLine, OpCodes, Options, Scale, TimeOrder, WithinSecond};
 
 use crate::fault::{Fault, Result};
+use crate::files::{Files, given};
 use crate::settings::Sources;
 use crate::timeline::Span;
 
@@ -21,7 +22,8 @@ use crate::timeline::Span;
   ssdlab compare --workload quickstart --vary schemes.victim=greedy,fifo   one table, with ratios
   ssdlab config show --preset pagc                          every value and where it comes from
 
-Exit status: 0 done, 2 command line or configuration, 3 trace data, 4 files, 5 an invariant failed, 130 interrupted.")]
+Exit status: 0 done, 2 command line or configuration, 3 trace data, 4 files, 5 an invariant failed, 130 interrupted,
+129 hung up, 143 terminated.")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -88,6 +90,11 @@ pub struct ConfigArgs {
 }
 
 impl ConfigArgs {
+    /// Tells which files are read.
+    pub fn read_by(&self, files: &mut Files) {
+        self.files.iter().for_each(|path| files.reads("the configuration", path));
+    }
+
     /// As the layers of a configuration.
     pub fn sources(&self) -> Sources {
         Sources { preset: self.preset.clone(), files: self.files.clone(), sets: self.sets.clone(), varied: Vec::new() }
@@ -414,17 +421,22 @@ pub struct TableArgs {
 }
 
 impl TableArgs {
+    /// The file that `--json` names.
+    pub fn json_file(&self) -> Option<&Path> {
+        given(self.json.as_ref())
+    }
+
     /// Whether JSON alone goes to standard output; if it goes to a file, that file.
     ///
     /// # Errors
     /// Another form would go there too.
     pub fn json_output(&self) -> crate::fault::Result<(bool, Option<crate::output::Output>)> {
-        let to_stdout = self.json.as_deref() == Some(std::path::Path::new("-"));
+        let to_stdout = self.json.as_deref() == Some(Path::new("-"));
         if to_stdout && (self.csv || self.markdown) {
             return Err(crate::fault::Fault::usage("--json - and another form on standard output")
                 .help("write the JSON into a file"));
         }
-        let file = self.json.as_deref().filter(|_| !to_stdout).map(crate::output::Output::create).transpose()?;
+        let file = self.json_file().map(crate::output::Output::create).transpose()?;
         Ok((to_stdout, file))
     }
 }

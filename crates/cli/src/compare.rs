@@ -8,9 +8,10 @@ use ssdlab_sim::report::{Breakdown, Figures, Summary};
 
 use crate::args::CompareArgs;
 use crate::fault::{Fault, Result};
+use crate::files::Files;
+use crate::input;
 use crate::layout;
 use crate::output::{self, Finished, Output};
-use crate::run::distinct;
 use crate::sheet::{Cell, Kind, Sheet, quoted};
 use crate::student::{deviation, half_width, mean};
 use crate::sweep::{Outcome, Plan, Point, sweep};
@@ -24,6 +25,8 @@ enum Unit {
     Time,
     Count,
     Rate,
+    /// Bytes, shown in millions.
+    Megabytes,
     Factor,
 }
 
@@ -80,6 +83,8 @@ const METRICS: &[Metric] = metrics! {
         let requests = s.requests.read + s.requests.write + s.requests.trim;
         (s.simulated_ns > 0).then(|| requests as f64 * 1e9 / s.simulated_ns as f64)
     };
+    "host_read_bytes_per_s" "read MB/s" Megabytes |s| s.host_read_bytes_per_s;
+    "host_written_bytes_per_s" "write MB/s" Megabytes |s| s.host_written_bytes_per_s;
 };
 
 /// One figure of one variant.
@@ -156,7 +161,18 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     if let Some(error) = &variants[0].refused {
         return Err(variants[0].settings.refuse(error).note("the first variant is what the others are measured by"));
     }
-    distinct(&[("--json", &args.table.json), ("--rows", &args.rows)])?;
+    let mut files = Files::new();
+    args.config.read_by(&mut files);
+    input::open(&args.input)?.read_by(&mut files);
+    axes.iter().filter(|axis| axis.key == "file").flat_map(|axis| &axis.values).for_each(|path| {
+        files.reads("--vary file", Path::new(path));
+    });
+    files.write_all(&[("--json", args.table.json_file()), ("--rows", args.rows.as_deref())])?;
+    if let Some(directory) = args.summaries.as_deref().filter(|directory| directory.is_dir()) {
+        let seeds = || args.how.seed..=args.how.seed + (args.repeat - 1);
+        let names = (1..=variants.len()).flat_map(|number| seeds().map(move |seed| summary_name(number, seed)));
+        names.into_iter().try_for_each(|name| files.writes("--summaries", &directory.join(name)))?;
+    }
     let (to_stdout, json_file) = args.table.json_output()?;
     let sheet = args.rows.as_deref().map(|path| sheet(path, &axes, args.repeat)).transpose()?;
     if let Some(directory) = &args.summaries {
@@ -182,7 +198,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     }
     let remarks = remarks(&rows);
     if !args.how.quiet {
-        remarks.iter().for_each(|remark| eprintln!("{remark}"));
+        remarks.iter().for_each(output::remark);
     }
     finished.into_iter().try_for_each(Finished::publish)?;
     if to_stdout {
@@ -253,6 +269,7 @@ fn cell(unit: Unit, value: f64) -> String {
         Unit::Count if value.fract() == 0.0 => count(value as u64),
         Unit::Count => format!("{value:.1}"),
         Unit::Rate => rate(value),
+        Unit::Megabytes => rate(value / 1e6),
         Unit::Factor => format!("{value:.3}"),
     }
 }
@@ -610,12 +627,17 @@ fn to_json(args: &CompareArgs, axes: &[Axis], rows: &[Row]) -> Json {
     })
 }
 
-/// A file a run. Its name is a number and a seed, never a value.
+/// Its name is a number and a seed, never a value.
+fn summary_name(variant: usize, seed: u64) -> String {
+    format!("{variant}-{seed}.json")
+}
+
+/// A file a run.
 fn summaries(directory: &Path, rows: &[Row]) -> Result<Vec<Finished>> {
     let mut finished = Vec::new();
     for (number, row) in rows.iter().enumerate() {
         for outcome in &row.outcomes {
-            let path = directory.join(format!("{}-{}.json", number + 1, outcome.summary.seed));
+            let path = directory.join(summary_name(number + 1, outcome.summary.seed));
             let mut text = serde_json::to_string_pretty(&outcome.summary).expect("a summary is plain data");
             text.push('\n');
             let mut file = Output::create(&path)?;

@@ -20,8 +20,12 @@ pub enum Status {
     File = 4,
     /// An invariant of the simulator failed.
     Invariant = 5,
-    /// Interrupted from outside.
+    /// The terminal is gone (SIGHUP).
+    HungUp = 129,
+    /// Interrupted from outside (SIGINT).
     Interrupted = 130,
+    /// Told to end (SIGTERM).
+    Terminated = 143,
 }
 
 /// A place in a text that the user wrote.
@@ -69,6 +73,7 @@ impl Fault {
             std::io::ErrorKind::NotFound => "no such file or directory".into(),
             std::io::ErrorKind::PermissionDenied => "permission denied".into(),
             std::io::ErrorKind::IsADirectory => "it is a directory".into(),
+            std::io::ErrorKind::FileTooLarge => "the file may not grow any more (file size limit)".into(),
             _ => error.to_string(),
         };
         Fault::new(Status::File, format!("cannot {verb} {}: {reason}", path.display()))
@@ -103,6 +108,11 @@ impl Fault {
     /// The exit status it leads to.
     pub fn status(&self) -> Status {
         self.status
+    }
+
+    /// This one, unless another one that applies too goes before it: files that can't be written, then the rest.
+    pub fn unless(self, other: Option<Fault>) -> Fault {
+        other.filter(|other| other.status == Status::File).unwrap_or(self)
     }
 
     /// What is wrong, without place and help.
@@ -140,11 +150,9 @@ impl Fault {
 
     /// Prints the message on standard error.
     pub fn print(&self) {
-        use std::io::Write;
         let plain = !std::io::stderr().is_terminal() || std::env::var_os("NO_COLOR").is_some();
         let renderer = if plain { Renderer::plain() } else { Renderer::styled() };
-        // Nothing is left to be done about a standard error that takes no text.
-        let _ = writeln!(std::io::stderr(), "{}", self.render(&renderer));
+        crate::output::remark(self.render(&renderer));
     }
 }
 

@@ -11,7 +11,7 @@ use ssdlab_trace::{
 use crate::args::{InputArgs, When};
 use crate::drive::{Device, Request, RequestOp};
 use crate::fault::{Fault, Result, Status, clip, clip_line, nearest};
-use crate::file::read_text;
+use crate::files::{Files, read_text};
 use crate::text::count;
 
 /// A workload by name or file: its TOML text and its name in messages.
@@ -30,6 +30,13 @@ pub fn find_workload(name: &str) -> Result<(String, Spec)> {
     let spec = Spec::parse(&text).map_err(|error| refuse(name, &error))?;
     let stem = path.file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy().into_owned());
     Ok((if spec.name.is_empty() { stem } else { spec.name.clone() }, spec))
+}
+
+/// Tells which file a workload is read from, if from any.
+pub fn read_workload(name: &str, files: &mut Files) {
+    if named(name).is_none() {
+        files.reads("the workload", Path::new(name));
+    }
 }
 
 /// What a workload file gets wrong.
@@ -124,6 +131,15 @@ pub fn has_recording(directory: &Path, workload: &str) -> Result<bool> {
     Ok(find_recording(directory, &spec.trace)?.is_some())
 }
 
+/// Tells which recordings of workloads a directory holds.
+pub fn read_recordings(directory: &Path, files: &mut Files) {
+    for workload in all() {
+        if let Ok(Some(path)) = find_recording(directory, &workload.spec.trace) {
+            files.reads("--traces", &path);
+        }
+    }
+}
+
 /// The file in a directory that is called as the recording, whatever its endings; two of them are one too many.
 fn find_recording(directory: &Path, trace: &str) -> Result<Option<PathBuf>> {
     let cannot = |error: std::io::Error| Fault::file("read the directory of recordings", directory, &error);
@@ -213,6 +229,16 @@ impl Generated {
 }
 
 impl Opened {
+    /// Tells which file is read, if any is.
+    pub fn read_by(&self, files: &mut Files) {
+        match (&self.what, &self.args.workload) {
+            (What::Trace(path, _, None), _) => files.reads("--trace", path),
+            (What::Trace(path, _, Some(_)), _) => files.reads("--traces", path),
+            (What::Workload(..), Some(name)) => read_workload(name, files),
+            (What::Workload(..), None) => {}
+        }
+    }
+
     /// Fits the requests to a device.
     pub fn fit(self, device: &Device, queue_depth: u32, seed: u64) -> Result<Input> {
         let args = self.args;
@@ -371,6 +397,19 @@ impl Input {
     /// Whether the device sets the arrival times.
     pub fn closed(&self) -> bool {
         self.closed
+    }
+
+    /// Time from the start to a late arrival, where that is known before the run; the last may be later.
+    pub fn span(&self) -> Option<Nanos> {
+        /// Enough to see a mistake, few enough to take no time.
+        const MOST: u64 = 1 << 20;
+        match &self.source {
+            Source::Generated(generated) if !self.closed => {
+                let first = generated.first.clone().take(generated.limit.min(MOST) as usize);
+                first.last().and_then(|record| generated.scale.apply(record.time_ns)).map(Nanos)
+            }
+            _ => None,
+        }
     }
 
     /// For the table.

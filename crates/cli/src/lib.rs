@@ -5,7 +5,7 @@ mod blocks;
 mod compare;
 pub mod drive;
 pub mod fault;
-mod file;
+pub mod files;
 pub mod input;
 mod layout;
 mod needs;
@@ -22,6 +22,7 @@ pub mod series;
 pub mod settings;
 pub mod sheet;
 mod show;
+mod signals;
 pub mod student;
 pub mod sweep;
 pub mod table;
@@ -54,11 +55,7 @@ pub fn main_from<I: IntoIterator<Item = OsString>>(arguments: I) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Status::Usage as u8));
         }
     };
-    // A second handler in one process is refused, and then the first one does the work.
-    let _ = ctrlc::set_handler(|| {
-        output::abandon();
-        std::process::exit(i32::from(Status::Interrupted as u8));
-    });
+    signals::watch();
     // Broken invariants are panics of the simulator. The hook keeps what they say; they are told below, once.
     panic::set_hook(Box::new(|info| {
         let payload = info.payload();

@@ -1,8 +1,10 @@
 //! Output files that appear whole or not at all.
 //!
 //! A file is written under a temporary name in its own directory, brought to disk and renamed. Temporary files that exist
-//! are known to the interrupt handler, which removes them.
+//! are known to the handler of signals, which removes them. What could not be removed, because the process was killed or
+//! aborted, the next run removes that writes into the same directory: see [`tidy`].
 
+use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -11,17 +13,25 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::{Builder, TempPath};
 
 use crate::fault::{Fault, Result};
+use crate::files::{directory, resolved};
 
-static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Temporary files of this process.
+struct Temporary {
+    files: Vec<PathBuf>,
+    /// Directories where what dead processes left was looked for.
+    tidied: BTreeSet<PathBuf>,
+}
 
-fn temporary() -> MutexGuard<'static, Vec<PathBuf>> {
+static TEMPORARY: Mutex<Temporary> = Mutex::new(Temporary { files: Vec::new(), tidied: BTreeSet::new() });
+
+fn temporary() -> MutexGuard<'static, Temporary> {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Removes every temporary file; the process ends next. The list stays locked, so that no new one appears.
 pub fn abandon() {
     let list = temporary();
-    for path in list.iter() {
+    for path in &list.files {
         let _ = std::fs::remove_file(path);
     }
     std::mem::forget(list);
@@ -49,17 +59,26 @@ impl Output {
             return Err(cannot(io::ErrorKind::IsADirectory.into()));
         }
         // A link is followed: its target is replaced, not the link.
-        let target = if existing.is_some() { path.canonicalize().map_err(cannot)? } else { path.to_path_buf() };
-        let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let target = if existing.is_some() { path.canonicalize().map_err(cannot)? } else { resolved(path) };
+        let directory = directory(&target);
         let mut builder = Builder::new();
-        builder.prefix(".ssdlab-").suffix(".part");
+        let prefix = format!("{}{}-", prefix(), std::process::id());
+        builder.prefix(&prefix).suffix(SUFFIX);
         let permissions = existing.map_or_else(ordinary, |meta| Some(meta.permissions()));
         if let Some(permissions) = permissions {
             builder.permissions(permissions);
         }
         let mut list = temporary();
-        let (file, temporary) = builder.tempfile_in(directory).map_err(cannot)?.into_parts();
-        list.push(temporary.to_path_buf());
+        if list.tidied.insert(directory.to_path_buf()) {
+            tidy(directory);
+        }
+        let (file, temporary) = loop {
+            let (file, temporary) = builder.tempfile_in(directory).map_err(cannot)?.into_parts();
+            if claim(&file) {
+                break (file, temporary);
+            }
+        };
+        list.files.push(temporary.to_path_buf());
         Ok(Output { path: target, writer: BufWriter::with_capacity(1 << 16, file), temporary: Some(temporary) })
     }
 
@@ -103,10 +122,66 @@ impl Finished {
         let mut list = temporary();
         let name = temporary_path.to_path_buf();
         temporary_path.persist(&self.path).map_err(|error| Fault::file("write", &self.path, &error.error))?;
-        list.retain(|known| *known != name);
+        list.files.retain(|known| *known != name);
         Ok(())
     }
 }
+
+/// How names of temporary files end. They begin with [`prefix`], the number of the process and `-`.
+const SUFFIX: &str = ".part";
+
+#[cfg(unix)]
+fn prefix() -> String {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' };
+    format!(".ssdlab-{}-", host.chars().map(plain).take(64).collect::<String>())
+}
+
+/// Locks a new temporary file for as long as it is open. False: another process took it for a dead one's in between, and
+/// removes it. Where a file system has no locks, nobody can take it for that.
+#[cfg(unix)]
+fn claim(file: &File) -> bool {
+    use rustix::fs::{FlockOperation, flock};
+    use std::os::unix::fs::MetadataExt;
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => file.metadata().is_ok_and(|meta| meta.nlink() > 0),
+        Err(error) => error != rustix::io::Errno::WOULDBLOCK,
+    }
+}
+
+/// Removes what dead processes left in a directory. A file is one of those if its name is that of a temporary file of this host,
+/// no process has the number in it, and nobody holds its lock, who may live in another container of the same name.
+#[cfg(unix)]
+fn tidy(directory: &Path) {
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    let prefix = prefix();
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let inner = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(SUFFIX));
+        let process = inner.and_then(|inner| inner.split_once('-')).filter(|(_, random)| !random.contains('-'));
+        let Some(process) = process.and_then(|(number, _)| rustix::process::Pid::from_raw(number.parse().ok()?)) else {
+            continue;
+        };
+        let gone = rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH);
+        if gone && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            // Nothing depends on it: what can't be removed stays.
+            let _ = File::open(entry.path()).map(|file| claim(&file).then(|| std::fs::remove_file(entry.path())));
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn prefix() -> String {
+    ".ssdlab-".into()
+}
+
+#[cfg(not(unix))]
+fn claim(_file: &File) -> bool {
+    true
+}
+
+#[cfg(not(unix))]
+fn tidy(_directory: &Path) {}
 
 /// What a file gets that is created in the ordinary way; the umask applies.
 #[cfg(unix)]
@@ -118,6 +193,11 @@ fn ordinary() -> Option<Permissions> {
 #[cfg(not(unix))]
 fn ordinary() -> Option<Permissions> {
     None
+}
+
+/// Writes a line on standard error. Nothing is left to be done about a standard error that takes no text.
+pub fn remark(text: impl std::fmt::Display) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Writes results on standard output. A reader that has seen enough and left is no error.

@@ -11,7 +11,7 @@ pub fn markdown() -> String {
     let mut out = String::from(
         "# Configuration keys\n\n\
          Written by `ssdlab config reference` from the definitions that read a configuration.\n\n\
-         Durations (`\"1.5ms\"`), sizes (`\"4KiB\"`; `K` = `KB` = `KiB` = 1024) and rates (`\"333MB/s\"`, `\"10ns/B\"`) are text with a unit. \
+         Durations (`\"1.5ms\"`), sizes (`\"4KiB\"`; `K` = `KB` = `KiB` = 1024) and rates (`\"333MB/s\"`, `\"1200MT/s\"`, `\"10ns/B\"`) are text with a unit. \
          Fractions are numbers from 0 to 1 with at most six decimals.\n",
     );
     for (section, outer) in entries(&schema["properties"]) {
@@ -35,6 +35,17 @@ pub fn markdown() -> String {
         out.push_str(&choices);
     }
     out
+}
+
+/// Every section with its keys and their defaults, in the order of the reference.
+pub fn keys() -> Vec<(String, Vec<(String, Value)>)> {
+    let schema = root_schema().to_value();
+    let section = |(name, outer): (&String, &Value)| {
+        let inner = resolve(&schema["definitions"], outer);
+        let keys = entries(&inner["properties"]).map(|(key, property)| (key.clone(), property["default"].clone()));
+        (name.clone(), keys.collect())
+    };
+    entries(&schema["properties"]).map(section).collect()
 }
 
 fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {

@@ -12,6 +12,7 @@ use crate::args::{CheckLevel, RunArgs};
 use crate::blocks;
 use crate::drive::{Device, RequestOp, Watchers};
 use crate::fault::{Fault, Result, Status};
+use crate::files::{Files, given};
 use crate::input::{self, Input, Next};
 use crate::output::{self, Output};
 use crate::perf::{self, Moment, Perf};
@@ -36,17 +37,21 @@ pub fn run(args: &RunArgs) -> Result<()> {
             .help("write one of them into a file"));
     }
 
-    // Outputs are begun before the work, so that a directory that can't be written to costs nobody an hour.
-    distinct(&[
-        ("--json", &args.json),
-        ("--requests", &args.requests),
-        ("--series", &args.series),
-        ("--timeline", &args.timeline),
-        ("--blocks", &args.blocks),
-        ("--perf", &args.perf),
-    ])?;
     let to_stdout = args.json.as_deref() == Some(Path::new("-"));
-    let json = args.json.as_deref().filter(|_| !to_stdout).map(Output::create).transpose()?;
+    let json = given(args.json.as_ref());
+    let mut files = Files::new();
+    args.config.read_by(&mut files);
+    opened.read_by(&mut files);
+    files.write_all(&[
+        ("--json", json),
+        ("--requests", args.requests.as_deref()),
+        ("--series", args.series.as_deref()),
+        ("--timeline", given(args.timeline.as_ref())),
+        ("--blocks", args.blocks.as_deref()),
+        ("--perf", args.perf.as_deref()),
+    ])?;
+    // Outputs are begun before the work, so that a directory that can't be written to costs nobody an hour.
+    let json = json.map(Output::create).transpose()?;
     let mut rows = args.requests.as_deref().map(Rows::create).transpose()?;
     let series = args.series.as_deref().map(|path| Series::create(path, args.window)).transpose()?;
     let geometry = &settings.config.geometry;
@@ -61,6 +66,9 @@ pub fn run(args: &RunArgs) -> Result<()> {
     let mut input = opened.fit(&device, settings.config.device.queue_depth, args.seed)?;
     if input.closed() {
         device.set_closed();
+    }
+    if let (Some(series), Some(span)) = (&series, input.span()) {
+        series.lasts(span)?;
     }
     if args.count_only {
         device.set_timeless();
@@ -112,7 +120,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
     }
     if !args.quiet {
         for remark in input.remarks() {
-            eprintln!("{remark}");
+            output::remark(remark);
         }
     }
     // All results are complete: now they appear.
@@ -130,7 +138,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
         output::print(&table::render(&summary, &context))?;
     }
     if !args.quiet {
-        eprintln!("{cost}");
+        output::remark(&cost);
     }
     Ok(())
 }
@@ -148,7 +156,7 @@ pub(crate) fn replay(
         Some(rows) => device.take_completed().into_iter().try_for_each(|row| rows.completed(row)),
         None => Ok(()),
     };
-    while let Some(next) = input.pull()? {
+    while let Some(next) = input.pull().map_err(|fault| fault.unless(device.take_fault()))? {
         match next {
             Next::Skip => device.skip(),
             Next::Request(request) => {
@@ -196,29 +204,22 @@ pub(crate) fn fits_in_memory(
         return Ok(());
     }
     let message = format!(
-        "the device needs about {} of memory, more than the limit of {}: reverse map {}, map {}, oracle {}, blocks {}, schemes {}",
+        "the device needs about {} of memory, more than the limit of {}: reverse map {}, map {}, oracle {}, blocks {}, schemes {}, requests {}",
         size(memory.total()),
         size(limit),
         size(memory.reverse),
         size(memory.map),
         size(memory.oracle),
         size(memory.blocks),
-        size(memory.schemes)
+        size(memory.schemes),
+        size(memory.requests)
     );
-    let help = "use larger pages or fewer blocks (geometry.blocks_per_plane), or raise --memory-limit".into();
-    Err(ConfigError { key: "geometry.blocks_per_plane".into(), message, help })
-}
-
-/// Two results can't share a file.
-pub(crate) fn distinct(outputs: &[(&str, &Option<std::path::PathBuf>)]) -> Result<()> {
-    for (i, (option, path)) in outputs.iter().enumerate() {
-        let Some(path) = path else { continue };
-        if let Some((other, _)) = outputs[..i].iter().find(|(_, earlier)| earlier.as_ref() == Some(path)) {
-            return Err(Fault::usage(format!("{other} and {option} both write {}", path.display()))
-                .help("give each a file of its own"));
-        }
-    }
-    Ok(())
+    let (key, what) = if memory.requests > memory.total() / 2 {
+        ("device.queue_depth", "fewer outstanding requests (device.queue_depth)")
+    } else {
+        ("geometry.blocks_per_plane", "larger pages or fewer blocks (geometry.blocks_per_plane)")
+    };
+    Err(ConfigError { key: key.into(), message, help: format!("use {what}, or raise --memory-limit") })
 }
 
 /// A progress bar with rate and time left, on a terminal only.
@@ -246,7 +247,7 @@ impl Progress {
 
     /// Prints a line above the bar.
     fn tell(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
+        self.bar.suspend(|| output::remark(text));
     }
 
     fn at(&self, requests: u64, share: Option<f64>) {

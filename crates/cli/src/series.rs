@@ -85,6 +85,23 @@ impl Series {
         })
     }
 
+    /// Refuses a run that is known to last so long that it has too many windows.
+    pub fn lasts(&self, span: Nanos) -> Result<()> {
+        self.holds(span.0)
+    }
+
+    /// Whether rows for a time from the first arrival on are not too many.
+    fn holds(&self, span: u64) -> Result<()> {
+        let rows = span / self.window;
+        if rows <= MOST_ROWS {
+            return Ok(());
+        }
+        let (most, rows) = (count(MOST_ROWS), count(rows));
+        let message =
+            format!("--series: {} ns / {} ns = {rows}, more than {most} windows", count(span), count(self.window));
+        Err(Fault::usage(message).help("give a longer --window"))
+    }
+
     /// When the present window ends; before the first arrival, whenever the clock moves.
     pub fn sample_at(&self) -> Nanos {
         self.start.map_or(Nanos::ZERO, |start| Nanos(start.0.saturating_add(self.window)))
@@ -112,6 +129,9 @@ impl Series {
             self.before = Some(sample.clone());
             return Ok(());
         }
+        if let Some(start) = self.start {
+            self.holds(sample.at.0.saturating_sub(start.0).saturating_add(self.rows.saturating_mul(self.window)))?;
+        }
         while sample.at >= self.sample_at() {
             self.write(sample)?;
         }
@@ -128,10 +148,6 @@ impl Series {
 
     fn write(&mut self, sample: &Sample) -> Result<()> {
         self.rows += 1;
-        if self.rows > MOST_ROWS {
-            return Err(Fault::usage(format!("--series: more than {} windows", count(MOST_ROWS)))
-                .help("give a longer --window"));
-        }
         let (Some(start), Some(before)) = (self.start, &self.before) else { return Ok(()) };
         let [reads, writes] = self.counts;
         let requests = reads + writes;

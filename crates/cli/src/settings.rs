@@ -15,7 +15,7 @@ use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
 use crate::fault::{Fault, Result, Spot, Status, clip, nearest};
-use crate::file::read_text;
+use crate::files::read_text;
 use crate::presets;
 
 /// A text that sets values.
@@ -129,18 +129,14 @@ impl Settings {
     pub fn show(&self) -> String {
         let tree = serde_json::to_value(&self.config).expect("a configuration is plain data");
         let mut out = String::new();
-        let Json::Object(sections) = tree else { unreachable!("a configuration is a table") };
-        for (section, keys) in sections {
-            let Json::Object(keys) = keys else { continue };
-            if keys.is_empty() {
-                continue;
-            }
+        for (section, keys) in crate::reference::keys() {
             if !out.is_empty() {
                 out.push('\n');
             }
             out.push_str(&format!("[{section}]\n"));
-            for (key, value) in keys {
-                let line = match inline(&value) {
+            for (key, default) in keys {
+                // A key that is newer than digests is not written where it has its default.
+                let line = match inline(tree[&section].get(&key).unwrap_or(&default)) {
                     Some(text) => format!("{key} = {text}"),
                     None => format!("# {key} is not set"),
                 };
@@ -450,12 +446,8 @@ fn join(parent: &str, leaf: &str) -> String {
 
 /// Every dotted key of a configuration; a scheme slot is one key.
 pub fn known_keys() -> Vec<String> {
-    let Ok(Json::Object(sections)) = serde_json::to_value(Config::default()) else { return Vec::new() };
-    let keys = |(section, value): (String, Json)| match value {
-        Json::Object(keys) => keys.into_iter().map(|(key, _)| format!("{section}.{key}")).collect(),
-        _ => vec![section],
-    };
-    sections.into_iter().flat_map(keys).collect()
+    let sections = crate::reference::keys().into_iter();
+    sections.flat_map(|(section, keys)| keys.into_iter().map(move |(key, _)| format!("{section}.{key}"))).collect()
 }
 
 /// A TOML syntax error, shown where it is.

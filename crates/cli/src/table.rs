@@ -117,9 +117,17 @@ fn about(summary: &Summary, context: &Context) -> Vec<(&'static str, String)> {
     lines.push((
         "simulated",
         format!(
-            "{}: {} requests/s, pages read {} MB/s, written {} MB/s",
+            "{}: {} requests/s, host reads {} MB/s, host writes {} MB/s",
             duration(summary.simulated_ns as f64),
             by_second(r.read + r.write + r.trim, 1.0),
+            by_second(summary.bytes.read, 1e-6),
+            by_second(summary.bytes.written, 1e-6)
+        ),
+    ));
+    lines.push((
+        "",
+        format!(
+            "whole pages that they touch: reads {} MB/s, writes {} MB/s",
             by_second(summary.pages.read, page / 1e6),
             by_second(summary.pages.written, page / 1e6)
         ),

@@ -39,6 +39,8 @@ pub struct Memory {
     pub oracle: u64,
     /// What schemes add.
     pub schemes: u64,
+    /// Places of outstanding requests.
+    pub requests: u64,
     /// What every run takes: the program, histograms, buffers.
     pub fixed: u64,
 }
@@ -46,7 +48,7 @@ pub struct Memory {
 impl Memory {
     /// All of it.
     pub fn total(&self) -> u64 {
-        self.map + self.reverse + self.blocks + self.oracle + self.schemes + self.fixed
+        self.map + self.reverse + self.blocks + self.oracle + self.schemes + self.requests + self.fixed
     }
 }
 
@@ -99,9 +101,10 @@ impl Outlook {
             memory: Memory {
                 map: huge(4 * logical),
                 reverse: huge(4 * physical),
-                blocks: 10 * planes * blocks,
+                blocks: 10 * planes * blocks + config.array_bytes(),
                 oracle: if full_oracle { 4 * logical + 8 * physical } else { 12 * logical / 32 },
                 schemes: config.scheme_bytes(),
+                requests: config.queue_bytes(),
                 fixed: 10_800_000,
             },
         }

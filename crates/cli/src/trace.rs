@@ -1,13 +1,14 @@
 //! `ssdlab trace`: figures, judgement, conversion, generation.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ssdlab_trace::{Info, Losses, Reader, Record, Severity, Writer, check};
 
 use crate::args::{ReadingArgs, TraceCommand};
 use crate::fault::{Fault, Result, clip, clip_line};
-use crate::input::{find_workload, refuse, trace_fault};
+use crate::files::{Files, given};
+use crate::input::{find_workload, read_workload, refuse, trace_fault};
 use crate::layout::{facts, grid};
 use crate::output::{self, Output};
 use crate::text::{count, duration, percent, rate, size};
@@ -16,6 +17,7 @@ use crate::text::{count, duration, percent, rate, size};
 pub fn trace(command: &TraceCommand) -> Result<()> {
     match command {
         TraceCommand::Info { files, reading, json } => {
+            told_apart(files, "--json", json.as_ref())?;
             let traces = files.iter().map(|file| Ok((name(file), read(file, reading)?))).collect::<Result<Vec<_>>>()?;
             if let Some(path) = json {
                 let figures: Vec<serde_json::Value> = traces
@@ -56,6 +58,7 @@ pub fn trace(command: &TraceCommand) -> Result<()> {
             output::print(&out)
         }
         TraceCommand::Convert { from, to, into, limit, reading } => {
+            told_apart(std::slice::from_ref(from), "the output", Some(to))?;
             let mut reader = open(from, reading)?;
             let mut left = limit.unwrap_or(u64::MAX);
             let mut next = |reader: &mut Reader| -> Result<Option<Record>> {
@@ -72,17 +75,20 @@ pub fn trace(command: &TraceCommand) -> Result<()> {
                 }
                 Ok(())
             })?;
-            reader.notes().lines().for_each(|line| eprintln!("note: {line}"));
+            reader.notes().lines().for_each(|line| output::remark(format_args!("note: {line}")));
             Ok(())
         }
         TraceCommand::Generate { workload, to, into, limit, capacity, page_size, seed } => {
             let (name, spec) = find_workload(workload)?;
+            let mut files = Files::new();
+            read_workload(workload, &mut files);
+            files.write_all(&[("the output", given(Some(to)))])?;
             let generator = spec.build(*capacity, *page_size, *seed, *limit).map_err(|error| refuse(&name, &error))?;
             if generator.closed().is_some() {
-                eprintln!(
+                output::remark(format_args!(
                     "note: {} is a closed loop: all requests are written with time 0, for --replay closed",
                     clip(&name)
-                );
+                ));
             }
             write(to, into, |writer| {
                 for record in generator {
@@ -92,6 +98,13 @@ pub fn trace(command: &TraceCommand) -> Result<()> {
             })
         }
     }
+}
+
+/// Traces are read, and none of them is what is written.
+fn told_apart(traces: &[PathBuf], option: &str, output: Option<&PathBuf>) -> Result<()> {
+    let mut files = Files::new();
+    traces.iter().for_each(|trace| files.reads("the command", trace));
+    files.write_all(&[(option, given(output))])
 }
 
 fn name(path: &Path) -> String {
@@ -106,7 +119,7 @@ fn short(path: &Path) -> String {
 fn open(path: &Path, reading: &ReadingArgs) -> Result<Reader> {
     let reader = Reader::open(path, &reading.options()?).map_err(|error| trace_fault(&error))?;
     if let Some(detection) = reader.detection() {
-        eprintln!("note: {}: format {detection}", name(path));
+        output::remark(format_args!("note: {}: format {detection}", name(path)));
     }
     Ok(reader)
 }
@@ -114,7 +127,7 @@ fn open(path: &Path, reading: &ReadingArgs) -> Result<Reader> {
 fn read(path: &Path, reading: &ReadingArgs) -> Result<(Info, Reader)> {
     let mut reader = open(path, reading)?;
     let info = Info::read(&mut reader).map_err(|error| trace_fault(&error))?;
-    reader.notes().lines().for_each(|line| eprintln!("note: {line}"));
+    reader.notes().lines().for_each(|line| output::remark(format_args!("note: {line}")));
     Ok((info, reader))
 }
 
@@ -153,7 +166,7 @@ fn write(
         file.finish()?.publish()?;
         done
     };
-    eprintln!("{} requests written as {}", count(written), clip_line(&format.to_string()));
+    output::remark(format_args!("{} requests written as {}", count(written), clip_line(&format.to_string())));
     for (what, count_of) in [
         ("times cut to the unit of the format", losses.times_cut),
         ("requests rounded outward to the unit of the format", losses.rounded),
@@ -161,7 +174,7 @@ fn write(
         ("volumes renamed", losses.volumes_renamed),
     ] {
         if count_of > 0 {
-            eprintln!("warning: {} {what}", count(count_of));
+            output::remark(format_args!("warning: {} {what}", count(count_of)));
         }
     }
     Ok(())

@@ -31,8 +31,8 @@ text_forms! {
     Bytes: { "type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*([KMGT](i?B)?|B)\s*$", "examples": ["4KiB", "16K"] },
     Rate: {
         "type": "string",
-        "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(B/s|[kKMG]B/s|[KMG]iB/s|ns/B)\s*$",
-        "examples": ["333MB/s", "10ns/B"]
+        "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(B/s|[kKMG]B/s|[KMG]iB/s|MT/s|ns/B)\s*$",
+        "examples": ["333MB/s", "1200MT/s", "10ns/B"]
     },
     Ppm: { "type": "number", "minimum": 0, "maximum": 1 },
     Threshold: {

@@ -6,7 +6,9 @@ use crate::policy::{Hop, Journey};
 use crate::report::ecc::EccCounters;
 use crate::report::fastgc::CopyCounters;
 use crate::report::pagc::{Moves, Parties};
-use crate::report::{Breakdown, BrrTotals, Distribution, FlashOps, GcTimes, Halves, Pages, RaidTotals, Requests, mean};
+use crate::report::{
+    Breakdown, BrrTotals, Distribution, FlashOps, GcTimes, Halves, HostBytes, Pages, RaidTotals, Requests, mean,
+};
 use crate::units::Nanos;
 
 /// Latency, waits and causes of one kind of request.
@@ -54,6 +56,7 @@ pub(crate) struct Stats {
     per_unit: u64,
     pub requests: Requests,
     pub pages: Pages,
+    pub bytes: HostBytes,
     pub read: OpStats,
     pub write: OpStats,
     pub flash: FlashOps,
@@ -121,6 +124,7 @@ impl Stats {
             per_unit: per_unit.into(),
             requests: Requests::default(),
             pages: Pages::default(),
+            bytes: HostBytes::default(),
             read: op.clone(),
             write: op,
             flash: FlashOps::default(),
@@ -172,6 +176,7 @@ impl Stats {
         (self.collections, self.moved, self.moved_stale) = (0, 0, 0);
         (self.chips_busy, self.window, self.arrivals) = (0, 0, 0);
         self.pages = Pages::default();
+        self.bytes = HostBytes::default();
         self.requests = Requests { warmup: self.requests.warmup, ..Requests::default() };
     }
 

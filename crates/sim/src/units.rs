@@ -185,15 +185,46 @@ impl fmt::Display for Bytes {
 pub struct Rate {
     ns: u64,
     per: u64,
+    /// It counts transfers, of a byte each as long as nothing else is said.
+    transfers: bool,
     text: String,
 }
 
 impl Rate {
     /// Time to move `bytes`, rounded half up to the nanosecond once.
     pub fn time(&self, bytes: u64) -> Nanos {
-        let (product, per) = (u128::from(bytes) * u128::from(self.ns), u128::from(self.per));
-        Nanos(u64::try_from((2 * product + per) / (2 * per)).expect("a transfer of less than 584 years"))
+        self.checked_time(bytes).expect("a transfer of less than 584 years")
     }
+
+    /// The same; none if it is beyond what 64 bits count.
+    pub fn checked_time(&self, bytes: u64) -> Option<Nanos> {
+        let (product, per) = (u128::from(bytes) * u128::from(self.ns), u128::from(self.per));
+        u64::try_from((2 * product + per) / (2 * per)).ok().map(Nanos)
+    }
+
+    /// Whether it counts transfers, and a bus has to say how many bits each moves.
+    pub fn counts_transfers(&self) -> bool {
+        self.transfers
+    }
+
+    /// The rate in bytes over a bus of so many bits; one that counts bytes stays as it is.
+    pub fn over(&self, bits: u32) -> Rate {
+        if !self.transfers {
+            return self.clone();
+        }
+        let (ns, per) = lowest(u128::from(self.ns) * 8, u128::from(self.per) * u128::from(bits));
+        let narrow = |v: u128| u64::try_from(v).expect("a factor of at most 2^15 of 48 bits");
+        Rate { ns: narrow(ns), per: narrow(per), transfers: false, text: self.text.clone() }
+    }
+}
+
+/// A fraction in lowest terms.
+fn lowest(n: u128, d: u128) -> (u128, u128) {
+    let (mut a, mut b) = (n, d);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    (n / a, d / a)
 }
 
 impl std::str::FromStr for Rate {
@@ -201,7 +232,7 @@ impl std::str::FromStr for Rate {
     fn from_str(text: &str) -> Result<Self, String> {
         let expected = || {
             format!(
-                "`{text}` is not a rate: expected bytes a second such as \"333MB/s\" (10^6) or \"800MiB/s\" (2^20), or time a byte such as \"10ns/B\" or \"0ns/B\""
+                "`{text}` is not a rate: expected bytes a second such as \"333MB/s\" (10^6) or \"800MiB/s\" (2^20), transfers such as \"1200MT/s\" (times timing.bus_width / 8 bytes), or time a byte such as \"10ns/B\" or \"0ns/B\""
             )
         };
         let (digits, decimals, unit) = decimal(text).ok_or_else(expected)?;
@@ -213,10 +244,11 @@ impl std::str::FromStr for Rate {
             "KiB/s" => 1 << 10,
             "MiB/s" => 1 << 20,
             "GiB/s" => 1 << 30,
+            "MT/s" => 1_000_000,
             "ns/B" => 0,
             _ => return Err(expected()),
         };
-        let (mut ns, mut per) = if bytes == 0 {
+        let (ns, per) = if bytes == 0 {
             (digits, 10u128.pow(decimals))
         } else {
             (
@@ -224,13 +256,9 @@ impl std::str::FromStr for Rate {
                 digits.checked_mul(bytes).filter(|rate| *rate > 0).ok_or_else(expected)?,
             )
         };
-        let (mut a, mut b) = (ns, per);
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
-        (ns, per) = (ns / a, per / a);
+        let (ns, per) = lowest(ns, per);
         let narrow = |v: u128| u64::try_from(v).ok().filter(|v| *v < 1 << 48).ok_or_else(expected);
-        Ok(Rate { ns: narrow(ns)?, per: narrow(per)?, text: text.trim().to_string() })
+        Ok(Rate { ns: narrow(ns)?, per: narrow(per)?, transfers: unit == "MT/s", text: text.trim().to_string() })
     }
 }
 
@@ -262,7 +290,7 @@ macro_rules! text_serde {
 text_serde! {
     Nanos: "a duration such as \"30us\" or \"1.5ms\"",
     Bytes: "a size such as \"4KiB\"",
-    Rate: "a rate such as \"800MB/s\" or \"10ns/B\"",
+    Rate: "a rate such as \"800MB/s\", \"1200MT/s\" or \"10ns/B\"",
     Warmup: "\"N requests\" or \"X drive writes\""
 }
 
@@ -569,10 +597,15 @@ mod tests {
                 time("10ns/B", 4096),
                 time("0ns/B", 4096),
                 time("1.25ns/B", 4096),
-                time("0MB/s", 1)
+                time("0MB/s", 1),
+                time("1200MT/s", 4096)
             ],
-            [Some(5_120), Some(24_601), Some(40_960), Some(0), Some(5_120), None]
+            [Some(5_120), Some(24_601), Some(40_960), Some(0), Some(5_120), None, Some(3_413)]
         );
+        let wide = |bits| "1200MT/s".parse::<Rate>().unwrap().over(bits).time(4096).0;
+        assert_eq!([4, 8, 16, 12].map(wide), [6_827, 3_413, 1_707, 2_276]);
+        assert_eq!("800MB/s".parse::<Rate>().unwrap().over(16).time(4096), Nanos(5_120), "bytes are bytes");
+        assert_eq!("281474976710655ns/B".parse::<Rate>().unwrap().checked_time(1 << 20), None);
         assert_eq!(
             ["0.05", "3 blocks", "200 pages", "1.5 blocks", "2"].map(|t| t.parse::<Threshold>().ok()),
             [Some(Threshold::Share(Ppm(50_000))), Some(Threshold::Blocks(3)), Some(Threshold::Pages(200)), None, None]

@@ -21,7 +21,8 @@ use ssdlab_trace::{Collector, Info};
 
 use crate::args::{InputArgs, ReproduceArgs};
 use crate::fault::{Fault, Result, clip, clip_line, nearest};
-use crate::input::{find_workload, has_recording};
+use crate::files::Files;
+use crate::input::{find_workload, has_recording, read_recordings};
 use crate::output;
 use crate::settings::{Settings, Sources};
 use crate::sweep::{Plan, Point, sweep};
@@ -347,6 +348,9 @@ struct Chapter {
 pub fn reproduce(args: &ReproduceArgs) -> Result<()> {
     known_recordings(&args.format)?;
     let chosen = choose(&args.paper)?;
+    let mut files = Files::new();
+    args.traces.iter().for_each(|directory| read_recordings(directory, &mut files));
+    files.write_all(&[("--json", args.table.json_file())])?;
     let (to_stdout, json) = args.table.json_output()?;
     let mut chapters = Vec::new();
     for paper in chosen {
@@ -354,7 +358,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<()> {
         chapters.push(chapter(paper, items, args)?);
     }
     if !args.how.quiet {
-        chapters.iter().flat_map(|chapter| &chapter.remarks).for_each(|remark| eprintln!("{remark}"));
+        chapters.iter().flat_map(|chapter| &chapter.remarks).for_each(output::remark);
     }
     if let Some(mut file) = json {
         file.put(print::json(&chapters, args).as_bytes())?;

@@ -74,11 +74,67 @@ fn a_difference_that_seeds_do_not_bear_out_is_noise() {
     ));
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!(told["variants"][1]["figures"]["all_mean_ns"]["verdict"], "same", "one scheme in two spellings");
-    let text = bench.good(&format!(
-        "compare {INPUT} --set precondition.mode=random --vary ftl.free_block=round-robin,least-erased --repeat 2"
-    ));
+    // Two orders of erased blocks, which seeds do not tell apart, and two programs, which they do.
+    let what = format!(
+        "compare {INPUT} --set precondition.mode=random --vary ftl.free_block=round-robin,least-erased --vary timing.program=600us,300us --repeat 3"
+    );
+    let told: Value = serde_json::from_str(&bench.good(&format!("{what} --json -"))).unwrap();
+    let text = bench.good(&what);
     assert!(text.contains("± half of the 95 % confidence interval") && text.contains("standard deviation"), "{text}");
-    assert!(text.contains('('), "two seeds rarely tell apart two orders of erased blocks: {text}");
+    let values = |variant: usize| -> Vec<f64> {
+        let values = told["variants"][variant]["figures"]["read_mean_ns"]["values"].as_array().unwrap();
+        values.iter().map(|value| value.as_f64().unwrap()).collect()
+    };
+    let base = values(0);
+    let (mut noise, mut clear) = (0, 0);
+    for (variant, name) in [(1, "round-robin, 300us"), (2, "least-erased, 600us"), (3, "least-erased, 300us")] {
+        let differences: Vec<f64> = values(variant).iter().zip(&base).map(|(value, base)| value - base).collect();
+        let mean = differences.iter().sum::<f64>() / 3.0;
+        let squares: f64 = differences.iter().map(|d| (d - mean) * (d - mean)).sum();
+        // Student's t of 2 degrees of freedom at 97.5 %.
+        let half = 4.302_652_73 * (squares / 2.0 / 3.0).sqrt();
+        let expected = match mean {
+            0.0 if half == 0.0 => "same",
+            d if d.abs() <= half => "noise",
+            d if d < 0.0 => "lower",
+            _ => "higher",
+        };
+        let figure = &told["variants"][variant]["figures"]["read_mean_ns"];
+        assert_eq!(figure["verdict"], expected, "{name}: {mean} +- {half}");
+        let line = text.lines().find(|line| line.starts_with(&format!("{}  {name}", variant + 1))).unwrap();
+        let factor = format!("{:.3}x", figure["ratio"].as_f64().unwrap());
+        if expected == "noise" {
+            assert!(line.contains(&format!("({factor})")), "{line}");
+            noise += 1;
+        } else {
+            assert!(line.contains(&format!("{factor} ±")), "{line}");
+            clear += 1;
+        }
+    }
+    assert!(noise > 0 && clear > 0, "one of each: {text}");
+}
+
+/// The order of work is not that of the variants: those that are filled alike run one after the other.
+#[test]
+fn every_variant_has_the_figures_of_its_own_run() {
+    let bench = Bench::new();
+    let input = format!("{INPUT} --set precondition.mode=random");
+    let csv = bench
+        .good(&format!("compare {input} --vary device.queue_depth=4,32 --vary device.over_provisioning=0.4,0.5 --csv"));
+    let column = |name: &str| csv.lines().next().unwrap().split(',').position(|head| head == name).unwrap();
+    let mut seen = BTreeSet::new();
+    for (i, (depth, spare)) in [(4, "0.4"), (4, "0.5"), (32, "0.4"), (32, "0.5")].into_iter().enumerate() {
+        let set = format!("--set device.queue_depth={depth} --set device.over_provisioning={spare}");
+        let alone: Value = serde_json::from_str(&bench.good(&format!("run {input} {set} --json -"))).unwrap();
+        let row: Vec<&str> = csv.lines().nth(1 + i).unwrap().split(',').collect();
+        assert_eq!(row[column("config_digest")], alone["config_digest"], "{set}");
+        for (name, path) in [("all_mean_ns", "/latency_ns/all/mean"), ("erases", "/flash/erases")] {
+            let figure: f64 = row[column(name)].parse().unwrap();
+            assert_eq!(Some(figure), alone.pointer(path).unwrap().as_f64(), "{set}: {name}");
+        }
+        seen.insert(row[column("all_mean_ns")].to_string());
+    }
+    assert_eq!(seen.len(), 4, "the variants differ: {csv}");
 }
 
 #[test]

@@ -4,12 +4,15 @@
 mod catalogue;
 mod common;
 mod compare;
+mod files;
 #[cfg(unix)]
 mod foreign;
 mod fuzz;
 mod goldens;
+mod limits;
 mod readme;
 mod reproduce;
 mod run;
+mod signals;
 mod surfaces;
 mod transcripts;

@@ -11,6 +11,9 @@ fn refuse<T>(key: &str, message: String, help: impl Into<String>) -> Result<T, C
 /// Physical pages that four-byte map entries can tell apart.
 const MAX_PAGES: u64 = (1 << 31) - 1;
 
+/// Outstanding requests: more than any host keeps, and every one has its place from the start.
+const MAX_QUEUE_DEPTH: u32 = 1 << 20;
+
 impl Config {
     /// Refuses what can't work.
     ///
@@ -41,6 +44,10 @@ impl Config {
             if count == 0 {
                 return refuse(key, "there must be at least one".into(), "use 1 or more");
             }
+        }
+        if self.device.queue_depth > MAX_QUEUE_DEPTH {
+            let message = format!("{} outstanding requests are more than {MAX_QUEUE_DEPTH}", self.device.queue_depth);
+            return refuse("device.queue_depth", message, format!("use at most {MAX_QUEUE_DEPTH}"));
         }
         if g.pages_per_block > 0x7FFF {
             return refuse(
@@ -79,6 +86,20 @@ impl Config {
 
     fn check_times(&self) -> Result<(), ConfigError> {
         let t = &self.timing;
+        let transfers = [Some(&t.transfer), t.host_link.as_ref()].into_iter().flatten().any(Rate::counts_transfers);
+        if !(1..=1024).contains(&t.bus_width) {
+            let message = format!("a transfer of {} bits", t.bus_width);
+            return refuse("timing.bus_width", message, "use 1 to 1024, for example 8 or 16");
+        }
+        if t.bus_width != 8 && !transfers {
+            let message =
+                format!("{} bits a transfer, but timing.transfer = \"{}\" counts bytes", t.bus_width, t.transfer);
+            return refuse(
+                "timing.bus_width",
+                message,
+                "leave it out, or give the rate in transfers, such as \"1200MT/s\"",
+            );
+        }
         for (key, times) in [("timing.read", &t.read), ("timing.program", &t.program)] {
             let count = times.types().len();
             if count == 0 || count > self.geometry.pages_per_block as usize {
@@ -99,6 +120,15 @@ impl Config {
         for (key, time) in times.into_iter().chain(lists).chain(optional) {
             if time.0 > 3_600_000_000_000 {
                 return refuse(key, format!("{time} is longer than an hour"), "check the unit");
+            }
+        }
+        for (key, rate) in [("timing.transfer", Some(t.channel())), ("timing.host_link", t.link())] {
+            let page = rate.as_ref().map(|rate| rate.checked_time(self.geometry.page_size.0));
+            if let (Some(rate), Some(time)) = (rate, page)
+                && time.is_none_or(|time| time.0 > 3_600_000_000_000)
+            {
+                let message = format!("a page of {} at {rate} takes longer than an hour", self.geometry.page_size);
+                return refuse(key, message, "check the unit");
             }
         }
         if t.suspendable == Suspendable::None && (t.suspend > Nanos::ZERO || t.resume > Nanos::ZERO) {

@@ -1,9 +1,32 @@
-//! What schemes add to the memory of a simulation.
+//! What the memory of a simulation goes to, beside map, reverse map and blocks.
 
-use super::{Config, Errors, RaidLayout};
+use super::{Config, Errors, Exclusion, RaidLayout};
+use crate::engine::sizes;
 
 impl Config {
-    /// Bytes of the tables that schemes add to map, reverse map and blocks: copyback counts (a byte a page), bit errors (16 a page),
+    /// Bytes of the places of `device.queue_depth` requests and of their operations, taken from the start.
+    pub fn queue_bytes(&self) -> u64 {
+        let groups = if self.raid.layout == RaidLayout::None { 0 } else { sizes::UPDATE };
+        u64::from(self.device.queue_depth) * (sizes::REQUEST + sizes::OPS_OF_REQUEST * sizes::OP + groups)
+    }
+
+    /// Bytes of what is kept by plane, by unit of exclusion, by chip and by channel, with the places of collections.
+    pub fn array_bytes(&self) -> u64 {
+        let g = &self.geometry;
+        let channels = u64::from(g.channels);
+        let chips = channels * u64::from(g.chips_per_channel);
+        let dies = chips * u64::from(g.dies_per_chip);
+        let planes = dies * u64::from(g.planes_per_die);
+        let units = match self.device.exclusion {
+            Exclusion::Die => dies,
+            Exclusion::Chip => chips,
+            Exclusion::Channel => channels,
+        };
+        let bitmap = 8 * u64::from(g.blocks_per_plane).div_ceil(64);
+        planes * (sizes::PLANE + sizes::OP + bitmap) + units * sizes::UNIT + 16 * chips + channels * sizes::CHANNEL
+    }
+
+    /// Bytes of the tables that schemes add to map, reverse map and blocks: copyback counts (a byte a page), pages in the controller's buffer, bit errors (16 a page),
     /// second copies (eight an exported page, 40 a copy), parity groups (four a group), and what faults leave of their pages
     /// (nine a page of the map). Pages are super pages where those are mapped. Second copies take it as reads wait: less at first.
     pub fn scheme_bytes(&self) -> u64 {
@@ -18,10 +41,12 @@ impl Config {
             .policy_ref()
             .copies()
             .map_or(0, |most| 8 * exported + 4 * blocks + 40 * share(u64::from(most.0)));
+        let staged = schemes.collector.policy_ref().writes_back().is_some();
         when(schemes.path.policy_ref().keeps_counts(), pages)
+            + when(staged, u64::from(self.staging.slots) * sizes::SEGMENT)
             + when(model, 16 * pages + 4 * blocks)
             + copies
-            + when(groups, 4 * exported / u64::from(self.raid.group))
+            + if groups { 4 * exported / u64::from(self.raid.group) } else { 0 }
             + when(groups && (model || !self.faults.chip_fails.is_empty()), 9 * exported)
     }
 }

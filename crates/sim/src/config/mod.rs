@@ -31,55 +31,85 @@ impl std::fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// Everything that decides a run, apart from its workload and its seed.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields, default)]
-pub struct Config {
-    /// The flash array.
-    pub geometry: Geometry,
-    /// How long things take.
-    pub timing: Timing,
-    /// The controller around the array.
-    pub device: Device,
-    /// When and where garbage is collected.
-    pub gc: Gc,
-    /// Write points, free blocks, wear levelling.
-    pub ftl: Ftl,
-    /// What the device holds before the first request.
-    pub precondition: Precondition,
-    /// What of the run is measured.
-    pub run: Run,
-    /// The policy in each of the six slots.
-    pub schemes: Schemes,
-    /// Knobs of the dispatch window.
-    pub order: OrderKnobs,
-    /// The interconnect between flash controllers and CPU.
-    pub noc: Noc,
-    /// Wear, and what it still allows.
-    pub wear: Wear,
-    /// Bit errors and their correction.
-    pub ecc: Ecc,
-    /// Parity across chips.
-    pub raid: Raid,
-    /// The controller's buffer for collections.
-    pub staging: Staging,
-    /// What goes wrong.
-    pub faults: Faults,
+/// Writes the fields of a struct that decides runs. One marked `[since "VERSION"]` is written only where it differs from its
+/// default: a key that came later leaves the digest of every configuration that does not use it as it was.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! record {
+    ($name:ident { $($([since $version:literal])? $field:ident),* $(,)? }) => {
+        impl serde::Serialize for $name {
+            #[allow(unused_mut)]
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeStruct;
+                let fields: &[&str] = &[$(stringify!($field)),*];
+                let mut out = serializer.serialize_struct(stringify!($name), fields.len())?;
+                $(
+                    let default = false $(|| {
+                        let _: &str = $version;
+                        self.$field == Self::default().$field
+                    })?;
+                    if default {
+                        out.skip_field(stringify!($field))?;
+                    } else {
+                        out.serialize_field(stringify!($field), &self.$field)?;
+                    }
+                )*
+                out.end()
+            }
+        }
+    };
 }
 
-/// Declares a section: a struct whose fields carry their documentation and default in one place.
+/// Declares a section: a struct whose fields carry their documentation and default in one place. A field that came after 0.1 is
+/// marked with the version that brought it: see [`record`].
 macro_rules! section {
-    ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident: $ty:ty = $default:expr),+ $(,)? }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $([since $version:literal])? $field:ident: $ty:ty = $default:expr),+ $(,)? }) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, Deserialize, Serialize)]
+        #[derive(Clone, Debug, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(deny_unknown_fields, default)]
         pub struct $name { $($(#[$fdoc])* pub $field: $ty),+ }
         impl Default for $name {
             fn default() -> Self { Self { $($field: $default),+ } }
         }
+        record!($name { $($([since $version])? $field),+ });
     };
+}
+
+section! {
+    /// Everything that decides a run, apart from its workload and its seed.
+    Config {
+        /// The flash array.
+        geometry: Geometry = Geometry::default(),
+        /// How long things take.
+        timing: Timing = Timing::default(),
+        /// The controller around the array.
+        device: Device = Device::default(),
+        /// When and where garbage is collected.
+        gc: Gc = Gc::default(),
+        /// Write points, free blocks, wear levelling.
+        ftl: Ftl = Ftl::default(),
+        /// What the device holds before the first request.
+        precondition: Precondition = Precondition::default(),
+        /// What of the run is measured.
+        run: Run = Run::default(),
+        /// The policy in each of the six slots.
+        schemes: Schemes = Schemes::default(),
+        /// Knobs of the dispatch window.
+        order: OrderKnobs = OrderKnobs::default(),
+        /// The interconnect between flash controllers and CPU.
+        noc: Noc = Noc::default(),
+        /// Wear, and what it still allows.
+        wear: Wear = Wear::default(),
+        /// Bit errors and their correction.
+        ecc: Ecc = Ecc::default(),
+        /// Parity across chips.
+        raid: Raid = Raid::default(),
+        /// The controller's buffer for collections.
+        staging: Staging = Staging::default(),
+        /// What goes wrong.
+        faults: Faults = Faults::default(),
+    }
 }
 
 /// Declares a choice: an enum whose text form is kebab-case.
@@ -158,6 +188,9 @@ section! {
         erase: Nanos = Nanos(3_500_000),
         /// Time of a byte on the channel, as a rate or per byte.
         transfer: Rate = "800MB/s".parse().expect("a rate"),
+        /// Bits that one transfer moves, where a rate counts transfers (`"1200MT/s"`).
+        [since "0.1.1"]
+        bus_width: u32 = 8,
         /// Command and address time of an operation on the channel.
         command: Nanos = Nanos::ZERO,
         /// Whether a die may transfer one page while it reads or programs the next (rule R8).
@@ -185,6 +218,16 @@ impl Geometry {
 }
 
 impl Timing {
+    /// Time of a byte on the channel.
+    pub fn channel(&self) -> Rate {
+        self.transfer.over(self.bus_width)
+    }
+
+    /// Time of a byte between host and controller, if there is any.
+    pub fn link(&self) -> Option<Rate> {
+        self.host_link.as_ref().map(|rate| rate.over(self.bus_width))
+    }
+
     /// About the longest time that an operation holds a resource at a stretch.
     pub(crate) fn longest(&self) -> Nanos {
         let arrays = self.read.types().iter().chain(self.program.types());

@@ -41,7 +41,7 @@ struct Use {
 
 /// A plane's counters and open blocks.
 #[derive(Clone, Debug)]
-struct Plane {
+pub(crate) struct Plane {
     free_pages: u32,
     free_blocks: u32,
     /// Block index from which the circular search for an erased block goes on.

@@ -105,6 +105,8 @@ pub struct Timing {
     /// Bytes of one flash page: bus time is rounded once for each.
     flash_page: u32,
     rate: Rate,
+    /// Between host and controller.
+    link: Option<Rate>,
     decode: Nanos,
 }
 
@@ -124,16 +126,18 @@ impl Timing {
                 .filter(|(i, _)| i % WORD_LINE != WORD_LINE - 1)
                 .for_each(|(_, t)| *t = Nanos::ZERO);
         }
+        let rate = config.timing.channel();
         Timing {
             read: by_offset(&config.timing.read),
             program,
             erase: config.timing.erase,
             copyback: config.timing.copyback,
             command: config.timing.command,
-            page: Nanos(config.timing.transfer.time(u64::from(flash_page)).0 * u64::from(per_unit)),
+            page: Nanos(rate.time(u64::from(flash_page)).0 * u64::from(per_unit)),
             page_size: flash_page * per_unit,
             flash_page,
-            rate: config.timing.transfer.clone(),
+            rate,
+            link: config.timing.link(),
             decode: config.ecc.decode,
         }
     }
@@ -149,6 +153,12 @@ impl Timing {
             // Part of a super page: one page whole, one in part.
             self.rate.time(u64::from(self.flash_page)) + self.rate.time(u64::from(bytes - self.flash_page))
         }
+    }
+
+    /// Time of `bytes` between host and controller; none where that takes none.
+    #[inline(always)]
+    pub fn host_link(&self, bytes: u64) -> Option<Nanos> {
+        self.link.as_ref().map(|rate| rate.time(bytes))
     }
 
     /// Array time of reading pages at these offsets: planes read together where offsets agree, one after the other where

@@ -870,10 +870,12 @@ impl Ssd {
             let stats = match record.request.op {
                 RequestOp::Read => {
                     self.stats.requests.read += 1;
+                    self.stats.bytes.read += record.request.bytes;
                     &mut self.stats.read
                 }
                 _ => {
                     self.stats.requests.write += 1;
+                    self.stats.bytes.written += record.request.bytes;
                     &mut self.stats.write
                 }
             };

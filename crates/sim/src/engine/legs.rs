@@ -142,7 +142,7 @@ impl Ssd {
             (op.legs.get(op.leg).expect("a leg asked for the bus").time + path, op.legs.get(op.leg + 1))
         } else {
             let bytes = u64::from(op.bytes);
-            (self.config.timing.host_link.as_ref().expect("a host link").time(bytes), None)
+            (self.dev.timing.host_link(bytes).expect("a host link"), None)
         };
         state.begin(gc, now, now + time, self.stats.last_completion);
         if host {

@@ -51,7 +51,7 @@ use crate::device::wear::Wear as WearState;
 use crate::oracle::{Check, Oracle};
 use crate::policy::{Hop, Job, Journey, View};
 use crate::report::power::PowerCut;
-use crate::report::{ByOp, Distribution, GcSummary, Summary, Utilisation, Wear, mean};
+use crate::report::{ByOp, Distribution, GcSummary, HostBytes, Summary, Utilisation, Wear, mean};
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim};
 use crate::stats::Stats;
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
@@ -60,6 +60,31 @@ pub use filled::Filled;
 use host::Host;
 pub use host::{Extent, Request, RequestOp};
 use stripe::Raid;
+
+/// Bytes of what is kept by request, operation, plane and so on: for the estimate of a device's memory.
+pub(crate) mod sizes {
+    use super::{BlockId, Bus, Fifo, Op, PlaneState, Running, Unit};
+    use crate::device::{flash, staging};
+
+    /// Operations that have a place for every request: those of 16 pages.
+    pub const OPS_OF_REQUEST: u64 = 16;
+
+    /// An item of a slab, with its place in the list of free ones.
+    const fn item<T>() -> u64 {
+        size_of::<T>() as u64 + 4
+    }
+
+    pub const OP: u64 = item::<Op>();
+    pub const REQUEST: u64 = item::<super::host::HostRequest>() + 4;
+    pub const UPDATE: u64 = super::stripe::BYTES_OF_REQUEST;
+    pub const SEGMENT: u64 = item::<staging::Segment>();
+    /// Its collection among the jobs, and its entries in lists of planes.
+    pub const PLANE: u64 = item::<Running>() + (size_of::<PlaneState>() + size_of::<flash::Plane>()) as u64 + 24;
+    /// Its events, and its entries in lists of units.
+    pub const UNIT: u64 = (size_of::<Unit>() + size_of::<Fifo>() + size_of::<BlockId>()) as u64 + 64;
+    /// Its bus, that of its port, and their events.
+    pub const CHANNEL: u64 = 2 * size_of::<Bus>() as u64 + 192;
+}
 
 /// A simulated SSD: a value. Many live in one process; a clone is a snapshot.
 ///
@@ -341,7 +366,9 @@ impl Ssd {
             looking: Vec::with_capacity(geometry.units as usize),
             ready_jobs: Vec::with_capacity(geometry.planes as usize),
             dirty_buses: Vec::with_capacity(buses),
-            ops: Slab::with_capacity(256 + 16 * config.device.queue_depth as usize + geometry.planes as usize),
+            ops: Slab::with_capacity(
+                256 + sizes::OPS_OF_REQUEST as usize * config.device.queue_depth as usize + geometry.planes as usize,
+            ),
             jobs: Slab::with_capacity(geometry.planes as usize),
             planes: vec![plane; geometry.planes as usize],
             host: Host::new(config),
@@ -738,6 +765,7 @@ impl Ssd {
         let transferring = channels.iter().map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
         let (erases_min, erases_max, erases) = self.dev.flash.wear();
         let breakdown_ns = ByOp { read, write, all: breakdown };
+        let simulated_ns = stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0);
         Summary {
             pagc: self.pagc_summary(&breakdown_ns, span),
             schema: "ssdlab.summary/1",
@@ -750,7 +778,10 @@ impl Ssd {
             write_ack: self.config.device.write_ack,
             requests: stats.requests.clone(),
             pages: stats.pages.clone(),
-            simulated_ns: stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0),
+            host_read_bytes_per_s: HostBytes::per_second(stats.bytes.read, simulated_ns),
+            host_written_bytes_per_s: HostBytes::per_second(stats.bytes.written, simulated_ns),
+            bytes: stats.bytes.clone(),
+            simulated_ns,
             latency_ns: by_op(&stats.read.latency, &stats.write.latency),
             waiting_ns: by_op(&stats.read.waiting, &stats.write.waiting),
             breakdown_ns,

@@ -8,7 +8,7 @@
 use ssdlab_memory::Table;
 use std::collections::VecDeque;
 
-use super::redirect::Decodes;
+use super::redirect::{Decode, Decodes};
 use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::config::{Config, WriteMode};
@@ -142,6 +142,10 @@ pub(super) struct Raid {
     /// Redirected reads in flight.
     pub(super) decodes: Decodes,
 }
+
+/// Bytes of a request's place among updates, timeouts and redirected reads.
+pub(super) const BYTES_OF_REQUEST: u64 =
+    (size_of::<Record>() + size_of::<(Nanos, u32, u64)>() + size_of::<Decode>()) as u64 + 16;
 
 impl Raid {
     pub(super) fn new(config: &Config) -> Option<Box<Self>> {

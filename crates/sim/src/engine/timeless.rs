@@ -228,7 +228,12 @@ impl Ssd {
                 self.stats.pages.read += if measured { pages } else { 0 };
             }
         }
-        let requests = &mut self.stats.requests;
+        let (requests, bytes) = (&mut self.stats.requests, &mut self.stats.bytes);
+        match request.op {
+            RequestOp::Read if measured => bytes.read += request.bytes,
+            RequestOp::Write if measured => bytes.written += request.bytes,
+            _ => {}
+        }
         let counter = match (measured, request.op) {
             (false, _) => &mut requests.warmup,
             (_, RequestOp::Read) => &mut requests.read,

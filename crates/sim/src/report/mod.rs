@@ -154,6 +154,22 @@ pub struct Pages {
     pub space_stalls: u64,
 }
 
+/// Bytes that requests asked for, by direction.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct HostBytes {
+    /// By reads.
+    pub read: u64,
+    /// By writes.
+    pub written: u64,
+}
+
+impl HostBytes {
+    /// A rate by second of simulated time; none in no time.
+    pub fn per_second(bytes: u64, simulated_ns: u64) -> Option<f64> {
+        mean(u128::from(bytes) * 1_000_000_000, simulated_ns)
+    }
+}
+
 /// Operations by who asked for them.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ByCause {
@@ -373,8 +389,14 @@ pub struct Summary {
     pub requests: Requests,
     /// Pages by direction.
     pub pages: Pages,
+    /// Bytes that requests asked for.
+    pub bytes: HostBytes,
     /// Last host completion - first arrival.
     pub simulated_ns: u64,
+    /// Bytes read by second of simulated time.
+    pub host_read_bytes_per_s: Option<f64>,
+    /// Bytes written by second of simulated time.
+    pub host_written_bytes_per_s: Option<f64>,
     /// Completion - arrival.
     pub latency_ns: ByOp<Figures>,
     /// The sum of a request's wait causes.

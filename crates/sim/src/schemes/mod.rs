@@ -121,13 +121,14 @@ fn list(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Declares a scheme: a struct whose fields are its knobs with their defaults, and whose doc comment is its manual page.
+/// Declares a scheme: a struct whose fields are its knobs with their defaults, and whose doc comment is its manual page. A knob
+/// that came after 0.1 is marked with the version that brought it: see [`record`](crate::record).
 #[macro_export]
 macro_rules! scheme {
-    ($(#[doc = $doc:literal])+ $name:ident { $($(#[doc = $fdoc:literal])* $field:ident: $ty:ty = $default:expr),* $(,)? }
+    ($(#[doc = $doc:literal])+ $name:ident { $($(#[doc = $fdoc:literal])* $([since $version:literal])? $field:ident: $ty:ty = $default:expr),* $(,)? }
      $(state { $($(#[doc = $sdoc:literal])* $state:ident: $sty:ty = $sdefault:expr),+ $(,)? })?) => {
         $(#[doc = $doc])+
-        #[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
+        #[derive(Clone, Debug, serde::Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(deny_unknown_fields, default)]
         pub struct $name {
@@ -137,6 +138,7 @@ macro_rules! scheme {
         impl Default for $name {
             fn default() -> Self { Self { $($field: $default,)* $($($state: $sdefault,)+)? } }
         }
+        $crate::record!($name { $($([since $version])? $field),* });
         impl $name {
             /// The manual page.
             pub const MANUAL: &'static str = concat!($($doc, "\n"),+);

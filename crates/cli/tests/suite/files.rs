@@ -1,0 +1,166 @@
+//! No output takes the place of what a command reads, or of another output, whatever the file is called.
+#![cfg(unix)]
+
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::common::Bench;
+
+const TRACE: &str = "128166372003061629,hm,0,Write,4096,4096,1331\n";
+const WORKLOAD: &str = "requests = 10\nwrite = 1.0\nsize = \"4KiB\"\narrivals = \"closed\"\n";
+
+/// A directory with a file of every kind that commands read.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    let put = |name: &str, text: &str| fs::write(bench.path().join(name), text).unwrap();
+    fs::create_dir(bench.path().join("recordings")).unwrap();
+    fs::create_dir(bench.path().join("sub")).unwrap();
+    put("in.csv", TRACE);
+    put("recordings/hm_0.csv", TRACE);
+    put("work.toml", WORKLOAD);
+    put("a.toml", "");
+    put("b.toml", "");
+    bench
+}
+
+/// Every command with the files that it reads, and its outputs, `{}` for their names.
+fn commands() -> Vec<(&'static str, &'static [&'static str], Vec<&'static str>)> {
+    let run = vec!["--json {}", "--requests {}", "--series {}", "--timeline {}", "--blocks {}", "--perf {}"];
+    let compare = vec!["--json {}", "--rows {}"];
+    vec![
+        ("run tiny.toml --trace in.csv --format msr", &["tiny.toml", "in.csv"], run.clone()),
+        ("run tiny.toml --workload work.toml", &["tiny.toml", "work.toml"], run.clone()),
+        ("run tiny.toml --workload a.hm_0 --traces recordings", &["recordings/hm_0.csv"], run),
+        (
+            "compare tiny.toml --trace in.csv --format msr --vary file=a.toml,b.toml",
+            &["tiny.toml", "in.csv", "a.toml", "b.toml"],
+            compare.clone(),
+        ),
+        ("compare tiny.toml --workload work.toml --repeat 2", &["work.toml"], compare.clone()),
+        ("compare --workload a.hm_0 --traces recordings --repeat 2", &["recordings/hm_0.csv"], compare),
+        ("reproduce a --quick --traces recordings", &["recordings/hm_0.csv"], vec!["--json {}"]),
+        ("trace info in.csv --format msr", &["in.csv"], vec!["--json {}"]),
+        ("trace convert in.csv --into spc --format msr", &["in.csv"], vec!["{}"]),
+        ("trace generate work.toml", &["work.toml"], vec!["{}"]),
+    ]
+}
+
+/// Other names of a file: itself, ways around, a link, a link to a link, a hard link.
+fn names(bench: &Bench, file: &str) -> Vec<String> {
+    let at = |name: &str| bench.path().join(name);
+    for name in ["soft.csv", "softer.csv", "hard.csv"] {
+        let _ = fs::remove_file(at(name));
+    }
+    symlink(at(file), at("soft.csv")).unwrap();
+    symlink("soft.csv", at("softer.csv")).unwrap();
+    fs::hard_link(at(file), at("hard.csv")).unwrap();
+    let (around, whole) = (format!("sub/../{file}"), at(file).display().to_string());
+    vec![file.into(), format!("./{file}"), around, whole, "soft.csv".into(), "softer.csv".into(), "hard.csv".into()]
+}
+
+#[test]
+fn no_output_replaces_what_its_command_reads() {
+    let bench = bench();
+    for (command, inputs, outputs) in commands() {
+        for input in inputs {
+            let before = fs::read(bench.path().join(input)).unwrap();
+            for name in names(&bench, input) {
+                for output in &outputs {
+                    let said = bench.bad(&format!("{command} {}", output.replace("{}", &name)), 2);
+                    assert!(said.contains("would replace what") && said.contains(&name), "{command}, {name}: {said}");
+                }
+            }
+            assert_eq!(fs::read(bench.path().join(input)).unwrap(), before, "{command}: {input} is as it was");
+        }
+    }
+}
+
+#[test]
+fn two_outputs_are_two_files() {
+    let bench = bench();
+    let at = |name: &str| bench.path().join(name);
+    symlink("sub", at("way")).unwrap();
+    symlink("sub/new.csv", at("dangling.csv")).unwrap();
+    fs::write(at("old.csv"), "old").unwrap();
+    let old = names(&bench, "old.csv");
+    let new = ["sub/new.csv", "./sub/new.csv", "way/new.csv", "sub/../sub/new.csv", "dangling.csv"].map(String::from);
+    let run = ["--json", "--requests", "--series", "--timeline", "--blocks", "--perf"];
+    for names in [&old[..], &new[..]] {
+        for (i, second) in names.iter().enumerate() {
+            let first = &names[(i + 1) % names.len()];
+            for (one, other) in run.iter().zip(run.iter().skip(1)) {
+                let command = format!("run tiny.toml --trace in.csv --format msr {one} {first} {other} {second}");
+                let said = bench.bad(&command, 2);
+                assert!(said.contains(&format!("{one} and {other} both write {second}")), "{command}: {said}");
+            }
+            let command =
+                format!("compare tiny.toml --trace in.csv --format msr --repeat 2 --json {first} --rows {second}");
+            assert!(bench.bad(&command, 2).contains("both write"), "{command}");
+        }
+    }
+    assert_eq!(bench.text("old.csv"), "old");
+    assert!(!at("sub/new.csv").exists());
+    // A link to a file that is not there yet: the file appears, the link stays.
+    bench.good("run tiny.toml --trace in.csv --format msr --quiet --requests dangling.csv");
+    assert!(at("sub/new.csv").is_file() && at("dangling.csv").is_symlink());
+}
+
+#[test]
+fn summaries_of_a_comparison_replace_neither_its_inputs_nor_its_other_outputs() {
+    let bench = bench();
+    fs::rename(bench.path().join("recordings/hm_0.csv"), bench.path().join("recordings/2-1.json")).unwrap();
+    let command = "compare tiny.toml --format msr --repeat 2 --vary gc.time=real,none";
+    let said = bench.bad(&format!("{command} --trace recordings/2-1.json --summaries recordings"), 2);
+    assert!(said.contains("--summaries recordings/2-1.json would replace what --trace reads"), "{said}");
+    let said = bench.bad(&format!("{command} --trace in.csv --json sub/2-2.json --summaries sub"), 2);
+    assert!(said.contains("--json and --summaries both write sub/2-2.json"), "{said}");
+    assert_eq!(bench.text("recordings/2-1.json"), TRACE);
+}
+
+fn shell(bench: &Bench, command: &str) -> Output {
+    let program = Path::new(env!("CARGO_BIN_EXE_ssdlab")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+    Command::new("sh").args(["-c", command]).env("PATH", path).current_dir(bench.path()).output().unwrap()
+}
+
+#[test]
+fn standard_streams_that_are_files_are_files_too() {
+    let bench = bench();
+    for (command, says) in [
+        ("ssdlab run tiny.toml --trace - --format msr --json in.csv < in.csv", "would replace what --trace reads"),
+        ("ssdlab trace convert - in.csv --into spc --format msr < in.csv", "would replace what the command reads"),
+        (
+            "ssdlab run tiny.toml --trace in.csv --format msr --json out > out",
+            "standard output and --json both write out",
+        ),
+        ("ssdlab run tiny.toml --trace in.csv --format msr --json /dev/stdout > out", "both write /dev/stdout"),
+        ("ssdlab run tiny.toml --trace in.csv --format msr --json log 2> log", ""),
+    ] {
+        let output = shell(&bench, command);
+        assert_eq!(output.status.code(), Some(2), "{command}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains(says), "{command}: {said}");
+        assert_eq!(bench.text("in.csv"), TRACE);
+    }
+    assert!(bench.text("log").contains("standard error and --json both write log"));
+}
+
+/// What keeps nothing, and what a reader takes as it comes, may be named as often as one likes.
+#[test]
+fn devices_and_pipes_take_more_than_one_result() {
+    let bench = bench();
+    let run = "run tiny.toml --trace in.csv --format msr --quiet";
+    bench.good(&format!("{run} --json /dev/null --perf /dev/null --timeline /dev/null"));
+    let text = bench.good(&format!("{run} --json /dev/stdout --perf /dev/stdout"));
+    assert!(text.contains("ssdlab.summary/1") && text.contains("peak_rss_bytes") && text.contains("verdict"), "{text}");
+    let to = File::options().write(true).open("/dev/null").unwrap();
+    let quiet = Command::new(env!("CARGO_BIN_EXE_ssdlab"))
+        .current_dir(bench.path())
+        .args(format!("{run} --json /dev/null").split_whitespace())
+        .stdout(to)
+        .status()
+        .unwrap();
+    assert!(quiet.success());
+}
