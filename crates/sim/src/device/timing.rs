@@ -1,6 +1,6 @@
 //! Verbs as lists of legs: which resource an operation holds for how long, in order (rules R1 to R9).
 
-use crate::config::{Config, PageTimes, Programming};
+use crate::config::{Config, PageTimes, Programming, Suspendable};
 use crate::units::{Nanos, Rate};
 
 /// What a leg occupies.
@@ -108,6 +108,8 @@ pub struct Timing {
     /// Between host and controller.
     link: Option<Rate>,
     decode: Nanos,
+    /// Whether copybacks have a leg for each half.
+    splits: bool,
 }
 
 impl Timing {
@@ -139,6 +141,7 @@ impl Timing {
             rate,
             link: config.timing.link(),
             decode: config.ecc.decode,
+            splits: config.timing.suspendable == Suspendable::ProgramErase,
         }
     }
 
@@ -245,7 +248,7 @@ impl Timing {
     }
 
     /// R9: command, array read, command, array program, all inside the planes. Without command time nothing can come
-    /// between the two, and they are one leg. Planes are programmed together where the offsets in `to` agree, one after the
+    /// between the two, and they are one leg, unless the program alone can be suspended. Planes are programmed together where the offsets in `to` agree, one after the
     /// other where they differ. Also the array time of the reads and of the programs.
     pub fn copyback(&self, from: &[u32], to: &[u32]) -> (Legs, Nanos, Nanos) {
         let mut legs = Legs::NONE;
@@ -261,7 +264,7 @@ impl Timing {
                 programs = programs + self.command;
             }
         }
-        if self.command == Nanos::ZERO {
+        if self.command == Nanos::ZERO && !self.splits {
             legs.push(LegKind::Array, read + program);
         } else {
             legs.push(LegKind::Bus, self.command);

@@ -299,15 +299,11 @@ impl Ssd {
 
     /// A page write is admitted. The old page stays for its parity's sake; a write that has not begun hands it on.
     #[inline(never)]
-    pub(super) fn admit_chunk(&mut self, op: OpId, merges: bool, measured: bool) {
+    pub(super) fn admit_chunk(&mut self, op: OpId) {
         let lpn = self.ops[op].lpn;
-        let staged = match self.dev.map.get(lpn) {
-            Location::Flash(page) => {
-                self.ops[op].old = page;
-                OpId::NONE
-            }
+        match self.dev.map.get(lpn) {
+            Location::Flash(page) => self.ops[op].old = page,
             Location::Staged(before) => {
-                self.stats.pages.from_memory += u64::from(merges && measured);
                 let page = &mut self.ops[before];
                 if page.stripe != NO_UPDATE {
                     self.ops[op].behind = before;
@@ -316,12 +312,8 @@ impl Ssd {
                     (page.behind, page.old) = (OpId::NONE, Ppn::NONE);
                     (self.ops[op].behind, self.ops[op].old) = (behind, old);
                 }
-                before
             }
-            Location::Nowhere => OpId::NONE,
-        };
-        if merges && staged.is_none() && (self.ops[op].old.is_some() || self.is_missing(lpn)) {
-            self.ops[op].need = Need::Merge;
+            Location::Nowhere => {}
         }
         self.aim(op, self.dev.geometry.static_plane(lpn));
         self.dev.map.set(lpn, Location::Staged(op));
@@ -335,8 +327,7 @@ impl Ssd {
         }
         if !self.may_cover(op) {
             // A newer write has overtaken it: no parity will ever cover it.
-            self.ops[op].need = Need::Write;
-            return self.queue_on_chip(op);
+            return self.queue_overtaken(op);
         }
         let now = self.now;
         let raid = self.raid.as_mut().expect("only devices with parity get here");
@@ -428,6 +419,9 @@ impl Ssd {
             i += 1;
         }
         self.raid().ready.clear();
+        if self.runs.any_released() {
+            self.place_merged();
+        }
     }
 
     /// A page joins the queue of its die.
@@ -439,6 +433,14 @@ impl Ssd {
         let chip = self.dev.geometry.chip_of(plane) as usize;
         self.raid().load[chip][usize::from(writes)] += 1;
         self.enqueue(op, plane, false);
+    }
+
+    /// A write that no parity will ever cover joins the queue of its die, once its page has been read if it lacks any of it.
+    fn queue_overtaken(&mut self, op: OpId) {
+        self.ops[op].need = Need::Write;
+        if !self.waits_for_merge(op) {
+            self.queue_on_chip(op);
+        }
     }
 
     /// A page's service on its chip is over.
@@ -502,8 +504,7 @@ impl Ssd {
                 chunks += 1;
                 mask |= 1 << self.layout().member_of(self.layout().chip_of(lpn));
             } else {
-                self.ops[op].need = Need::Write;
-                self.queue_on_chip(op);
+                self.queue_overtaken(op);
             }
             op = next;
         }
@@ -552,8 +553,9 @@ impl Ssd {
             let page = &self.ops[op];
             let content = self.content(page.tags[0]);
             self.raid().records[update].content ^= content;
+            let lacks = self.lacks(op);
             let page = &mut self.ops[op];
-            if page.old.is_some() && (plan.rmw || plan.all || page.need == Need::Merge) {
+            if page.old.is_some() && (plan.rmw || plan.all || lacks) {
                 page.need = Need::Merge;
                 reads += 1;
                 // Anew, it has waited for the others.
@@ -623,6 +625,9 @@ impl Ssd {
         while op.is_some() {
             let next = self.ops[op].sibling;
             self.held(op);
+            // If it lacks anything still, that has been computed.
+            let found = Some(self.missing_tag(self.ops[op].lpn)).filter(|tag| tag.lpn.is_some());
+            self.chunk_is_merged(op, found);
             if !may_fail || self.begin_chunk(update, op) {
                 self.queue_on_chip(op);
                 programs += 1;
@@ -639,6 +644,9 @@ impl Ssd {
             self.dev.map.set(parity, Location::Staged(op));
             self.queue_on_chip(op);
             programs += 1;
+        }
+        if self.runs.any_released() {
+            self.place_merged();
         }
         self.raid().records[update].busy = programs;
         if programs == 0 {
@@ -734,6 +742,8 @@ impl Ssd {
             Need::Merge => {
                 self.dev.flash.read_ends(block);
                 self.ops[id].waits_since = self.now;
+                let found = Some(self.ops[id].tags[1]);
+                self.chunk_is_merged(id, found);
                 // Where a chip may fail, old chunks stay until all is read.
                 if self.failures.is_none() {
                     self.ops[id].need = Need::Write;
@@ -756,6 +766,7 @@ impl Ssd {
                 self.note_filled(block, JobId::NONE, JobId::NONE);
                 if newest {
                     self.dev.map.set(lpn, Location::Flash(page));
+                    self.newest_lands(self.ops[id].run);
                 } else if let Some(write) = newer {
                     (self.ops[write].old, self.ops[write].behind) = (page, OpId::NONE);
                 }

@@ -19,6 +19,7 @@ mod next_free;
 mod noc;
 mod observe;
 mod pagc;
+mod partial;
 mod power;
 mod queueing;
 mod recordings;
