@@ -1,6 +1,6 @@
 //! Worked examples of the rules: what the model itself must say.
 
-use super::simulate;
+use super::Outcome;
 use super::world::{Suspendable, World};
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Request, RequestOp};
@@ -19,6 +19,10 @@ pub fn trace(lines: &str) -> Vec<Request> {
         bytes: line[3].parse().unwrap(),
     };
     lines.map(request).collect()
+}
+
+fn simulate(world: &World, requests: &[Request]) -> Outcome {
+    super::simulate(world, requests).unwrap()
 }
 
 fn completions(world: &World, lines: &str) -> Vec<u64> {
@@ -93,7 +97,7 @@ fn a_merge_read_that_newer_writes_cover_or_a_trim_ends_is_skipped_at_its_turn() 
 
 #[test]
 fn a_read_suspends_a_program_unless_it_needs_no_flash() {
-    let world = World { suspendable: Suspendable::ProgramAndErase, ..World::plain() };
+    let world = World { suspendable: Suspendable::ProgramAndErase, suspend: 20_000, resume: 10_000, ..World::plain() };
     assert_eq!(completions(&world, "0 w 0 4096\n300000 r 4096 4096"), [690_240, 375_120]);
     // What ends within tSUS is not suspended; one nanosecond more is.
     assert_eq!(completions(&world, "0 w 0 4096\n585120 r 4096 4096"), [605_120, 660_240]);

@@ -34,7 +34,7 @@ pub struct Plane {
     points: [Option<usize>; 2],
     /// The block that was opened last.
     opened: usize,
-    /// When its trigger was found to hold.
+    /// Whether fewer pages are free than should be.
     pub due: bool,
     /// Programs without a page that they may take.
     pub stalled: Vec<Op>,
@@ -60,16 +60,16 @@ impl Plane {
     }
 
     /// The block that the next page would be taken of; none if there is none for the asking.
-    fn next_block(&self, per_block: usize, collection: bool) -> Option<usize> {
-        let open = self.points[usize::from(collection)].filter(|block| self.blocks[*block].pages.len() < per_block);
+    fn next_block(&self, collection: bool) -> Option<usize> {
+        let open = self.points[usize::from(collection)];
         let count = self.blocks.len();
         let erased = (1..=count).map(|i| (self.opened + i) % count).find(|block| self.blocks[*block].pages.is_empty());
         open.or(erased.filter(|_| collection || self.erased() > RESERVE))
     }
 
     /// The offset in its block of the page that the host's next program would take.
-    pub fn next_offset(&self, per_block: usize) -> Option<usize> {
-        self.next_block(per_block, false).map(|block| self.blocks[block].pages.len())
+    pub fn next_offset(&self) -> Option<usize> {
+        self.next_block(false).map(|block| self.blocks[block].pages.len())
     }
 
     fn page(&mut self, ppn: Ppn) -> &mut Page {
@@ -115,12 +115,12 @@ impl Model<'_> {
     /// The next page of the host's or of collections' block, if they may have one.
     pub fn take(&mut self, plane: usize, collection: bool) -> Option<Ppn> {
         let (per_block, state) = (self.world.pages, &mut self.planes[plane]);
-        let block = state.next_block(per_block, collection)?;
+        let block = state.next_block(collection)?;
         if state.blocks[block].pages.is_empty() {
             state.opened = block;
         }
-        state.points[usize::from(collection)] = Some(block);
         let page = state.blocks[block].pages.len();
+        state.points[usize::from(collection)] = Some(block).filter(|_| page + 1 < per_block);
         state.blocks[block].pages.push(Page { lpn: u64::MAX, sectors: Vec::new(), valid: false, landed: false });
         Some(Ppn { plane, block, page })
     }
@@ -131,14 +131,19 @@ impl Model<'_> {
         state.due = state.free_pages(self.world.pages) < self.world.threshold;
     }
 
-    /// A collection starts where one is due and the die is free, or in no time.
+    /// A collection goes on; or one starts where it is due and the die is free, or in no time.
     pub fn collect(&mut self, unit: usize) {
+        let state = &self.units[unit];
+        if state.collection.is_some() && state.running.is_none() && state.interrupted.is_none() {
+            self.next_step(unit);
+        }
         for plane in (0..self.planes.len()).filter(|plane| self.world.unit_of(*plane) == unit) {
             while self.may_collect(unit) && (self.planes[plane].due || !self.planes[plane].stalled.is_empty()) {
                 self.planes[plane].due = false;
                 let Some(victim) = self.planes[plane].victim(self.world.pages) else { break };
                 self.stirred = true;
-                let collection = Collection { plane, victim, next: 0, moving: None };
+                let age = self.age();
+                let collection = Collection { age, plane, victim, next: 0, moving: None };
                 if self.world.collections_take_time {
                     self.units[unit].collection = Some(collection);
                     self.next_step(unit);
@@ -195,8 +200,8 @@ impl Model<'_> {
     /// The next valid page in ascending order, or the erase.
     fn next_step(&mut self, unit: usize) {
         let world = self.world;
-        let age = self.age();
         let collection = self.units[unit].collection.as_mut().unwrap();
+        let age = collection.age;
         let (plane, block) = (collection.plane, collection.victim);
         let pages = &self.planes[plane].blocks[block].pages;
         let (verb, legs) = match (collection.next..world.pages).find(|page| pages[*page].valid) {
@@ -214,10 +219,10 @@ impl Model<'_> {
 
     pub fn collected_a_step(&mut self, unit: usize, verb: Verb) {
         let world = self.world;
-        let Collection { plane, victim, moving, .. } = self.units[unit].collection.clone().unwrap();
+        let Collection { age, plane, victim, moving, .. } = self.units[unit].collection.clone().unwrap();
         match verb {
             Verb::Read => {
-                let (age, to) = (self.age(), self.take(plane, true).unwrap());
+                let to = self.take(plane, true).unwrap();
                 self.units[unit].collection.as_mut().unwrap().moving = moving.map(|(from, _)| (from, Some(to)));
                 self.outcome.gc_programs += 1;
                 let data_in = Leg::Bus(world.command + world.transfer(world.page_size));
@@ -227,7 +232,6 @@ impl Model<'_> {
             Verb::Program => {
                 let (from, to) = moving.unwrap();
                 self.moved(from, to.unwrap());
-                self.next_step(unit);
             }
             Verb::Erase => {
                 self.units[unit].collection = None;

@@ -82,6 +82,7 @@ enum Pause {
 /// A collection of one victim.
 #[derive(Clone, Debug)]
 struct Collection {
+    age: u64,
     plane: usize,
     victim: usize,
     next: usize,
@@ -147,6 +148,8 @@ pub struct Model<'a> {
     now: u64,
     /// Something happened in this round.
     stirred: bool,
+    /// Something happened that the rules don't cover.
+    beyond: bool,
     ages: u64,
     versions: u32,
     logical: Vec<Logical>,
@@ -162,8 +165,9 @@ pub struct Model<'a> {
     outcome: Outcome,
 }
 
-/// What the device does with the requests.
-pub fn simulate(world: &World, requests: &[Request]) -> Outcome {
+/// What the device does with the requests. None: a page had to be put on flash in no time where none was left, of which the rules
+/// say nothing.
+pub fn simulate(world: &World, requests: &[Request]) -> Option<Outcome> {
     let unit = Unit {
         waiting: Vec::new(),
         running: None,
@@ -176,6 +180,7 @@ pub fn simulate(world: &World, requests: &[Request]) -> Outcome {
         world,
         now: 0,
         stirred: false,
+        beyond: false,
         ages: 0,
         versions: 0,
         logical: vec![Logical::unwritten(world.sectors()); world.logical_pages() as usize],
@@ -200,7 +205,7 @@ pub fn simulate(world: &World, requests: &[Request]) -> Outcome {
 
 impl Model<'_> {
     /// At one time: completions, oldest first; arrivals; collectors; dispatch; buses. Again, until nothing more can happen.
-    fn run(mut self, requests: &[Request]) -> Outcome {
+    fn run(mut self, requests: &[Request]) -> Option<Outcome> {
         let mut next = 0;
         loop {
             self.stirred = false;
@@ -216,6 +221,9 @@ impl Model<'_> {
             (0..self.units.len()).for_each(|unit| self.collect(unit));
             (0..self.units.len()).for_each(|unit| self.dispatch(unit));
             (0..self.buses.len()).for_each(|channel| self.grant(channel));
+            if self.beyond {
+                return None;
+            }
             if self.stirred {
                 continue;
             }
@@ -231,7 +239,7 @@ impl Model<'_> {
         self.outcome.blocks = self.planes.iter().flat_map(Plane::state).collect();
         let stored = self.logical.iter().map(|page| page.flash.map(|ppn| self.page(ppn).sectors.clone()));
         self.outcome.stored = stored.collect();
-        self.outcome
+        Some(self.outcome)
     }
 
     fn age(&mut self) -> u64 {
@@ -305,7 +313,10 @@ impl Model<'_> {
     /// In no time.
     fn put_on_flash(&mut self, lpn: u64) {
         let plane = self.world.plane_of(lpn);
-        let ppn = self.take(plane, false).expect("room for a page that is put on flash in no time");
+        let Some(ppn) = self.take(plane, false) else {
+            self.beyond = true;
+            return;
+        };
         let sectors = self.logical[lpn as usize].latest.clone();
         self.planes[plane].land(ppn, lpn, sectors);
         self.planes[plane].keep(ppn);
@@ -422,6 +433,11 @@ impl Model<'_> {
                 Purpose::Merge { run } if !self.needs_flash(&op) => self.merge_over(run, Merge::Skipped),
                 Purpose::Program { .. } if self.target(&op).is_none() => {
                     self.planes[self.world.plane_of(op.lpn)].stalled.push(op);
+                    // A collection goes before what waits, at equal times too (R5).
+                    self.collect(unit);
+                    if self.units[unit].collection.is_some() {
+                        return None;
+                    }
                 }
                 _ => {
                     let mut ops = vec![op];
@@ -436,7 +452,7 @@ impl Model<'_> {
     fn target(&self, op: &Op) -> Option<(usize, usize)> {
         let plane = self.world.plane_of(op.lpn);
         let offset = match op.purpose {
-            Purpose::Program { .. } => self.planes[plane].next_offset(self.world.pages)?,
+            Purpose::Program { .. } => self.planes[plane].next_offset()?,
             _ => self.logical[op.lpn as usize].flash?.page,
         };
         Some((plane, offset))

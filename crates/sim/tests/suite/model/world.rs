@@ -73,8 +73,8 @@ impl World {
             rate: 125,
             command: 0,
             suspendable: Suspendable::Nothing,
-            suspend: 20_000,
-            resume: 10_000,
+            suspend: 0,
+            resume: 0,
             depth: 32,
             after_transfer: false,
             preload: true,
@@ -85,6 +85,42 @@ impl World {
             collections_take_time: true,
             filled: false,
         }
+    }
+
+    /// Devices with one thing less.
+    pub fn simpler(&self) -> Vec<World> {
+        let here = || self.clone();
+        let smaller = [
+            World { channels: 1, ..here() },
+            World { chips: 1, ..here() },
+            World { dies: 1, ..here() },
+            World { planes: 1, multi_plane: false, ..here() },
+            World { blocks: self.blocks - 1, ..here() },
+            World { pages: self.pages - 1, ..here() },
+            World { exported: self.exported - 1, ..here() },
+            World { threshold: self.threshold - 1, ..here() },
+            World { threshold: 1, ..here() },
+            World { page_size: 2048, ..here() },
+            World { exclusion: Exclusion::Die, ..here() },
+            World { place: "CWDP", ..here() },
+            World { read: vec![50_000], program: vec![600_000], ..here() },
+            World { rate: 125, ..here() },
+            World { command: 0, ..here() },
+            World { suspendable: Suspendable::Nothing, suspend: 0, resume: 0, ..here() },
+            World { depth: 32, ..here() },
+            World { after_transfer: false, ..here() },
+            World { preload: true, ..here() },
+            World { multi_plane: false, ..here() },
+            World { merges: false, ..here() },
+            World { filled: false, ..here() },
+        ];
+        let fits = |world: &World| {
+            world.blocks >= 4 && world.pages >= 4 && world.exported >= 1 && world.threshold >= 1
+                && world.exported <= (world.blocks - 2) * world.pages - 1
+                && world.threshold <= world.blocks * world.pages - world.exported
+        };
+        let different = |world: &World| format!("{world:?}") != format!("{self:?}");
+        smaller.into_iter().filter(|world| fits(world) && different(world)).collect()
     }
 
     pub fn all_dies(&self) -> usize {
