@@ -43,6 +43,7 @@ pub mod report;
 #[cfg(feature = "schema")]
 mod schema;
 pub mod schemes;
+mod sectors;
 mod stats;
 pub mod units;
 

@@ -10,9 +10,12 @@
 //!
 //! Not checked: timing (the tests' work), wear limits. On `full` it also knows what the host was told, for power cuts.
 
+use std::ops::Range;
+
 use ssdlab_memory::prefetch;
 
-use crate::units::{Lpn, Ppn};
+use crate::sectors::Sectors;
+use crate::units::{Lpn, OpId, Ppn};
 
 /// How much the oracle looks at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +62,8 @@ pub struct Oracle {
     acknowledged: Vec<(u32, bool)>,
     /// `Full`, with parity: by parity group, what its two newest versions of parity hold.
     parity: Vec<[u64; 2]>,
+    /// `Full`, once a page has been written in part: versions by sector.
+    sectors: Option<Box<Sectors>>,
 }
 
 impl Oracle {
@@ -73,6 +78,7 @@ impl Oracle {
             latest: vec![0; latest],
             stored: vec![(u32::MAX, 0); stored],
             parity: Vec::new(),
+            sectors: None,
             acknowledged: vec![(0, true); if check == Check::Full { logical as usize } else { 0 }],
         }
     }
@@ -219,6 +225,9 @@ impl Oracle {
     /// After a power cut: this is what a logical page holds now. Returns whether an old version has come back from a trim.
     pub(crate) fn recovered(&mut self, lpn: Lpn, found: Option<u32>) -> bool {
         let (version, gone) = self.acknowledged[lpn.ix()];
+        if let Some(sectors) = &mut self.sectors {
+            sectors.recovered(lpn.0, found);
+        }
         match found {
             Some(found) => {
                 self.latest[lpn.ix()] = found;
@@ -239,6 +248,9 @@ impl Oracle {
     /// Nothing is left of a logical page: it counts as never written.
     pub(crate) fn forget(&mut self, lpn: Lpn) {
         (self.latest[lpn.ix()], self.acknowledged[lpn.ix()]) = (0, (0, true));
+        if let Some(sectors) = &mut self.sectors {
+            sectors.forget(lpn.0);
+        }
     }
 
     /// What a page that holds `tag` contributes to a sum of pages: nothing if it was never written, else a number that stands
@@ -268,6 +280,95 @@ impl Oracle {
         if let Some(i) = self.watched(lpn) {
             let tag = self.load(page, lpn);
             assert_eq!(tag, Tag { lpn, version: self.latest[i] }, "oracle: the newest version is where the map says");
+            if let Some(sectors) = &self.sectors {
+                sectors.at_rest(tag);
+            }
+        }
+    }
+
+    // By sector, from the first partial write on. What each call means is said at `Sectors`.
+
+    /// Whether versions are known by sector.
+    #[inline(always)]
+    pub(crate) fn tracks_sectors(&self) -> bool {
+        self.sectors.is_some()
+    }
+
+    /// A page, of so many sectors, is written in part.
+    pub(crate) fn track_sectors(&mut self, per_page: u32) {
+        if self.check == Check::Full && self.sectors.is_none() {
+            self.sectors = Some(Box::new(Sectors::new(per_page as usize)));
+        }
+    }
+
+    fn by_sector(&mut self, note: impl FnOnce(&mut Sectors)) {
+        if let Some(sectors) = &mut self.sectors {
+            note(sectors);
+        }
+    }
+
+    /// The version before one.
+    pub(crate) fn before(&self, tag: Tag) -> Tag {
+        Tag { version: tag.version.saturating_sub(1), ..tag }
+    }
+
+    pub(crate) fn admit_sectors(&mut self, tag: Tag, sectors: Option<Range<u32>>) {
+        self.by_sector(|by| by.admit(tag, sectors));
+    }
+
+    pub(crate) fn buffer(&mut self, run: u32, tag: Tag, sectors: Range<u32>, held: Option<Tag>) {
+        self.by_sector(|by| by.buffer(run, tag, sectors, held));
+    }
+
+    pub(crate) fn merged(&mut self, run: u32, tag: Tag) {
+        self.by_sector(|by| by.merged(run, tag));
+    }
+
+    pub(crate) fn trim_run(&mut self, run: u32, lpn: Lpn) {
+        let version = self.latest(lpn);
+        self.by_sector(|by| by.trim_run(run, version));
+    }
+
+    pub(crate) fn run_ends(&mut self, run: u32) {
+        self.by_sector(|by| by.run_ends(run));
+    }
+
+    pub(crate) fn compose(&mut self, tag: Tag, run: u32, own: Option<Range<u32>>) {
+        self.by_sector(|by| by.compose(tag, run, own));
+    }
+
+    pub(crate) fn overlay(&mut self, tag: Tag, before: Tag, own: Option<Range<u32>>) {
+        self.by_sector(|by| by.overlay(tag, before, own));
+    }
+
+    pub(crate) fn expects(&mut self, read: OpId, lpn: Lpn) {
+        self.by_sector(|by| by.expects(read.0, lpn.0));
+    }
+
+    /// A read gets what is stored under `tag` and, of sectors that a run has in memory, that.
+    pub(crate) fn read_flash(&self, read: OpId, sectors: Range<u32>, expected: u32, tag: Tag, run: u32) {
+        if let Some(by) = &self.sectors {
+            by.read(read.0, sectors, expected, Some(tag), run);
+        }
+    }
+
+    /// A read gets what memory has of a run, or of the write of `tag`, which is alone.
+    pub(crate) fn read_memory(&self, read: OpId, sectors: Range<u32>, expected: u32, tag: Tag, run: u32) {
+        if let Some(by) = &self.sectors {
+            by.read(read.0, sectors, expected, (!by.buffers(run)).then_some(tag), run);
+        }
+    }
+
+    /// Power is cut.
+    pub(crate) fn power_cut(&mut self) {
+        self.by_sector(Sectors::power_cut);
+    }
+
+    /// Forgets what tags stand for that are neither stored anywhere nor among those in flight.
+    pub(crate) fn sweep_sectors(&mut self, in_flight: impl Iterator<Item = Tag>) {
+        let (stored, Some(by)) = (&self.stored, &mut self.sectors) else { return };
+        if by.is_crowded(stored.len()) {
+            by.keep(stored.iter().copied().chain(in_flight.map(|tag| (tag.lpn.0, tag.version))));
         }
     }
 }

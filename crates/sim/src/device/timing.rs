@@ -1,6 +1,6 @@
 //! Verbs as lists of legs: which resource an operation holds for how long, in order (rules R1 to R9).
 
-use crate::config::{Config, PageTimes, Programming};
+use crate::config::{Config, PageTimes, Programming, Suspendable};
 use crate::units::{Nanos, Rate};
 
 /// What a leg occupies.
@@ -106,6 +106,8 @@ pub struct Timing {
     flash_page: u32,
     rate: Rate,
     decode: Nanos,
+    /// Whether copybacks have a leg for each half.
+    splits: bool,
 }
 
 impl Timing {
@@ -135,6 +137,7 @@ impl Timing {
             flash_page,
             rate: config.timing.transfer.clone(),
             decode: config.ecc.decode,
+            splits: config.timing.suspendable == Suspendable::ProgramErase,
         }
     }
 
@@ -235,7 +238,7 @@ impl Timing {
     }
 
     /// R9: command, array read, command, array program, all inside the planes. Without command time nothing can come
-    /// between the two, and they are one leg. Planes are programmed together where the offsets in `to` agree, one after the
+    /// between the two, and they are one leg, unless the program alone can be suspended. Planes are programmed together where the offsets in `to` agree, one after the
     /// other where they differ. Also the array time of the reads and of the programs.
     pub fn copyback(&self, from: &[u32], to: &[u32]) -> (Legs, Nanos, Nanos) {
         let mut legs = Legs::NONE;
@@ -251,7 +254,7 @@ impl Timing {
                 programs = programs + self.command;
             }
         }
-        if self.command == Nanos::ZERO {
+        if self.command == Nanos::ZERO && !self.splits {
             legs.push(LegKind::Array, read + program);
         } else {
             legs.push(LegKind::Bus, self.command);

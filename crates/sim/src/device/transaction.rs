@@ -111,6 +111,8 @@ pub struct Op {
     pub age: u64,
     /// When it asked for the bus: the order of grants. (`bus_since` is earlier if it waited for the cache register.)
     pub asked: Nanos,
+    /// The age that decides among those who asked at the same time: its own, or that of the data-out that it goes before.
+    pub turn: u64,
     /// When it asked for the bus, and the bus's ledger then.
     pub bus_since: Nanos,
     /// See `bus_since`.
@@ -125,8 +127,8 @@ pub struct Op {
     pub from: PageSet,
     /// The next page that the same multi-plane command carries.
     pub mate: OpId,
-    /// Host writes: the old page that a partial write still has to read. Where overwritten pages are kept, the newest version
-    /// that is on flash, as long as this write is the newest of all. Host reads: the second copy that they were sent to.
+    /// The newest host write of a page: the old page, as long as a run of partial writes has yet to read it. Where overwritten
+    /// pages are kept, the newest version that is on flash. Host reads: the second copy that they were sent to.
     pub old: Ppn,
     /// Where overwritten pages are kept: writes of this age or a greater one take the place of `old` when they land.
     pub old_age: u64,
@@ -140,6 +142,8 @@ pub struct Op {
     pub decode: u32,
     /// RAID: the write of the same page that must land first, because its update has begun; it leaves its page as the old one.
     pub behind: OpId,
+    /// Host writes that overlap others of their page, or have something of it to read: their run.
+    pub run: u32,
     /// Pages of the controller's buffer: their segment.
     pub segment: u32,
     /// The chip it was aimed at when it was dispatched, for orders; none if any will do.
@@ -165,7 +169,7 @@ pub struct Op {
     pub collections: u32,
     /// Where its time went (host pages).
     pub blame: Blame,
-    /// What the pages hold (oracle).
+    /// What the pages hold (oracle). A merge read's own is the second one.
     pub tags: [Tag; MAX_PLANES],
     /// Host writes: the old page that they were merged with could not be corrected.
     pub lost: bool,
@@ -219,12 +223,14 @@ impl Op {
         bus_since: Nanos::ZERO,
         bus_ledger: 0,
         asked: Nanos::ZERO,
+        turn: 0,
         parked_since: Nanos::NEVER,
         inward: false,
         home: JobId::NONE,
         stripe: u32::MAX,
         decode: u32::MAX,
         behind: OpId::NONE,
+        run: u32::MAX,
         segment: u32::MAX,
         bus_gc: 0,
         collections: 0,
@@ -281,6 +287,11 @@ impl<T: Clone> Slab<T> {
     pub fn clear(&mut self) {
         self.items.clear();
         self.free.clear();
+    }
+
+    /// All items, those of free places with what they held last.
+    pub fn all(&self) -> impl Iterator<Item = &T> {
+        self.items.iter()
     }
 
     /// Items in use.

@@ -209,7 +209,7 @@ impl Ssd {
     pub(super) fn waits_for_word_line(&self, op: OpId) -> bool {
         let page = &self.ops[op];
         let at = match self.dev.map.get(page.lpn) {
-            _ if page.need == Need::Merge => page.old,
+            _ if page.need == Need::Merge => self.merge_source(op),
             Location::Flash(at) => at,
             _ => Ppn::NONE,
         };
@@ -230,9 +230,8 @@ impl Ssd {
         if page.need == Need::Read {
             return self.serve_from_memory(op);
         }
-        let (old, lpn) = (page.old, page.lpn);
-        self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
-        (self.ops[op].old, self.ops[op].need) = (Ppn::NONE, Need::Write);
-        self.place(op);
+        self.ops[op].tags[1] = self.oracle.load(self.merge_source(op), self.ops[op].lpn);
+        self.merge_ends(op);
+        self.place_merged();
     }
 }

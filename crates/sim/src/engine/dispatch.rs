@@ -259,10 +259,17 @@ impl Ssd {
                     let at = self.read_from(op, at);
                     self.begin_read(op, at, unit);
                 }
+                Location::Staged(newest) if self.needs_old(op, newest) => {
+                    let old = self.old_page(newest);
+                    self.begin_read(op, old, unit);
+                }
                 // Overwritten, trimmed or buffered while it waited: the newest version is in controller memory, or nothing.
                 Location::Staged(_) | Location::Nowhere => {
                     self.leaves_chip(op);
                     self.charge_wait(op, unit);
+                    if let Location::Staged(newest) = self.dev.map.get(self.ops[op].lpn) {
+                        self.note_memory_read(op, self.ops[newest].tags[0]);
+                    }
                     let measured = self.host.requests[self.ops[op].request.0].measured;
                     self.stats.pages.from_memory += u64::from(measured);
                     self.serve_from_memory(op);
@@ -271,7 +278,7 @@ impl Ssd {
             Need::Merge => match self.merge_source(op) {
                 Ppn::NONE => {
                     self.charge_wait(op, unit);
-                    self.place(op);
+                    self.skip_merge(op);
                 }
                 old => self.begin_read(op, old, unit),
             },
@@ -321,7 +328,7 @@ impl Ssd {
         let (request, offset) = (self.ops[lead].request, self.dev.geometry.offset(at));
         let (mut last, mut pages) = (lead, PageSet::one(at));
         while pages.len() < MAX_PLANES {
-            let fits = |next| self.mate_read(next, request, offset, &pages);
+            let fits = |next| self.mate_read(next, lead, offset, &pages);
             let Some((next, other)) = self.first_mate(unit, request, fits) else { break };
             self.leave_line(next, unit);
             self.charge_wait(next, unit);
@@ -371,19 +378,12 @@ impl Ssd {
         debug_assert_eq!(left, op);
     }
 
-    /// Where the next operation in line reads from, if it can share a multi-plane read with `pages`.
-    fn mate_read(&self, next: OpId, request: crate::units::RequestId, offset: u32, pages: &[Ppn]) -> Option<Ppn> {
-        if next.is_none() {
+    /// Where the next operation in line reads from, if it can share a multi-plane read of its request with `pages`.
+    fn mate_read(&self, next: OpId, lead: OpId, offset: u32, pages: &[Ppn]) -> Option<Ppn> {
+        if self.ops[next].need != self.ops[lead].need || self.lacks(next) != self.lacks(lead) || self.reads_copy(next) {
             return None;
         }
-        let page = &self.ops[next];
-        if page.class != Class::Host || page.need != Need::Read || page.request != request {
-            return None;
-        }
-        if self.one_shot && self.waits_for_word_line(next) {
-            return None;
-        }
-        let Location::Flash(at) = self.dev.map.get(page.lpn) else { return None };
+        let at = self.page_to_read(next)?;
         let geometry = &self.dev.geometry;
         let plane = geometry.plane_of(at);
         let first = geometry.plane_of(pages[0]);
@@ -393,16 +393,35 @@ impl Ssd {
         fits.then_some(at)
     }
 
+    /// The page on flash that a read of the host, or for one of its writes, would read if its turn came now; none if it needs none.
+    pub(super) fn page_to_read(&self, op: OpId) -> Option<Ppn> {
+        let page = &self.ops[op];
+        let at = match page.need {
+            Need::Read if self.raid.is_some() && super::redirect::reads_covered(page) => return self.covered(page.lpn),
+            Need::Read => match self.dev.map.get(page.lpn) {
+                Location::Flash(_) if self.reads_copy(op) => page.old,
+                Location::Flash(at) => at,
+                Location::Staged(newest) if self.needs_old(op, newest) => self.old_page(newest),
+                Location::Staged(_) | Location::Nowhere => Ppn::NONE,
+            },
+            Need::Merge => self.merge_source(op),
+            Need::Write | Need::Absorb => Ppn::NONE,
+        };
+        (at.is_some() && !(self.one_shot && self.page_waits(at))).then_some(at)
+    }
+
     /// An array read begins: the block has a reader, and the data's tag is on its way.
     #[inline(always)]
     fn load(&mut self, op: OpId, at: Ppn) {
         let block = self.block_of(at);
         self.array_reads(block);
         let lpn = self.ops[op].lpn;
-        // A merging write carries its own new tag; the old page is only read.
-        if self.ops[op].need == Need::Read {
-            self.ops[op].tags[0] =
-                if self.replicas.is_some() { self.load_copy(op, at) } else { self.oracle.load(at, lpn) };
+        let tag = if self.replicas.is_some() { self.load_copy(op, at) } else { self.oracle.load(at, lpn) };
+        // A merging write carries its own new tag beside that of the old page.
+        let place = usize::from(self.ops[op].need != Need::Read);
+        self.ops[op].tags[place] = tag;
+        if self.runs.any() || self.oracle.tracks_sectors() {
+            self.note_flash_read(op, tag);
         }
         self.load_chunk(op, at);
     }
@@ -417,6 +436,9 @@ impl Ssd {
             self.planes[plane.ix()].stalled.push(&mut self.ops, id);
             return self.claim(plane);
         };
+        if self.oracle.tracks_sectors() {
+            self.compose(id);
+        }
         let mut pages = 1;
         if self.pairs {
             pages += self.mate_writes(id, at, unit);
@@ -473,6 +495,9 @@ impl Ssd {
                 self.charge_wait(next, unit);
             }
             let at = self.dev.flash.take_page(plane, Stream::Host, false).expect("the offset was offered");
+            if self.oracle.tracks_sectors() {
+                self.compose(next);
+            }
             self.ops[next].pages = PageSet::one(at);
             self.ops[next].verb = Verb::Program;
             self.ops[last].mate = next;
@@ -487,8 +512,8 @@ impl Ssd {
     #[inline(always)]
     fn count_host(&mut self, op: OpId, pages: u64) {
         let page = &self.ops[op];
-        // An old page that is read though all of it is overwritten is read for its parity group.
-        let for_parity = page.need == Need::Merge && page.bytes == self.dev.geometry.page_size;
+        // An old page that is read though nothing of it is wanted is read for its parity group.
+        let for_parity = page.need == Need::Merge && !self.lacks(op);
         let class = if for_parity { Class::Parity } else { page.class };
         if page.class == Class::Host && !self.host.requests[page.request.0].measured {
             self.stats.count_unmeasured(class, page.need == Need::Write, pages);

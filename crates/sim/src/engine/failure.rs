@@ -376,7 +376,7 @@ impl Ssd {
         let op = &self.ops[id];
         let away = match op.need {
             Need::Read if super::redirect::reads_covered(op) => self.covered(op.lpn).is_none(),
-            Need::Read => self.dev.map.get(op.lpn) == Location::Nowhere && self.is_missing(op.lpn),
+            Need::Read => self.is_missing(op.lpn) && self.is_nowhere_for(id),
             Need::Merge => op.old.is_none(),
             Need::Write => self.is_dead(op.lpn),
             Need::Absorb => false,
@@ -407,11 +407,20 @@ impl Ssd {
         }
     }
 
+    /// Whether what a read asks for is neither on flash nor in controller memory.
+    fn is_nowhere_for(&self, read: OpId) -> bool {
+        match self.dev.map.get(self.ops[read].lpn) {
+            Location::Nowhere => true,
+            Location::Staged(newest) => self.needs_old(read, newest) && self.old_page(newest).is_none(),
+            Location::Flash(_) => false,
+        }
+    }
+
     /// A read of a page that is missing or lost.
     pub(super) fn read_missing(&mut self, op: OpId) {
         let page = &self.ops[op];
         let (lpn, measured) = (page.lpn, self.host.requests[page.request.0].measured);
-        if self.dev.map.get(lpn) != Location::Nowhere {
+        if !self.is_nowhere_for(op) {
             // Overwritten meanwhile.
             self.stats.pages.from_memory += u64::from(measured);
             return self.serve_from_memory(op);
@@ -452,7 +461,7 @@ impl Ssd {
         while op.is_some() {
             let (next, lpn) = (self.ops[op].sibling, self.ops[op].lpn);
             self.held(op);
-            if self.chunk(lpn) == Chunk::Missing && self.dev.map.get(lpn) == Location::Nowhere {
+            if self.chunk(lpn) == Chunk::Missing && self.is_nowhere_for(op) {
                 self.raid().records[update].readers += 1;
                 self.read_degraded(op, update);
             } else {
@@ -473,15 +482,16 @@ impl Ssd {
         while op.is_some() {
             let page = &self.ops[op];
             let (next, lpn) = (page.sibling, page.lpn);
-            let partial = page.bytes < self.dev.geometry.page_size;
-            if page.need == Need::Merge && !partial {
+            if !self.lacks(op) {
                 // Read for its parity, by a plan that no longer holds.
                 self.ops[op].need = Need::Write;
-            } else if page.need == Need::Merge && page.old.is_none() {
+            } else if page.old.is_none() {
                 match self.chunk(lpn) {
                     Chunk::Missing => all = true,
                     chunk => {
                         self.ops[op].need = Need::Write;
+                        self.ops[op].tags[1] = self.oracle.before(self.ops[op].tags[0]);
+                        self.run_is_read(op, false);
                         if chunk == Chunk::Lost {
                             self.report_lost_write(op);
                         }
@@ -535,6 +545,9 @@ impl Ssd {
 
     /// No chip takes a write: it ends with its update.
     fn keep(&mut self, update: u32, op: OpId) {
+        if self.oracle.tracks_sectors() {
+            self.compose(op);
+        }
         let raid = self.raid.as_mut().expect("only devices with parity get here");
         raid.records[update].kept.push(&mut self.ops, op);
         let (lpn, tag) = (self.ops[op].lpn, self.ops[op].tags[0]);

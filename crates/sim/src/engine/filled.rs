@@ -95,6 +95,7 @@ impl Ssd {
             jobs,
             planes,
             host,
+            runs: _,
             anywhere: _,
             last_unit,
             none_idle: _,

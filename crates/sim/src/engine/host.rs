@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
+use super::merge::NO_RUN;
 use super::timeless::LOOK_AHEAD;
 use super::{Nanos, Ssd};
 use crate::blame::{Blame, Cause};
-use crate::config::{Config, PartialWrite, UnwrittenRead};
+use crate::config::{Config, UnwrittenRead};
 use crate::device::mapping::Location;
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
@@ -219,6 +220,11 @@ impl Host {
         self.memory.clear();
         self.decoding.clear();
         (self.window_stale, self.outstanding) = (false, 0);
+    }
+
+    /// The first byte that a request in service asks for.
+    pub(super) fn first_byte(&self, id: RequestId) -> u64 {
+        self.requests[id.0].request.offset
     }
 
     /// Whether a request in service reads.
@@ -479,8 +485,18 @@ impl Ssd {
     fn admit_read(&mut self, op: OpId, lpn: Lpn, measured: bool) -> bool {
         let expected = self.oracle.latest(lpn);
         (self.ops[op].need, self.ops[op].expected) = (Need::Read, expected);
+        if self.oracle.tracks_sectors() {
+            self.oracle.expects(op, lpn);
+        }
         let page = match self.dev.map.get(lpn) {
             Location::Flash(page) if !(self.one_shot && self.page_waits(page)) => page,
+            Location::Staged(newest) if self.needs_old(op, newest) => match self.old_page(newest) {
+                Ppn::NONE => {
+                    self.aim(op, self.dev.geometry.static_plane(lpn));
+                    return true;
+                }
+                old => old,
+            },
             place @ (Location::Flash(_) | Location::Staged(_)) => {
                 self.stats.pages.from_memory += u64::from(measured);
                 let tag = match place {
@@ -489,6 +505,7 @@ impl Ssd {
                     Location::Nowhere => unreachable!("it is somewhere"),
                 };
                 self.oracle.delivered(lpn, tag, expected);
+                self.note_memory_read(op, tag);
                 if let Some(conflict) = &mut self.conflict {
                     let hit = matches!(place, Location::Staged(newest) if self.ops[newest].class == Class::Writeback);
                     conflict.counters.read_hits += u64::from(hit && measured);
@@ -539,26 +556,30 @@ impl Ssd {
         let page = &mut self.ops[op];
         (page.verb, page.need, page.tags[0]) = (Verb::Program, Need::Write, tag);
         let partial = page.bytes < self.dev.geometry.page_size;
+        let merges = partial && self.merges(op);
+        if merges || self.oracle.tracks_sectors() {
+            self.note_write(op, merges);
+        }
         self.drop_copy(lpn);
         if self.stages && self.absorb(op, measured) {
             return true;
         }
         self.stats.pages.partial_writes += u64::from(partial && measured);
-        let merges = partial && self.config.device.partial_write == PartialWrite::ReadModifyWrite;
-        if self.raid.is_some() {
-            self.admit_chunk(op, merges, measured);
-            return true;
+        let before = self.dev.map.get(lpn);
+        let overlaps = matches!(before, Location::Staged(_));
+        self.stats.pages.from_memory += u64::from(merges && overlaps && measured);
+        if merges || overlaps || self.runs.any_linger() {
+            self.join_run(op, merges, before);
         }
-        match self.dev.map.get(lpn) {
-            Location::Flash(page) if merges => {
-                (self.ops[op].need, self.ops[op].old) = (Need::Merge, page);
-            }
-            Location::Staged(_) if merges => self.stats.pages.from_memory += u64::from(measured),
-            _ => {}
+        if self.raid.is_some() {
+            self.admit_chunk(op);
+            return true;
         }
         if self.keeps {
             self.keep_old(op);
-        } else if self.ops[op].need == Need::Write {
+        } else if self.lacks(op) {
+            self.hand_on(op, before);
+        } else {
             self.forget(lpn);
         }
         if !self.schemes.dynamic {
@@ -575,7 +596,7 @@ impl Ssd {
             Location::Nowhere => {}
             Location::Flash(page) => self.dev.flash.invalidate(page, self.dev.geometry.block_of(page), lpn),
             Location::Staged(op) => {
-                // It no longer needs the page it was to be merged with.
+                // Nothing of the page that it was to be merged with is wanted any more.
                 let old = std::mem::replace(&mut self.ops[op].old, Ppn::NONE);
                 if old.is_some() {
                     self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
@@ -598,6 +619,8 @@ impl Ssd {
             self.drop_copy(lpn);
             self.forget(lpn);
             let tag = self.oracle.admit(lpn);
+            self.oracle.admit_sectors(tag, None);
+            self.trim_run(lpn);
             self.oracle.acknowledge_trim(tag);
             self.dev.map.set(lpn, Location::Nowhere);
         }
@@ -632,23 +655,23 @@ impl Ssd {
     /// A page joins the queue of the die that it needs, or of writes that any die may take.
     #[inline(always)]
     pub(super) fn place(&mut self, op: OpId) {
-        let old = self.merge_source(op);
         let page = &mut self.ops[op];
         page.waits_since = self.now;
         if self.raid.is_some() {
             return self.place_chunk(op);
         }
-        let plane = match page.need {
+        let need = page.need;
+        let plane = match need {
             Need::Absorb => return self.serve_from_memory(op),
             Need::Read if self.replicas.is_some() => self.route_read(op),
-            Need::Read => page.plane,
-            Need::Merge if old.is_none() => {
-                // Overwritten before its turn: nothing to merge with is wanted any more.
-                page.need = Need::Write;
-                return self.place(op);
-            }
-            Need::Merge => self.dev.geometry.plane_of(old),
+            Need::Read => self.ops[op].plane,
+            Need::Merge => match self.merge_source(op) {
+                Ppn::NONE => return self.skip_merge(op),
+                old => self.dev.geometry.plane_of(old),
+            },
+            Need::Write if self.waits_for_merge(op) => return,
             Need::Write if self.schemes.dynamic => {
+                let page = &mut self.ops[op];
                 page.ledger_gc = self.held_gc.total(self.now) as u64;
                 page.ledger_gc_own = self.held.total(self.now) as u64;
                 page.ledger_writeback = self.held_writeback.total(self.now) as u64;
@@ -656,7 +679,7 @@ impl Ssd {
                 self.anywhere.push(&mut self.ops, op);
                 return self.disturb_collections();
             }
-            Need::Write => self.dev.geometry.static_plane(page.lpn),
+            Need::Write => self.dev.geometry.static_plane(self.ops[op].lpn),
         };
         self.enqueue(op, plane, false);
     }
@@ -700,6 +723,10 @@ impl Ssd {
         if self.host.windowed && page.chip != u32::MAX {
             self.host.chip_outstanding[page.chip as usize] -= 1;
             self.host.window_stale = !self.host.window.is_empty();
+        }
+        let run = page.run;
+        if run != NO_RUN {
+            self.leaves_run(run);
         }
         self.ops.remove(op.0);
     }

@@ -6,7 +6,6 @@
 
 use super::Ssd;
 use crate::device::mapping::Location;
-use crate::device::transaction::Need;
 use crate::units::{OpId, Ppn};
 
 impl Ssd {
@@ -24,17 +23,13 @@ impl Ssd {
         };
     }
 
-    /// The page that a partial write is merged with; none if a newer version is all that is wanted.
-    #[inline(always)]
-    pub(super) fn merge_source(&self, op: OpId) -> Ppn {
-        let page = &self.ops[op];
-        if !self.keeps || page.need != Need::Merge {
-            return page.old;
-        }
-        match self.dev.map.get(page.lpn) {
-            Location::Staged(newest) => self.ops[newest].old,
-            Location::Flash(_) | Location::Nowhere => Ppn::NONE,
-        }
+    /// A write is admitted to a run that has yet to read the old page: the newest write has it in hand.
+    pub(super) fn hand_on(&mut self, op: OpId, before: Location) {
+        self.ops[op].old = match before {
+            Location::Flash(page) => page,
+            Location::Staged(before) => std::mem::replace(&mut self.ops[before].old, Ppn::NONE),
+            Location::Nowhere => Ppn::NONE,
+        };
     }
 
     /// A version that is not the newest has been programmed to `page`: it is kept if none on flash is newer. Returns whether.

@@ -55,6 +55,9 @@ impl Ssd {
         (record.age, record.waits_since) = (age, self.now);
         record.blame.add(Cause::Queue, (self.now - request.arrival).0);
         record.expected = expected;
+        if self.oracle.tracks_sectors() {
+            self.oracle.expects(op, lpn);
+        }
         self.enqueue(op, self.dev.geometry.plane_of(page), false);
     }
 
@@ -87,7 +90,8 @@ impl Ssd {
         let (geometry, op) = (&self.dev.geometry, &mut self.ops[id]);
         let legs = self.dev.timing.read_one(geometry.offset(at), self.dev.timing.transfer(op.bytes));
         let array = legs.get(0).map_or(Nanos::ZERO, |leg| leg.time);
-        op.tags[0] = self.oracle.load(at, op.lpn);
+        let tag = self.oracle.load(at, op.lpn);
+        op.tags[0] = tag;
         (op.pages, op.legs) = (PageSet::one(at), legs);
         op.first_start = op.first_start.min(now);
         op.bus_gc = 0;
@@ -97,6 +101,9 @@ impl Ssd {
         self.stats.count_reads(Class::Host, 1);
         self.chip_in_use(plane, true);
         self.events.set(unit_resource(unit), now + array);
+        if self.oracle.tracks_sectors() {
+            self.note_flash_read(id, tag);
+        }
         if self.deep {
             if next.is_some() {
                 self.ops.expect(next.0);

@@ -7,7 +7,7 @@ use crate::config::{Suspendable, WriteAck};
 use crate::device::mapping::Location;
 use crate::device::resource::{Holder, Suspension, unit_resource};
 use crate::device::timing::LegKind;
-use crate::device::transaction::{Class, Need, Verb};
+use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::units::{JobId, Lpn, OpId, UnitId};
 
 impl Ssd {
@@ -83,13 +83,30 @@ impl Ssd {
         if bus >= self.ports {
             self.ops[id].row_ledger = self.behind_rows(bus);
         }
+        let turn = if self.overlaps { self.turn_at_bus(id) } else { age };
+        self.ops[id].turn = turn;
         let queue = &mut self.buses[bus].queue;
         if queue.is_empty() {
             queue.push(&mut self.ops, id);
         } else {
-            queue.insert_before(&mut self.ops, id, |other| other.asked == now && other.age > age);
+            let goes_first = turn < age;
+            let later = |other: &Op| other.turn > turn || goes_first && other.turn == turn;
+            queue.insert_before(&mut self.ops, id, |other| other.asked == now && later(other));
         }
         self.mark_bus(bus);
+    }
+
+    /// R8: when a page moves to the cache register, the next read's command goes right before its data-out.
+    fn turn_at_bus(&self, id: OpId) -> u64 {
+        let op = &self.ops[id];
+        let commands = op.verb == Verb::Read && op.leg == 0 && self.config.timing.command > Nanos::ZERO;
+        if op.unit.is_some() && commands {
+            let state = &self.units[op.unit.ix()];
+            if state.array == id && state.cache.is_some() && self.ops[state.cache].asked == self.now {
+                return self.ops[state.cache].age;
+            }
+        }
+        op.age
     }
 
     /// Grants every bus that is free and asked for.
@@ -373,13 +390,7 @@ impl Ssd {
             }
             Need::Merge => {
                 self.dev.flash.read_ends(block);
-                let lost = !self.decodes(page);
-                let op = &mut self.ops[id];
-                op.lost = lost;
-                op.need = Need::Write;
-                if !self.keeps {
-                    self.let_go(id);
-                }
+                self.ops[id].lost = !self.decodes(page);
                 self.decode(id);
             }
             Need::Write => {
@@ -393,6 +404,7 @@ impl Ssd {
                 if newest {
                     self.dev.map.set(lpn, Location::Flash(page));
                     self.let_go(id);
+                    self.newest_lands(id);
                 }
                 if !acknowledged {
                     self.page_done(id);
@@ -412,7 +424,8 @@ impl Ssd {
         let may = match self.config.timing.suspendable {
             Suspendable::None => false,
             Suspendable::Erase => op.verb == Verb::Erase,
-            Suspendable::ProgramErase => matches!(op.verb, Verb::Erase | Verb::Program),
+            // Of a copyback, what comes last is its program.
+            Suspendable::ProgramErase => op.verb != Verb::Read && (op.verb != Verb::Copyback || op.leg + 1 == op.legs.len()),
         };
         let in_array = op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Array);
         if !may || !in_array || state.cache.is_some() || !self.read_waits(unit) {
@@ -429,14 +442,15 @@ impl Ssd {
         self.events.set(unit_resource(unit), gone);
     }
 
+    /// Whether a read waits that needs this unit's array, as far as can be told now.
     fn read_waits(&self, unit: UnitId) -> bool {
+        let here = |page| self.dev.geometry.unit_of(self.dev.geometry.plane_of(page)) == unit;
         let mut at = self.units[unit.ix()].queue.head();
         while at.is_some() {
-            let op = &self.ops[at];
-            if op.class.like_host() && op.need != Need::Write {
+            if self.ops[at].class.like_host() && self.page_to_read(at).is_some_and(here) {
                 return true;
             }
-            at = op.next;
+            at = self.ops[at].next;
         }
         false
     }

@@ -85,7 +85,7 @@ impl Ssd {
     /// A page's data is known to the controller: it goes to the host, or is merged with what the host writes.
     #[inline(always)]
     fn decoded(&mut self, op: OpId) {
-        if self.ops[op].need == Need::Read { self.leaves(op) } else { self.place(op) }
+        if self.ops[op].need == Need::Read { self.leaves(op) } else { self.merge_ends(op) }
     }
 
     /// A page could not be corrected: its request is told.

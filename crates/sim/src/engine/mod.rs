@@ -20,6 +20,7 @@ mod keep;
 mod lane;
 mod legs;
 mod memory;
+mod merge;
 mod metadata;
 mod noc;
 mod parity;
@@ -89,6 +90,8 @@ pub struct Ssd {
     jobs: Slab<Running>,
     planes: Vec<PlaneState>,
     host: Host,
+    /// Writes of one page that overlap.
+    runs: merge::Runs,
     /// Writes that go to whichever die falls idle.
     anywhere: Fifo,
     /// The unit that the last dynamic write took.
@@ -345,6 +348,7 @@ impl Ssd {
             jobs: Slab::with_capacity(geometry.planes as usize),
             planes: vec![plane; geometry.planes as usize],
             host: Host::new(config),
+            runs: merge::Runs::new(geometry.page_size, config.device.queue_depth),
             anywhere: Fifo::EMPTY,
             last_unit: geometry.units - 1,
             none_idle: false,
@@ -572,6 +576,7 @@ impl Ssd {
         if self.oracle.check() == Check::Full && self.events_since_scan >= self.scan_every {
             self.events_since_scan = 0;
             self.scan();
+            self.sweep_sectors();
         }
     }
 
@@ -583,6 +588,7 @@ impl Ssd {
             && self.ready_jobs.is_empty()
             && !self.host.window_stale
             && self.stripes_settled()
+            && !self.runs.any_released()
             && self.events.next() > self.now
             && self.host.next_arrival(self.now) > self.now
     }
@@ -610,6 +616,9 @@ impl Ssd {
             for i in 0..self.batch.len() {
                 self.leg_ends(self.batch[i] as u32 as usize);
             }
+        }
+        if self.runs.any_released() {
+            self.place_merged();
         }
     }
 

@@ -40,6 +40,8 @@ struct InMemory {
     lost: bool,
     /// It goes to flash even if the host does not know of it.
     always: bool,
+    /// A partial write's run and sectors (oracle).
+    part: Option<(u32, std::ops::Range<u32>)>,
 }
 
 impl Ssd {
@@ -141,6 +143,9 @@ impl Ssd {
                 let older = |version| nowhere || on_flash.0.max(held.version) < version;
                 let needed = self.oracle.known(page.tag.lpn).is_some_and(older);
                 if needed || page.always && older(page.tag.version) {
+                    if let Some((run, own)) = &page.part {
+                        self.oracle.compose(page.tag, *run, Some(own.clone()));
+                    }
                     let fits = self.drain(page.plane, page.tag, page.lost);
                     report.drained_pages += u64::from(fits);
                     if !fits {
@@ -160,6 +165,7 @@ impl Ssd {
             report.drained_pages += u64::from(self.bring_back(plane, tag, lost));
         }
         self.groups_after_cut(&begun, &mut report);
+        self.oracle.power_cut();
         for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
             let found = match self.dev.map.get(lpn) {
                 Location::Flash(page) => Some(self.oracle.load(page, lpn).version),
@@ -222,11 +228,11 @@ impl Ssd {
         let in_program = |tag: Tag| programs.iter().any(|(_, other, _)| *other == tag);
         let in_memory = (0..self.dev.geometry.mapped).map(Lpn).filter_map(|lpn| {
             let Location::Staged(op) = self.dev.map.get(lpn) else { return None };
-            let (op, always) = if self.raid.is_some() { self.chunk_to_drain(begun, lpn, op)? } else { (op, false) };
-            let op = &self.ops[op];
+            let (id, always) = if self.raid.is_some() { self.chunk_to_drain(begun, lpn, op)? } else { (op, false) };
+            let op = &self.ops[id];
             let plane = if op.plane.is_some() { op.plane } else { self.dev.geometry.static_plane(lpn) };
             let (tag, lost) = (op.tags[0], op.lost);
-            (!in_program(tag)).then_some(InMemory { plane, tag, lost, always })
+            (!in_program(tag)).then(|| InMemory { plane, tag, lost, always, part: self.part_of_page(id) })
         });
         let in_memory = in_memory.collect();
         let victims = self.dev.flash.victims().filter(|block| !erases.contains(block)).collect();
@@ -262,6 +268,7 @@ impl Ssd {
             self.events.set(resource, Nanos::NEVER);
         }
         self.ops.clear();
+        self.runs.power_cut();
         self.jobs.clear();
         for plane in &mut self.planes {
             (plane.claimed, plane.stalled) = (false, Fifo::EMPTY);

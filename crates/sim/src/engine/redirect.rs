@@ -152,6 +152,7 @@ impl Ssd {
             let page = self.covered(lpn);
             let tag = page.map_or_else(|| self.last_tag(lpn), |page| self.oracle.load(page, lpn));
             assert_eq!(content, self.content(tag), "oracle: a redirected read decodes to its page");
+            let tag = self.delivers(op, tag);
             self.oracle.delivered(lpn, tag, expected);
         }
         self.note_computed(update, self.ops[op].lpn);

@@ -236,6 +236,14 @@ impl Ssd {
         plane
     }
 
+    /// Whether the copy that a read was sent to is there still.
+    #[inline]
+    pub(super) fn reads_copy(&self, op: OpId) -> bool {
+        let page = &self.ops[op];
+        let copy = self.replicas.as_ref().and_then(|replicas| replicas.copy(page.lpn));
+        copy.is_some_and(|copy| copy.page == page.old)
+    }
+
     /// A read's turn has come: where it is read, now that its page is at `at`.
     pub(super) fn read_from(&mut self, op: OpId, at: Ppn) -> Ppn {
         let (lpn, page) = (self.ops[op].lpn, self.ops[op].old);

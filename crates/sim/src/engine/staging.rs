@@ -251,6 +251,7 @@ impl Ssd {
         if let Some(conflict) = &mut self.conflict {
             conflict.counters.absorbed += u64::from(measured);
         }
+        self.overlay(op, self.ops[page].tags[0]);
         let page = &mut self.ops[page];
         page.tags[0] = tag;
         page.lost = false;

@@ -295,15 +295,11 @@ impl Ssd {
 
     /// A page write is admitted. The old page stays for its parity's sake; a write that has not begun hands it on.
     #[inline(never)]
-    pub(super) fn admit_chunk(&mut self, op: OpId, merges: bool, measured: bool) {
+    pub(super) fn admit_chunk(&mut self, op: OpId) {
         let lpn = self.ops[op].lpn;
-        let staged = match self.dev.map.get(lpn) {
-            Location::Flash(page) => {
-                self.ops[op].old = page;
-                OpId::NONE
-            }
+        match self.dev.map.get(lpn) {
+            Location::Flash(page) => self.ops[op].old = page,
             Location::Staged(before) => {
-                self.stats.pages.from_memory += u64::from(merges && measured);
                 let page = &mut self.ops[before];
                 if page.stripe != NO_UPDATE {
                     self.ops[op].behind = before;
@@ -312,12 +308,8 @@ impl Ssd {
                     (page.behind, page.old) = (OpId::NONE, Ppn::NONE);
                     (self.ops[op].behind, self.ops[op].old) = (behind, old);
                 }
-                before
             }
-            Location::Nowhere => OpId::NONE,
-        };
-        if merges && staged.is_none() && (self.ops[op].old.is_some() || self.is_missing(lpn)) {
-            self.ops[op].need = Need::Merge;
+            Location::Nowhere => {}
         }
         self.aim(op, self.dev.geometry.static_plane(lpn));
         self.dev.map.set(lpn, Location::Staged(op));
@@ -331,8 +323,7 @@ impl Ssd {
         }
         if !self.may_cover(op) {
             // A newer write has overtaken it: no parity will ever cover it.
-            self.ops[op].need = Need::Write;
-            return self.queue_on_chip(op);
+            return self.queue_overtaken(op);
         }
         let now = self.now;
         let raid = self.raid.as_mut().expect("only devices with parity get here");
@@ -437,6 +428,14 @@ impl Ssd {
         self.enqueue(op, plane, false);
     }
 
+    /// A write that no parity will ever cover joins the queue of its die, once its page has been read if it lacks any of it.
+    fn queue_overtaken(&mut self, op: OpId) {
+        self.ops[op].need = Need::Write;
+        if !self.waits_for_merge(op) {
+            self.queue_on_chip(op);
+        }
+    }
+
     /// A page's service on its chip is over.
     pub(super) fn leaves_chip(&mut self, op: OpId) {
         if self.raid.is_none() {
@@ -498,8 +497,7 @@ impl Ssd {
                 chunks += 1;
                 mask |= 1 << self.layout().member_of(self.layout().chip_of(lpn));
             } else {
-                self.ops[op].need = Need::Write;
-                self.queue_on_chip(op);
+                self.queue_overtaken(op);
             }
             op = next;
         }
@@ -548,8 +546,9 @@ impl Ssd {
             let page = &self.ops[op];
             let content = self.content(page.tags[0]);
             self.raid().records[update].content ^= content;
+            let lacks = self.lacks(op);
             let page = &mut self.ops[op];
-            if page.old.is_some() && (plan.rmw || plan.all || page.need == Need::Merge) {
+            if page.old.is_some() && (plan.rmw || plan.all || lacks) {
                 page.need = Need::Merge;
                 reads += 1;
                 // Anew, it has waited for the others.
@@ -619,6 +618,11 @@ impl Ssd {
         while op.is_some() {
             let next = self.ops[op].sibling;
             self.held(op);
+            if self.lacks(op) {
+                // What its group sums to has been computed.
+                self.ops[op].tags[1] = self.missing_tag(self.ops[op].lpn);
+                self.run_is_read(op, false);
+            }
             if !may_fail || self.begin_chunk(update, op) {
                 self.queue_on_chip(op);
                 programs += 1;
@@ -730,6 +734,9 @@ impl Ssd {
             Need::Merge => {
                 self.dev.flash.read_ends(block);
                 self.ops[id].waits_since = self.now;
+                if self.lacks(id) {
+                    self.run_is_read(id, false);
+                }
                 // Where a chip may fail, old chunks stay until all is read.
                 if self.failures.is_none() {
                     self.ops[id].need = Need::Write;
@@ -752,6 +759,7 @@ impl Ssd {
                 self.note_filled(block, JobId::NONE, JobId::NONE);
                 if newest {
                     self.dev.map.set(lpn, Location::Flash(page));
+                    self.newest_lands(id);
                 } else if let Some(write) = newer {
                     (self.ops[write].old, self.ops[write].behind) = (page, OpId::NONE);
                 }

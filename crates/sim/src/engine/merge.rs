@@ -1,0 +1,449 @@
+//! Partial writes by sector: what a page's programs and reads take from writes in flight, and what from flash.
+//!
+//! Writes of one page of which another waits or is in flight form a *run*. What its first write lacks, and no newer one brings,
+//! only flash has: one merge read fetches it, before the first program that needs it. Until then the newest write of the run
+//! keeps the old page ([`Op::old`]), and so collections move it like any other. Whole-page writes that overlap are runs, too, in
+//! which nothing lacks.
+
+use std::ops::Range;
+
+use super::Ssd;
+use super::stripe::Chain;
+use crate::blame::Cause;
+use crate::config::PartialWrite;
+use crate::device::mapping::Location;
+use crate::device::transaction::{Class, Need, Slab};
+use crate::oracle::Tag;
+use crate::units::{Lpn, OpId, Ppn};
+
+/// A write that overlaps no other.
+pub(super) const NO_RUN: u32 = u32::MAX;
+
+/// Bytes of a sector.
+const SECTOR: u64 = 512;
+
+/// Writes of a page that overlap in time.
+#[derive(Clone, Debug)]
+struct Run {
+    lpn: Lpn,
+    /// Writes of it that wait or are in flight.
+    writes: u32,
+    /// Sectors that no write of it has.
+    lacking: u32,
+    /// Its merge read has ended; what lacks still could not be corrected.
+    read: bool,
+    /// Programs that wait for its merge read.
+    waiting: Chain,
+}
+
+/// All runs.
+#[derive(Clone)]
+pub(super) struct Runs {
+    runs: Slab<Run>,
+    /// By run: the sectors that it lacks, as bits, so many words each.
+    bits: Vec<u64>,
+    words: usize,
+    /// Sectors of a page.
+    sectors: u32,
+    /// Runs whose newest write is on flash, and older ones are not.
+    lingering: Vec<u32>,
+    /// Programs whose merge read has ended at this moment.
+    released: Vec<OpId>,
+}
+
+impl Runs {
+    pub(super) fn new(page_size: u32, depth: u32) -> Self {
+        let sectors = page_size / SECTOR as u32;
+        let (words, depth) = (sectors.div_ceil(64) as usize, depth as usize);
+        Runs {
+            runs: Slab::with_capacity(depth),
+            bits: Vec::with_capacity(depth * words),
+            words,
+            sectors,
+            lingering: Vec::with_capacity(depth),
+            released: Vec::with_capacity(depth),
+        }
+    }
+
+    fn begin(&mut self, lpn: Lpn, writes: u32) -> u32 {
+        let run = self.runs.insert(Run { lpn, writes, lacking: 0, read: false, waiting: Chain::EMPTY });
+        if self.bits.len() < (run as usize + 1) * self.words {
+            self.bits.resize((run as usize + 1) * self.words, 0);
+        }
+        run
+    }
+
+    /// Its first write has nothing but its own sectors.
+    fn lacks_all(&mut self, run: u32) {
+        let sectors = self.sectors;
+        self.bits[run as usize * self.words..][..self.words].fill(0);
+        self.each_word(run, 0..sectors, |word, mask| *word |= mask);
+        self.runs[run].lacking = sectors;
+    }
+
+    /// A write brings sectors.
+    fn cover(&mut self, run: u32, sectors: Range<u32>) {
+        if self.runs[run].lacking > 0 {
+            let mut brought = 0;
+            self.each_word(run, sectors, |word, mask| {
+                brought += (*word & mask).count_ones();
+                *word &= !mask;
+            });
+            self.runs[run].lacking -= brought;
+        }
+    }
+
+    /// Whether a run lacks any of these.
+    fn lacks_any(&self, run: u32, sectors: Range<u32>) -> bool {
+        let bit = |sector: u32| self.bits[run as usize * self.words + sector as usize / 64] >> (sector % 64) & 1 == 1;
+        self.runs[run].lacking > 0 && sectors.into_iter().any(bit)
+    }
+
+    fn each_word(&mut self, run: u32, sectors: Range<u32>, mut visit: impl FnMut(&mut u64, u64)) {
+        for (i, word) in self.bits[run as usize * self.words..][..self.words].iter_mut().enumerate() {
+            let first = 64 * i as u32;
+            let from = sectors.start.clamp(first, first + 64) - first;
+            let to = sectors.end.clamp(first, first + 64) - first;
+            if from < to {
+                visit(word, (u64::MAX >> (64 - (to - from))) << from);
+            }
+        }
+    }
+
+    /// Whether a run has yet to read what it lacks.
+    #[inline(always)]
+    fn is_pending(&self, run: u32) -> bool {
+        run != NO_RUN && self.runs[run].lacking > 0 && !self.runs[run].read
+    }
+
+    /// Whether what a run has read could not be corrected, and no newer write has brought it.
+    fn is_lost(&self, run: u32) -> bool {
+        self.runs[run].lacking > 0 && self.runs[run].read
+    }
+
+    /// Whether any page on flash has a write in flight that is older.
+    #[inline(always)]
+    pub(super) fn any_linger(&self) -> bool {
+        !self.lingering.is_empty()
+    }
+
+    /// The run of a page on flash of which older writes are in flight.
+    fn take_lingering(&mut self, lpn: Lpn) -> Option<u32> {
+        let place = self.lingering.iter().position(|run| self.runs[*run].lpn == lpn)?;
+        Some(self.lingering.swap_remove(place))
+    }
+
+    /// Whether programs are to join their queues at this moment.
+    #[inline(always)]
+    pub(super) fn any_released(&self) -> bool {
+        !self.released.is_empty()
+    }
+
+    /// Whether there is any run.
+    #[inline(always)]
+    pub(super) fn any(&self) -> bool {
+        self.runs.in_use() > 0
+    }
+
+    /// Power is cut: nothing is in flight.
+    pub(super) fn power_cut(&mut self) {
+        self.runs.clear();
+        self.lingering.clear();
+        self.released.clear();
+    }
+}
+
+impl Ssd {
+    /// Whether a write replaces a part of its page only.
+    #[inline(always)]
+    pub(super) fn merges(&self, op: OpId) -> bool {
+        self.ops[op].bytes < self.dev.geometry.page_size
+            && self.config.device.partial_write == PartialWrite::ReadModifyWrite
+    }
+
+    /// The sectors of its page that a page of a request, which the host was not told of yet, covers.
+    pub(super) fn sectors(&self, op: OpId) -> Range<u32> {
+        let page = &self.ops[op];
+        let start = u64::from(self.host_page(page.lpn).0) * self.unit_bytes();
+        let from = self.host.first_byte(page.request).max(start) - start;
+        (from / SECTOR) as u32..(from + u64::from(page.bytes)).div_ceil(SECTOR) as u32
+    }
+
+    /// A write is admitted whose page was at `before`, and which is in part or overlaps another: it joins the run of its page, or
+    /// begins one.
+    #[inline(never)]
+    pub(super) fn join_run(&mut self, op: OpId, merges: bool, before: Location) {
+        let lpn = self.ops[op].lpn;
+        let earlier = match before {
+            // The buffer's pages are whole.
+            Location::Staged(write) if self.ops[write].class == Class::Host => {
+                if self.ops[write].run == NO_RUN {
+                    self.ops[write].run = self.runs.begin(lpn, 1);
+                }
+                Some(self.ops[write].run)
+            }
+            Location::Flash(_) => self.runs.take_lingering(lpn),
+            Location::Staged(_) | Location::Nowhere => None,
+        };
+        if earlier.is_none() && !merges {
+            return;
+        }
+        let run = earlier.unwrap_or_else(|| self.runs.begin(lpn, 0));
+        self.ops[op].run = run;
+        self.runs.runs[run].writes += 1;
+        let on_flash = matches!(before, Location::Flash(_)) || before == Location::Nowhere && self.is_missing(lpn);
+        let reads = earlier.is_none() && on_flash;
+        if reads {
+            self.runs.lacks_all(run);
+        }
+        let sectors = if merges { self.sectors(op) } else { 0..self.runs.sectors };
+        if self.oracle.tracks_sectors() {
+            let held = match before {
+                _ if reads => None,
+                Location::Staged(write) => Some(self.ops[write].tags[0]),
+                Location::Flash(page) => Some(self.oracle.load(page, lpn)),
+                Location::Nowhere => Some(self.oracle.before(self.ops[op].tags[0])),
+            };
+            self.oracle.buffer(run, self.ops[op].tags[0], sectors.clone(), held);
+        }
+        self.runs.cover(run, sectors);
+        if reads && self.lacks(op) {
+            self.ops[op].need = Need::Merge;
+        }
+        self.ops[op].lost = self.runs.is_lost(run);
+    }
+
+    /// Whether something of a write's page has yet to be read from flash.
+    #[inline(always)]
+    pub(super) fn lacks(&self, op: OpId) -> bool {
+        self.runs.is_pending(self.ops[op].run)
+    }
+
+    /// Whether a read asks for sectors that `newest`, the newest write of its page, and those before it don't have.
+    #[inline(always)]
+    pub(super) fn needs_old(&self, op: OpId, newest: OpId) -> bool {
+        self.lacks(newest) && self.asks_for_old(op, newest)
+    }
+
+    #[inline(never)]
+    fn asks_for_old(&self, op: OpId, newest: OpId) -> bool {
+        let waits = self.one_shot && self.page_waits(self.ops[newest].old);
+        !waits && self.runs.lacks_any(self.ops[newest].run, self.sectors(op))
+    }
+
+    /// The page on flash that a write in flight replaces; none if a failed chip had it.
+    pub(super) fn old_page(&self, newest: OpId) -> Ppn {
+        if self.raid.is_none() {
+            return self.ops[newest].old;
+        }
+        self.chunk_page(self.ops[newest].lpn).0.unwrap_or(Ppn::NONE)
+    }
+
+    /// The page that a merge read is to read; none if nothing of it is wanted any more.
+    pub(super) fn merge_source(&self, op: OpId) -> Ppn {
+        let page = &self.ops[op];
+        match self.dev.map.get(page.lpn) {
+            _ if self.raid.is_some() => page.old,
+            Location::Staged(newest) if self.lacks(op) && self.ops[newest].run == page.run => self.ops[newest].old,
+            _ => Ppn::NONE,
+        }
+    }
+
+    /// Whether a program waits for the merge read of its run, and if so, it does from now on.
+    #[inline(always)]
+    pub(super) fn waits_for_merge(&mut self, op: OpId) -> bool {
+        let waits = self.lacks(op);
+        if waits {
+            self.ops[op].waits_since = self.now;
+            let run = self.ops[op].run;
+            self.runs.runs[run].waiting.push(&mut self.ops, op);
+        }
+        waits
+    }
+
+    /// A merge read's turn has come, and newer writes have brought all that it was for, or a trim has ended it.
+    #[inline(never)]
+    pub(super) fn skip_merge(&mut self, op: OpId) {
+        self.ops[op].need = Need::Write;
+        self.release_waiting(op);
+        self.runs.released.push(op);
+        self.place_merged();
+    }
+
+    /// A merge read has ended: all of the page is in controller memory now, and the programs that need it may come.
+    #[inline(never)]
+    pub(super) fn merge_ends(&mut self, op: OpId) {
+        let (run, lpn, lost) = (self.ops[op].run, self.ops[op].lpn, self.ops[op].lost);
+        if let Location::Staged(newest) = self.dev.map.get(lpn)
+            && self.ops[newest].run == run
+            && !self.keeps
+        {
+            self.let_go(newest);
+        }
+        self.run_is_read(op, lost);
+        let page = &mut self.ops[op];
+        (page.need, page.lost) = (Need::Write, self.runs.is_lost(run));
+        self.runs.released.push(op);
+    }
+
+    /// What a run lacks has been read (`tags[1]`) by one of its writes, or computed, or can't be had.
+    pub(super) fn run_is_read(&mut self, op: OpId, lost: bool) {
+        let run = self.ops[op].run;
+        self.runs.runs[run].read = true;
+        if !lost {
+            self.runs.runs[run].lacking = 0;
+        }
+        if self.oracle.tracks_sectors() {
+            self.oracle.merged(run, self.ops[op].tags[1]);
+        }
+        self.release_waiting(op);
+    }
+
+    /// The programs that wait for a write's run go on.
+    fn release_waiting(&mut self, op: OpId) {
+        let run = self.ops[op].run;
+        let mut at = std::mem::replace(&mut self.runs.runs[run].waiting, Chain::EMPTY).head;
+        while at.is_some() {
+            let page = &mut self.ops[at];
+            page.blame.add(Cause::DieHost, (self.now - page.waits_since).0);
+            page.lost = self.runs.is_lost(run);
+            let next = page.sibling;
+            self.runs.released.push(at);
+            at = next;
+        }
+    }
+
+    /// Programs whose merge reads have ended join their queues, oldest first.
+    #[inline(never)]
+    pub(super) fn place_merged(&mut self) {
+        let mut released = std::mem::take(&mut self.runs.released);
+        released.sort_unstable_by_key(|op| self.ops[*op].age);
+        for op in released.drain(..) {
+            if self.raid.is_some() { self.queue_on_chip(op) } else { self.place(op) }
+        }
+        self.runs.released = released;
+    }
+
+    /// The newest write of its run is on flash.
+    #[inline(always)]
+    pub(super) fn newest_lands(&mut self, op: OpId) {
+        let run = self.ops[op].run;
+        if run != NO_RUN && self.runs.runs[run].writes > 1 {
+            self.runs.lingering.push(run);
+        }
+    }
+
+    /// A write of a run is over.
+    #[inline(never)]
+    pub(super) fn leaves_run(&mut self, run: u32) {
+        let state = &mut self.runs.runs[run];
+        state.writes -= 1;
+        if state.writes == 0 {
+            debug_assert!(state.waiting.head.is_none(), "law: no write ends before what waits for its merge read");
+            self.runs.lingering.retain(|other| *other != run);
+            self.runs.runs.remove(run);
+            self.oracle.run_ends(run);
+        }
+    }
+
+    /// A page is trimmed: its run has ended, and needs nothing of flash.
+    pub(super) fn trim_run(&mut self, lpn: Lpn) {
+        let run = match self.dev.map.get(lpn) {
+            Location::Staged(write) => Some(self.ops[write].run).filter(|run| *run != NO_RUN),
+            _ => self.runs.take_lingering(lpn),
+        };
+        if let Some(run) = run {
+            self.runs.runs[run].lacking = 0;
+            self.oracle.trim_run(run, lpn);
+        }
+    }
+
+    // The oracle's part.
+
+    /// A host write is admitted: of which sectors.
+    #[inline(never)]
+    pub(super) fn note_write(&mut self, op: OpId, merges: bool) {
+        if merges {
+            self.oracle.track_sectors(self.runs.sectors);
+        }
+        if self.oracle.tracks_sectors() {
+            let sectors = merges.then(|| self.sectors(op));
+            self.oracle.admit_sectors(self.ops[op].tags[0], sectors);
+        }
+    }
+
+    /// A program of a host write begins, or parity is to hold it.
+    #[inline(never)]
+    pub(super) fn compose(&mut self, op: OpId) {
+        if self.ops[op].class == Class::Host {
+            let own = self.merges(op).then(|| self.sectors(op));
+            self.oracle.compose(self.ops[op].tags[0], self.ops[op].run, own);
+        }
+    }
+
+    /// The run and the sectors of a partial write that the host was not told of.
+    pub(super) fn part_of_page(&self, op: OpId) -> Option<(u32, Range<u32>)> {
+        let page = &self.ops[op];
+        (page.class == Class::Host && !page.acknowledged && self.merges(op)).then(|| (page.run, self.sectors(op)))
+    }
+
+    /// A host write replaces a page, or a part of it, that waits in the buffer and holds `before`.
+    pub(super) fn overlay(&mut self, op: OpId, before: Tag) {
+        if self.oracle.tracks_sectors() {
+            let own = self.merges(op).then(|| self.sectors(op));
+            self.oracle.overlay(self.ops[op].tags[0], before, own);
+        }
+    }
+
+    /// A read is served from controller memory, which has its page with this tag.
+    #[inline(always)]
+    pub(super) fn note_memory_read(&mut self, op: OpId, tag: Tag) {
+        if self.runs.any() || self.oracle.tracks_sectors() {
+            self.check_memory_read(op, tag);
+        }
+    }
+
+    #[inline(never)]
+    fn check_memory_read(&mut self, op: OpId, tag: Tag) {
+        let (lpn, expected, sectors) = (self.ops[op].lpn, self.ops[op].expected, self.sectors(op));
+        let run = match self.dev.map.get(lpn) {
+            Location::Staged(newest) => self.ops[newest].run,
+            _ => NO_RUN,
+        };
+        self.oracle.read_memory(op, sectors.clone(), expected, tag, run);
+        if run != NO_RUN && self.runs.is_lost(run) && self.runs.lacks_any(run, sectors) {
+            self.report_uncorrectable(op);
+        }
+    }
+
+    /// An array read for the host, or for a write of it, begins on a page with this tag.
+    #[inline(never)]
+    pub(super) fn note_flash_read(&mut self, op: OpId, tag: Tag) {
+        let page = &self.ops[op];
+        if page.class != Class::Host || super::redirect::reads_covered(page) {
+            return;
+        }
+        if page.need == Need::Merge {
+            self.oracle.delivered(page.lpn, tag, 0);
+        } else {
+            self.ops[op].tags[0] = self.delivers(op, tag);
+        }
+    }
+
+    /// What a read delivers that finds this tag on flash: where writes of the page are in flight, their sectors count.
+    pub(super) fn delivers(&self, op: OpId, tag: Tag) -> Tag {
+        let page = &self.ops[op];
+        let (run, delivered) = match self.dev.map.get(page.lpn) {
+            Location::Staged(newest) => (self.ops[newest].run, self.ops[newest].tags[0]),
+            _ => (NO_RUN, tag),
+        };
+        self.oracle.read_flash(op, self.sectors(op), page.expected, tag, run);
+        delivered
+    }
+
+    /// Keeps what is known by sector within bounds.
+    pub(super) fn sweep_sectors(&mut self) {
+        let missing = self.failures.iter().flat_map(|failures| failures.tags.iter().copied());
+        self.oracle.sweep_sectors(self.ops.all().flat_map(|op| op.tags).chain(missing));
+    }
+}
