@@ -186,7 +186,7 @@ fn random_world(seed: u64, kinds: Kinds) -> World {
         depth: [1, 2, 5, 32][pick(4)],
         after_transfer: pick(2) == 0 && rate + command > 0,
         preload: pick(2) == 0,
-        multi_plane: pick(2) == 0 && !at_once,
+        multi_plane: pick(2) == 0 && !at_once && !suspends,
         merges: kinds.partial && pick(4) > 0,
         exported,
         threshold: (1 + pick(3 * pages)).min(blocks * pages - exported),

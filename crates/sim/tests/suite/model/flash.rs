@@ -142,6 +142,7 @@ impl Model<'_> {
                 self.planes[plane].due = false;
                 let Some(victim) = self.planes[plane].victim(self.world.pages) else { break };
                 self.stirred = true;
+                self.same_time(plane);
                 let age = self.age();
                 let collection = Collection { age, plane, victim, next: 0, moving: None };
                 if self.world.collections_take_time {
@@ -152,6 +153,12 @@ impl Model<'_> {
                 }
             }
         }
+    }
+
+    /// Of two collections that start at one time on dies of one channel, the rules don't say which is older.
+    fn same_time(&mut self, plane: usize) {
+        let start = (self.now, plane % self.world.channels);
+        self.beyond |= self.started.insert(start, self.world.unit_of(plane)).is_some_and(|unit| unit != self.world.unit_of(plane));
     }
 
     fn may_collect(&self, unit: usize) -> bool {
@@ -192,9 +199,8 @@ impl Model<'_> {
         state.blocks[block].pages.clear();
         state.blocks[block].erases += 1;
         self.test_trigger(plane);
-        // They queue again with their age.
         let stalled = std::mem::take(&mut self.planes[plane].stalled);
-        stalled.into_iter().for_each(|op| self.queue(op));
+        stalled.into_iter().for_each(|op| self.queue_again(op));
     }
 
     /// The next valid page in ascending order, or the erase.

@@ -38,8 +38,6 @@ enum Purpose {
 struct Op {
     /// By request, page, and operation of the page.
     age: u64,
-    /// When it arrived at its die.
-    arrived: u64,
     request: usize,
     lpn: u64,
     purpose: Purpose,
@@ -93,7 +91,7 @@ struct Collection {
 /// A die, or what else serves one operation at a time.
 #[derive(Clone, Debug)]
 struct Unit {
-    /// By arrival, ties by age.
+    /// By arrival.
     waiting: Vec<Op>,
     running: Option<Job>,
     array_end: Option<u64>,
@@ -151,6 +149,8 @@ pub struct Model<'a> {
     /// Something happened that the rules don't cover.
     beyond: bool,
     ages: u64,
+    /// By time and channel: the unit on which a collection started last.
+    started: BTreeMap<(u64, usize), usize>,
     versions: u32,
     logical: Vec<Logical>,
     runs: Vec<Run>,
@@ -182,6 +182,7 @@ pub fn simulate(world: &World, requests: &[Request]) -> Option<Outcome> {
         stirred: false,
         beyond: false,
         ages: 0,
+        started: BTreeMap::new(),
         versions: 0,
         logical: vec![Logical::unwritten(world.sectors()); world.logical_pages() as usize],
         runs: Vec::new(),
@@ -264,7 +265,10 @@ impl Model<'_> {
                     self.units[unit].array_end = None;
                     self.advance(unit);
                 }
-                Event::LetGo { unit } => self.units[unit].pause = Pause::Free,
+                Event::LetGo { unit } => {
+                    self.units[unit].pause = Pause::Free;
+                    self.dispatch(unit);
+                }
                 Event::Resumed { unit } => {
                     let (job, left) = self.units[unit].interrupted.take().unwrap();
                     self.events.push((now + left, job.age, Event::ArrayEnds { unit }));
@@ -306,7 +310,7 @@ impl Model<'_> {
         if page.flash.is_none() && page.run.is_none() && self.world.preload {
             self.put_on_flash(lpn);
         }
-        let op = Op { age: self.age(), arrived: self.now, request, lpn, purpose: Purpose::Read { sectors } };
+        let op = Op { age: self.age(), request, lpn, purpose: Purpose::Read { sectors } };
         if self.needs_flash(&op) { self.arrive(op) } else { self.serve_from_memory(op) }
     }
 
@@ -323,17 +327,18 @@ impl Model<'_> {
         self.logical[lpn as usize].flash = Some(ppn);
     }
 
-    /// An operation arrives at its die.
+    /// An operation arrives at its die, at the tail.
     fn arrive(&mut self, op: Op) {
-        let op = Op { arrived: self.now, ..op };
-        self.queue(op);
+        self.stirred = true;
+        self.units[self.world.unit_of(self.world.plane_of(op.lpn))].waiting.push(op);
     }
 
-    fn queue(&mut self, op: Op) {
+    /// An operation that has been at its die queues again with its age.
+    fn queue_again(&mut self, op: Op) {
         self.stirred = true;
         let waiting = &mut self.units[self.world.unit_of(self.world.plane_of(op.lpn))].waiting;
-        waiting.push(op);
-        waiting.sort_by_key(|op| (op.arrived, op.age));
+        let at = waiting.iter().position(|other| other.age > op.age).unwrap_or(waiting.len());
+        waiting.insert(at, op);
     }
 
     fn serve_from_memory(&mut self, op: Op) {
@@ -430,7 +435,10 @@ impl Model<'_> {
             self.stirred = true;
             match op.purpose {
                 Purpose::Read { .. } if !self.needs_flash(&op) => self.serve_from_memory(op),
-                Purpose::Merge { run } if !self.needs_flash(&op) => self.merge_over(run, Merge::Skipped),
+                Purpose::Merge { run } if !self.needs_flash(&op) => {
+                    let released = self.merge_over(run, Merge::Skipped);
+                    self.release(released);
+                }
                 Purpose::Program { .. } if self.target(&op).is_none() => {
                     self.planes[self.world.plane_of(op.lpn)].stalled.push(op);
                     // A collection goes before what waits, at equal times too (R5).
@@ -571,10 +579,11 @@ impl Model<'_> {
     fn finish(&mut self, unit: usize) {
         self.stirred = true;
         let job = self.units[unit].running.take().unwrap();
+        let mut released = Vec::new();
         for (op, ppn) in &job.ops {
             match op.purpose {
                 Purpose::Read { .. } => self.page_done(op),
-                Purpose::Merge { run } => self.merge_over(run, Merge::Ended),
+                Purpose::Merge { run } => released.append(&mut self.merge_over(run, Merge::Ended)),
                 Purpose::Program { version, run } => {
                     self.landed(op.lpn, version, run, *ppn);
                     if !self.world.after_transfer {
@@ -584,6 +593,7 @@ impl Model<'_> {
                 }
             }
         }
+        self.release(released);
         if job.ops.is_empty() {
             self.collected_a_step(unit, job.verb);
         }

@@ -105,10 +105,10 @@ impl Model<'_> {
         self.runs[run].left += 1;
         if self.runs[run].writes.len() == 1 && self.runs[run].lacks != 0 {
             let age = self.age();
-            self.arrive(Op { age, arrived: self.now, request, lpn, purpose: Purpose::Merge { run } });
+            self.arrive(Op { age, request, lpn, purpose: Purpose::Merge { run } });
         }
         let age = self.age();
-        let program = Op { age, arrived: self.now, request, lpn, purpose: Purpose::Program { version, run } };
+        let program = Op { age, request, lpn, purpose: Purpose::Program { version, run } };
         if self.runs[run].needs_old() {
             self.runs[run].waiting.push(program);
         } else {
@@ -145,16 +145,21 @@ impl Model<'_> {
         }
     }
 
-    /// The read of the old page has ended, or is not needed: what waited for it arrives.
-    pub fn merge_over(&mut self, run: usize, how: Merge) {
+    /// The read of the old page has ended, or is not needed. Returns the programs that waited for it.
+    pub fn merge_over(&mut self, run: usize, how: Merge) -> Vec<Op> {
         self.stirred = true;
         if self.runs[run].needs_old() {
             let lpn = self.runs[run].waiting[0].lpn;
             self.discard(lpn);
         }
         self.runs[run].merge = how;
-        let waiting = std::mem::take(&mut self.runs[run].waiting);
-        waiting.into_iter().for_each(|op| self.arrive(op));
+        std::mem::take(&mut self.runs[run].waiting)
+    }
+
+    /// Programs that waited for merge reads arrive, oldest first.
+    pub fn release(&mut self, mut programs: Vec<Op>) {
+        programs.sort_by_key(|op| op.age);
+        programs.into_iter().for_each(|op| self.arrive(op));
     }
 
     /// A host program has ended.
