@@ -1,7 +1,7 @@
 //! Random small devices and requests: the engine and the model, side by side. What differs is shrunk, and printed as a trace.
 
 use super::world::{Exclusion, Suspendable, World};
-use super::{Outcome, simulate};
+use super::{Met, Outcome, simulate};
 use crate::common::{Dut, config, expect_panics};
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::units::{BlockId, Lpn, Nanos};
@@ -42,7 +42,10 @@ fn run_engine(world: &World, requests: &[Request]) -> (Outcome, Vec<bool>) {
 
 /// What the two of them did, where it is not the same. None also if the rules say nothing.
 fn difference(world: &World, requests: &[Request]) -> Option<String> {
-    let model = simulate(world, requests)?;
+    difference_from(&simulate(world, requests)?, world, requests)
+}
+
+fn difference_from(model: &Outcome, world: &World, requests: &[Request]) -> Option<String> {
     let (engine, stored, word) = match std::panic::catch_unwind(|| run_engine(world, requests)) {
         Ok((engine, stored)) => (engine, stored, String::new()),
         Err(panic) => {
@@ -58,7 +61,7 @@ fn difference(world: &World, requests: &[Request]) -> Option<String> {
     };
     let same = model.served == engine.served
         && (model.host_reads, model.host_programs) == (engine.host_reads, engine.host_programs)
-        && counts(&model) == counts(&engine)
+        && counts(model) == counts(&engine)
         && held == stored;
     if same {
         return None;
@@ -77,7 +80,7 @@ fn difference(world: &World, requests: &[Request]) -> Option<String> {
         "{word}{}\n  ns op offset bytes | start and completion by model, by engine\n{}model: {}\non flash {held:?}\nengine: {}\non flash {stored:?}\n",
         world.toml(),
         rows.collect::<String>(),
-        rest(&model),
+        rest(model),
         rest(&engine)
     ))
 }
@@ -223,37 +226,49 @@ fn random_requests(seed: u64, world: &World) -> Vec<Request> {
     (0..count).map(request).collect()
 }
 
-fn campaign(kinds: Kinds) {
+/// Random worlds by the number of `SSDLAB_CASES`. Returns what they met.
+fn campaign(kinds: Kinds) -> Met {
     expect_panics();
-    let cases = std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
+    let cases = std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(800);
+    let (mut met, mut compared, mut served) = (Met::default(), 0, 0);
     for seed in 0..cases {
         let world = random_world(seed, kinds);
         let requests = random_requests(seed, &world);
-        if difference(&world, &requests).is_some() {
+        let Some(model) = simulate(&world, &requests) else { continue };
+        if difference_from(&model, &world, &requests).is_some() {
             let (world, requests) = shrink(world, requests);
-            let difference = difference(&world, &requests).unwrap();
-            eprintln!("seed {seed}: model and engine differ\n{difference}");
+            eprintln!("seed {seed}: model and engine differ\n{}", difference(&world, &requests).unwrap());
             panic!("model and engine differ");
         }
+        met += &model.met;
+        (compared, served) = (compared + 1, served + model.served.len());
     }
+    println!("{compared} of {cases} worlds, {served} requests: model and engine agree. {met:?}");
+    assert!(compared > cases / 2, "the rules say nothing of the others");
+    met
 }
 
 #[test]
-fn whole_pages() {
-    campaign(Kinds { partial: false, suspension: false });
+fn the_engine_agrees_on_whole_pages() {
+    let met = campaign(Kinds { partial: false, suspension: false });
+    assert!(met.joined > 1000 && met.stalls > 1000 && met.collections > 1000, "{met:?}");
 }
 
 #[test]
-fn whole_pages_and_suspension() {
-    campaign(Kinds { partial: false, suspension: true });
+fn the_engine_agrees_on_suspension() {
+    let met = campaign(Kinds { partial: false, suspension: true });
+    assert!(met.suspensions > 1000, "{met:?}");
 }
 
 #[test]
-fn partial_writes() {
-    campaign(Kinds { partial: true, suspension: false });
+fn the_engine_agrees_on_partial_writes() {
+    let met = campaign(Kinds { partial: true, suspension: false });
+    assert!(met.merge_reads > 1000 && met.merge_reads_skipped > 500 && met.merge_reads_shared > 1000, "{met:?}");
+    assert!(met.mixed_reads > 20, "{met:?}");
 }
 
 #[test]
-fn partial_writes_and_suspension() {
-    campaign(Kinds { partial: true, suspension: true });
+fn the_engine_agrees_on_partial_writes_and_suspension() {
+    let met = campaign(Kinds { partial: true, suspension: true });
+    assert!(met.merge_reads > 1000 && met.suspensions > 1000, "{met:?}");
 }

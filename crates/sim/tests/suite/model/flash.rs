@@ -142,6 +142,7 @@ impl Model<'_> {
                 self.planes[plane].due = false;
                 let Some(victim) = self.planes[plane].victim(self.world.pages) else { break };
                 self.stirred = true;
+                self.outcome.met.collections += 1;
                 self.same_time(plane);
                 let age = self.age();
                 let collection = Collection { age, plane, victim, next: 0, moving: None };

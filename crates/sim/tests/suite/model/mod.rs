@@ -139,6 +139,36 @@ pub struct Outcome {
     pub returned: BTreeMap<(usize, u64), Vec<u32>>,
     /// By logical page: the write that each sector on flash came from, if it is there.
     pub stored: Vec<Option<Vec<u32>>>,
+    /// What a campaign must have met to be worth anything.
+    pub met: Met,
+}
+
+/// How often something happened.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Met {
+    pub merge_reads: u64,
+    pub merge_reads_skipped: u64,
+    /// Writes that waited for the merge read of an earlier one.
+    pub merge_reads_shared: u64,
+    pub joined: u64,
+    pub suspensions: u64,
+    pub stalls: u64,
+    pub collections: u64,
+    /// Reads of a page of which some sectors were in memory, and some only on flash.
+    pub mixed_reads: u64,
+}
+
+impl std::ops::AddAssign<&Met> for Met {
+    fn add_assign(&mut self, other: &Met) {
+        self.merge_reads += other.merge_reads;
+        self.merge_reads_skipped += other.merge_reads_skipped;
+        self.merge_reads_shared += other.merge_reads_shared;
+        self.joined += other.joined;
+        self.suspensions += other.suspensions;
+        self.stalls += other.stalls;
+        self.collections += other.collections;
+        self.mixed_reads += other.mixed_reads;
+    }
 }
 
 pub struct Model<'a> {
@@ -403,6 +433,7 @@ impl Model<'_> {
             self.events.push((self.now + self.world.suspend, job.age, Event::LetGo { unit }));
             state.interrupted = Some((job, end - self.now));
             state.pause = Pause::LettingGo;
+            self.outcome.met.suspensions += 1;
         }
     }
 
@@ -436,11 +467,13 @@ impl Model<'_> {
             match op.purpose {
                 Purpose::Read { .. } if !self.needs_flash(&op) => self.serve_from_memory(op),
                 Purpose::Merge { run } if !self.needs_flash(&op) => {
+                    self.outcome.met.merge_reads_skipped += 1;
                     let released = self.merge_over(run, Merge::Skipped);
                     self.release(released);
                 }
                 Purpose::Program { .. } if self.target(&op).is_none() => {
                     self.planes[self.world.plane_of(op.lpn)].stalled.push(op);
+                    self.outcome.met.stalls += 1;
                     // A collection goes before what waits, at equal times too (R5).
                     self.collect(unit);
                     if self.units[unit].collection.is_some() {
@@ -480,6 +513,7 @@ impl Model<'_> {
             });
             if kind(&op) == kind(&ops[0]) && needs && fits && ops.len() < 4 {
                 ops.push(self.units[unit].waiting.remove(behind));
+                self.outcome.met.joined += 1;
             } else {
                 behind += 1;
             }
@@ -498,6 +532,7 @@ impl Model<'_> {
                     let ppn = self.logical[op.lpn as usize].flash.unwrap();
                     let old = self.page(ppn).sectors.clone();
                     let page = &self.logical[op.lpn as usize];
+                    self.outcome.met.mixed_reads += u64::from(page.in_memory.is_some());
                     let merged = page.merged(&self.runs, old);
                     self.returns(&op, merged);
                     bytes += world.transfer(u64::from(sectors.count_ones()) * 512);
@@ -508,6 +543,7 @@ impl Model<'_> {
                     let ppn = self.logical[op.lpn as usize].flash.unwrap();
                     self.runs[run].base = self.page(ppn).sectors.clone();
                     self.runs[run].merge = Merge::Reading;
+                    self.outcome.met.merge_reads += 1;
                     bytes += world.transfer(world.page_size);
                     self.outcome.host_reads += 1;
                     ppn

@@ -110,6 +110,7 @@ impl Model<'_> {
         let age = self.age();
         let program = Op { age, request, lpn, purpose: Purpose::Program { version, run } };
         if self.runs[run].needs_old() {
+            self.outcome.met.merge_reads_shared += u64::from(self.runs[run].writes.len() > 1);
             self.runs[run].waiting.push(program);
         } else {
             self.discard(lpn);
