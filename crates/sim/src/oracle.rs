@@ -307,11 +307,6 @@ impl Oracle {
         }
     }
 
-    /// The version before one.
-    pub(crate) fn before(&self, tag: Tag) -> Tag {
-        Tag { version: tag.version.saturating_sub(1), ..tag }
-    }
-
     pub(crate) fn admit_sectors(&mut self, tag: Tag, sectors: Option<Range<u32>>) {
         self.by_sector(|by| by.admit(tag, sectors));
     }
@@ -320,13 +315,9 @@ impl Oracle {
         self.by_sector(|by| by.buffer(run, tag, sectors, held));
     }
 
-    pub(crate) fn merged(&mut self, run: u32, tag: Tag) {
-        self.by_sector(|by| by.merged(run, tag));
-    }
-
-    pub(crate) fn trim_run(&mut self, run: u32, lpn: Lpn) {
-        let version = self.latest(lpn);
-        self.by_sector(|by| by.trim_run(run, version));
+    pub(crate) fn merged(&mut self, run: u32, lpn: Lpn, found: Option<Tag>) {
+        let latest = Tag { lpn, version: self.latest(lpn) };
+        self.by_sector(|by| by.merged(run, latest, found));
     }
 
     pub(crate) fn run_ends(&mut self, run: u32) {

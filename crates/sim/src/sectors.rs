@@ -37,6 +37,11 @@ impl Sectors {
         self.held.get(&Self::key(tag)).cloned().unwrap_or_else(|| vec![tag.version; self.per_page])
     }
 
+    /// The newest version of each sector of a page whose newest version this is.
+    fn newest(&self, latest: Tag) -> Vec<u32> {
+        self.newest.get(&latest.lpn.0).cloned().unwrap_or_else(|| vec![latest.version; self.per_page])
+    }
+
     /// A write is admitted: of these sectors, or of the whole page.
     pub(crate) fn admit(&mut self, tag: Tag, sectors: Option<Range<u32>>) {
         let Some(sectors) = sectors else {
@@ -59,17 +64,13 @@ impl Sectors {
         }
     }
 
-    /// What a run lacks has come from a page that holds this.
-    pub(crate) fn merged(&mut self, run: u32, tag: Tag) {
-        let held = self.held(tag);
+    /// What a run lacks has come from a page that holds `found`. If there is none, nothing newer than what the host last wrote there
+    /// can be asked for.
+    pub(crate) fn merged(&mut self, run: u32, latest: Tag, found: Option<Tag>) {
+        let held = found.map(|tag| self.held(tag)).unwrap_or_else(|| self.newest(latest));
         for (sector, held) in self.memory.get_mut(&run).into_iter().flatten().zip(held) {
             sector.get_or_insert(held);
         }
-    }
-
-    /// A run needs nothing more.
-    pub(crate) fn trim_run(&mut self, run: u32, version: u32) {
-        self.memory.get_mut(&run).into_iter().flatten().for_each(|sector| _ = sector.get_or_insert(version));
     }
 
     pub(crate) fn run_ends(&mut self, run: u32) {
@@ -128,16 +129,16 @@ impl Sectors {
 
     /// At the end: a page holds the newest version of every sector.
     pub(crate) fn at_rest(&self, tag: Tag) {
-        let newest = self.newest.get(&tag.lpn.0).cloned().unwrap_or_else(|| vec![tag.version; self.per_page]);
-        assert_eq!(self.held(tag), newest, "oracle: logical page {} holds the newest of each sector", tag.lpn.0);
+        assert_eq!(self.held(tag), self.newest(tag), "oracle: logical page {} holds the newest of each sector", tag.lpn.0);
     }
 
     /// After a power cut a logical page holds this version, or nothing.
     pub(crate) fn recovered(&mut self, lpn: u32, found: Option<u32>) {
         self.newest.remove(&lpn);
-        let Some(version) = found else { return };
+        let Some(version) = found else { return self.forget(lpn) };
         // Numbers beyond it are given again.
-        let later: Vec<(u32, u32)> = self.held.range((lpn, version + 1)..=(lpn, u32::MAX)).map(|(key, _)| *key).collect();
+        let later: Vec<(u32, u32)> =
+            self.held.range((lpn, version + 1)..=(lpn, u32::MAX)).map(|(key, _)| *key).collect();
         later.iter().for_each(|key| _ = self.held.remove(key));
         if let Some(held) = self.held.get_mut(&(lpn, version)) {
             held.iter_mut().for_each(|sector| *sector = (*sector).min(version));
@@ -148,7 +149,8 @@ impl Sectors {
     /// Nothing is left of a logical page: its versions begin anew.
     pub(crate) fn forget(&mut self, lpn: u32) {
         self.newest.remove(&lpn);
-        self.held.retain(|(of, _), _| *of != lpn);
+        let of_page: Vec<(u32, u32)> = self.held.range((lpn, 0)..=(lpn, u32::MAX)).map(|(key, _)| *key).collect();
+        of_page.iter().for_each(|key| _ = self.held.remove(key));
     }
 
     /// Power is cut: nothing is in flight.

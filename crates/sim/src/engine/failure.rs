@@ -271,6 +271,9 @@ impl Ssd {
         if slot != parity && self.dev.map.get(parity) == Location::Nowhere && !self.is_missing(parity) {
             // Read before it was written, without room for parity: it held nothing.
             self.oracle.never_written(slot);
+            if holder.is_some() && self.lacks(holder) {
+                self.run_is_read(holder, None, false);
+            }
             return true;
         }
         self.misses(slot, tag);
@@ -490,8 +493,7 @@ impl Ssd {
                     Chunk::Missing => all = true,
                     chunk => {
                         self.ops[op].need = Need::Write;
-                        self.ops[op].tags[1] = self.oracle.before(self.ops[op].tags[0]);
-                        self.run_is_read(op, false);
+                        self.run_is_read(op, None, false);
                         if chunk == Chunk::Lost {
                             self.report_lost_write(op);
                         }

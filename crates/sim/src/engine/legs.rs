@@ -425,7 +425,9 @@ impl Ssd {
             Suspendable::None => false,
             Suspendable::Erase => op.verb == Verb::Erase,
             // Of a copyback, what comes last is its program.
-            Suspendable::ProgramErase => op.verb != Verb::Read && (op.verb != Verb::Copyback || op.leg + 1 == op.legs.len()),
+            Suspendable::ProgramErase => {
+                op.verb != Verb::Read && (op.verb != Verb::Copyback || op.leg + 1 == op.legs.len())
+            }
         };
         let in_array = op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Array);
         if !may || !in_array || state.cache.is_some() || !self.read_waits(unit) {

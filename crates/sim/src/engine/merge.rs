@@ -202,9 +202,12 @@ impl Ssd {
                 _ if reads => None,
                 Location::Staged(write) => Some(self.ops[write].tags[0]),
                 Location::Flash(page) => Some(self.oracle.load(page, lpn)),
-                Location::Nowhere => Some(self.oracle.before(self.ops[op].tags[0])),
+                Location::Nowhere => None,
             };
             self.oracle.buffer(run, self.ops[op].tags[0], sectors.clone(), held);
+            if before == Location::Nowhere && !reads {
+                self.oracle.merged(run, lpn, None);
+            }
         }
         self.runs.cover(run, sectors);
         if reads && self.lacks(op) {
@@ -222,7 +225,7 @@ impl Ssd {
     /// Whether a read asks for sectors that `newest`, the newest write of its page, and those before it don't have.
     #[inline(always)]
     pub(super) fn needs_old(&self, op: OpId, newest: OpId) -> bool {
-        self.lacks(newest) && self.asks_for_old(op, newest)
+        self.lacks(newest) && self.asks_for_old(op, newest) && !std::env::var("H1_MUT").is_ok_and(|m| m == "2")
     }
 
     #[inline(never)]
@@ -242,6 +245,9 @@ impl Ssd {
     /// The page that a merge read is to read; none if nothing of it is wanted any more.
     pub(super) fn merge_source(&self, op: OpId) -> Ppn {
         let page = &self.ops[op];
+        if std::env::var("H1_MUT").is_ok_and(|m| m == "1") && self.raid.is_none() && self.runs.runs[page.run].writes > 1 {
+            return Ppn::NONE;
+        }
         match self.dev.map.get(page.lpn) {
             _ if self.raid.is_some() => page.old,
             Location::Staged(newest) if self.lacks(op) && self.ops[newest].run == page.run => self.ops[newest].old,
@@ -280,21 +286,22 @@ impl Ssd {
         {
             self.let_go(newest);
         }
-        self.run_is_read(op, lost);
+        let found = Some(self.ops[op].tags[1]);
+        self.run_is_read(op, found, lost);
         let page = &mut self.ops[op];
         (page.need, page.lost) = (Need::Write, self.runs.is_lost(run));
         self.runs.released.push(op);
     }
 
-    /// What a run lacks has been read (`tags[1]`) by one of its writes, or computed, or can't be had.
-    pub(super) fn run_is_read(&mut self, op: OpId, lost: bool) {
-        let run = self.ops[op].run;
+    /// What the run of a write lacks has been read or computed, from a page with the tag `found`, or there is nothing to be had.
+    pub(super) fn run_is_read(&mut self, op: OpId, found: Option<Tag>, lost: bool) {
+        let (run, lpn) = (self.ops[op].run, self.ops[op].lpn);
         self.runs.runs[run].read = true;
         if !lost {
             self.runs.runs[run].lacking = 0;
         }
         if self.oracle.tracks_sectors() {
-            self.oracle.merged(run, self.ops[op].tags[1]);
+            self.oracle.merged(run, lpn, found);
         }
         self.release_waiting(op);
     }
@@ -354,7 +361,7 @@ impl Ssd {
         };
         if let Some(run) = run {
             self.runs.runs[run].lacking = 0;
-            self.oracle.trim_run(run, lpn);
+            self.oracle.merged(run, lpn, None);
         }
     }
 
@@ -407,6 +414,11 @@ impl Ssd {
     fn check_memory_read(&mut self, op: OpId, tag: Tag) {
         let (lpn, expected, sectors) = (self.ops[op].lpn, self.ops[op].expected, self.sectors(op));
         let run = match self.dev.map.get(lpn) {
+            Location::Staged(newest) if self.lacks(newest) && self.old_page(newest).is_some() => {
+                // The rest waits for its word line, in the buffer.
+                let old = self.oracle.load(self.old_page(newest), lpn);
+                return self.oracle.read_flash(op, sectors, expected, old, self.ops[newest].run);
+            }
             Location::Staged(newest) => self.ops[newest].run,
             _ => NO_RUN,
         };

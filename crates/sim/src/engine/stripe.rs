@@ -620,8 +620,8 @@ impl Ssd {
             self.held(op);
             if self.lacks(op) {
                 // What its group sums to has been computed.
-                self.ops[op].tags[1] = self.missing_tag(self.ops[op].lpn);
-                self.run_is_read(op, false);
+                let found = Some(self.missing_tag(self.ops[op].lpn)).filter(|tag| tag.lpn.is_some());
+                self.run_is_read(op, found, false);
             }
             if !may_fail || self.begin_chunk(update, op) {
                 self.queue_on_chip(op);
@@ -735,7 +735,8 @@ impl Ssd {
                 self.dev.flash.read_ends(block);
                 self.ops[id].waits_since = self.now;
                 if self.lacks(id) {
-                    self.run_is_read(id, false);
+                    let found = Some(self.ops[id].tags[1]);
+                    self.run_is_read(id, found, false);
                 }
                 // Where a chip may fail, old chunks stay until all is read.
                 if self.failures.is_none() {

@@ -289,12 +289,17 @@ faults = {{ chip_fails = [{{ at = \"1000s\" }}], rebuild = {} }}",
 /// Reads and writes of up to three pages, in bursts, most of them in a third of the space.
 fn submit(ssd: &mut Ssd, draw: &mut Draw, requests: u64) {
     let capacity = ssd.capacity_bytes() / 512;
-    let mut at = ssd.now().0;
+    let (mut at, mut last) = (ssd.now().0, 0);
     for _ in 0..requests {
         at += if draw.below(3) == 0 { 0 } else { draw.below(120_000) };
         let space = capacity / if draw.below(3) > 0 { 3 } else { 1 };
         let align = if draw.below(3) > 0 { 8 } else { 1 };
-        let first = draw.below(space) / align * align;
+        let mut first = draw.below(space) / align * align;
+        if align == 1 && draw.below(2) == 0 {
+            // Overlaps with the request before.
+            first = last / 8 * 8 + first % 8;
+        }
+        last = first;
         let sectors = ((1 + draw.below(24 / align)) * align).min(capacity - first);
         let op = if draw.below(5) < 2 { RequestOp::Read } else { RequestOp::Write };
         ssd.submit(Request { arrival: Nanos(at), op, offset: first * 512, bytes: sectors * 512 });

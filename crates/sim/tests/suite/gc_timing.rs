@@ -345,16 +345,19 @@ fn a_read_suspends_the_erase_of_a_collection() {
 }
 
 #[test]
-fn a_read_suspends_a_program_of_a_collection_but_not_a_copyback() {
+fn a_read_suspends_the_program_of_a_move_whatever_its_path() {
     let (mut dut, due) = victim_of_64(1, SUSPEND);
     dut.read(due + 100_000, 0, PAGE);
     assert_ends(&mut dut, 1, due + MOVE + 85_120 + ERASE);
     assert_eq!(dut.latencies()[127], 75_120);
-    let (mut dut, due) = victim_of_64(1, &format!("{SUSPEND}schemes.path = \"copyback\""));
-    dut.read(due + 100_000, 0, PAGE);
-    // The copyback runs to its end at 650,000; then the erase has just begun, and is suspended.
-    assert_ends(&mut dut, 1, due + 650_000 + 85_120 + ERASE);
-    assert_eq!(dut.latencies()[127], 550_000 + 75_120);
+    // A copyback programs from 50,000 on, and can't be suspended before.
+    for (at, waits) in [(100_000, 0), (20_000, 30_000)] {
+        let (mut dut, due) = victim_of_64(1, &format!("{SUSPEND}schemes.path = \"copyback\""));
+        dut.read(due + at, 0, PAGE);
+        assert_ends(&mut dut, 1, due + 650_000 + 85_120 + ERASE);
+        assert_eq!(dut.latencies()[127], waits + 75_120);
+        assert_eq!(gc(&dut).0, [50_000, 0, 600_000, ERASE], "service only, of each half");
+    }
 }
 
 // Victims.

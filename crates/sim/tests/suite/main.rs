@@ -18,6 +18,7 @@ mod next_free;
 mod noc;
 mod observe;
 mod pagc;
+mod partial;
 mod power;
 mod queueing;
 mod recordings;

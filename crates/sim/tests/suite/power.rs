@@ -47,18 +47,23 @@ impl Draw {
 /// Reads, writes (some of part of a page) and a few trims, in bursts, from a time on.
 fn submit(ssd: &mut Ssd, draw: &mut Draw, from: u64, requests: u64) {
     let capacity = ssd.capacity_bytes();
-    let mut at = from;
+    let (mut at, mut last) = (from, 0);
     for i in 0..requests {
         at += if i % 12 == 0 { draw.below(8_000_000) } else { draw.below(50_000) };
         // A hot third of the space.
         let space = capacity / if draw.below(3) > 0 { 3 } else { 1 } / 512;
         let (op, align) = match draw.below(40) {
             0..10 => (RequestOp::Read, 8),
-            10..36 => (RequestOp::Write, 8),
-            36..39 => (RequestOp::Write, 1),
+            10..32 => (RequestOp::Write, 8),
+            32..39 => (RequestOp::Write, 1),
             _ => (RequestOp::Trim, 8),
         };
-        let offset = draw.below(space) / align * align * 512;
+        let mut offset = draw.below(space) / align * align * 512;
+        if align == 1 && draw.below(2) == 0 {
+            // Overlaps with the request before.
+            offset = last / 4096 * 4096 + offset % 4096;
+        }
+        last = offset;
         let bytes = (align * 512).min(capacity - offset);
         ssd.submit(Request { arrival: Nanos(at), op, offset, bytes });
     }

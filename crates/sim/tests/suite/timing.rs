@@ -364,6 +364,25 @@ fn the_cache_register_overlaps_in_order_only() {
     assert_eq!(dut.latencies(), [605_120, 660_240, 1_265_360]);
 }
 
+#[test]
+fn a_command_goes_before_the_data_out_of_the_page_that_moves_to_the_register() {
+    let mut dut = Dut::new(&one_die("timing = { cache_register = true, command = \"200ns\" }"));
+    (0..2).for_each(|i| dut.read(5_000_000, i * PAGE, PAGE));
+    // Command, array; at 5,050,200 the second command, then the first page's data-out and the second array read at once.
+    let done = dut.completed();
+    let completions: Vec<u64> = done.iter().map(|c| c.completion.0).collect();
+    assert_eq!(completions, [5_055_520, 5_105_520]);
+    assert_eq!(causes(&done[0]), [("bus_host", 200), ("array", 50_000), ("bus", 5_320)]);
+    // The same where both wait for another die's transfer.
+    let toml = format!("{}timing = {{ cache_register = true, command = \"200ns\" }}", array(1, 2, 1, 1));
+    let mut dut = Dut::new(&config(&toml));
+    dut.read(0, 0, PAGE); // die 0: command until 200, array until 50,200
+    dut.read(0, PAGE, PAGE); // die 1: command until 400, array until 50,400
+    dut.read(0, 3 * PAGE, PAGE); // die 1: its command goes before the data-out above
+    let completions: Vec<u64> = dut.completed().iter().map(|c| c.completion.0).collect();
+    assert_eq!(completions, [55_320, 60_640, 110_640]);
+}
+
 // R10: suspend and resume.
 
 const SUSPEND: &str = "timing = { suspendable = \"program+erase\", suspend = \"20us\", resume = \"10us\" }";
@@ -421,6 +440,49 @@ fn each_read_suspends_anew() {
     // The first as before; at 385,120 the program is back, suspended again until 405,120, and goes on at 470,240.
     let completions: Vec<u64> = dut.completed().iter().map(|c| c.completion.0).collect();
     assert_eq!(completions, [775_360, 375_120, 460_240]);
+}
+
+#[test]
+fn a_read_that_needs_no_flash_suspends_nothing() {
+    let mut dut = Dut::new(&one_die(&format!("{SUSPEND}\nprecondition.mode = \"sequential\"")));
+    dut.write(0, PAGE, PAGE);
+    dut.read(1_000, 0, PAGE);
+    dut.write(2_000, 0, PAGE);
+    // When the program's array begins at 5,120, the page to read is in controller memory.
+    let completions: Vec<u64> = dut.completed().iter().map(|c| c.completion.0).collect();
+    assert_eq!(completions, [605_120, 605_120, 1_210_240]);
+    // Nor does a merge read whose page newer writes cover.
+    let mut dut = Dut::new(&one_die(&format!("{SUSPEND}\nprecondition.mode = \"sequential\"")));
+    dut.write(0, PAGE, PAGE);
+    dut.write(1_000, 0, 512);
+    dut.write(2_000, 0, PAGE);
+    let completions: Vec<u64> = dut.completed().iter().map(|c| c.completion.0).collect();
+    assert_eq!(completions, [605_120, 1_815_360, 1_210_240]);
+}
+
+#[test]
+fn of_a_copyback_the_program_is_suspended_and_the_read_is_not() {
+    // Block 0 holds page 3 alone when the seventh program, at 4,235,840, makes its collection due.
+    let run = |suspendable: &str| {
+        let toml = format!(
+            "geometry.blocks_per_plane = 8
+            geometry.pages_per_block = 4
+            timing = {{ suspendable = \"{suspendable}\", suspend = \"20us\", resume = \"10us\" }}
+            device = {{ over_provisioning = 0.843750, queue_depth = 64 }}
+            gc.threshold = \"26 pages\"
+            schemes.path = \"copyback\""
+        );
+        let mut dut = Dut::new(&one_die(&toml));
+        (0..4).chain(0..3).for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
+        dut.read(4_260_000, PAGE, PAGE);
+        let done = dut.completed();
+        (done[7].completion.0, dut.ssd.now().0)
+    };
+    // Its program begins at 4,285,840, is suspended until 4,370,960, and all of it is left; then the erase.
+    let end = 4_370_960 + 600_000 + 3_500_000;
+    assert_eq!(run("program+erase"), (4_305_840 + 55_120, end));
+    // With the erase alone, that is what the read suspends.
+    assert_eq!(run("erase"), (4_885_840 + 75_120, 4_885_840 + 85_120 + 3_500_000));
 }
 
 // The host side: queue depth, closed loop, dispatch.

@@ -194,7 +194,7 @@ fn requests() -> impl Strategy<Value = Vec<(u64, u8, u32, u32)>> {
 
 fn submit_all(ssd: &mut Ssd, requests: &[(u64, u8, u32, u32)]) {
     let capacity = ssd.capacity_bytes() / 512;
-    let mut arrival = 0;
+    let (mut arrival, mut last) = (0, 0);
     for (gap, kind, place, length) in requests {
         // Every fourth gap is none at all: ties.
         arrival += if gap % 4 == 0 { 0 } else { *gap };
@@ -204,6 +204,11 @@ fn submit_all(ssd: &mut Ssd, requests: &[(u64, u8, u32, u32)]) {
         // Half of the requests are whole pages.
         let page = ssd.page_bytes() / 512;
         let (first, sectors) = if kind % 2 == 0 { (first / page * page, page.min(capacity)) } else { (first, sectors) };
+        // A third of the others asks for parts of the page before: partial writes that overlap, and reads of them.
+        let part = u64::from(*length) % page;
+        let (first, sectors) =
+            if kind % 6 == 1 { (last / page * page + part, 1 + part.min(page - part - 1)) } else { (first, sectors) };
+        last = first;
         let op = match kind {
             0..7 => RequestOp::Read,
             7..19 => RequestOp::Write,
