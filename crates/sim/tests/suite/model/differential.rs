@@ -190,7 +190,7 @@ fn random_world(seed: u64, kinds: Kinds) -> World {
         after_transfer: pick(2) == 0 && rate + command > 0,
         preload: pick(2) == 0,
         multi_plane: pick(2) == 0 && !at_once && !suspends,
-        merges: kinds.partial && pick(4) > 0,
+        merges: kinds.partial && !at_once && pick(8) > 0,
         exported,
         threshold: (1 + pick(3 * pages)).min(blocks * pages - exported),
         collections_take_time: !at_once,

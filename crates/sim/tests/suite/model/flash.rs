@@ -34,8 +34,8 @@ pub struct Plane {
     points: [Option<usize>; 2],
     /// The block that was opened last.
     opened: usize,
-    /// Whether fewer pages are free than should be.
-    pub due: bool,
+    /// Since when (of all tests of triggers, which) fewer pages are free than should be.
+    pub due: Option<u64>,
     /// Programs without a page that they may take.
     pub stalled: Vec<Op>,
 }
@@ -46,7 +46,7 @@ impl Plane {
             blocks: vec![Block::default(); blocks],
             points: [None; 2],
             opened: blocks - 1,
-            due: false,
+            due: None,
             stalled: Vec::new(),
         }
     }
@@ -91,7 +91,7 @@ impl Plane {
     }
 
     /// The full block with the fewest valid pages, and garbage; the lowest of equals.
-    fn victim(&self, per_block: usize) -> Option<usize> {
+    pub fn victim(&self, per_block: usize) -> Option<usize> {
         let valid = |block: &Block| block.pages.iter().filter(|page| page.valid).count();
         let closed = |block: &Block| block.pages.len() == per_block && block.pages.iter().all(|page| page.landed);
         let candidates = self.blocks.iter().enumerate().filter(|(_, block)| closed(block) && valid(block) < per_block);
@@ -127,8 +127,10 @@ impl Model<'_> {
 
     /// When a host program has completed in a plane, and after each erase.
     pub fn test_trigger(&mut self, plane: usize) {
-        let state = &mut self.planes[plane];
-        state.due = state.free_pages(self.world.pages) < self.world.threshold;
+        self.tests += 1;
+        let (tests, state) = (self.tests, &mut self.planes[plane]);
+        let holds = state.free_pages(self.world.pages) < self.world.threshold;
+        state.due = holds.then_some(state.due.unwrap_or(tests));
     }
 
     /// A collection goes on; or one starts where it is due and the die is free, or in no time.
@@ -137,16 +139,21 @@ impl Model<'_> {
         if state.collection.is_some() && state.running.is_none() && state.interrupted.is_none() {
             self.next_step(unit);
         }
-        for plane in (0..self.planes.len()).filter(|plane| self.world.unit_of(*plane) == unit) {
-            while self.may_collect(unit) && (self.planes[plane].due || !self.planes[plane].stalled.is_empty()) {
-                self.planes[plane].due = false;
-                let Some(victim) = self.planes[plane].victim(self.world.pages) else { break };
+        // The plane that has been due longest goes first; a stalled write asks again whenever the die is free.
+        let world = self.world;
+        let here = |plane: &usize| world.unit_of(*plane) == unit;
+        let mut planes: Vec<usize> = (0..self.planes.len()).filter(here).collect();
+        planes.sort_by_key(|plane| self.planes[*plane].due.unwrap_or(u64::MAX));
+        for plane in planes {
+            while self.may_collect(unit) && (self.planes[plane].due.is_some() || !self.planes[plane].stalled.is_empty()) {
+                self.planes[plane].due = None;
+                let Some(victim) = self.planes[plane].victim(world.pages) else { break };
                 self.stirred = true;
                 self.outcome.met.collections += 1;
                 self.same_time(plane);
                 let age = self.age();
                 let collection = Collection { age, plane, victim, next: 0, moving: None };
-                if self.world.collections_take_time {
+                if world.collections_take_time {
                     self.units[unit].collection = Some(collection);
                     self.next_step(unit);
                 } else {
@@ -166,6 +173,15 @@ impl Model<'_> {
         let unit = &self.units[unit];
         !self.world.collections_take_time
             || unit.running.is_none() && unit.interrupted.is_none() && unit.collection.is_none()
+    }
+
+    /// Collections in no time leave no program waiting.
+    pub fn make_room(&mut self, plane: usize) {
+        while let (None, Some(victim)) = (self.planes[plane].next_offset(), self.planes[plane].victim(self.world.pages)) {
+            self.outcome.met.stalls += 1;
+            let age = self.age();
+            self.collect_at_once(Collection { age, plane, victim, next: 0, moving: None });
+        }
     }
 
     fn collect_at_once(&mut self, collection: Collection) {

@@ -179,6 +179,7 @@ pub struct Model<'a> {
     /// Something happened that the rules don't cover.
     beyond: bool,
     ages: u64,
+    tests: u64,
     /// By time and channel: the unit on which a collection started last.
     started: BTreeMap<(u64, usize), usize>,
     versions: u32,
@@ -212,6 +213,7 @@ pub fn simulate(world: &World, requests: &[Request]) -> Option<Outcome> {
         stirred: false,
         beyond: false,
         ages: 0,
+        tests: 0,
         started: BTreeMap::new(),
         versions: 0,
         logical: vec![Logical::unwritten(world.sectors()); world.logical_pages() as usize],
@@ -464,6 +466,9 @@ impl Model<'_> {
             let at = self.units[unit].waiting.iter().position(|op| !reads_only || reads(op))?;
             let op = self.units[unit].waiting.remove(at);
             self.stirred = true;
+            if matches!(op.purpose, Purpose::Program { .. }) && !self.world.collections_take_time {
+                self.make_room(self.world.plane_of(op.lpn));
+            }
             match op.purpose {
                 Purpose::Read { .. } if !self.needs_flash(&op) => self.serve_from_memory(op),
                 Purpose::Merge { run } if !self.needs_flash(&op) => {
@@ -472,11 +477,11 @@ impl Model<'_> {
                     self.release(released);
                 }
                 Purpose::Program { .. } if self.target(&op).is_none() => {
-                    self.planes[self.world.plane_of(op.lpn)].stalled.push(op);
+                    let plane = self.world.plane_of(op.lpn);
+                    self.planes[plane].stalled.push(op);
                     self.outcome.met.stalls += 1;
-                    // A collection goes before what waits, at equal times too (R5).
-                    self.collect(unit);
-                    if self.units[unit].collection.is_some() {
+                    // A collection goes before what waits here, at equal times too (R5); it is decided on after arrivals.
+                    if self.planes[plane].victim(self.world.pages).is_some() {
                         return None;
                     }
                 }
