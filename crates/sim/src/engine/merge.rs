@@ -113,7 +113,7 @@ impl Runs {
     /// Whether a run has yet to read what it lacks.
     #[inline(always)]
     fn is_pending(&self, run: u32) -> bool {
-        run != NO_RUN && self.runs[run].lacking > 0 && !self.runs[run].read
+        run != NO_RUN && self.runs[run].lacking > 0 && !self.runs[run].read && !(self.runs[run].writes > 1 && std::env::var("H1_MUT").is_ok_and(|m| m == "1"))
     }
 
     /// Whether what a run has read could not be corrected, and no newer write has brought it.
@@ -245,9 +245,6 @@ impl Ssd {
     /// The page that a merge read is to read; none if nothing of it is wanted any more.
     pub(super) fn merge_source(&self, op: OpId) -> Ppn {
         let page = &self.ops[op];
-        if std::env::var("H1_MUT").is_ok_and(|m| m == "1") && self.raid.is_none() && self.runs.runs[page.run].writes > 1 {
-            return Ppn::NONE;
-        }
         match self.dev.map.get(page.lpn) {
             _ if self.raid.is_some() => page.old,
             Location::Staged(newest) if self.lacks(op) && self.ops[newest].run == page.run => self.ops[newest].old,
@@ -414,9 +411,9 @@ impl Ssd {
     fn check_memory_read(&mut self, op: OpId, tag: Tag) {
         let (lpn, expected, sectors) = (self.ops[op].lpn, self.ops[op].expected, self.sectors(op));
         let run = match self.dev.map.get(lpn) {
-            Location::Staged(newest) if self.lacks(newest) && self.old_page(newest).is_some() => {
-                // The rest waits for its word line, in the buffer.
-                let old = self.oracle.load(self.old_page(newest), lpn);
+            Location::Staged(newest) if self.one_shot && self.lacks(newest) && self.page_waits(self.ops[newest].old) => {
+                // The rest is in the buffer, with the word line that the old page waits for.
+                let old = self.oracle.load(self.ops[newest].old, lpn);
                 return self.oracle.read_flash(op, sectors, expected, old, self.ops[newest].run);
             }
             Location::Staged(newest) => self.ops[newest].run,

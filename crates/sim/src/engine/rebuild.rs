@@ -85,7 +85,13 @@ impl Ssd {
         self.set_chunk(slot, Chunk::Sound);
         match self.dev.map.get(slot) {
             // A write that waits: the page will be its old one.
-            Location::Staged(write) => self.ops[write].behind = op,
+            Location::Staged(write) => {
+                self.ops[write].behind = op;
+                if self.lacks(write) {
+                    // Nothing has to be read for it: what it is to be merged with is in memory.
+                    self.run_is_read(write, Some(tag), false);
+                }
+            }
             _ => self.dev.map.set(slot, Location::Staged(op)),
         }
         self.failures().totals.rebuilt += 1;
