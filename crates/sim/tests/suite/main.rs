@@ -14,6 +14,7 @@ mod fusing;
 mod gc_timing;
 mod idle_chip;
 mod instructions;
+mod model;
 mod next_free;
 mod noc;
 mod observe;

@@ -74,7 +74,9 @@ fn difference_from(model: &Outcome, world: &World, requests: &[Request]) -> Opti
     });
     let rest = |outcome: &Outcome| {
         let Outcome { host_reads, host_programs, gc_reads, gc_programs, erases, blocks, .. } = outcome;
-        format!("reads {host_reads} programs {host_programs} of collections {gc_reads} {gc_programs} {erases}\nblocks {blocks:?}")
+        format!(
+            "reads {host_reads} programs {host_programs} of collections {gc_reads} {gc_programs} {erases}\nblocks {blocks:?}"
+        )
     };
     Some(format!(
         "{word}{}\n  ns op offset bytes | start and completion by model, by engine\n{}model: {}\non flash {held:?}\nengine: {}\non flash {stored:?}\n",
@@ -205,7 +207,7 @@ fn random_requests(seed: u64, world: &World) -> Vec<Request> {
     let (sectors, pages) = (world.sectors() as u64, world.logical_pages());
     let (reads, burst) = ([15, 35, 70][pick(3) as usize], 1 + pick(12));
     let (quantum, longest) = [(1, 3_000_000), (10_000, 100), (5_120, 400), (50_000, 40)][pick(4) as usize];
-    let (count, mut arrival) = (1 + pick(150), 0);
+    let (count, mut arrival, mut last) = (1 + pick(150), 0, 0);
     let request = |_| {
         arrival += if pick(burst) > 0 { 0 } else { pick(longest) * quantum };
         let op = match pick(100) {
@@ -215,7 +217,9 @@ fn random_requests(seed: u64, world: &World) -> Vec<Request> {
         };
         let near = pages.min(2 * world.all_planes() as u64);
         let range = if pick(2) == 0 { near } else { pages };
-        let (mut first, mut count) = (pick(range) * sectors, (1 + pick(4)) * sectors);
+        // Many come back to the page that the last one began with.
+        last = if pick(3) == 0 { last } else { pick(range) };
+        let (mut first, mut count) = (last * sectors, (1 + pick(4)) * sectors);
         if pick(2) == 0 {
             let longest = [sectors, 3 * sectors][pick(2) as usize];
             (first, count) = (first + pick(sectors), 1 + pick(longest));
@@ -226,10 +230,14 @@ fn random_requests(seed: u64, world: &World) -> Vec<Request> {
     (0..count).map(request).collect()
 }
 
-/// Random worlds by the number of `SSDLAB_CASES`. Returns what they met.
+fn cases() -> u64 {
+    std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(800)
+}
+
+/// So many random worlds; returns what they met.
 fn campaign(kinds: Kinds) -> Met {
     expect_panics();
-    let cases = std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(800);
+    let cases = cases();
     let (mut met, mut compared, mut served) = (Met::default(), 0, 0);
     for seed in 0..cases {
         let world = random_world(seed, kinds);
@@ -251,24 +259,27 @@ fn campaign(kinds: Kinds) -> Met {
 #[test]
 fn the_engine_agrees_on_whole_pages() {
     let met = campaign(Kinds { partial: false, suspension: false });
-    assert!(met.joined > 1000 && met.stalls > 1000 && met.collections > 1000, "{met:?}");
+    assert!(met.joined > cases() / 2 && met.stalls > cases() && met.collections > cases(), "{met:?}");
 }
 
 #[test]
 fn the_engine_agrees_on_suspension() {
     let met = campaign(Kinds { partial: false, suspension: true });
-    assert!(met.suspensions > 1000, "{met:?}");
+    assert!(met.suspensions > cases(), "{met:?}");
 }
 
 #[test]
 fn the_engine_agrees_on_partial_writes() {
     let met = campaign(Kinds { partial: true, suspension: false });
-    assert!(met.merge_reads > 1000 && met.merge_reads_skipped > 500 && met.merge_reads_shared > 1000, "{met:?}");
-    assert!(met.mixed_reads > 20, "{met:?}");
+    assert!(
+        met.merge_reads > cases() && met.merge_reads_skipped > cases() / 4 && met.merge_reads_shared > cases() / 4,
+        "{met:?}"
+    );
+    assert!(met.mixed_reads > cases() / 4, "{met:?}");
 }
 
 #[test]
 fn the_engine_agrees_on_partial_writes_and_suspension() {
     let met = campaign(Kinds { partial: true, suspension: true });
-    assert!(met.merge_reads > 1000 && met.suspensions > 1000, "{met:?}");
+    assert!(met.merge_reads > 1000 && met.suspensions > cases(), "{met:?}");
 }

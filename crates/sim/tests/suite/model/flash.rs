@@ -6,19 +6,19 @@ use super::{Collection, Job, Leg, Model, Op, Verb};
 const RESERVE: usize = 1;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ppn {
-    pub plane: usize,
-    pub block: usize,
-    pub page: usize,
+pub(super) struct Ppn {
+    pub(super) plane: usize,
+    pub(super) block: usize,
+    pub(super) page: usize,
 }
 
 #[derive(Clone, Debug)]
-pub struct Page {
-    pub lpn: u64,
+pub(super) struct Page {
+    pub(super) lpn: u64,
     /// The write that each sector came from.
-    pub sectors: Vec<u32>,
-    pub valid: bool,
-    pub landed: bool,
+    pub(super) sectors: Vec<u32>,
+    pub(super) valid: bool,
+    pub(super) landed: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -28,20 +28,20 @@ struct Block {
 }
 
 #[derive(Clone, Debug)]
-pub struct Plane {
+pub(super) struct Plane {
     blocks: Vec<Block>,
     /// The blocks that the host and collections fill.
     points: [Option<usize>; 2],
     /// The block that was opened last.
     opened: usize,
     /// Since when (of all tests of triggers, which) fewer pages are free than should be.
-    pub due: Option<u64>,
+    pub(super) due: Option<u64>,
     /// Programs without a page that they may take.
-    pub stalled: Vec<Op>,
+    pub(super) stalled: Vec<Op>,
 }
 
 impl Plane {
-    pub fn new(blocks: usize) -> Self {
+    pub(super) fn new(blocks: usize) -> Self {
         Plane {
             blocks: vec![Block::default(); blocks],
             points: [None; 2],
@@ -68,7 +68,7 @@ impl Plane {
     }
 
     /// The offset in its block of the page that the host's next program would take.
-    pub fn next_offset(&self) -> Option<usize> {
+    pub(super) fn next_offset(&self) -> Option<usize> {
         self.next_block(false).map(|block| self.blocks[block].pages.len())
     }
 
@@ -77,21 +77,21 @@ impl Plane {
     }
 
     /// A program ends; its data are not valid yet.
-    pub fn land(&mut self, ppn: Ppn, lpn: u64, sectors: Vec<u32>) {
+    pub(super) fn land(&mut self, ppn: Ppn, lpn: u64, sectors: Vec<u32>) {
         *self.page(ppn) = Page { lpn, sectors, valid: false, landed: true };
     }
 
-    pub fn keep(&mut self, ppn: Ppn) {
+    pub(super) fn keep(&mut self, ppn: Ppn) {
         self.page(ppn).valid = true;
     }
 
-    pub fn discard(&mut self, ppn: Ppn) {
+    pub(super) fn discard(&mut self, ppn: Ppn) {
         assert!(self.page(ppn).valid);
         self.page(ppn).valid = false;
     }
 
     /// The full block with the fewest valid pages, and garbage; the lowest of equals.
-    pub fn victim(&self, per_block: usize) -> Option<usize> {
+    pub(super) fn victim(&self, per_block: usize) -> Option<usize> {
         let valid = |block: &Block| block.pages.iter().filter(|page| page.valid).count();
         let closed = |block: &Block| block.pages.len() == per_block && block.pages.iter().all(|page| page.landed);
         let candidates = self.blocks.iter().enumerate().filter(|(_, block)| closed(block) && valid(block) < per_block);
@@ -99,7 +99,7 @@ impl Plane {
     }
 
     /// By block: erases, programmed pages, valid pages.
-    pub fn state(&self) -> impl Iterator<Item = (u32, u32, u16)> + '_ {
+    pub(super) fn state(&self) -> impl Iterator<Item = (u32, u32, u16)> + '_ {
         self.blocks.iter().map(|block| {
             let valid = block.pages.iter().filter(|page| page.valid).count();
             (block.erases, block.pages.len() as u32, valid as u16)
@@ -108,12 +108,12 @@ impl Plane {
 }
 
 impl Model<'_> {
-    pub fn page(&self, ppn: Ppn) -> &Page {
+    pub(super) fn page(&self, ppn: Ppn) -> &Page {
         &self.planes[ppn.plane].blocks[ppn.block].pages[ppn.page]
     }
 
     /// The next page of the host's or of collections' block, if they may have one.
-    pub fn take(&mut self, plane: usize, collection: bool) -> Option<Ppn> {
+    pub(super) fn take(&mut self, plane: usize, collection: bool) -> Option<Ppn> {
         let (per_block, state) = (self.world.pages, &mut self.planes[plane]);
         let block = state.next_block(collection)?;
         if state.blocks[block].pages.is_empty() {
@@ -126,7 +126,7 @@ impl Model<'_> {
     }
 
     /// When a host program has completed in a plane, and after each erase.
-    pub fn test_trigger(&mut self, plane: usize) {
+    pub(super) fn test_trigger(&mut self, plane: usize) {
         self.tests += 1;
         let (tests, state) = (self.tests, &mut self.planes[plane]);
         let holds = state.free_pages(self.world.pages) < self.world.threshold;
@@ -134,7 +134,7 @@ impl Model<'_> {
     }
 
     /// A collection goes on; or one starts where it is due and the die is free, or in no time.
-    pub fn collect(&mut self, unit: usize) {
+    pub(super) fn collect(&mut self, unit: usize) {
         let state = &self.units[unit];
         if state.collection.is_some() && state.running.is_none() && state.interrupted.is_none() {
             self.next_step(unit);
@@ -145,7 +145,8 @@ impl Model<'_> {
         let mut planes: Vec<usize> = (0..self.planes.len()).filter(here).collect();
         planes.sort_by_key(|plane| self.planes[*plane].due.unwrap_or(u64::MAX));
         for plane in planes {
-            while self.may_collect(unit) && (self.planes[plane].due.is_some() || !self.planes[plane].stalled.is_empty()) {
+            while self.may_collect(unit) && (self.planes[plane].due.is_some() || !self.planes[plane].stalled.is_empty())
+            {
                 self.planes[plane].due = None;
                 let Some(victim) = self.planes[plane].victim(world.pages) else { break };
                 self.stirred = true;
@@ -166,7 +167,8 @@ impl Model<'_> {
     /// Of two collections that start at one time on dies of one channel, the rules don't say which is older.
     fn same_time(&mut self, plane: usize) {
         let start = (self.now, plane % self.world.channels);
-        self.beyond |= self.started.insert(start, self.world.unit_of(plane)).is_some_and(|unit| unit != self.world.unit_of(plane));
+        self.beyond |=
+            self.started.insert(start, self.world.unit_of(plane)).is_some_and(|unit| unit != self.world.unit_of(plane));
     }
 
     fn may_collect(&self, unit: usize) -> bool {
@@ -176,8 +178,9 @@ impl Model<'_> {
     }
 
     /// Collections in no time leave no program waiting.
-    pub fn make_room(&mut self, plane: usize) {
-        while let (None, Some(victim)) = (self.planes[plane].next_offset(), self.planes[plane].victim(self.world.pages)) {
+    pub(super) fn make_room(&mut self, plane: usize) {
+        while let (None, Some(victim)) = (self.planes[plane].next_offset(), self.planes[plane].victim(self.world.pages))
+        {
             self.outcome.met.stalls += 1;
             let age = self.age();
             self.collect_at_once(Collection { age, plane, victim, next: 0, moving: None });
@@ -240,7 +243,7 @@ impl Model<'_> {
         self.start(unit, Job { age, verb, legs: legs.into(), ops: Vec::new() });
     }
 
-    pub fn collected_a_step(&mut self, unit: usize, verb: Verb) {
+    pub(super) fn collected_a_step(&mut self, unit: usize, verb: Verb) {
         let world = self.world;
         let Collection { age, plane, victim, moving, .. } = self.units[unit].collection.clone().unwrap();
         match verb {

@@ -5,24 +5,24 @@ use super::{Model, Op, Purpose, Sectors};
 
 /// A logical page.
 #[derive(Clone, Debug)]
-pub struct Logical {
+pub(super) struct Logical {
     /// Its valid copy on flash: the newest version, or the old one that a merge read will need.
-    pub flash: Option<Ppn>,
+    pub(super) flash: Option<Ppn>,
     /// The writes that wait or are in flight, unless a TRIM came after them.
-    pub run: Option<usize>,
+    pub(super) run: Option<usize>,
     /// The newest write of each sector; 0 where there is none.
-    pub latest: Vec<u32>,
+    pub(super) latest: Vec<u32>,
     /// The newest write that is not on flash yet.
-    pub in_memory: Option<u32>,
+    pub(super) in_memory: Option<u32>,
 }
 
 impl Logical {
-    pub fn unwritten(sectors: usize) -> Self {
+    pub(super) fn unwritten(sectors: usize) -> Self {
         Logical { flash: None, run: None, latest: vec![0; sectors], in_memory: None }
     }
 
     /// The page as it was on flash, with what is in memory over it.
-    pub fn merged(&self, runs: &[Run], mut old: Vec<u32>) -> Vec<u32> {
+    pub(super) fn merged(&self, runs: &[Run], mut old: Vec<u32>) -> Vec<u32> {
         if let Some(run) = self.run.filter(|_| self.in_memory.is_some()) {
             let sectors = runs[run].union();
             for sector in (0..old.len()).filter(|sector| sectors >> sector & 1 == 1) {
@@ -34,7 +34,7 @@ impl Logical {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Merge {
+pub(super) enum Merge {
     /// Waits for its turn; a run that lacks nothing has none.
     Waiting,
     Reading,
@@ -44,16 +44,16 @@ pub enum Merge {
 
 /// Writes of a page, from one that found none waiting or in flight to the end of the last.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub(super) struct Run {
     /// Versions and sectors, in the order of admission.
     writes: Vec<(u32, Sectors)>,
     /// How many wait or are in flight.
     left: usize,
     /// What the first write lacks.
     lacks: Sectors,
-    pub merge: Merge,
+    pub(super) merge: Merge,
     /// What the merge read returned.
-    pub base: Vec<u32>,
+    pub(super) base: Vec<u32>,
     /// Programs that wait for it.
     waiting: Vec<Op>,
     trimmed: bool,
@@ -85,7 +85,7 @@ impl Model<'_> {
         u64::MAX >> (64 - self.world.sectors())
     }
 
-    pub fn admit_write(&mut self, request: usize, lpn: u64, sectors: Sectors) {
+    pub(super) fn admit_write(&mut self, request: usize, lpn: u64, sectors: Sectors) {
         let sectors = if self.world.merges { sectors } else { self.whole() };
         self.versions += 1;
         let (version, on_flash) = (self.versions, self.logical[lpn as usize].flash.is_some());
@@ -125,7 +125,7 @@ impl Model<'_> {
         }
     }
 
-    pub fn trim(&mut self, lpn: u64) {
+    pub(super) fn trim(&mut self, lpn: u64) {
         self.discard(lpn);
         if let Some(run) = self.logical[lpn as usize].run {
             self.runs[run].trimmed = true;
@@ -134,7 +134,7 @@ impl Model<'_> {
     }
 
     /// Whether a read, or the read for a run, needs flash if its turn comes now.
-    pub fn needs_flash(&self, op: &Op) -> bool {
+    pub(super) fn needs_flash(&self, op: &Op) -> bool {
         let page = &self.logical[op.lpn as usize];
         match op.purpose {
             Purpose::Merge { run } => self.runs[run].needs_old(),
@@ -147,7 +147,7 @@ impl Model<'_> {
     }
 
     /// The read of the old page has ended, or is not needed. Returns the programs that waited for it.
-    pub fn merge_over(&mut self, run: usize, how: Merge) -> Vec<Op> {
+    pub(super) fn merge_over(&mut self, run: usize, how: Merge) -> Vec<Op> {
         self.stirred = true;
         if self.runs[run].needs_old() {
             let lpn = self.runs[run].waiting[0].lpn;
@@ -158,13 +158,13 @@ impl Model<'_> {
     }
 
     /// Programs that waited for merge reads arrive, oldest first.
-    pub fn release(&mut self, mut programs: Vec<Op>) {
+    pub(super) fn release(&mut self, mut programs: Vec<Op>) {
         programs.sort_by_key(|op| op.age);
         programs.into_iter().for_each(|op| self.arrive(op));
     }
 
     /// A host program has ended.
-    pub fn landed(&mut self, lpn: u64, version: u32, run: usize, ppn: Ppn) {
+    pub(super) fn landed(&mut self, lpn: u64, version: u32, run: usize, ppn: Ppn) {
         let content = self.runs[run].content(version);
         let page = &mut self.logical[lpn as usize];
         self.planes[ppn.plane].land(ppn, lpn, content.clone());

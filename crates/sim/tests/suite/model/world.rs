@@ -115,7 +115,10 @@ impl World {
             World { filled: false, ..here() },
         ];
         let fits = |world: &World| {
-            world.blocks >= 4 && world.pages >= 4 && world.exported >= 1 && world.threshold >= 1
+            world.blocks >= 4
+                && world.pages >= 4
+                && world.exported >= 1
+                && world.threshold >= 1
                 && world.exported <= (world.blocks - 2) * world.pages - 1
                 && world.threshold <= world.blocks * world.pages - world.exported
         };
