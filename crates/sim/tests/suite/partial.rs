@@ -153,7 +153,8 @@ fn the_old_page_stays_valid_until_it_has_been_read_or_is_not_needed() {
 #[test]
 fn sectors_of_large_pages_count_one_by_one() {
     // 128 KiB pages have 256 sectors: runs of several words.
-    let mut dut = filled("geometry.page_size = \"128KiB\"\ngeometry.blocks_per_plane = 16\ndevice.over_provisioning = 0.2");
+    let mut dut =
+        filled("geometry.page_size = \"128KiB\"\ngeometry.blocks_per_plane = 16\ndevice.over_provisioning = 0.2");
     let page = 128 * 1024;
     dut.write(0, page, page);
     // All but sector 200, in pieces across word limits.
@@ -163,7 +164,8 @@ fn sectors_of_large_pages_count_one_by_one() {
     dut.read(400, 190 * 512, 10 * 512);
     dut.completed();
     assert_eq!((host_reads(&dut), summary(&dut.ssd).pages.from_memory), (1, 3));
-    let mut dut = filled("geometry.page_size = \"128KiB\"\ngeometry.blocks_per_plane = 16\ndevice.over_provisioning = 0.2");
+    let mut dut =
+        filled("geometry.page_size = \"128KiB\"\ngeometry.blocks_per_plane = 16\ndevice.over_provisioning = 0.2");
     dut.write(0, page, page);
     dut.write(100, 0, 100 * 512);
     dut.write(200, 50 * 512, 151 * 512);
