@@ -90,7 +90,7 @@ impl Sectors {
         let sector = |(i, version): (usize, &Option<u32>)| match version {
             _ if own.contains(&(i as u32)) => tag.version,
             Some(version) => *version,
-            None => panic!("oracle: a program of logical page {} has all of its page, but lacks sector {i}", tag.lpn.0),
+            None => panic!("oracle: a program of logical page {} lacks sector {i}", tag.lpn.0),
         };
         let held = memory.iter().enumerate().map(sector).collect();
         self.held.insert(Self::key(tag), held);
@@ -129,7 +129,12 @@ impl Sectors {
 
     /// At the end: a page holds the newest version of every sector.
     pub(crate) fn at_rest(&self, tag: Tag) {
-        assert_eq!(self.held(tag), self.newest(tag), "oracle: logical page {} holds the newest of each sector", tag.lpn.0);
+        assert_eq!(
+            self.held(tag),
+            self.newest(tag),
+            "oracle: logical page {} holds the newest of each sector",
+            tag.lpn.0
+        );
     }
 
     /// After a power cut a logical page holds this version, or nothing.

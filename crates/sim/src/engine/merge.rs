@@ -113,7 +113,7 @@ impl Runs {
     /// Whether a run has yet to read what it lacks.
     #[inline(always)]
     fn is_pending(&self, run: u32) -> bool {
-        run != NO_RUN && self.runs[run].lacking > 0 && !self.runs[run].read && !(self.runs[run].writes > 1 && std::env::var("H1_MUT").is_ok_and(|m| m == "1"))
+        run != NO_RUN && self.runs[run].lacking > 0 && !self.runs[run].read
     }
 
     /// Whether what a run has read could not be corrected, and no newer write has brought it.
@@ -225,7 +225,7 @@ impl Ssd {
     /// Whether a read asks for sectors that `newest`, the newest write of its page, and those before it don't have.
     #[inline(always)]
     pub(super) fn needs_old(&self, op: OpId, newest: OpId) -> bool {
-        self.lacks(newest) && self.asks_for_old(op, newest) && !std::env::var("H1_MUT").is_ok_and(|m| m == "2")
+        self.lacks(newest) && self.asks_for_old(op, newest)
     }
 
     #[inline(never)]
@@ -411,7 +411,9 @@ impl Ssd {
     fn check_memory_read(&mut self, op: OpId, tag: Tag) {
         let (lpn, expected, sectors) = (self.ops[op].lpn, self.ops[op].expected, self.sectors(op));
         let run = match self.dev.map.get(lpn) {
-            Location::Staged(newest) if self.one_shot && self.lacks(newest) && self.page_waits(self.ops[newest].old) => {
+            Location::Staged(newest)
+                if self.one_shot && self.lacks(newest) && self.page_waits(self.ops[newest].old) =>
+            {
                 // The rest is in the buffer, with the word line that the old page waits for.
                 let old = self.oracle.load(self.ops[newest].old, lpn);
                 return self.oracle.read_flash(op, sectors, expected, old, self.ops[newest].run);
