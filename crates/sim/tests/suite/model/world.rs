@@ -119,7 +119,7 @@ impl World {
                 && world.pages >= 4
                 && world.exported >= 1
                 && world.threshold >= 1
-                && world.exported <= (world.blocks - 2) * world.pages - 1
+                && world.exported < (world.blocks - 2) * world.pages
                 && world.threshold <= world.blocks * world.pages - world.exported
         };
         let different = |world: &World| format!("{world:?}") != format!("{self:?}");
