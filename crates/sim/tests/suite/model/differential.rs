@@ -190,7 +190,7 @@ fn random_world(seed: u64, kinds: Kinds) -> World {
         resume: if suspends { resume } else { 0 },
         depth: [1, 2, 5, 32][pick(4)],
         after_transfer: pick(2) == 0 && rate + command > 0,
-        preload: pick(2) == 0,
+        preload: pick(2) == 0 && !at_once,
         multi_plane: pick(2) == 0 && !at_once && !suspends,
         merges: kinds.partial && !at_once && pick(8) > 0,
         exported,

@@ -439,7 +439,9 @@ impl Model<'_> {
                 Some(job) => self.start(unit, job),
                 None => self.resume(unit),
             }
-        } else if self.suspends(unit) {
+        }
+        // An array that has just begun is let go at once if a read waits.
+        if self.suspends(unit) {
             self.stirred = true;
             let state = &mut self.units[unit];
             let (job, end) = (state.running.take().unwrap(), state.array_end.take().unwrap());
