@@ -134,6 +134,8 @@ pub struct Op {
     pub old_age: u64,
     /// Host pages: bytes of the page that the request covers.
     pub bytes: u32,
+    /// Host pages: where in the page they begin.
+    pub offset: u32,
     /// GC programs at another unit: the collection that waits for them.
     pub home: JobId,
     /// RAID: the update that a page is part of, from the moment it has begun.
@@ -206,6 +208,7 @@ impl Op {
         job: JobId::NONE,
         lpn: Lpn::NONE,
         bytes: 0,
+        offset: 0,
         old: Ppn::NONE,
         old_age: 0,
         pages: PageSet::EMPTY,

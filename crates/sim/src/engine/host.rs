@@ -253,11 +253,6 @@ impl Host {
         (self.window_stale, self.outstanding) = (false, 0);
     }
 
-    /// The first byte that a request in service asks for.
-    pub(super) fn first_byte(&self, id: RequestId) -> u64 {
-        self.requests[id.0].request.offset
-    }
-
     /// Whether a request in service reads.
     pub(super) fn reads(&self, id: RequestId) -> bool {
         self.requests[id.0].request.op == RequestOp::Read
@@ -587,7 +582,8 @@ impl Ssd {
             let age = self.age();
             let op = OpId(self.ops.insert(Op::BLANK));
             let record = &mut self.ops[op];
-            (record.request, record.lpn, record.bytes) = (id, lpn, (to - from) as u32);
+            (record.request, record.lpn) = (id, lpn);
+            (record.offset, record.bytes) = ((from - u64::from(page) * size) as u32, (to - from) as u32);
             (record.age, record.waits_since) = (age, self.now);
             record.blame.add(Cause::Queue, waited);
             let waits = match request.op {

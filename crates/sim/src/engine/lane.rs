@@ -48,10 +48,11 @@ impl Ssd {
         // Most places were a read's in the lane before: then only what such a read changes, and does not set, begins anew.
         let place = self.ops.reuse(|op| op.lane);
         let op = OpId(place.unwrap_or_else(|| self.ops.insert(Op { lane: true, ..Op::BLANK })));
-        let record = &mut self.ops[op];
+        let (size, record) = (self.unit_bytes(), &mut self.ops[op]);
         (record.leg, record.acknowledged, record.first_start) = (0, false, None);
         record.blame = Blame::ZERO;
-        (record.request, record.lpn, record.bytes) = (id, lpn, request.bytes as u32);
+        (record.request, record.lpn) = (id, lpn);
+        (record.offset, record.bytes) = ((request.offset - u64::from(lpn.0) * size) as u32, request.bytes as u32);
         (record.age, record.waits_since) = (age, self.now);
         record.blame.add(Cause::Queue, (self.now - request.arrival).0);
         record.expected = expected;

@@ -165,12 +165,11 @@ impl Ssd {
             && self.config.device.partial_write == PartialWrite::ReadModifyWrite
     }
 
-    /// The sectors of its page that a page of a request, which the host was not told of yet, covers.
+    /// The sectors of its page that a page of a request covers.
     pub(super) fn sectors(&self, op: OpId) -> Range<u32> {
         let page = &self.ops[op];
-        let start = u64::from(self.host_page(page.lpn).0) * self.unit_bytes();
-        let from = self.host.first_byte(page.request).max(start) - start;
-        (from / SECTOR) as u32..(from + u64::from(page.bytes)).div_ceil(SECTOR) as u32
+        let sector = SECTOR as u32;
+        page.offset / sector..(page.offset + page.bytes).div_ceil(sector)
     }
 
     /// A write is admitted whose page was at `before`, and which is in part or overlaps another: it joins the run of its page, or

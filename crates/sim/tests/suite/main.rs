@@ -15,6 +15,7 @@ mod gc_timing;
 mod idle_chip;
 mod instructions;
 mod measuring;
+mod model;
 mod next_free;
 mod noc;
 mod observe;

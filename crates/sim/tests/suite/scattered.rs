@@ -39,6 +39,25 @@ fn a_request_ends_with_its_last_page_wherever_that_lies() {
     assert_eq!([0, 2, 5].map(|lpn| dut.ssd.version_of(Lpn(lpn))), [Some(2), Some(1), Some(2)]);
 }
 
+/// A part of a page that lies before the first of its request, as its own sectors: bytes 1,024 to 1,535 of page 2.
+#[test]
+fn each_extent_has_its_own_sectors() {
+    let mut dut = Dut::new(&config(&array(1, 1, 1, 1)));
+    dut.write(0, 2 * PAGE, PAGE);
+    let extents = [Extent { offset: 5 * PAGE, bytes: PAGE }, Extent { offset: 2 * PAGE + 1024, bytes: 512 }];
+    let request = Request { arrival: Nanos(1_000_000), op: RequestOp::Write, offset: 5 * PAGE, bytes: PAGE + 512 };
+    dut.ssd.submit_scattered(request, extents.into_iter());
+    // What the write lacks is on flash only, what it has is in memory.
+    dut.read(1_000_001, 2 * PAGE + 1024, 512);
+    dut.write(1_000_002, 2 * PAGE, 1024);
+    dut.read(9_000_000, 2 * PAGE, PAGE);
+    // Page 5, then the merge read, then both programs of page 2.
+    let merged = 1_000_000 + 605_120 + 55_120;
+    let done: Vec<u64> = dut.completed().iter().map(|c| c.completion.0).collect();
+    assert_eq!(done[1..], [merged + 605_120, 1_000_001, merged + 2 * 605_120, 9_055_120]);
+    assert_eq!((summary(&dut.ssd).flash.reads.host, summary(&dut.ssd).pages.partial_writes), (2, 2));
+}
+
 /// In a batch of PIQ a request waits behind an earlier one that shares a page, and only then.
 #[test]
 fn requests_overlap_where_their_pages_do() {
