@@ -151,7 +151,6 @@ impl Model<'_> {
                 let Some(victim) = self.planes[plane].victim(world.pages) else { break };
                 self.stirred = true;
                 self.outcome.met.collections += 1;
-                self.same_time(plane);
                 let age = self.age();
                 let collection = Collection { age, plane, victim, next: 0, moving: None };
                 if world.collections_take_time {
@@ -162,13 +161,6 @@ impl Model<'_> {
                 }
             }
         }
-    }
-
-    /// Of two collections that start at one time on dies of one channel, the rules don't say which is older.
-    fn same_time(&mut self, plane: usize) {
-        let start = (self.now, plane % self.world.channels);
-        self.beyond |=
-            self.started.insert(start, self.world.unit_of(plane)).is_some_and(|unit| unit != self.world.unit_of(plane));
     }
 
     fn may_collect(&self, unit: usize) -> bool {
