@@ -286,30 +286,34 @@ impl Model<'_> {
 
     fn complete(&mut self) {
         let now = self.now;
-        let mut due: Vec<_> = self.events.iter().copied().filter(|(time, ..)| *time == now).collect();
-        self.events.retain(|(time, ..)| *time != now);
-        due.sort_by_key(|(_, age, _)| *age);
-        for (.., event) in due {
-            self.stirred = true;
-            match event {
-                Event::BusEnds { channel, unit } => {
-                    self.buses[channel].busy = false;
-                    self.transferred(unit);
-                    self.advance(unit);
-                }
-                Event::ArrayEnds { unit } => {
-                    self.units[unit].array_end = None;
-                    self.advance(unit);
-                }
-                Event::LetGo { unit } => {
-                    self.units[unit].pause = Pause::Free;
-                }
-                Event::Resumed { unit } => {
-                    let (job, left) = self.units[unit].interrupted.take().unwrap();
-                    self.events.push((now + left, job.age, Event::ArrayEnds { unit }));
-                    let unit = &mut self.units[unit];
-                    (unit.running, unit.array_end, unit.pause) = (Some(job), Some(now + left), Pause::None);
-                }
+        // What ends may begin something that takes no time.
+        while self.events.iter().any(|(time, ..)| *time == now) {
+            let mut due: Vec<_> = self.events.iter().copied().filter(|(time, ..)| *time == now).collect();
+            self.events.retain(|(time, ..)| *time != now);
+            due.sort_by_key(|(_, age, _)| *age);
+            due.into_iter().for_each(|(.., event)| self.ends(event));
+        }
+    }
+
+    fn ends(&mut self, event: Event) {
+        self.stirred = true;
+        match event {
+            Event::BusEnds { channel, unit } => {
+                self.buses[channel].busy = false;
+                self.transferred(unit);
+                self.advance(unit);
+            }
+            Event::ArrayEnds { unit } => {
+                self.units[unit].array_end = None;
+                self.advance(unit);
+            }
+            Event::LetGo { unit } => self.units[unit].pause = Pause::Free,
+            Event::Resumed { unit } => {
+                let (job, left) = self.units[unit].interrupted.take().unwrap();
+                let end = self.now + left;
+                self.events.push((end, job.age, Event::ArrayEnds { unit }));
+                let unit = &mut self.units[unit];
+                (unit.running, unit.array_end, unit.pause) = (Some(job), Some(end), Pause::None);
             }
         }
     }
