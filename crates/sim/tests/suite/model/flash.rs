@@ -169,11 +169,10 @@ impl Model<'_> {
             || unit.running.is_none() && unit.interrupted.is_none() && unit.collection.is_none()
     }
 
-    /// Collections in no time leave no program waiting.
+    /// In no time: the stalled program queues again after each erase.
     pub(super) fn make_room(&mut self, plane: usize) {
         while let (None, Some(victim)) = (self.planes[plane].next_offset(), self.planes[plane].victim(self.world.pages))
         {
-            self.outcome.met.stalls += 1;
             let age = self.age();
             self.collect_at_once(Collection { age, plane, victim, next: 0, moving: None });
         }

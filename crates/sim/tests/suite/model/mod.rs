@@ -5,7 +5,7 @@
 //! nothing more can. It knows dies as FIFOs, buses, page types, queue depth, static placement, partial writes sector by sector,
 //! TRIM, unwritten reads, several planes at once, suspension, early acknowledgement, and serial collections of greedy victims.
 //!
-//! Not covered: cache registers, windows of requests, dynamic placement, other collectors and paths, parity, interconnects.
+//! Not covered: merge reads where collections take no time, cache registers, windows of requests, dynamic placement, other collectors and paths, parity, interconnects.
 
 mod differential;
 mod examples;
@@ -474,9 +474,6 @@ impl Model<'_> {
             let at = self.units[unit].waiting.iter().position(|op| !reads_only || reads(op))?;
             let op = self.units[unit].waiting.remove(at);
             self.stirred = true;
-            if matches!(op.purpose, Purpose::Program { .. }) && !self.world.collections_take_time {
-                self.make_room(self.world.plane_of(op.lpn));
-            }
             match op.purpose {
                 Purpose::Read { .. } if !self.needs_flash(&op) => self.serve_from_memory(op),
                 Purpose::Merge { run } if !self.needs_flash(&op) => {
@@ -488,6 +485,10 @@ impl Model<'_> {
                     let plane = self.world.plane_of(op.lpn);
                     self.planes[plane].stalled.push(op);
                     self.outcome.met.stalls += 1;
+                    if !self.world.collections_take_time {
+                        self.make_room(plane);
+                        continue;
+                    }
                     // A collection goes before what waits here, at equal times too (R5); it is decided on after arrivals.
                     if self.planes[plane].victim(self.world.pages).is_some() {
                         return None;
