@@ -292,7 +292,7 @@ fn presets_load_check_and_run() {
         digest(&bench.good("config check --preset default")),
         "the default preset says the defaults"
     );
-    for preset in ssdlab_cli::presets::ALL {
+    for preset in ssdlab_lab::presets::ALL {
         let text = bench.good(&format!("presets {}", preset.name));
         assert_eq!(text, preset.text);
         bench.good(&format!("config show --preset {}", preset.name));
