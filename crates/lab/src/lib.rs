@@ -28,6 +28,8 @@
 //! | Many runs, side by side? | [`variants`] |
 //! | What is in the files of a run? | [`results`], written through [`output`]; [`files`] finds two names of one file |
 
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::exit)]
+
 pub mod drive;
 pub mod error;
 pub mod files;

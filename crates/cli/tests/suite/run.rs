@@ -228,7 +228,13 @@ fn transfers_are_as_wide_as_the_bus() {
 fn throughput_is_of_the_bytes_that_were_asked_for() {
     let bench = Bench::new();
     let line = |i: u64| {
-        format!("0,{},{},{},{}\n", 32 * i, if i % 4 == 0 { 8192 } else { 4096 }, if i % 4 == 0 { 'w' } else { 'r' }, i)
+        format!(
+            "0,{},{},{},{}\n",
+            32 * i,
+            if i.is_multiple_of(4) { 8192 } else { 4096 },
+            if i.is_multiple_of(4) { 'w' } else { 'r' },
+            i
+        )
     };
     std::fs::write(bench.path().join("t.spc"), (0..40).map(line).collect::<String>()).unwrap();
     let run = "run tiny.toml --set geometry.page_size=16KiB --trace t.spc --format spc --quiet";
