@@ -25,7 +25,7 @@ pub struct Device {
     watchers: Rc<RefCell<Watchers>>,
 }
 
-/// Whoever wants to know what happens.
+/// What is collected while the device runs.
 #[derive(Default)]
 pub struct Watchers {
     keep: bool,
@@ -142,7 +142,7 @@ impl Device {
         self.timeless = true;
     }
 
-    /// From now on the run is watched, if anybody wants to.
+    /// From now on the run is watched, if anything is to be collected.
     pub fn watch(&mut self, watchers: Watchers) {
         let wanted = watchers.wanted();
         self.watchers = Rc::new(RefCell::new(watchers));

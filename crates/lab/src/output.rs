@@ -1,8 +1,8 @@
 //! Output files that appear whole or not at all.
 //!
 //! A file is written under a temporary name in its own directory, brought to disk and renamed. Temporary files that exist
-//! are listed, so that a handler of signals can remove them: see [`abandon`]. What could not be removed, because the process was killed or
-//! aborted, the next run removes that writes into the same directory: see [`tidy`].
+//! are listed, so that a handler of signals can remove them: see [`abandon`]. Those that are left because the process was
+//! killed or aborted are removed by the next run that writes into the same directory: see [`tidy`].
 
 use std::collections::BTreeSet;
 use std::fs::{File, Permissions};

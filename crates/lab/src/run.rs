@@ -58,13 +58,13 @@ pub struct Outputs {
     pub perf: Option<PathBuf>,
 }
 
-/// Who wants to know how a run gets on.
+/// Receives the progress of a run, in the thread that simulates.
 pub trait Progress {
     /// The device is about to be built and filled.
     fn building(&mut self) {}
     /// What was chosen where the options leave a choice; the requests come next.
     fn chosen(&mut self, _remark: &str) {}
-    /// Now and then; to stop the run, break.
+    /// After each [`TICK`](crate::drive::TICK) requests; `Break` stops the run.
     fn at(&mut self, _tick: Tick) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
@@ -72,7 +72,7 @@ pub trait Progress {
     fn simulated(&mut self) {}
 }
 
-/// Nobody wants to know.
+/// Ignores it.
 impl Progress for () {}
 
 /// A run whose device fits into memory.

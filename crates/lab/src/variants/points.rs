@@ -44,17 +44,17 @@ pub struct Plan {
     pub memory_limit: Option<u64>,
 }
 
-/// Who wants to know how the runs get on. Several threads tell.
+/// Receives the progress of many runs, from the threads that simulate them.
 pub trait Board: Sync {
-    /// Now and then, of a run by its place among the points; to stop all of them, break.
+    /// After each [`TICK`](crate::drive::TICK) requests of a run, given by its place among the points; `Break` stops all runs.
     fn at(&self, _point: usize, _tick: Tick) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
-    /// A run has ended.
+    /// A run has ended, well or not.
     fn ended(&self, _point: usize) {}
 }
 
-/// Nobody wants to know.
+/// Ignores it.
 impl Board for () {}
 
 /// A filling and how many points still want it.
