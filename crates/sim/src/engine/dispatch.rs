@@ -169,6 +169,10 @@ impl Ssd {
     /// Lets a unit take one operation from its queue. False: it takes nothing now.
     fn kick(&mut self, unit: UnitId) -> bool {
         let state = &self.units[unit.ix()];
+        if state.suspension == Suspension::Serving && state.array.is_none() && state.cache.is_none() {
+            self.serve_in_suspension(unit);
+            return false;
+        }
         if state.queue.is_empty() || state.suspension != Suspension::No || (state.array.is_some() && !self.overlaps) {
             return false;
         }
@@ -355,18 +359,26 @@ impl Ssd {
     }
 
     /// The first of the pages at the head of a unit's queue that belong to a request and fit into its multi-plane command.
+    /// In a suspension, writes that wait ahead are passed over: only reads are served.
     fn first_mate<T>(
         &self,
         unit: UnitId,
         request: crate::units::RequestId,
         fits: impl Fn(OpId) -> Option<T>,
     ) -> Option<(OpId, T)> {
-        let mut next = self.units[unit.ix()].queue.head();
-        while next.is_some() && self.ops[next].class == Class::Host && self.ops[next].request == request {
-            if let Some(found) = fits(next) {
-                return Some((next, found));
+        let state = &self.units[unit.ix()];
+        let only_reads = state.suspension == Suspension::Serving;
+        let mut next = state.queue.head();
+        while next.is_some() {
+            let op = &self.ops[next];
+            if op.class == Class::Host && op.request == request {
+                if let Some(found) = fits(next) {
+                    return Some((next, found));
+                }
+            } else if !(only_reads && op.need == Need::Write) {
+                break;
             }
-            next = self.ops[next].next;
+            next = op.next;
         }
         None
     }
@@ -430,7 +442,9 @@ impl Ssd {
     fn begin_write(&mut self, id: OpId, unit: UnitId) {
         let plane = self.ops[id].plane;
         let Some(at) = self.dev.flash.take_page(plane, Stream::Host, false) else {
-            self.stats.pages.space_stalls += 1;
+            let page = &self.ops[id];
+            let measured = page.class != Class::Host || self.host.requests[page.request.0].measured;
+            self.stats.pages.space_stalls += u64::from(measured);
             self.ops[id].waits_since = self.now;
             self.ops[id].stalled = true;
             self.planes[plane.ix()].stalled.push(&mut self.ops, id);

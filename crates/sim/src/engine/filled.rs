@@ -89,6 +89,7 @@ impl Ssd {
             buses: _,
             dirty_units: _,
             looking: _,
+            due_units: _,
             ready_jobs: _,
             dirty_buses: _,
             ops,

@@ -22,6 +22,9 @@ impl Ssd {
         match leg.kind {
             LegKind::Array => {
                 let unit = op.unit;
+                if op.verb == Verb::Program && self.config.device.write_ack == WriteAck::AfterTransfer {
+                    self.acknowledge_early(id);
+                }
                 self.watch_array_start(unit);
                 self.charge(id, Cause::Array, leg.time.0);
                 self.events.set(unit_resource(unit), now + leg.time);
@@ -243,8 +246,8 @@ impl Ssd {
         let op = &self.ops[id];
         let unit = op.unit;
         if op.class.like_host() && op.verb == Verb::Program {
-            if self.config.device.write_ack == WriteAck::AfterTransfer && op.class == Class::Host {
-                self.acknowledge(id);
+            if self.config.device.write_ack == WriteAck::AfterTransfer {
+                self.acknowledge_early(id);
             }
             let state = &mut self.units[unit.ix()];
             if state.cache == id {
@@ -260,8 +263,14 @@ impl Ssd {
         false
     }
 
-    /// Tells the host of all pages of a program that they are safe in the die's register.
-    fn acknowledge(&mut self, id: OpId) {
+    /// Acknowledges a host program whose data is in the die's register: when its data-in ends, or when its array begins
+    /// where data-in takes no time.
+    #[inline(never)]
+    fn acknowledge_early(&mut self, id: OpId) {
+        if self.ops[id].class != Class::Host || self.ops[id].acknowledged {
+            return;
+        }
+        self.watch_early_acknowledgement(id);
         let mut at = id;
         while at.is_some() {
             let next = self.ops[at].mate;
@@ -457,13 +466,20 @@ impl Ssd {
         false
     }
 
-    /// The array has let go: the oldest read that waits is served, on whatever the map says now.
+    /// The suspension is complete: the array is free for one read, which dispatch picks after this moment's arrivals.
     #[inline(never)]
     fn suspended(&mut self, unit: UnitId) {
         self.watch_array_end(unit);
         let state = &mut self.units[unit.ix()];
         state.suspension = Suspension::Serving;
         state.suspended = std::mem::replace(&mut state.array, OpId::NONE);
+        self.mark_unit(unit);
+    }
+
+    /// Serves the oldest waiting read in a suspension, on whatever the map says now. If none needs the array any more, the
+    /// suspended operation resumes.
+    #[inline(never)]
+    pub(super) fn serve_in_suspension(&mut self, unit: UnitId) {
         loop {
             let wanted = |op: &crate::device::transaction::Op| op.class.like_host() && op.need != Need::Write;
             let read = self.units[unit.ix()].queue.take(&mut self.ops, wanted);

@@ -108,6 +108,8 @@ pub struct Ssd {
     dirty_units: Vec<UnitId>,
     /// The units that `dispatch` looks at in this round.
     looking: Vec<UnitId>,
+    /// Units with planes due for collection, of those that `decide` looks at.
+    due_units: Vec<UnitId>,
     /// Collections whose last step has ended.
     ready_jobs: Vec<JobId>,
     dirty_buses: Vec<u32>,
@@ -367,6 +369,7 @@ impl Ssd {
             buses: vec![Bus::new(); buses],
             dirty_units: Vec::with_capacity(geometry.units as usize),
             looking: Vec::with_capacity(geometry.units as usize),
+            due_units: Vec::with_capacity(geometry.units as usize),
             ready_jobs: Vec::with_capacity(geometry.planes as usize),
             dirty_buses: Vec::with_capacity(buses),
             ops: Slab::with_capacity(

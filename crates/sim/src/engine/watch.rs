@@ -65,6 +65,13 @@ impl Ssd {
         }
     }
 
+    /// A write is about to be acknowledged while its program still runs: its legs to come need the number of its request.
+    pub(super) fn watch_early_acknowledgement(&mut self, id: OpId) {
+        if self.observer.observer.is_some() {
+            self.number_of(id);
+        }
+    }
+
     /// The array of a unit begins to work, or goes on.
     #[inline(always)]
     pub(super) fn watch_array_start(&mut self, unit: UnitId) {
@@ -163,7 +170,6 @@ impl Ssd {
         }
         let numbers = &mut self.observer.numbers;
         if !op.acknowledged {
-            // A write may be acknowledged after its transfer, and its request be gone when the program ends.
             if numbers.len() <= id.ix() {
                 numbers.resize(id.ix() + 1, 0);
             }

@@ -278,3 +278,24 @@ fn a_write_that_finds_no_page_waits_for_space() {
     assert_eq!((all.pages.space_stalls, all.gc.collections, all.gc.moved_pages), (1, 1, 0));
     assert_eq!(dut.ssd.flash().erases(BlockId(0)), 1);
 }
+
+#[test]
+fn a_write_admitted_before_measuring_counts_no_stall() {
+    let stalls = |warmup: u64| {
+        let toml = format!(
+            "{}geometry.blocks_per_plane = 4
+            geometry.pages_per_block = 2
+            device = {{ over_provisioning = 0.5, partial_write = \"whole-page\" }}
+            gc.threshold = \"0 pages\"
+            run.warmup = \"{warmup} requests\"",
+            array(1, 1, 1, 1)
+        );
+        let mut dut = Dut::new(&config(&toml));
+        // The last write stalls when the ones before it have ended: long after the read, measured in any case, is admitted.
+        [0, 1, 2, 3, 0, 1, 2].iter().for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
+        dut.read(0, 3 * PAGE, PAGE);
+        dut.completed();
+        summary(&dut.ssd).pages.space_stalls
+    };
+    assert_eq!([6, 7].map(stalls), [1, 0]);
+}

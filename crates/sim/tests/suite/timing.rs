@@ -122,6 +122,11 @@ fn a_write_may_be_acknowledged_when_its_data_is_in_the_die() {
     assert_eq!(completions, [5_120, 610_240, 1_265_360]);
     assert_eq!(causes(&done[0]), [("bus", 5_120)]);
     assert_eq!(causes(&done[1]), [("die_host", 605_120), ("bus", 5_120)]);
+    // Where data-in takes no time, the data is in the die when the program begins.
+    let mut dut = Dut::new(&one_die("device.write_ack = \"after_transfer\"\ntiming.transfer = \"0ns/B\""));
+    dut.write(0, 0, PAGE);
+    dut.write(0, PAGE, PAGE);
+    assert_eq!(dut.latencies(), [0, 600_000]);
 }
 
 // R4: the channel is a FIFO.
@@ -461,6 +466,30 @@ fn a_read_that_needs_no_flash_suspends_nothing() {
     dut.write(2_000, 0, PAGE);
     let completions: Vec<u64> = dut.completed().iter().map(|c| c.completion.0).collect();
     assert_eq!(completions, [605_120, 1_815_360, 1_210_240]);
+}
+
+#[test]
+fn a_read_that_was_overwritten_when_the_suspension_is_complete_is_served_from_memory() {
+    // The write arrives at the very nanosecond at which the array is free: arrivals come before dispatch.
+    let timing = "timing = { transfer = \"0ns/B\", suspendable = \"program+erase\", suspend = \"50us\", resume = \"0ns\" }";
+    let mut dut = Dut::new(&one_die(&format!("{timing}\nprecondition.mode = \"sequential\"")));
+    dut.write(0, PAGE, PAGE);
+    dut.read(50_000, 0, 512);
+    dut.write(100_000, 0, PAGE);
+    let completions: Vec<u64> = dut.completed().iter().map(|c| c.completion.0).collect();
+    assert_eq!(completions, [650_000, 100_000, 1_250_000]);
+}
+
+#[test]
+fn reads_of_a_request_share_a_command_in_a_suspension_whatever_writes_wait_ahead() {
+    let toml = format!("{}{TWO_PLANES}{SUSPEND}\nprecondition.mode = \"sequential\"", array(1, 1, 1, 2));
+    let mut dut = Dut::new(&config(&toml));
+    dut.write(0, 0, PAGE);
+    dut.write(1_000, 5 * PAGE, PAGE);
+    dut.read(300_000, 2 * PAGE, 2 * PAGE);
+    // Suspended at 320,000, both pages out at 380,240, resumed at 390,240 with the 305,120 that were left.
+    let completions: Vec<u64> = dut.completed().iter().map(|c| c.completion.0).collect();
+    assert_eq!(completions, [695_360, 1_300_480, 380_240]);
 }
 
 #[test]

@@ -151,7 +151,6 @@ impl Model<'_> {
                 let Some(victim) = self.planes[plane].victim(world.pages) else { break };
                 self.stirred = true;
                 self.outcome.met.collections += 1;
-                self.same_time(plane);
                 let age = self.age();
                 let collection = Collection { age, plane, victim, next: 0, moving: None };
                 if world.collections_take_time {
@@ -164,24 +163,16 @@ impl Model<'_> {
         }
     }
 
-    /// Of two collections that start at one time on dies of one channel, the rules don't say which is older.
-    fn same_time(&mut self, plane: usize) {
-        let start = (self.now, plane % self.world.channels);
-        self.beyond |=
-            self.started.insert(start, self.world.unit_of(plane)).is_some_and(|unit| unit != self.world.unit_of(plane));
-    }
-
     fn may_collect(&self, unit: usize) -> bool {
         let unit = &self.units[unit];
         !self.world.collections_take_time
             || unit.running.is_none() && unit.interrupted.is_none() && unit.collection.is_none()
     }
 
-    /// Collections in no time leave no program waiting.
+    /// In no time: the stalled program queues again after each erase.
     pub(super) fn make_room(&mut self, plane: usize) {
         while let (None, Some(victim)) = (self.planes[plane].next_offset(), self.planes[plane].victim(self.world.pages))
         {
-            self.outcome.met.stalls += 1;
             let age = self.age();
             self.collect_at_once(Collection { age, plane, victim, next: 0, moving: None });
         }

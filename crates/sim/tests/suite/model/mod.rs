@@ -5,7 +5,7 @@
 //! nothing more can. It knows dies as FIFOs, buses, page types, queue depth, static placement, partial writes sector by sector,
 //! TRIM, unwritten reads, several planes at once, suspension, early acknowledgement, and serial collections of greedy victims.
 //!
-//! Not covered: several planes at once in a suspension, cache registers, windows of requests, dynamic placement, other collectors and paths, parity, interconnects.
+//! Not covered: merge reads where collections take no time, cache registers, windows of requests, dynamic placement, other collectors and paths, parity, interconnects.
 
 mod differential;
 mod examples;
@@ -187,8 +187,6 @@ pub struct Model<'a> {
     beyond: bool,
     ages: u64,
     tests: u64,
-    /// By time and channel: the unit on which a collection started last.
-    started: BTreeMap<(u64, usize), usize>,
     versions: u32,
     logical: Vec<Logical>,
     runs: Vec<Run>,
@@ -221,7 +219,6 @@ pub fn simulate(world: &World, requests: &[Request]) -> Option<Outcome> {
         beyond: false,
         ages: 0,
         tests: 0,
-        started: BTreeMap::new(),
         versions: 0,
         logical: vec![Logical::unwritten(world.sectors()); world.logical_pages() as usize],
         runs: Vec::new(),
@@ -247,20 +244,14 @@ impl Model<'_> {
     /// At one time: completions, oldest first; arrivals; collectors; dispatch; buses. Again, until nothing more can happen.
     fn run(mut self, requests: &[Request]) -> Option<Outcome> {
         let mut next = 0;
-        let mut let_go = None;
         loop {
             self.stirred = false;
-            if self.events.iter().any(|(time, _, event)| *time == self.now && matches!(event, Event::LetGo { .. })) {
-                let_go = Some(self.now);
-            }
             self.complete();
             while let Some(request) = requests.get(next).filter(|request| request.arrival.0 <= self.now) {
                 if self.open.len() == self.world.depth {
                     break;
                 }
                 self.stirred = true;
-                // Left out: the engine gives an array that was let go to a read before it admits what arrives at that time.
-                self.beyond |= let_go == Some(self.now);
                 self.admit(next, request);
                 next += 1;
             }
@@ -295,30 +286,34 @@ impl Model<'_> {
 
     fn complete(&mut self) {
         let now = self.now;
-        let mut due: Vec<_> = self.events.iter().copied().filter(|(time, ..)| *time == now).collect();
-        self.events.retain(|(time, ..)| *time != now);
-        due.sort_by_key(|(_, age, _)| *age);
-        for (.., event) in due {
-            self.stirred = true;
-            match event {
-                Event::BusEnds { channel, unit } => {
-                    self.buses[channel].busy = false;
-                    self.transferred(unit);
-                    self.advance(unit);
-                }
-                Event::ArrayEnds { unit } => {
-                    self.units[unit].array_end = None;
-                    self.advance(unit);
-                }
-                Event::LetGo { unit } => {
-                    self.units[unit].pause = Pause::Free;
-                }
-                Event::Resumed { unit } => {
-                    let (job, left) = self.units[unit].interrupted.take().unwrap();
-                    self.events.push((now + left, job.age, Event::ArrayEnds { unit }));
-                    let unit = &mut self.units[unit];
-                    (unit.running, unit.array_end, unit.pause) = (Some(job), Some(now + left), Pause::None);
-                }
+        // What ends may begin something that takes no time.
+        while self.events.iter().any(|(time, ..)| *time == now) {
+            let mut due: Vec<_> = self.events.iter().copied().filter(|(time, ..)| *time == now).collect();
+            self.events.retain(|(time, ..)| *time != now);
+            due.sort_by_key(|(_, age, _)| *age);
+            due.into_iter().for_each(|(.., event)| self.ends(event));
+        }
+    }
+
+    fn ends(&mut self, event: Event) {
+        self.stirred = true;
+        match event {
+            Event::BusEnds { channel, unit } => {
+                self.buses[channel].busy = false;
+                self.transferred(unit);
+                self.advance(unit);
+            }
+            Event::ArrayEnds { unit } => {
+                self.units[unit].array_end = None;
+                self.advance(unit);
+            }
+            Event::LetGo { unit } => self.units[unit].pause = Pause::Free,
+            Event::Resumed { unit } => {
+                let (job, left) = self.units[unit].interrupted.take().unwrap();
+                let end = self.now + left;
+                self.events.push((end, job.age, Event::ArrayEnds { unit }));
+                let unit = &mut self.units[unit];
+                (unit.running, unit.array_end, unit.pause) = (Some(job), Some(end), Pause::None);
             }
         }
     }
@@ -433,8 +428,8 @@ impl Model<'_> {
             }
         } else if state.pause == Pause::Free {
             self.stirred = true;
-            let job = self.turn(unit, true);
             self.units[unit].pause = Pause::Serving;
+            let job = self.turn(unit, true);
             match job {
                 Some(job) => self.start(unit, job),
                 None => self.resume(unit),
@@ -479,9 +474,6 @@ impl Model<'_> {
             let at = self.units[unit].waiting.iter().position(|op| !reads_only || reads(op))?;
             let op = self.units[unit].waiting.remove(at);
             self.stirred = true;
-            if matches!(op.purpose, Purpose::Program { .. }) && !self.world.collections_take_time {
-                self.make_room(self.world.plane_of(op.lpn));
-            }
             match op.purpose {
                 Purpose::Read { .. } if !self.needs_flash(&op) => self.serve_from_memory(op),
                 Purpose::Merge { run } if !self.needs_flash(&op) => {
@@ -493,6 +485,10 @@ impl Model<'_> {
                     let plane = self.world.plane_of(op.lpn);
                     self.planes[plane].stalled.push(op);
                     self.outcome.met.stalls += 1;
+                    if !self.world.collections_take_time {
+                        self.make_room(plane);
+                        continue;
+                    }
                     // A collection goes before what waits here, at equal times too (R5); it is decided on after arrivals.
                     if self.planes[plane].victim(self.world.pages).is_some() {
                         return None;
@@ -522,10 +518,16 @@ impl Model<'_> {
         let kind = |op: &Op| std::mem::discriminant(&op.purpose);
         let (plane, offset) = self.target(&ops[0]).unwrap();
         let mut behind = at;
-        while self.world.multi_plane
-            && self.units[unit].waiting.get(behind).is_some_and(|op| op.request == ops[0].request)
-        {
+        while self.world.multi_plane && behind < self.units[unit].waiting.len() {
             let op = self.units[unit].waiting[behind];
+            if op.request != ops[0].request {
+                // In a suspension only reads count.
+                if self.units[unit].pause == Pause::Serving && matches!(op.purpose, Purpose::Program { .. }) {
+                    behind += 1;
+                    continue;
+                }
+                break;
+            }
             let needs = matches!(op.purpose, Purpose::Program { .. }) || self.needs_flash(&op);
             let fits = self.target(&op).is_some_and(|(other, equal)| {
                 equal == offset
