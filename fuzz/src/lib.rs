@@ -3,7 +3,7 @@
 
 use std::io::{Cursor, Read};
 
-use ssdlab_cli::settings::{Settings, Sources};
+use ssdlab_lab::settings::{Settings, Sources};
 use ssdlab_trace::workload::{Spec, all};
 use ssdlab_trace::{
     Collector, EXCERPT_BYTES, Format, OnBadLine, Op, OpCodes, Options, Reader, Record, Source, TimeOrder, TraceError,
@@ -152,7 +152,7 @@ pub fn decompress(data: &[u8]) {
     }
 }
 
-fn loaded(settings: Result<Settings, ssdlab_cli::fault::Fault>) {
+fn loaded(settings: Result<Settings, ssdlab_lab::error::Error>) {
     match settings {
         Ok(settings) => {
             let shown = settings.show();
@@ -160,7 +160,7 @@ fn loaded(settings: Result<Settings, ssdlab_cli::fault::Fault>) {
             assert_eq!(settings.digest(), again.digest(), "{shown}");
         }
         Err(fault) => {
-            let text = fault.render(&annotate());
+            let text = ssdlab_cli::fault::render(&fault, &annotate());
             assert!(text.len() < 20_000 && text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
         }
     }
@@ -246,7 +246,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         }
         "parquet" => vec![small_parquet().unwrap_or_else(|| b"PAR1PAR1".to_vec())],
         "decompress" => PACKED.iter().map(|packed| packed.to_vec()).collect(),
-        "config" => ssdlab_cli::presets::ALL.iter().map(|preset| preset.text.as_bytes().to_vec()).collect(),
+        "config" => ssdlab_lab::presets::ALL.iter().map(|preset| preset.text.as_bytes().to_vec()).collect(),
         "settings" => [
             "gc.threshold=0.05\nschemes.victim=fifo",
             "timing.read=[\"50us\",\"90us\"]\ndevice={queue_depth=7}",

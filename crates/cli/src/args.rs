@@ -3,14 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-
+use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::input::{Origin, Reading, Requests, When};
+use ssdlab_lab::output::Output;
+use ssdlab_lab::results::timeline::{Span, To};
+use ssdlab_lab::run::{How, Outputs};
+use ssdlab_lab::settings::Sources;
+use ssdlab_lab::variants::points::Plan;
+use ssdlab_sim::Check;
 use ssdlab_sim::units::Nanos;
-use ssdlab_trace::{Format, LbaPolicy, OnBadLine, OpCodes, Options, Scale, TimeOrder, WithinSecond};
-
-use crate::fault::{Fault, Result};
-use crate::files::{Files, given};
-use crate::settings::Sources;
-use crate::timeline::Span;
+use ssdlab_trace::{Format, LbaPolicy, OnBadLine, OpCodes, Scale, TimeOrder, WithinSecond};
 
 /// Trace-driven, event-driven SSD simulation: where every nanosecond of every request went.
 #[derive(Debug, Parser)]
@@ -90,11 +92,6 @@ pub struct ConfigArgs {
 }
 
 impl ConfigArgs {
-    /// Tells which files are read.
-    pub fn read_by(&self, files: &mut Files) {
-        self.files.iter().for_each(|path| files.reads("the configuration", path));
-    }
-
     /// As the layers of a configuration.
     pub fn sources(&self) -> Sources {
         Sources { preset: self.preset.clone(), files: self.files.clone(), sets: self.sets.clone(), varied: Vec::new() }
@@ -116,11 +113,20 @@ pub enum ConfigCommand {
 
 /// When requests arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum When {
+pub enum WhenArg {
     /// At the times of the trace or workload
     Arrival,
     /// A new one whenever one of `device.queue_depth` completes
     Closed,
+}
+
+impl From<WhenArg> for When {
+    fn from(when: WhenArg) -> When {
+        match when {
+            WhenArg::Arrival => When::Arrival,
+            WhenArg::Closed => When::Closed,
+        }
+    }
 }
 
 /// How much the oracle looks at.
@@ -132,6 +138,16 @@ pub enum CheckLevel {
     Sampled,
     /// Everything, often
     Full,
+}
+
+impl From<CheckLevel> for Check {
+    fn from(level: CheckLevel) -> Check {
+        match level {
+            CheckLevel::Off => Check::Off,
+            CheckLevel::Sampled => Check::Sampled,
+            CheckLevel::Full => Check::Full,
+        }
+    }
 }
 
 /// Where the requests come from.
@@ -163,7 +179,7 @@ pub struct InputArgs {
     /// When requests arrive: arrival (at the times of the trace) or closed (a new one whenever one of device.queue_depth
     /// completes) [default: arrival, or closed where the workload says so]
     #[arg(long, value_name = "arrival|closed", value_enum, hide_possible_values = true)]
-    pub replay: Option<When>,
+    pub replay: Option<WhenArg>,
     /// What becomes of requests beyond the end of the device: error (stop, and say what would fit), wrap (modulo the
     /// capacity), clip (left out) or dense (touched pages renumbered in the order of first touch)
     #[arg(long, value_name = "error|wrap|clip|dense", default_value = "error")]
@@ -171,36 +187,31 @@ pub struct InputArgs {
 }
 
 impl InputArgs {
-    /// A workload by name, or the recording that it models if `traces` holds it.
-    pub fn workload(name: &str, traces: Option<PathBuf>, limit: Option<u64>) -> InputArgs {
-        let lba_policy = if traces.is_some() { LbaPolicy::Wrap } else { LbaPolicy::Error };
-        InputArgs {
-            trace: None,
-            workload: Some(name.into()),
-            traces,
-            reading: ReadingArgs::default(),
-            limit,
-            loops: 1,
-            time_scale: None,
-            replay: None,
-            lba_policy,
-        }
+    /// The requests that are asked for, if any are.
+    pub fn requests(&self) -> Option<Requests> {
+        let from = match (&self.trace, &self.workload) {
+            (Some(path), _) => Origin::Trace(path.clone()),
+            (None, Some(name)) => Origin::Workload { name: name.clone(), recordings: self.traces.clone() },
+            (None, None) => return None,
+        };
+        Some(Requests {
+            from,
+            reading: self.reading.reading(),
+            limit: self.limit,
+            loops: self.loops,
+            time_scale: self.time_scale,
+            replay: self.replay.map(When::from),
+            lba_policy: self.lba_policy,
+        })
     }
 }
 
-impl Default for ReadingArgs {
-    fn default() -> Self {
-        let options = Options::default();
-        ReadingArgs {
-            format: "auto".into(),
-            device: None,
-            on_bad_line: options.on_bad_line,
-            time_order: options.time_order,
-            op_codes: options.op_codes,
-            within_second: options.within_second,
-            max_request: options.max_request_bytes,
-        }
-    }
+/// Requests that a command cannot do without.
+///
+/// # Errors
+/// There are none.
+pub fn needed(requests: Option<Requests>) -> Result<Requests> {
+    requests.ok_or_else(|| Error::usage("no requests").help("give --trace FILE or --workload NAME"))
 }
 
 /// How a recorded trace is read.
@@ -234,33 +245,23 @@ pub struct ReadingArgs {
 }
 
 impl ReadingArgs {
-    /// An option that was given, where there is nothing to read.
-    pub fn given(&self) -> Option<&'static str> {
-        let defaults = Options::default();
-        let table = [
-            ("--format", self.format != "auto"),
-            ("--device", self.device.is_some()),
-            ("--on-bad-line", self.on_bad_line != defaults.on_bad_line),
-            ("--time-order", self.time_order != defaults.time_order),
-            ("--op-codes", self.op_codes != defaults.op_codes),
-            ("--within-second", self.within_second != defaults.within_second),
-            ("--max-request", self.max_request != defaults.max_request_bytes),
-        ];
-        table.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
-    }
-
-    /// As the readers take it.
-    pub fn options(&self) -> Result<Options> {
-        Ok(Options {
-            format: Format::parse_or_auto(&self.format).map_err(|error| Fault::usage(format!("--format: {error}")))?,
+    /// As the readers' options.
+    pub fn reading(&self) -> Reading {
+        Reading {
+            format: self.format.clone(),
             device: self.device.clone(),
             on_bad_line: self.on_bad_line,
             time_order: self.time_order,
-            max_request_bytes: self.max_request,
             op_codes: self.op_codes,
             within_second: self.within_second,
-        })
+            max_request: self.max_request,
+        }
     }
+}
+
+/// The file that an option names; none for `-`, which is a standard stream.
+pub fn given(path: Option<&PathBuf>) -> Option<&Path> {
+    path.map(PathBuf::as_path).filter(|path| path.as_os_str() != "-")
 }
 
 fn size(text: &str) -> std::result::Result<u64, String> {
@@ -323,6 +324,30 @@ pub struct RunArgs {
     /// No progress, no remarks on standard error; errors still
     #[arg(long, help_heading = "Results")]
     pub quiet: bool,
+}
+
+impl RunArgs {
+    /// How it is simulated.
+    pub fn how(&self) -> How {
+        let (seed, count_only, memory_limit) = (self.seed, self.count_only, self.memory_limit);
+        How { seed, check: self.check.into(), count_only, memory_limit }
+    }
+
+    /// Files to write; what goes to standard output is none.
+    pub fn outputs(&self) -> Outputs {
+        let timeline = self.timeline.as_ref().map(|path| match given(Some(path)) {
+            Some(path) => To::File(path.into()),
+            None => To::Chart,
+        });
+        Outputs {
+            json: given(self.json.as_ref()).map(Path::to_path_buf),
+            requests: self.requests.clone(),
+            series: self.series.as_ref().map(|path| (path.clone(), self.window)),
+            timeline: timeline.map(|to| (to, self.timeline_window)),
+            blocks: self.blocks.clone(),
+            perf: self.perf.clone(),
+        }
+    }
 }
 
 /// `ssdlab compare`
@@ -430,13 +455,12 @@ impl TableArgs {
     ///
     /// # Errors
     /// Another form would go there too.
-    pub fn json_output(&self) -> crate::fault::Result<(bool, Option<crate::output::Output>)> {
+    pub fn json_output(&self) -> Result<(bool, Option<Output>)> {
         let to_stdout = self.json.as_deref() == Some(Path::new("-"));
         if to_stdout && (self.csv || self.markdown) {
-            return Err(crate::fault::Fault::usage("--json - and another form on standard output")
-                .help("write the JSON into a file"));
+            return Err(Error::usage("--json - and another form on standard output").help("write the JSON into a file"));
         }
-        let file = self.json_file().map(crate::output::Output::create).transpose()?;
+        let file = self.json_file().map(Output::create).transpose()?;
         Ok((to_stdout, file))
     }
 }
@@ -463,6 +487,14 @@ pub struct HowArgs {
     /// No progress, no remarks on standard error; errors still
     #[arg(long)]
     pub quiet: bool,
+}
+
+impl HowArgs {
+    /// As the engine of many runs takes it.
+    pub fn plan(&self) -> Plan {
+        let HowArgs { seed: _, check, count_only, jobs, memory_limit, quiet: _ } = *self;
+        Plan { check: check.into(), count_only, jobs, memory_limit }
+    }
 }
 
 /// `ssdlab trace`

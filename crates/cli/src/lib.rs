@@ -1,36 +1,22 @@
-//! The `ssdlab` command as a library, so that another program may offer it under its own roof.
+//! The `ssdlab` command as a library, so that another program may offer it under its own roof. It reads arguments and lays
+//! out text; the work is done by `ssdlab_lab`.
 
 pub mod args;
 mod blocks;
+mod chart;
 mod compare;
-pub mod drive;
 pub mod fault;
-pub mod files;
-pub mod input;
 mod layout;
-mod needs;
-pub mod output;
-pub mod perf;
-pub mod perfetto;
-pub mod presets;
+mod output;
+mod progress;
 mod reference;
 mod reproduce;
-pub mod requests;
 mod run;
 mod sections;
-pub mod series;
-pub mod settings;
-pub mod sheet;
 mod show;
 mod signals;
-pub mod student;
-pub mod sweep;
-pub mod table;
-pub mod text;
-pub mod theory;
-pub mod timeline;
+mod table;
 mod trace;
-mod vary;
 
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};
@@ -38,9 +24,10 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 use clap::{CommandFactory, Parser};
+use ssdlab_lab::error::{Error, Kind, Result};
 
 use args::{Cli, Command};
-use fault::{Fault, Result, Status};
+use fault::Status;
 
 /// Message and place of the last panic.
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
@@ -67,18 +54,18 @@ pub fn main_from<I: IntoIterator<Item = OsString>>(arguments: I) -> ExitCode {
         }
     }));
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli.command)));
-    let fault = match outcome {
+    let error = match outcome {
         Ok(Ok(())) => return ExitCode::SUCCESS,
-        Ok(Err(fault)) => fault,
+        Ok(Err(error)) => error,
         Err(_) => {
             let what = PANIC.lock().ok().and_then(|mut slot| slot.take()).unwrap_or_default();
-            Fault::new(Status::Invariant, format!("invariant failed: {what}"))
+            Error::new(Kind::Invariant, format!("invariant failed: {what}"))
                 .note(format!("ssdlab {}, repeat with: {}", env!("CARGO_PKG_VERSION"), quoted(&arguments)))
                 .help("this is a defect of the simulator: please report it with this message, the configuration and the trace")
         }
     };
-    fault.print();
-    ExitCode::from(fault.status() as u8)
+    fault::print(&error);
+    ExitCode::from(Status::from(error.class()) as u8)
 }
 
 /// The command line in a form that a shell reads back.
@@ -110,11 +97,11 @@ fn dispatch(command: Command) -> Result<()> {
             output::print(&String::from_utf8_lossy(&text))
         }
         Command::Manpage { directory: Some(directory) } => clap_mangen::generate_to(Cli::command(), &directory)
-            .map_err(|error| Fault::file("write manual pages to", &directory, &error)),
+            .map_err(|error| Error::file("write manual pages to", &directory, &error)),
         Command::Manpage { directory: None } => {
             let mut text = Vec::new();
             let page = clap_mangen::Man::new(Cli::command());
-            page.render(&mut text).map_err(|error| Fault::file("write", "the manual page".as_ref(), &error))?;
+            page.render(&mut text).map_err(|error| Error::file("write", "the manual page".as_ref(), &error))?;
             output::print(&String::from_utf8_lossy(&text))
         }
     }

@@ -1,12 +1,12 @@
 //! What schemes tell of themselves, as lines for people: the same fields as in the summary, with units from their names.
 
 use serde_json::Value;
+use ssdlab_lab::text::{count, duration, percent, size};
 use ssdlab_sim::config::MappingUnit;
 use ssdlab_sim::report::{SCHEME_SECTIONS, Summary};
 use ssdlab_sim::schemes::AnyCollector;
 
 use crate::layout::facts;
-use crate::text::{count, duration, percent, size};
 
 /// The sections of the schemes in use, each with its fields; nothing if there are none.
 pub(crate) fn render(summary: &Summary, out: &mut String) {

@@ -1,17 +1,18 @@
 //! What there is to choose from: configurations, presets, schemes, workloads.
 
+use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::names::{clip, nearest};
+use ssdlab_lab::needs;
+use ssdlab_lab::presets;
+use ssdlab_lab::settings::Settings;
+use ssdlab_lab::text::{count, percent, percent_exact, size};
+use ssdlab_lab::theory::Outlook;
 use ssdlab_sim::schemes::{self, SchemeInfo};
 use ssdlab_trace::workload;
 
 use crate::args::ConfigCommand;
-use crate::fault::{Fault, Result, clip, nearest};
 use crate::layout::{WIDTH, facts, wrap};
-use crate::needs;
 use crate::output::print;
-use crate::presets;
-use crate::settings::Settings;
-use crate::text::{count, percent, percent_exact, size};
-use crate::theory::Outlook;
 
 /// `ssdlab config`
 pub fn config(command: &ConfigCommand) -> Result<()> {
@@ -128,7 +129,7 @@ pub fn schemes(name: Option<&str>) -> Result<()> {
         let known = || all.iter().map(|s| s.name);
         let list = known().collect::<Vec<_>>().join(", ");
         let meant = nearest(name, known()).map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
-        return Err(Fault::usage(format!("no scheme is called `{}`", clip(name)))
+        return Err(Error::usage(format!("no scheme is called `{}`", clip(name)))
             .help(format!("{meant}The schemes are {list}")));
     }
     let mut out = String::new();
@@ -183,14 +184,14 @@ pub fn workloads(name: Option<&str>) -> Result<()> {
     };
     match workload::named(name) {
         Some(workload) => print(workload.text),
-        None => {
-            Err(crate::input::find_workload(name).err().unwrap_or_else(|| Fault::usage("that is a file, not a name")))
-        }
+        None => Err(ssdlab_lab::input::find_workload(name)
+            .err()
+            .unwrap_or_else(|| Error::usage("that is a file, not a name"))),
     }
 }
 
 fn schema() -> String {
-    let mut text = serde_json::to_string_pretty(&crate::reference::root_schema()).expect("a schema is plain data");
+    let mut text = serde_json::to_string_pretty(&ssdlab_lab::schema::root_schema()).expect("a schema is plain data");
     text.push('\n');
     text
 }

@@ -1,7 +1,8 @@
 //! Signals that end a run: files in the making go first, and the status says which signal it was.
 
+use ssdlab_lab::output;
+
 use crate::fault::Status;
-use crate::output;
 
 fn end(status: Status) {
     output::abandon();

@@ -1,11 +1,12 @@
 //! The table that a run prints: what was simulated, what happened, where the time went.
 
+use ssdlab_lab::text::{count, duration, percent, percent_exact, plural, rate, size};
+use ssdlab_lab::variants::figures::overloaded;
 use ssdlab_sim::blame::{BY_GC, CAUSES, Cause};
 use ssdlab_sim::config::{Config, GcTime, PageTimes, PreconditionMode};
 use ssdlab_sim::report::{Breakdown, ByOp, Figures, Summary};
 
 use crate::layout::{facts, grid};
-use crate::text::{count, duration, percent, percent_exact, plural, rate, size};
 
 /// What the summary doesn't know.
 #[derive(Clone, Debug)]
@@ -373,10 +374,4 @@ fn verdict(summary: &Summary) -> String {
     } else {
         gc
     }
-}
-
-/// Whether requests spend most of their time outside, waiting for a place.
-pub(crate) fn overloaded(summary: &Summary) -> bool {
-    let causes = &summary.breakdown_ns.all.0;
-    2 * causes[Cause::Queue as usize] > causes.iter().sum()
 }

@@ -3,15 +3,17 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::files::Files;
+use ssdlab_lab::input::{find_workload, read_workload, refuse};
+use ssdlab_lab::names::{clip, clip_line};
+use ssdlab_lab::output::Output;
+use ssdlab_lab::text::{count, duration, percent, rate, size};
 use ssdlab_trace::{Info, Losses, Reader, Record, Severity, Writer, check};
 
-use crate::args::{ReadingArgs, TraceCommand};
-use crate::fault::{Fault, Result, clip, clip_line};
-use crate::files::{Files, given};
-use crate::input::{find_workload, read_workload, refuse, trace_fault};
+use crate::args::{ReadingArgs, TraceCommand, given};
 use crate::layout::{facts, grid};
-use crate::output::{self, Output};
-use crate::text::{count, duration, percent, rate, size};
+use crate::output;
 
 /// Runs one of them.
 pub fn trace(command: &TraceCommand) -> Result<()> {
@@ -66,12 +68,12 @@ pub fn trace(command: &TraceCommand) -> Result<()> {
                     return Ok(None);
                 }
                 left -= 1;
-                reader.next().map_err(|error| trace_fault(&error))
+                Ok(reader.next()?)
             };
             write(to, into, |writer| {
                 while let Some(record) = next(&mut reader)? {
                     let label = reader.volumes().get(record.volume as usize).map(Vec::as_slice);
-                    writer.write(&record, label).map_err(|error| trace_fault(&error))?;
+                    writer.write(&record, label)?;
                 }
                 Ok(())
             })?;
@@ -92,7 +94,7 @@ pub fn trace(command: &TraceCommand) -> Result<()> {
             }
             write(to, into, |writer| {
                 for record in generator {
-                    writer.write(&record, None).map_err(|error| trace_fault(&error))?;
+                    writer.write(&record, None)?;
                 }
                 Ok(())
             })
@@ -117,7 +119,7 @@ fn short(path: &Path) -> String {
 }
 
 fn open(path: &Path, reading: &ReadingArgs) -> Result<Reader> {
-    let reader = Reader::open(path, &reading.options()?).map_err(|error| trace_fault(&error))?;
+    let reader = Reader::open(path, &reading.reading().options()?)?;
     if let Some(detection) = reader.detection() {
         output::remark(format_args!("note: {}: format {detection}", name(path)));
     }
@@ -126,7 +128,7 @@ fn open(path: &Path, reading: &ReadingArgs) -> Result<Reader> {
 
 fn read(path: &Path, reading: &ReadingArgs) -> Result<(Info, Reader)> {
     let mut reader = open(path, reading)?;
-    let info = Info::read(&mut reader).map_err(|error| trace_fault(&error))?;
+    let info = Info::read(&mut reader)?;
     reader.notes().lines().for_each(|line| output::remark(format_args!("note: {line}")));
     Ok((info, reader))
 }
@@ -140,7 +142,7 @@ fn write(
     if let Some(packed) =
         to.extension().filter(|ending| ["gz", "zst", "xz"].iter().any(|packed| ending.eq_ignore_ascii_case(packed)))
     {
-        return Err(Fault::usage(format!(
+        return Err(Error::usage(format!(
             "{}: traces are written as plain text, not as {}",
             to.display(),
             packed.display()
@@ -148,10 +150,10 @@ fn write(
         .help("leave the ending out and pack the file afterwards, or write to standard output: … - | zstd > FILE"));
     }
     let run = |out: &mut dyn Write, name: &str| -> Result<(u64, Losses)> {
-        let mut writer = Writer::new(out, name, format.clone()).map_err(|error| trace_fault(&error))?;
+        let mut writer = Writer::new(out, name, format.clone())?;
         fill(&mut writer)?;
         let written = writer.count();
-        Ok((written, writer.finish().map_err(|error| trace_fault(&error))?))
+        Ok((written, writer.finish()?))
     };
     let (written, losses) = if to.as_os_str() == "-" {
         let mut out = StandardOutput::default();

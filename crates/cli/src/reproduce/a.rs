@@ -1,10 +1,11 @@
 //! Paper A, "Exploiting chip idleness": Figures 1 to 23, Tables I to III.
 
+use ssdlab_lab::text::{duration, percent_exact, size};
+use ssdlab_lab::variants::student;
 use ssdlab_sim::report::Summary;
 
 use super::exact;
 use super::{Figure, Item, Lab, Paper, Row, Run, Scheme, all_mean, read_mean, write_mean};
-use crate::text::{percent_exact, size};
 
 pub(super) static PAPER: Paper = Paper {
     letter: "a",
@@ -350,7 +351,7 @@ fn idle_periods() -> Item {
                 .present()
                 .filter_map(|w| super::reported(lab.varied(w, "traditional", &[CHIPS.to_string()])?, pointer))
                 .collect();
-            (!values.is_empty()).then(|| 100.0 * crate::student::mean(&values))
+            (!values.is_empty()).then(|| 100.0 * student::mean(&values))
         };
         let percent = |share: f64| format!("{share:.1} %");
         vec![
@@ -397,7 +398,7 @@ fn buffer_sizes() -> Item {
         let mean = |slots: u32, figure: Figure| {
             let values: Option<Vec<f64>> =
                 lab.present().map(|w| figure(lab.varied(w, "proposed", &[set(slots)])?)).collect();
-            values.map(|values| crate::student::mean(&values))
+            values.map(|values| student::mean(&values))
         };
         let over = |to, from, figure| mean(to, figure).zip(mean(from, figure)).map(|(a, b)| a / b);
         let note = "A6: together with Fig. 14a the paper's figure would make a 32 KB buffer slower than no buffer; ours are means over traces";
@@ -424,7 +425,7 @@ fn device_sizes() -> Item {
         let scheme = |scheme: &'static str| {
             let means: Option<Vec<f64>> = BLOCKS.iter().map(|blocks| mean(scheme, *blocks)).collect();
             let ours = means.map(|means| {
-                let text: Vec<String> = means.iter().map(|ns| crate::text::duration(*ns)).collect();
+                let text: Vec<String> = means.iter().map(|ns| duration(*ns)).collect();
                 (text.join(" > "), means.windows(2).all(|pair| pair[0] >= pair[1]))
             });
             Row::claim(format!("{scheme}, 8, 32, 128 GiB"), "falls with size", ours)

@@ -1,10 +1,11 @@
 //! Paper B, PaGC: Figures 3 to 17, Tables I and II.
 
+use ssdlab_lab::text::{percent_exact, size};
+use ssdlab_lab::variants::student;
 use ssdlab_sim::report::Summary;
 
 use super::exact::{self, total};
 use super::{Item, Lab, Paper, Row, Scheme, all_mean};
-use crate::text::{percent_exact, size};
 
 pub(super) static PAPER: Paper = Paper {
     letter: "b",
@@ -97,7 +98,7 @@ const ZERO: [f64; 15] =
 fn mean_of(lab: &Lab, workloads: &[&str], scheme: &str, base: &str) -> Option<f64> {
     let ratios: Option<Vec<f64>> =
         lab.present().filter(|w| workloads.contains(w)).map(|w| lab.ratio(w, scheme, base, all_mean)).collect();
-    ratios.filter(|ratios| !ratios.is_empty()).map(|ratios| crate::student::mean(&ratios))
+    ratios.filter(|ratios| !ratios.is_empty()).map(|ratios| student::mean(&ratios))
 }
 
 /// Share of the response time that waits for collections, late conflicts included, and of conflicts with other requests.
@@ -135,7 +136,7 @@ fn items() -> Vec<Item> {
             let least = all.as_ref().and_then(|all| all.iter().copied().reduce(f64::min));
             vec![
                 Row::factor("best trace", 0.55, least),
-                Row::factor("mean of 15 traces, the best PaGC each", 0.68, all.map(|all| crate::student::mean(&all))),
+                Row::factor("mean of 15 traces, the best PaGC each", 0.68, all.map(|all| student::mean(&all))),
             ]
         }),
         Item::grid("text", "conflicts of GC with requests to other planes", (&TRACES, &["baseline"]), |lab| {
@@ -298,7 +299,7 @@ fn items() -> Vec<Item> {
                 lab.present().map(|w| lab.ratio(w, "B-PaGC, PCWD", "baseline, PCWD", all_mean)).collect();
             let ours = ratios.filter(|r| !r.is_empty()).map(|r| {
                 let better = r.iter().filter(|r| **r < 1.0).count();
-                (format!("better in {better} of {}, mean {:.3}x", r.len(), crate::student::mean(&r)), better == r.len())
+                (format!("better in {better} of {}, mean {:.3}x", r.len(), student::mean(&r)), better == r.len())
             });
             vec![Row::claim("B-PaGC", "better than the baseline in all", ours)]
         }),

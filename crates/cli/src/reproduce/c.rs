@@ -1,9 +1,10 @@
 //! Paper C, BRR: Figures 3 to 14, Tables I and II.
 
+use ssdlab_lab::text::{percent_exact, size};
+use ssdlab_lab::variants::student;
 use ssdlab_sim::report::Summary;
 
 use super::{Item, Lab, Paper, Row, Run, Scheme};
-use crate::text::{percent_exact, size};
 
 pub(super) static PAPER: Paper = Paper {
     letter: "c",
@@ -82,7 +83,7 @@ fn group(g: u32, chips: u32, length: u32) -> Vec<u32> {
 fn varied(lab: &Lab, set: &str) -> Option<f64> {
     let values: Option<Vec<f64>> =
         lab.present().map(|w| read_waiting(lab.varied(w, "BRR", &[set.to_string()])?)).collect();
-    values.filter(|values| !values.is_empty()).map(|values| crate::student::mean(&values))
+    values.filter(|values| !values.is_empty()).map(|values| student::mean(&values))
 }
 
 fn runs(sets: &[&str]) -> Vec<Run> {

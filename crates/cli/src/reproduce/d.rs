@@ -1,12 +1,13 @@
 //! Paper D, FastGC: Figures 2 to 6, Tables 1 and 2, the analysis of sections 2 to 4.
 
+use ssdlab_lab::text::percent_exact;
+use ssdlab_lab::variants::student;
 use ssdlab_sim::config::Config;
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::schemes::AnyPath;
 
 use super::exact::{self, total};
 use super::{Figure, Item, Lab, Paper, Row, Scheme, read_mean, write_mean};
-use crate::text::percent_exact;
 
 pub(super) static PAPER: Paper = Paper {
     letter: "d",
@@ -98,7 +99,7 @@ fn items() -> Vec<Item> {
                 windows.sort_by(|a, b| a.gc.total_cmp(&b.gc));
                 let quarter = windows.len() / 4;
                 let mean = |windows: &[super::over_time::Window]| {
-                    crate::student::mean(&windows.iter().map(|window| window.iops).collect::<Vec<_>>())
+                    student::mean(&windows.iter().map(|window| window.iops).collect::<Vec<_>>())
                 };
                 let (least, most) = (mean(&windows[..quarter]), mean(&windows[windows.len() - quarter..]));
                 (

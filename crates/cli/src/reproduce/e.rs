@@ -1,9 +1,10 @@
 //! Paper E, selective copy-back on a network-on-chip controller: Tables 1 to 6, Figures 6 to 9.
 
+use ssdlab_lab::text::size;
+use ssdlab_lab::variants::student;
 use ssdlab_sim::report::Summary;
 
 use super::{Figure, Item, Lab, Paper, Row, Run, Scheme, Verdict, read_mean, write_mean};
-use crate::text::size;
 
 pub(super) static PAPER: Paper = Paper {
     letter: "e",
@@ -127,7 +128,7 @@ fn trials() -> Item {
             for (w, stated) in LOADS.iter().zip(stated) {
                 let Some(stated) = stated else { continue };
                 let values: Option<Vec<f64>> = (0..5).map(|trial| figure(lab.results.get(&run(w, trial))?)).collect();
-                let ours = values.and_then(|values| crate::student::deviation(&values)).map(|ns| ns / 1e6);
+                let ours = values.and_then(|values| student::deviation(&values)).map(|ns| ns / 1e6);
                 let row = Row::stated(
                     format!("{}, {what}", w.trim_start_matches("e.")),
                     ours.map_or("-".into(), |ms| format!("{ms:.3} ms")),

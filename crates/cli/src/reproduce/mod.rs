@@ -15,18 +15,23 @@ mod print;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::files::Files;
+use ssdlab_lab::input::{Origin, Provenance, Requests, find_workload, has_recording, read_recordings};
+use ssdlab_lab::names::{clip, clip_line, nearest};
+use ssdlab_lab::settings::{Settings, Sources};
+use ssdlab_lab::text::count;
+use ssdlab_lab::theory::Outlook;
+use ssdlab_lab::variants::figures::overloaded;
+use ssdlab_lab::variants::points::{Point, sweep};
+use ssdlab_lab::variants::student;
 use ssdlab_sim::config::Config;
 use ssdlab_sim::report::Summary;
-use ssdlab_trace::{Collector, Info};
+use ssdlab_trace::{Collector, Info, LbaPolicy};
 
-use crate::args::{InputArgs, ReproduceArgs};
-use crate::fault::{Fault, Result, clip, clip_line, nearest};
-use crate::files::Files;
-use crate::input::{find_workload, has_recording, read_recordings};
+use crate::args::ReproduceArgs;
 use crate::output;
-use crate::settings::{Settings, Sources};
-use crate::sweep::{Plan, Point, sweep};
-use crate::theory::Outlook;
+use crate::progress::Board;
 
 /// A paper.
 struct Paper {
@@ -288,14 +293,14 @@ impl Lab {
     fn mean_ratio(&self, scheme: &str, base: &str, figure: Figure) -> Option<f64> {
         let ratios: Option<Vec<f64>> =
             self.present().map(|workload| self.ratio(workload, scheme, base, figure)).collect();
-        ratios.filter(|ratios| !ratios.is_empty()).map(|ratios| crate::student::mean(&ratios))
+        ratios.filter(|ratios| !ratios.is_empty()).map(|ratios| student::mean(&ratios))
     }
 
     /// The mean of a figure over all workloads.
     fn mean(&self, scheme: &str, figure: Figure) -> Option<f64> {
         let figures: Option<Vec<f64>> =
             self.present().map(|workload| figure(self.summary(workload, scheme)?)).collect();
-        figures.filter(|figures| !figures.is_empty()).map(|figures| crate::student::mean(&figures))
+        figures.filter(|figures| !figures.is_empty()).map(|figures| student::mean(&figures))
     }
 
     /// The configuration of a scheme, if this version has it.
@@ -392,7 +397,7 @@ fn choose(name: &str) -> Result<Vec<&'static Paper>> {
             let list = papers().map(|paper| format!("{} ({})", paper.letter.to_uppercase(), paper.name)).join(", ");
             let meant = nearest(&wanted, papers().map(|paper| paper.name));
             let meant = meant.map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
-            Err(Fault::usage(format!("no paper is called `{}`", clip(name)))
+            Err(Error::usage(format!("no paper is called `{}`", clip(name)))
                 .help(format!("{meant}The papers are {list}; `all` takes all of them")))
         }
     }
@@ -411,7 +416,7 @@ fn pick(paper: &Paper, ids: &[String]) -> Result<Vec<Item>> {
     let known: Vec<&'static str> = all.iter().map(|item| item.id).collect();
     for id in ids {
         if !known.iter().any(|known| folded(known) == folded(id)) {
-            return Err(Fault::usage(format!("paper {} has no `{}`", paper.letter.to_uppercase(), clip(id)))
+            return Err(Error::usage(format!("paper {} has no `{}`", paper.letter.to_uppercase(), clip(id)))
                 .help(format!("its tables and figures with something to compare are {}", known.join(", "))));
         }
     }
@@ -439,7 +444,7 @@ fn known_recordings(given: &[String]) -> Result<()> {
         known.remove("");
         if !known.iter().any(|known| known.eq_ignore_ascii_case(name)) {
             let list = known.into_iter().collect::<Vec<_>>().join(", ");
-            return Err(Fault::usage(format!("no paper uses a recording called `{}`", clip(name)))
+            return Err(Error::usage(format!("no paper uses a recording called `{}`", clip(name)))
                 .help(format!("--format takes FMT for all recordings or NAME=FMT for one of {list}")));
         }
     }
@@ -456,7 +461,7 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
         Settings::load(&sources).map(|settings| settings.config)
     };
     let config = load(&[], &[], false)?;
-    let plain = |fault: Fault| fault.message().to_string();
+    let plain = |error: Error| error.message;
     let schemes =
         paper.schemes.iter().map(|scheme| (scheme.name, load(scheme.sets, &[], args.quick).map_err(plain))).collect();
     let mut lab = Lab { config, schemes, results: BTreeMap::new(), workloads: paper.workloads, left_out: Vec::new() };
@@ -488,33 +493,36 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
             }
             Ok(config) => {
                 let name = format!("{} on {} {}", run.scheme, run.workload, run.more.join(" "));
-                let mut input = InputArgs::workload(run.workload, traces, Some(limit));
-                if input.traces.is_some()
-                    && let Some(format) = format_of(&args.format, &find_workload(run.workload)?.1.trace)
-                {
-                    input.reading.format = format.into();
+                let recorded = traces.is_some();
+                let origin = Origin::Workload { name: run.workload.into(), recordings: traces };
+                let mut requests = Requests { limit: Some(limit), ..Requests::new(origin) };
+                if recorded {
+                    requests.lba_policy = LbaPolicy::Wrap;
+                    if let Some(format) = format_of(&args.format, &find_workload(run.workload)?.1.trace) {
+                        requests.reading.format = format.into();
+                    }
                 }
-                input.time_scale = paper.stretch.map(|factor| factor.parse().expect("a factor"));
-                points.push(Point { name, config, input, seed: args.how.seed.wrapping_add(run.trial) });
+                requests.time_scale = paper.stretch.map(|factor| factor.parse().expect("a factor"));
+                points.push(Point { name, config, requests, seed: args.how.seed.wrapping_add(run.trial) });
                 taken.push(run);
             }
-            Err(fault) => {
-                let remark = format!("note: {} is left out: {}", run.scheme, fault.message());
+            Err(error) => {
+                let remark = format!("note: {} is left out: {}", run.scheme, error.message);
                 if !remarks.contains(&remark) {
                     remarks.push(remark);
                 }
             }
         }
     }
-    let outcomes = sweep(&points, &Plan::new(&args.how))?;
+    let board = Board::new(points.len(), args.how.quiet);
+    let outcomes = sweep(&points, &args.how.plan(), &board)?;
+    drop(board);
     let (mut models, mut generated) = (0, 0);
     for (run, outcome) in taken.into_iter().zip(outcomes) {
-        models += u32::from(
-            outcome.summary.requests.read + outcome.summary.requests.write > 0
-                && outcome.workload.iter().any(|line| line.contains("not the recording itself")),
-        );
-        generated += u32::from(outcome.workload.iter().any(|line| line.contains("(generated)")));
-        for remark in outcome.remarks {
+        let requests = outcome.summary.requests.read + outcome.summary.requests.write;
+        models += u32::from(requests > 0 && outcome.provenance == Provenance::Model);
+        generated += u32::from(outcome.provenance == Provenance::Generated);
+        for remark in outcome.chosen.into_iter().chain(outcome.remarks) {
             if !remarks.contains(&remark) {
                 remarks.push(remark);
             }
@@ -530,7 +538,7 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
             format!(
                 "{} of at most {} requests each: {models} of models of the traces, {recordings} of recordings{plain}",
                 points.len(),
-                crate::text::count(limit)
+                count(limit)
             ),
         ));
         if args.quick {
@@ -542,7 +550,7 @@ fn chapter(paper: &'static Paper, items: Vec<Item>, args: &ReproduceArgs) -> Res
         facts.push(("arrivals", format!("stretched by {factor}: at the models' own rates the device is overloaded")));
     }
     let overloaded: Vec<&Run> =
-        lab.results.iter().filter(|(_, summary)| crate::table::overloaded(summary)).map(|(run, _)| run).collect();
+        lab.results.iter().filter(|(_, summary)| overloaded(summary)).map(|(run, _)| run).collect();
     if !overloaded.is_empty() {
         let mut names: Vec<String> =
             overloaded.iter().map(|run| format!("{} on {}", run.scheme, run.workload)).collect();

@@ -2,12 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use ssdlab_lab::input::find_workload;
+use ssdlab_lab::variants::student::{deviation, mean};
 use ssdlab_sim::config::Config;
 use ssdlab_sim::{Check, Completed, Observer, Request, RequestOp, Ssd};
 use ssdlab_trace::{Op, Record};
-
-use crate::input::find_workload;
-use crate::student::{deviation, mean};
 
 /// Requests of a model that are looked at.
 const REQUESTS: u64 = 200_000;

@@ -1,11 +1,11 @@
 //! The comparison as text, Markdown, CSV and JSON.
 
 use serde_json::json;
+use ssdlab_lab::results::sheet::quoted;
 
 use super::{Chapter, Kind, Row, Verdict};
 use crate::args::ReproduceArgs;
 use crate::layout::{WIDTH, facts, grid, wrap};
-use crate::sheet::quoted;
 
 const KINDS: [(Kind, &str); 3] = [(Kind::Parameter, "parameter"), (Kind::Exact, "exact"), (Kind::Measured, "measured")];
 

@@ -26,7 +26,7 @@ fn extreme_values_of_every_key_are_taken_or_refused() {
         "1e300",
     ];
     const UNITS: [&str; 9] = ["", "ns", "B", "B/s", "MT/s", "ns/B", " pages", " blocks", " requests"];
-    let keys = ssdlab_cli::settings::known_keys();
+    let keys = ssdlab_lab::settings::known_keys();
     assert!(keys.len() > 80, "{keys:?}");
     let sets: Vec<String> = keys
         .iter()

@@ -228,7 +228,13 @@ fn transfers_are_as_wide_as_the_bus() {
 fn throughput_is_of_the_bytes_that_were_asked_for() {
     let bench = Bench::new();
     let line = |i: u64| {
-        format!("0,{},{},{},{}\n", 32 * i, if i % 4 == 0 { 8192 } else { 4096 }, if i % 4 == 0 { 'w' } else { 'r' }, i)
+        format!(
+            "0,{},{},{},{}\n",
+            32 * i,
+            if i.is_multiple_of(4) { 8192 } else { 4096 },
+            if i.is_multiple_of(4) { 'w' } else { 'r' },
+            i
+        )
     };
     std::fs::write(bench.path().join("t.spc"), (0..40).map(line).collect::<String>()).unwrap();
     let run = "run tiny.toml --set geometry.page_size=16KiB --trace t.spc --format spc --quiet";
@@ -292,7 +298,7 @@ fn presets_load_check_and_run() {
         digest(&bench.good("config check --preset default")),
         "the default preset says the defaults"
     );
-    for preset in ssdlab_cli::presets::ALL {
+    for preset in ssdlab_lab::presets::ALL {
         let text = bench.good(&format!("presets {}", preset.name));
         assert_eq!(text, preset.text);
         bench.good(&format!("config show --preset {}", preset.name));

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::common::Bench;
 use prost::Message;
 use serde_json::Value;
-use ssdlab_cli::perfetto::{SLICE_BEGIN, SLICE_END, Trace};
+use ssdlab_lab::results::perfetto::{SLICE_BEGIN, SLICE_END, Trace};
 
 /// A CSV file as rows of named cells.
 fn rows_of(bench: &Bench, name: &str) -> Vec<BTreeMap<String, String>> {

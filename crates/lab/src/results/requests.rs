@@ -1,4 +1,4 @@
-//! `--requests`: one row a request, in the order in which they were submitted, as CSV or Parquet.
+//! One row a request, in the order in which they were submitted, as CSV or Parquet.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -6,9 +6,9 @@ use std::path::Path;
 use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::{Completed, RequestOp};
 
-use crate::fault::Result;
+use crate::error::Result;
 use crate::output::Finished;
-use crate::sheet::{Cell, Kind, Sheet};
+use crate::results::sheet::{Cell, Kind, Sheet};
 
 /// Columns before the causes.
 const COLUMNS: [(&str, Kind); 8] = [
@@ -33,6 +33,9 @@ pub struct Rows {
 
 impl Rows {
     /// Begins a file; its name says in which form.
+    ///
+    /// # Errors
+    /// As [`Sheet::create`].
     pub fn create(path: &Path) -> Result<Rows> {
         let causes = CAUSES.iter().map(|(_, name)| (*name, Kind::Number));
         let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).collect();
@@ -46,6 +49,9 @@ impl Rows {
     }
 
     /// A read or write completed. Those of a warm-up make way for later ones and have no row.
+    ///
+    /// # Errors
+    /// As [`Sheet::row`].
     pub fn completed(&mut self, row: Completed) -> Result<()> {
         if self.expected.front() != Some(&row.request) {
             self.early.insert(row.request, row);
@@ -61,6 +67,9 @@ impl Rows {
     }
 
     /// Writes what is left.
+    ///
+    /// # Errors
+    /// As [`Sheet::finish`].
     pub fn finish(mut self) -> Result<Finished> {
         for row in std::mem::take(&mut self.early).into_values() {
             self.write(&row)?;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::fault::{Fault, Result};
+use crate::error::{Error, Result};
 use crate::output::{Finished, Output};
 
 /// What a column holds.
@@ -58,6 +58,9 @@ pub enum Sheet {
 
 impl Sheet {
     /// Begins a file for the results of an option.
+    ///
+    /// # Errors
+    /// Its name says no form that this build writes, or it can't be written.
     pub fn create(option: &str, path: &Path, columns: &[(&str, Kind)]) -> Result<Sheet> {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("csv") => {
@@ -69,14 +72,17 @@ impl Sheet {
             #[cfg(feature = "parquet")]
             Some("parquet") => Ok(Sheet::Parquet(Box::new(parquet_file::Sink::create(path, columns)?))),
             #[cfg(not(feature = "parquet"))]
-            Some("parquet") => Err(Fault::usage(format!("{option} {}: this build writes no Parquet", path.display()))
+            Some("parquet") => Err(Error::usage(format!("{option} {}: this build writes no Parquet", path.display()))
                 .help("give a name that ends in .csv, or build without --no-default-features")),
-            _ => Err(Fault::usage(format!("{option} {}: the name says no form", path.display()))
+            _ => Err(Error::usage(format!("{option} {}: the name says no form", path.display()))
                 .help("give a name that ends in .csv or .parquet")),
         }
     }
 
     /// Writes a row: a cell a column, of its kind.
+    ///
+    /// # Errors
+    /// The file system takes no more.
     pub fn row<'t>(&mut self, cells: impl Iterator<Item = Cell<'t>>) -> Result<()> {
         match self {
             Sheet::Csv(output, line) => {
@@ -102,6 +108,9 @@ impl Sheet {
     }
 
     /// Brings everything to disk.
+    ///
+    /// # Errors
+    /// The file system takes no more.
     pub fn finish(self) -> Result<Finished> {
         match self {
             Sheet::Csv(output, _) => output.finish(),
@@ -126,7 +135,7 @@ mod parquet_file {
     use parquet::schema::parser::parse_message_type;
 
     use super::{Cell, Kind};
-    use crate::fault::{Fault, Result, Status};
+    use crate::error::{Error, Kind as ErrorKind, Result};
     use crate::output::{Finished, Output};
 
     /// Rows of a row group; bounds memory.
@@ -256,7 +265,8 @@ mod parquet_file {
         }
     }
 
-    fn cannot(path: &Path, error: &ParquetError) -> Fault {
-        Fault::new(Status::File, format!("cannot write {}: {error}", path.display()))
+    fn cannot(path: &Path, error: &ParquetError) -> Error {
+        let kind = ErrorKind::File { path: path.into(), cause: std::io::ErrorKind::Other, code: None };
+        Error::new(kind, format!("cannot write {}: {error}", path.display()))
     }
 }

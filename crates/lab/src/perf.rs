@@ -1,4 +1,4 @@
-//! What the simulation itself cost. None of this is in any result: it goes to `--perf` and standard error.
+//! What the simulation itself cost. None of this is in any result.
 
 use std::time::{Duration, Instant};
 
@@ -50,23 +50,6 @@ impl Perf {
             flash_operations,
             flash_operations_per_cpu_s: if cpu_s > 0.0 { flash_operations as f64 / cpu_s } else { 0.0 },
             peak_rss_bytes: peak_rss(),
-        }
-    }
-}
-
-impl std::fmt::Display for Perf {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "simulated in {:.2} s ({:.2} s CPU, {:.2} s of it replay): {:.2} million flash operations a CPU second",
-            self.wall_s,
-            self.cpu_s,
-            self.simulate_cpu_s,
-            self.flash_operations_per_cpu_s / 1e6
-        )?;
-        match self.peak_rss_bytes {
-            Some(bytes) => write!(f, ", {:.0} MiB memory", bytes as f64 / f64::from(1 << 20)),
-            None => Ok(()),
         }
     }
 }

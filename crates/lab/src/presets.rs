@@ -1,6 +1,7 @@
 //! Configurations by name: the devices of the papers and a modern drive, each value with its source beside it.
 
-use crate::fault::{Fault, Result, nearest};
+use crate::error::{Error, Result};
+use crate::names::{clip, nearest};
 
 /// A named configuration.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +33,7 @@ pub fn find(name: &str) -> Result<&'static Preset> {
     ALL.iter().find(|preset| preset.name == name).ok_or_else(|| {
         let known = || ALL.iter().map(|preset| preset.name);
         let list = known().collect::<Vec<_>>().join(", ");
-        Fault::usage(format!("no preset is called `{}`", crate::fault::clip(name))).help(match nearest(name, known()) {
+        Error::usage(format!("no preset is called `{}`", clip(name))).help(match nearest(name, known()) {
             Some(meant) => format!("did you mean `{meant}`? The presets are {list}"),
             None => format!("the presets are {list}"),
         })

@@ -1,4 +1,4 @@
-//! `--series`: a row a window of simulated time, as CSV or Parquet.
+//! A row a window of simulated time, as CSV or Parquet.
 //!
 //! Windows begin at the first arrival. A request counts in the window in which it completes, warm-up included; a flash
 //! operation in the window in which it begins. What is pending or free is so at the end of the window.
@@ -11,9 +11,9 @@ use ssdlab_sim::report::{Breakdown, Distribution};
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Completed, RequestOp, Sample};
 
-use crate::fault::{Fault, Result};
+use crate::error::{Error, Result};
 use crate::output::Finished;
-use crate::sheet::{Cell, Kind, Sheet};
+use crate::results::sheet::{Cell, Kind, Sheet};
 use crate::text::count;
 
 /// Columns before the causes.
@@ -63,9 +63,12 @@ pub struct Series {
 
 impl Series {
     /// Begins a file; its name says in which form.
+    ///
+    /// # Errors
+    /// The window has no length, or as [`Sheet::create`].
     pub fn create(path: &Path, window: Nanos) -> Result<Series> {
         if window == Nanos::ZERO {
-            return Err(Fault::usage("--window 0ns: a window has a length").help("for example --window 100ms"));
+            return Err(Error::usage("--window 0ns: a window has a length").help("for example --window 100ms"));
         }
         let causes = CAUSES.iter().map(|(_, name)| (*name, Kind::Maybe));
         // Paper B's sums of causes (its Fig. 3).
@@ -85,7 +88,10 @@ impl Series {
         })
     }
 
-    /// Refuses a run that is known to last so long that it has too many windows.
+    /// Looks at how long a run is known to last.
+    ///
+    /// # Errors
+    /// It has too many windows.
     pub fn lasts(&self, span: Nanos) -> Result<()> {
         self.holds(span.0)
     }
@@ -99,7 +105,7 @@ impl Series {
         let (most, rows) = (count(MOST_ROWS), count(rows));
         let message =
             format!("--series: {} ns / {} ns = {rows}, more than {most} windows", count(span), count(self.window));
-        Err(Fault::usage(message).help("give a longer --window"))
+        Err(Error::usage(message).help("give a longer --window"))
     }
 
     /// When the present window ends; before the first arrival, whenever the clock moves.
@@ -123,6 +129,9 @@ impl Series {
     }
 
     /// The clock moves to or past the end of the window.
+    ///
+    /// # Errors
+    /// There are too many windows, or as [`Sheet::row`].
     pub fn sample(&mut self, sample: &Sample) -> Result<()> {
         if self.start.is_none() {
             self.start = Some(sample.at);
@@ -139,6 +148,9 @@ impl Series {
     }
 
     /// Writes the window in which the run ended.
+    ///
+    /// # Errors
+    /// As [`Sheet::finish`].
     pub fn finish(mut self, sample: &Sample) -> Result<Finished> {
         if self.start.is_some() {
             self.write(sample)?;

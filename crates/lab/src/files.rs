@@ -1,4 +1,4 @@
-//! Which files a command reads and writes. Two names of one file are found out before anything is opened for writing.
+//! Which files a piece of work reads and writes. Two names of one file are found out before anything is opened for writing.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -6,7 +6,7 @@ use std::fs::{self, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::fault::{Fault, Result};
+use crate::error::{Error, Result};
 
 /// What makes a file itself, whatever it is called.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -20,7 +20,7 @@ enum Identity {
     Path(PathBuf),
 }
 
-/// A file that the command line names.
+/// A file with the option that names it.
 #[derive(Debug)]
 struct Named {
     option: String,
@@ -28,7 +28,7 @@ struct Named {
     written: bool,
 }
 
-/// The files of a command: its inputs are told first, then its outputs.
+/// The files of a piece of work: its inputs are told first, then its outputs.
 #[derive(Debug, Default)]
 pub struct Files(HashMap<Identity, Named>);
 
@@ -63,10 +63,10 @@ impl Files {
         let Some(identity) = identity(path) else { return Ok(()) };
         if let Some(Named { option: other, path: name, written }) = self.0.get(&identity) {
             let fault = if *written {
-                Fault::usage(format!("{other} and {option} both write {}", path.display()))
+                Error::usage(format!("{other} and {option} both write {}", path.display()))
             } else {
                 let message = format!("{option} {} would replace what {other} reads", path.display());
-                Fault::usage(message)
+                Error::usage(message)
             };
             let same = format!("{} and {} are one file", name.display(), path.display());
             let fault = if name == path { fault } else { fault.note(same) };
@@ -94,11 +94,6 @@ pub fn resolved(path: &Path) -> PathBuf {
         path = directory(&path).join(target);
     }
     path
-}
-
-/// The file that an option names; none for `-`, which is a standard stream.
-pub fn given(path: Option<&PathBuf>) -> Option<&Path> {
-    path.map(PathBuf::as_path).filter(|path| path.as_os_str() != "-")
 }
 
 /// The directory that a file is in.
@@ -169,20 +164,20 @@ const LONGEST: u64 = 16 << 20;
 /// The text of a file; `what` is what the file should be: "configuration", "workload".
 ///
 /// # Errors
-/// The file can't be read (status 4), or is longer than 16 MiB or no UTF-8 text (status 2).
+/// The file can't be read, or is longer than 16 MiB, or no UTF-8 text.
 pub fn read_text(what: &str, path: &Path) -> Result<String> {
-    let cannot = |error: std::io::Error| Fault::file(&format!("read the {what}"), path, &error);
+    let cannot = |error: std::io::Error| Error::file(&format!("read the {what}"), path, &error);
     let help = format!("a {what} is a TOML file; traces are given with --trace");
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(cannot)?;
     file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(cannot)?;
     if bytes.len() as u64 > LONGEST {
         let message = format!("{} is longer than {} MiB, the limit for a {what}", path.display(), LONGEST >> 20);
-        return Err(Fault::usage(message).help(help));
+        return Err(Error::usage(message).help(help));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = 1 + error.as_bytes()[..at].iter().filter(|b| **b == b'\n').count();
-        Fault::usage(format!("{} is not UTF-8 text: invalid byte in line {line}", path.display())).help(help)
+        Error::usage(format!("{} is not UTF-8 text: invalid byte in line {line}", path.display())).help(help)
     })
 }

@@ -1,4 +1,4 @@
-//! Numbers for people.
+//! Numbers for people, in messages and tables.
 
 /// A count with separators: `1,234,567`.
 pub fn count(value: impl Into<u128>) -> String {

@@ -1,6 +1,7 @@
-//! The one place that talks to the simulator.
+//! A device under test: fed through its bounded ring, watched, and run to the end.
 
 use std::cell::RefCell;
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use ssdlab_sim::config::{Config, ConfigError};
@@ -8,13 +9,13 @@ use ssdlab_sim::device::flash::Flash;
 use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Extent, Filled, LegRecord, Observer, Sample, Ssd};
-pub use ssdlab_sim::{Completed, Request, RequestOp};
+use ssdlab_sim::{Check, Completed, Extent, Filled, LegRecord, Observer, Request, RequestOp, Sample, Ssd};
 
-use crate::args::CheckLevel;
-use crate::fault::Fault;
-use crate::series::Series;
-use crate::timeline::Timeline;
+use crate::error::{Error, Kind, Result};
+use crate::input::{Input, Next, Target};
+use crate::results::requests::Rows;
+use crate::results::series::Series;
+use crate::results::timeline::Timeline;
 
 /// A device under test, fed through its bounded ring.
 pub struct Device {
@@ -24,7 +25,7 @@ pub struct Device {
     watchers: Rc<RefCell<Watchers>>,
 }
 
-/// Whoever wants to know what happens.
+/// What is collected while the device runs.
 #[derive(Default)]
 pub struct Watchers {
     keep: bool,
@@ -34,7 +35,7 @@ pub struct Watchers {
     /// What happened when.
     pub timeline: Option<Timeline>,
     /// The first that one of them could not do.
-    fault: Option<Fault>,
+    fault: Option<Error>,
 }
 
 impl Watchers {
@@ -47,7 +48,7 @@ impl Watchers {
         self.keep || self.series.is_some() || self.timeline.is_some()
     }
 
-    fn note(&mut self, done: Option<crate::fault::Result<()>>) {
+    fn note(&mut self, done: Option<Result<()>>) {
         if let Some(Err(fault)) = done {
             self.fault.get_or_insert(fault);
         }
@@ -100,17 +101,18 @@ impl Observer for Watch {
 
 impl Device {
     /// Builds the device and fills it as `precondition` says.
-    pub fn new(config: &Config, seed: u64, check: CheckLevel) -> Result<Device, ConfigError> {
-        let check = match check {
-            CheckLevel::Off => Check::Off,
-            CheckLevel::Sampled => Check::Sampled,
-            CheckLevel::Full => Check::Full,
-        };
+    ///
+    /// # Errors
+    /// The rule that the configuration breaks.
+    pub fn new(config: &Config, seed: u64, check: Check) -> std::result::Result<Device, ConfigError> {
         Ok(Device { ssd: Ssd::new(config, seed, check)?, timeless: false, watchers: Rc::default() })
     }
 
     /// The same device from one that was filled before for a configuration that fills alike.
-    pub fn from_filled(config: &Config, filled: &Filled) -> Result<Device, ConfigError> {
+    ///
+    /// # Errors
+    /// The rule that the configuration breaks.
+    pub fn from_filled(config: &Config, filled: &Filled) -> std::result::Result<Device, ConfigError> {
         Ok(Device { ssd: Ssd::from_filled(config, filled)?, timeless: false, watchers: Rc::default() })
     }
 
@@ -124,9 +126,10 @@ impl Device {
         self.ssd.capacity_bytes()
     }
 
-    /// Bytes of a page.
-    pub fn page_bytes(&self) -> u64 {
-        self.ssd.page_bytes()
+    /// What requests are fitted to.
+    pub fn target(&self, queue_depth: u32, seed: u64) -> Target {
+        let (capacity_bytes, page_bytes) = (self.ssd.capacity_bytes(), self.ssd.page_bytes());
+        Target { capacity_bytes, page_bytes, queue_depth, seed }
     }
 
     /// From now on the device sets the arrival times: a request arrives when one completes.
@@ -139,7 +142,7 @@ impl Device {
         self.timeless = true;
     }
 
-    /// From now on the run is watched, if anybody wants to.
+    /// From now on the run is watched, if anything is to be collected.
     pub fn watch(&mut self, watchers: Watchers) {
         let wanted = watchers.wanted();
         self.watchers = Rc::new(RefCell::new(watchers));
@@ -160,7 +163,7 @@ impl Device {
     }
 
     /// The first that a watcher could not do.
-    pub fn take_fault(&mut self) -> Option<Fault> {
+    pub fn take_fault(&mut self) -> Option<Error> {
         self.watchers.borrow_mut().fault.take()
     }
 
@@ -208,6 +211,11 @@ impl Device {
         self.ssd.run();
     }
 
+    /// Simulated time.
+    pub fn now(&self) -> Nanos {
+        self.ssd.now()
+    }
+
     /// Why the run can't go on, if so.
     pub fn fault(&self) -> Option<&str> {
         self.ssd.fault()
@@ -221,5 +229,74 @@ impl Device {
     /// What happened.
     pub fn summary(&self, seed: u64, config_digest: String, trace_digest: String) -> Summary {
         self.ssd.summary(seed, config_digest, trace_digest)
+    }
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Tick {
+    /// Requests submitted.
+    pub requests: u64,
+    /// Share of all requests that they are, where that can be told.
+    pub share: Option<f64>,
+    /// Simulated time.
+    pub now: Nanos,
+}
+
+/// Requests between two ticks.
+pub const TICK: u64 = 1024;
+
+/// Feeds every request to the device and runs it to the end. After each [`TICK`] requests `tick` says whether to go on.
+/// Returns how many requests there were.
+///
+/// # Errors
+/// The trace can't be read on, the device can't serve it, a result can't be written, or `tick` stopped the run.
+pub fn replay(
+    device: &mut Device,
+    input: &mut Input,
+    mut rows: Option<&mut Rows>,
+    tick: &mut dyn FnMut(Tick) -> ControlFlow<()>,
+) -> Result<u64> {
+    let mut submitted = 0u64;
+    let drain = |device: &mut Device, rows: &mut Option<&mut Rows>| match rows {
+        Some(rows) => device.take_completed().into_iter().try_for_each(|row| rows.completed(row)),
+        None => Ok(()),
+    };
+    while let Some(next) = input.pull().map_err(|error| error.unless(device.take_fault()))? {
+        match next {
+            Next::Skip => device.skip(),
+            Next::Request(request) => {
+                if let Some(rows) = &mut rows
+                    && request.op != RequestOp::Trim
+                {
+                    rows.expect(submitted);
+                }
+                device.submit(request, input.extents());
+                submitted += 1;
+            }
+        }
+        if submitted.is_multiple_of(TICK) {
+            stopped(device)?;
+            drain(device, &mut rows)?;
+            if tick(Tick { requests: submitted, share: input.share(), now: device.now() }).is_break() {
+                return Err(Error::new(Kind::Stopped, "the run was stopped"));
+            }
+        }
+    }
+    (0..input.skipped()).for_each(|_| device.skip());
+    device.run();
+    stopped(device)?;
+    drain(device, &mut rows)?;
+    Ok(submitted)
+}
+
+/// What ended the run before its time, if anything did.
+fn stopped(device: &mut Device) -> Result<()> {
+    if let Some(error) = device.take_fault() {
+        return Err(error);
+    }
+    match device.fault() {
+        Some(reason) => Err(Error::new(Kind::Device, reason)),
+        None => Ok(()),
     }
 }

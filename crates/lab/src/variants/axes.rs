@@ -1,8 +1,9 @@
-//! `--vary KEY=V1,V2,...`: the axes of a comparison and the variants that they span.
+//! The axes of a comparison, `KEY=V1,V2,...` each, and the variants that they span.
 
 use ssdlab_sim::ConfigError;
 
-use crate::fault::{Fault, Result, Spot, clip};
+use crate::error::{Error, Result, Spot};
+use crate::names::clip;
 use crate::settings::{Settings, Sources};
 use crate::text::count;
 
@@ -11,7 +12,7 @@ use crate::text::count;
 pub struct Axis {
     /// A dotted key, `preset` or `file`.
     pub key: String,
-    /// As the command line gives them.
+    /// As they are written.
     pub values: Vec<String>,
 }
 
@@ -28,10 +29,13 @@ pub struct Variant {
 
 impl Axis {
     /// Reads one argument. Values are split at commas outside brackets, braces and quotes.
+    ///
+    /// # Errors
+    /// There is no key, or a value is empty or given twice.
     pub fn parse(argument: &str) -> Result<Axis> {
         let wrong = |message: String, from: usize, to: usize| {
             let spot = Spot { name: "--vary".into(), text: argument.into(), span: from..to, label: String::new() };
-            Fault::usage(message).at(spot).help("write --vary KEY=V1,V2,..., such as --vary schemes.victim=greedy,fifo")
+            Error::usage(message).at(spot).help("write --vary KEY=V1,V2,..., such as --vary schemes.victim=greedy,fifo")
         };
         let end = argument.len();
         let Some(equals) = argument.find('=') else { return Err(wrong("no `=` after the key".into(), end, end)) };
@@ -81,18 +85,35 @@ fn cuts(text: &str) -> Vec<usize> {
 }
 
 /// All axes.
+///
+/// # Errors
+/// As [`Axis::parse`], or two of them have one key.
 pub fn axes(arguments: &[String]) -> Result<Vec<Axis>> {
     let axes = arguments.iter().map(|argument| Axis::parse(argument)).collect::<Result<Vec<_>>>()?;
     for (i, axis) in axes.iter().enumerate() {
         if axes[..i].iter().any(|other| other.key == axis.key) {
-            return Err(Fault::usage(format!("--vary gives `{}` twice", clip(&axis.key)))
+            return Err(Error::usage(format!("--vary gives `{}` twice", clip(&axis.key)))
                 .help("list all its values in one --vary"));
         }
     }
     Ok(axes)
 }
 
-/// The runs that a comparison takes; more than `most` are refused before anything is built.
+/// Whether axes and the configuration under them say the same thing once.
+///
+/// # Errors
+/// A preset is both given and varied.
+pub fn agree(axes: &[Axis], sources: &Sources) -> Result<()> {
+    if axes.iter().any(|axis| axis.key == "preset") && sources.preset.is_some() {
+        return Err(Error::usage("both --preset and --vary preset=...").help("leave --preset out"));
+    }
+    Ok(())
+}
+
+/// The runs that a comparison takes.
+///
+/// # Errors
+/// They are more than `most`.
 pub fn points(axes: &[Axis], repeat: u64, most: u64) -> Result<u64> {
     let factors = axes.iter().map(|axis| axis.values.len() as u64).chain([repeat]);
     let product = factors.clone().try_fold(1u64, u64::checked_mul);
@@ -101,7 +122,7 @@ pub fn points(axes: &[Axis], repeat: u64, most: u64) -> Result<u64> {
         _ => {
             let factors = factors.map(|n| n.to_string()).collect::<Vec<_>>().join(" x ");
             let points = product.map_or("more than 2^64".into(), count);
-            Err(Fault::usage(format!("{factors} = {points} runs, more than {}", count(most)))
+            Err(Error::usage(format!("{factors} = {points} runs, more than {}", count(most)))
                 .help("vary fewer keys or values, or raise --max-points"))
         }
     }
@@ -109,6 +130,9 @@ pub fn points(axes: &[Axis], repeat: u64, most: u64) -> Result<u64> {
 
 /// Every combination of values, the last axis varying fastest. A value that can't be read is an error; a combination that
 /// breaks a rule is a variant that says so.
+///
+/// # Errors
+/// As [`Settings::merge`].
 pub fn variants(sources: &Sources, axes: &[Axis]) -> Result<Vec<Variant>> {
     let total: usize = axes.iter().map(|axis| axis.values.len()).product();
     let variant = |number: usize| {

@@ -14,8 +14,9 @@ use ssdlab_sim::config::{Config, ConfigError};
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
-use crate::fault::{Fault, Result, Spot, Status, clip, nearest};
-use crate::files::read_text;
+use crate::error::{Error, KeyError, Kind, Result, Spot};
+use crate::files::{Files, read_text};
+use crate::names::{clip, nearest};
 use crate::presets;
 
 /// A text that sets values.
@@ -33,7 +34,7 @@ struct Place {
     value: Range<usize>,
 }
 
-/// Where a configuration comes from: what the command line says.
+/// Where a configuration comes from, each layer over the ones before.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     /// Name of a preset.
@@ -46,24 +47,38 @@ pub struct Sources {
     pub varied: Vec<String>,
 }
 
+impl Sources {
+    /// Tells which files are read.
+    pub fn read_by(&self, files: &mut Files) {
+        self.files.iter().for_each(|path| files.reads("the configuration", path));
+    }
+}
+
 /// A configuration with the origin of its values.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The effective configuration, checked.
     pub config: Config,
+    sources: Sources,
     layers: Vec<Layer>,
     places: BTreeMap<String, Place>,
 }
 
 impl Settings {
     /// Merges the layers and checks the result.
+    ///
+    /// # Errors
+    /// As [`Settings::merge`] and [`Settings::checked`].
     pub fn load(sources: &Sources) -> Result<Settings> {
         Settings::merge(sources)?.checked()
     }
 
     /// Merges the layers: every value can be read, but whether they work together is not looked at.
+    ///
+    /// # Errors
+    /// A file can't be read, a text is no TOML, a key is not known, or a value is not of its kind.
     pub fn merge(sources: &Sources) -> Result<Settings> {
-        let mut merge = Merge { layers: Vec::new(), places: BTreeMap::new(), tree: Table::new() };
+        let mut merge = Merge::default();
         if let Some(name) = &sources.preset {
             let preset = presets::find(name)?;
             merge.text(format!("preset {}", preset.name), preset.text.to_string())?;
@@ -77,10 +92,13 @@ impl Settings {
         for set in &sources.varied {
             merge.set("--vary", set)?;
         }
-        merge.settle()
+        Ok(Settings { sources: sources.clone(), ..merge.settle()? })
     }
 
     /// Refuses what can't work.
+    ///
+    /// # Errors
+    /// The rule that the configuration breaks, at the place that set the key.
     pub fn checked(self) -> Result<Settings> {
         match self.config.check() {
             Ok(()) => Ok(self),
@@ -90,14 +108,19 @@ impl Settings {
 
     /// A configuration from a text that is there already; `name` is what messages call it.
     pub fn parse(name: &str, text: &str) -> Result<Settings> {
-        let mut merge = Merge { layers: Vec::new(), places: BTreeMap::new(), tree: Table::new() };
+        let mut merge = Merge::default();
         merge.text(name.into(), text.into())?;
         merge.settle()?.checked()
     }
 
+    /// Where it comes from; nothing of a text that was there already.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
     /// A message about a key, with the place that set it.
-    pub fn refuse(&self, error: &ConfigError) -> Fault {
-        let fault = Fault::usage(format!("{}: {}", error.key, error.message)).help(error.help.as_str());
+    pub fn refuse(&self, error: &ConfigError) -> Error {
+        let fault = Error::config(&*error.key, format!("{}: {}", error.key, error.message)).help(error.help.as_str());
         match place_of(&self.places, &error.key) {
             Some(place) => fault.at(spot(&self.layers, place, false)),
             None => fault.note(format!("`{}` has its default value", error.key)),
@@ -129,7 +152,7 @@ impl Settings {
     pub fn show(&self) -> String {
         let tree = serde_json::to_value(&self.config).expect("a configuration is plain data");
         let mut out = String::new();
-        for (section, keys) in crate::reference::keys() {
+        for (section, keys) in crate::schema::keys() {
             if !out.is_empty() {
                 out.push('\n');
             }
@@ -211,6 +234,7 @@ fn read(path: &Path) -> Result<String> {
 }
 
 /// Layers on their way to a configuration.
+#[derive(Default)]
 struct Merge {
     layers: Vec<Layer>,
     places: BTreeMap<String, Place>,
@@ -253,7 +277,7 @@ impl Merge {
     /// Adds one `KEY=VALUE` argument.
     fn set(&mut self, option: &'static str, argument: &str) -> Result<()> {
         let wrong = |message: String, span: Range<usize>| {
-            Fault::usage(message)
+            Error::usage(message)
                 .at(Spot { name: option.into(), text: argument.into(), span, label: String::new() })
                 .help(format!(
                     "write {option} KEY=VALUE, such as {option} gc.threshold=0.05 or {option} schemes.victim=fifo"
@@ -331,19 +355,19 @@ impl Merge {
     /// The configuration that the layers amount to.
     fn settle(self) -> Result<Settings> {
         let config = self.config()?;
-        Ok(Settings { config, layers: self.layers, places: self.places })
+        Ok(Settings { config, sources: Sources::default(), layers: self.layers, places: self.places })
     }
 
     fn config(&self) -> Result<Config> {
         if let Some((path, value)) = odd_number("", &self.tree) {
-            let fault = Fault::usage(format!("{path}: {value} is not a number that means anything here"));
+            let fault = Error::config(&*path, format!("{path}: {value} is not a number that means anything here"));
             return Err(self.at(fault, &path, false).help("expected a finite number that is not negative zero"));
         }
         serde_path_to_error::deserialize(self.tree.clone())
             .map_err(|error| self.explain(&error.path().to_string(), error.inner()))
     }
 
-    fn at(&self, fault: Fault, path: &str, at_key: bool) -> Fault {
+    fn at(&self, fault: Error, path: &str, at_key: bool) -> Error {
         match self.places.get(path).or_else(|| place_of(&self.places, path)) {
             Some(place) => fault.at(spot(&self.layers, place, at_key)),
             None => fault,
@@ -351,7 +375,7 @@ impl Merge {
     }
 
     /// Turns serde's message into one for people.
-    fn explain(&self, path: &str, error: &toml::de::Error) -> Fault {
+    fn explain(&self, path: &str, error: &toml::de::Error) -> Error {
         let message = error.message();
         let expected: Vec<&str> = message.split_once(", expected ").map_or_else(Vec::new, |(_, list)| quoted(list));
         if message.starts_with("unknown field") {
@@ -370,24 +394,28 @@ impl Merge {
                 None if parent.is_empty() => format!("the sections are {}", names(&expected)),
                 None => format!("the keys of `{parent}` are {}", names(&expected)),
             };
-            return self.at(Fault::usage(format!("{}: unknown key", clip(path))), path, true).help(help);
+            let known = KeyError { key: path.into(), nearest: meant.map(String::from), expected: here };
+            let error = Error::new(Kind::Config(Box::new(known)), format!("{}: unknown key", clip(path)));
+            return self.at(error, path, true).help(help);
         }
         if message.starts_with("unknown variant") {
             let given = quoted(message).first().copied().unwrap_or_default();
-            let help = match nearest(given, expected.iter().copied()) {
+            let meant = nearest(given, expected.iter().copied());
+            let help = match meant {
                 Some(name) => format!("did you mean `{name}`? The values are {}", names(&expected)),
                 None => format!("the values are {}", names(&expected)),
             };
-            return self
-                .at(Fault::usage(format!("{path}: `{}` is not one of its values", clip(given))), path, false)
-                .help(help);
+            let all = expected.iter().map(ToString::to_string).collect();
+            let known = KeyError { key: path.into(), expected: all, nearest: meant.map(String::from) };
+            let message = format!("{path}: `{}` is not one of its values", clip(given));
+            return self.at(Error::new(Kind::Config(Box::new(known)), message), path, false).help(help);
         }
         let message = if message.starts_with("data did not match any variant of untagged enum PageTimes") {
             page_times(self.value(path))
         } else {
             plain_types(message)
         };
-        self.at(Fault::usage(format!("{path}: {message}")), path, false)
+        self.at(Error::config(path, format!("{path}: {message}")), path, false)
     }
 
     fn value(&self, path: &str) -> Option<&Value> {
@@ -446,12 +474,12 @@ fn join(parent: &str, leaf: &str) -> String {
 
 /// Every dotted key of a configuration; a scheme slot is one key.
 pub fn known_keys() -> Vec<String> {
-    let sections = crate::reference::keys().into_iter();
+    let sections = crate::schema::keys().into_iter();
     sections.flat_map(|(section, keys)| keys.into_iter().map(move |(key, _)| format!("{section}.{key}"))).collect()
 }
 
 /// A TOML syntax error, shown where it is.
-fn syntax(name: &str, text: &str, error: &toml::de::Error, shift: usize) -> Fault {
+fn syntax(name: &str, text: &str, error: &toml::de::Error, shift: usize) -> Error {
     let span = error.span().map_or(text.len()..text.len(), |span| span.start + shift..span.end + shift);
     let message = match error.message() {
         wide if wide.contains(" as i128") || wide.contains(" as u128") => {
@@ -459,7 +487,7 @@ fn syntax(name: &str, text: &str, error: &toml::de::Error, shift: usize) -> Faul
         }
         message => plain_types(message.trim()),
     };
-    Fault::new(Status::Usage, message.replace('\n', ", ")).at(Spot {
+    Error::config("", message.replace('\n', ", ")).at(Spot {
         name: name.into(),
         text: text.into(),
         span,

@@ -4,7 +4,7 @@
 use ssdlab_sim::config::Config;
 use ssdlab_sim::schemes::SchemeInfo;
 
-use crate::reference::root_schema;
+use crate::schema::root_schema;
 use crate::settings::{Settings, Sources};
 
 /// What a configuration changes beside a scheme.

@@ -1,8 +1,7 @@
-//! `--timeline`: what every plane, channel and request did when, as a Perfetto trace, or as a small chart of text.
+//! What every plane, channel and request did when: as a Perfetto trace, or as it is for a small chart.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use prost::Message;
 use ssdlab_sim::blame::CAUSES;
@@ -12,13 +11,13 @@ use ssdlab_sim::device::transaction::{Class, Verb};
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Completed, LegRecord, Request, Resource};
 
-use crate::fault::{Fault, Result};
+use crate::error::{Error, Result};
 use crate::output::{Finished, Output};
-use crate::perfetto::{
+use crate::results::perfetto::{
     DebugAnnotation, EXPLICIT, SLICE_BEGIN, SLICE_END, Trace, TracePacket, TrackDescriptor, TrackEvent,
 };
-use crate::requests::op;
-use crate::text::{count, duration};
+use crate::results::requests::op;
+use crate::text::count;
 
 /// Most slices of a run without a window.
 const MOST_SLICES: u64 = 5_000_000;
@@ -54,6 +53,41 @@ impl std::str::FromStr for Span {
     }
 }
 
+/// Where a timeline goes.
+#[derive(Clone, Debug)]
+pub enum To {
+    /// Into a file, as a Perfetto trace.
+    File(PathBuf),
+    /// Back to the caller, as it is: for tiny runs.
+    Chart,
+}
+
+/// A timeline that is complete.
+pub enum Ended {
+    /// A file, not visible yet.
+    File(Finished),
+    /// What happened.
+    Chart(Chart),
+}
+
+/// What happened when in a tiny run.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// The device's geometry.
+    pub geometry: Geometry,
+    /// Stretches on arrays and buses.
+    pub legs: Vec<LegRecord>,
+    /// Requests, in the order of completion.
+    pub requests: Vec<Completed>,
+}
+
+impl Chart {
+    /// Planes of the device.
+    pub fn planes(&self) -> u32 {
+        planes(&self.geometry)
+    }
+}
+
 /// A timeline in the making.
 pub struct Timeline {
     span: Span,
@@ -67,17 +101,22 @@ enum Form {
 }
 
 impl Timeline {
-    /// Begins a timeline: a file, or for `-` a chart.
-    pub fn create(path: &Path, window: Option<Span>, geometry: &Geometry) -> Result<Timeline> {
-        let form = if path == Path::new("-") {
-            Form::Chart(Chart { geometry: geometry.clone(), legs: Vec::new(), requests: Vec::new() })
-        } else {
-            Form::File(Box::new(File::create(path, geometry)?))
+    /// Begins a timeline of everything, or of a stretch of time.
+    ///
+    /// # Errors
+    /// The file can't be written.
+    pub fn create(to: &To, window: Option<Span>, geometry: &Geometry) -> Result<Timeline> {
+        let form = match to {
+            To::Chart => Form::Chart(Chart { geometry: geometry.clone(), legs: Vec::new(), requests: Vec::new() }),
+            To::File(path) => Form::File(Box::new(File::create(path, geometry)?)),
         };
         Ok(Timeline { span: window.unwrap_or(Span::ALL), bounded: window.is_some(), form })
     }
 
     /// A request arrived.
+    ///
+    /// # Errors
+    /// The file system takes no more.
     pub fn arrived(&mut self, number: u64, request: &Request) -> Result<()> {
         let Form::File(file) = &mut self.form else { return Ok(()) };
         // Whether one that arrives before the window is in it shows when it completes.
@@ -87,6 +126,9 @@ impl Timeline {
     }
 
     /// A request completed.
+    ///
+    /// # Errors
+    /// The file system takes no more.
     pub fn completed(&mut self, request: &Completed) -> Result<()> {
         let wanted = self.span.meets(request.arrival, request.completion);
         match &mut self.form {
@@ -108,6 +150,9 @@ impl Timeline {
     }
 
     /// A leg was or is being run.
+    ///
+    /// # Errors
+    /// There are too many, or the file system takes no more.
     pub fn leg(&mut self, leg: &LegRecord) -> Result<()> {
         if !self.span.meets(leg.start, leg.end) {
             return Ok(());
@@ -115,7 +160,7 @@ impl Timeline {
         match &mut self.form {
             Form::File(file) => {
                 if !self.bounded && file.slices > MOST_SLICES {
-                    return Err(Fault::usage(format!(
+                    return Err(Error::usage(format!(
                         "--timeline: the run has more than {} slices",
                         count(MOST_SLICES)
                     ))
@@ -126,7 +171,7 @@ impl Timeline {
             Form::Chart(chart) => {
                 chart.legs.push(*leg);
                 if chart.legs.len() > MOST_LEGS {
-                    return Err(Fault::usage(format!("--timeline -: the run has more than {MOST_LEGS} operations"))
+                    return Err(Error::usage(format!("--timeline -: the run has more than {MOST_LEGS} operations"))
                         .help("choose a part of it with --timeline-window FROM..TO, fewer requests with --limit, or a file"));
                 }
                 Ok(())
@@ -134,11 +179,14 @@ impl Timeline {
         }
     }
 
-    /// Ends it: a complete file, or a chart.
-    pub fn finish(self) -> Result<(Option<Finished>, String)> {
+    /// Ends it.
+    ///
+    /// # Errors
+    /// The file system takes no more.
+    pub fn finish(self) -> Result<Ended> {
         match self.form {
-            Form::File(file) => Ok((Some(file.output.finish()?), String::new())),
-            Form::Chart(chart) => Ok((None, chart.draw())),
+            Form::File(file) => Ok(Ended::File(file.output.finish()?)),
+            Form::Chart(chart) => Ok(Ended::Chart(chart)),
         }
     }
 }
@@ -379,90 +427,6 @@ fn verb(leg: &LegRecord) -> &'static str {
         (_, Verb::Read) => "traversal of a read",
         (_, Verb::Program) => "traversal of a program",
     }
-}
-
-/// A chart of text.
-struct Chart {
-    geometry: Geometry,
-    legs: Vec<LegRecord>,
-    requests: Vec<Completed>,
-}
-
-/// Columns of a chart's bars.
-const BARS: usize = 72;
-
-impl Chart {
-    fn draw(mut self) -> String {
-        let mut out = String::new();
-        let start = self.requests.iter().map(|r| r.arrival).chain(self.legs.iter().map(|l| l.start)).min();
-        let end = self.requests.iter().map(|r| r.completion).chain(self.legs.iter().map(|l| l.end)).max();
-        let (Some(start), Some(end)) = (start, end) else { return "timeline: nothing happened in it\n".into() };
-        // A whole number of nanoseconds a column, a round one if it can be.
-        let least = (end.0 - start.0).div_ceil(BARS as u64).max(1);
-        let power = 10u64.pow(least.ilog10());
-        let column = [1, 2, 4, 5, 8, 10].iter().map(|n| n * power).find(|n| *n >= least).unwrap_or(least);
-        let bar = |marks: &[(Nanos, Nanos, char)]| {
-            let mut text = String::new();
-            for i in 0..BARS as u64 {
-                let from = start.0 + i * column;
-                // What takes most of the column, the earlier of equals.
-                let mut best = (0, ' ');
-                for (a, b, mark) in marks {
-                    let share = b.0.min(from + column).saturating_sub(a.0.max(from));
-                    if share > best.0 {
-                        best = (share, *mark);
-                    }
-                }
-                text.push(best.1);
-            }
-            text.trim_end().to_string()
-        };
-        let _ = writeln!(out, "timeline from {}, a column is {}", duration(start.0 as f64), duration(column as f64));
-        let _ = writeln!(
-            out,
-            "host: R read, P program, = transfer; GC: r read, p program, c copyback, e erase, - transfer"
-        );
-        let _ = writeln!(out, "requests: . waits for its first service, # from there on");
-        self.requests.sort_by_key(|request| request.request);
-        for request in &self.requests {
-            let start = request.start.unwrap_or(request.completion);
-            let marks = [(request.arrival, start, '.'), (start, request.completion, '#')];
-            let name = format!("{} {}", op(request.op), request.request);
-            let _ = writeln!(out, "{name:<14}|{}", bar(&marks));
-        }
-        let mut row = |name: String, wanted: &dyn Fn(&LegRecord) -> bool| {
-            let marks: Vec<_> =
-                self.legs.iter().filter(|leg| wanted(leg)).map(|leg| (leg.start, leg.end, mark(leg))).collect();
-            if !marks.is_empty() {
-                let _ = writeln!(out, "{name:<14}|{}", bar(&marks));
-            }
-        };
-        row("host link in".into(), &|leg| leg.resource == Resource::HostLink(true));
-        row("host link out".into(), &|leg| leg.resource == Resource::HostLink(false));
-        for channel in 0..self.geometry.channels {
-            row(format!("channel {channel}"), &|leg| leg.resource == Resource::Channel(channel));
-        }
-        for channel in 0..self.geometry.channels {
-            row(format!("port {channel}"), &|leg| leg.resource == Resource::Port(channel));
-        }
-        for plane in 0..planes(&self.geometry) {
-            row(format!("plane {plane}"), &|leg| {
-                leg.resource == Resource::Planes && leg.planes().any(|other| other.0 == plane)
-            });
-        }
-        out
-    }
-}
-
-fn mark(leg: &LegRecord) -> char {
-    let (host, gc) = match (leg.kind, leg.verb) {
-        (LegKind::Bus | LegKind::Noc, _) => ('=', '-'),
-        (_, Verb::Read) => ('R', 'r'),
-        (_, Verb::Program) => ('P', 'p'),
-        (_, Verb::Copyback) => ('C', 'c'),
-        (_, Verb::Erase) => ('E', 'e'),
-    };
-    if leg.class == Class::Host { host } else { gc }
 }
 
 #[cfg(test)]

@@ -1,0 +1,405 @@
+//! Where requests come from: a recorded trace or a generated workload, fitted to the device.
+
+mod generated;
+mod reading;
+mod recordings;
+mod workloads;
+
+use std::path::{Path, PathBuf};
+
+use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{Request, RequestOp};
+use ssdlab_trace::workload::Spec;
+use ssdlab_trace::{Extent, Fit, LbaPolicy, Note, Op, Options, Reader, Replay, Scale};
+
+use crate::error::{Error, Result};
+use crate::files::Files;
+use crate::names::{clip, clip_line};
+use crate::text::count;
+use generated::Generated;
+pub use reading::Reading;
+use recordings::find_recording;
+pub use recordings::{has_recording, read_recordings};
+pub use workloads::{find_workload, read_workload, refuse};
+
+/// When requests arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// At the times of the trace or workload.
+    Arrival,
+    /// A new one whenever one of `device.queue_depth` completes.
+    Closed,
+}
+
+/// What holds the requests.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// A recorded trace, plain or compressed; `-` is standard input.
+    Trace(PathBuf),
+    /// A workload that is generated.
+    Workload {
+        /// One that comes with the program, or a TOML file.
+        name: String,
+        /// A directory: the recording that the workload models runs in its place if it lies there.
+        recordings: Option<PathBuf>,
+    },
+}
+
+/// Which requests a run serves.
+#[derive(Clone, Debug)]
+pub struct Requests {
+    /// What holds them.
+    pub from: Origin,
+    /// How a recorded trace is read.
+    pub reading: Reading,
+    /// At most this many, over all loops.
+    pub limit: Option<u64>,
+    /// The trace or workload this many times, one after the other.
+    pub loops: u32,
+    /// Arrival times are multiplied by this.
+    pub time_scale: Option<Scale>,
+    /// When they arrive; if not said, at their times, or in a closed loop where the workload says so.
+    pub replay: Option<When>,
+    /// What becomes of requests of a trace beyond the end of the device.
+    pub lba_policy: LbaPolicy,
+}
+
+impl Requests {
+    /// All requests of a trace or workload, once, as they are.
+    pub fn new(from: Origin) -> Requests {
+        let (reading, lba_policy) = (Reading::default(), LbaPolicy::default());
+        Requests { from, reading, limit: None, loops: 1, time_scale: None, replay: None, lba_policy }
+    }
+}
+
+/// Where requests come from, for those who judge results by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Provenance {
+    /// Recorded on a real machine.
+    Recording,
+    /// Generated to the published figures of a recording.
+    Model,
+    /// Generated to no recording's figures.
+    Generated,
+}
+
+/// What requests are fitted to.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Bytes that the host may address.
+    pub capacity_bytes: u64,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// Most outstanding requests.
+    pub queue_depth: u32,
+    /// Seed of what is generated.
+    pub seed: u64,
+}
+
+/// Requests that are found but not fitted to a device yet: what can be refused without one has been.
+pub struct Opened {
+    requests: Requests,
+    what: What,
+    /// What was chosen on the way.
+    remarks: Vec<String>,
+}
+
+enum What {
+    /// A file, and the workload whose place it takes.
+    Trace(PathBuf, Options, Option<String>),
+    Workload(String, Spec),
+}
+
+/// Opens a trace, or looks a workload up.
+///
+/// # Errors
+/// There is no such trace or workload, it can't be read, or options that only recordings take are given for a workload.
+pub fn open(requests: &Requests) -> Result<Opened> {
+    let mut remarks = Vec::new();
+    let what = match &requests.from {
+        Origin::Trace(path) => recording(path, requests, None)?,
+        Origin::Workload { name, recordings } => {
+            let (name, spec) = find_workload(name)?;
+            let policy = (requests.lba_policy != LbaPolicy::default()).then_some("--lba-policy");
+            let given = requests.reading.given().or(policy);
+            match (recordings, given) {
+                (None, Some(option)) => {
+                    return Err(Error::usage(format!("{option} is about recorded traces, and {name} is generated"))
+                        .help("leave it out, or name a recording with --trace FILE or --traces DIR"));
+                }
+                (None, None) => What::Workload(name, spec),
+                (Some(directory), given) => match find_recording(directory, &spec.trace)? {
+                    Some(path) => recording(&path, requests, Some(name))?,
+                    None => {
+                        let place = clip_line(&directory.to_string_lossy());
+                        let name = clip(&name);
+                        remarks.push(match spec.trace.as_str() {
+                            "" => format!("note: {name} models no recording that could be looked for in {place}"),
+                            trace => {
+                                format!(
+                                    "note: no recording is called {} in {place}: {name}, a model of it, runs instead",
+                                    clip(trace)
+                                )
+                            }
+                        });
+                        remarks.extend(given.map(|option| format!("note: {option} is about recordings and not used")));
+                        What::Workload(name, spec)
+                    }
+                },
+            }
+        }
+    };
+    Ok(Opened { requests: requests.clone(), what, remarks })
+}
+
+/// A recorded trace. It is opened a second time later; a wrong name or format is told before a large device is built.
+fn recording(path: &Path, requests: &Requests, instead_of: Option<String>) -> Result<What> {
+    let options = requests.reading.options()?;
+    if path.as_os_str() != "-" && path.is_file() {
+        Reader::open(path, &options)?;
+    }
+    Ok(What::Trace(path.into(), options, instead_of))
+}
+
+/// A stream of requests for one device.
+pub struct Input {
+    source: Source,
+    limit: Option<u64>,
+    loops: u32,
+    closed: bool,
+    about: Vec<String>,
+    provenance: Provenance,
+    remarks: Vec<String>,
+}
+
+enum Source {
+    Trace(Box<Replay>),
+    Generated(Box<Generated>),
+}
+
+impl Opened {
+    /// Tells which file is read, if any is.
+    pub fn read_by(&self, files: &mut Files) {
+        match (&self.what, &self.requests.from) {
+            (What::Trace(path, _, None), _) => files.reads("--trace", path),
+            (What::Trace(path, _, Some(_)), _) => files.reads("--traces", path),
+            (What::Workload(..), Origin::Workload { name, .. }) => read_workload(name, files),
+            (What::Workload(..), Origin::Trace(_)) => {}
+        }
+    }
+
+    /// Fits the requests to a device.
+    ///
+    /// # Errors
+    /// The trace can't be read, or the workload does not fit on the device or to its queue depth.
+    pub fn fit(self, target: &Target) -> Result<Input> {
+        let requests = self.requests;
+        let (source, closed, mut about, provenance) = match self.what {
+            What::Trace(path, options, instead_of) => {
+                let fit = Fit {
+                    capacity_bytes: target.capacity_bytes,
+                    page_bytes: target.page_bytes,
+                    lba_policy: requests.lba_policy,
+                    limit: requests.limit,
+                    loops: u64::from(requests.loops),
+                    time_scale: requests.time_scale.unwrap_or_default(),
+                };
+                let replay = Replay::open(&path, &options, fit)?;
+                let name = path.file_name().map_or("standard input".into(), |name| name.to_string_lossy().into_owned());
+                let name = if name == "-" { "standard input".into() } else { name };
+                let about = format!("recorded trace {} ({})", clip(&name), clip(&replay.reader().format().to_string()));
+                let mut about = vec![about];
+                about.extend(
+                    instead_of.map(|name| format!("the recording itself, in place of the model {}", clip(&name))),
+                );
+                let closed = requests.replay == Some(When::Closed);
+                (Source::Trace(Box::new(replay)), closed, about, Provenance::Recording)
+            }
+            What::Workload(name, spec) => {
+                let (source, closed, about) = workload(&requests, &name, &spec, target)?;
+                (source, closed, about, if spec.model { Provenance::Model } else { Provenance::Generated })
+            }
+        };
+        let mut how = Vec::new();
+        let recorded = matches!(source, Source::Trace(_));
+        if let Some(device) = requests.reading.device.as_ref().filter(|_| recorded) {
+            how.push(format!("device {}", clip(device)));
+        }
+        if closed {
+            how.push(format!("closed loop of {}", target.queue_depth));
+        }
+        if requests.loops > 1 {
+            how.push(format!("{} times in a row", count(requests.loops)));
+        }
+        if let Some(limit) = requests.limit {
+            how.push(format!("at most {} requests", count(limit)));
+        }
+        if requests.time_scale.is_some() {
+            how.push("arrival times scaled".into());
+        }
+        if recorded && requests.lba_policy != LbaPolicy::Error {
+            how.push(format!(
+                "addresses fitted to the device by --lba-policy {}",
+                format!("{:?}", requests.lba_policy).to_lowercase()
+            ));
+        }
+        if !how.is_empty() {
+            about.push(how.join(", "));
+        }
+        let (limit, loops, remarks) = (requests.limit, requests.loops, self.remarks);
+        Ok(Input { source, limit, loops, closed, about, provenance, remarks })
+    }
+}
+
+/// Builds a workload: its requests, whether it is a closed loop, and what to say of it.
+fn workload(requests: &Requests, name: &str, spec: &Spec, target: &Target) -> Result<(Source, bool, Vec<String>)> {
+    let Target { capacity_bytes, page_bytes, queue_depth, seed } = *target;
+    let generator = spec.build(capacity_bytes, page_bytes, seed, None).map_err(|error| refuse(name, &error))?;
+    let closed = match (generator.closed(), requests.replay) {
+        (Some(_), Some(When::Arrival)) => {
+            return Err(Error::usage(format!(
+                "--replay arrival: the workload {name} is a closed loop and has no arrival times"
+            ))
+            .help("leave --replay out, or give the workload arrivals"));
+        }
+        (Some(Some(depth)), _) if depth != queue_depth => {
+            return Err(Error::usage(format!(
+                "the workload {name} keeps {depth} requests outstanding, but device.queue_depth is {queue_depth}"
+            ))
+            .help(format!("use --set device.queue_depth={depth}")));
+        }
+        (Some(_), _) => true,
+        (None, when) => when == Some(When::Closed),
+    };
+    let (shown, description) = (clip(name), clip_line(&spec.description));
+    let mut about = vec![if spec.model {
+        format!("{shown}: {description} (generated to published figures, not the recording itself)")
+    } else {
+        format!("{shown} (generated): {description}")
+    }];
+    if !spec.source.is_empty() {
+        about.push(format!("source: {}", clip_line(&spec.source)));
+    }
+    let generated = Generated::new(generator, requests.loops, requests.limit, requests.time_scale.unwrap_or_default());
+    Ok((Source::Generated(Box::new(generated)), closed, about))
+}
+
+/// What comes next.
+pub enum Next {
+    /// A request to simulate.
+    Request(Request),
+    /// A command that is counted only.
+    Skip,
+}
+
+impl Input {
+    /// The next one; none at the end.
+    ///
+    /// # Errors
+    /// The trace can't be read on, or an arrival is beyond the simulator's clock.
+    pub fn pull(&mut self) -> Result<Option<Next>> {
+        let record = match &mut self.source {
+            Source::Trace(replay) => replay.next()?,
+            Source::Generated(generated) => generated.next()?,
+        };
+        let Some(record) = record else { return Ok(None) };
+        let op = match record.op {
+            Op::Read => RequestOp::Read,
+            Op::Write => RequestOp::Write,
+            Op::Trim => RequestOp::Trim,
+            Op::Other => return Ok(Some(Next::Skip)),
+        };
+        Ok(Some(Next::Request(Request {
+            arrival: Nanos(record.time_ns),
+            op,
+            offset: record.offset,
+            bytes: record.bytes,
+        })))
+    }
+
+    /// Where the bytes of the request pulled last lie; empty if together.
+    pub fn extents(&self) -> &[Extent] {
+        match &self.source {
+            Source::Trace(replay) => replay.extents(),
+            Source::Generated(_) => &[],
+        }
+    }
+
+    /// Commands that the reader itself passed over because there is nothing to simulate.
+    pub fn skipped(&self) -> u64 {
+        match &self.source {
+            Source::Trace(replay) => {
+                let notes = replay.notes();
+                [Note::OtherOp, Note::NoOp, Note::ChangesData].into_iter().map(|note| notes.count(note)).sum()
+            }
+            Source::Generated(_) => 0,
+        }
+    }
+
+    /// Whether the device sets the arrival times.
+    pub fn closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Time from the start to a late arrival, where that is known before the run; the last may be later.
+    pub fn span(&self) -> Option<Nanos> {
+        match &self.source {
+            Source::Generated(generated) if !self.closed => generated.span().map(Nanos),
+            _ => None,
+        }
+    }
+
+    /// What the requests are, in a line or two for people.
+    pub fn about(&self) -> Vec<String> {
+        self.about.clone()
+    }
+
+    /// Where they come from.
+    pub fn provenance(&self) -> Provenance {
+        self.provenance
+    }
+
+    /// Share of the requests that were given out, if it can be told.
+    pub fn share(&self) -> Option<f64> {
+        let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        match &self.source {
+            Source::Trace(replay) => {
+                let by_limit = self.limit.map(|limit| ratio(replay.accepted(), limit));
+                let (position, size) = replay.reader().progress();
+                let by_bytes = size.filter(|_| self.loops == 1).map(|size| ratio(position, size));
+                by_limit.into_iter().chain(by_bytes).reduce(f64::max)
+            }
+            Source::Generated(generated) => {
+                let (given, total) = generated.progress();
+                total.map(|total| ratio(given, total))
+            }
+        }
+    }
+
+    /// Digest of the accepted requests.
+    pub fn digest(&self) -> String {
+        match &self.source {
+            Source::Trace(replay) => replay.digest(),
+            Source::Generated(generated) => generated.digest(),
+        }
+    }
+
+    /// What was chosen where the options leave a choice, once the first requests were read.
+    pub fn chosen(&self) -> Option<String> {
+        match &self.source {
+            Source::Trace(replay) => replay.reader().detection().map(|detection| format!("note: format {detection}")),
+            Source::Generated(_) => None,
+        }
+    }
+
+    /// Remarks on the choice and on the trace, one a line.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.remarks.clone();
+        if let Source::Trace(replay) = &self.source {
+            remarks.extend(replay.notes().lines().map(|line| format!("note: {line}")));
+            let warnings = replay.warnings();
+            remarks.extend(warnings.iter().map(|lint| format!("warning[{}]: {}", lint.name, lint.text)));
+        }
+        remarks
+    }
+}

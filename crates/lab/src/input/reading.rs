@@ -1,0 +1,72 @@
+//! How a recorded trace is read: the options of the readers, before any of them has been looked at.
+
+use ssdlab_trace::{Format, OnBadLine, OpCodes, Options, TimeOrder, WithinSecond};
+
+use crate::error::{Error, Result};
+
+/// How a recorded trace is read.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// Name of a format, `auto`, or `columns:<map>`.
+    pub format: String,
+    /// Only this device (disk, volume, unit) of the trace.
+    pub device: Option<String>,
+    /// What becomes of lines that can't be read.
+    pub on_bad_line: OnBadLine,
+    /// What becomes of arrivals that go back in time.
+    pub time_order: TimeOrder,
+    /// Which operation code means a read in SSDsim and MQSim traces.
+    pub op_codes: OpCodes,
+    /// When requests arrive whose trace counts whole seconds.
+    pub within_second: WithinSecond,
+    /// Largest read or write that is believed, in bytes.
+    pub max_request: u64,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        let options = Options::default();
+        Reading {
+            format: "auto".into(),
+            device: None,
+            on_bad_line: options.on_bad_line,
+            time_order: options.time_order,
+            op_codes: options.op_codes,
+            within_second: options.within_second,
+            max_request: options.max_request_bytes,
+        }
+    }
+}
+
+impl Reading {
+    /// An option that is not at its default, where there is nothing to read.
+    pub fn given(&self) -> Option<&'static str> {
+        let defaults = Options::default();
+        let table = [
+            ("--format", self.format != "auto"),
+            ("--device", self.device.is_some()),
+            ("--on-bad-line", self.on_bad_line != defaults.on_bad_line),
+            ("--time-order", self.time_order != defaults.time_order),
+            ("--op-codes", self.op_codes != defaults.op_codes),
+            ("--within-second", self.within_second != defaults.within_second),
+            ("--max-request", self.max_request != defaults.max_request_bytes),
+        ];
+        table.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    }
+
+    /// As the readers take it.
+    ///
+    /// # Errors
+    /// No format is called so.
+    pub fn options(&self) -> Result<Options> {
+        Ok(Options {
+            format: Format::parse_or_auto(&self.format).map_err(|error| Error::usage(format!("--format: {error}")))?,
+            device: self.device.clone(),
+            on_bad_line: self.on_bad_line,
+            time_order: self.time_order,
+            max_request_bytes: self.max_request,
+            op_codes: self.op_codes,
+            within_second: self.within_second,
+        })
+    }
+}

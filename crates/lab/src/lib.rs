@@ -1,0 +1,50 @@
+//! What every face of ssdlab shares: from files and options to results, without a word on the screen.
+//!
+//! A face (the command line, a package for another language) reads what its user wants, calls this crate, and lays out what
+//! comes back. Nothing here prints, reads arguments or ends the process; what a user may have done wrong is an
+//! [`error::Error`] with its kind, place and remedy, and what a run has to say besides its results is a list of remarks.
+//!
+//! ```
+//! use ssdlab_lab::input::{Origin, Requests};
+//! use ssdlab_lab::perf::Moment;
+//! use ssdlab_lab::run::{How, Outputs, Run};
+//! use ssdlab_lab::settings::{Settings, Sources};
+//!
+//! let sources = Sources { sets: vec!["schemes.victim=fifo".into()], ..Sources::default() };
+//! let run = Run::new(Settings::load(&sources)?, How::default(), Moment::now())?;
+//! let quickstart = Origin::Workload { name: "quickstart".into(), recordings: None };
+//! let ready = run.open(&Requests { limit: Some(100), ..Requests::new(quickstart) })?;
+//! let done = ready.simulate(&Outputs::default(), &mut ())?;
+//! assert_eq!(done.outcome.summary.latency_ns.all.count, 100);
+//! # Ok::<(), ssdlab_lab::error::Error>(())
+//! ```
+//!
+//! | question | module |
+//! | --- | --- |
+//! | What is configured, and by which text? | [`settings`] over [`presets`] and [`schema`]; [`needs`], [`theory`] and [`memory`] say what follows from it |
+//! | Which requests? | [`input`] |
+//! | How does a device get them, and who watches? | [`drive`] |
+//! | One run, with its files? | [`run`], which returns an [`outcome`] |
+//! | Many runs, side by side? | [`variants`] |
+//! | What is in the files of a run? | [`results`], written through [`output`]; [`files`] finds two names of one file |
+
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::exit)]
+
+pub mod drive;
+pub mod error;
+pub mod files;
+pub mod input;
+pub mod memory;
+pub mod names;
+pub mod needs;
+pub mod outcome;
+pub mod output;
+pub mod perf;
+pub mod presets;
+pub mod results;
+pub mod run;
+pub mod schema;
+pub mod settings;
+pub mod text;
+pub mod theory;
+pub mod variants;

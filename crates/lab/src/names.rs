@@ -1,0 +1,24 @@
+//! Names and lines of unknown origin: shown so that nothing in them acts, and compared with the names that are known.
+
+use ssdlab_trace::foreign;
+
+/// A name of unknown origin in a message: short, and nothing in it acts.
+pub fn clip(text: &str) -> String {
+    foreign(text, 60)
+}
+
+/// A line of unknown origin beside results, such as the description of a workload.
+pub fn clip_line(text: &str) -> String {
+    foreign(text, 400)
+}
+
+/// The nearest of some known names, if one is near enough to be meant.
+pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let name: String = name.chars().take(80).collect();
+    known
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.len().min(name.len()) / 4)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}

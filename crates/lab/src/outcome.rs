@@ -1,0 +1,52 @@
+//! What came out of a run.
+
+use serde::Serialize;
+use ssdlab_sim::Config;
+use ssdlab_sim::report::Summary;
+
+use crate::drive::Device;
+use crate::input::{Input, Provenance};
+use crate::settings;
+
+/// What came out of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What happened: the contract `ssdlab.summary/1`.
+    pub summary: Summary,
+    /// What the requests were, in a line or two for people.
+    pub about: Vec<String>,
+    /// Where the requests came from.
+    pub provenance: Provenance,
+    /// What was chosen where the options leave a choice, such as the format of a trace.
+    pub chosen: Option<String>,
+    /// What the reader of the requests has to say of them, a remark a line.
+    pub remarks: Vec<String>,
+    /// Bytes that the device exports.
+    pub capacity_bytes: u64,
+}
+
+impl Outcome {
+    /// Of a device that has run all of its input.
+    pub fn new(device: &Device, input: &Input, config: &Config, seed: u64) -> Outcome {
+        Outcome {
+            summary: device.summary(seed, settings::digest(config), input.digest()),
+            about: input.about(),
+            provenance: input.provenance(),
+            chosen: input.chosen(),
+            remarks: input.remarks(),
+            capacity_bytes: device.capacity_bytes(),
+        }
+    }
+
+    /// The summary as the bytes of its file.
+    pub fn json(&self) -> String {
+        json(&self.summary)
+    }
+}
+
+/// Plain data as the bytes of a JSON file.
+pub fn json(data: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(data).expect("plain data");
+    text.push('\n');
+    text
+}

@@ -1,0 +1,208 @@
+//! Output files that appear whole or not at all.
+//!
+//! A file is written under a temporary name in its own directory, brought to disk and renamed. Temporary files that exist
+//! are listed, so that a handler of signals can remove them: see [`abandon`]. Those that are left because the process was
+//! killed or aborted are removed by the next run that writes into the same directory: see [`tidy`].
+
+use std::collections::BTreeSet;
+use std::fs::{File, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tempfile::{Builder, TempPath};
+
+use crate::error::{Error, Result};
+use crate::files::{directory, resolved};
+
+/// Temporary files of this process.
+struct Temporary {
+    files: Vec<PathBuf>,
+    /// Directories where what dead processes left was looked for.
+    tidied: BTreeSet<PathBuf>,
+}
+
+static TEMPORARY: Mutex<Temporary> = Mutex::new(Temporary { files: Vec::new(), tidied: BTreeSet::new() });
+
+fn temporary() -> MutexGuard<'static, Temporary> {
+    TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes every temporary file; the process ends next. The list stays locked, so that no new one appears.
+pub fn abandon() {
+    let list = temporary();
+    for path in &list.files {
+        let _ = std::fs::remove_file(path);
+    }
+    std::mem::forget(list);
+}
+
+/// An output file in the making.
+#[derive(Debug)]
+pub struct Output {
+    path: PathBuf,
+    writer: BufWriter<File>,
+    /// None where the target is no regular file (a pipe, a device): it is written as it comes.
+    temporary: Option<TempPath>,
+}
+
+impl Output {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// It could never be written: [`Kind::File`](crate::error::Kind::File), as with all that follows.
+    pub fn create(path: &Path) -> Result<Output> {
+        let cannot = |error: io::Error| Error::file("write", path, &error);
+        let existing = std::fs::metadata(path).ok();
+        if existing.as_ref().is_some_and(|meta| !meta.is_file() && !meta.is_dir()) {
+            let file = File::options().write(true).open(path).map_err(cannot)?;
+            return Ok(Output { path: path.into(), writer: BufWriter::new(file), temporary: None });
+        }
+        if existing.as_ref().is_some_and(std::fs::Metadata::is_dir) {
+            return Err(cannot(io::ErrorKind::IsADirectory.into()));
+        }
+        // A link is followed: its target is replaced, not the link.
+        let target = if existing.is_some() { path.canonicalize().map_err(cannot)? } else { resolved(path) };
+        let directory = directory(&target);
+        let mut builder = Builder::new();
+        let prefix = format!("{}{}-", prefix(), std::process::id());
+        builder.prefix(&prefix).suffix(SUFFIX);
+        let permissions = existing.map_or_else(ordinary, |meta| Some(meta.permissions()));
+        if let Some(permissions) = permissions {
+            builder.permissions(permissions);
+        }
+        let mut list = temporary();
+        if list.tidied.insert(directory.to_path_buf()) {
+            tidy(directory);
+        }
+        let (file, temporary) = loop {
+            let (file, temporary) = builder.tempfile_in(directory).map_err(cannot)?.into_parts();
+            if claim(&file) {
+                break (file, temporary);
+            }
+        };
+        list.files.push(temporary.to_path_buf());
+        Ok(Output { path: target, writer: BufWriter::with_capacity(1 << 16, file), temporary: Some(temporary) })
+    }
+
+    /// Writes bytes.
+    ///
+    /// # Errors
+    /// The file system takes no more.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.writer.write_all(bytes).map_err(|error| Error::file("write", &self.path, &error))
+    }
+
+    /// Brings everything to disk, under the temporary name still.
+    ///
+    /// # Errors
+    /// The file system takes no more.
+    pub fn finish(mut self) -> Result<Finished> {
+        let done = self.writer.flush().and_then(|()| match self.temporary {
+            Some(_) => self.writer.get_ref().sync_all(),
+            None => Ok(()),
+        });
+        done.map_err(|error| Error::file("write", &self.path, &error))?;
+        Ok(Finished { path: self.path, temporary: self.temporary })
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// An output file that is complete but not visible yet.
+#[derive(Debug)]
+pub struct Finished {
+    path: PathBuf,
+    temporary: Option<TempPath>,
+}
+
+impl Finished {
+    /// Makes it visible under its name.
+    ///
+    /// # Errors
+    /// The temporary file can't be renamed.
+    pub fn publish(self) -> Result<()> {
+        let Some(temporary_path) = self.temporary else { return Ok(()) };
+        let mut list = temporary();
+        let name = temporary_path.to_path_buf();
+        temporary_path.persist(&self.path).map_err(|error| Error::file("write", &self.path, &error.error))?;
+        list.files.retain(|known| *known != name);
+        Ok(())
+    }
+}
+
+/// How names of temporary files end. They begin with [`prefix`], the number of the process and `-`.
+const SUFFIX: &str = ".part";
+
+#[cfg(unix)]
+fn prefix() -> String {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' };
+    format!(".ssdlab-{}-", host.chars().map(plain).take(64).collect::<String>())
+}
+
+/// Locks a new temporary file for as long as it is open. False: another process took it for a dead one's in between, and
+/// removes it. Where a file system has no locks, nobody can take it for that.
+#[cfg(unix)]
+fn claim(file: &File) -> bool {
+    use rustix::fs::{FlockOperation, flock};
+    use std::os::unix::fs::MetadataExt;
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => file.metadata().is_ok_and(|meta| meta.nlink() > 0),
+        Err(error) => error != rustix::io::Errno::WOULDBLOCK,
+    }
+}
+
+/// Removes what dead processes left in a directory. A file is one of those if its name is that of a temporary file of this host,
+/// no process has the number in it, and nobody holds its lock, who may live in another container of the same name.
+#[cfg(unix)]
+fn tidy(directory: &Path) {
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    let prefix = prefix();
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let inner = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(SUFFIX));
+        let process = inner.and_then(|inner| inner.split_once('-')).filter(|(_, random)| !random.contains('-'));
+        let Some(process) = process.and_then(|(number, _)| rustix::process::Pid::from_raw(number.parse().ok()?)) else {
+            continue;
+        };
+        let gone = rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH);
+        if gone && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            // Nothing depends on it: what can't be removed stays.
+            let _ = File::open(entry.path()).map(|file| claim(&file).then(|| std::fs::remove_file(entry.path())));
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn prefix() -> String {
+    ".ssdlab-".into()
+}
+
+#[cfg(not(unix))]
+fn claim(_file: &File) -> bool {
+    true
+}
+
+#[cfg(not(unix))]
+fn tidy(_directory: &Path) {}
+
+/// What a file gets that is created in the ordinary way; the umask applies.
+#[cfg(unix)]
+fn ordinary() -> Option<Permissions> {
+    use std::os::unix::fs::PermissionsExt;
+    Some(Permissions::from_mode(0o666))
+}
+
+#[cfg(not(unix))]
+fn ordinary() -> Option<Permissions> {
+    None
+}

@@ -1,0 +1,119 @@
+//! The wear and the content of every block at the end of a run, and how they are spread.
+
+use std::path::Path;
+
+use ssdlab_sim::device::flash::Flash;
+use ssdlab_sim::device::geometry::Geometry;
+use ssdlab_sim::units::{BlockId, PlaneId};
+
+use crate::error::Result;
+use crate::output::Finished;
+use crate::results::sheet::{Cell, Kind, Sheet};
+
+const COLUMNS: [(&str, Kind); 6] = [
+    ("plane", Kind::Number),
+    ("block", Kind::Number),
+    ("erases", Kind::Number),
+    ("valid_pages", Kind::Number),
+    ("written_pages", Kind::Number),
+    ("state", Kind::Word),
+];
+
+/// Begins a file; its name says in which form.
+///
+/// # Errors
+/// As [`Sheet::create`].
+pub fn create(path: &Path) -> Result<Sheet> {
+    Sheet::create("--blocks", path, &COLUMNS)
+}
+
+/// A block for people: `erased`, `open` (being filled) or `closed` (full).
+fn state(flash: &Flash, block: BlockId) -> &'static str {
+    match flash.written(block) {
+        _ if flash.is_closed(block) => "closed",
+        0 => "erased",
+        _ => "open",
+    }
+}
+
+fn blocks(geometry: &Geometry) -> impl Iterator<Item = (PlaneId, u32, BlockId)> + '_ {
+    (0..geometry.planes)
+        .map(PlaneId)
+        .flat_map(|plane| geometry.blocks(plane).enumerate().map(move |(i, b)| (plane, i as u32, BlockId(b as u32))))
+}
+
+/// Writes a row a block, plane by plane.
+///
+/// # Errors
+/// As [`Sheet::row`] and [`Sheet::finish`].
+pub fn write(mut sheet: Sheet, flash: &Flash, geometry: &Geometry) -> Result<Finished> {
+    for (plane, index, block) in blocks(geometry) {
+        let numbers = [plane.0, index, flash.erases(block), u32::from(flash.valid(block)), flash.written(block)];
+        let cells = numbers.map(|n| Cell::Number(n.into()));
+        sheet.row(cells.into_iter().chain([Cell::Word(state(flash, block))]))?;
+    }
+    sheet.finish()
+}
+
+/// Blocks whose figure falls into a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bar {
+    /// The least figure.
+    pub from: u32,
+    /// The greatest.
+    pub to: u32,
+    /// How many blocks.
+    pub blocks: u64,
+}
+
+/// How valid pages and erases are spread over the blocks of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// Closed blocks by valid pages.
+    pub valid: Vec<Bar>,
+    /// All blocks by erases.
+    pub erases: Vec<Bar>,
+}
+
+impl Spread {
+    /// Of a device as it is now.
+    pub fn of(flash: &Flash, geometry: &Geometry) -> Spread {
+        let valid: Vec<u32> = blocks(geometry)
+            .filter(|(_, _, block)| flash.is_closed(*block))
+            .map(|(_, _, block)| flash.valid(block).into())
+            .collect();
+        let erases: Vec<u32> = blocks(geometry).map(|(_, _, block)| flash.erases(block)).collect();
+        let (least, most) = (erases.iter().copied().min().unwrap_or(0), erases.iter().copied().max().unwrap_or(0));
+        Spread { valid: histogram(&valid, 0, geometry.pages_per_block), erases: histogram(&erases, least, most) }
+    }
+}
+
+/// Most bars of a histogram.
+const BARS: u32 = 10;
+
+/// Ranges of equal width from the least to the greatest value, and how many values fall into each.
+fn histogram(values: &[u32], least: u32, most: u32) -> Vec<Bar> {
+    let width = (most - least + 1).div_ceil(BARS);
+    let bar = |n: u32| {
+        let from = least + n * width;
+        Bar { from, to: (from + width - 1).min(most), blocks: 0 }
+    };
+    let mut bars: Vec<Bar> = (0..(most - least + 1).div_ceil(width)).map(bar).collect();
+    values.iter().for_each(|value| bars[((value - least) / width) as usize].blocks += 1);
+    bars
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_cover_the_range_and_count_each_value_once() {
+        let bar = |from, to, blocks| Bar { from, to, blocks };
+        assert_eq!(histogram(&[0, 3, 3, 5], 0, 5).iter().map(|bar| bar.blocks).collect::<Vec<_>>(), [1, 0, 0, 2, 0, 1]);
+        let wide = histogram(&[7, 9, 30], 7, 30);
+        assert_eq!((wide.len(), wide[0], wide[7]), (8, bar(7, 9, 2), bar(28, 30, 1)));
+        assert_eq!(histogram(&[4], 4, 4), [bar(4, 4, 1)]);
+        assert_eq!(histogram(&[], 0, 63).last(), Some(&bar(63, 63, 0)));
+    }
+}

@@ -1,0 +1,253 @@
+//! One run, in three steps that each refuse what they can: [`Run::new`] (does the device fit into memory), [`Run::open`]
+//! (are there requests), [`Ready::simulate`] (can the results be written, do the requests fit the device; then the run).
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use ssdlab_sim::Check;
+use ssdlab_sim::units::Nanos;
+
+use crate::drive::{Device, Tick, Watchers, replay};
+use crate::error::Result;
+use crate::files::Files;
+use crate::input::{self, Opened, Requests};
+use crate::memory;
+use crate::outcome::{Outcome, json};
+use crate::output::{Finished, Output};
+use crate::perf::{self, Moment, Perf};
+use crate::results::blocks::{self, Spread};
+use crate::results::requests::Rows;
+use crate::results::series::Series;
+use crate::results::timeline::{Chart, Ended, Span, Timeline, To};
+use crate::settings::Settings;
+
+/// How a run is simulated.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// How much the oracle looks at.
+    pub check: Check,
+    /// Requests are carried out at once: no time, no latencies.
+    pub count_only: bool,
+    /// Most bytes of memory that the device may take; if not said, four fifths of what the machine has free.
+    pub memory_limit: Option<u64>,
+}
+
+impl Default for How {
+    /// Seed 1, sampled checks, simulated time.
+    fn default() -> Self {
+        How { seed: 1, check: Check::Sampled, count_only: false, memory_limit: None }
+    }
+}
+
+/// Files that a run writes, beside what it returns. None appears before [`RunOutcome::publish`].
+#[derive(Clone, Debug, Default)]
+pub struct Outputs {
+    /// The summary as JSON.
+    pub json: Option<PathBuf>,
+    /// A row a request; `.csv` or `.parquet`.
+    pub requests: Option<PathBuf>,
+    /// A row a window of simulated time, and the length of the windows; `.csv` or `.parquet`.
+    pub series: Option<(PathBuf, Nanos)>,
+    /// What happened when, and in which part of simulated time; all of it if none is given.
+    pub timeline: Option<(To, Option<Span>)>,
+    /// A row a block at the end of the run; `.csv` or `.parquet`.
+    pub blocks: Option<PathBuf>,
+    /// What the simulation itself cost, as JSON.
+    pub perf: Option<PathBuf>,
+}
+
+/// Receives the progress of a run, in the thread that simulates.
+pub trait Progress {
+    /// The device is about to be built and filled.
+    fn building(&mut self) {}
+    /// What was chosen where the options leave a choice; the requests come next.
+    fn chosen(&mut self, _remark: &str) {}
+    /// After each [`TICK`](crate::drive::TICK) requests; `Break` stops the run.
+    fn at(&mut self, _tick: Tick) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+    /// The last request has completed; results are written next.
+    fn simulated(&mut self) {}
+}
+
+/// Ignores it.
+impl Progress for () {}
+
+/// A run whose device fits into memory.
+pub struct Run {
+    settings: Settings,
+    how: How,
+    start: Moment,
+}
+
+/// A run with requests.
+pub struct Ready {
+    run: Run,
+    opened: Opened,
+}
+
+/// What came out of a run, and what was asked for beside it.
+pub struct RunOutcome {
+    /// What came out.
+    pub outcome: Outcome,
+    /// How valid pages and erases are spread, where blocks were asked for.
+    pub spread: Option<Spread>,
+    /// What happened when, where a chart was asked for.
+    pub chart: Option<Chart>,
+    /// What the simulation itself cost.
+    pub perf: Perf,
+    files: Vec<Finished>,
+}
+
+impl Run {
+    /// A run of a configuration. Its costs are measured from `start` on.
+    ///
+    /// # Errors
+    /// The device needs more memory than it may take.
+    pub fn new(settings: Settings, how: How, start: Moment) -> Result<Run> {
+        let limit = how.memory_limit.or_else(perf::memory_limit);
+        memory::fits(&settings.config, how.check, limit)
+            .map_err(|large| large.error(|refusal| settings.refuse(refusal)))?;
+        Ok(Run { settings, how, start })
+    }
+
+    /// Opens the requests.
+    ///
+    /// # Errors
+    /// As [`input::open`].
+    pub fn open(self, requests: &Requests) -> Result<Ready> {
+        Ok(Ready { run: self, opened: input::open(requests)? })
+    }
+}
+
+impl Ready {
+    /// Simulates, and writes the files.
+    ///
+    /// # Errors
+    /// A file is asked for twice or can't be written, the requests do not fit the device or can't be read, or `progress`
+    /// stopped the run. No file appears then.
+    pub fn simulate(self, outputs: &Outputs, progress: &mut dyn Progress) -> Result<RunOutcome> {
+        let Ready { run: Run { settings, how, start }, opened } = self;
+        let mut files = Files::new();
+        settings.sources().read_by(&mut files);
+        opened.read_by(&mut files);
+        outputs.told(&mut files)?;
+        // Outputs are begun before the work, so that a directory that can't be written to costs nobody an hour.
+        let begun = Begun::create(outputs, &settings)?;
+
+        progress.building();
+        let config = &settings.config;
+        let mut device = Device::new(config, how.seed, how.check).map_err(|error| settings.refuse(&error))?;
+        let mut input = opened.fit(&device.target(config.device.queue_depth, how.seed))?;
+        if input.closed() {
+            device.set_closed();
+        }
+        if let (Some(series), Some(span)) = (&begun.series, input.span()) {
+            series.lasts(span)?;
+        }
+        if how.count_only {
+            device.set_timeless();
+        }
+        if let Some(chosen) = input.chosen() {
+            progress.chosen(&chosen);
+        }
+        let Begun { json: json_file, mut rows, series, timeline, blocks: block_rows, perf: perf_file } = begun;
+        device.watch(Watchers::new(rows.is_some(), series, timeline));
+
+        let simulated_from = Moment::now();
+        let submitted = replay(&mut device, &mut input, rows.as_mut(), &mut |tick| progress.at(tick))?;
+        let simulated_to = Moment::now();
+        progress.simulated();
+
+        let outcome = Outcome::new(&device, &input, config, how.seed);
+        let mut files = Vec::new();
+        if let Some(file) = json_file {
+            files.push(written(file, &outcome.json())?);
+        }
+        if let Some(rows) = rows {
+            files.push(rows.finish()?);
+        }
+        let (watchers, end) = device.unwatch();
+        if let Some(series) = watchers.series {
+            files.push(series.finish(&end)?);
+        }
+        let mut chart = None;
+        match watchers.timeline.map(Timeline::finish).transpose()? {
+            Some(Ended::File(file)) => files.push(file),
+            Some(Ended::Chart(ended)) => chart = Some(ended),
+            None => {}
+        }
+        let mut spread = None;
+        if let Some(sheet) = block_rows {
+            files.push(blocks::write(sheet, device.flash(), device.geometry())?);
+            spread = Some(Spread::of(device.flash(), device.geometry()));
+        }
+        let perf = Perf::measure(start, (simulated_from, simulated_to), submitted, device.flash_operations());
+        if let Some(file) = perf_file {
+            files.push(written(file, &json(&perf))?);
+        }
+        Ok(RunOutcome { outcome, spread, chart, perf, files })
+    }
+}
+
+impl RunOutcome {
+    /// Makes the files visible, now that all of them are complete. Without this they are removed.
+    ///
+    /// # Errors
+    /// A file can't be given its name.
+    pub fn publish(&mut self) -> Result<()> {
+        std::mem::take(&mut self.files).into_iter().try_for_each(Finished::publish)
+    }
+}
+
+impl Outputs {
+    /// Tells which files are written.
+    fn told(&self, files: &mut Files) -> Result<()> {
+        let timeline = self.timeline.as_ref().and_then(|(to, _)| match to {
+            To::File(path) => Some(path.as_path()),
+            To::Chart => None,
+        });
+        files.write_all(&[
+            ("--json", self.json.as_deref()),
+            ("--requests", self.requests.as_deref()),
+            ("--series", self.series.as_ref().map(|(path, _)| path.as_path())),
+            ("--timeline", timeline),
+            ("--blocks", self.blocks.as_deref()),
+            ("--perf", self.perf.as_deref()),
+        ])
+    }
+}
+
+/// Files that are begun.
+struct Begun {
+    json: Option<Output>,
+    rows: Option<Rows>,
+    series: Option<Series>,
+    timeline: Option<Timeline>,
+    blocks: Option<crate::results::sheet::Sheet>,
+    perf: Option<Output>,
+}
+
+impl Begun {
+    fn create(outputs: &Outputs, settings: &Settings) -> Result<Begun> {
+        fn begin<T>(path: &Option<PathBuf>, create: impl FnOnce(&Path) -> Result<T>) -> Result<Option<T>> {
+            path.as_deref().map(create).transpose()
+        }
+        let geometry = &settings.config.geometry;
+        Ok(Begun {
+            json: begin(&outputs.json, Output::create)?,
+            rows: begin(&outputs.requests, Rows::create)?,
+            series: outputs.series.as_ref().map(|(path, window)| Series::create(path, *window)).transpose()?,
+            timeline: outputs.timeline.as_ref().map(|(to, span)| Timeline::create(to, *span, geometry)).transpose()?,
+            blocks: begin(&outputs.blocks, blocks::create)?,
+            perf: begin(&outputs.perf, Output::create)?,
+        })
+    }
+}
+
+fn written(mut file: Output, text: &str) -> Result<Finished> {
+    file.put(text.as_bytes())?;
+    file.finish()
+}

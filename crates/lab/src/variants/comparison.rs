@@ -1,0 +1,410 @@
+//! The same requests on several configurations, each variant beside the first.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use serde_json::{Map, Value as Json, json};
+use ssdlab_sim::report::Summary;
+
+use crate::error::{Error, Result};
+use crate::files::Files;
+use crate::input::{Opened, Origin, Requests};
+use crate::outcome::{self, Outcome};
+use crate::output::{Finished, Output};
+use crate::results::sheet::{Cell, Kind, Sheet};
+use crate::settings::Sources;
+use crate::variants::axes::{self, Axis, Variant};
+use crate::variants::figures::{Figure, METRICS, Metric, overloaded};
+use crate::variants::points::{self, Board, Point, sweep};
+
+/// Seeds that every variant is run with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seeds {
+    /// The first one; the others follow it.
+    pub first: u64,
+    /// How many, at least one.
+    pub count: u64,
+}
+
+impl Seeds {
+    /// The last one.
+    pub fn last(self) -> u64 {
+        self.first + (self.count - 1)
+    }
+
+    fn all(self) -> RangeInclusive<u64> {
+        self.first..=self.last()
+    }
+}
+
+/// Runs that are found to make sense but have not begun.
+pub struct Planned {
+    axes: Vec<Axis>,
+    seeds: Seeds,
+    variants: Vec<Variant>,
+    /// By variant.
+    names: Vec<String>,
+    sources: Sources,
+}
+
+/// What came out.
+pub struct Comparison {
+    /// What was varied.
+    pub axes: Vec<Axis>,
+    /// What each variant was run with.
+    pub seeds: Seeds,
+    /// A row a variant, the baseline first; it has not been refused.
+    pub rows: Vec<Row>,
+}
+
+/// A variant and its figures.
+pub struct Row {
+    /// The variant in a few words.
+    pub name: String,
+    /// Its values and its configuration, and why it was refused, if it was.
+    pub variant: Variant,
+    /// By seed; none where the configuration was refused.
+    pub outcomes: Vec<Outcome>,
+    /// By metric, in the order of [`METRICS`]; none where a run had nothing to count.
+    pub figures: Vec<Option<Figure>>,
+}
+
+/// What makes figures hard to compare, with the variants that it holds of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caution {
+    /// What it is.
+    pub what: Doubt,
+    /// Numbers of variants, from 1.
+    pub variants: Vec<usize>,
+}
+
+/// What makes figures hard to compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// Requests spend most of their time outside, waiting for a place.
+    Overloaded,
+    /// Write amplification changes from the first half of the writes to the second.
+    NotSteady,
+    /// Pages were written, and none was collected.
+    NoGc,
+    /// The requests are not those of the first variant.
+    OtherRequests,
+}
+
+impl fmt::Display for Caution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers = self.variants.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let text = match self.what {
+            Doubt::Overloaded => {
+                "overloaded: most time is spent outside, waiting for a place, so latency grows with the run"
+            }
+            Doubt::NotSteady => "write amplification is not steady",
+            Doubt::NoGc => "GC did not run",
+            Doubt::OtherRequests => "the requests are not those of variant 1: devices of another size or depth",
+        };
+        write!(f, "{numbers}: {text}")
+    }
+}
+
+/// Requests that every variant can read.
+///
+/// # Errors
+/// They come from standard input.
+pub fn can_be_read_again(requests: &Requests) -> Result<()> {
+    match &requests.from {
+        Origin::Trace(path) if path.as_os_str() == "-" => {
+            Err(Error::usage("standard input can be read only once, and every variant reads the trace")
+                .help("save the trace to a file"))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Planned {
+    /// Spans the axes over a configuration; at most `most` runs.
+    ///
+    /// # Errors
+    /// A preset is given twice, there are more runs or seeds than allowed, a value can't be read, or the first variant breaks a rule.
+    pub fn new(sources: &Sources, axes: Vec<Axis>, seeds: Seeds, most: u64) -> Result<Planned> {
+        axes::agree(&axes, sources)?;
+        axes::points(&axes, seeds.count, most)?;
+        if seeds.first.checked_add(seeds.count - 1).is_none() {
+            return Err(
+                Error::usage("--seed and --repeat: the last seed would be beyond 64 bits").help("use a smaller --seed")
+            );
+        }
+        let variants = axes::variants(sources, &axes)?;
+        if let Some(error) = &variants[0].refused {
+            return Err(variants[0]
+                .settings
+                .refuse(error)
+                .note("the first variant is what the others are measured by"));
+        }
+        let names = variants.iter().map(|variant| name(variant, &axes)).collect();
+        Ok(Planned { axes, seeds, variants, names, sources: sources.clone() })
+    }
+
+    /// Tells which files the variants are read from, and the requests.
+    pub fn read_by(&self, requests: &Opened, files: &mut Files) {
+        self.sources.read_by(files);
+        requests.read_by(files);
+        let named = self.axes.iter().filter(|axis| axis.key == "file").flat_map(|axis| &axis.values);
+        named.for_each(|path| files.reads("--vary file", Path::new(path)));
+    }
+
+    /// Names of the summaries of all runs, refused ones included.
+    pub fn summary_names(&self) -> impl Iterator<Item = String> {
+        (1..=self.variants.len()).flat_map(|number| self.seeds.all().map(move |seed| summary_name(number, seed)))
+    }
+
+    /// Begins a file for the rows; its name says in which form.
+    ///
+    /// # Errors
+    /// As [`Sheet::create`].
+    pub fn sheet(&self, path: &Path) -> Result<Sheet> {
+        let columns = columns(&self.axes, self.seeds);
+        let columns: Vec<(&str, Kind)> = columns.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
+        Sheet::create("--rows", path, &columns)
+    }
+
+    /// Variants that no rule refuses, by their places.
+    fn good(&self) -> Vec<usize> {
+        (0..self.variants.len()).filter(|v| self.variants[*v].refused.is_none()).collect()
+    }
+
+    /// The runs, seed by seed.
+    pub fn points(&self, requests: &Requests) -> Vec<Point> {
+        let good = self.good();
+        let seeds = self.seeds.all().flat_map(|seed| good.iter().map(move |v| (seed, *v)));
+        seeds
+            .map(|(seed, v)| Point {
+                name: format!("variant {} ({})", v + 1, self.names[v]),
+                config: self.variants[v].settings.config.clone(),
+                requests: requests.clone(),
+                seed,
+            })
+            .collect()
+    }
+
+    /// Runs what is not refused.
+    ///
+    /// # Errors
+    /// As [`sweep`].
+    pub fn run(self, points: &[Point], plan: &points::Plan, board: &dyn Board) -> Result<Comparison> {
+        let outcomes = sweep(points, plan, board)?;
+        let good = self.good();
+        let mut by_variant: Vec<Vec<Outcome>> = self.variants.iter().map(|_| Vec::new()).collect();
+        for (i, outcome) in outcomes.into_iter().enumerate() {
+            by_variant[good[i % good.len()]].push(outcome);
+        }
+        let values = |outcomes: &[Outcome], metric: &Metric| -> Option<Vec<f64>> {
+            let values: Option<Vec<f64>> = outcomes.iter().map(|outcome| (metric.of)(&outcome.summary)).collect();
+            values.filter(|values| !values.is_empty())
+        };
+        let base: Vec<Option<Vec<f64>>> = METRICS.iter().map(|metric| values(&by_variant[0], metric)).collect();
+        let rows = self.variants.into_iter().zip(self.names).zip(by_variant).map(|((variant, name), outcomes)| {
+            let figure = |(metric, base): (&Metric, &Option<Vec<f64>>)| {
+                Some(Figure::new(values(&outcomes, metric)?, base.as_deref()?))
+            };
+            let figures = METRICS.iter().zip(&base).map(figure).collect();
+            Row { name, variant, outcomes, figures }
+        });
+        Ok(Comparison { rows: rows.collect(), axes: self.axes, seeds: self.seeds })
+    }
+}
+
+/// A variant in a few words: its values, with the names of their keys where there are several.
+fn name(variant: &Variant, axes: &[Axis]) -> String {
+    let value = |(axis, text): (&Axis, &String)| match axis.key.as_str() {
+        "file" => Path::new(text).file_stem().map_or(text.clone(), |stem| stem.to_string_lossy().into_owned()),
+        _ => text.trim_matches('"').to_string(),
+    };
+    if axes.is_empty() {
+        return "as given".into();
+    }
+    axes.iter().zip(&variant.values).map(value).collect::<Vec<_>>().join(", ")
+}
+
+/// Its name is a number and a seed, never a value.
+fn summary_name(variant: usize, seed: u64) -> String {
+    format!("{variant}-{seed}.json")
+}
+
+/// Columns of CSV and Parquet: the variant, then each figure with its ratio, and its spread where there is one.
+fn columns(axes: &[Axis], seeds: Seeds) -> Vec<(String, Kind)> {
+    let mut columns = vec![("variant".to_string(), Kind::Number)];
+    columns.extend(axes.iter().map(|axis| (plain(&axis.key), Kind::Text)));
+    columns.extend(["config_digest", "refused"].map(|name| (name.to_string(), Kind::Text)));
+    for metric in METRICS {
+        columns.push((metric.key.into(), Kind::Real));
+        columns.push((format!("{}_ratio", metric.key), Kind::Real));
+        if seeds.count > 1 {
+            columns.push((format!("{}_deviation", metric.key), Kind::Real));
+            columns.push((format!("{}_difference", metric.key), Kind::Real));
+            columns.push((format!("{}_half_width", metric.key), Kind::Real));
+        }
+    }
+    columns
+}
+
+/// A key as the name of a column: Parquet takes letters, digits and underlines everywhere.
+fn plain(key: &str) -> String {
+    key.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+/// A text or a number of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// A whole number.
+    Number(u64),
+    /// A text.
+    Text(String),
+    /// Any number, or nothing.
+    Real(Option<f64>),
+}
+
+impl Entry {
+    /// As a cell of a sheet.
+    fn cell(&self) -> Cell<'_> {
+        match self {
+            Entry::Number(value) => Cell::Number(*value),
+            Entry::Text(text) => Cell::Text(text),
+            Entry::Real(value) => Cell::Real(*value),
+        }
+    }
+}
+
+impl Comparison {
+    /// Names of the columns of [`Comparison::entries`].
+    pub fn columns(&self) -> Vec<String> {
+        columns(&self.axes, self.seeds).into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// A row's figures, one a column. `number` counts rows from 0.
+    pub fn entries(&self, number: usize) -> Vec<Entry> {
+        let row = &self.rows[number];
+        let mut entries = vec![Entry::Number(number as u64 + 1)];
+        entries.extend(row.variant.values.iter().cloned().map(Entry::Text));
+        entries.push(Entry::Text(row.variant.settings.digest()));
+        entries.push(Entry::Text(row.variant.refused.as_ref().map_or(String::new(), ToString::to_string)));
+        for figure in &row.figures {
+            let figure = figure.as_ref();
+            entries.push(Entry::Real(figure.map(|f| f.mean)));
+            entries.push(Entry::Real(figure.and_then(|f| f.ratio)));
+            if self.seeds.count > 1 {
+                entries.push(Entry::Real(figure.and_then(|f| f.deviation)));
+                entries.push(Entry::Real(figure.map(|f| f.difference)));
+                entries.push(Entry::Real(figure.and_then(|f| f.half_width)));
+            }
+        }
+        entries
+    }
+
+    /// Writes all rows into a sheet that [`Planned::sheet`] began.
+    ///
+    /// # Errors
+    /// As [`Sheet::row`] and [`Sheet::finish`].
+    pub fn write(&self, mut sheet: Sheet) -> Result<Finished> {
+        for number in 0..self.rows.len() {
+            sheet.row(self.entries(number).iter().map(Entry::cell))?;
+        }
+        sheet.finish()
+    }
+
+    /// Writes the summary of every run into a directory.
+    ///
+    /// # Errors
+    /// A file can't be written.
+    pub fn write_summaries(&self, directory: &Path) -> Result<Vec<Finished>> {
+        let mut finished = Vec::new();
+        for (number, row) in self.rows.iter().enumerate() {
+            for outcome in &row.outcomes {
+                let path = directory.join(summary_name(number + 1, outcome.summary.seed));
+                let mut file = Output::create(&path)?;
+                file.put(outcome.json().as_bytes())?;
+                finished.push(file.finish()?);
+            }
+        }
+        Ok(finished)
+    }
+
+    /// What readers had to say, each remark once.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks: Vec<String> = Vec::new();
+        let outcomes = self.rows.iter().flat_map(|row| &row.outcomes);
+        for remark in outcomes.flat_map(|outcome| outcome.chosen.iter().chain(&outcome.remarks)) {
+            if !remarks.contains(remark) {
+                remarks.push(remark.clone());
+            }
+        }
+        remarks
+    }
+
+    /// What makes figures hard to compare.
+    pub fn cautions(&self) -> Vec<Caution> {
+        type Holds = fn(&Summary) -> bool;
+        let table: [(Doubt, Holds); 3] = [
+            (Doubt::Overloaded, overloaded),
+            (Doubt::NotSteady, |s| s.write_amplification_halves.as_ref().is_some_and(|halves| !halves.steady)),
+            (Doubt::NoGc, |s| s.gc.collections == 0 && s.pages.written > 0),
+        ];
+        let numbers = |wanted: &dyn Fn(&Row) -> bool| -> Vec<usize> {
+            self.rows.iter().enumerate().filter(|(_, row)| wanted(row)).map(|(i, _)| i + 1).collect()
+        };
+        let first = &self.rows[0].outcomes;
+        let other =
+            |row: &Row| row.outcomes.iter().zip(first).any(|(a, b)| a.summary.trace_digest != b.summary.trace_digest);
+        let doubts = table
+            .iter()
+            .map(|(what, holds)| (*what, numbers(&|row| row.outcomes.iter().any(|one| holds(&one.summary)))))
+            .chain([(Doubt::OtherRequests, numbers(&other))]);
+        doubts.filter(|(_, variants)| !variants.is_empty()).map(|(what, variants)| Caution { what, variants }).collect()
+    }
+
+    /// Everything, for programs: the contract `ssdlab.compare/1`, as the bytes of its file.
+    pub fn json(&self) -> String {
+        let several = self.seeds.count > 1;
+        let figure = |figure: &Figure| {
+            let mut entry = json!({ "mean": figure.mean, "ratio": figure.ratio, "verdict": figure.verdict() });
+            if several {
+                let (low, high) = match figure.half_width {
+                    Some(half) => (Some(figure.difference - half), Some(figure.difference + half)),
+                    None => (None, None),
+                };
+                entry["deviation"] = json!(figure.deviation);
+                entry["difference"] = json!({ "mean": figure.difference, "low": low, "high": high });
+                entry["values"] = json!(figure.values);
+            }
+            entry
+        };
+        let variant = |(number, row): (usize, &Row)| {
+            let values = self.axes.iter().zip(&row.variant.values);
+            let set: Map<String, Json> = values.map(|(axis, value)| (axis.key.clone(), json!(value))).collect();
+            let digest = row.variant.settings.digest();
+            let mut entry = json!({ "variant": number + 1, "set": set, "config_digest": digest });
+            if let Some(error) = &row.variant.refused {
+                entry["refused"] = json!({ "key": error.key, "rule": error.message, "help": error.help });
+                return entry;
+            }
+            entry["trace_digests"] = row.outcomes.iter().map(|o| json!(o.summary.trace_digest)).collect();
+            let figures: Map<String, Json> = METRICS
+                .iter()
+                .zip(&row.figures)
+                .map(|(metric, value)| (metric.key.to_string(), value.as_ref().map_or(Json::Null, figure)))
+                .collect();
+            entry["figures"] = Json::Object(figures);
+            entry
+        };
+        let varied = self.axes.iter().map(|axis| json!({ "key": axis.key, "values": axis.values }));
+        outcome::json(&json!({
+            "schema": "ssdlab.compare/1",
+            "version": env!("CARGO_PKG_VERSION"),
+            "workload": self.rows[0].outcomes[0].about,
+            "seeds": { "first": self.seeds.first, "count": self.seeds.count },
+            "varied": varied.collect::<Vec<_>>(),
+            "cautions": self.cautions().iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "variants": self.rows.iter().enumerate().map(variant).collect::<Vec<_>>(),
+        }))
+    }
+}

@@ -1,0 +1,145 @@
+//! The figures that variants are compared by: what they are, and how those of a variant differ from the first one's.
+
+use serde::Serialize;
+use ssdlab_sim::blame::{BY_GC, Cause};
+use ssdlab_sim::report::{Breakdown, Figures, Summary};
+
+use crate::variants::student::{deviation, half_width, mean};
+
+/// What a figure is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds.
+    Time,
+    /// A number of things.
+    Count,
+    /// A number of things by second of simulated time.
+    Rate,
+    /// Bytes by second of simulated time, shown in millions.
+    Megabytes,
+    /// A ratio.
+    Factor,
+}
+
+/// A figure that variants are compared by.
+#[derive(Clone, Copy)]
+pub struct Metric {
+    /// Its name in JSON, CSV and Parquet.
+    pub key: &'static str,
+    /// Its head in tables for people; empty: it is in files only.
+    pub head: &'static str,
+    /// What it is counted in.
+    pub unit: Unit,
+    /// Takes it from a summary; none where the run had nothing to count.
+    pub of: fn(&Summary) -> Option<f64>,
+}
+
+/// Mean time a request waited for collections.
+fn blocked(by: &Breakdown, figures: &Figures) -> Option<f64> {
+    let total: u128 = BY_GC.iter().map(|cause: &Cause| by.0[*cause as usize]).sum();
+    ssdlab_sim::report::mean(total, figures.count)
+}
+
+fn whole(value: Option<u64>) -> Option<f64> {
+    value.map(|value| value as f64)
+}
+
+macro_rules! metrics {
+    ($($key:literal $head:literal $unit:ident |$summary:ident| $of:expr;)+) => {
+        &[$(Metric { key: $key, head: $head, unit: Unit::$unit, of: |$summary: &Summary| $of }),+]
+    };
+}
+
+/// All of them, in the order of tables and columns.
+#[rustfmt::skip]
+pub const METRICS: &[Metric] = metrics! {
+    "read_mean_ns" "read mean" Time |s| s.latency_ns.read.mean;
+    "write_mean_ns" "write mean" Time |s| s.latency_ns.write.mean;
+    "all_mean_ns" "mean" Time |s| s.latency_ns.all.mean;
+    "read_p99_ns" "read p99" Time |s| whole(s.latency_ns.read.p99);
+    "write_p99_ns" "write p99" Time |s| whole(s.latency_ns.write.p99);
+    "all_p99_ns" "" Time |s| whole(s.latency_ns.all.p99);
+    "read_p99_9_ns" "read p99.9" Time |s| whole(s.latency_ns.read.p99_9);
+    "write_p99_9_ns" "write p99.9" Time |s| whole(s.latency_ns.write.p99_9);
+    "all_p99_9_ns" "" Time |s| whole(s.latency_ns.all.p99_9);
+    "read_max_ns" "" Time |s| whole(s.latency_ns.read.max);
+    "write_max_ns" "" Time |s| whole(s.latency_ns.write.max);
+    "read_waiting_ns" "" Time |s| s.waiting_ns.read.mean;
+    "write_waiting_ns" "" Time |s| s.waiting_ns.write.mean;
+    "all_waiting_ns" "waiting" Time |s| s.waiting_ns.all.mean;
+    "read_gc_ns" "" Time |s| blocked(&s.breakdown_ns.read, &s.latency_ns.read);
+    "write_gc_ns" "" Time |s| blocked(&s.breakdown_ns.write, &s.latency_ns.write);
+    "all_gc_ns" "of it GC" Time |s| blocked(&s.breakdown_ns.all, &s.latency_ns.all);
+    "write_amplification" "WAF" Factor |s| s.write_amplification;
+    "erases" "erases" Count |s| Some(s.flash.erases as f64);
+    "moved_pages" "" Count |s| Some(s.gc.moved_pages as f64);
+    "requests_per_s" "requests/s" Rate |s| {
+        let requests = s.requests.read + s.requests.write + s.requests.trim;
+        (s.simulated_ns > 0).then(|| requests as f64 * 1e9 / s.simulated_ns as f64)
+    };
+    "host_read_bytes_per_s" "read MB/s" Megabytes |s| s.host_read_bytes_per_s;
+    "host_written_bytes_per_s" "write MB/s" Megabytes |s| s.host_written_bytes_per_s;
+};
+
+/// How a variant differs from the first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Not at all.
+    Same,
+    /// Less than chance allows to tell: the confidence interval of the difference holds zero.
+    Noise,
+    /// It is less.
+    Lower,
+    /// It is more.
+    Higher,
+}
+
+/// One figure of one variant.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// By seed.
+    pub values: Vec<f64>,
+    /// Their mean.
+    pub mean: f64,
+    /// Their sample standard deviation; none with one seed.
+    pub deviation: Option<f64>,
+    /// Mean over the baseline's mean; none where that is 0.
+    pub ratio: Option<f64>,
+    /// Mean of the differences to the baseline, seed by seed.
+    pub difference: f64,
+    /// Half the width of the 95 % confidence interval of that mean (Student's t); none with one seed.
+    pub half_width: Option<f64>,
+}
+
+impl Figure {
+    /// Of values by seed beside those of the baseline.
+    pub fn new(values: Vec<f64>, base: &[f64]) -> Figure {
+        let differences: Vec<f64> = values.iter().zip(base).map(|(value, base)| value - base).collect();
+        let (own, other) = (mean(&values), mean(base));
+        Figure {
+            mean: own,
+            deviation: deviation(&values),
+            ratio: (other != 0.0).then(|| own / other),
+            difference: mean(&differences),
+            half_width: half_width(&differences),
+            values,
+        }
+    }
+
+    /// How it differs from the baseline. With one seed there is no interval, and nothing is called noise.
+    pub fn verdict(&self) -> Verdict {
+        match self.difference {
+            0.0 if self.half_width.is_none_or(|half| half == 0.0) => Verdict::Same,
+            d if self.half_width.is_some_and(|half| d.abs() <= half) => Verdict::Noise,
+            d if d < 0.0 => Verdict::Lower,
+            _ => Verdict::Higher,
+        }
+    }
+}
+
+/// Whether requests spend most of their time outside, waiting for a place.
+pub fn overloaded(summary: &Summary) -> bool {
+    let causes = &summary.breakdown_ns.all.0;
+    2 * causes[Cause::Queue as usize] > causes.iter().sum()
+}

@@ -1,0 +1,106 @@
+//! One run.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use ssdlab_lab::drive::{TICK, Tick};
+use ssdlab_lab::error::{Class, Kind};
+use ssdlab_lab::input::Provenance;
+use ssdlab_lab::run::{How, Outputs, Progress};
+use ssdlab_sim::units::Nanos;
+
+use crate::{names, run, tiny, writes};
+
+/// Every file that a run can write.
+fn outputs(directory: &Path) -> Outputs {
+    let file = |name: &str| Some(directory.join(name));
+    Outputs {
+        json: file("summary.json"),
+        requests: file("requests.csv"),
+        series: Some((directory.join("series.csv"), Nanos(1_000_000))),
+        timeline: Some((ssdlab_lab::results::timeline::To::File(directory.join("run.pftrace")), None)),
+        blocks: file("blocks.csv"),
+        perf: file("perf.json"),
+    }
+}
+
+/// Listens, and stops the run at a tick.
+#[derive(Default)]
+struct Listener {
+    stop_at: Option<u64>,
+    building: u32,
+    simulated: u32,
+    ticks: Vec<Tick>,
+    /// The directory of the results, and what was in it at each tick.
+    directory: PathBuf,
+}
+
+impl Progress for Listener {
+    fn building(&mut self) {
+        self.building += 1;
+    }
+
+    fn at(&mut self, tick: Tick) -> ControlFlow<()> {
+        let visible = names(&self.directory).into_iter().filter(|name| !name.to_string_lossy().starts_with('.'));
+        assert_eq!(visible.count(), 0, "nothing appears before it is complete");
+        self.ticks.push(tick);
+        if Some(tick.requests) == self.stop_at { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn simulated(&mut self) {
+        self.simulated += 1;
+    }
+}
+
+#[test]
+fn files_appear_together_when_they_are_published_and_hold_what_is_returned() {
+    let directory = tempfile::tempdir().unwrap();
+    let outputs = outputs(directory.path());
+    let mut listener = Listener { directory: directory.path().into(), ..Listener::default() };
+    let ready = || run(&tiny(&[]), How::default()).open(&writes(6000)).unwrap();
+    let mut done = ready().simulate(&outputs, &mut listener).unwrap();
+    assert_eq!((listener.building, listener.simulated, listener.ticks.len()), (1, 1, 5));
+    assert!(listener.ticks.windows(2).all(|t| t[0].requests + TICK == t[1].requests && t[0].now <= t[1].now));
+    let last = listener.ticks[4];
+    assert!(last.share == Some(5120.0 / 6000.0) && last.now > Nanos::ZERO, "{last:?}");
+    done.publish().unwrap();
+    let files = ["blocks.csv", "perf.json", "requests.csv", "run.pftrace", "series.csv", "summary.json"];
+    assert_eq!(names(directory.path()), files.map(PathBuf::from));
+    let text = |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap();
+    assert_eq!(text("summary.json"), done.outcome.json());
+    assert_eq!(text("requests.csv").lines().count(), 6001);
+    assert_eq!(done.outcome.provenance, Provenance::Generated);
+    let spread = done.spread.as_ref().unwrap();
+    assert_eq!(spread.erases.iter().map(|bar| bar.blocks).sum::<u64>(), 64);
+    assert_eq!(text("blocks.csv").lines().count(), 65);
+
+    // The same run again, not published: what is there stays, and nothing else is left.
+    std::fs::write(directory.path().join("requests.csv"), "mine").unwrap();
+    let again = ready().simulate(&outputs, &mut ()).unwrap();
+    assert_eq!(again.outcome.json(), done.outcome.json());
+    drop(again);
+    assert_eq!(names(directory.path()), files.map(PathBuf::from));
+    assert_eq!(text("requests.csv"), "mine");
+}
+
+#[test]
+fn a_run_stops_where_it_is_told_to_and_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut listener = Listener { stop_at: Some(TICK), directory: directory.path().into(), ..Listener::default() };
+    let ready = run(&tiny(&[]), How::default()).open(&writes(1 << 40)).unwrap();
+    let error = ready.simulate(&outputs(directory.path()), &mut listener).err().unwrap();
+    assert_eq!((error.kind.clone(), error.class()), (Kind::Stopped, Class::Stopped));
+    assert_eq!((listener.ticks.len(), listener.simulated), (1, 0));
+    assert!(names(directory.path()).is_empty());
+}
+
+#[test]
+fn outputs_are_two_files_and_no_input() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.csv");
+    let outputs = Outputs { requests: Some(path.clone()), blocks: Some(path), ..Outputs::default() };
+    let ready = run(&tiny(&[]), How::default()).open(&writes(10)).unwrap();
+    let error = ready.simulate(&outputs, &mut ()).err().unwrap();
+    assert!(error.kind == Kind::Usage && error.message.contains("--requests and --blocks both write"), "{error}");
+    assert!(names(directory.path()).is_empty());
+}
