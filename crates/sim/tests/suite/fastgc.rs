@@ -187,7 +187,7 @@ impl Observer for Record {
 #[test]
 fn metadata_is_charged_to_the_class_that_filled_the_block() {
     // Blocks with one metadata page, and with two.
-    for (blocks, pages, size, requests) in [(24, 8, 4096, 6_000), (24, 110, 512, 40_000)] {
+    for (blocks, pages, size, requests) in [(24, 8, 4096, 12_000), (24, 110, 512, 80_000)] {
         let config = config(&format!(
             "geometry = {{ channels = 4, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = {blocks}, pages_per_block = {pages}, page_size = \"{size}B\" }}
 device = {{ over_provisioning = 0.55, queue_depth = 64 }}
@@ -252,7 +252,7 @@ timing = {{ read = \"50us\", program = \"600us\", erase = \"3ms\", transfer = \"
             }
             assert_eq!(spent(request, Cause::DieHost) + spent(request, Cause::DieLate), by_host, "{request:?}");
         }
-        assert!(seen[0] >= 10 && seen[1] >= 10, "{seen:?}");
+        assert!(seen.iter().all(|n| *n >= 3), "{seen:?}");
     }
 }
 
