@@ -598,6 +598,21 @@ fn pages_that_wait_for_their_word_line_are_read_from_the_buffer() {
     assert_eq!(dut.latencies(), [TRANSFER, TRANSFER, 0, TRANSFER + PROGRAM, READ + TRANSFER]);
 }
 
+/// Word lines are counted from the first page of their own block.
+#[test]
+fn word_lines_of_the_second_block_are_programmed_as_those_of_the_first() {
+    let mut dut = Dut::new(&config(&format!(
+        "{}geometry.page_size = \"16KiB\"\ngeometry.pages_per_block = 63\n{TIMING}wear = {{ programming = \"one-shot\" }}\n",
+        array(1, 1, 1, 1)
+    )));
+    let (size, step) = (dut.ssd.page_bytes(), 2_000_000);
+    (0..65).for_each(|n| dut.write(n * step, n * size, size));
+    dut.read(65 * step, 64 * size, size);
+    dut.write(66 * step, 65 * size, size);
+    dut.read(67 * step, 64 * size, size);
+    assert_eq!(dut.latencies()[65..], [0, TRANSFER + PROGRAM, READ + TRANSFER]);
+}
+
 /// Counts of blocks without metadata are lost with the power, and taken for exhausted.
 #[test]
 fn counts_that_a_power_cut_took_are_exhausted() {
