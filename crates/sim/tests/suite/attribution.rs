@@ -52,6 +52,26 @@ fn three_requests(time: &str) -> (Vec<Completed>, Summary) {
     (dut.completed()[2..].to_vec(), summary(&dut.ssd))
 }
 
+/// A write that any die may take waits for no single die: its wait is split as the time of all dies was.
+#[test]
+fn a_write_that_any_die_may_take_waits_as_the_dies_were_held() {
+    let mut dut = Dut::new(&config(&format!(
+        "{}geometry.blocks_per_plane = 8
+        geometry.pages_per_block = 2
+        timing = {{ read = \"200ns\", program = \"10us\", erase = \"1us\", transfer = \"0ns/B\" }}
+        device.over_provisioning = 0.75
+        gc.threshold = \"11 pages\"
+        schemes.place = \"dynamic\"",
+        array(1, 1, 1, 1)
+    )));
+    // The sixth program makes the plane due at 60,000; block 0 holds nothing any more.
+    (0..6).for_each(|n| dut.write(n * 10_000, 0, PAGE));
+    dut.write(55_000, PAGE, PAGE);
+    let done = dut.completed();
+    assert_eq!(summary(&dut.ssd).gc.collections, 1);
+    assert_eq!(causes(&done[6]), [("die_host", 5_000), ("die_gc_other", 1_000), ("array", 10_000)]);
+}
+
 #[test]
 fn three_requests_around_a_collection_split_as_in_the_table() {
     let (done, told) = three_requests("real");

@@ -1,15 +1,17 @@
 //! Copyback while counts and wear allow it: paper D's arithmetic on a device, its example, and the baselines it reduces to.
 //! Times in ns.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use crate::common::{Dut, Log, array, causes, config, summary};
+use crate::common::{Dut, Log, array, causes, config, spent, summary};
+use ssdlab_sim::blame::Cause;
 use ssdlab_sim::device::timing::LegKind;
 use ssdlab_sim::device::transaction::{Class, Verb};
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::{BlockId, Nanos, Ppn};
-use ssdlab_sim::{Check, Config, LegRecord, Observer, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Completed, Config, LegRecord, Observer, Request, RequestOp, Ssd};
 
 /// Paper D's flash: tR 91 us, tPROG 706 us, tBERS 5 ms, 20 ns/B, a page of 16 KiB: 327.68 us on the bus.
 const TIMING: &str = "timing = { read = \"91us\", program = \"706us\", erase = \"5ms\", transfer = \"20ns/B\" }\n";
@@ -163,6 +165,94 @@ gc.threshold = \"54 pages\"
         let waits = [("die_host", host), ("die_late", late), ("die_gc_own", collection - after)];
         let waits: Vec<(&str, u64)> = waits.into_iter().filter(|(_, ns)| *ns > 0).collect();
         assert_eq!(causes(&read), [&waits[..], &[("array", READ), ("bus", TRANSFER)]].concat());
+    }
+}
+
+/// Keeps every leg and every request.
+#[derive(Clone, Default)]
+struct Record(Arc<Mutex<(Vec<LegRecord>, Vec<Completed>)>>);
+
+impl Observer for Record {
+    fn leg(&mut self, leg: &LegRecord) {
+        self.0.lock().unwrap().0.push(*leg);
+    }
+    fn completed(&mut self, request: &Completed) {
+        self.0.lock().unwrap().1.push(request.clone());
+    }
+}
+
+/// A metadata page is charged to the class that filled its block. With `gc.destination = "any"` that may be a collection of another
+/// die, which does not hold this one. A read that meets no other request waits for the host exactly as long as metadata of blocks
+/// filled by the host is written.
+#[test]
+fn metadata_is_charged_to_the_class_that_filled_the_block() {
+    // Blocks with one metadata page, and with two.
+    for (blocks, pages, size, requests) in [(24, 8, 4096, 12_000), (24, 110, 512, 80_000)] {
+        let config = config(&format!(
+            "geometry = {{ channels = 4, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = {blocks}, pages_per_block = {pages}, page_size = \"{size}B\" }}
+device = {{ over_provisioning = 0.55, queue_depth = 64 }}
+schemes = {{ path = \"fastgc\", place = \"dynamic\" }}
+gc = {{ destination = \"any\", threshold = \"8 blocks\" }}
+wear.copyback_thresholds = 1
+precondition = {{ mode = \"random\", overwrite = 2.0 }}
+timing = {{ read = \"50us\", program = \"600us\", erase = \"3ms\", transfer = \"20ns/B\" }}"
+        ));
+        let mut dut = Dut::new(&config);
+        let record = Record::default();
+        dut.ssd.observe(Box::new(record.clone()));
+        let (mut rng, mut at) = (stream(7, "load"), 0);
+        let logical = dut.ssd.capacity_bytes() / size;
+        for _ in 0..requests {
+            at += below(&mut rng, 2_000_000);
+            let page = below(&mut rng, logical) * size;
+            if below(&mut rng, 2) > 0 { dut.read(at, page, size) } else { dut.write(at, page, size) }
+        }
+        dut.ssd.run();
+        let (legs, mut done) = std::mem::take(&mut *record.0.lock().unwrap());
+        // When metadata held a die, and whether the block's last page was the host's, or came from another die.
+        let block = |leg: &LegRecord| leg.ppn.0 / pages;
+        let (mut filled, mut written) = (BTreeMap::new(), Vec::new());
+        let (mut read_at, mut home, mut moved) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        for leg in legs.iter().filter(|leg| leg.kind == LegKind::Array) {
+            match (leg.class, leg.verb) {
+                (Class::Host, Verb::Read) => _ = read_at.insert(leg.number, leg.planes[0]),
+                (Class::Metadata, Verb::Program) => {
+                    let transfer = 20 * size;
+                    let Some(by) = filled.get(&block(leg)) else { continue };
+                    written.push((leg.planes[0], leg.start.0 - transfer, leg.end.0, *by));
+                }
+                (Class::Gc, Verb::Read) => _ = home.insert(leg.number, leg.planes[0]),
+                (class, Verb::Program | Verb::Copyback) => {
+                    let foreign =
+                        class == Class::Gc && home.get(&leg.number).is_some_and(|home| *home != leg.planes[0]);
+                    filled.insert(block(leg), (class == Class::Host, foreign));
+                    moved.insert((u64::from(leg.lpn.0), leg.end.0));
+                }
+                _ => {}
+            }
+        }
+        let (mut seen, mut busy) = ([0; 2], 0);
+        done.sort_by_key(|request| request.request);
+        for request in &done {
+            let alone = busy <= request.arrival.0;
+            busy = busy.max(request.completion.0);
+            let Some(die) = read_at.get(&request.request).filter(|_| alone) else { continue };
+            let (from, to) = (request.arrival.0, request.start.unwrap().0);
+            // A read whose page is moved or overwritten follows it to another die, behind others.
+            let lpn = request.offset / size;
+            if moved.range((lpn, from)..(lpn, to)).next().is_some() {
+                continue;
+            }
+            let mut by_host = 0;
+            for (_, start, end, (host, foreign)) in written.iter().filter(|write| write.0 == *die) {
+                let waited = end.min(&to).saturating_sub(*start.max(&from));
+                by_host += if *host { waited } else { 0 };
+                seen[0] += u32::from(*host && waited > 0);
+                seen[1] += u32::from(*foreign && waited > 0);
+            }
+            assert_eq!(spent(request, Cause::DieHost) + spent(request, Cause::DieLate), by_host, "{request:?}");
+        }
+        assert!(seen.iter().all(|n| *n >= 3), "{seen:?}");
     }
 }
 
@@ -373,6 +463,32 @@ fn the_report_adds_up() {
     assert!(report.pe_cycles > 101 && (report.lifetime_drive_writes.unwrap() / writes - 1.0).abs() < 1e-12);
 }
 
+/// Paper D's moved pages are over host pages that were programmed: a write that replaces its page in the controller's buffer is
+/// written, and never programmed by the host.
+#[test]
+fn a_write_absorbed_in_the_buffer_is_no_host_page_programmed() {
+    for (absorbed, amplification) in [(0, 8.0 / 7.0), (1, 1.0)] {
+        let mut dut = Dut::new(&config(&format!(
+            "{}geometry.blocks_per_plane = 8
+geometry.pages_per_block = 4
+device.over_provisioning = 0.8
+gc.threshold = \"26 pages\"
+staging.slots = 4
+schemes = {{ path = \"checked\", place = \"dynamic\", collector = {{ idle-chip = {{ stream_rule = \"always\" }} }} }}",
+            array(1, 1, 1, 1)
+        )));
+        // Block 0 keeps page 0. The seventh program makes it due, and page 0 is in the buffer until the erase is over.
+        [0, 1, 2, 3, 1, 2, 3].iter().zip(0..).for_each(|(lpn, n)| dut.write(n * 10_000_000, lpn * 4096, 4096));
+        (0..absorbed).for_each(|_| dut.write(62_000_000, 0, 4096));
+        dut.completed();
+        let told = summary(&dut.ssd);
+        assert_eq!((told.pages.written, told.flash.programs.host, told.gc.moved_pages), (7 + absorbed, 7, 1));
+        assert_eq!(told.fastgc.unwrap().moved_per_host_page, Some(1.0 / 7.0));
+        assert_eq!(told.gc.host_pages_per_collection, Some(7.0));
+        assert_eq!(told.write_amplification, Some(amplification));
+    }
+}
+
 #[test]
 fn threshold_0_everywhere_is_the_checked_path_with_all_pages_for_data() {
     for thresholds in ["copyback_thresholds = 0", "pe_cycles = 4500"] {
@@ -480,6 +596,21 @@ fn pages_that_wait_for_their_word_line_are_read_from_the_buffer() {
     dut.write(3_000_000, 2 * size, size);
     dut.read(5_000_000, size, size);
     assert_eq!(dut.latencies(), [TRANSFER, TRANSFER, 0, TRANSFER + PROGRAM, READ + TRANSFER]);
+}
+
+/// Word lines are counted from the first page of their own block.
+#[test]
+fn word_lines_of_the_second_block_are_programmed_as_those_of_the_first() {
+    let mut dut = Dut::new(&config(&format!(
+        "{}geometry.page_size = \"16KiB\"\ngeometry.pages_per_block = 63\n{TIMING}wear = {{ programming = \"one-shot\" }}\n",
+        array(1, 1, 1, 1)
+    )));
+    let (size, step) = (dut.ssd.page_bytes(), 2_000_000);
+    (0..65).for_each(|n| dut.write(n * step, n * size, size));
+    dut.read(65 * step, 64 * size, size);
+    dut.write(66 * step, 65 * size, size);
+    dut.read(67 * step, 64 * size, size);
+    assert_eq!(dut.latencies()[65..], [0, TRANSFER + PROGRAM, READ + TRANSFER]);
 }
 
 /// Counts of blocks without metadata are lost with the power, and taken for exhausted.

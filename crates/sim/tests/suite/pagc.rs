@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{Dut, config, summary};
 use ssdlab_sim::report::Summary;
-use ssdlab_sim::units::Nanos;
+use ssdlab_sim::units::{Lpn, Nanos, Ppn};
 use ssdlab_sim::{Check, Config, LegRecord, Observer, Request, RequestOp, Ssd};
 
 /// Two planes of 16 blocks; block 0 of plane 0 keeps the offsets in `a`, block 0 of plane 1 those in `b`, and then plane 0 is
@@ -450,4 +450,45 @@ fn planes_are_busy_as_long_as_idle_with_serial_and_never_idle_with_blind() {
         let (busy, idle, by) = times("{ pagc = { threshold = 0.22 } }", false);
         assert!(busy > idle && idle > 0 && by.joint > 0 && by.alone > 0);
     }
+}
+
+/// Block 0 of plane 0 keeps a pair and a single page, and plane 0 is collected when its host has written `written` pages of block 8 (of
+/// four). Returns where the single page and the page that the host writes next end up, as block and offset.
+fn single_page_and_next_write(written: u64) -> [(u32, u32); 2] {
+    let mut dut = Dut::new(&config(&format!(
+        "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 16, pages_per_block = 4 }}
+device.over_provisioning = 0.5
+gc.threshold = \"{} pages\"
+schemes = {{ path = \"copyback\", collector = {{ pagc = {{ when = \"always\" }} }} }}",
+        33 - written
+    )));
+    let (mut at, page) = (0, |plane: u64, n: u64| (2 * n + plane) * 4096);
+    let mut requests: Vec<(RequestOp, u64)> = Vec::new();
+    requests.extend((0..32).map(|n| (RequestOp::Write, page(0, n))));
+    requests.extend((0..29).map(|n| (RequestOp::Write, page(1, n))));
+    requests.extend([page(0, 2), page(0, 3), page(1, 1), page(1, 2), page(1, 3)].map(|at| (RequestOp::Trim, at)));
+    // The last of these makes the plane due; one more follows the collection.
+    requests.extend((1..=written + 1).map(|block| (RequestOp::Write, page(0, 4 * block))));
+    for (op, offset) in requests {
+        dut.ssd.submit(Request { arrival: Nanos(at), op, offset, bytes: 4096 });
+        at += 10_000_000;
+    }
+    dut.completed();
+    let told = summary(&dut.ssd);
+    assert_eq!((told.gc.collections, told.gc.moved_pages), (2, 3));
+    let place = |lpn: u64| {
+        let at = (0..64).map(Ppn).find(|at| dut.ssd.flash().lpn_of(*at) == Lpn(lpn as u32)).unwrap();
+        (at.0 / 4, at.0 % 4)
+    };
+    [place(2), place(8 * (written + 1))]
+}
+
+/// Without a partner at the aligned write points, a page goes to the host's open block, but opens none there: where that is full, it
+/// goes to a block of the collections, and the host opens its own.
+#[test]
+fn a_single_page_goes_to_the_hosts_block_while_that_has_room() {
+    // Block 9 has the pair.
+    assert_eq!(single_page_and_next_write(1), [(8, 1), (8, 2)]);
+    assert_eq!(single_page_and_next_write(3), [(8, 3), (10, 0)]);
+    assert_eq!(single_page_and_next_write(4), [(10, 0), (11, 0)]);
 }

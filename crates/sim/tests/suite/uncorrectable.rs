@@ -89,6 +89,29 @@ fn an_update_reads_around_what_it_can_not_correct() {
     }
 }
 
+/// An update of two chunks whose second one can't be corrected, of which a partial write needs the rest, reads the first and the parity
+/// again: the first has waited for the second meanwhile.
+#[test]
+fn an_update_that_reads_again_accounts_for_the_wait_between_its_reads() {
+    let mut dut = Dut::new(&nine("raid.write_mode = \"rmw\""));
+    (0..5).for_each(|i| dut.read(i * MS, 0, PAGE));
+    // Page 54 is on chip 0, in another block than page 0: the old page 0 is read after it.
+    dut.read(5 * MS, 54 * PAGE, PAGE);
+    dut.write(5 * MS, 512, 4 * PAGE - 512);
+    (6..8).for_each(|i| dut.read(i * MS, 3 * (i - 6) * PAGE, PAGE));
+    let done = dut.completed();
+    assert!(done.iter().all(|done| done.uncorrectable == 0));
+    let latency = |i: usize| (done[i].completion - done[i].arrival).0;
+    assert_eq!([latency(5), latency(6)], [READ, 3 * READ + WRITE]);
+    // Page 0: after the other read, then held while page 3 is read again.
+    assert_eq!(causes(&done[6]), [("die_host", READ), ("held", READ), ("array", 225_000), ("bus", 204_800)]);
+    let told = summary(&dut.ssd);
+    // Eight reads of the host; page 0 once, page 3 and its parity twice, pages 1 and 2 and theirs once.
+    assert_eq!((told.flash.reads.total, told.flash.programs.total), (8 + 5 + 4, 7));
+    let failed = told.failures.unwrap();
+    assert_eq!((failed.uncorrectable_pages, failed.lost_pages, failed.lost_reads), (Some(1), 0, 0));
+}
+
 #[test]
 fn what_faults_and_errors_take_at_once_is_refused() {
     for more in ["faults.power_cut = [\"1s\"]", "faults.chip_fails = [{ at = \"1s\" }]"] {
