@@ -35,7 +35,7 @@ impl Ssd {
         // Each unit serves its own queue only, so the order among units can't be told from outside.
         for i in 0..self.looking.len() {
             let unit = self.looking[i];
-            if !(self.lane && self.start_in_lane(unit)) {
+            if !(self.fast.lane && self.start_in_lane(unit)) {
                 while self.kick(unit) {}
             }
             if self.pauses {

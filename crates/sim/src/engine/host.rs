@@ -497,7 +497,7 @@ impl Ssd {
             return;
         }
         let (first, last) = self.span(&together);
-        if self.lane && measured && first == last && next.extents == 0 && request.op == RequestOp::Read {
+        if self.fast.lane && measured && first == last && next.extents == 0 && request.op == RequestOp::Read {
             let lpn = Lpn(first);
             if let Location::Flash(page) = self.dev.map.get(lpn) {
                 return self.admit_to_lane(request, index, lpn, page);

@@ -1,6 +1,6 @@
 //! Legs: operations run through their resources one after the other, wait for buses, and end.
 
-use super::fuse::FUSED;
+use super::fast::FUSED;
 use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::config::{Suspendable, WriteAck};
@@ -177,7 +177,7 @@ impl Ssd {
         self.watch_transfer(id, bus, time);
         match after {
             // Nothing can come between a transfer into a held die and the array: one event ends both.
-            Some(leg) if self.fuses && leg.kind == LegKind::Array => {
+            Some(leg) if self.fast.legs && leg.kind == LegKind::Array => {
                 self.charge(id, Cause::Array, leg.time.0);
                 let op = &mut self.ops[id];
                 op.leg += 1;
@@ -186,7 +186,7 @@ impl Ssd {
                     self.mark_awaited(bus);
                 }
             }
-            _ if self.fuses_moves && !host && self.fuse_move(id, bus) => {}
+            _ if self.fast.moves && !host && self.fuse_move(id, bus) => {}
             _ => {
                 self.buses[bus].holder = id;
                 self.events.set(self.units.len() + bus, now + time);
@@ -229,7 +229,7 @@ impl Ssd {
             return self.link_ends(id);
         }
         let op = &mut self.ops[id];
-        if op.lane && self.lane {
+        if op.lane && self.fast.lane {
             return self.leaves_lane(id);
         }
         op.leg += 1;
@@ -290,7 +290,7 @@ impl Ssd {
         let state = &mut self.units[unit.ix()];
         let id = state.array;
         let op = &mut self.ops[id];
-        if op.lane && self.lane {
+        if op.lane && self.fast.lane {
             op.leg = 1;
             let bus = op.channel.ix();
             return self.ask(id, bus);

@@ -11,13 +11,12 @@ mod conflicts;
 mod copies;
 mod dispatch;
 mod failure;
+mod fast;
 mod filled;
-mod fuse;
 mod gc;
 mod host;
 mod joint;
 mod keep;
-mod lane;
 mod legs;
 mod memory;
 mod merge;
@@ -31,7 +30,6 @@ mod recover;
 mod redirect;
 mod replica;
 mod staging;
-mod steps;
 mod stripe;
 mod timeless;
 mod uncorrectable;
@@ -161,14 +159,7 @@ pub struct Ssd {
     decided_at: Nanos,
     /// See `decided_at`.
     granted_at: Nanos,
-    /// Whether legs that nothing can come between share an event, and whether moves of collections do.
-    fuses: bool,
-    /// See `fuses`.
-    fuses_moves: bool,
-    /// Whether queued steps of collections that end alone need no round.
-    plain_steps: bool,
-    /// Whether reads of single pages take the fast lane.
-    lane: bool,
+    fast: fast::FastPaths,
     /// What is counted of collections in the way of host operations, where one of paper A's schemes is in use.
     conflict: Option<Box<conflicts::Conflict>>,
     /// Second copies of pages, where the route asks for any.
@@ -410,10 +401,7 @@ impl Ssd {
             decided_at: Nanos::NEVER,
             granted_at: Nanos::NEVER,
             yields: !config.schemes.collector.policy_ref().in_order(),
-            fuses: false,
-            fuses_moves: false,
-            plain_steps: false,
-            lane: false,
+            fast: fast::FastPaths::NONE,
             keeps: config.device.keep_overwritten,
             suspends: config.timing.suspendable != Suspendable::None,
             overlaps: config.timing.suspendable != Suspendable::None || config.timing.cache_register,
@@ -565,7 +553,7 @@ impl Ssd {
         if time > limit || time == Nanos::NEVER {
             return false;
         }
-        if self.fuses && event < arrival && self.express(event) {
+        if self.fast.legs && event < arrival && self.express(event) {
             self.events_since_scan += 1;
         } else {
             self.round(time);
@@ -590,7 +578,7 @@ impl Ssd {
                 self.completions();
             }
             self.decide();
-            while self.fuses_moves && self.events.next() == time {
+            while self.fast.moves && self.events.next() == time {
                 // A step that began now may have: the page asks for the bus too.
                 self.completions();
                 self.decide_ready();
@@ -635,7 +623,7 @@ impl Ssd {
             self.batch.clear();
             self.events.take_all(|resource| self.batch.push(resource as u128));
             self.events_since_scan += self.batch.len() as u64;
-            if !(self.lane && self.host.only_reads && self.all_in_lane()) {
+            if !(self.fast.lane && self.host.only_reads && self.all_in_lane()) {
                 // Several at once: age decides.
                 for i in 0..self.batch.len() {
                     self.batch[i] |= u128::from(self.age_of(self.batch[i] as usize)) << 32;

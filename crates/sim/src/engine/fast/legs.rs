@@ -10,50 +10,22 @@
 //!   bus before its way out has ended, nobody goes before its way back. Somebody who does undoes the fusing. Where the
 //!   collector looks in between who waits for the die, so does somebody who comes to wait before that.
 
-use super::{Nanos, Ssd};
 use crate::blame::Cause;
-use crate::config::{Destination, Scope, Suspendable, WriteAck, WritePoints};
 use crate::device::flash::Stream;
 use crate::device::resource::unit_resource;
 use crate::device::transaction::{Class, Verb};
+use crate::engine::{Nanos, Ssd};
 use crate::policy::{Journey, PageSet};
 use crate::units::{JobId, OpId, UnitId};
 
 /// The leg of a move that reads out, comes back and programs as one.
-pub(super) const FUSED: u8 = u8::MAX;
+pub(in crate::engine) const FUSED: u8 = u8::MAX;
 
 impl Ssd {
-    /// Whether legs that nothing can come between share an event, and page reads take the fast lane; they do unless told
-    /// otherwise, or watched. For tests and measurements: results are the same.
-    pub fn set_fusing(&mut self, fusing: bool) {
-        self.unfuse_all();
-        let (config, simple) = (&self.config, self.observer.observer.is_none());
-        self.fuses = fusing
-            && simple
-            && self.noc.is_none()
-            && self.failures.is_none()
-            && config.timing.suspendable == Suspendable::None
-            && !config.timing.cache_register
-            && config.device.write_ack == WriteAck::AfterProgram;
-        // A move taken as one takes its page when its way out begins, not when it ends: nobody else may look meanwhile.
-        self.fuses_moves = self.fuses
-            && self.collector_holds
-            && self.plain_moves.is_some()
-            && config.gc.destination == Destination::Plane
-            && config.gc.scope == Scope::Plane
-            && config.ftl.write_points == WritePoints::Separate
-            && config.timing.command == Nanos::ZERO
-            && config.ecc.decode == Nanos::ZERO
-            && !self.one_shot
-            && [&config.timing.read, &config.timing.program].iter().all(|t| !t.types().contains(&Nanos::ZERO));
-        self.plain_steps = self.has_plain_steps();
-        self.lane = self.has_lane();
-    }
-
     /// The page of a collection's read has been granted the bus on its way out: lets it come back in and be programmed without
     /// further events, if nobody waits for the bus and an open block has room. Returns whether it does.
     #[inline]
-    pub(super) fn fuse_move(&mut self, id: OpId, bus: usize) -> bool {
+    pub(in crate::engine) fn fuse_move(&mut self, id: OpId, bus: usize) -> bool {
         let op = &self.ops[id];
         if op.verb != Verb::Read || op.class != Class::Gc || !self.buses[bus].queue.is_empty() {
             return false;
@@ -91,15 +63,15 @@ impl Ssd {
 
     /// Somebody comes to wait for any die: collections that look who waits may have to make way.
     #[inline]
-    pub(super) fn disturb_collections(&mut self) {
-        if self.yields && self.preempts && self.fuses_moves {
+    pub(in crate::engine) fn disturb_collections(&mut self) {
+        if self.yields && self.preempts && self.fast.moves {
             (0..self.units.len() as u32).for_each(|unit| self.disturb_unit(UnitId(unit)));
         }
     }
 
     /// Somebody comes to wait for a unit whose collection looks between two steps who does.
     #[inline]
-    pub(super) fn disturb_unit(&mut self, unit: UnitId) {
+    pub(in crate::engine) fn disturb_unit(&mut self, unit: UnitId) {
         let id = self.units[unit.ix()].array;
         if id.is_none() || self.ops[id].leg != FUSED {
             return;
@@ -115,7 +87,7 @@ impl Ssd {
     /// Somebody asks for a bus on which a fused move is under way: if the page has not begun its way back, it will have to ask
     /// for the bus like anybody else.
     #[cold]
-    pub(super) fn disturb(&mut self, bus: usize) {
+    pub(in crate::engine) fn disturb(&mut self, bus: usize) {
         let state = &mut self.buses[bus];
         let id = std::mem::replace(&mut state.fused, OpId::NONE);
         // At the very moment it turns, it has asked for the bus before everybody who asks after the first grants.
@@ -139,7 +111,7 @@ impl Ssd {
     }
 
     /// A fused move has ended.
-    pub(super) fn fused_move_ends(&mut self, id: OpId) {
+    pub(in crate::engine) fn fused_move_ends(&mut self, id: OpId) {
         self.page_is_back(id);
         self.gc_step_ends(id);
     }
@@ -158,14 +130,14 @@ impl Ssd {
     /// collection, or if all are legs of plain moves, they are handled here, as the round would handle them. Returns whether they
     /// were.
     #[inline]
-    pub(super) fn express(&mut self, time: Nanos) -> bool {
+    pub(in crate::engine) fn express(&mut self, time: Nanos) -> bool {
         let resource = self.events.first();
         let Some(unit) = self.units.get(resource) else {
-            return self.plain_steps && self.events.alone() && self.express_fetched(resource, time);
+            return self.fast.steps && self.events.alone() && self.express_fetched(resource, time);
         };
         let id = unit.array;
         let op = &self.ops[id];
-        let plain = op.class == Class::Gc && self.fuses_moves;
+        let plain = op.class == Class::Gc && self.fast.moves;
         if !self.events.alone() {
             return plain && self.express_moves(time);
         }
@@ -174,7 +146,7 @@ impl Ssd {
             (Verb::Read, 0) if matches!(op.class, Class::Host | Class::Gc) => self.express_read(id, resource, time),
             (Verb::Read, FUSED) => self.express_next(id, time),
             (Verb::Copyback, 0) if plain => self.express_next_copyback(id, time),
-            (Verb::Program | Verb::Copyback, _) if op.class == Class::Gc && self.plain_steps => {
+            (Verb::Program | Verb::Copyback, _) if op.class == Class::Gc && self.fast.steps => {
                 self.express_placed(id, time)
             }
             _ => false,
@@ -325,14 +297,14 @@ impl Ssd {
     }
 
     /// Undoes all fusing once the ends of this moment have been handled: before anything is counted anew.
-    pub(super) fn unfuse_now(&mut self) {
+    pub(in crate::engine) fn unfuse_now(&mut self) {
         self.unfuse_all();
         self.completions();
     }
 
     /// Undoes all fusing: every operation is where it would be without.
-    pub(super) fn unfuse_all(&mut self) {
-        if !self.fuses_moves {
+    pub(in crate::engine) fn unfuse_all(&mut self) {
+        if !self.fast.moves {
             return;
         }
         for bus in 0..self.buses.len() {

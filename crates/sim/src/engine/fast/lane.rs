@@ -4,41 +4,20 @@
 //! does not have and with what is looked up once. Wherever it meets something else, a page that has moved, say, it goes on as every
 //! other page does. Results are the same to the last byte with and without ([`Ssd::set_fusing`]).
 
-use super::host::{HostRequest, Waiting};
-use super::{Extent, Request, Ssd};
 use crate::blame::{Blame, Cause};
-use crate::config::Errors;
 use crate::device::mapping::Location;
 use crate::device::resource::{Holder, unit_resource};
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::host::{HostRequest, Waiting};
+use crate::engine::{Extent, Request, Ssd};
 use crate::policy::PageSet;
 use crate::units::{Lpn, Moment, Nanos, OpId, Ppn, RequestId, UnitId};
 
 impl Ssd {
-    /// Whether reads of single pages take the lane on this device.
-    pub(super) fn has_lane(&self) -> bool {
-        let config = &self.config;
-        self.fuses
-            && !self.overlaps
-            && !self.queues
-            && !self.one_shot
-            && !self.redirects
-            && !self.separates
-            && !self.host.windowed
-            && self.raid.is_none()
-            && self.replicas.is_none()
-            && self.conflict.is_none()
-            && self.ports == self.dev.geometry.channels as usize
-            && config.ecc.errors == Errors::None
-            && config.ecc.decode == Nanos::ZERO
-            && config.timing.command == Nanos::ZERO
-            && !config.timing.read.types().contains(&Nanos::ZERO)
-    }
-
     /// A measured read of one page that is on flash is admitted.
     #[inline(always)]
-    pub(super) fn admit_to_lane(&mut self, request: Request, index: u64, lpn: Lpn, page: Ppn) {
+    pub(in crate::engine) fn admit_to_lane(&mut self, request: Request, index: u64, lpn: Lpn, page: Ppn) {
         self.host.outstanding += 1;
         self.stats.pages.read += self.flash_pages(&Extent { offset: request.offset, bytes: request.bytes }, 1);
         let record = HostRequest::new(index, Waiting::together(request), self.now, true, 1);
@@ -64,7 +43,7 @@ impl Ssd {
 
     /// Lets a unit take the read at the head of its queue, if it can: as [`Ssd::kick`] and what follows. False: see there.
     #[inline(always)]
-    pub(super) fn start_in_lane(&mut self, unit: UnitId) -> bool {
+    pub(in crate::engine) fn start_in_lane(&mut self, unit: UnitId) -> bool {
         let now = self.now;
         let state = &self.units[unit.ix()];
         let id = state.queue.head();
@@ -117,7 +96,7 @@ impl Ssd {
     /// Whether all that ends now are steps of reads in the lane. As long as nothing but reads has been submitted their order can't be
     /// told: those that ask for one bus are sorted there, of requests that complete only sums are kept, and no die that is left
     /// comes to be collected.
-    pub(super) fn all_in_lane(&self) -> bool {
+    pub(in crate::engine) fn all_in_lane(&self) -> bool {
         self.batch.iter().all(|resource| {
             let resource = *resource as usize;
             let id = match self.units.get(resource) {
@@ -134,7 +113,7 @@ impl Ssd {
 
     /// The page of a read in the lane is in the controller.
     #[inline(always)]
-    pub(super) fn leaves_lane(&mut self, id: OpId) {
+    pub(in crate::engine) fn leaves_lane(&mut self, id: OpId) {
         let now = self.now;
         let op = &self.ops[id];
         debug_assert!(op.need == Need::Read && op.verb == Verb::Read && op.mate.is_none());

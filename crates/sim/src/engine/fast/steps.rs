@@ -4,40 +4,17 @@
 //! what cannot happen here. Whatever else is next in line begins as everywhere. Results are the same to the last byte with and
 //! without ([`Ssd::set_fusing`]).
 
-use super::Ssd;
-use crate::config::{Destination, Scope};
 use crate::device::flash::Stream;
 use crate::device::resource::{Holder, unit_resource};
 use crate::device::transaction::{Class, Verb};
+use crate::engine::Ssd;
 use crate::policy::{Journey, PageSet};
 use crate::units::{Nanos, OpId, UnitId};
 
 impl Ssd {
-    /// Whether steps of collections that end alone need no round.
-    pub(super) fn has_plain_steps(&self) -> bool {
-        let config = &self.config;
-        let times = [&config.timing.read, &config.timing.program];
-        self.fuses
-            && !self.collector_holds
-            && self.plain_moves.is_some()
-            && config.gc.destination == Destination::Plane
-            && config.gc.scope == Scope::Plane
-            && config.timing.command == Nanos::ZERO
-            && config.ecc.decode == Nanos::ZERO
-            && self.dev.timing.transfer(self.dev.geometry.page_size) != Nanos::ZERO
-            && times.iter().all(|time| !time.types().contains(&Nanos::ZERO))
-            && !self.queues
-            && !self.one_shot
-            && !self.metadata
-            && !self.stages
-            && !self.schemes.dynamic
-            && self.raid.is_none()
-            && self.replicas.is_none()
-    }
-
     /// The page that a queued step reads has crossed the bus: its program queues. Returns whether that is what has ended.
     #[inline(never)]
-    pub(super) fn express_fetched(&mut self, resource: usize, time: Nanos) -> bool {
+    pub(in crate::engine) fn express_fetched(&mut self, resource: usize, time: Nanos) -> bool {
         let bus = resource - self.units.len();
         let Some(state) = self.buses.get_mut(bus) else { return false };
         let id = state.holder;
@@ -57,7 +34,7 @@ impl Ssd {
 
     /// A queued step has programmed its page: the read of its collection's next page queues, if there is one. Returns whether.
     #[inline(never)]
-    pub(super) fn express_placed(&mut self, id: OpId, time: Nanos) -> bool {
+    pub(in crate::engine) fn express_placed(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.ops[id];
         let (job, from, to, tag, unit, program) =
             (op.job, op.from[0], op.pages[0], op.tags[0], op.unit, op.verb == Verb::Program);
