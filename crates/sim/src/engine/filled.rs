@@ -82,7 +82,7 @@ impl Ssd {
             now,
             dev: Device { geometry: _, timing: _, flash, map, wear, errors, staging: _ },
             schemes: Policies { order: _, victim, collector, path, route: _, dynamic: _ },
-            events: _,
+            timers: _,
             batch: _,
             units,
             gc_by_plane: _,

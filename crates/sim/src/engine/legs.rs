@@ -1,11 +1,12 @@
 //! Legs: operations run through their resources one after the other, wait for buses, and end.
 
 use super::fast::FUSED;
+use super::kernel::timers::Timer;
 use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::config::{Suspendable, WriteAck};
 use crate::device::mapping::Location;
-use crate::device::resource::{Holder, Suspension, unit_resource};
+use crate::device::resource::{Holder, Suspension};
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
@@ -27,7 +28,7 @@ impl Ssd {
                 }
                 self.watch_array_start(unit);
                 self.charge(id, Cause::Array, leg.time.0);
-                self.events.set(unit_resource(unit), now + leg.time);
+                self.timers.set(Timer::Array(unit), now + leg.time);
                 if self.suspends {
                     // Reads that already wait may suspend it.
                     self.mark_unit(unit);
@@ -40,7 +41,7 @@ impl Ssd {
             LegKind::Decode => {
                 let unit = op.unit;
                 self.charge(id, Cause::Decode, leg.time.0);
-                self.events.set(unit_resource(unit), now + leg.time);
+                self.timers.set(Timer::Array(unit), now + leg.time);
             }
             LegKind::Noc => self.cross(id, leg.time),
             LegKind::Buffer => self.delay(id, Cause::Memory, leg.time),
@@ -181,7 +182,7 @@ impl Ssd {
                 self.charge(id, Cause::Array, leg.time.0);
                 let op = &mut self.ops[id];
                 op.leg += 1;
-                self.events.set(unit_resource(op.unit), now + time + leg.time);
+                self.timers.set(Timer::Array(op.unit), now + time + leg.time);
                 if !self.buses[bus].queue.is_empty() {
                     self.mark_awaited(bus);
                 }
@@ -189,7 +190,7 @@ impl Ssd {
             _ if self.fast.moves && !host && self.fuse_move(id, bus) => {}
             _ => {
                 self.buses[bus].holder = id;
-                self.events.set(self.units.len() + bus, now + time);
+                self.timers.set(Timer::Bus(bus), now + time);
             }
         }
     }
@@ -198,23 +199,20 @@ impl Ssd {
     #[inline]
     fn mark_awaited(&mut self, bus: usize) {
         self.buses[bus].awaited = true;
-        self.events.set(self.units.len() + bus, self.buses[bus].until);
+        self.timers.set(Timer::Bus(bus), self.buses[bus].until);
     }
 
-    /// The event of a resource: what ran there has ended.
+    /// The event of a timer: what it stood for has ended.
     #[inline]
-    pub(super) fn leg_ends(&mut self, resource: usize) {
-        let Some(bus) = resource.checked_sub(self.units.len()) else {
-            return self.array_ends(UnitId(resource as u32));
+    pub(super) fn leg_ends(&mut self, timer: Timer) {
+        let bus = match timer {
+            Timer::Array(unit) => return self.array_ends(unit),
+            Timer::Bus(bus) => bus,
+            Timer::Memory => return self.memory_ends(),
+            Timer::Encode => return self.encode_timeouts(),
+            Timer::Decoder => return self.decode_ends(),
+            Timer::Delay(slot) => return self.delay_ends(slot),
         };
-        if bus >= self.buses.len() {
-            return match bus - self.buses.len() {
-                0 => self.memory_ends(),
-                1 => self.encode_timeouts(),
-                _ if self.noc.is_none() => self.decode_ends(),
-                _ => self.delay_ends(resource),
-            };
-        }
         let state = &mut self.buses[bus];
         state.awaited = false;
         let id = std::mem::replace(&mut state.holder, OpId::NONE);
@@ -442,7 +440,7 @@ impl Ssd {
         if !may || !in_array || state.cache.is_some() || !self.read_waits(unit) {
             return;
         }
-        let end = self.events.get(unit_resource(unit));
+        let end = self.timers.get(Timer::Array(unit));
         let gone = self.now + self.config.timing.suspend;
         if end <= gone {
             return;
@@ -450,7 +448,7 @@ impl Ssd {
         let now = self.now;
         let state = &mut self.units[unit.ix()];
         (state.rest, state.interrupted, state.suspension) = (end - now, now, Suspension::Going);
-        self.events.set(unit_resource(unit), gone);
+        self.timers.set(Timer::Array(unit), gone);
     }
 
     /// Whether a read waits that needs this unit's array, as far as can be told now.
@@ -504,7 +502,7 @@ impl Ssd {
         };
         self.set_holder(unit, holder);
         self.units[unit.ix()].suspension = Suspension::Resuming;
-        self.events.set(unit_resource(unit), self.now + self.config.timing.resume);
+        self.timers.set(Timer::Array(unit), self.now + self.config.timing.resume);
     }
 
     /// The suspended operation goes on with what it still needs.
@@ -517,7 +515,7 @@ impl Ssd {
         state.array = id;
         state.suspension = Suspension::No;
         let (lost, end) = ((now - state.interrupted).0, now + state.rest);
-        self.events.set(unit_resource(unit), end);
+        self.timers.set(Timer::Array(unit), end);
         if self.ops[id].class == Class::Host {
             self.charge(id, Cause::DieHost, lost);
         }

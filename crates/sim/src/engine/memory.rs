@@ -1,5 +1,6 @@
 //! Pages that take a set time and hold nothing that others want: served from controller memory, or in the decoder.
 
+use super::kernel::timers::Timer;
 use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::device::transaction::Need;
@@ -19,18 +20,9 @@ impl Ssd {
         } else {
             self.host.memory.push_back((self.now + time, op));
             if self.host.memory.len() == 1 {
-                let resource = self.memory_resource();
-                self.events.set(resource, self.now + time);
+                self.timers.set(Timer::Memory, self.now + time);
             }
         }
-    }
-
-    pub(super) fn memory_resource(&self) -> usize {
-        self.units.len() + self.buses.len()
-    }
-
-    pub(super) fn decoder_resource(&self) -> usize {
-        self.memory_resource() + 2
     }
 
     /// The oldest page in controller memory has been served.
@@ -39,8 +31,7 @@ impl Ssd {
         let (_, op) = self.host.memory.pop_front().expect("a page is being served");
         if let Some((time, _)) = self.host.memory.front() {
             let time = *time;
-            let resource = self.memory_resource();
-            self.events.set(resource, time);
+            self.timers.set(Timer::Memory, time);
         }
         self.leaves(op);
     }
@@ -65,8 +56,7 @@ impl Ssd {
         self.ops[op].blame.add(Cause::Decode, time.0);
         self.host.decoding.push_back((self.now + time, op));
         if self.host.decoding.len() == 1 {
-            let resource = self.decoder_resource();
-            self.events.set(resource, self.now + time);
+            self.timers.set(Timer::Decoder, self.now + time);
         }
     }
 
@@ -76,8 +66,7 @@ impl Ssd {
         let (_, op) = self.host.decoding.pop_front().expect("a page is being decoded");
         if let Some((time, _)) = self.host.decoding.front() {
             let time = *time;
-            let resource = self.decoder_resource();
-            self.events.set(resource, time);
+            self.timers.set(Timer::Decoder, time);
         }
         self.decoded(op);
     }

@@ -17,6 +17,7 @@ mod gc;
 mod host;
 mod joint;
 mod keep;
+mod kernel;
 mod legs;
 mod memory;
 mod merge;
@@ -38,7 +39,6 @@ mod window;
 
 use crate::config::{Config, ConfigError, Scope, Suspendable};
 use crate::device::errors::{ErrorModel, PageErrors};
-use crate::device::events::Events;
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::{Location, Mapping};
@@ -58,6 +58,7 @@ use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
 pub use filled::Filled;
 use host::Host;
 pub use host::{Extent, Request, RequestOp};
+use kernel::timers::{Timer, Timers};
 use stripe::Raid;
 
 /// Bytes of what is kept by request, operation, plane and so on: for the estimate of a device's memory.
@@ -96,8 +97,8 @@ pub struct Ssd {
     now: Nanos,
     dev: Device,
     schemes: Policies,
-    events: Events,
-    /// Resources whose events were popped at the present time, below the age of their operations.
+    timers: Timers,
+    /// Timers whose events were taken at the present time, below the age of their operations.
     batch: Vec<u128>,
     units: Vec<Unit>,
     /// Ledger by unit and plane: total time that collections of that plane held the unit.
@@ -350,10 +351,7 @@ impl Ssd {
         let mut ssd = Ssd {
             seed,
             now: Nanos::ZERO,
-            events: Events::new(
-                geometry.units as usize + buses + 2 + delays.max(1),
-                config.timing.longest().max(crossing),
-            ),
+            timers: Timers::new(geometry.units as usize, buses, delays, config.timing.longest().max(crossing)),
             batch: Vec::with_capacity(geometry.units as usize + buses + delays),
             units: vec![Unit::new(geometry.planes_per_unit); geometry.units as usize],
             gc_by_plane: vec![0; geometry.planes as usize],
@@ -465,7 +463,7 @@ impl Ssd {
 
     /// When anything happens next; never if all is done.
     pub fn next_event(&self) -> Nanos {
-        self.events.next().min(self.host.next_arrival(self.now))
+        self.timers.next().min(self.host.next_arrival(self.now))
     }
 
     /// The configuration it was built from.
@@ -516,7 +514,7 @@ impl Ssd {
     /// Handles everything up to and including `limit`.
     pub fn run_until(&mut self, limit: Nanos) {
         while self.advance(limit) {
-            if self.events.next() > limit {
+            if self.timers.next() > limit {
                 // What was fused may have had an event by now.
                 self.unfuse_all();
             }
@@ -544,7 +542,7 @@ impl Ssd {
         if self.host.fault.is_some() {
             return false;
         }
-        let (event, arrival) = (self.events.next(), self.host.next_arrival(self.now));
+        let (event, arrival) = (self.timers.next(), self.host.next_arrival(self.now));
         let time = event.min(arrival);
         if time >= self.fault_at && self.fault_at <= limit && time != Nanos::NEVER {
             self.scheduled_fault();
@@ -578,7 +576,7 @@ impl Ssd {
                 self.completions();
             }
             self.decide();
-            while self.fast.moves && self.events.next() == time {
+            while self.fast.moves && self.timers.next() == time {
                 // A step that began now may have: the page asks for the bus too.
                 self.completions();
                 self.decide_ready();
@@ -606,32 +604,32 @@ impl Ssd {
             && self.ready_jobs.is_empty()
             && !self.host.window_stale
             && self.stripes_settled()
-            && self.events.next() > self.now
+            && self.timers.next() > self.now
             && self.host.next_arrival(self.now) > self.now
     }
 
     /// Ends the legs that end now, oldest operation first.
     #[inline]
     fn completions(&mut self) {
-        while self.events.next() == self.now {
-            if self.events.alone() {
-                let resource = self.events.pop();
+        while self.timers.next() == self.now {
+            if self.timers.alone() {
+                let timer = self.timers.pop();
                 self.events_since_scan += 1;
-                self.leg_ends(resource);
+                self.leg_ends(timer);
                 continue;
             }
             self.batch.clear();
-            self.events.take_all(|resource| self.batch.push(resource as u128));
+            self.timers.take_all(&mut self.batch);
             self.events_since_scan += self.batch.len() as u64;
             if !(self.fast.lane && self.host.only_reads && self.all_in_lane()) {
                 // Several at once: age decides.
                 for i in 0..self.batch.len() {
-                    self.batch[i] |= u128::from(self.age_of(self.batch[i] as usize)) << 32;
+                    self.batch[i] |= u128::from(self.age_of(self.timers.timer(self.batch[i] as u32))) << 32;
                 }
                 self.batch.sort_unstable();
             }
             for i in 0..self.batch.len() {
-                self.leg_ends(self.batch[i] as u32 as usize);
+                self.leg_ends(self.timers.timer(self.batch[i] as u32));
             }
         }
         if self.runs.any_released() {
@@ -668,18 +666,18 @@ impl Ssd {
         )
     }
 
-    fn age_of(&self, resource: usize) -> u64 {
-        let op = match resource.checked_sub(self.units.len()) {
-            None => {
-                let unit = &self.units[resource];
+    fn age_of(&self, timer: Timer) -> u64 {
+        let op = match timer {
+            Timer::Array(unit) => {
+                let unit = &self.units[unit.ix()];
                 if unit.array.is_some() { unit.array } else { unit.suspended }
             }
-            Some(bus) if bus == self.buses.len() => self.host.memory[0].1,
+            Timer::Bus(bus) => self.buses[bus].holder,
+            Timer::Memory => self.host.memory[0].1,
             // The timeout of a parity group comes after what ends at its time.
-            Some(bus) if bus == self.buses.len() + 1 => return u64::MAX,
-            Some(bus) if bus > self.buses.len() + 1 && self.noc.is_none() => self.host.decoding[0].1,
-            Some(bus) if bus > self.buses.len() + 1 => self.delayed(resource),
-            Some(bus) => self.buses[bus].holder,
+            Timer::Encode => return u64::MAX,
+            Timer::Decoder => self.host.decoding[0].1,
+            Timer::Delay(slot) => self.delayed(slot),
         };
         // A bus that only wakes: it ends nothing.
         if op.is_none() { 0 } else { self.ops[op].age }

@@ -5,6 +5,7 @@
 //! An operation keeps its unit until the last of it: a unit serves one task at a time. Pages in a buffer are data in flight:
 //! their tags travel with the operation, and their block is not erased before they have landed.
 
+use super::kernel::timers::Timer;
 use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::config::{Config, Task};
@@ -377,25 +378,18 @@ impl Ssd {
         let slot = if delays[first].is_none() { first } else { first + 1 };
         assert!(delays[slot].is_none(), "law: a unit serves at most two operations");
         delays[slot] = id;
-        let resource = self.delay_resource(slot);
-        self.events.set(resource, self.now + time);
-    }
-
-    fn delay_resource(&self, slot: usize) -> usize {
-        self.memory_resource() + 2 + slot
+        self.timers.set(Timer::Delay(slot), self.now + time);
     }
 
     /// The operation in a delay.
     #[inline(never)]
-    pub(super) fn delayed(&self, resource: usize) -> OpId {
-        let slot = resource - self.memory_resource() - 2;
+    pub(super) fn delayed(&self, slot: usize) -> OpId {
         self.noc.as_ref().map_or(OpId::NONE, |noc| noc.delays[slot])
     }
 
     #[inline(never)]
-    pub(super) fn delay_ends(&mut self, resource: usize) {
-        let id = self.delayed(resource);
-        let slot = resource - self.memory_resource() - 2;
+    pub(super) fn delay_ends(&mut self, slot: usize) {
+        let id = self.delayed(slot);
         self.noc_mut().delays[slot] = OpId::NONE;
         self.leg_of_noc_ends(id);
     }

@@ -2,6 +2,7 @@
 
 use super::Ssd;
 use super::failure::Chunk;
+use super::kernel::timers::Timer;
 use super::recover::Begun;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
@@ -258,14 +259,14 @@ impl Ssd {
         for unit in 0..self.units.len() {
             self.set_holder(UnitId(unit as u32), Holder::Free);
             self.units[unit].power_cut();
-            self.events.set(unit, Nanos::NEVER);
+            self.timers.clear(Timer::Array(UnitId(unit as u32)));
         }
         for bus in 0..self.buses.len() {
             self.buses[bus].power_cut(self.now);
-            self.events.set(self.units.len() + bus, Nanos::NEVER);
+            self.timers.clear(Timer::Bus(bus));
         }
-        for resource in [self.memory_resource(), self.decoder_resource()] {
-            self.events.set(resource, Nanos::NEVER);
+        for timer in [Timer::Memory, Timer::Decoder] {
+            self.timers.clear(timer);
         }
         self.ops.clear();
         self.runs.power_cut();
@@ -287,7 +288,7 @@ impl Ssd {
         }
         if let Some(raid) = &mut self.raid {
             raid.power_cut();
-            self.events.set(self.units.len() + self.buses.len() + 1, Nanos::NEVER);
+            self.timers.clear(Timer::Encode);
         }
         self.dev.staging.power_cut(self.now);
     }

@@ -8,6 +8,7 @@
 use ssdlab_memory::Table;
 use std::collections::VecDeque;
 
+use super::kernel::timers::Timer;
 use super::redirect::{Decode, Decodes};
 use super::{Nanos, Ssd};
 use crate::blame::Cause;
@@ -342,7 +343,7 @@ impl Ssd {
             let (due, first) = (now + raid.timeout, raid.deadlines.is_empty());
             raid.deadlines.push_back((due, update, record.serial));
             if first {
-                self.events.set(self.units.len() + self.buses.len() + 1, due);
+                self.timers.set(Timer::Encode, due);
             }
         }
         match record.phase {
@@ -388,11 +389,10 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn encode_timeouts(&mut self) {
         let now = self.now;
-        let timer = self.units.len() + self.buses.len() + 1;
         let raid = self.raid();
         while let Some((due, update, serial)) = raid.deadlines.front().copied() {
             if due > now {
-                return self.events.set(timer, due);
+                return self.timers.set(Timer::Encode, due);
             }
             raid.deadlines.pop_front();
             let record = &raid.records[update];

@@ -6,10 +6,11 @@
 
 use crate::blame::{Blame, Cause};
 use crate::device::mapping::Location;
-use crate::device::resource::{Holder, unit_resource};
+use crate::device::resource::Holder;
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::host::{HostRequest, Waiting};
+use crate::engine::kernel::timers::Timer;
 use crate::engine::{Extent, Request, Ssd};
 use crate::policy::PageSet;
 use crate::units::{Lpn, Moment, Nanos, OpId, Ppn, RequestId, UnitId};
@@ -80,7 +81,7 @@ impl Ssd {
         self.dev.flash.read_begins(geometry.block_of(at));
         self.stats.count_reads(Class::Host, 1);
         self.chip_in_use(plane, true);
-        self.events.set(unit_resource(unit), now + array);
+        self.timers.set(Timer::Array(unit), now + array);
         if self.oracle.tracks_sectors() {
             self.note_flash_read(id, tag);
         }
@@ -97,14 +98,11 @@ impl Ssd {
     /// told: those that ask for one bus are sorted there, of requests that complete only sums are kept, and no die that is left
     /// comes to be collected.
     pub(in crate::engine) fn all_in_lane(&self) -> bool {
-        self.batch.iter().all(|resource| {
-            let resource = *resource as usize;
-            let id = match self.units.get(resource) {
-                Some(unit) => unit.array,
-                None => match self.buses.get(resource - self.units.len()) {
-                    Some(bus) => bus.holder,
-                    None => return false,
-                },
+        self.batch.iter().all(|timer| {
+            let id = match self.timers.timer(*timer as u32) {
+                Timer::Array(unit) => self.units[unit.ix()].array,
+                Timer::Bus(bus) => self.buses[bus].holder,
+                _ => return false,
             };
             // A bus that only wakes ends nothing.
             id.is_none() || self.ops[id].lane

@@ -12,8 +12,8 @@
 
 use crate::blame::Cause;
 use crate::device::flash::Stream;
-use crate::device::resource::unit_resource;
 use crate::device::transaction::{Class, Verb};
+use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
 use crate::policy::{Journey, PageSet};
 use crate::units::{JobId, OpId, UnitId};
@@ -41,7 +41,7 @@ impl Ssd {
         let half = state.until;
         (state.fused, state.half) = (id, half);
         state.prolong(half + back.time);
-        self.events.set(unit_resource(unit), half + back.time + array.time);
+        self.timers.set(Timer::Array(unit), half + back.time + array.time);
         self.ops[id].leg = FUSED;
         true
     }
@@ -97,7 +97,7 @@ impl Ssd {
         }
         let half = state.half;
         state.prolong(half);
-        self.events.set(unit_resource(self.ops[id].unit), Nanos::NEVER);
+        self.timers.clear(Timer::Array(self.ops[id].unit));
         if self.now == half && self.decided_at == self.now {
             // Its collector has decided by now: its way back has begun.
             self.page_is_back(id);
@@ -107,7 +107,7 @@ impl Ssd {
         self.buses[bus].holder = id;
         let op = &mut self.ops[id];
         op.leg = op.legs.len() - 1;
-        self.events.set(self.units.len() + bus, half);
+        self.timers.set(Timer::Bus(bus), half);
     }
 
     /// A fused move has ended.
@@ -131,19 +131,20 @@ impl Ssd {
     /// were.
     #[inline]
     pub(in crate::engine) fn express(&mut self, time: Nanos) -> bool {
-        let resource = self.events.first();
-        let Some(unit) = self.units.get(resource) else {
-            return self.fast.steps && self.events.alone() && self.express_fetched(resource, time);
+        let unit = match self.timers.first() {
+            Timer::Array(unit) => unit,
+            Timer::Bus(bus) => return self.fast.steps && self.timers.alone() && self.express_fetched(bus, time),
+            _ => return false,
         };
-        let id = unit.array;
+        let id = self.units[unit.ix()].array;
         let op = &self.ops[id];
         let plain = op.class == Class::Gc && self.fast.moves;
-        if !self.events.alone() {
+        if !self.timers.alone() {
             return plain && self.express_moves(time);
         }
         match (op.verb, op.leg) {
             (Verb::Read, 0) if plain && self.goes_on(op.job, op.unit) => self.express_out(id, time),
-            (Verb::Read, 0) if matches!(op.class, Class::Host | Class::Gc) => self.express_read(id, resource, time),
+            (Verb::Read, 0) if matches!(op.class, Class::Host | Class::Gc) => self.express_read(id, unit, time),
             (Verb::Read, FUSED) => self.express_next(id, time),
             (Verb::Copyback, 0) if plain => self.express_next_copyback(id, time),
             (Verb::Program | Verb::Copyback, _) if op.class == Class::Gc && self.fast.steps => {
@@ -158,12 +159,12 @@ impl Ssd {
     #[inline(never)]
     fn express_moves(&mut self, time: Nanos) -> bool {
         self.batch.clear();
-        self.events.each(|resource| self.batch.push(resource as u128));
+        self.timers.each(&mut self.batch);
         if !(0..self.batch.len()).all(|i| self.is_plain_end(i, time)) {
             return false;
         }
         for i in 0..self.batch.len() {
-            let id = self.units[self.batch[i] as usize].array;
+            let id = self.array_in_batch(self.batch[i]).expect("as looked at");
             let op = &self.ops[id];
             let handled = match (op.verb, op.leg) {
                 (Verb::Read, 0) => self.express_out(id, time),
@@ -176,11 +177,20 @@ impl Ssd {
         true
     }
 
+    /// The operation in the array that an event of the batch belongs to, if it is an array's.
+    #[inline(always)]
+    fn array_in_batch(&self, event: u128) -> Option<OpId> {
+        match self.timers.timer(event as u32) {
+            Timer::Array(unit) => Some(self.units[unit.ix()].array),
+            _ => None,
+        }
+    }
+
     /// Whether an event of the batch is a leg of a plain move that can end without a round, whatever else is in the batch.
     #[inline(always)]
     fn is_plain_end(&mut self, i: usize, time: Nanos) -> bool {
-        let Some(unit) = self.units.get(self.batch[i] as usize) else { return false };
-        let op = &self.ops[unit.array];
+        let Some(id) = self.array_in_batch(self.batch[i]) else { return false };
+        let op = &self.ops[id];
         let (job, plane, channel) = (op.job, op.plane, op.channel);
         if op.class != Class::Gc || job.is_none() || !self.goes_on(job, op.unit) {
             return false;
@@ -192,10 +202,10 @@ impl Ssd {
             }
             (Verb::Read, 0) => {
                 let asks = |other: &u128| {
-                    let op = &self.ops[self.units[*other as usize].array];
+                    let op = &self.ops[self.array_in_batch(*other).expect("as looked at")];
                     op.channel == channel && op.leg == 0
                 };
-                self.free_bus(unit.array, time).is_some()
+                self.free_bus(id, time).is_some()
                     && self.dev.flash.room(plane, Stream::Gc) > 0
                     && !self.batch[..i].iter().any(asks)
             }
@@ -214,7 +224,7 @@ impl Ssd {
 
     /// Pages that the host or a collection reads have been read: they cross the bus at once if that is free.
     #[inline]
-    fn express_read(&mut self, id: OpId, resource: usize, time: Nanos) -> bool {
+    fn express_read(&mut self, id: OpId, unit: UnitId, time: Nanos) -> bool {
         let Some((bus, out)) = self.free_bus(id, time) else { return false };
         self.now = time;
         self.ops[id].leg = 1;
@@ -222,8 +232,8 @@ impl Ssd {
         state.begin(self.ops[id].class == Class::Gc, time, time + out, self.stats.last_completion);
         state.holder = id;
         self.charge(id, Cause::Bus, out.0);
-        self.events.set(resource, Nanos::NEVER);
-        self.events.set(self.units.len() + bus, time + out);
+        self.timers.clear(Timer::Array(unit));
+        self.timers.set(Timer::Bus(bus), time + out);
         true
     }
 
@@ -266,7 +276,7 @@ impl Ssd {
         let op = &mut self.ops[id];
         (op.pages, op.from, op.tags[0]) = (PageSet::one(page), PageSet::one(page), tag);
         (op.legs, op.leg) = (legs, 0);
-        self.events.set(unit_resource(unit), time + legs.get(0).map_or(Nanos::ZERO, |leg| leg.time));
+        self.timers.set(Timer::Array(unit), time + legs.get(0).map_or(Nanos::ZERO, |leg| leg.time));
         true
     }
 
@@ -292,7 +302,7 @@ impl Ssd {
         self.stats.gc_time.program += program.0;
         let op = &mut self.ops[id];
         (op.from, op.pages, op.tags[0], op.legs) = (PageSet::one(page), PageSet::one(to), tag, legs);
-        self.events.set(unit_resource(unit), time + (read + program));
+        self.timers.set(Timer::Array(unit), time + (read + program));
         true
     }
 

@@ -5,25 +5,25 @@
 //! without ([`Ssd::set_fusing`]).
 
 use crate::device::flash::Stream;
-use crate::device::resource::{Holder, unit_resource};
+use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
+use crate::engine::kernel::timers::Timer;
 use crate::policy::{Journey, PageSet};
 use crate::units::{Nanos, OpId, UnitId};
 
 impl Ssd {
     /// The page that a queued step reads has crossed the bus: its program queues. Returns whether that is what has ended.
     #[inline(never)]
-    pub(in crate::engine) fn express_fetched(&mut self, resource: usize, time: Nanos) -> bool {
-        let bus = resource - self.units.len();
-        let Some(state) = self.buses.get_mut(bus) else { return false };
+    pub(in crate::engine) fn express_fetched(&mut self, bus: usize, time: Nanos) -> bool {
+        let state = &mut self.buses[bus];
         let id = state.holder;
         if id.is_none() || self.ops[id].class != Class::Gc {
             return false;
         }
         self.now = time;
         (state.holder, state.awaited) = (OpId::NONE, false);
-        self.events.set(resource, Nanos::NEVER);
+        self.timers.clear(Timer::Bus(bus));
         self.mark_bus(bus);
         self.count_step_time(id);
         self.end_read_step(id);
@@ -41,7 +41,7 @@ impl Ssd {
         let view = self.dev.view(time);
         let Some(page) = self.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;
-        self.events.set(unit_resource(unit), Nanos::NEVER);
+        self.timers.clear(Timer::Array(unit));
         self.count_step_time(id);
         if program {
             self.jobs[job.0].job.hand = PageSet::EMPTY;
@@ -131,7 +131,7 @@ impl Ssd {
             op.legs = self.dev.timing.read_one(offset, transfer);
             op.legs.get(0).map_or(Nanos::ZERO, |leg| leg.time)
         };
-        self.events.set(unit_resource(unit), now + time);
+        self.timers.set(Timer::Array(unit), now + time);
         true
     }
 }

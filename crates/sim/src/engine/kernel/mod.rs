@@ -1,0 +1,3 @@
+//! What the event loop runs on: timers.
+
+pub(super) mod timers;
