@@ -17,7 +17,7 @@ impl Ssd {
         let mut joint = Journey::COPYBACK;
         for page in pages.iter() {
             let mut to = self.dev.geometry.block_of(*page);
-            if self.separates {
+            if self.rules.separates {
                 let plane = self.dev.geometry.plane_of(*page);
                 let point = self.write_point(plane, stream, true);
                 to = self.dev.flash.next_block(plane, point).unwrap_or(to);
@@ -35,7 +35,7 @@ impl Ssd {
         // The host's open block takes moved pages while it has room; a new one for them would be the host's to fill.
         let host_full = stream == Stream::Host && self.dev.flash.room(plane, Stream::Host) == 0;
         let stream = if host_full { Stream::Gc } else { stream };
-        if self.separates && copied && stream == Stream::Gc { Stream::Copyback } else { stream }
+        if self.rules.separates && copied && stream == Stream::Gc { Stream::Copyback } else { stream }
     }
 
     /// Decoded pages are in hand, and their registers still hold them: which way do they go back?
@@ -44,7 +44,7 @@ impl Ssd {
         for page in pages.iter() {
             let clean = match &self.dev.errors {
                 Some(model) => model.errors(*page, self.dev.geometry.block_of(*page), self.now) == 0,
-                None => !self.page_errors.in_page(),
+                None => !self.dev.page_errors.in_page(),
             };
             let back = self.schemes.path.policy().back(&self.dev.view(self.now), *page, clean);
             joint = joint.farther(back);
@@ -87,7 +87,7 @@ impl Ssd {
     /// A moved page has landed: what it brought along. `corrected`: it has passed ECC.
     #[inline(always)]
     pub(super) fn follow_copy(&mut self, from: Ppn, to: Ppn, block: BlockId, corrected: bool) {
-        if self.separates {
+        if self.rules.separates {
             let counts = &mut self.stats.copies;
             *(if corrected { &mut counts.external_pages } else { &mut counts.copied_pages }) += 1;
         }

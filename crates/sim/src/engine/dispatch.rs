@@ -20,7 +20,7 @@ impl Ssd {
             self.dispatch_window();
         }
         self.begin_updates();
-        if self.dirty_units.is_empty() && !self.schemes.dynamic && !self.stages && self.replicas.is_none() {
+        if self.dirty_units.is_empty() && !self.rules.dynamic && !self.rules.stages && self.replicas.is_none() {
             return;
         }
         // What this round marks anew is looked at in the next one, after its collector decisions.
@@ -29,7 +29,7 @@ impl Ssd {
             let unit = self.looking[i];
             self.units[unit.ix()].dirty = false;
         }
-        if self.schemes.dynamic {
+        if self.rules.dynamic {
             self.dispatch_oldest_first();
         }
         // Each unit serves its own queue only, so the order among units can't be told from outside.
@@ -38,11 +38,11 @@ impl Ssd {
             if !(self.fast.lane && self.start_in_lane(unit)) {
                 while self.kick(unit) {}
             }
-            if self.pauses {
+            if self.rules.pauses {
                 self.look_again(unit);
             }
         }
-        if self.stages && self.dev.staging.waiting > 0 {
+        if self.rules.stages && self.dev.staging.waiting > 0 {
             self.dispatch_writebacks();
         }
         if self.replicas.is_some() {
@@ -64,7 +64,7 @@ impl Ssd {
             for unit in &self.looking {
                 if self.ready_for_more(*unit) {
                     let head = self.units[unit.ix()].queue.head();
-                    let (rank, first) = if self.queues { self.next_task(*unit) } else { (0, head) };
+                    let (rank, first) = if self.rules.queues { self.next_task(*unit) } else { (0, head) };
                     let turn = (rank, self.ops[first].age);
                     if oldest.is_none_or(|(other, _)| turn < other) {
                         oldest = Some((turn, *unit));
@@ -73,7 +73,7 @@ impl Ssd {
             }
             let write = self.anywhere.head();
             let write_first = write.is_some() && {
-                let turn = (if self.queues { self.rank(write, false) } else { 0 }, self.ops[write].age);
+                let turn = (if self.rules.queues { self.rank(write, false) } else { 0 }, self.ops[write].age);
                 oldest.is_none_or(|(other, _)| turn < other)
             };
             if write_first && self.start_anywhere() {
@@ -98,9 +98,9 @@ impl Ssd {
             && state.cache.is_none()
             && state.suspension == Suspension::No
             && if state.job.is_none() {
-                !self.collector_holds || state.due.is_empty()
+                !self.rules.collector_holds || state.due.is_empty()
             } else {
-                self.pauses && self.awaits_durability(state.job)
+                self.rules.pauses && self.awaits_durability(state.job)
             }
     }
 
@@ -111,7 +111,7 @@ impl Ssd {
         let units = if self.none_idle { 0 } else { self.dev.geometry.units };
         let mut full = false;
         // Where no die is idle, those that a collection lends come next.
-        let passes = if self.preempts { 2 } else { 1 };
+        let passes = if self.rules.preempts { 2 } else { 1 };
         for step in 0..passes * units {
             let unit = UnitId((self.last_unit + 1 + step) % units);
             if if step < units { !self.is_idle(unit) } else { !self.lends(unit) } {
@@ -173,24 +173,27 @@ impl Ssd {
             self.serve_in_suspension(unit);
             return false;
         }
-        if state.queue.is_empty() || state.suspension != Suspension::No || (state.array.is_some() && !self.overlaps) {
+        if state.queue.is_empty()
+            || state.suspension != Suspension::No
+            || (state.array.is_some() && !self.rules.overlaps)
+        {
             return false;
         }
-        if state.array.is_some() && self.suspends {
+        if state.array.is_some() && self.rules.suspends {
             self.try_suspend(unit);
         }
         let state = &self.units[unit.ix()];
         if state.suspension != Suspension::No {
             return false;
         }
-        if state.job.is_some() && !(self.pauses && self.jobs[state.job.0].pause != Pause::No) {
+        if state.job.is_some() && !(self.rules.pauses && self.jobs[state.job.0].pause != Pause::No) {
             return state.array.is_none() && self.jobs[state.job.0].waiting && self.admit_foreign(unit);
         }
-        if self.collector_holds && !state.due.is_empty() && state.job.is_none() {
+        if self.rules.collector_holds && !state.due.is_empty() && state.job.is_none() {
             // A collection that holds its die goes first, even where the next operation could overlap the running one.
             return false;
         }
-        let first = if self.queues { self.next_task(unit).1 } else { state.queue.head() };
+        let first = if self.rules.queues { self.next_task(unit).1 } else { state.queue.head() };
         let head = &self.ops[first];
         let host_read = head.class.like_host() && head.need != Need::Write;
         let host_write = head.class.like_host() && head.need == Need::Write;
@@ -211,12 +214,12 @@ impl Ssd {
             }
         }
         let queue = &mut self.units[unit.ix()].queue;
-        if self.queues {
+        if self.rules.queues {
             queue.remove(&mut self.ops, first);
         } else {
             queue.pop(&self.ops);
         }
-        if self.deep {
+        if self.rules.deep {
             // The next in line and this one's request have left the cache since they joined.
             let next = queue.head();
             if next.is_some() {
@@ -251,7 +254,7 @@ impl Ssd {
         }
         let page = &self.ops[op];
         match page.need {
-            Need::Read | Need::Merge if self.one_shot && self.waits_for_word_line(op) => {
+            Need::Read | Need::Merge if self.rules.one_shot && self.waits_for_word_line(op) => {
                 self.take_from_buffer(op, unit)
             }
             Need::Read if self.raid.is_some() && super::redirect::reads_covered(page) => {
@@ -314,7 +317,7 @@ impl Ssd {
         self.load(op, at);
         let burst = self.read_burst(op);
         let offset = self.dev.geometry.offset(at);
-        let (count, legs) = if self.pairs {
+        let (count, legs) = if self.rules.pairs {
             self.join_reads(op, at, unit, burst)
         } else {
             (1, self.dev.timing.read_one(offset, burst))
@@ -419,7 +422,7 @@ impl Ssd {
             Need::Merge => self.merge_source(op),
             Need::Write | Need::Absorb => Ppn::NONE,
         };
-        (at.is_some() && !(self.one_shot && self.page_waits(at))).then_some(at)
+        (at.is_some() && !(self.rules.one_shot && self.page_waits(at))).then_some(at)
     }
 
     /// An array read begins: the block has a reader, and the data's tag is on its way.
@@ -454,7 +457,7 @@ impl Ssd {
             self.compose(id);
         }
         let mut pages = 1;
-        if self.pairs {
+        if self.rules.pairs {
             pages += self.mate_writes(id, at, unit);
         }
         let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages);
@@ -482,7 +485,7 @@ impl Ssd {
                     && self.dev.flash.next_offset(plane, Stream::Host) == Some(offset)
             };
             let joins = |page: &Op| page.class == Class::Host && page.need == Need::Write && page.request == request;
-            let mate = if self.schemes.dynamic {
+            let mate = if self.rules.dynamic {
                 // Any of these pages goes to any plane: the first in line will do.
                 let next = self.anywhere.head();
                 let mut planes =
@@ -498,7 +501,7 @@ impl Ssd {
                 })
             };
             let Some((next, plane)) = mate else { break };
-            if self.schemes.dynamic {
+            if self.rules.dynamic {
                 self.anywhere.pop(&self.ops);
                 // It waited exactly as long as its lead, for the same dies.
                 self.ops[next].blame = self.ops[lead].blame;

@@ -78,10 +78,11 @@ impl Ssd {
         // `Filled` and into `from_filled`.
         let Ssd {
             config,
+            rules: _,
             seed,
             now,
-            dev: Device { geometry: _, timing: _, flash, map, wear, errors, staging: _ },
-            schemes: Policies { order: _, victim, collector, path, route: _, dynamic: _ },
+            dev: Device { geometry: _, timing: _, flash, map, wear, errors, page_errors, staging: _ },
+            schemes: Policies { order: _, victim, collector, path, route: _ },
             timers: _,
             batch: _,
             units,
@@ -104,50 +105,27 @@ impl Ssd {
             held_gc: _,
             gc_planes: _,
             held_writeback: _,
-            preempts: _,
-            pauses: _,
-            hard_floor: _,
-            stages: _,
             conflict: _,
             fault_at: _,
             power_cuts: _,
-            keeps: _,
             replicas: _,
             chip_ops: _,
             chips_busy: _,
             next_age,
-            gc_floor: _,
             gc_target,
-            plain_places: _,
             moving: _,
-            plain_moves: _,
             decided_at: _,
             granted_at: _,
-            yields: _,
             fast: _,
-            collector_holds: _,
-            suspends: _,
-            overlaps: _,
-            deep: _,
-            pairs: _,
-            separates: _,
-            one_shot: _,
-            metadata: _,
-            page_errors,
             noc,
-            ports: _,
-            queues: _,
             // Found again in the map.
             raid: _,
             failures: _,
-            redirects: _,
             partner_chips: _,
-            chip_queue: _,
             oracle,
             stats,
             idle_rounds: _,
             events_since_scan: _,
-            scan_every: _,
             observer: _,
         } = self;
         let idle = host.is_empty() && ops.in_use() == 0 && jobs.in_use() == 0;
@@ -204,7 +182,7 @@ impl Ssd {
             stats,
         } = filled.clone();
         (ssd.dev.flash, ssd.dev.map, ssd.oracle) = (flash, map, oracle);
-        (ssd.dev.wear, ssd.dev.errors, ssd.page_errors) = (wear, errors, page_errors);
+        (ssd.dev.wear, ssd.dev.errors, ssd.dev.page_errors) = (wear, errors, page_errors);
         (ssd.units, ssd.planes) = (units, planes);
         (ssd.schemes.victim, ssd.schemes.collector, ssd.schemes.path) = (victim, collector, path);
         (ssd.last_unit, ssd.gc_target, ssd.noc, ssd.stats) = (last_unit, gc_target, noc, stats);

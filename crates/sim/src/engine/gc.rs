@@ -29,7 +29,7 @@ impl Ssd {
             return self.due_plane_of_scope(plane);
         }
         // The threshold was turned into pages once.
-        (self.dev.flash.free_pages(plane) < self.gc_floor && !self.planes[plane.ix()].claimed).then_some(plane)
+        (self.dev.flash.free_pages(plane) < self.rules.gc_floor && !self.planes[plane.ix()].claimed).then_some(plane)
     }
 
     /// Chip or device scope: the plane of the scope with the fewest free pages that has something to reclaim.
@@ -39,7 +39,7 @@ impl Ssd {
         let in_scope = |p: &PlaneId| self.config.gc.scope == Scope::Device || geometry.chip_of(*p) == chip;
         let planes = || (0..geometry.planes).map(PlaneId).filter(in_scope);
         let free: u64 = planes().map(|p| u64::from(self.dev.flash.free_pages(p))).sum();
-        if free >= u64::from(self.gc_floor) {
+        if free >= u64::from(self.rules.gc_floor) {
             return None;
         }
         planes()
@@ -96,7 +96,7 @@ impl Ssd {
             let mut i = 0;
             while i < self.dirty_units.len() {
                 let unit = self.dirty_units[i];
-                if self.pauses {
+                if self.rules.pauses {
                     self.try_resume(unit);
                 }
                 if !self.units[unit.ix()].due.is_empty() {
@@ -145,7 +145,7 @@ impl Ssd {
 
     #[inline(never)]
     fn start_due(&mut self, unit: UnitId) {
-        if !self.collector_holds {
+        if !self.rules.collector_holds {
             while !self.units[unit.ix()].due.is_empty() {
                 let plane = self.units[unit.ix()].due.remove(0);
                 self.start_collection(plane, unit);
@@ -187,7 +187,7 @@ impl Ssd {
             op,
             busy: false,
             abroad: 0,
-            holds: self.collector_holds,
+            holds: self.rules.collector_holds,
             waiting: false,
             stream: Stream::Gc,
             metadata: self.metadata_at_start(),
@@ -202,7 +202,7 @@ impl Ssd {
         }));
         self.ops[op].job = job;
         self.ops[op].channel = self.dev.geometry.channel_of(plane);
-        if self.collector_holds {
+        if self.rules.collector_holds {
             let state = &mut self.units[unit.ix()];
             state.job = job;
             state.job_planes = planes;
@@ -286,13 +286,13 @@ impl Ssd {
             running.waiting = true;
             return;
         }
-        if self.stages {
+        if self.rules.stages {
             self.look_who_waits(id);
         }
-        if self.preempts && self.gives_way(id) {
+        if self.rules.preempts && self.gives_way(id) {
             return;
         }
-        if self.metadata && self.jobs[id.0].metadata.any() {
+        if self.rules.metadata && self.jobs[id.0].metadata.any() {
             return self.metadata_step(id);
         }
         let running = &mut self.jobs[id.0];
@@ -303,7 +303,7 @@ impl Ssd {
             self.stats.flash.programs.waste(pages);
             step = self.schemes.collector.policy().next(&self.dev.view(self.now), &mut running.job);
         }
-        if self.stages {
+        if self.rules.stages {
             let Some(rest) = self.carry_staging(id, step) else { return };
             step = rest;
         }
@@ -386,7 +386,7 @@ impl Ssd {
                 self.begin_place(id);
             }
             Verb::Erase => {
-                if self.stages {
+                if self.rules.stages {
                     self.segment_erased(id);
                 }
                 let count = u64::from(self.jobs[id.0].job.count);
@@ -596,7 +596,7 @@ impl Ssd {
         if op.failed {
             return self.collection_is_denied(id);
         }
-        if self.separates && verb == Verb::Read && job.is_some() && self.goes_back_inside(id) {
+        if self.rules.separates && verb == Verb::Read && job.is_some() && self.goes_back_inside(id) {
             return;
         }
         self.units[unit.ix()].array = OpId::NONE;

@@ -614,7 +614,7 @@ impl Ssd {
             self.oracle.expects(op, lpn);
         }
         let page = match self.dev.map.get(lpn) {
-            Location::Flash(page) if !(self.one_shot && self.page_waits(page)) => page,
+            Location::Flash(page) if !(self.rules.one_shot && self.page_waits(page)) => page,
             Location::Staged(newest) if self.needs_old(op, newest) => match self.old_page(newest) {
                 Ppn::NONE => {
                     self.aim(op, self.dev.geometry.static_plane(lpn));
@@ -686,7 +686,7 @@ impl Ssd {
             self.note_write(op, merges);
         }
         self.drop_copy(lpn);
-        if self.stages && self.absorb(op, measured) {
+        if self.rules.stages && self.absorb(op, measured) {
             return true;
         }
         self.stats.pages.partial_writes += u64::from(partial && measured);
@@ -698,14 +698,14 @@ impl Ssd {
             self.admit_chunk(op);
             return true;
         }
-        if self.keeps {
+        if self.rules.keeps {
             self.keep_old(op);
         } else if lacks {
             self.hand_on(op, before);
         } else {
             self.forget(lpn);
         }
-        if !self.schemes.dynamic {
+        if !self.rules.dynamic {
             self.aim(op, self.dev.geometry.static_plane(lpn));
         }
         self.dev.map.set(lpn, Location::Staged(op));
@@ -736,7 +736,7 @@ impl Ssd {
         }
         if self.dev.map.get(lpn) != Location::Nowhere {
             self.stats.pages.trimmed += u64::from(measured);
-            if self.stages {
+            if self.rules.stages {
                 self.drop_buffered(lpn);
             }
             self.drop_copy(lpn);
@@ -769,7 +769,7 @@ impl Ssd {
         if self.host.windowed && page.chip != u32::MAX {
             self.host.chip_outstanding[page.chip as usize] += 1;
         }
-        if page.need != Need::Read && self.ports > self.dev.geometry.channels as usize {
+        if page.need != Need::Read && self.rules.ports > self.dev.geometry.channels as usize {
             return self.link(op, true);
         }
         self.place(op);
@@ -793,7 +793,7 @@ impl Ssd {
                 old => self.dev.geometry.plane_of(old),
             },
             Need::Write if run != NO_RUN && self.waits_for_merge(op) => return,
-            Need::Write if self.schemes.dynamic => {
+            Need::Write if self.rules.dynamic => {
                 let page = &mut self.ops[op];
                 page.ledger_gc = self.held_gc.total(self.now) as u64;
                 page.ledger_gc_own = self.held.total(self.now) as u64;
@@ -829,7 +829,7 @@ impl Ssd {
             state.queue.push(&mut self.ops, op);
         }
         self.mark_unit(unit);
-        if self.yields {
+        if self.rules.yields {
             self.disturb_unit(unit);
         }
     }
@@ -909,7 +909,7 @@ impl Ssd {
                 let before = start.map_or(Nanos::ZERO, |start| start.time() - record.request.arrival);
                 self.stats.raid.before_service[writes] += u128::from(before.0);
             }
-            if self.separates {
+            if self.rules.separates {
                 self.note_stage(id, latency);
             }
             if self.conflict.is_some() {

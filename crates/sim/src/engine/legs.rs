@@ -29,7 +29,7 @@ impl Ssd {
                 self.watch_array_start(unit);
                 self.charge(id, Cause::Array, leg.time.0);
                 self.timers.set(Timer::Array(unit), now + leg.time);
-                if self.suspends {
+                if self.rules.suspends {
                     // Reads that already wait may suspend it.
                     self.mark_unit(unit);
                 }
@@ -84,10 +84,10 @@ impl Ssd {
             (op.bus_since, op.bus_ledger) = (now, ledger);
         }
         op.asked = now;
-        if bus >= self.ports {
+        if bus >= self.rules.ports {
             self.ops[id].row_ledger = self.behind_rows(bus);
         }
-        let turn = if self.overlaps { self.turn_at_bus(id) } else { age };
+        let turn = if self.rules.overlaps { self.turn_at_bus(id) } else { age };
         self.ops[id].turn = turn;
         let queue = &mut self.buses[bus].queue;
         if queue.is_empty() {
@@ -122,7 +122,7 @@ impl Ssd {
             let bus = self.dirty_buses[i] as usize;
             let state = &mut self.buses[bus];
             state.dirty = false;
-            if bus >= self.ports && self.has_rows() {
+            if bus >= self.rules.ports && self.has_rows() {
                 // A port that is free frees a row for others.
                 rows = true;
                 continue;
@@ -159,7 +159,7 @@ impl Ssd {
         let wait = (now - op.bus_since).0;
         op.parked_since = None;
         op.bus_gc += gc_wait;
-        let port = bus >= self.ports;
+        let port = bus >= self.rules.ports;
         let (time, after) = if bus < self.dev.geometry.channels as usize || port {
             (op.legs.get(op.leg).expect("a leg asked for the bus").time + path, op.legs.get(op.leg + 1))
         } else {
@@ -220,7 +220,7 @@ impl Ssd {
         if id.is_none() {
             return;
         }
-        if bus >= self.ports {
+        if bus >= self.rules.ports {
             return self.port_ends(bus, id);
         }
         if bus >= self.dev.geometry.channels as usize {
@@ -403,7 +403,7 @@ impl Ssd {
             Need::Write => {
                 let (tag, plane, acknowledged, lost, run) = (op.tags[0], op.plane, op.acknowledged, op.lost, op.run);
                 let newest = self.dev.map.get(lpn) == Location::Staged(id);
-                let wanted = newest || self.keeps && self.keeps_instead(id, page);
+                let wanted = newest || self.rules.keeps && self.keeps_instead(id, page);
                 self.dev.flash.land(page, block, if wanted { lpn } else { Lpn::NONE });
                 self.oracle.store(page, tag);
                 self.host_programmed(page, lost);

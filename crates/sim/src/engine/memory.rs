@@ -39,7 +39,7 @@ impl Ssd {
     /// A page's data is in the controller: over the host link, if there is one, it goes to the host.
     #[inline(always)]
     pub(super) fn leaves(&mut self, op: OpId) {
-        if self.ports > self.dev.geometry.channels as usize && self.ops[op].need == Need::Read {
+        if self.rules.ports > self.dev.geometry.channels as usize && self.ops[op].need == Need::Read {
             return self.link(op, false);
         }
         self.page_done(op);

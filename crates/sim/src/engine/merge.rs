@@ -235,7 +235,7 @@ impl Ssd {
 
     #[inline(never)]
     fn asks_for_old(&self, op: OpId, newest: OpId) -> bool {
-        let waits = self.one_shot && self.page_waits(self.ops[newest].old);
+        let waits = self.rules.one_shot && self.page_waits(self.ops[newest].old);
         !waits && self.runs.lacks_any(self.ops[newest].run, self.sectors(op))
     }
 
@@ -284,7 +284,7 @@ impl Ssd {
         let (run, lpn, lost) = (self.ops[op].run, self.ops[op].lpn, self.ops[op].lost);
         if let Location::Staged(newest) = self.dev.map.get(lpn)
             && self.ops[newest].run == run
-            && !self.keeps
+            && !self.rules.keeps
         {
             self.let_go(newest);
         }
@@ -426,7 +426,7 @@ impl Ssd {
         let (lpn, expected, sectors) = (self.ops[op].lpn, self.ops[op].expected, self.sectors(op));
         let run = match self.dev.map.get(lpn) {
             Location::Staged(newest)
-                if self.one_shot && self.lacks(newest) && self.page_waits(self.ops[newest].old) =>
+                if self.rules.one_shot && self.lacks(newest) && self.page_waits(self.ops[newest].old) =>
             {
                 // The rest is in the buffer, with the word line that the old page waits for.
                 let old = self.oracle.load(self.ops[newest].old, lpn);

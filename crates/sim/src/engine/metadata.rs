@@ -46,7 +46,7 @@ impl Ssd {
     /// `home` one that has sent the page here.
     #[inline(always)]
     pub(super) fn note_filled(&mut self, block: BlockId, job: JobId, home: JobId) {
-        if self.metadata && self.dev.flash.wants_metadata(block) {
+        if self.rules.metadata && self.dev.flash.wants_metadata(block) {
             self.metadata_due(block, job, home);
         }
     }
@@ -175,7 +175,7 @@ impl Ssd {
     /// A page has landed in no time: so does the metadata that it makes due.
     #[inline(always)]
     pub(super) fn write_metadata_now(&mut self, block: BlockId) {
-        while self.metadata && self.dev.flash.wants_metadata(block) {
+        while self.rules.metadata && self.dev.flash.wants_metadata(block) {
             let page = self.dev.flash.take_metadata(block);
             self.stats.count_programs(Class::Metadata, 1);
             self.land_metadata(page);
@@ -184,7 +184,7 @@ impl Ssd {
 
     /// A block becomes a victim in no time.
     pub(super) fn read_metadata_now(&mut self) {
-        if self.metadata {
+        if self.rules.metadata {
             self.stats.count_reads(Class::Metadata, u64::from(self.metadata_pages()));
         }
     }

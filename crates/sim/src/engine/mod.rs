@@ -30,6 +30,7 @@ mod rebuild;
 mod recover;
 mod redirect;
 mod replica;
+mod rules;
 mod staging;
 mod stripe;
 mod timeless;
@@ -37,7 +38,7 @@ mod uncorrectable;
 mod watch;
 mod window;
 
-use crate::config::{Config, ConfigError, Scope, Suspendable};
+use crate::config::{Config, ConfigError};
 use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
@@ -59,6 +60,7 @@ pub use filled::Filled;
 use host::Host;
 pub use host::{Extent, Request, RequestOp};
 use kernel::timers::{Timer, Timers};
+use rules::Rules;
 use stripe::Raid;
 
 /// Bytes of what is kept by request, operation, plane and so on: for the estimate of a device's memory.
@@ -93,6 +95,7 @@ pub(crate) mod sizes {
 #[derive(Clone)]
 pub struct Ssd {
     config: Config,
+    rules: Rules,
     seed: u64,
     now: Nanos,
     dev: Device,
@@ -134,28 +137,10 @@ pub struct Ssd {
     chip_ops: Vec<u32>,
     chips_busy: u32,
     next_age: u64,
-    /// A scope with fewer free pages than this is collected.
-    gc_floor: u32,
     /// The plane that the last page took which was moved out of its own.
     gc_target: PlaneId,
-    /// Whether collections hold their unit from start to end.
-    collector_holds: bool,
-    /// Whether collections let host operations go between two steps.
-    preempts: bool,
-    /// Whether a unit may serve others while a collection of it is under way.
-    pauses: bool,
-    /// Fewer free pages than this in a scope: its collections are not preempted.
-    hard_floor: u32,
-    /// Whether collections leave pages in the controller's buffer.
-    stages: bool,
-    /// Whether writes in no time go to their static places and are collected for by plane.
-    plain_places: bool,
     /// The victim that is collected in no time.
     moving: timeless::Moving,
-    /// The journey of every moved page, where path and, as long as nobody waits for its die, collector treat all pages alike.
-    plain_moves: Option<Journey>,
-    /// Whether the collector looks between the steps of a move who waits for its die.
-    yields: bool,
     /// The time at which collectors last decided, and at which buses were last granted.
     decided_at: Nanos,
     /// See `decided_at`.
@@ -168,44 +153,19 @@ pub struct Ssd {
     /// When power is cut or a chip fails next, and what the cuts so far did.
     fault_at: Nanos,
     power_cuts: Vec<PowerCut>,
-    /// Whether overwritten pages stay valid until their newer versions are on flash.
-    keeps: bool,
-    /// Whether reads suspend anything.
-    suspends: bool,
-    /// Whether a die whose array works may take more: a read that suspends it, or the data of a program or from a read.
-    overlaps: bool,
-    /// Whether so many requests may wait that they leave the cache meanwhile.
-    deep: bool,
-    /// Whether commands of several planes may carry several pages of a request.
-    pairs: bool,
-    /// Whether the path copies to a write point of its own.
-    separates: bool,
-    /// Whether the pages of a word line are programmed together.
-    one_shot: bool,
-    /// Whether blocks end with metadata pages.
-    metadata: bool,
-    /// What decides whether a decoded page is clean.
-    page_errors: PageErrors,
     /// The interconnect, on devices that have one, the first of its ports among the buses, and whether tasks queue by kind.
     noc: Option<Box<noc::Noc>>,
-    ports: usize,
-    queues: bool,
     /// Parity groups, if there are any.
     raid: Option<Box<Raid>>,
     /// Failed chips, where chips fail.
     failures: Option<Box<failure::Failures>>,
-    /// Whether the route is asked about reads, and memory for what it is told.
-    redirects: bool,
     partner_chips: Vec<u32>,
-    /// Sub-requests that a chip takes before requests wait in the window.
-    chip_queue: Option<u32>,
     oracle: Oracle,
     stats: Stats,
     /// Rounds since a host request last completed; with requests outstanding there is a bound (deadlock, livelock).
     idle_rounds: u64,
     /// Events handled since the oracle's last scan, and after how many it scans again.
     events_since_scan: u64,
-    scan_every: u64,
     observer: crate::observe::Slot,
 }
 
@@ -219,6 +179,8 @@ struct Device {
     wear: WearState,
     /// What pages have wrong, if that is simulated.
     errors: Option<Box<ErrorModel>>,
+    /// What decides whether a decoded page is clean, where errors are drawn.
+    page_errors: PageErrors,
     staging: Staging,
 }
 
@@ -237,7 +199,6 @@ struct Policies {
     collector: AnyCollector,
     path: AnyPath,
     route: AnyRoute,
-    dynamic: bool,
 }
 
 /// A collection in progress with what the engine keeps beside it.
@@ -327,28 +288,20 @@ impl Ssd {
             collector: config.schemes.collector.clone(),
             path: config.schemes.path.clone(),
             route: config.schemes.route.clone(),
-            dynamic: config.schemes.place == crate::schemes::Place::Dynamic,
         };
         schemes.victim.policy().seed(seed);
         schemes.collector.policy().prepare(config);
         let physical = geometry.planes * geometry.pages_per_plane;
         let plane = PlaneState { claimed: false, levelled: false, stalled: Fifo::EMPTY };
-        let in_scope = match config.gc.scope {
-            Scope::Plane => 1,
-            Scope::Chip => geometry.planes / geometry.chips,
-            Scope::Device => geometry.planes,
-        };
-        let scope_pages = u64::from(in_scope) * u64::from(geometry.pages_per_plane);
-        let per_block = u64::from(geometry.pages_per_block);
         let plan = config.schemes.collector.policy_ref().writes_back();
         let staging = Staging::new(config.staging.slots, plan, geometry.units);
-        let links = if config.timing.host_link.is_some() { 2 } else { 0 };
-        let ports = geometry.channels as usize + links;
+        let rules = Rules::of(config, &geometry);
         let noc = noc::Noc::new(config, geometry.units);
-        let buses = ports + if noc.is_some() { geometry.channels as usize } else { 0 };
+        let buses = rules.ports + if noc.is_some() { geometry.channels as usize } else { 0 };
         let crossing = noc.as_ref().map_or(Nanos::ZERO, |noc| noc.net.traversal(geometry.page_size));
         let delays = if noc.is_some() { 2 * geometry.units as usize } else { 0 };
         let mut ssd = Ssd {
+            rules,
             seed,
             now: Nanos::ZERO,
             timers: Timers::new(geometry.units as usize, buses, delays, config.timing.longest().max(crossing)),
@@ -378,56 +331,31 @@ impl Ssd {
             chip_ops: vec![0; geometry.chips as usize],
             chips_busy: 0,
             next_age: 0,
-            gc_floor: config.gc.threshold.pages(scope_pages, per_block) as u32,
             gc_target: PlaneId::NONE,
-            collector_holds: config.schemes.collector.policy_ref().holds(),
-            preempts: config.schemes.collector.policy_ref().preemptible(),
-            pauses: config.schemes.collector.policy_ref().preemptible() || plan.is_some_and(|plan| !plan.erase_first),
-            hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| t.pages(scope_pages, per_block) as u32),
-            stages: staging.slots() > 0,
             fault_at: Nanos::NEVER,
             power_cuts: Vec::new(),
             replicas: (config.schemes.route.policy_ref().copies())
                 .map(|share| Box::new(replica::Replicas::new(share, &geometry))),
             conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
-            plain_moves: (config.schemes.path.policy_ref().always())
-                .filter(|_| config.schemes.collector.policy_ref().undisturbed())
-                // Errors travel with each page on its own.
-                .filter(|_| config.ecc.errors == crate::config::Errors::None),
-            plain_places: !schemes.dynamic && config.gc.scope == Scope::Plane,
             moving: timeless::Moving::new(geometry.pages_per_block),
             decided_at: Nanos::NEVER,
             granted_at: Nanos::NEVER,
-            yields: !config.schemes.collector.policy_ref().in_order(),
             fast: fast::FastPaths::NONE,
-            keeps: config.device.keep_overwritten,
-            suspends: config.timing.suspendable != Suspendable::None,
-            overlaps: config.timing.suspendable != Suspendable::None || config.timing.cache_register,
-            deep: config.device.queue_depth > 512,
-            pairs: config.device.multi_plane && config.geometry.planes_per_die > 1,
-            separates: config.schemes.path.policy_ref().separates(),
-            one_shot: config.wear.programming == crate::config::Programming::OneShot,
-            metadata: geometry.data_pages < geometry.pages_per_block,
-            page_errors: PageErrors::new(config, seed),
             noc,
-            ports,
-            queues: !config.noc.priority().is_empty(),
             raid: Raid::new(config),
             failures: failure::Failures::new(config, geometry.mapped, seed),
-            redirects: config.schemes.route.policy_ref().redirects(),
             partner_chips: Vec::new(),
-            chip_queue: config.chip_queue(),
             oracle: Oracle::new(check, geometry.mapped, physical),
             stats: Stats::new(geometry.pages_per_unit),
             idle_rounds: 0,
             events_since_scan: 0,
-            scan_every: (1 << 20).max(8 * u64::from(physical)),
             observer: crate::observe::Slot::default(),
             dev: Device {
                 timing: Timing::new(config),
                 map: Mapping::new(&geometry),
                 wear: WearState::new(config, &geometry),
                 errors: ErrorModel::new(config, &geometry, seed),
+                page_errors: PageErrors::new(config, seed),
                 flash,
                 staging,
                 geometry,
@@ -568,10 +496,10 @@ impl Ssd {
         self.now = time;
         loop {
             self.idle_rounds += 1;
-            assert!(self.idle_rounds < self.scan_every, "no request completes: {}", self.who_waits());
+            assert!(self.idle_rounds < self.rules.scan_every, "no request completes: {}", self.who_waits());
             self.completions();
             self.admit();
-            if self.yields {
+            if self.rules.yields {
                 // An arrival may have disturbed a fused move at the moment when its page turns back.
                 self.completions();
             }
@@ -589,7 +517,7 @@ impl Ssd {
                 break;
             }
         }
-        if self.oracle.check() == Check::Full && self.events_since_scan >= self.scan_every {
+        if self.oracle.check() == Check::Full && self.events_since_scan >= self.rules.scan_every {
             self.events_since_scan = 0;
             self.scan();
             self.sweep_sectors();
@@ -723,7 +651,7 @@ impl Ssd {
             self.scan();
             let blocks = self.dev.geometry.planes * self.dev.geometry.blocks_per_plane;
             let waits = (0..blocks).map(BlockId).find(|block| self.dev.flash.wants_metadata(*block));
-            assert!(!self.metadata || waits.is_none(), "the metadata of {waits:?} was never written");
+            assert!(!self.rules.metadata || waits.is_none(), "the metadata of {waits:?} was never written");
         }
         if self.oracle.check() != Check::Off {
             for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
@@ -814,10 +742,10 @@ impl Ssd {
                     u64::from(geometry.planes) * u64::from(geometry.blocks_per_plane),
                 ),
             },
-            fastgc: self.separates.then(|| self.report_copies()),
+            fastgc: self.rules.separates.then(|| self.report_copies()),
             ecc: self.dev.errors.is_some().then(|| crate::report::ecc::Ecc::new(&stats.ecc)),
             dpr: self.replicas.as_ref().map(|replicas| replicas.totals.summary(replicas.live())),
-            brr: self.redirects.then(|| stats.brr.summary(self.config.raid.group)),
+            brr: self.rules.redirects.then(|| stats.brr.summary(self.config.raid.group)),
             raid: self.raid.as_ref().map(|_| {
                 let breakdowns = [&stats.read.breakdown(), &stats.write.breakdown()];
                 stats.raid.summary(&stats.flash, stats.pages.written, breakdowns)

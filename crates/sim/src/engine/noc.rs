@@ -139,7 +139,7 @@ impl Ssd {
 
     /// A figure of every port, summed.
     pub(super) fn port_time(&self, of: impl Fn(&Bus) -> u64) -> u128 {
-        self.buses[self.ports..].iter().map(|port| u128::from(of(port))).sum()
+        self.buses[self.rules.ports..].iter().map(|port| u128::from(of(port))).sum()
     }
 
     // Task queues.
@@ -158,7 +158,7 @@ impl Ssd {
     pub(super) fn next_task(&self, unit: UnitId) -> (u8, OpId) {
         let planes = 0..self.dev.geometry.planes_per_unit;
         let mut planes = planes.map(|k| self.dev.geometry.plane_of_unit(unit, k));
-        let short = self.hard_floor > 0 && planes.any(|plane| self.below_hard_floor(plane));
+        let short = self.rules.hard_floor > 0 && planes.any(|plane| self.below_hard_floor(plane));
         let mut best = (u8::MAX, OpId::NONE);
         let mut at = self.units[unit.ix()].queue.head();
         while at.is_some() {
@@ -281,7 +281,7 @@ impl Ssd {
         for page in from.iter() {
             let wrong = match &self.dev.errors {
                 Some(model) => model.errors(*page, self.dev.geometry.block_of(*page), self.now) > 0,
-                None => self.page_errors.in_page(),
+                None => self.dev.page_errors.in_page(),
             };
             self.stats.noc.checked += 1;
             self.stats.noc.errors += u64::from(wrong);
@@ -366,7 +366,7 @@ impl Ssd {
             self.stats.noc.delayed_ns += time.0;
             return self.delay(id, Cause::Noc, time);
         }
-        let port = self.ports + self.ops[id].channel.ix();
+        let port = self.rules.ports + self.ops[id].channel.ix();
         self.ask(id, port);
     }
 
@@ -429,7 +429,7 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn behind_rows(&self, port: usize) -> u64 {
         let Some(noc) = &self.noc else { return 0 };
-        let (sum, since) = noc.behind_rows[port - self.ports];
+        let (sum, since) = noc.behind_rows[port - self.rules.ports];
         sum + since.map_or(0, |since| noc.rows_gc.total(self.now) as u64 - since)
     }
 
@@ -439,7 +439,7 @@ impl Ssd {
     pub(super) fn grant_rows(&mut self) {
         let mut waiting = std::mem::take(&mut self.noc_mut().waiting);
         waiting.clear();
-        for port in self.ports..self.buses.len() {
+        for port in self.rules.ports..self.buses.len() {
             let state = &self.buses[port];
             if state.until <= self.now && state.holder.is_none() && !state.queue.is_empty() {
                 let op = &self.ops[state.queue.head()];
@@ -447,7 +447,7 @@ impl Ssd {
             }
         }
         waiting.sort_unstable();
-        let (now, first) = (self.now, self.ports);
+        let (now, first) = (self.now, self.rules.ports);
         for (_, _, port) in &waiting {
             let id = self.buses[*port].queue.head();
             let noc = self.noc_mut();
@@ -458,7 +458,7 @@ impl Ssd {
                 continue;
             };
             (noc.rows[row], noc.last_row) = (*port, row);
-            let channel = (*port - self.ports) as u32;
+            let channel = (*port - self.rules.ports) as u32;
             let (path, slices) = (self.net().path(channel, row as u32), self.net().slices(channel, row as u32));
             self.stats.noc.paths += 1;
             self.stats.noc.slices += u64::from(slices);

@@ -246,7 +246,9 @@ impl Ssd {
             (Location::Staged(op), Some(known)) if self.ops[op].class == Class::Host => {
                 let old = self.ops[op].old;
                 // With parity, old pages stay until their update has begun.
-                !((self.keeps || self.raid.is_some()) && old.is_some() && self.oracle.load(old, *lpn).version >= known)
+                !((self.rules.keeps || self.raid.is_some())
+                    && old.is_some()
+                    && self.oracle.load(old, *lpn).version >= known)
             }
             _ => false,
         };
@@ -303,7 +305,7 @@ impl Ssd {
 
     /// Where a page of a plane may go: under static placement its plane and no other, or that would be overfull.
     fn homes(&self, plane: PlaneId) -> impl Iterator<Item = PlaneId> + use<> {
-        let others = if self.schemes.dynamic { self.dev.geometry.planes } else { 0 };
+        let others = if self.rules.dynamic { self.dev.geometry.planes } else { 0 };
         std::iter::once(plane).chain((0..others).map(PlaneId))
     }
 
@@ -396,7 +398,7 @@ impl Ssd {
             let Some(victim) = closed.min_by_key(|block| flash.valid(*block)) else { break };
             if flash.valid(victim) < data {
                 held += self.finish_collection(victim);
-            } else if self.schemes.dynamic {
+            } else if self.rules.dynamic {
                 // Pages whose overwrites went elsewhere count again, and the plane has too many: some go elsewhere, too.
                 self.dev.flash.begin_collection(victim);
                 let pages = self.hold(victim, 0);

@@ -43,7 +43,7 @@ impl Ssd {
                 chip.map(|p| u64::from(flash.free_pages(p))).sum()
             }
         };
-        free < u64::from(self.hard_floor)
+        free < u64::from(self.rules.hard_floor)
     }
 
     fn array_is_free(&self, unit: UnitId) -> bool {
@@ -85,7 +85,7 @@ impl Ssd {
     /// Whether a unit stands idle because a collection lets host operations go first.
     pub(super) fn lends(&self, unit: UnitId) -> bool {
         let job = self.units[unit.ix()].job;
-        self.preempts && job.is_some() && self.jobs[job.0].pause == Pause::Preempted && self.array_is_free(unit)
+        self.rules.preempts && job.is_some() && self.jobs[job.0].pause == Pause::Preempted && self.array_is_free(unit)
     }
 
     /// A unit that was lent and not taken: its collection goes on in the next round.

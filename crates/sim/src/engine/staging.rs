@@ -420,7 +420,7 @@ impl Ssd {
         let (absorbed, segment, lost) = (op.absorbed, op.segment, op.lost);
         let block = self.dev.geometry.block_of(page);
         let newest = self.dev.map.get(lpn) == Location::Staged(id);
-        let wanted = newest || self.keeps && self.keeps_instead(id, page);
+        let wanted = newest || self.rules.keeps && self.keeps_instead(id, page);
         self.dev.flash.land(page, block, if wanted { lpn } else { Lpn::NONE });
         self.oracle.store(page, tag);
         self.host_programmed(page, lost);

@@ -43,7 +43,7 @@ impl Ssd {
         if let Location::Flash(page) = self.dev.map.get(lpn) {
             self.dev.flash.expect_stale(page, self.dev.geometry.block_of(page));
         }
-        if !self.schemes.dynamic {
+        if !self.rules.dynamic {
             self.dev.flash.expect_program(self.dev.geometry.static_plane(lpn));
         }
     }
@@ -90,13 +90,13 @@ impl Ssd {
     fn fill(&mut self, mapped: u32) {
         let geometry = &self.dev.geometry;
         let planes = geometry.planes;
-        let apart = !self.schemes.dynamic && self.raid.is_none() && self.config.gc.scope == Scope::Plane;
+        let apart = !self.rules.dynamic && self.raid.is_none() && self.config.gc.scope == Scope::Plane;
         // As long as no plane collects, static places have nothing in common: each takes a few pages in a row, and its entries of
         // the reverse map stay in the cache. Those of all planes would drive each other out, a power of two apart.
-        let kept = self.config.reserve().max(self.gc_floor.div_ceil(geometry.pages_per_block) + 1);
+        let kept = self.config.reserve().max(self.rules.gc_floor.div_ceil(geometry.pages_per_block) + 1);
         let rows = geometry.blocks_per_plane.saturating_sub(kept) * geometry.data_pages;
         let tiles = if apart { rows.min(mapped / planes) / TILE } else { 0 };
-        let plain = self.dev.errors.is_none() && !self.metadata;
+        let plain = self.dev.errors.is_none() && !self.rules.metadata;
         for tile in 0..tiles {
             for place in 0..planes {
                 let first = Lpn(tile * TILE * planes + place);
@@ -273,11 +273,11 @@ impl Ssd {
         self.drop_copy(lpn);
         self.forget(lpn);
         self.stats.count_programs(class, 1);
-        if self.plain_places {
+        if self.rules.plain_places {
             let plane = self.dev.geometry.static_plane(lpn);
-            if self.dev.flash.has_room(plane, self.gc_floor) {
+            if self.dev.flash.has_room(plane, self.rules.gc_floor) {
                 self.put(lpn, plane, tag).expect("there is room");
-                if !self.dev.flash.has_room(plane, self.gc_floor) {
+                if !self.dev.flash.has_room(plane, self.rules.gc_floor) {
                     self.collect_now(plane);
                 }
                 return;
@@ -318,7 +318,7 @@ impl Ssd {
         if self.dev.errors.is_some() {
             self.host_programmed(page, false);
         }
-        if self.metadata {
+        if self.rules.metadata {
             self.write_metadata_now(self.dev.geometry.block_of(page));
         }
         Some(page)
@@ -326,7 +326,7 @@ impl Ssd {
 
     /// The plane for a page that is written in no time: its static place, or the next die's next plane with room.
     pub(super) fn timeless_plane(&mut self, lpn: Lpn) -> Option<PlaneId> {
-        if !self.schemes.dynamic {
+        if !self.rules.dynamic {
             return Some(self.dev.geometry.static_plane(lpn));
         }
         let units = self.dev.geometry.units;
@@ -370,7 +370,7 @@ impl Ssd {
             self.dev.flash.begin_collection(*victim);
             self.read_metadata_now();
         }
-        if let (Some(journey), 1) = (self.plain_moves, job.count) {
+        if let (Some(journey), 1) = (self.rules.plain_moves, job.count) {
             self.dev.flash.expect_run(plane, victim);
             self.move_all_now(plane, victim, journey);
             self.dev.flash.erase_now(victim);

@@ -100,10 +100,10 @@ impl Ssd {
             let channels = self.dev.geometry.channels as usize;
             let resource = if bus < channels {
                 Resource::Channel(bus as u32)
-            } else if bus < self.ports {
+            } else if bus < self.rules.ports {
                 Resource::HostLink(bus == channels)
             } else {
-                Resource::Port((bus - self.ports) as u32)
+                Resource::Port((bus - self.rules.ports) as u32)
             };
             self.tell_leg(id, self.now, self.now + time, resource);
         }

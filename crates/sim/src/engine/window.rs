@@ -39,7 +39,7 @@ impl Ssd {
             self.host.window.make_contiguous();
             let load = self.raid.as_ref().map(|raid| &raid.load[..]);
             let page_size = self.unit_bytes();
-            let view = WindowView { ssd: &self.host, ops: &self.ops, limit: self.chip_queue, page_size, load };
+            let view = WindowView { ssd: &self.host, ops: &self.ops, limit: self.rules.chip_queue, page_size, load };
             if std::mem::take(&mut begins) {
                 self.schemes.order.policy().drain(&view);
             }
@@ -51,7 +51,7 @@ impl Ssd {
             while op.is_some() {
                 let next = self.ops[op].sibling;
                 self.ops[op].blame.add(Cause::Order, waited);
-                if !(self.redirects && self.redirect(op)) {
+                if !(self.rules.redirects && self.redirect(op)) {
                     self.send(op);
                 }
                 op = next;

@@ -51,7 +51,8 @@ impl Ssd {
         if id.is_none() || state.array.is_some() {
             return true;
         }
-        if state.holder != Holder::Free || state.job.is_some() || (self.collector_holds && !state.due.is_empty()) {
+        if state.holder != Holder::Free || state.job.is_some() || (self.rules.collector_holds && !state.due.is_empty())
+        {
             return false;
         }
         let op = &self.ops[id];
@@ -85,7 +86,7 @@ impl Ssd {
         if self.oracle.tracks_sectors() {
             self.note_flash_read(id, tag);
         }
-        if self.deep {
+        if self.rules.deep {
             if next.is_some() {
                 self.ops.expect(next.0);
             }

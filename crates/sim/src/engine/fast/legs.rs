@@ -49,22 +49,22 @@ impl Ssd {
     /// Whether the collector of a job, if it looked now, would find nobody who waits, and so go on with a plain move.
     #[inline]
     fn goes_on(&self, job: JobId, unit: UnitId) -> bool {
-        if !self.yields {
+        if !self.rules.yields {
             return true;
         }
         let job = &self.jobs[job.0].job;
         let mut planes = 0..self.dev.geometry.planes_per_unit;
         let stalled = |k| !self.planes[self.dev.geometry.plane_of_unit(unit, k).ix()].stalled.is_empty();
         let wanted = !self.units[unit.ix()].queue.is_empty()
-            || self.preempts && !self.anywhere.is_empty()
-            || self.stages && planes.any(stalled);
+            || self.rules.preempts && !self.anywhere.is_empty()
+            || self.rules.stages && planes.any(stalled);
         !wanted && !job.contended && job.slots.is_none_or(|left| left == 0)
     }
 
     /// Somebody comes to wait for any die: collections that look who waits may have to make way.
     #[inline]
     pub(in crate::engine) fn disturb_collections(&mut self) {
-        if self.yields && self.preempts && self.fast.moves {
+        if self.rules.yields && self.rules.preempts && self.fast.moves {
             (0..self.units.len() as u32).for_each(|unit| self.disturb_unit(UnitId(unit)));
         }
     }

@@ -117,7 +117,7 @@ impl Ssd {
         let op = &mut self.ops[id];
         op.tags[0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
         op.from = op.pages;
-        let time = if self.plain_moves == Some(Journey::COPYBACK) {
+        let time = if self.rules.plain_moves == Some(Journey::COPYBACK) {
             let to = self.gc_page(plane, Stream::Gc, true);
             let (legs, read, program) = self.dev.timing.copyback(&[offset], &[self.dev.geometry.offset(to)]);
             self.stats.count_copybacks(1);
