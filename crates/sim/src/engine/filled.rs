@@ -4,7 +4,7 @@
 //! agree in those may start from one filling, and the results are those of filling each anew.
 
 use super::noc::Noc;
-use super::{Device, PlaneState, Policies, Ssd};
+use super::{Device, Features, Gc, Kernel, PlaneState, Policies, Ssd};
 use crate::config::{Config, ConfigError};
 use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::Flash;
@@ -83,49 +83,36 @@ impl Ssd {
             now,
             dev: Device { geometry: _, timing: _, flash, map, wear, errors, page_errors, staging: _ },
             schemes: Policies { order: _, victim, collector, path, route: _ },
-            timers: _,
-            batch: _,
-            units,
-            gc_by_plane: _,
-            buses: _,
-            dirty_units: _,
-            looking: _,
-            due_units: _,
-            ready_jobs: _,
-            dirty_buses: _,
-            ops,
-            jobs,
-            planes,
-            host,
-            runs: _,
-            anywhere: _,
-            last_unit,
-            none_idle: _,
-            held: _,
-            held_gc: _,
-            gc_planes: _,
-            held_writeback: _,
-            conflict: _,
-            fault_at: _,
-            power_cuts: _,
-            replicas: _,
-            chip_ops: _,
-            chips_busy: _,
-            next_age,
-            gc_target,
-            moving: _,
-            decided_at: _,
-            granted_at: _,
             fast: _,
-            noc,
-            // Found again in the map.
-            raid: _,
-            failures: _,
-            partner_chips: _,
+            kernel:
+                Kernel {
+                    timers: _,
+                    ops,
+                    dies,
+                    buses: _,
+                    batch: _,
+                    next_age,
+                    decided_at: _,
+                    granted_at: _,
+                    idle_rounds: _,
+                    events_since_scan: _,
+                },
+            host,
+            gc: Gc { jobs, ready: _, planes, target, moving: _ },
+            features:
+                Features {
+                    conflict: _,
+                    replicas: _,
+                    noc,
+                    // Found again in the map.
+                    raid: _,
+                    failures: _,
+                    fault_at: _,
+                    power_cuts: _,
+                    partner_chips: _,
+                },
             oracle,
             stats,
-            idle_rounds: _,
-            events_since_scan: _,
             observer: _,
         } = self;
         let idle = host.is_empty() && ops.in_use() == 0 && jobs.in_use() == 0;
@@ -140,13 +127,13 @@ impl Ssd {
             errors: errors.clone(),
             page_errors: page_errors.clone(),
             oracle: oracle.clone(),
-            units: units.clone(),
+            units: dies.units.clone(),
             planes: planes.clone(),
             victim: victim.clone(),
             collector: collector.clone(),
             path: path.clone(),
-            last_unit: *last_unit,
-            gc_target: *gc_target,
+            last_unit: host.last_unit,
+            gc_target: *target,
             noc: noc.clone(),
             stats: stats.clone(),
         }
@@ -183,9 +170,9 @@ impl Ssd {
         } = filled.clone();
         (ssd.dev.flash, ssd.dev.map, ssd.oracle) = (flash, map, oracle);
         (ssd.dev.wear, ssd.dev.errors, ssd.dev.page_errors) = (wear, errors, page_errors);
-        (ssd.units, ssd.planes) = (units, planes);
+        (ssd.kernel.dies.units, ssd.gc.planes) = (units, planes);
         (ssd.schemes.victim, ssd.schemes.collector, ssd.schemes.path) = (victim, collector, path);
-        (ssd.last_unit, ssd.gc_target, ssd.noc, ssd.stats) = (last_unit, gc_target, noc, stats);
+        (ssd.host.last_unit, ssd.gc.target, ssd.features.noc, ssd.stats) = (last_unit, gc_target, noc, stats);
         ssd.settle_groups();
         ssd.restart_conflicts();
         Ok(ssd)

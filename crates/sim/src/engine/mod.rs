@@ -43,7 +43,7 @@ use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::{Location, Mapping};
-use crate::device::resource::{Bus, Occupancy, Unit};
+use crate::device::resource::{Bus, Holder, Unit};
 use crate::device::staging::Staging;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Op, Slab};
@@ -59,7 +59,8 @@ use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
 pub use filled::Filled;
 use host::Host;
 pub use host::{Extent, Request, RequestOp};
-use kernel::timers::{Timer, Timers};
+use kernel::Kernel;
+use kernel::timers::Timer;
 use rules::Rules;
 use stripe::Raid;
 
@@ -95,78 +96,52 @@ pub(crate) mod sizes {
 #[derive(Clone)]
 pub struct Ssd {
     config: Config,
-    rules: Rules,
     seed: u64,
+    rules: Rules,
+    fast: fast::FastPaths,
     now: Nanos,
+    kernel: Kernel,
+    host: Host,
+    gc: Gc,
+    features: Features,
     dev: Device,
     schemes: Policies,
-    timers: Timers,
-    /// Timers whose events were taken at the present time, below the age of their operations.
-    batch: Vec<u128>,
-    units: Vec<Unit>,
-    /// Ledger by unit and plane: total time that collections of that plane held the unit.
-    gc_by_plane: Vec<u64>,
-    buses: Vec<Bus>,
-    dirty_units: Vec<UnitId>,
-    /// The units that `dispatch` looks at in this round.
-    looking: Vec<UnitId>,
-    /// Units with planes due for collection, of those that `decide` looks at.
-    due_units: Vec<UnitId>,
-    /// Collections whose last step has ended.
-    ready_jobs: Vec<JobId>,
-    dirty_buses: Vec<u32>,
-    ops: Slab<Op>,
+    oracle: Oracle,
+    stats: Stats,
+    observer: crate::observe::Slot,
+}
+
+/// Collections.
+#[derive(Clone)]
+struct Gc {
     jobs: Slab<Running>,
+    /// Collections whose last step has ended.
+    ready: Vec<JobId>,
     planes: Vec<PlaneState>,
-    host: Host,
-    /// Writes of one page that overlap.
-    runs: merge::Runs,
-    /// Writes that go to whichever die falls idle.
-    anywhere: Fifo,
-    /// The unit that the last dynamic write took.
-    last_unit: u32,
-    /// No die was idle when a dynamic write last looked for one, and none has become so since.
-    none_idle: bool,
-    /// Units held, units held by collections: integrated.
-    held: Occupancy,
-    held_gc: Occupancy,
-    /// Planes that take part in the collections that hold units: integrated.
-    gc_planes: Occupancy,
-    held_writeback: Occupancy,
-    /// By chip: operations in service; and how many chips have one.
-    chip_ops: Vec<u32>,
-    chips_busy: u32,
-    next_age: u64,
     /// The plane that the last page took which was moved out of its own.
-    gc_target: PlaneId,
+    target: PlaneId,
     /// The victim that is collected in no time.
     moving: timeless::Moving,
-    /// The time at which collectors last decided, and at which buses were last granted.
-    decided_at: Nanos,
-    /// See `decided_at`.
-    granted_at: Nanos,
-    fast: fast::FastPaths,
+}
+
+/// What only some devices have. Each keeps its state to its own file.
+#[derive(Clone)]
+struct Features {
     /// What is counted of collections in the way of host operations, where one of paper A's schemes is in use.
     conflict: Option<Box<conflicts::Conflict>>,
     /// Second copies of pages, where the route asks for any.
     replicas: Option<Box<replica::Replicas>>,
+    /// The interconnect.
+    noc: Option<Box<noc::Noc>>,
+    /// Parity groups.
+    raid: Option<Box<Raid>>,
+    /// Failed chips, where chips fail or pages can become unreadable.
+    failures: Option<Box<failure::Failures>>,
     /// When power is cut or a chip fails next, and what the cuts so far did.
     fault_at: Nanos,
     power_cuts: Vec<PowerCut>,
-    /// The interconnect, on devices that have one, the first of its ports among the buses, and whether tasks queue by kind.
-    noc: Option<Box<noc::Noc>>,
-    /// Parity groups, if there are any.
-    raid: Option<Box<Raid>>,
-    /// Failed chips, where chips fail.
-    failures: Option<Box<failure::Failures>>,
+    /// Chips that a read could be computed from, while the route decides.
     partner_chips: Vec<u32>,
-    oracle: Oracle,
-    stats: Stats,
-    /// Rounds since a host request last completed; with requests outstanding there is a bound (deadlock, livelock).
-    idle_rounds: u64,
-    /// Events handled since the oracle's last scan, and after how many it scans again.
-    events_since_scan: u64,
-    observer: crate::observe::Slot,
 }
 
 /// The flash and what is known about it.
@@ -300,55 +275,34 @@ impl Ssd {
         let buses = rules.ports + if noc.is_some() { geometry.channels as usize } else { 0 };
         let crossing = noc.as_ref().map_or(Nanos::ZERO, |noc| noc.net.traversal(geometry.page_size));
         let delays = if noc.is_some() { 2 * geometry.units as usize } else { 0 };
+        let ops = 256 + sizes::OPS_OF_REQUEST as usize * config.device.queue_depth as usize + geometry.planes as usize;
         let mut ssd = Ssd {
-            rules,
             seed,
-            now: Nanos::ZERO,
-            timers: Timers::new(geometry.units as usize, buses, delays, config.timing.longest().max(crossing)),
-            batch: Vec::with_capacity(geometry.units as usize + buses + delays),
-            units: vec![Unit::new(geometry.planes_per_unit); geometry.units as usize],
-            gc_by_plane: vec![0; geometry.planes as usize],
-            buses: vec![Bus::new(); buses],
-            dirty_units: Vec::with_capacity(geometry.units as usize),
-            looking: Vec::with_capacity(geometry.units as usize),
-            due_units: Vec::with_capacity(geometry.units as usize),
-            ready_jobs: Vec::with_capacity(geometry.planes as usize),
-            dirty_buses: Vec::with_capacity(buses),
-            ops: Slab::with_capacity(
-                256 + sizes::OPS_OF_REQUEST as usize * config.device.queue_depth as usize + geometry.planes as usize,
-            ),
-            jobs: Slab::with_capacity(geometry.planes as usize),
-            planes: vec![plane; geometry.planes as usize],
-            host: Host::new(config),
-            runs: merge::Runs::new(geometry.page_size, config.device.queue_depth),
-            anywhere: Fifo::EMPTY,
-            last_unit: geometry.units - 1,
-            none_idle: false,
-            held: Occupancy::default(),
-            held_gc: Occupancy::default(),
-            gc_planes: Occupancy::default(),
-            held_writeback: Occupancy::default(),
-            chip_ops: vec![0; geometry.chips as usize],
-            chips_busy: 0,
-            next_age: 0,
-            gc_target: PlaneId::NONE,
-            fault_at: Nanos::NEVER,
-            power_cuts: Vec::new(),
-            replicas: (config.schemes.route.policy_ref().copies())
-                .map(|share| Box::new(replica::Replicas::new(share, &geometry))),
-            conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
-            moving: timeless::Moving::new(geometry.pages_per_block),
-            decided_at: Nanos::NEVER,
-            granted_at: Nanos::NEVER,
+            rules,
             fast: fast::FastPaths::NONE,
-            noc,
-            raid: Raid::new(config),
-            failures: failure::Failures::new(config, geometry.mapped, seed),
-            partner_chips: Vec::new(),
+            now: Nanos::ZERO,
+            kernel: Kernel::new(&geometry, ops, buses, delays, config.timing.longest().max(crossing)),
+            host: Host::new(config, &geometry),
+            gc: Gc {
+                jobs: Slab::with_capacity(geometry.planes as usize),
+                ready: Vec::with_capacity(geometry.planes as usize),
+                planes: vec![plane; geometry.planes as usize],
+                target: PlaneId::NONE,
+                moving: timeless::Moving::new(geometry.pages_per_block),
+            },
+            features: Features {
+                conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
+                replicas: (config.schemes.route.policy_ref().copies())
+                    .map(|share| Box::new(replica::Replicas::new(share, &geometry))),
+                noc,
+                raid: Raid::new(config),
+                failures: failure::Failures::new(config, geometry.mapped, seed),
+                fault_at: Nanos::NEVER,
+                power_cuts: Vec::new(),
+                partner_chips: Vec::new(),
+            },
             oracle: Oracle::new(check, geometry.mapped, physical),
             stats: Stats::new(geometry.pages_per_unit),
-            idle_rounds: 0,
-            events_since_scan: 0,
             observer: crate::observe::Slot::default(),
             dev: Device {
                 timing: Timing::new(config),
@@ -391,7 +345,7 @@ impl Ssd {
 
     /// When anything happens next; never if all is done.
     pub fn next_event(&self) -> Nanos {
-        self.timers.next().min(self.host.next_arrival(self.now))
+        self.kernel.timers.next().min(self.host.next_arrival(self.now))
     }
 
     /// The configuration it was built from.
@@ -442,7 +396,7 @@ impl Ssd {
     /// Handles everything up to and including `limit`.
     pub fn run_until(&mut self, limit: Nanos) {
         while self.advance(limit) {
-            if self.timers.next() > limit {
+            if self.kernel.timers.next() > limit {
                 // What was fused may have had an event by now.
                 self.unfuse_all();
             }
@@ -470,9 +424,9 @@ impl Ssd {
         if self.host.fault.is_some() {
             return false;
         }
-        let (event, arrival) = (self.timers.next(), self.host.next_arrival(self.now));
+        let (event, arrival) = (self.kernel.timers.next(), self.host.next_arrival(self.now));
         let time = event.min(arrival);
-        if time >= self.fault_at && self.fault_at <= limit && time != Nanos::NEVER {
+        if time >= self.features.fault_at && self.features.fault_at <= limit && time != Nanos::NEVER {
             self.scheduled_fault();
             return true;
         }
@@ -480,7 +434,7 @@ impl Ssd {
             return false;
         }
         if self.fast.legs && event < arrival && self.express(event) {
-            self.events_since_scan += 1;
+            self.kernel.events_since_scan += 1;
         } else {
             self.round(time);
         }
@@ -495,8 +449,8 @@ impl Ssd {
         }
         self.now = time;
         loop {
-            self.idle_rounds += 1;
-            assert!(self.idle_rounds < self.rules.scan_every, "no request completes: {}", self.who_waits());
+            self.kernel.idle_rounds += 1;
+            assert!(self.kernel.idle_rounds < self.rules.scan_every, "no request completes: {}", self.who_waits());
             self.completions();
             self.admit();
             if self.rules.yields {
@@ -504,21 +458,21 @@ impl Ssd {
                 self.completions();
             }
             self.decide();
-            while self.fast.moves && self.timers.next() == time {
+            while self.fast.moves && self.kernel.timers.next() == time {
                 // A step that began now may have: the page asks for the bus too.
                 self.completions();
                 self.decide_ready();
             }
-            self.decided_at = time;
+            self.kernel.decided_at = time;
             self.dispatch();
             self.grant();
-            self.granted_at = time;
+            self.kernel.granted_at = time;
             if self.settled() {
                 break;
             }
         }
-        if self.oracle.check() == Check::Full && self.events_since_scan >= self.rules.scan_every {
-            self.events_since_scan = 0;
+        if self.oracle.check() == Check::Full && self.kernel.events_since_scan >= self.rules.scan_every {
+            self.kernel.events_since_scan = 0;
             self.scan();
             self.sweep_sectors();
         }
@@ -527,40 +481,41 @@ impl Ssd {
     /// Whether nothing is left to do at the present time.
     #[inline(always)]
     fn settled(&self) -> bool {
-        self.dirty_units.is_empty()
-            && self.dirty_buses.is_empty()
-            && self.ready_jobs.is_empty()
+        self.kernel.dies.dirty.is_empty()
+            && self.kernel.buses.dirty.is_empty()
+            && self.gc.ready.is_empty()
             && !self.host.window_stale
             && self.stripes_settled()
-            && self.timers.next() > self.now
+            && self.kernel.timers.next() > self.now
             && self.host.next_arrival(self.now) > self.now
     }
 
     /// Ends the legs that end now, oldest operation first.
     #[inline]
     fn completions(&mut self) {
-        while self.timers.next() == self.now {
-            if self.timers.alone() {
-                let timer = self.timers.pop();
-                self.events_since_scan += 1;
+        while self.kernel.timers.next() == self.now {
+            if self.kernel.timers.alone() {
+                let timer = self.kernel.timers.pop();
+                self.kernel.events_since_scan += 1;
                 self.leg_ends(timer);
                 continue;
             }
-            self.batch.clear();
-            self.timers.take_all(&mut self.batch);
-            self.events_since_scan += self.batch.len() as u64;
+            self.kernel.batch.clear();
+            self.kernel.timers.take_all(&mut self.kernel.batch);
+            self.kernel.events_since_scan += self.kernel.batch.len() as u64;
             if !(self.fast.lane && self.host.only_reads && self.all_in_lane()) {
                 // Several at once: age decides.
-                for i in 0..self.batch.len() {
-                    self.batch[i] |= u128::from(self.age_of(self.timers.timer(self.batch[i] as u32))) << 32;
+                for i in 0..self.kernel.batch.len() {
+                    self.kernel.batch[i] |=
+                        u128::from(self.age_of(self.kernel.timers.timer(self.kernel.batch[i] as u32))) << 32;
                 }
-                self.batch.sort_unstable();
+                self.kernel.batch.sort_unstable();
             }
-            for i in 0..self.batch.len() {
-                self.leg_ends(self.timers.timer(self.batch[i] as u32));
+            for i in 0..self.kernel.batch.len() {
+                self.leg_ends(self.kernel.timers.timer(self.kernel.batch[i] as u32));
             }
         }
-        if self.runs.any_released() {
+        if self.host.runs.any_released() {
             self.place_merged();
         }
     }
@@ -569,17 +524,17 @@ impl Ssd {
     fn who_waits(&self) -> String {
         let waiting =
             |unit: &Unit| unit.array.is_some() || !unit.queue.is_empty() || unit.job.is_some() || !unit.due.is_empty();
-        let units: Vec<String> = (self.units.iter().enumerate())
+        let units: Vec<String> = (self.kernel.dies.units.iter().enumerate())
             .filter(|(_, unit)| waiting(unit))
             .map(|(u, unit)| {
                 let head = unit.queue.head();
-                let head = head.is_some().then(|| (self.ops[head].class, self.ops[head].need));
+                let head = head.is_some().then(|| (self.kernel.ops[head].class, self.kernel.ops[head].need));
                 format!("unit {u}: array {:?}, head {head:?}, job {:?}, due {:?}", unit.array, unit.job, unit.due)
             })
             .collect();
         let planes: Vec<String> = (0..self.dev.geometry.planes)
             .map(PlaneId)
-            .filter(|plane| !self.planes[plane.ix()].stalled.is_empty())
+            .filter(|plane| !self.gc.planes[plane.ix()].stalled.is_empty())
             .map(|plane| {
                 format!("plane {}: writes wait for space, {} free pages", plane.0, self.dev.flash.free_pages(plane))
             })
@@ -589,7 +544,7 @@ impl Ssd {
             self.now.0,
             units.join("; "),
             planes.join("; "),
-            !self.anywhere.is_empty(),
+            !self.host.anywhere.is_empty(),
             self.dev.staging.waiting
         )
     }
@@ -597,10 +552,10 @@ impl Ssd {
     fn age_of(&self, timer: Timer) -> u64 {
         let op = match timer {
             Timer::Array(unit) => {
-                let unit = &self.units[unit.ix()];
+                let unit = &self.kernel.dies[unit];
                 if unit.array.is_some() { unit.array } else { unit.suspended }
             }
-            Timer::Bus(bus) => self.buses[bus].holder,
+            Timer::Bus(bus) => self.kernel.buses[bus].holder,
             Timer::Memory => self.host.memory[0].1,
             // The timeout of a parity group comes after what ends at its time.
             Timer::Encode => return u64::MAX,
@@ -608,26 +563,45 @@ impl Ssd {
             Timer::Delay(slot) => self.delayed(slot),
         };
         // A bus that only wakes: it ends nothing.
-        if op.is_none() { 0 } else { self.ops[op].age }
+        if op.is_none() { 0 } else { self.kernel.ops[op].age }
     }
 
     fn age(&mut self) -> u64 {
-        self.next_age += 1;
-        self.next_age
+        self.kernel.next_age += 1;
+        self.kernel.next_age
+    }
+
+    /// An operation that needs a plane begins on its unit.
+    #[inline(always)]
+    fn seize_unit(&mut self, unit: UnitId, holder: Holder, plane: PlaneId) {
+        self.kernel.dies.seize(unit, holder, self.dev.geometry.chip_of(plane), self.now);
+    }
+
+    /// The only operation of a unit, which needed a plane, has ended.
+    #[inline(always)]
+    fn release_unit(&mut self, unit: UnitId, plane: PlaneId) {
+        self.kernel.dies.release(unit, self.dev.geometry.chip_of(plane), self.now);
+    }
+
+    #[inline(always)]
+    fn set_holder(&mut self, unit: UnitId, holder: Holder) {
+        self.kernel.dies.set_holder(unit, holder, self.now);
+    }
+
+    /// The chip of a plane has one operation in service more, or one fewer.
+    #[inline(always)]
+    fn chip_in_use(&mut self, plane: PlaneId, up: bool) {
+        self.kernel.dies.chip_in_use(self.dev.geometry.chip_of(plane), up);
     }
 
     #[inline(always)]
     fn mark_unit(&mut self, unit: UnitId) {
-        if !std::mem::replace(&mut self.units[unit.ix()].dirty, true) {
-            self.dirty_units.push(unit);
-        }
+        self.kernel.dies.mark(unit);
     }
 
     #[inline(always)]
     fn mark_bus(&mut self, bus: usize) {
-        if !std::mem::replace(&mut self.buses[bus].dirty, true) {
-            self.dirty_buses.push(bus as u32);
-        }
+        self.kernel.buses.mark(bus);
     }
 
     /// The full oracle's scan of all state.
@@ -639,10 +613,10 @@ impl Ssd {
 
     /// Nothing is left: queues, jobs and operations are empty, and the map tells the truth.
     fn check_end(&self) {
-        assert_eq!(self.ops.in_use(), 0, "an operation is left: {}", self.who_waits());
-        assert_eq!(self.jobs.in_use(), 0, "a collection is left");
+        assert_eq!(self.kernel.ops.in_use(), 0, "an operation is left: {}", self.who_waits());
+        assert_eq!(self.gc.jobs.in_use(), 0, "a collection is left");
         assert!(self.host.is_empty(), "a request is left");
-        if let Some(noc) = &self.noc {
+        if let Some(noc) = &self.features.noc {
             assert!(noc.buffered.iter().all(|pages| *pages == 0), "a page is left in a flash controller's buffer");
         }
         self.check_stripes_end();
@@ -686,7 +660,7 @@ impl Ssd {
             mean(to.saturating_sub(from), span).map(|busy| busy / f64::from(resources))
         };
         let geometry = &self.dev.geometry;
-        let channels = &self.buses[..geometry.channels as usize];
+        let channels = &self.kernel.buses.all[..geometry.channels as usize];
         let transferring = channels.iter().map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
         let (erases_min, erases_max, erases) = self.dev.flash.wear();
         let breakdown_ns = ByOp { read, write, all: breakdown };
@@ -744,15 +718,15 @@ impl Ssd {
             },
             fastgc: self.rules.separates.then(|| self.report_copies()),
             ecc: self.dev.errors.is_some().then(|| crate::report::ecc::Ecc::new(&stats.ecc)),
-            dpr: self.replicas.as_ref().map(|replicas| replicas.totals.summary(replicas.live())),
+            dpr: self.features.replicas.as_ref().map(|replicas| replicas.totals.summary(replicas.live())),
             brr: self.rules.redirects.then(|| stats.brr.summary(self.config.raid.group)),
-            raid: self.raid.as_ref().map(|_| {
+            raid: self.features.raid.as_ref().map(|_| {
                 let breakdowns = [&stats.read.breakdown(), &stats.write.breakdown()];
                 stats.raid.summary(&stats.flash, stats.pages.written, breakdowns)
             }),
-            failures: self.failures.as_ref().map(|failures| failures.summary(self.now)),
+            failures: self.features.failures.as_ref().map(|failures| failures.summary(self.now)),
             idle_chip: self.idle_chip_report(),
-            power_cuts: self.power_cuts.clone(),
+            power_cuts: self.features.power_cuts.clone(),
         }
     }
 }

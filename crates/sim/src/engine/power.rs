@@ -49,16 +49,16 @@ impl Ssd {
     /// Chips fail or power is cut, before anything else of that time; if both, in this order.
     #[cold]
     pub(super) fn scheduled_fault(&mut self) {
-        let at = self.fault_at;
+        let at = self.features.fault_at;
         self.now = self.now.max(at);
-        if self.failures.is_some() {
+        if self.features.failures.is_some() {
             self.scheduled_failures();
         }
         if self.config.faults.power_cut.contains(&at) {
             self.power_cut();
         }
-        self.fault_at = self.next_fault(at);
-        if self.failures.is_some() {
+        self.features.fault_at = self.next_fault(at);
+        if self.features.failures.is_some() {
             self.round(self.now);
         }
     }
@@ -66,14 +66,14 @@ impl Ssd {
     /// Says when the first fault is due.
     pub(super) fn schedule_fault(&mut self) {
         let cut = self.config.faults.power_cut.iter().copied().min().unwrap_or(Nanos::NEVER);
-        self.fault_at = self.failures.as_ref().map_or(cut, |failures| cut.min(failures.next()));
+        self.features.fault_at = self.features.failures.as_ref().map_or(cut, |failures| cut.min(failures.next()));
     }
 
     /// When the first fault after a time is due.
     fn next_fault(&self, last: Nanos) -> Nanos {
         let later = self.config.faults.power_cut.iter().filter(|at| **at > last).copied();
         let cut = later.min().unwrap_or(Nanos::NEVER);
-        self.failures.as_ref().map_or(cut, |failures| cut.min(failures.next()))
+        self.features.failures.as_ref().map_or(cut, |failures| cut.min(failures.next()))
     }
 
     /// Cuts power now and recovers, in no time: requests in service are forgotten, what was in flight is torn, the map is
@@ -92,8 +92,11 @@ impl Ssd {
     /// If the device does not know what every page holds: it is built with [`Check::Full`], or with `faults.power_cut`.
     pub fn power_cut(&mut self) -> PowerCut {
         assert_eq!(self.oracle.check(), Check::Full, "a power cut needs to know what every page holds");
-        assert!(self.noc.is_none(), "recovery knows nothing of interconnects");
-        assert!(self.raid.is_none() || self.dev.errors.is_none(), "recovery reads every page of a parity group");
+        assert!(self.features.noc.is_none(), "recovery knows nothing of interconnects");
+        assert!(
+            self.features.raid.is_none() || self.dev.errors.is_none(),
+            "recovery reads every page of a parity group"
+        );
         self.unfuse_all();
         let protected = self.config.device.power_loss_protection;
         let begun = self.groups_at_cut();
@@ -116,7 +119,7 @@ impl Ssd {
             unprotected_pages: 0,
         };
         // A trim is in the saved map; whatever came after it, the host was not told. (With parity there are none.)
-        let gone = |lpn| protected && self.raid.is_none() && self.oracle.known(Lpn(lpn)).is_none();
+        let gone = |lpn| protected && self.features.raid.is_none() && self.oracle.known(Lpn(lpn)).is_none();
         let trimmed: Vec<bool> = (0..self.dev.geometry.mapped).map(gone).collect();
         // What chips have taken with them is not the cut's doing.
         let was_lost: Vec<bool> =
@@ -188,8 +191,8 @@ impl Ssd {
             self.forget_unfound(lpn, found);
         }
         self.scan();
-        self.power_cuts.push(report.clone());
-        if self.failures.is_some() {
+        self.features.power_cuts.push(report.clone());
+        if self.features.failures.is_some() {
             self.resume_rebuilding();
             self.round(self.now);
         }
@@ -199,17 +202,17 @@ impl Ssd {
     /// Everything that is being programmed or erased, and what is in the controller's memory only.
     fn in_flight(&self, begun: &[Begun]) -> InFlight {
         let (mut programs, mut erases) = (Vec::new(), Vec::new());
-        for unit in &self.units {
+        for unit in &self.kernel.dies.units {
             for op in [unit.array, unit.cache, unit.suspended] {
                 let mut at = op;
                 while at.is_some() {
-                    let op = &self.ops[at];
+                    let op = &self.kernel.ops[at];
                     match (op.class, op.verb) {
                         // On a chip that has failed meanwhile there is nothing to tear.
                         _ if op.failed => {}
                         (_, Verb::Read) => {}
                         (Class::Gc, Verb::Erase) => {
-                            let job = &self.jobs[op.job.0].job;
+                            let job = &self.gc.jobs[op.job.0].job;
                             erases.extend(&job.victims[..usize::from(job.count)]);
                         }
                         _ => programs.extend(op.pages.iter().enumerate().map(|(i, page)| {
@@ -229,8 +232,9 @@ impl Ssd {
         let in_program = |tag: Tag| programs.iter().any(|(_, other, _)| *other == tag);
         let in_memory = (0..self.dev.geometry.mapped).map(Lpn).filter_map(|lpn| {
             let Location::Staged(op) = self.dev.map.get(lpn) else { return None };
-            let (id, always) = if self.raid.is_some() { self.chunk_to_drain(begun, lpn, op)? } else { (op, false) };
-            let op = &self.ops[id];
+            let (id, always) =
+                if self.features.raid.is_some() { self.chunk_to_drain(begun, lpn, op)? } else { (op, false) };
+            let op = &self.kernel.ops[id];
             let plane = if op.plane.is_some() { op.plane } else { self.dev.geometry.static_plane(lpn) };
             let (tag, lost) = (op.tags[0], op.lost);
             (!in_program(tag)).then(|| InMemory { plane, tag, lost, always, part: self.part_of_page(id) })
@@ -243,10 +247,10 @@ impl Ssd {
     /// Pages that the host knows and whose next version is on its way to flash, unless what the host knows is kept meanwhile.
     fn superseded(&self) -> u64 {
         let under_way = |lpn: &Lpn| match (self.dev.map.get(*lpn), self.oracle.known(*lpn)) {
-            (Location::Staged(op), Some(known)) if self.ops[op].class == Class::Host => {
-                let old = self.ops[op].old;
+            (Location::Staged(op), Some(known)) if self.kernel.ops[op].class == Class::Host => {
+                let old = self.kernel.ops[op].old;
                 // With parity, old pages stay until their update has begun.
-                !((self.rules.keeps || self.raid.is_some())
+                !((self.rules.keeps || self.features.raid.is_some())
                     && old.is_some()
                     && self.oracle.load(old, *lpn).version >= known)
             }
@@ -257,47 +261,47 @@ impl Ssd {
 
     /// Operations, collections and requests in service are no more.
     fn forget_operations(&mut self) {
-        self.none_idle = false;
-        for unit in 0..self.units.len() {
+        self.host.none_idle = false;
+        for unit in 0..self.kernel.dies.units.len() {
             self.set_holder(UnitId(unit as u32), Holder::Free);
-            self.units[unit].power_cut();
-            self.timers.clear(Timer::Array(UnitId(unit as u32)));
+            self.kernel.dies.units[unit].power_cut();
+            self.kernel.timers.clear(Timer::Array(UnitId(unit as u32)));
         }
-        for bus in 0..self.buses.len() {
-            self.buses[bus].power_cut(self.now);
-            self.timers.clear(Timer::Bus(bus));
+        for bus in 0..self.kernel.buses.all.len() {
+            self.kernel.buses[bus].power_cut(self.now);
+            self.kernel.timers.clear(Timer::Bus(bus));
         }
         for timer in [Timer::Memory, Timer::Decoder] {
-            self.timers.clear(timer);
+            self.kernel.timers.clear(timer);
         }
-        self.ops.clear();
-        self.runs.power_cut();
-        self.jobs.clear();
-        for plane in &mut self.planes {
+        self.kernel.ops.clear();
+        self.host.runs.power_cut();
+        self.gc.jobs.clear();
+        for plane in &mut self.gc.planes {
             (plane.claimed, plane.stalled) = (false, Fifo::EMPTY);
         }
-        self.anywhere = Fifo::EMPTY;
-        self.ready_jobs.clear();
-        self.dirty_units.clear();
-        self.looking.clear();
-        self.dirty_buses.clear();
-        self.chip_ops.fill(0);
-        self.chips_busy = 0;
-        self.idle_rounds = 0;
+        self.host.anywhere = Fifo::EMPTY;
+        self.gc.ready.clear();
+        self.kernel.dies.dirty.clear();
+        self.kernel.dies.looking.clear();
+        self.kernel.buses.dirty.clear();
+        self.kernel.dies.chip_ops.fill(0);
+        self.kernel.dies.chips_busy = 0;
+        self.kernel.idle_rounds = 0;
         self.host.power_cut();
-        if let Some(replicas) = &mut self.replicas {
+        if let Some(replicas) = &mut self.features.replicas {
             replicas.power_cut();
         }
-        if let Some(raid) = &mut self.raid {
+        if let Some(raid) = &mut self.features.raid {
             raid.power_cut();
-            self.timers.clear(Timer::Encode);
+            self.kernel.timers.clear(Timer::Encode);
         }
         self.dev.staging.power_cut(self.now);
     }
 
     /// Parity counts a page of which nothing is found as one that was never written.
     fn forget_unfound(&mut self, lpn: Lpn, found: Option<u32>) {
-        if found.is_none() && self.raid.is_some() {
+        if found.is_none() && self.features.raid.is_some() {
             self.oracle.forget(lpn);
             self.forget_tag(lpn);
         }

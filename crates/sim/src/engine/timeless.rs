@@ -90,7 +90,7 @@ impl Ssd {
     fn fill(&mut self, mapped: u32) {
         let geometry = &self.dev.geometry;
         let planes = geometry.planes;
-        let apart = !self.rules.dynamic && self.raid.is_none() && self.config.gc.scope == Scope::Plane;
+        let apart = !self.rules.dynamic && self.features.raid.is_none() && self.config.gc.scope == Scope::Plane;
         // As long as no plane collects, static places have nothing in common: each takes a few pages in a row, and its entries of
         // the reverse map stay in the cache. Those of all planes would drive each other out, a power of two apart.
         let kept = self.config.reserve().max(self.rules.gc_floor.div_ceil(geometry.pages_per_block) + 1);
@@ -251,7 +251,7 @@ impl Ssd {
         for page in (first..=last).map(Lpn) {
             let lpn = self.logical(page);
             self.store_now(lpn, Class::Host);
-            if self.raid.is_some() && !self.group_goes_on(page, Lpn(last), left) {
+            if self.features.raid.is_some() && !self.group_goes_on(page, Lpn(last), left) {
                 self.encode_now(lpn);
             }
         }
@@ -261,7 +261,7 @@ impl Ssd {
     pub fn write_now(&mut self, page: Lpn) {
         let lpn = self.logical(page);
         self.store_now(lpn, Class::Host);
-        if self.raid.is_some() {
+        if self.features.raid.is_some() {
             self.encode_now(lpn);
         }
     }
@@ -331,9 +331,9 @@ impl Ssd {
         }
         let units = self.dev.geometry.units;
         for step in 1..=units {
-            let unit = UnitId((self.last_unit + step) % units);
+            let unit = UnitId((self.host.last_unit + step) % units);
             if let Some(plane) = self.next_plane(unit) {
-                self.last_unit = unit.0;
+                self.host.last_unit = unit.0;
                 return Some(plane);
             }
         }
@@ -366,7 +366,7 @@ impl Ssd {
         job.slots = Some(0);
         self.join_planes(plane, self.dev.geometry.unit_of(plane), &mut job);
         for victim in &job.victims[..usize::from(job.count)] {
-            self.planes[self.dev.geometry.plane_of_block(*victim).ix()].claimed = false;
+            self.gc.planes[self.dev.geometry.plane_of_block(*victim).ix()].claimed = false;
             self.dev.flash.begin_collection(*victim);
             self.read_metadata_now();
         }
@@ -414,7 +414,7 @@ impl Ssd {
     /// Moves all valid pages of a victim, in ascending order, where neither collector nor path tells pages apart: what
     /// [`Ssd::move_now`] does page by page.
     fn move_all_now(&mut self, plane: PlaneId, victim: BlockId, journey: Journey) {
-        let Moving { mut offsets, mut lpns } = std::mem::take(&mut self.moving);
+        let Moving { mut offsets, mut lpns } = std::mem::take(&mut self.gc.moving);
         let moved = self.dev.flash.list_valid(victim, &mut offsets, &mut lpns);
         assert_eq!(moved, usize::from(self.dev.flash.valid(victim)), "law: validity and the reverse map agree");
         lpns[..moved.min(MOVES_AHEAD)].iter().for_each(|lpn| self.dev.map.expect(*lpn));
@@ -434,7 +434,7 @@ impl Ssd {
             next += count;
         }
         self.dev.flash.vacate(victim);
-        self.moving = Moving { offsets, lpns };
+        self.gc.moving = Moving { offsets, lpns };
         self.stats.count_moves(journey, moved as u64);
         self.stats.count_sorted(moved as u64);
     }

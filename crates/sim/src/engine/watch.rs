@@ -11,7 +11,7 @@ impl Ssd {
     /// Watches the run from outside.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.observer.sample_at = observer.sample_at();
-        self.observer.running_since = vec![Nanos::ZERO; self.units.len()];
+        self.observer.running_since = vec![Nanos::ZERO; self.kernel.dies.units.len()];
         self.observer.observer = Some(observer);
         self.set_fusing(false);
     }
@@ -84,8 +84,8 @@ impl Ssd {
     #[inline(always)]
     pub(super) fn watch_array_end(&mut self, unit: UnitId) {
         if self.observer.observer.is_some() {
-            let (id, start) = (self.units[unit.ix()].array, self.observer.running_since[unit.ix()]);
-            let op = &self.ops[id];
+            let (id, start) = (self.kernel.dies[unit].array, self.observer.running_since[unit.ix()]);
+            let op = &self.kernel.ops[id];
             if op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Decode) {
                 return;
             }
@@ -114,7 +114,7 @@ impl Ssd {
             return;
         }
         let number = self.number_of(id);
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let (mut pages, mut count) = ([Ppn::NONE; MAX_PLANES], 0);
         let mut add = |page: Ppn| {
             pages[count] = page;
@@ -123,13 +123,13 @@ impl Ssd {
         match (op.class, op.verb) {
             (Class::Host, _) => {
                 let mut at = id;
-                while at.is_some() && self.ops[at].pages.len() == 1 {
-                    add(self.ops[at].pages[0]);
-                    at = self.ops[at].mate;
+                while at.is_some() && self.kernel.ops[at].pages.len() == 1 {
+                    add(self.kernel.ops[at].pages[0]);
+                    at = self.kernel.ops[at].mate;
                 }
             }
             (Class::Gc, Verb::Erase) => {
-                let job = &self.jobs[op.job.0].job;
+                let job = &self.gc.jobs[op.job.0].job;
                 job.victims[..usize::from(job.count)].iter().for_each(|b| add(self.dev.geometry.page(*b, 0)));
             }
             _ => op.pages.iter().for_each(|page| add(*page)),
@@ -164,7 +164,7 @@ impl Ssd {
 
     /// The number of an operation's request, or of its collection.
     fn number_of(&mut self, id: OpId) -> u64 {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         if op.class != Class::Host {
             return op.age;
         }

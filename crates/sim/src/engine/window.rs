@@ -37,9 +37,10 @@ impl Ssd {
         let mut begins = true;
         while !self.host.window.is_empty() {
             self.host.window.make_contiguous();
-            let load = self.raid.as_ref().map(|raid| &raid.load[..]);
+            let load = self.features.raid.as_ref().map(|raid| &raid.load[..]);
             let page_size = self.unit_bytes();
-            let view = WindowView { ssd: &self.host, ops: &self.ops, limit: self.rules.chip_queue, page_size, load };
+            let view =
+                WindowView { ssd: &self.host, ops: &self.kernel.ops, limit: self.rules.chip_queue, page_size, load };
             if std::mem::take(&mut begins) {
                 self.schemes.order.policy().drain(&view);
             }
@@ -49,8 +50,8 @@ impl Ssd {
             let waited = (self.now - record.admitted).0;
             let mut op = record.first;
             while op.is_some() {
-                let next = self.ops[op].sibling;
-                self.ops[op].blame.add(Cause::Order, waited);
+                let next = self.kernel.ops[op].sibling;
+                self.kernel.ops[op].blame.add(Cause::Order, waited);
                 if !(self.rules.redirects && self.redirect(op)) {
                     self.send(op);
                 }

@@ -26,9 +26,9 @@ impl Ssd {
         let age = self.age();
         let expected = self.oracle.latest(lpn);
         // Most places were a read's in the lane before: then only what such a read changes, and does not set, begins anew.
-        let place = self.ops.reuse(|op| op.lane);
-        let op = OpId(place.unwrap_or_else(|| self.ops.insert(Op { lane: true, ..Op::BLANK })));
-        let (size, record) = (self.unit_bytes(), &mut self.ops[op]);
+        let place = self.kernel.ops.reuse(|op| op.lane);
+        let op = OpId(place.unwrap_or_else(|| self.kernel.ops.insert(Op { lane: true, ..Op::BLANK })));
+        let (size, record) = (self.unit_bytes(), &mut self.kernel.ops[op]);
         (record.leg, record.acknowledged, record.first_start) = (0, false, None);
         record.blame = Blame::ZERO;
         (record.request, record.lpn) = (id, lpn);
@@ -46,7 +46,7 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn start_in_lane(&mut self, unit: UnitId) -> bool {
         let now = self.now;
-        let state = &self.units[unit.ix()];
+        let state = &self.kernel.dies[unit];
         let id = state.queue.head();
         if id.is_none() || state.array.is_some() {
             return true;
@@ -55,7 +55,7 @@ impl Ssd {
         {
             return false;
         }
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         if !op.lane {
             return false;
         }
@@ -64,12 +64,11 @@ impl Ssd {
             return false;
         }
         self.turn_comes(id, unit);
-        let state = &mut self.units[unit.ix()];
-        state.queue.pop(&self.ops);
+        let state = &mut self.kernel.dies[unit];
+        state.queue.pop(&self.kernel.ops);
         let next = state.queue.head();
-        (state.array, state.holder, state.since) = (id, Holder::Host, now);
-        self.held.change(true, now);
-        let (geometry, op) = (&self.dev.geometry, &mut self.ops[id]);
+        self.kernel.dies.seize_free(unit, id, now);
+        let (geometry, op) = (&self.dev.geometry, &mut self.kernel.ops[id]);
         let legs = self.dev.timing.read_one(geometry.offset(at), self.dev.timing.transfer(op.bytes));
         let array = legs.get(0).map_or(Nanos::ZERO, |leg| leg.time);
         let tag = self.oracle.load(at, op.lpn);
@@ -82,13 +81,13 @@ impl Ssd {
         self.dev.flash.read_begins(geometry.block_of(at));
         self.stats.count_reads(Class::Host, 1);
         self.chip_in_use(plane, true);
-        self.timers.set(Timer::Array(unit), now + array);
+        self.kernel.timers.set(Timer::Array(unit), now + array);
         if self.oracle.tracks_sectors() {
             self.note_flash_read(id, tag);
         }
         if self.rules.deep {
             if next.is_some() {
-                self.ops.expect(next.0);
+                self.kernel.ops.expect(next.0);
             }
             self.host.requests.expect(request.0);
         }
@@ -99,14 +98,14 @@ impl Ssd {
     /// told: those that ask for one bus are sorted there, of requests that complete only sums are kept, and no die that is left
     /// comes to be collected.
     pub(in crate::engine) fn all_in_lane(&self) -> bool {
-        self.batch.iter().all(|timer| {
-            let id = match self.timers.timer(*timer as u32) {
-                Timer::Array(unit) => self.units[unit.ix()].array,
-                Timer::Bus(bus) => self.buses[bus].holder,
+        self.kernel.batch.iter().all(|timer| {
+            let id = match self.kernel.timers.timer(*timer as u32) {
+                Timer::Array(unit) => self.kernel.dies[unit].array,
+                Timer::Bus(bus) => self.kernel.buses[bus].holder,
                 _ => return false,
             };
             // A bus that only wakes ends nothing.
-            id.is_none() || self.ops[id].lane
+            id.is_none() || self.kernel.ops[id].lane
         })
     }
 
@@ -114,23 +113,22 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn leaves_lane(&mut self, id: OpId) {
         let now = self.now;
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         debug_assert!(op.need == Need::Read && op.verb == Verb::Read && op.mate.is_none());
         debug_assert!(op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Bus));
         let (unit, plane, request, block) = (op.unit, op.plane, op.request, self.dev.geometry.block_of(op.pages[0]));
         self.oracle.delivered(op.lpn, op.tags[0], op.expected);
-        let state = &mut self.units[unit.ix()];
+        let state = &mut self.kernel.dies[unit];
         let next = state.queue.head();
         if next.is_some() {
-            self.dev.map.expect(self.ops[next].lpn);
+            self.dev.map.expect(self.kernel.ops[next].lpn);
         }
         state.lag += op.bus_gc;
-        (state.released, state.array, state.holder, state.since) = (now, OpId::NONE, Holder::Free, now);
-        self.held.change(false, now);
+        self.kernel.dies.release_host(unit, now);
         self.dev.flash.read_ends(block);
         self.chip_in_use(plane, false);
         self.mark_unit(unit);
         self.request_done(request, id);
-        self.ops.remove(id.0);
+        self.kernel.ops.remove(id.0);
     }
 }

@@ -26,8 +26,8 @@ impl Ssd {
     /// further events, if nobody waits for the bus and an open block has room. Returns whether it does.
     #[inline]
     pub(in crate::engine) fn fuse_move(&mut self, id: OpId, bus: usize) -> bool {
-        let op = &self.ops[id];
-        if op.verb != Verb::Read || op.class != Class::Gc || !self.buses[bus].queue.is_empty() {
+        let op = &self.kernel.ops[id];
+        if op.verb != Verb::Read || op.class != Class::Gc || !self.kernel.buses[bus].queue.is_empty() {
             return false;
         }
         let (plane, unit) = (op.plane, op.unit);
@@ -37,12 +37,12 @@ impl Ssd {
         let Some(offset) = self.dev.flash.next_offset(plane, Stream::Gc) else { return false };
         let legs = self.dev.timing.program(offset, self.dev.timing.transfer(self.dev.geometry.page_size));
         let (Some(back), Some(array)) = (legs.get(0), legs.get(1)) else { return false };
-        let state = &mut self.buses[bus];
+        let state = &mut self.kernel.buses[bus];
         let half = state.until;
         (state.fused, state.half) = (id, half);
         state.prolong(half + back.time);
-        self.timers.set(Timer::Array(unit), half + back.time + array.time);
-        self.ops[id].leg = FUSED;
+        self.kernel.timers.set(Timer::Array(unit), half + back.time + array.time);
+        self.kernel.ops[id].leg = FUSED;
         true
     }
 
@@ -52,11 +52,11 @@ impl Ssd {
         if !self.rules.yields {
             return true;
         }
-        let job = &self.jobs[job.0].job;
+        let job = &self.gc.jobs[job.0].job;
         let mut planes = 0..self.dev.geometry.planes_per_unit;
-        let stalled = |k| !self.planes[self.dev.geometry.plane_of_unit(unit, k).ix()].stalled.is_empty();
-        let wanted = !self.units[unit.ix()].queue.is_empty()
-            || self.rules.preempts && !self.anywhere.is_empty()
+        let stalled = |k| !self.gc.planes[self.dev.geometry.plane_of_unit(unit, k).ix()].stalled.is_empty();
+        let wanted = !self.kernel.dies[unit].queue.is_empty()
+            || self.rules.preempts && !self.host.anywhere.is_empty()
             || self.rules.stages && planes.any(stalled);
         !wanted && !job.contended && job.slots.is_none_or(|left| left == 0)
     }
@@ -65,20 +65,20 @@ impl Ssd {
     #[inline]
     pub(in crate::engine) fn disturb_collections(&mut self) {
         if self.rules.yields && self.rules.preempts && self.fast.moves {
-            (0..self.units.len() as u32).for_each(|unit| self.disturb_unit(UnitId(unit)));
+            (0..self.kernel.dies.units.len() as u32).for_each(|unit| self.disturb_unit(UnitId(unit)));
         }
     }
 
     /// Somebody comes to wait for a unit whose collection looks between two steps who does.
     #[inline]
     pub(in crate::engine) fn disturb_unit(&mut self, unit: UnitId) {
-        let id = self.units[unit.ix()].array;
-        if id.is_none() || self.ops[id].leg != FUSED {
+        let id = self.kernel.dies[unit].array;
+        if id.is_none() || self.kernel.ops[id].leg != FUSED {
             return;
         }
-        let bus = self.ops[id].channel.ix();
-        let state = &self.buses[bus];
-        let before = self.now < state.half || (self.now == state.half && self.decided_at != self.now);
+        let bus = self.kernel.ops[id].channel.ix();
+        let state = &self.kernel.buses[bus];
+        let before = self.now < state.half || (self.now == state.half && self.kernel.decided_at != self.now);
         if state.fused == id && before {
             self.disturb(bus);
         }
@@ -88,26 +88,26 @@ impl Ssd {
     /// for the bus like anybody else.
     #[cold]
     pub(in crate::engine) fn disturb(&mut self, bus: usize) {
-        let state = &mut self.buses[bus];
+        let state = &mut self.kernel.buses[bus];
         let id = std::mem::replace(&mut state.fused, OpId::NONE);
         // At the very moment it turns, it has asked for the bus before everybody who asks after the first grants.
-        let turned = self.now > state.half || (self.now == state.half && self.granted_at == self.now);
-        if turned || self.ops[id].leg != FUSED {
+        let turned = self.now > state.half || (self.now == state.half && self.kernel.granted_at == self.now);
+        if turned || self.kernel.ops[id].leg != FUSED {
             return;
         }
         let half = state.half;
         state.prolong(half);
-        self.timers.clear(Timer::Array(self.ops[id].unit));
-        if self.now == half && self.decided_at == self.now {
+        self.kernel.timers.clear(Timer::Array(self.kernel.ops[id].unit));
+        if self.now == half && self.kernel.decided_at == self.now {
             // Its collector has decided by now: its way back has begun.
             self.page_is_back(id);
-            self.ops[id].leg = 0;
+            self.kernel.ops[id].leg = 0;
             return self.ask(id, bus);
         }
-        self.buses[bus].holder = id;
-        let op = &mut self.ops[id];
+        self.kernel.buses[bus].holder = id;
+        let op = &mut self.kernel.ops[id];
         op.leg = op.legs.len() - 1;
-        self.timers.set(Timer::Bus(bus), half);
+        self.kernel.timers.set(Timer::Bus(bus), half);
     }
 
     /// A fused move has ended.
@@ -120,10 +120,10 @@ impl Ssd {
     fn page_is_back(&mut self, id: OpId) {
         self.count_step_time(id);
         self.end_read_step(id);
-        let job = self.ops[id].job;
+        let job = self.kernel.ops[id].job;
         self.begin_place(job);
-        self.ops[id].verb = Verb::Program;
-        self.ops[id].leg = self.ops[id].legs.len() - 1;
+        self.kernel.ops[id].verb = Verb::Program;
+        self.kernel.ops[id].leg = self.kernel.ops[id].legs.len() - 1;
     }
 
     /// Nothing happens at the next event's time but events. If it is alone and the end of an array read for the host or a
@@ -131,15 +131,15 @@ impl Ssd {
     /// were.
     #[inline]
     pub(in crate::engine) fn express(&mut self, time: Nanos) -> bool {
-        let unit = match self.timers.first() {
+        let unit = match self.kernel.timers.first() {
             Timer::Array(unit) => unit,
-            Timer::Bus(bus) => return self.fast.steps && self.timers.alone() && self.express_fetched(bus, time),
+            Timer::Bus(bus) => return self.fast.steps && self.kernel.timers.alone() && self.express_fetched(bus, time),
             _ => return false,
         };
-        let id = self.units[unit.ix()].array;
-        let op = &self.ops[id];
+        let id = self.kernel.dies[unit].array;
+        let op = &self.kernel.ops[id];
         let plain = op.class == Class::Gc && self.fast.moves;
-        if !self.timers.alone() {
+        if !self.kernel.timers.alone() {
             return plain && self.express_moves(time);
         }
         match (op.verb, op.leg) {
@@ -158,14 +158,14 @@ impl Ssd {
     /// no two ask for the same bus, they are handled here one by one. Returns whether they were.
     #[inline(never)]
     fn express_moves(&mut self, time: Nanos) -> bool {
-        self.batch.clear();
-        self.timers.each(&mut self.batch);
-        if !(0..self.batch.len()).all(|i| self.is_plain_end(i, time)) {
+        self.kernel.batch.clear();
+        self.kernel.timers.each(&mut self.kernel.batch);
+        if !(0..self.kernel.batch.len()).all(|i| self.is_plain_end(i, time)) {
             return false;
         }
-        for i in 0..self.batch.len() {
-            let id = self.array_in_batch(self.batch[i]).expect("as looked at");
-            let op = &self.ops[id];
+        for i in 0..self.kernel.batch.len() {
+            let id = self.array_in_batch(self.kernel.batch[i]).expect("as looked at");
+            let op = &self.kernel.ops[id];
             let handled = match (op.verb, op.leg) {
                 (Verb::Read, 0) => self.express_out(id, time),
                 (Verb::Read, _) => self.express_next(id, time),
@@ -173,15 +173,15 @@ impl Ssd {
             };
             assert!(handled, "law: a leg that can end alone does");
         }
-        self.events_since_scan += self.batch.len() as u64 - 1;
+        self.kernel.events_since_scan += self.kernel.batch.len() as u64 - 1;
         true
     }
 
     /// The operation in the array that an event of the batch belongs to, if it is an array's.
     #[inline(always)]
     fn array_in_batch(&self, event: u128) -> Option<OpId> {
-        match self.timers.timer(event as u32) {
-            Timer::Array(unit) => Some(self.units[unit.ix()].array),
+        match self.kernel.timers.timer(event as u32) {
+            Timer::Array(unit) => Some(self.kernel.dies[unit].array),
             _ => None,
         }
     }
@@ -189,8 +189,8 @@ impl Ssd {
     /// Whether an event of the batch is a leg of a plain move that can end without a round, whatever else is in the batch.
     #[inline(always)]
     fn is_plain_end(&mut self, i: usize, time: Nanos) -> bool {
-        let Some(id) = self.array_in_batch(self.batch[i]) else { return false };
-        let op = &self.ops[id];
+        let Some(id) = self.array_in_batch(self.kernel.batch[i]) else { return false };
+        let op = &self.kernel.ops[id];
         let (job, plane, channel) = (op.job, op.plane, op.channel);
         if op.class != Class::Gc || job.is_none() || !self.goes_on(job, op.unit) {
             return false;
@@ -198,16 +198,16 @@ impl Ssd {
         match (op.verb, op.leg) {
             (Verb::Read, FUSED) | (Verb::Copyback, 0) => {
                 let view = self.dev.view(time);
-                self.jobs[job.0].job.peek_valid(&view, 0).is_some()
+                self.gc.jobs[job.0].job.peek_valid(&view, 0).is_some()
             }
             (Verb::Read, 0) => {
                 let asks = |other: &u128| {
-                    let op = &self.ops[self.array_in_batch(*other).expect("as looked at")];
+                    let op = &self.kernel.ops[self.array_in_batch(*other).expect("as looked at")];
                     op.channel == channel && op.leg == 0
                 };
                 self.free_bus(id, time).is_some()
                     && self.dev.flash.room(plane, Stream::Gc) > 0
-                    && !self.batch[..i].iter().any(asks)
+                    && !self.kernel.batch[..i].iter().any(asks)
             }
             _ => false,
         }
@@ -216,8 +216,8 @@ impl Ssd {
     /// The bus of an operation whose array read has ended and which nobody else asks for now; and the leg to follow.
     #[inline(always)]
     fn free_bus(&self, id: OpId, time: Nanos) -> Option<(usize, Nanos)> {
-        let op = &self.ops[id];
-        let state = &self.buses[op.channel.ix()];
+        let op = &self.kernel.ops[id];
+        let state = &self.kernel.buses[op.channel.ix()];
         let free = state.holder.is_none() && state.until <= time && state.queue.is_empty();
         op.legs.get(1).filter(|_| free && op.legs.len() == 2).map(|out| (op.channel.ix(), out.time))
     }
@@ -227,13 +227,13 @@ impl Ssd {
     fn express_read(&mut self, id: OpId, unit: UnitId, time: Nanos) -> bool {
         let Some((bus, out)) = self.free_bus(id, time) else { return false };
         self.now = time;
-        self.ops[id].leg = 1;
-        let state = &mut self.buses[bus];
-        state.begin(self.ops[id].class == Class::Gc, time, time + out, self.stats.last_completion);
+        self.kernel.ops[id].leg = 1;
+        let state = &mut self.kernel.buses[bus];
+        state.begin(self.kernel.ops[id].class == Class::Gc, time, time + out, self.stats.last_completion);
         state.holder = id;
         self.charge(id, Cause::Bus, out.0);
-        self.timers.clear(Timer::Array(unit));
-        self.timers.set(Timer::Bus(bus), time + out);
+        self.kernel.timers.clear(Timer::Array(unit));
+        self.kernel.timers.set(Timer::Bus(bus), time + out);
         true
     }
 
@@ -241,11 +241,11 @@ impl Ssd {
     #[inline(never)]
     fn express_out(&mut self, id: OpId, time: Nanos) -> bool {
         let Some((bus, out)) = self.free_bus(id, time) else { return false };
-        if self.dev.flash.room(self.ops[id].plane, Stream::Gc) == 0 {
+        if self.dev.flash.room(self.kernel.ops[id].plane, Stream::Gc) == 0 {
             return false;
         }
         self.now = time;
-        self.buses[bus].begin(true, time, time + out, self.stats.last_completion);
+        self.kernel.buses[bus].begin(true, time, time + out, self.stats.last_completion);
         self.fuse_move(id, bus)
     }
 
@@ -254,13 +254,13 @@ impl Ssd {
     /// It reads as [`Ssd::gc_step_ends`], the collector's next step and [`Ssd::begin_move`], without what cannot happen here.
     #[inline(never)]
     fn express_next(&mut self, id: OpId, time: Nanos) -> bool {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let (job, from, tag, plane, unit, read) = (op.job, op.from[0], op.tags[0], op.plane, op.unit, op.legs);
         if !self.goes_on(job, unit) {
             return false;
         }
         let view = self.dev.view(time);
-        let Some(page) = self.jobs[job.0].job.next_valid(&view, 0) else { return false };
+        let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;
         let to = self.gc_page(plane, Stream::Gc, false);
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
@@ -273,23 +273,23 @@ impl Ssd {
         // The block keeps the reader that it has: the next page is in it too.
         let tag = self.oracle.load(page, self.dev.flash.lpn_of(page));
         let legs = self.dev.timing.read_one(self.dev.geometry.offset(page), transfer);
-        let op = &mut self.ops[id];
+        let op = &mut self.kernel.ops[id];
         (op.pages, op.from, op.tags[0]) = (PageSet::one(page), PageSet::one(page), tag);
         (op.legs, op.leg) = (legs, 0);
-        self.timers.set(Timer::Array(unit), time + legs.get(0).map_or(Nanos::ZERO, |leg| leg.time));
+        self.kernel.timers.set(Timer::Array(unit), time + legs.get(0).map_or(Nanos::ZERO, |leg| leg.time));
         true
     }
 
     /// The same for a copyback, which takes its page when it begins.
     #[inline(never)]
     fn express_next_copyback(&mut self, id: OpId, time: Nanos) -> bool {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let (job, from, to, tag, plane, unit) = (op.job, op.from[0], op.pages[0], op.tags[0], op.plane, op.unit);
         if !self.goes_on(job, unit) {
             return false;
         }
         let view = self.dev.view(time);
-        let Some(page) = self.jobs[job.0].job.next_valid(&view, 0) else { return false };
+        let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;
         self.land_moved(from, to, tag, false);
         self.stats.sort_lone(1);
@@ -300,9 +300,9 @@ impl Ssd {
         let (legs, read, program) = self.dev.timing.copyback(&[offset(page)], &[offset(to)]);
         self.stats.gc_time.read += read.0;
         self.stats.gc_time.program += program.0;
-        let op = &mut self.ops[id];
+        let op = &mut self.kernel.ops[id];
         (op.from, op.pages, op.tags[0], op.legs) = (PageSet::one(page), PageSet::one(to), tag, legs);
-        self.timers.set(Timer::Array(unit), time + (read + program));
+        self.kernel.timers.set(Timer::Array(unit), time + (read + program));
         true
     }
 
@@ -317,14 +317,14 @@ impl Ssd {
         if !self.fast.moves {
             return;
         }
-        for bus in 0..self.buses.len() {
-            if self.buses[bus].fused.is_some() {
+        for bus in 0..self.kernel.buses.all.len() {
+            if self.kernel.buses[bus].fused.is_some() {
                 self.disturb(bus);
             }
         }
-        for unit in 0..self.units.len() {
-            let id = self.units[unit].array;
-            if id.is_some() && self.ops[id].leg == FUSED {
+        for unit in 0..self.kernel.dies.units.len() {
+            let id = self.kernel.dies.units[unit].array;
+            if id.is_some() && self.kernel.ops[id].leg == FUSED {
                 self.page_is_back(id);
             }
         }
