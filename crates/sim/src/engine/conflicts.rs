@@ -1,10 +1,11 @@
 //! What is counted of collections in the way of host operations. Without one of paper A's schemes, nothing is.
 
-use super::{Nanos, RequestOp, Ssd};
+use super::{Nanos, Ssd};
 use crate::report::idle_chip::{
     Bandwidth, Buffer, Conflicts, Counters, IdleChip, Moves, PowerLoss, Space, Starts, Times, drain_ns,
 };
 use crate::report::{ByOp, mean};
+use crate::request::RequestOp;
 use crate::units::{OpId, RequestId, UnitId};
 
 /// Counters, and who waits at the head of the line for any die.

@@ -14,10 +14,9 @@ use super::{Nanos, Ssd};
 use crate::config::{Config, Errors, RaidLayout};
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Need};
-use crate::oracle::Tag;
 use crate::random;
 use crate::report::failure::{ChipFailure, Failed, FailureTotals};
-use crate::units::{BlockId, JobId, Lpn, OpId, PlaneId, Ppn, UnitId};
+use crate::units::{BlockId, JobId, Lpn, OpId, PlaneId, Ppn, Tag, UnitId};
 
 /// What is known of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

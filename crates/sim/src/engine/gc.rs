@@ -6,9 +6,8 @@ use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Fifo, Op, Verb};
-use crate::oracle::Tag;
 use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, Step};
-use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
+use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
 
 impl Ssd {
     /// A program or an erase has completed in a plane: is a collection due?

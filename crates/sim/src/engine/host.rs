@@ -12,40 +12,8 @@ use crate::device::mapping::Location;
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Fifo, Need, Op, Slab, Verb};
 use crate::observe::Completed;
+use crate::request::{Extent, Request, RequestOp};
 use crate::units::{Lpn, Moment, OpId, PlaneId, Ppn, RequestId, UnitId, Warmup};
-
-/// What a host request asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestOp {
-    /// Read data.
-    Read,
-    /// Write data.
-    Write,
-    /// Discard the whole pages inside the range.
-    Trim,
-}
-
-/// A host request.
-#[derive(Clone, Copy, Debug)]
-pub struct Request {
-    /// When it arrives; not before the one submitted before it. A closed loop sets it anew.
-    pub arrival: Nanos,
-    /// What it asks for.
-    pub op: RequestOp,
-    /// First byte.
-    pub offset: u64,
-    /// Bytes, at least one.
-    pub bytes: u64,
-}
-
-/// Bytes of a request that lie together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extent {
-    /// First byte.
-    pub offset: u64,
-    /// Bytes, at least one.
-    pub bytes: u64,
-}
 
 /// A request outside the device.
 #[derive(Clone, Copy, Debug)]
@@ -766,7 +734,7 @@ impl Ssd {
     /// Puts an unwritten page on flash in no time. None: its plane has no page that host data may take.
     #[inline(never)]
     fn preload(&mut self, lpn: Lpn) -> Option<Ppn> {
-        let tag = crate::oracle::Tag { lpn, version: self.oracle.latest(lpn) };
+        let tag = crate::units::Tag { lpn, version: self.oracle.latest(lpn) };
         let plane = self.timeless_plane(lpn)?;
         if self.is_dead(lpn) {
             return None;

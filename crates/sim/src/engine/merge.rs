@@ -13,8 +13,7 @@ use crate::blame::Cause;
 use crate::config::PartialWrite;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Slab};
-use crate::oracle::Tag;
-use crate::units::{Lpn, OpId, Ppn};
+use crate::units::{Lpn, OpId, Ppn, Tag};
 
 /// A write that overlaps no other.
 pub(super) const NO_RUN: u32 = u32::MAX;

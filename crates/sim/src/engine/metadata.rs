@@ -6,9 +6,8 @@
 use super::{Nanos, Ssd};
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Op, Verb};
-use crate::oracle::Tag;
 use crate::policy::{MAX_PLANES, PageSet};
-use crate::units::{BlockId, JobId, Lpn, OpId, Ppn, UnitId};
+use crate::units::{BlockId, JobId, Lpn, OpId, Ppn, Tag, UnitId};
 
 /// Metadata that a collection has still to read or write.
 #[derive(Clone, Copy, Debug)]

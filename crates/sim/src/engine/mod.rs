@@ -13,6 +13,7 @@ mod dispatch;
 mod failure;
 mod fast;
 mod filled;
+mod footprint;
 mod gc;
 mod host;
 mod joint;
@@ -38,7 +39,7 @@ mod uncorrectable;
 mod watch;
 mod window;
 
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, FreeBlock};
 use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
@@ -58,7 +59,6 @@ use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
 
 pub use filled::Filled;
 use host::Host;
-pub use host::{Extent, Request, RequestOp};
 use kernel::Kernel;
 use kernel::timers::Timer;
 use rules::Rules;
@@ -253,10 +253,12 @@ impl Ssd {
         config.check()?;
         // Recovery has to know what every page holds.
         let check = if config.faults.power_cut.is_empty() { check } else { Check::Full };
-        let geometry = Geometry::new(config);
+        let array = config.array_spec();
+        let geometry = Geometry::new(&array);
         let reserve = config.reserve();
         let shared = config.ftl.write_points == crate::config::WritePoints::Shared;
-        let flash = Flash::new(&geometry, config.ftl.free_block, shared, reserve);
+        let least_erased = config.ftl.free_block == FreeBlock::LeastErased;
+        let flash = Flash::new(&geometry, least_erased, shared, reserve);
         let mut schemes = Policies {
             order: config.schemes.order.clone(),
             victim: config.schemes.victim.clone(),
@@ -265,7 +267,7 @@ impl Ssd {
             route: config.schemes.route.clone(),
         };
         schemes.victim.policy().seed(seed);
-        schemes.collector.policy().prepare(config);
+        schemes.collector.policy().prepare(&geometry, config.gc.threshold);
         let physical = geometry.planes * geometry.pages_per_plane;
         let plane = PlaneState { claimed: false, levelled: false, stalled: Fifo::EMPTY };
         let plan = config.schemes.collector.policy_ref().writes_back();
@@ -295,7 +297,7 @@ impl Ssd {
                 replicas: (config.schemes.route.policy_ref().copies())
                     .map(|share| Box::new(replica::Replicas::new(share, &geometry))),
                 noc,
-                raid: Raid::new(config),
+                raid: Raid::new(config, &array),
                 failures: failure::Failures::new(config, geometry.mapped, seed),
                 fault_at: Nanos::NEVER,
                 power_cuts: Vec::new(),
@@ -305,11 +307,11 @@ impl Ssd {
             stats: Stats::new(geometry.pages_per_unit),
             observer: crate::observe::Slot::default(),
             dev: Device {
-                timing: Timing::new(config),
+                timing: Timing::new(&config.timing_spec(), &array),
                 map: Mapping::new(&geometry),
-                wear: WearState::new(config, &geometry),
-                errors: ErrorModel::new(config, &geometry, seed),
-                page_errors: PageErrors::new(config, seed),
+                wear: WearState::new(config.wear_spec(), &geometry),
+                errors: config.error_spec().map(|spec| Box::new(ErrorModel::new(spec, &geometry, seed))),
+                page_errors: PageErrors::new(config.page_error_spec(), array.flash_page, seed),
                 flash,
                 staging,
                 geometry,

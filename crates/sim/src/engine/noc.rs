@@ -46,7 +46,7 @@ const FREE: usize = usize::MAX;
 
 impl Noc {
     pub(super) fn new(config: &Config, units: u32) -> Option<Box<Self>> {
-        let net = Interconnect::new(config)?;
+        let net = Interconnect::new(config.noc_spec()?, config.geometry.channels);
         let mut ranks = [0; 4];
         for (rank, task) in config.noc.priority().iter().enumerate() {
             ranks[*task as usize] = rank as u8;

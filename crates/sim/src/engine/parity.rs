@@ -4,8 +4,8 @@ use super::Ssd;
 use super::stripe::{CLEAN, EMPTY, NO_UPDATE};
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need};
-use crate::oracle::{Check, Tag};
-use crate::units::{Lpn, OpId, Ppn};
+use crate::oracle::Check;
+use crate::units::{Lpn, OpId, Ppn, Tag};
 
 impl Ssd {
     // The oracle's part.

@@ -8,9 +8,9 @@ use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Fifo, Verb};
-use crate::oracle::{Check, Tag};
+use crate::oracle::Check;
 use crate::report::power::PowerCut;
-use crate::units::{BlockId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
+use crate::units::{BlockId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
 
 /// What a page that is being programmed brings along in bit errors.
 #[derive(Clone, Copy)]

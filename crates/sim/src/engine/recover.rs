@@ -17,9 +17,8 @@ use super::stripe::Phase;
 use crate::config::RaidLayout;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
-use crate::oracle::Tag;
 use crate::report::power::PowerCut;
-use crate::units::{Lpn, OpId};
+use crate::units::{Lpn, OpId, Tag};
 
 /// A group whose update, or the rebuilding of one of its chunks, has begun when power is cut.
 pub(super) struct Begun {

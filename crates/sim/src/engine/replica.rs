@@ -12,10 +12,10 @@ use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
-use crate::oracle::{Check, Tag};
+use crate::oracle::Check;
 use crate::policy::PageSet;
 use crate::report::dpr::Totals;
-use crate::units::{BlockId, Lpn, OpId, PlaneId, Ppm, Ppn, UnitId};
+use crate::units::{BlockId, Lpn, OpId, PlaneId, Ppm, Ppn, Tag, UnitId};
 
 /// No copy.
 const NONE: u32 = u32::MAX;

@@ -15,6 +15,7 @@ use crate::blame::Cause;
 use crate::config::{Config, WriteMode};
 use crate::device::mapping::Location;
 use crate::device::raid::Layout;
+use crate::device::spec::ArraySpec;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
 use crate::units::{JobId, Lpn, OpId, Ppn};
 
@@ -149,8 +150,8 @@ pub(super) const BYTES_OF_REQUEST: u64 =
     (size_of::<Record>() + size_of::<(Nanos, u32, u64)>() + size_of::<Decode>()) as u64 + 16;
 
 impl Raid {
-    pub(super) fn new(config: &Config) -> Option<Box<Self>> {
-        let layout = Layout::new(config)?;
+    pub(super) fn new(config: &Config, array: &ArraySpec) -> Option<Box<Self>> {
+        let layout = Layout::new(array)?;
         let depth = config.device.queue_depth as usize;
         Some(Box::new(Raid {
             states: Table::filled((layout.stripes * layout.groups) as usize, EMPTY),

@@ -2,16 +2,16 @@
 //!
 //! The same map, flash, laws and policies as in the timed device; only legs are left out.
 
+use super::Ssd;
 use super::host::Waiting;
-use super::{Extent, Request, RequestOp, Ssd};
 use crate::config::{PreconditionMode, Scope};
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
-use crate::oracle::Tag;
 use crate::policy::{Hop, Job, Journey, PageSet, Step};
 use crate::random;
-use crate::units::{BlockId, Lpn, PlaneId, Ppn, UnitId};
+use crate::request::{Extent, Request, RequestOp};
+use crate::units::{BlockId, Lpn, PlaneId, Ppn, Tag, UnitId};
 
 /// How many writes ahead the map is asked for.
 pub(super) const LOOK_AHEAD: usize = 16;

@@ -1,10 +1,11 @@
 //! What an observer is told. Without one, each call costs a branch.
 
-use super::{Nanos, Request, Ssd};
+use super::{Nanos, Ssd};
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Op, Verb};
 use crate::observe::{Completed, LegRecord, Observer, Resource, Sample};
 use crate::policy::MAX_PLANES;
+use crate::request::Request;
 use crate::units::{Lpn, OpId, PlaneId, Ppn, UnitId};
 
 impl Ssd {

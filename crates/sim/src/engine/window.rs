@@ -1,9 +1,10 @@
 //! The dispatch window: admitted requests from which the order picks, and what it sees of them.
 
 use super::Ssd;
-use super::host::{Host, RequestOp};
+use super::host::Host;
 use crate::blame::Cause;
 use crate::device::transaction::{Op, Slab};
+use crate::request::RequestOp;
 use crate::units::{Lpn, RequestId};
 
 impl Host {

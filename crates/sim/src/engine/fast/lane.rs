@@ -9,10 +9,11 @@ use crate::device::mapping::Location;
 use crate::device::resource::Holder;
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::Ssd;
 use crate::engine::host::{HostRequest, Waiting};
 use crate::engine::kernel::timers::Timer;
-use crate::engine::{Extent, Request, Ssd};
 use crate::policy::PageSet;
+use crate::request::{Extent, Request};
 use crate::units::{Lpn, Moment, Nanos, OpId, Ppn, RequestId, UnitId};
 
 impl Ssd {
