@@ -104,3 +104,8 @@ mod tests {
         all
     }
 }
+
+#[cfg(feature = "schema")]
+crate::schema::text_forms! {
+    Place: { "type": "string", "pattern": "^(dynamic|[CWDP]{4})$", "examples": ["CWDP", "dynamic"] },
+}
