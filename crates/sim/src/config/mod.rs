@@ -777,6 +777,11 @@ impl Config {
         }
     }
 
+    /// Whether collections leave pages in the controller's buffer.
+    pub(crate) fn stages(&self) -> bool {
+        self.staging.slots > 0 && self.schemes.collector.policy_ref().writes_back().is_some()
+    }
+
     /// Sub-requests that a chip takes before requests wait in the window.
     pub fn chip_queue(&self) -> Option<u32> {
         let eight = self.orders_batches() || self.schemes.route.policy_ref().redirects();

@@ -77,7 +77,7 @@ impl Rules {
             yields: !collector.in_order(),
             gc_floor: config.gc.threshold.pages(scope_pages, per_block) as u32,
             hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| t.pages(scope_pages, per_block) as u32),
-            stages: config.staging.slots > 0,
+            stages: config.stages(),
             plain_moves: (path.always())
                 .filter(|_| collector.undisturbed())
                 // Errors travel with each page on its own.

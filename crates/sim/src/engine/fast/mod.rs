@@ -112,7 +112,7 @@ impl FastPaths {
                     margin: _,
                 },
             raid: Raid { layout, group: _, encode_timeout: _, write_mode: _ },
-            staging: Staging { slots },
+            staging: Staging { slots: _ },
             faults: Faults { power_cut: _, chip_fails, rebuild: _ },
         } = config;
         let (collector, route, path) = (collector.policy_ref(), route.policy_ref(), path.policy_ref());
@@ -148,7 +148,7 @@ impl FastPaths {
             && !collector.holds()
             && transfer != Nanos::ZERO
             && geometry.data_pages == geometry.pages_per_block
-            && *slots == 0
+            && !config.stages()
             && *place != Place::Dynamic
             && one_queue
             && no_raid
