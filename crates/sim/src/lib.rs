@@ -40,6 +40,7 @@ pub mod oracle;
 pub mod policy;
 pub mod random;
 pub mod report;
+pub mod request;
 #[cfg(feature = "schema")]
 mod schema;
 pub mod schemes;
@@ -48,6 +49,7 @@ mod stats;
 pub mod units;
 
 pub use config::{Config, ConfigError};
-pub use engine::{Extent, Filled, Request, RequestOp, Ssd};
+pub use engine::{Filled, Ssd};
 pub use observe::{Completed, LegRecord, Observer, Resource, Sample};
 pub use oracle::Check;
+pub use request::{Extent, Request, RequestOp};

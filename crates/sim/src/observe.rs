@@ -3,9 +3,9 @@
 use crate::blame::Blame;
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Verb};
-use crate::engine::{Request, RequestOp};
 use crate::policy::MAX_PLANES;
 use crate::report::FlashOps;
+use crate::request::{Request, RequestOp};
 use crate::units::{Lpn, Nanos, PlaneId, Ppn};
 
 /// A completed host request.

@@ -15,6 +15,7 @@ use std::ops::Range;
 use ssdlab_memory::prefetch;
 
 use crate::sectors::Sectors;
+pub use crate::units::Tag;
 use crate::units::{Lpn, OpId, Ppn};
 
 /// How much the oracle looks at.
@@ -27,20 +28,6 @@ pub enum Check {
     Sampled,
     /// Tags of all pages, and scans.
     Full,
-}
-
-/// What a page holds: which version of which logical page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tag {
-    /// The logical page.
-    pub lpn: Lpn,
-    /// Its version; the n-th admitted write makes version n.
-    pub version: u32,
-}
-
-impl Tag {
-    /// Nothing known.
-    pub const NONE: Self = Tag { lpn: Lpn::NONE, version: 0 };
 }
 
 /// Multiples of it spread evenly over 32 bits: it is 2^32 over the golden ratio.

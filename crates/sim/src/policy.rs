@@ -1,14 +1,12 @@
 //! The seam between mechanism and policy: what a scheme is asked, what it may see, what it may answer.
 
-use crate::config::Config;
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
+pub use crate::device::pages::{MAX_PLANES, PageSet};
 use crate::device::staging::Staging;
+pub use crate::device::staging::{BackTo, WriteBack};
 use crate::device::wear::Wear;
-use crate::units::{BlockId, Nanos, PlaneId, Ppm, Ppn, RequestId};
-
-/// Most pages that one multi-plane command carries.
-pub const MAX_PLANES: usize = 4;
+use crate::units::{BlockId, Nanos, PlaneId, Ppm, Ppn, RequestId, Threshold};
 
 /// All that a policy may look at: read-only, borrowed, cheap.
 pub struct View<'a> {
@@ -22,46 +20,6 @@ pub struct View<'a> {
     pub wear: &'a Wear,
     /// The controller's buffer.
     pub staging: &'a Staging,
-}
-
-/// Pages that one command carries, at most one a plane.
-#[derive(Clone, Copy, Debug)]
-pub struct PageSet {
-    pages: [Ppn; MAX_PLANES],
-    len: u8,
-}
-
-impl PageSet {
-    /// No page.
-    pub const EMPTY: Self = Self { pages: [Ppn::NONE; MAX_PLANES], len: 0 };
-
-    /// One page.
-    pub fn one(page: Ppn) -> Self {
-        let mut set = Self::EMPTY;
-        set.push(page);
-        set
-    }
-
-    /// Adds a page.
-    pub fn push(&mut self, page: Ppn) {
-        self.pages[usize::from(self.len)] = page;
-        self.len += 1;
-    }
-
-    /// The pages after the first `n`.
-    pub fn after(&self, n: usize) -> Self {
-        let mut rest = Self::EMPTY;
-        self[n..].iter().for_each(|page| rest.push(*page));
-        rest
-    }
-}
-
-impl std::ops::Deref for PageSet {
-    type Target = [Ppn];
-    #[inline(always)]
-    fn deref(&self) -> &[Ppn] {
-        &self.pages[..usize::from(self.len)]
-    }
 }
 
 /// Where a page's bits rest on their way between two flash pages.
@@ -211,10 +169,10 @@ pub trait Collector {
     fn inner_mut(&mut self) -> Option<&mut dyn Collector> {
         None
     }
-    /// Told once what device it works for.
-    fn prepare(&mut self, config: &Config) {
+    /// Told once what device it works for: its geometry, and `gc.threshold`.
+    fn prepare(&mut self, geometry: &Geometry, threshold: Threshold) {
         if let Some(inner) = self.inner_mut() {
-            inner.prepare(config);
+            inner.prepare(geometry, threshold);
         }
     }
     /// The die is the job's: what is its next step?
@@ -252,31 +210,6 @@ pub trait Collector {
     }
 }
 
-/// Where pages of the controller's buffer are written back to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BackTo {
-    /// The plane that each was read from.
-    OwnPlane,
-    /// Idle chips in turn.
-    IdleChips,
-}
-
-/// How pages that collections leave in the controller's buffer get back to flash: after all host operations, and only to
-/// dies that nobody wants.
-#[derive(Clone, Copy, Debug)]
-pub struct WriteBack {
-    /// Where they go.
-    pub to: BackTo,
-    /// Whether they wait until no host request is outstanding at all.
-    pub queue_empty: bool,
-    /// Whether a slot is free as soon as its page's write-back begins.
-    pub free_at_issue: bool,
-    /// Whether a host write of a page that waits in the buffer only replaces what the slot holds.
-    pub absorb: bool,
-    /// Whether a victim may be erased while pages of it are in the buffer only.
-    pub erase_first: bool,
-}
-
 /// How do moved bits travel?
 pub trait MovePath {
     /// The journey of a page. `to` is the block of its own plane that a copyback would fill, where the path keeps counts.
@@ -286,6 +219,10 @@ pub trait MovePath {
     /// A checked page is in hand and has been decoded: where is it programmed from? `clean`: no error was found.
     fn back(&mut self, _view: &View, _from: Ppn, _clean: bool) -> Hop {
         Hop::Controller
+    }
+    /// Whether error correction looks at every page that it copies.
+    fn checks_all(&self) -> bool {
+        false
     }
     /// Whether copied pages go to a write point of their own.
     fn separates(&self) -> bool {

@@ -1,27 +1,26 @@
-//! JSON Schema of what is written as text, and of scheme slots; everything else derives its own.
+//! JSON Schema of what is written as text ([`text_forms`]), and of scheme slots; everything else derives its own.
 
-use std::borrow::Cow;
+use schemars::{Schema, json_schema};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-
-use crate::schemes::Place;
 use crate::units::{Bytes, FreeBelow, Nanos, Ppm, Rate, Threshold, Warmup};
 
 macro_rules! text_forms {
     ($($ty:ident: $schema:tt),+ $(,)?) => {$(
-        impl JsonSchema for $ty {
+        impl schemars::JsonSchema for $ty {
             fn inline_schema() -> bool {
                 true
             }
-            fn schema_name() -> Cow<'static, str> {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
                 stringify!($ty).into()
             }
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!($schema)
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!($schema)
             }
         }
     )+};
 }
+pub(crate) use text_forms;
+
 text_forms! {
     Nanos: {
         "type": "string",
@@ -54,7 +53,6 @@ text_forms! {
         "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(requests?|drive writes?)\s*$",
         "examples": ["10000 requests", "1.5 drive writes"]
     },
-    Place: { "type": "string", "pattern": "^(dynamic|[CWDP]{4})$", "examples": ["CWDP", "dynamic"] },
 }
 
 /// A slot: a name, or a table of one name and its knobs.

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use crate::oracle::Tag;
+use crate::units::Tag;
 
 /// See the module.
 #[derive(Clone, Debug)]

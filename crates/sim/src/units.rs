@@ -563,6 +563,20 @@ impl fmt::Display for Warmup {
     }
 }
 
+/// What a page holds: which version of which logical page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// The logical page.
+    pub lpn: Lpn,
+    /// Its version; the n-th admitted write makes version n.
+    pub version: u32,
+}
+
+impl Tag {
+    /// Nothing known.
+    pub const NONE: Self = Tag { lpn: Lpn::NONE, version: 0 };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

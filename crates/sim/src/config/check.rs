@@ -222,7 +222,7 @@ impl Config {
         let g = &self.geometry;
         let (blocks, per_block) = (u64::from(g.blocks_per_plane), u64::from(g.pages_per_block));
         let pages = blocks * per_block;
-        let exported = crate::device::geometry::exported_per_plane(self);
+        let exported = self.exported_per_plane();
         let reserve = u64::from(self.reserve());
         if exported == 0 {
             let message = format!(

@@ -4,7 +4,7 @@
 //! checked, building and running a device can't fail.
 
 mod check;
-mod memory;
+mod spec;
 
 use serde::{Deserialize, Serialize};
 
@@ -771,16 +771,15 @@ impl Config {
         match &self.wear.copyback_thresholds {
             CopybackThresholds::Fixed(threshold) => vec![(0, *threshold)],
             CopybackThresholds::Steps(steps) => steps.clone(),
-            CopybackThresholds::Named(ThresholdSource::Model) => crate::device::errors::derived_thresholds(&self.ecc),
+            CopybackThresholds::Named(ThresholdSource::Model) => {
+                crate::device::errors::derived_thresholds(&self.ecc.spec())
+            }
         }
     }
 
-    /// Flash pages that one entry of the page map stands for.
-    pub fn pages_per_unit(&self) -> u32 {
-        match self.device.mapping_unit {
-            MappingUnit::Page => 1,
-            MappingUnit::SuperPage => 2,
-        }
+    /// Whether collections leave pages in the controller's buffer.
+    pub(crate) fn stages(&self) -> bool {
+        self.staging.slots > 0 && self.schemes.collector.policy_ref().writes_back().is_some()
     }
 
     /// Sub-requests that a chip takes before requests wait in the window.

@@ -7,9 +7,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 
 use super::geometry::Geometry;
-use crate::config::{Config, Ecc, Errors};
+use super::spec::{ErrorSpec, PageErrorSpec};
 use crate::random;
-use crate::schemes::AnyPath;
 use crate::units::{BlockId, Nanos, Ppm, Ppn};
 
 /// Errors of data that could not be corrected when it was moved or merged: no pass through ECC brings it back.
@@ -21,7 +20,7 @@ const DAY: u64 = 86_400_000_000_000;
 /// What the pages of a device have wrong.
 #[derive(Clone, Debug)]
 pub struct ErrorModel {
-    ecc: Ecc,
+    spec: ErrorSpec,
     seed: u64,
     /// Errors a MiB that ECC corrects.
     limit: u32,
@@ -32,26 +31,23 @@ pub struct ErrorModel {
 }
 
 impl ErrorModel {
-    /// None where errors are not simulated.
-    pub(crate) fn new(config: &Config, geometry: &Geometry, seed: u64) -> Option<Box<Self>> {
+    pub(crate) fn new(spec: ErrorSpec, geometry: &Geometry, seed: u64) -> Self {
         let blocks = (geometry.planes * geometry.blocks_per_plane) as usize;
-        (config.ecc.errors == Errors::Model).then(|| {
-            Box::new(ErrorModel {
-                ecc: config.ecc.clone(),
-                seed,
-                limit: limit(&config.ecc),
-                programmed: vec![(0, Nanos::ZERO); blocks * geometry.pages_per_block as usize],
-                reads: vec![0; blocks],
-            })
-        })
+        ErrorModel {
+            seed,
+            limit: limit(&spec),
+            spec,
+            programmed: vec![(0, Nanos::ZERO); blocks * geometry.pages_per_block as usize],
+            reads: vec![0; blocks],
+        }
     }
 
     /// Errors that a program leaves in a page of a block of so many P/E cycles.
     fn left(&self, page: Ppn, pe_cycles: u32) -> u32 {
-        let spread = u64::from(self.ecc.spread.0);
+        let spread = u64::from(self.spec.spread.0);
         let own = mix(self.seed ^ u64::from(page.0)) % (2 * spread + 1);
         let factor = Ppm::ONE - spread + own;
-        (u64::from(curve(&self.ecc.program_errors, pe_cycles)) * factor / Ppm::ONE).min(u64::from(LOST - 1)) as u32
+        (u64::from(curve(&self.spec.program_errors, pe_cycles)) * factor / Ppm::ONE).min(u64::from(LOST - 1)) as u32
     }
 
     /// Errors of a page as it reads now.
@@ -60,8 +56,8 @@ impl ErrorModel {
         if programmed == LOST {
             return LOST;
         }
-        let disturbed = u64::from(self.reads[block.ix()]) * u64::from(self.ecc.read_disturb) / 1000;
-        let daily = u128::from(programmed) * u128::from(self.ecc.retention.0) / u128::from(Ppm::ONE);
+        let disturbed = u64::from(self.reads[block.ix()]) * u64::from(self.spec.read_disturb) / 1000;
+        let daily = u128::from(programmed) * u128::from(self.spec.retention.0) / u128::from(Ppm::ONE);
         let kept = daily * u128::from((now - since).0) / u128::from(DAY);
         (u128::from(programmed) + u128::from(disturbed) + kept).min(u128::from(LOST - 1)) as u32
     }
@@ -90,7 +86,7 @@ impl ErrorModel {
 }
 
 /// Errors a MiB that are corrected.
-fn limit(ecc: &Ecc) -> u32 {
+fn limit(ecc: &ErrorSpec) -> u32 {
     ecc.correctable.saturating_mul(1024).min(LOST - 2)
 }
 
@@ -109,7 +105,7 @@ fn curve(points: &[(u32, u32)], x: u32) -> u32 {
 
 /// The largest safe thresholds by P/E cycles: after a program and `threshold` copybacks, each into a page of the worst kind, what
 /// is left of the correctable errors is still `ecc.margin` of them.
-pub(crate) fn derived_thresholds(ecc: &Ecc) -> Vec<(u32, u8)> {
+pub(crate) fn derived_thresholds(ecc: &ErrorSpec) -> Vec<(u32, u8)> {
     let usable = u128::from(limit(ecc)) * (u128::from(Ppm::ONE) - u128::from(ecc.margin.0));
     let worst = u128::from(Ppm::ONE) + u128::from(ecc.spread.0);
     let safe = |pe_cycles: u32| -> u8 {
@@ -148,13 +144,11 @@ pub struct PageErrors {
 }
 
 impl PageErrors {
-    pub(crate) fn new(config: &Config, seed: u64) -> Self {
-        // What nobody says: paper E's rate where there is an interconnect, paper D's worn flash where every page is checked.
-        let every = !config.noc.exists() || matches!(config.schemes.path, AnyPath::Checked(_));
-        let by_page = config.ecc.page_error_probability.unwrap_or(if every { Ppm(1_000_000) } else { Ppm(100) });
-        let below = match config.ecc.bit_error_rate {
-            None => (u128::from(by_page.0) << 64) / u128::from(Ppm::ONE),
-            Some(rate) => (page_errors(rate, config.geometry.page_size.0 * 8) * TWO_64) as u128,
+    /// `flash_page`: bytes of a flash page.
+    pub(crate) fn new(spec: PageErrorSpec, flash_page: u32, seed: u64) -> Self {
+        let below = match spec {
+            PageErrorSpec::Share(share) => (u128::from(share.0) << 64) / u128::from(Ppm::ONE),
+            PageErrorSpec::BitErrorRate(rate) => (page_errors(rate, 8 * u64::from(flash_page)) * TWO_64) as u128,
         };
         PageErrors { rng: random::stream(seed, "page errors"), below }
     }
@@ -180,7 +174,7 @@ mod tests {
     /// Paper D, Fig. 3b: the model's defaults make its thresholds the largest safe ones.
     #[test]
     fn the_default_model_derives_the_thresholds_of_the_paper() {
-        let steps = derived_thresholds(&Ecc::default());
+        let steps = derived_thresholds(&crate::config::Ecc::default().spec());
         assert_eq!(steps, [(0, 6), (1300, 5), (1500, 4), (3000, 3), (4000, 2), (4300, 1), (4500, 0)].map(|s| s));
     }
 
@@ -201,7 +195,8 @@ mod tests {
     #[test]
     fn draws_are_as_frequent_as_they_should_be() {
         let draw = |toml: &str| {
-            let mut errors = PageErrors::new(&toml::from_str(toml).unwrap(), 1);
+            let config: crate::Config = toml.parse().unwrap();
+            let mut errors = PageErrors::new(config.page_error_spec(), config.geometry.page_size.0 as u32, 1);
             (0..100_000).filter(|_| errors.in_page()).count()
         };
         assert_eq!(draw("ecc.page_error_probability = 1"), 100_000);

@@ -7,7 +7,6 @@
 use ssdlab_memory::{Table, prefetch};
 
 use super::geometry::Geometry;
-use crate::config::FreeBlock;
 use crate::units::{BlockId, Lpn, PlaneId, Ppn};
 
 /// Valid counts carry this bit while their block is not closed, so that a plain minimum over counts finds a victim.
@@ -77,7 +76,8 @@ pub struct Flash {
     blocks_per_plane: u32,
     pages_per_block: u32,
     data_pages: u32,
-    policy: FreeBlock,
+    /// Whether the next block to open is the one erased least often.
+    least_erased: bool,
     shared: bool,
     reserve: u32,
     /// Free pages of the device.
@@ -88,7 +88,7 @@ pub struct Flash {
 }
 
 impl Flash {
-    pub(crate) fn new(geometry: &Geometry, policy: FreeBlock, shared: bool, reserve: u32) -> Self {
+    pub(crate) fn new(geometry: &Geometry, least_erased: bool, shared: bool, reserve: u32) -> Self {
         let blocks = (geometry.planes * geometry.blocks_per_plane) as usize;
         let free_words = (geometry.blocks_per_plane as usize).div_ceil(64);
         let mut words = vec![u64::MAX; free_words];
@@ -117,7 +117,7 @@ impl Flash {
             blocks_per_plane: geometry.blocks_per_plane,
             pages_per_block: geometry.pages_per_block,
             data_pages: geometry.data_pages,
-            policy,
+            least_erased,
             shared,
             reserve,
             free_total: u64::from(geometry.planes) * u64::from(geometry.pages_per_plane),
@@ -391,16 +391,14 @@ impl Flash {
     fn next_free(&self, plane: PlaneId) -> u32 {
         let base = plane.0 * self.blocks_per_plane;
         let words = &self.free[plane.ix() * self.free_words..][..self.free_words];
-        match self.policy {
-            FreeBlock::RoundRobin => next_set(words, self.planes[plane.ix()].cursor),
-            FreeBlock::LeastErased => {
-                let erases = &self.erases[base as usize..][..self.blocks_per_plane as usize];
-                (0..self.blocks_per_plane)
-                    .filter(|b| words[*b as usize / 64] >> (b % 64) & 1 == 1)
-                    .min_by_key(|b| erases[*b as usize])
-                    .expect("a free block, as counted")
-            }
+        if !self.least_erased {
+            return next_set(words, self.planes[plane.ix()].cursor);
         }
+        let erases = &self.erases[base as usize..][..self.blocks_per_plane as usize];
+        (0..self.blocks_per_plane)
+            .filter(|b| words[*b as usize / 64] >> (b % 64) & 1 == 1)
+            .min_by_key(|b| erases[*b as usize])
+            .expect("a free block, as counted")
     }
 
     /// Takes an erased block out of the free set, as `ftl.free_block` says.

@@ -6,8 +6,7 @@
 
 use strength_reduce::{StrengthReducedU32, StrengthReducedU64};
 
-use crate::config::{Config, Exclusion};
-use crate::schemes::Place;
+use super::spec::ArraySpec;
 use crate::units::{BlockId, ChannelId, Lpn, PlaneId, Ppn, UnitId};
 
 /// Sizes of the array and of its address spaces.
@@ -73,37 +72,25 @@ struct Spot {
 }
 
 impl Geometry {
-    /// The geometry that a checked configuration describes.
-    pub(crate) fn new(config: &Config) -> Self {
-        let g = &config.geometry;
-        let chips = g.channels * g.chips_per_channel;
-        let dies = chips * g.dies_per_chip;
-        let pages_per_unit = config.pages_per_unit();
-        let planes_per_die = g.planes_per_die / pages_per_unit;
-        let planes = dies * planes_per_die;
-        let units = match config.device.exclusion {
-            Exclusion::Die => dies,
-            Exclusion::Chip => chips,
-            Exclusion::Channel => g.channels,
-        };
-        let pages_per_plane = g.blocks_per_plane * g.pages_per_block;
-        let place = match config.schemes.place {
-            Place::Static(order) => order,
-            Place::Dynamic => Default::default(),
-        };
-        let layout = super::raid::Layout::new(config);
-        let place = if layout.is_some() { place.within_chip() } else { place };
-        let mapped = exported_per_plane(config) as u32 * planes;
-        let radix = [g.channels, g.chips_per_channel, g.dies_per_chip, planes_per_die];
+    pub(crate) fn new(spec: &ArraySpec) -> Self {
+        let chips = spec.channels * spec.chips_per_channel;
+        let dies = chips * spec.dies_per_chip;
+        let planes = dies * spec.planes_per_die;
+        let units = spec.units;
+        let pages_per_plane = spec.blocks_per_plane * spec.pages_per_block;
+        let layout = super::raid::Layout::new(spec);
+        let place = if layout.is_some() { spec.order.within_chip() } else { spec.order };
+        let mapped = spec.exported_per_plane * planes;
+        let radix = [spec.channels, spec.chips_per_channel, spec.dies_per_chip, spec.planes_per_die];
         let stripe = (0..planes).map(|n| PlaneId(place.plane(n, radix))).collect();
-        let page_size = g.page_size.0 as u32 * pages_per_unit;
+        let page_size = spec.flash_page * spec.pages_per_unit;
         let by = StrengthReducedU32::new;
         Geometry {
             by: Divisors {
                 page_size: StrengthReducedU64::new(page_size.into()),
-                pages_per_block: by(g.pages_per_block),
+                pages_per_block: by(spec.pages_per_block),
                 pages_per_plane: by(pages_per_plane),
-                blocks_per_plane: by(g.blocks_per_plane),
+                blocks_per_plane: by(spec.blocks_per_plane),
                 planes: by(planes),
             },
             page_shift: page_size.is_power_of_two().then(|| page_size.trailing_zeros()),
@@ -113,21 +100,21 @@ impl Geometry {
                     in_unit: plane / units,
                     die: plane % dies,
                     chip: plane % chips,
-                    channel: ChannelId(plane % g.channels),
+                    channel: ChannelId(plane % spec.channels),
                 })
                 .collect(),
-            channels: g.channels,
+            channels: spec.channels,
             chips,
             dies,
             planes,
             units,
             planes_per_unit: planes / units,
-            blocks_per_plane: g.blocks_per_plane,
-            pages_per_block: g.pages_per_block,
-            data_pages: g.pages_per_block - config.metadata_pages(),
+            blocks_per_plane: spec.blocks_per_plane,
+            pages_per_block: spec.pages_per_block,
+            data_pages: spec.data_pages,
             pages_per_plane,
             page_size,
-            pages_per_unit,
+            pages_per_unit: spec.pages_per_unit,
             exported: layout.map_or(mapped, |layout| layout.exported()),
             mapped,
             stripe,
@@ -226,10 +213,4 @@ impl Geometry {
         let first = plane.ix() * self.blocks_per_plane as usize;
         first..first + self.blocks_per_plane as usize
     }
-}
-
-/// Logical pages a plane, parity included: `floor((1 - over_provisioning) * pages a plane)`.
-pub(crate) fn exported_per_plane(config: &Config) -> u64 {
-    let pages = u64::from(config.geometry.blocks_per_plane) * u64::from(config.geometry.pages_per_block);
-    (u128::from(pages) * (1_000_000 - u128::from(config.device.over_provisioning.0)) / 1_000_000) as u64
 }

@@ -1,6 +1,6 @@
 //! The interconnect between the flash controllers at the channels and the CPU: how long a page takes to cross it.
 
-use crate::config::{Config, NocModel, PortRule};
+use super::spec::NocSpec;
 use crate::units::Nanos;
 
 /// Times and paths of an interconnect.
@@ -24,19 +24,18 @@ pub struct Interconnect {
 }
 
 impl Interconnect {
-    pub(crate) fn new(config: &Config) -> Option<Self> {
-        let noc = &config.noc;
-        noc.exists().then(|| Interconnect {
-            flit_bits: u64::from(noc.flit_bits),
-            cycle: noc.cycle,
-            mean_slices: (noc.mean_slices * 1000.0).round() as u64,
-            columns: noc.columns,
-            channels: config.geometry.channels,
-            rows: if noc.model == NocModel::Array { noc.rows } else { 0 },
-            delayed: noc.port == PortRule::Delayed,
-            sram_write: noc.sram_write,
-            sram_read: noc.sram_read,
-        })
+    pub(crate) fn new(spec: NocSpec, channels: u32) -> Self {
+        Interconnect {
+            flit_bits: u64::from(spec.flit_bits),
+            cycle: spec.cycle,
+            mean_slices: (spec.mean_slices * 1000.0).round() as u64,
+            columns: spec.columns,
+            channels,
+            rows: spec.rows,
+            delayed: spec.delayed,
+            sram_write: spec.sram_write,
+            sram_read: spec.sram_read,
+        }
     }
 
     /// Movements of the data units of some bytes, those of the first one through the slices left out.
@@ -85,7 +84,8 @@ mod tests {
     use super::*;
 
     fn interconnect(toml: &str) -> Interconnect {
-        Interconnect::new(&toml::from_str(toml).unwrap()).unwrap()
+        let config: crate::Config = toml.parse().unwrap();
+        Interconnect::new(config.noc_spec().unwrap(), config.geometry.channels)
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! stripe, and slots are the logical pages of the map: the host's pages are the slots that hold no parity, in ascending
 //! order. Collections, the landing rule and the oracle treat a parity page like any other.
 
-use crate::config::{Config, RaidLayout};
+use super::spec::ArraySpec;
 use crate::units::Lpn;
 
 /// Where chunks and parity lie. Arithmetic only: a layout is a bijection between pages of the host and slots.
@@ -23,19 +23,16 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout that a checked configuration describes, or none.
-    pub(crate) fn new(config: &Config) -> Option<Self> {
-        let g = &config.geometry;
-        let chips = g.channels * g.chips_per_channel;
-        let planes_per_chip = g.dies_per_chip * g.planes_per_die;
-        let stripes = super::geometry::exported_per_plane(config) as u32 * planes_per_chip;
-        Self::of(config.raid.layout, chips, config.raid.group, stripes)
+    /// None without parity groups.
+    pub(crate) fn new(spec: &ArraySpec) -> Option<Self> {
+        let chips = spec.channels * spec.chips_per_channel;
+        let stripes = spec.exported_per_plane * spec.dies_per_chip * spec.planes_per_die;
+        spec.parity.map(|parity| Self::of(parity.spread, chips, parity.group, stripes))
     }
 
-    /// A layout of `chips` chips in groups of `group`, which divides them.
-    pub fn of(layout: RaidLayout, chips: u32, group: u32, stripes: u32) -> Option<Self> {
-        let spread = layout == RaidLayout::Lci;
-        (layout != RaidLayout::None).then(|| Layout { chips, group, groups: chips / group, stripes, spread })
+    /// A layout of `chips` chips in groups of `group`, which divides them; `spread`: their chips lie as far apart as possible.
+    pub fn of(spread: bool, chips: u32, group: u32, stripes: u32) -> Self {
+        Layout { chips, group, groups: chips / group, stripes, spread }
     }
 
     /// Pages that the host may address.
@@ -139,7 +136,9 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use RaidLayout::{Lci, Traditional};
+
+    const LCI: bool = true;
+    const TRADITIONAL: bool = false;
 
     fn chips_of(layout: &Layout, group: u32) -> Vec<u32> {
         (0..layout.chips).filter(|chip| layout.group_of(*chip) == group).collect()
@@ -148,7 +147,7 @@ mod tests {
     /// Fig. 8 and semantics 4.2.
     #[test]
     fn nine_chips_in_three_groups() {
-        let lci = Layout::of(Lci, 9, 3, 6).unwrap();
+        let lci = Layout::of(LCI, 9, 3, 6);
         assert_eq!([0, 1, 2].map(|g| chips_of(&lci, g)), [[0, 3, 6], [1, 4, 7], [2, 5, 8]]);
         let places = |stripe: u32| (0..6).map(|r| lci.slot(Lpn(6 * stripe + r)).0 - 9 * stripe).collect::<Vec<_>>();
         assert_eq!(places(0), [0, 1, 2, 3, 4, 5], "parity on chips 6, 7, 8");
@@ -158,7 +157,7 @@ mod tests {
         let partners: Vec<u32> = (1..3).map(|m| lci.chip_of(lci.slot_of_member(group, m))).collect();
         assert_eq!((partners, lci.parity_slot(group)), (vec![3, 6], Lpn(6)));
         // Fig. 2: d0 and d1 on chips 0 and 1, p0 on chip 2.
-        let traditional = Layout::of(Traditional, 9, 3, 6).unwrap();
+        let traditional = Layout::of(TRADITIONAL, 9, 3, 6);
         assert_eq!([0, 1, 2].map(|g| chips_of(&traditional, g)), [[0, 1, 2], [3, 4, 5], [6, 7, 8]]);
         assert_eq!([0, 1].map(|d| traditional.slot(Lpn(d))), [Lpn(0), Lpn(1)]);
         assert_eq!(traditional.parity_slot(0), Lpn(2));
@@ -170,18 +169,18 @@ mod tests {
         for (length, first) in
             [(4, vec![0, 16, 32, 48]), (8, (0..8).map(|j| 8 * j).collect()), (16, (0..16).map(|j| 4 * j).collect())]
         {
-            let lci = Layout::of(Lci, 64, length, 4).unwrap();
+            let lci = Layout::of(LCI, 64, length, 4);
             assert_eq!((lci.groups, chips_of(&lci, 0)), (64 / length, first));
-            let traditional = Layout::of(Traditional, 64, length, 4).unwrap();
+            let traditional = Layout::of(TRADITIONAL, 64, length, 4);
             assert_eq!(chips_of(&traditional, 1), (length..2 * length).collect::<Vec<_>>());
         }
     }
 
     #[test]
     fn every_layout_is_a_bijection_with_one_parity_chunk_a_group() {
-        for kind in [Traditional, Lci] {
+        for kind in [TRADITIONAL, LCI] {
             for (chips, group) in [(2, 2), (9, 3), (12, 4), (6, 6), (64, 4), (64, 8), (64, 16), (10, 5)] {
-                let layout = Layout::of(kind, chips, group, 2 * group + 1).unwrap();
+                let layout = Layout::of(kind, chips, group, 2 * group + 1);
                 let mut next = 0;
                 for slot in (0..layout.stripes * chips).map(Lpn) {
                     let (index, chip) = (layout.group_index(slot), layout.chip_of(slot));

@@ -1,7 +1,7 @@
 //! What operations wait for: units (dies) and buses, with the ledger that says who held them.
 
 use super::transaction::Fifo;
-use crate::units::{JobId, Nanos, OpId, PlaneId, UnitId};
+use crate::units::{JobId, Nanos, OpId, PlaneId};
 
 /// Who holds a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -273,10 +273,4 @@ impl Occupancy {
     pub fn total(&self, now: Nanos) -> u128 {
         self.total + u128::from(self.busy) * u128::from((now - self.since).0)
     }
-}
-
-/// Unit and bus numbers as resources of [`Events`]: units first.
-#[inline(always)]
-pub fn unit_resource(unit: UnitId) -> usize {
-    unit.ix()
 }

@@ -5,7 +5,6 @@
 //! been staged, in the order of staging; segments follow one another in the order of these times.
 
 use super::transaction::{Fifo, Slab};
-use crate::policy::WriteBack;
 use crate::units::{JobId, Nanos};
 
 /// Pages of one collection in the buffer.
@@ -17,6 +16,31 @@ pub(crate) struct Segment {
     pub absorbed: u32,
     /// The collection, until its victims are erased.
     pub job: JobId,
+}
+
+/// Where pages of the controller's buffer are written back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackTo {
+    /// The plane that each was read from.
+    OwnPlane,
+    /// Idle chips in turn.
+    IdleChips,
+}
+
+/// How pages that collections leave in the controller's buffer get back to flash: after all host operations, and only to
+/// dies that nobody wants.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteBack {
+    /// Where they go.
+    pub to: BackTo,
+    /// Whether they wait until no host request is outstanding at all.
+    pub queue_empty: bool,
+    /// Whether a slot is free as soon as its page's write-back begins.
+    pub free_at_issue: bool,
+    /// Whether a host write of a page that waits in the buffer only replaces what the slot holds.
+    pub absorb: bool,
+    /// Whether a victim may be erased while pages of it are in the buffer only.
+    pub erase_first: bool,
 }
 
 /// A number of pages over time.

@@ -1,6 +1,6 @@
 //! Verbs as lists of legs: which resource an operation holds for how long, in order (rules R1 to R9).
 
-use crate::config::{Config, PageTimes, Programming, Suspendable};
+use super::spec::{ArraySpec, TimingSpec};
 use crate::units::{Nanos, Rate};
 
 /// What a leg occupies.
@@ -113,14 +113,13 @@ pub struct Timing {
 }
 
 impl Timing {
-    pub(crate) fn new(config: &Config) -> Self {
-        let by_offset = |times: &PageTimes| -> Box<[Nanos]> {
-            let pages = config.geometry.pages_per_block as usize;
-            times.types().iter().copied().cycle().take(pages).collect()
+    pub(crate) fn new(spec: &TimingSpec, array: &ArraySpec) -> Self {
+        let by_offset = |times: &[Nanos]| -> Box<[Nanos]> {
+            times.iter().copied().cycle().take(array.pages_per_block as usize).collect()
         };
-        let (flash_page, per_unit) = (config.geometry.page_size.0 as u32, config.pages_per_unit());
-        let mut program = by_offset(&config.timing.program);
-        if config.wear.programming == Programming::OneShot {
+        let (flash_page, per_unit) = (array.flash_page, array.pages_per_unit);
+        let mut program = by_offset(&spec.program);
+        if spec.one_shot {
             // The last page of a word line starts the program of all of them.
             program
                 .iter_mut()
@@ -128,20 +127,20 @@ impl Timing {
                 .filter(|(i, _)| i % WORD_LINE != WORD_LINE - 1)
                 .for_each(|(_, t)| *t = Nanos::ZERO);
         }
-        let rate = config.timing.channel();
+        let rate = spec.channel.clone();
         Timing {
-            read: by_offset(&config.timing.read),
+            read: by_offset(&spec.read),
             program,
-            erase: config.timing.erase,
-            copyback: config.timing.copyback,
-            command: config.timing.command,
+            erase: spec.erase,
+            copyback: spec.copyback,
+            command: spec.command,
             page: Nanos(rate.time(u64::from(flash_page)).0 * u64::from(per_unit)),
             page_size: flash_page * per_unit,
             flash_page,
             rate,
-            link: config.timing.link(),
-            decode: config.ecc.decode,
-            splits: config.timing.suspendable == Suspendable::ProgramErase,
+            link: spec.link.clone(),
+            decode: spec.decode,
+            splits: spec.splits,
         }
     }
 

@@ -2,11 +2,10 @@
 
 use ssdlab_memory::prefetch_value;
 
+use super::pages::{MAX_PLANES, PageSet};
 use super::timing::Legs;
 use crate::blame::Blame;
-use crate::oracle::Tag;
-use crate::policy::{MAX_PLANES, PageSet};
-use crate::units::{ChannelId, JobId, Lpn, Moment, Nanos, OpId, PlaneId, Ppn, RequestId, UnitId};
+use crate::units::{ChannelId, JobId, Lpn, Moment, Nanos, OpId, PlaneId, Ppn, RequestId, Tag, UnitId};
 
 /// What an operation does to the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

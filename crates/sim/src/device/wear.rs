@@ -3,7 +3,7 @@
 
 use super::flash::Flash;
 use super::geometry::Geometry;
-use crate::config::Config;
+use super::spec::WearSpec;
 use crate::units::{BlockId, Ppn};
 
 /// A page's count after a power cut that its block's records did not survive: as good as exhausted, whatever the threshold.
@@ -21,14 +21,9 @@ pub struct Wear {
 }
 
 impl Wear {
-    pub(crate) fn new(config: &Config, geometry: &Geometry) -> Self {
+    pub(crate) fn new(spec: WearSpec, geometry: &Geometry) -> Self {
         let pages = geometry.planes as usize * geometry.pages_per_plane as usize;
-        let counted = config.schemes.path.policy_ref().keeps_counts();
-        Wear {
-            initial: config.wear.pe_cycles,
-            steps: config.copyback_steps(),
-            counts: vec![0; if counted { pages } else { 0 }],
-        }
+        Wear { initial: spec.pe_cycles, steps: spec.thresholds, counts: vec![0; if spec.counted { pages } else { 0 }] }
     }
 
     /// P/E cycles of a block: those it began with, and its erases.

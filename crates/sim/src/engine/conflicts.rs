@@ -1,10 +1,11 @@
 //! What is counted of collections in the way of host operations. Without one of paper A's schemes, nothing is.
 
-use super::{Nanos, RequestOp, Ssd};
+use super::{Nanos, Ssd};
 use crate::report::idle_chip::{
     Bandwidth, Buffer, Conflicts, Counters, IdleChip, Moves, PowerLoss, Space, Starts, Times, drain_ns,
 };
 use crate::report::{ByOp, mean};
+use crate::request::RequestOp;
 use crate::units::{OpId, RequestId, UnitId};
 
 /// Counters, and who waits at the head of the line for any die.
@@ -24,15 +25,15 @@ impl Conflict {
 impl Ssd {
     /// Counting begins anew: with the device, and where measuring starts.
     pub(super) fn restart_conflicts(&mut self) {
-        if self.conflict.is_some() {
+        if self.features.conflict.is_some() {
             let space = self.space();
-            self.conflict = Some(Box::new(Conflict { counters: Counters::new(space), ..Conflict::new() }));
+            self.features.conflict = Some(Box::new(Conflict { counters: Counters::new(space), ..Conflict::new() }));
         }
-        if let Some(replicas) = &mut self.replicas {
+        if let Some(replicas) = &mut self.features.replicas {
             let live = replicas.live();
             replicas.totals.restart(live);
         }
-        if let Some(failures) = &mut self.failures {
+        if let Some(failures) = &mut self.features.failures {
             failures.restart(self.now);
         }
         self.dev.staging.filled.restart(self.now);
@@ -42,7 +43,7 @@ impl Ssd {
     /// The first measured request has arrived.
     pub(super) fn conflicts_from_now(&mut self) {
         let (held, filled) = self.integrals();
-        if let Some(conflict) = &mut self.conflict {
+        if let Some(conflict) = &mut self.features.conflict {
             (conflict.counters.held_at.0, conflict.counters.filled_at.0) = (held, filled);
         }
     }
@@ -55,16 +56,16 @@ impl Ssd {
     }
 
     fn integrals(&self) -> ([u128; 2], u128) {
-        let held = [self.held_gc.total(self.now), self.held_writeback.total(self.now)];
+        let held = [self.kernel.dies.held_gc.total(self.now), self.kernel.dies.held_writeback.total(self.now)];
         (held, self.dev.staging.filled.total(self.now))
     }
 
     /// A host operation has waited for its unit while a collection or a write-back held it.
     #[cold]
     pub(super) fn note_conflict(&mut self, op: OpId, unit: UnitId, gc: u64, back: u64) {
-        let met = self.units[unit.ix()].collections - self.ops[op].collections;
-        let request = self.ops[op].request;
-        let Some(conflict) = self.conflict.as_mut().filter(|_| request.is_some()) else { return };
+        let met = self.kernel.dies[unit].collections - self.kernel.ops[op].collections;
+        let request = self.kernel.ops[op].request;
+        let Some(conflict) = self.features.conflict.as_mut().filter(|_| request.is_some()) else { return };
         let record = &mut self.host.requests[request.0];
         record.conflicted |= gc > 0;
         if record.measured {
@@ -76,8 +77,8 @@ impl Ssd {
     /// The write at the head of the line finds no die.
     #[inline(never)]
     pub(super) fn note_skip(&mut self) {
-        let (op, busy) = (self.anywhere.head(), self.held_gc.busy() > 0);
-        if let Some(conflict) = &mut self.conflict
+        let (op, busy) = (self.host.anywhere.head(), self.kernel.dies.held_gc.busy() > 0);
+        if let Some(conflict) = &mut self.features.conflict
             && busy
             && conflict.skipped.is_none_or(|(skipped, _)| skipped != op)
         {
@@ -88,9 +89,9 @@ impl Ssd {
     /// The write at the head of the line has found a die, after waiting for write-backs for so long.
     #[inline(never)]
     pub(super) fn note_found(&mut self, op: OpId, back: u64) {
-        let Some(conflict) = &mut self.conflict else { return };
+        let Some(conflict) = &mut self.features.conflict else { return };
         let skipped = conflict.skipped.take();
-        let record = &mut self.host.requests[self.ops[op].request.0];
+        let record = &mut self.host.requests[self.kernel.ops[op].request.0];
         let met = skipped.is_some_and(|(skipped, since)| skipped == op && since < self.now);
         record.conflicted |= met;
         if record.measured {
@@ -102,9 +103,9 @@ impl Ssd {
     /// A collection begins.
     #[inline(never)]
     pub(super) fn note_start(&mut self) {
-        let idle = u64::from(self.dev.geometry.chips - self.chips_busy);
+        let idle = u64::from(self.dev.geometry.chips - self.kernel.dies.chips_busy);
         let pending = self.host.pending();
-        let Some(conflict) = &mut self.conflict else { return };
+        let Some(conflict) = &mut self.features.conflict else { return };
         conflict.counters.starts += 1;
         if pending == 0 {
             conflict.counters.idle_starts += 1;
@@ -117,7 +118,7 @@ impl Ssd {
     #[cold]
     pub(super) fn note_done(&mut self, id: RequestId, latency: u64) {
         let (held, filled) = self.integrals();
-        let Some(conflict) = &mut self.conflict else { return };
+        let Some(conflict) = &mut self.features.conflict else { return };
         let record = &self.host.requests[id.0];
         let kind = usize::from(record.request.op == RequestOp::Write);
         let counters = &mut conflict.counters;
@@ -131,7 +132,7 @@ impl Ssd {
 
     /// Paper A's measures, if one of its schemes is in use.
     pub(super) fn idle_chip_report(&self) -> Option<IdleChip> {
-        let counters = &self.conflict.as_ref()?.counters;
+        let counters = &self.features.conflict.as_ref()?.counters;
         let (stats, staging, geometry) = (&self.stats, &self.dev.staging, &self.dev.geometry);
         let chips = u64::from(geometry.chips);
         let latency = |kinds: &[usize]| {

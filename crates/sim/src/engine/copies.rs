@@ -17,7 +17,7 @@ impl Ssd {
         let mut joint = Journey::COPYBACK;
         for page in pages.iter() {
             let mut to = self.dev.geometry.block_of(*page);
-            if self.separates {
+            if self.rules.separates {
                 let plane = self.dev.geometry.plane_of(*page);
                 let point = self.write_point(plane, stream, true);
                 to = self.dev.flash.next_block(plane, point).unwrap_or(to);
@@ -35,7 +35,7 @@ impl Ssd {
         // The host's open block takes moved pages while it has room; a new one for them would be the host's to fill.
         let host_full = stream == Stream::Host && self.dev.flash.room(plane, Stream::Host) == 0;
         let stream = if host_full { Stream::Gc } else { stream };
-        if self.separates && copied && stream == Stream::Gc { Stream::Copyback } else { stream }
+        if self.rules.separates && copied && stream == Stream::Gc { Stream::Copyback } else { stream }
     }
 
     /// Decoded pages are in hand, and their registers still hold them: which way do they go back?
@@ -44,7 +44,7 @@ impl Ssd {
         for page in pages.iter() {
             let clean = match &self.dev.errors {
                 Some(model) => model.errors(*page, self.dev.geometry.block_of(*page), self.now) == 0,
-                None => !self.page_errors.in_page(),
+                None => !self.dev.page_errors.in_page(),
             };
             let back = self.schemes.path.policy().back(&self.dev.view(self.now), *page, clean);
             joint = joint.farther(back);
@@ -56,19 +56,19 @@ impl Ssd {
     /// the same operation: nothing may use the registers in between.
     #[inline(never)]
     pub(super) fn goes_back_inside(&mut self, op: OpId) -> bool {
-        let from = self.ops[op].from;
-        let job = self.ops[op].job;
-        if self.ops[op].class != Class::Gc || !self.jobs[job.0].journey.checked {
+        let from = self.kernel.ops[op].from;
+        let job = self.kernel.ops[op].job;
+        if self.kernel.ops[op].class != Class::Gc || !self.gc.jobs[job.0].journey.checked {
             return false;
         }
         // Where there is an interconnect, the verdict has been given at its end.
-        let back = if self.noc.is_some() { self.jobs[job.0].rest } else { self.way_back(&from) };
+        let back = if self.features.noc.is_some() { self.gc.jobs[job.0].rest } else { self.way_back(&from) };
         if back != Hop::Die {
             return false;
         }
         // What has been done so far; the rest is counted when it ends.
         self.count_step_time(op);
-        let stream = self.jobs[self.ops[op].job.0].stream;
+        let stream = self.gc.jobs[self.kernel.ops[op].job.0].stream;
         let mut to = PageSet::EMPTY;
         for page in from.iter() {
             let plane = self.dev.geometry.plane_of(*page);
@@ -78,7 +78,7 @@ impl Ssd {
         self.stats.count_copybacks(to.len() as u64);
         let (legs, program) = self.dev.timing.program_from_register(self.dev.geometry.offset(to[0]));
         self.stats.gc_time.program += program.0;
-        let state = &mut self.ops[op];
+        let state = &mut self.kernel.ops[op];
         (state.verb, state.pages, state.legs, state.leg) = (Verb::Copyback, to, legs, 0);
         self.run_leg(op);
         true
@@ -87,7 +87,7 @@ impl Ssd {
     /// A moved page has landed: what it brought along. `corrected`: it has passed ECC.
     #[inline(always)]
     pub(super) fn follow_copy(&mut self, from: Ppn, to: Ppn, block: BlockId, corrected: bool) {
-        if self.separates {
+        if self.rules.separates {
             let counts = &mut self.stats.copies;
             *(if corrected { &mut counts.external_pages } else { &mut counts.copied_pages }) += 1;
         }
@@ -207,7 +207,7 @@ impl Ssd {
     /// Whether the page that an operation wants to read is one of a word line that has not been programmed yet.
     #[inline(never)]
     pub(super) fn waits_for_word_line(&self, op: OpId) -> bool {
-        let page = &self.ops[op];
+        let page = &self.kernel.ops[op];
         let at = match self.dev.map.get(page.lpn) {
             _ if page.need == Need::Merge => self.merge_source(op),
             Location::Flash(at) => at,
@@ -225,12 +225,12 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn take_from_buffer(&mut self, op: OpId, unit: UnitId) {
         self.charge_wait(op, unit);
-        let page = &self.ops[op];
+        let page = &self.kernel.ops[op];
         self.stats.pages.from_memory += u64::from(self.host.requests[page.request.0].measured);
         if page.need == Need::Read {
             return self.serve_from_memory(op);
         }
-        self.ops[op].tags[1] = self.oracle.load(self.merge_source(op), self.ops[op].lpn);
+        self.kernel.ops[op].tags[1] = self.oracle.load(self.merge_source(op), self.kernel.ops[op].lpn);
         self.merge_ends(op);
         self.place_merged();
     }

@@ -1,7 +1,5 @@
 //! Who is served next: units take what waits for them, oldest first, and waits are charged to their causes.
 
-use std::hint::select_unpredictable;
-
 use super::{Nanos, Pause, Ssd};
 use crate::blame::Cause;
 use crate::device::flash::Stream;
@@ -20,35 +18,39 @@ impl Ssd {
             self.dispatch_window();
         }
         self.begin_updates();
-        if self.dirty_units.is_empty() && !self.schemes.dynamic && !self.stages && self.replicas.is_none() {
+        if self.kernel.dies.dirty.is_empty()
+            && !self.rules.dynamic
+            && !self.rules.stages
+            && self.features.replicas.is_none()
+        {
             return;
         }
         // What this round marks anew is looked at in the next one, after its collector decisions.
-        std::mem::swap(&mut self.dirty_units, &mut self.looking);
-        for i in 0..self.looking.len() {
-            let unit = self.looking[i];
-            self.units[unit.ix()].dirty = false;
+        std::mem::swap(&mut self.kernel.dies.dirty, &mut self.kernel.dies.looking);
+        for i in 0..self.kernel.dies.looking.len() {
+            let unit = self.kernel.dies.looking[i];
+            self.kernel.dies[unit].dirty = false;
         }
-        if self.schemes.dynamic {
+        if self.rules.dynamic {
             self.dispatch_oldest_first();
         }
         // Each unit serves its own queue only, so the order among units can't be told from outside.
-        for i in 0..self.looking.len() {
-            let unit = self.looking[i];
-            if !(self.lane && self.start_in_lane(unit)) {
+        for i in 0..self.kernel.dies.looking.len() {
+            let unit = self.kernel.dies.looking[i];
+            if !(self.fast.lane && self.start_in_lane(unit)) {
                 while self.kick(unit) {}
             }
-            if self.pauses {
+            if self.rules.pauses {
                 self.look_again(unit);
             }
         }
-        if self.stages && self.dev.staging.waiting > 0 {
+        if self.rules.stages && self.dev.staging.waiting > 0 {
             self.dispatch_writebacks();
         }
-        if self.replicas.is_some() {
+        if self.features.replicas.is_some() {
             self.make_copies();
         }
-        self.looking.clear();
+        self.kernel.dies.looking.clear();
     }
 
     /// A die that is free and the device-wide FIFO of writes compete for operations: the oldest goes first.
@@ -56,24 +58,24 @@ impl Ssd {
     fn dispatch_oldest_first(&mut self) {
         let takes = |unit: &UnitId| self.is_idle(*unit) || self.lends(*unit);
         // Whatever makes a die idle has it looked at.
-        let none_idle = self.none_idle && !self.looking.iter().any(takes);
+        let none_idle = self.host.none_idle && !self.kernel.dies.looking.iter().any(takes);
         debug_assert!(!none_idle || !(0..self.dev.geometry.units).any(|unit| takes(&UnitId(unit))));
-        self.none_idle = none_idle;
+        self.host.none_idle = none_idle;
         loop {
             let mut oldest: Option<((u8, u64), UnitId)> = None;
-            for unit in &self.looking {
+            for unit in &self.kernel.dies.looking {
                 if self.ready_for_more(*unit) {
-                    let head = self.units[unit.ix()].queue.head();
-                    let (rank, first) = if self.queues { self.next_task(*unit) } else { (0, head) };
-                    let turn = (rank, self.ops[first].age);
+                    let head = self.kernel.dies[*unit].queue.head();
+                    let (rank, first) = if self.rules.queues { self.next_task(*unit) } else { (0, head) };
+                    let turn = (rank, self.kernel.ops[first].age);
                     if oldest.is_none_or(|(other, _)| turn < other) {
                         oldest = Some((turn, *unit));
                     }
                 }
             }
-            let write = self.anywhere.head();
+            let write = self.host.anywhere.head();
             let write_first = write.is_some() && {
-                let turn = (if self.queues { self.rank(write, false) } else { 0 }, self.ops[write].age);
+                let turn = (if self.rules.queues { self.rank(write, false) } else { 0 }, self.kernel.ops[write].age);
                 oldest.is_none_or(|(other, _)| turn < other)
             };
             if write_first && self.start_anywhere() {
@@ -87,20 +89,20 @@ impl Ssd {
     }
 
     fn ready_for_more(&self, unit: UnitId) -> bool {
-        let state = &self.units[unit.ix()];
+        let state = &self.kernel.dies[unit];
         (self.is_idle(unit) || self.lends(unit)) && !state.queue.is_empty()
     }
 
     /// Whether nothing is in service or about to be: a unit in collection is not idle, the bus does not matter.
     pub(super) fn is_idle(&self, unit: UnitId) -> bool {
-        let state = &self.units[unit.ix()];
+        let state = &self.kernel.dies[unit];
         state.array.is_none()
             && state.cache.is_none()
             && state.suspension == Suspension::No
             && if state.job.is_none() {
-                !self.collector_holds || state.due.is_empty()
+                !self.rules.collector_holds || state.due.is_empty()
             } else {
-                self.pauses && self.awaits_durability(state.job)
+                self.rules.pauses && self.awaits_durability(state.job)
             }
     }
 
@@ -108,12 +110,12 @@ impl Ssd {
     /// is idle, or none that is has a page for it.
     #[inline(never)]
     fn start_anywhere(&mut self) -> bool {
-        let units = if self.none_idle { 0 } else { self.dev.geometry.units };
+        let units = if self.host.none_idle { 0 } else { self.dev.geometry.units };
         let mut full = false;
         // Where no die is idle, those that a collection lends come next.
-        let passes = if self.preempts { 2 } else { 1 };
+        let passes = if self.rules.preempts { 2 } else { 1 };
         for step in 0..passes * units {
-            let unit = UnitId((self.last_unit + 1 + step) % units);
+            let unit = UnitId((self.host.last_unit + 1 + step) % units);
             if if step < units { !self.is_idle(unit) } else { !self.lends(unit) } {
                 continue;
             }
@@ -121,31 +123,31 @@ impl Ssd {
                 full = true;
                 continue;
             };
-            self.last_unit = unit.0;
-            let op = self.anywhere.pop(&self.ops);
-            let page = &mut self.ops[op];
+            self.host.last_unit = unit.0;
+            let op = self.host.anywhere.pop(&self.kernel.ops);
+            let page = &mut self.kernel.ops[op];
             page.unit = unit;
             page.plane = plane;
             page.channel = self.dev.geometry.channel_of(plane);
             let wait = (self.now - page.waits_since).0;
             // No single die was waited for: the wait is split as the dies' time was meanwhile.
-            let held = self.held.total(self.now) as u64 - page.ledger_gc_own;
-            let held_gc = self.held_gc.total(self.now) as u64 - page.ledger_gc;
+            let held = self.kernel.dies.held.total(self.now) as u64 - page.ledger_gc_own;
+            let held_gc = self.kernel.dies.held_gc.total(self.now) as u64 - page.ledger_gc;
             let gc = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_gc) / u128::from(held)) as u64 };
-            let held_back = self.held_writeback.total(self.now) as u64 - page.ledger_writeback;
+            let held_back = self.kernel.dies.held_writeback.total(self.now) as u64 - page.ledger_writeback;
             let back = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_back) / u128::from(held)) as u64 };
             page.blame.add(Cause::DieGcOther, gc);
             page.blame.add(Cause::DieWriteback, back);
             page.blame.add(Cause::DieHost, wait - gc - back);
-            if self.conflict.is_some() {
+            if self.features.conflict.is_some() {
                 self.note_found(op, back);
             }
             self.update_lag(op, unit);
             self.begin_write(op, unit);
             return true;
         }
-        self.none_idle = !full;
-        if self.conflict.is_some() {
+        self.host.none_idle = !full;
+        if self.features.conflict.is_some() {
             self.note_skip();
         }
         // Where a die is idle for want of pages, full planes are due, whatever the threshold says. In no time they have some now.
@@ -156,10 +158,10 @@ impl Ssd {
     pub(super) fn next_plane(&mut self, unit: UnitId) -> Option<PlaneId> {
         let planes = self.dev.geometry.planes_per_unit;
         for step in 1..=planes {
-            let k = (self.units[unit.ix()].token + step) % planes;
+            let k = (self.kernel.dies[unit].token + step) % planes;
             let plane = self.dev.geometry.plane_of_unit(unit, k);
             if self.dev.flash.next_offset(plane, Stream::Host).is_some() {
-                self.units[unit.ix()].token = k;
+                self.kernel.dies[unit].token = k;
                 return Some(plane);
             }
         }
@@ -168,35 +170,38 @@ impl Ssd {
 
     /// Lets a unit take one operation from its queue. False: it takes nothing now.
     fn kick(&mut self, unit: UnitId) -> bool {
-        let state = &self.units[unit.ix()];
+        let state = &self.kernel.dies[unit];
         if state.suspension == Suspension::Serving && state.array.is_none() && state.cache.is_none() {
             self.serve_in_suspension(unit);
             return false;
         }
-        if state.queue.is_empty() || state.suspension != Suspension::No || (state.array.is_some() && !self.overlaps) {
+        if state.queue.is_empty()
+            || state.suspension != Suspension::No
+            || (state.array.is_some() && !self.rules.overlaps)
+        {
             return false;
         }
-        if state.array.is_some() && self.suspends {
+        if state.array.is_some() && self.rules.suspends {
             self.try_suspend(unit);
         }
-        let state = &self.units[unit.ix()];
+        let state = &self.kernel.dies[unit];
         if state.suspension != Suspension::No {
             return false;
         }
-        if state.job.is_some() && !(self.pauses && self.jobs[state.job.0].pause != Pause::No) {
-            return state.array.is_none() && self.jobs[state.job.0].waiting && self.admit_foreign(unit);
+        if state.job.is_some() && !(self.rules.pauses && self.gc.jobs[state.job.0].pause != Pause::No) {
+            return state.array.is_none() && self.gc.jobs[state.job.0].waiting && self.admit_foreign(unit);
         }
-        if self.collector_holds && !state.due.is_empty() && state.job.is_none() {
+        if self.rules.collector_holds && !state.due.is_empty() && state.job.is_none() {
             // A collection that holds its die goes first, even where the next operation could overlap the running one.
             return false;
         }
-        let first = if self.queues { self.next_task(unit).1 } else { state.queue.head() };
-        let head = &self.ops[first];
+        let first = if self.rules.queues { self.next_task(unit).1 } else { state.queue.head() };
+        let head = &self.kernel.ops[first];
         let host_read = head.class.like_host() && head.need != Need::Write;
         let host_write = head.class.like_host() && head.need == Need::Write;
         if state.array.is_some() {
             // R8: the next data-in may run while the array programs.
-            let array = &self.ops[state.array];
+            let array = &self.kernel.ops[state.array];
             let programs = array.verb == Verb::Program
                 && array.class.like_host()
                 && array.leg > 0
@@ -210,19 +215,19 @@ impl Ssd {
                 return false;
             }
         }
-        let queue = &mut self.units[unit.ix()].queue;
-        if self.queues {
-            queue.remove(&mut self.ops, first);
+        let queue = &mut self.kernel.dies[unit].queue;
+        if self.rules.queues {
+            queue.remove(&mut self.kernel.ops, first);
         } else {
-            queue.pop(&self.ops);
+            queue.pop(&self.kernel.ops);
         }
-        if self.deep {
+        if self.rules.deep {
             // The next in line and this one's request have left the cache since they joined.
             let next = queue.head();
             if next.is_some() {
-                self.ops.expect(next.0);
+                self.kernel.ops.expect(next.0);
             }
-            let request = self.ops[first].request;
+            let request = self.kernel.ops[first].request;
             if request.is_some() {
                 self.host.requests.expect(request.0);
             }
@@ -233,7 +238,7 @@ impl Ssd {
 
     /// A die whose collection waits for pages on other dies programs pages that other collections send here.
     fn admit_foreign(&mut self, unit: UnitId) -> bool {
-        let op = self.units[unit.ix()].queue.take(&mut self.ops, |op| op.class == Class::Gc);
+        let op = self.kernel.dies[unit].queue.take(&mut self.kernel.ops, |op| op.class == Class::Gc);
         if op.is_some() {
             self.select(op, unit);
         }
@@ -242,19 +247,19 @@ impl Ssd {
 
     /// An operation's turn has come on a unit.
     pub(super) fn select(&mut self, op: OpId, unit: UnitId) {
-        let page = &self.ops[op];
+        let page = &self.kernel.ops[op];
         if !page.class.like_host() {
             return self.begin_queued_step(op, unit);
         }
-        if self.failures.is_some() && self.is_turned_away(op, unit) {
+        if self.features.failures.is_some() && self.is_turned_away(op, unit) {
             return;
         }
-        let page = &self.ops[op];
+        let page = &self.kernel.ops[op];
         match page.need {
-            Need::Read | Need::Merge if self.one_shot && self.waits_for_word_line(op) => {
+            Need::Read | Need::Merge if self.rules.one_shot && self.waits_for_word_line(op) => {
                 self.take_from_buffer(op, unit)
             }
-            Need::Read if self.raid.is_some() && super::redirect::reads_covered(page) => {
+            Need::Read if self.features.raid.is_some() && super::redirect::reads_covered(page) => {
                 let at = self.covered(page.lpn).expect("law: a stripe's members stay while they are read");
                 self.begin_read(op, at, unit);
             }
@@ -271,10 +276,10 @@ impl Ssd {
                 Location::Staged(_) | Location::Nowhere => {
                     self.leaves_chip(op);
                     self.charge_wait(op, unit);
-                    if let Location::Staged(newest) = self.dev.map.get(self.ops[op].lpn) {
-                        self.note_memory_read(op, self.ops[newest].tags[0]);
+                    if let Location::Staged(newest) = self.dev.map.get(self.kernel.ops[op].lpn) {
+                        self.note_memory_read(op, self.kernel.ops[newest].tags[0]);
                     }
-                    let measured = self.host.requests[self.ops[op].request.0].measured;
+                    let measured = self.host.requests[self.kernel.ops[op].request.0].measured;
                     self.stats.pages.from_memory += u64::from(measured);
                     self.serve_from_memory(op);
                 }
@@ -299,14 +304,14 @@ impl Ssd {
         if self.dev.geometry.unit_of(plane) != unit {
             // The page has moved: the read queues where it is now, with its own age.
             self.charge_wait(op, unit);
-            self.ops[op].waits_since = self.now;
+            self.kernel.ops[op].waits_since = self.now;
             return self.enqueue(op, plane, true);
         }
-        if self.ops[op].plane != plane {
+        if self.kernel.ops[op].plane != plane {
             // Its waits so far were for another plane of this unit.
             self.charge_wait(op, unit);
-            self.ops[op].waits_since = self.now;
-            self.ops[op].plane = plane;
+            self.kernel.ops[op].waits_since = self.now;
+            self.kernel.ops[op].plane = plane;
             self.update_lag(op, unit);
         } else {
             self.turn_comes(op, unit);
@@ -314,13 +319,13 @@ impl Ssd {
         self.load(op, at);
         let burst = self.read_burst(op);
         let offset = self.dev.geometry.offset(at);
-        let (count, legs) = if self.pairs {
+        let (count, legs) = if self.rules.pairs {
             self.join_reads(op, at, unit, burst)
         } else {
             (1, self.dev.timing.read_one(offset, burst))
         };
         self.count_host(op, count);
-        let page = &mut self.ops[op];
+        let page = &mut self.kernel.ops[op];
         (page.verb, page.pages, page.legs) = (Verb::Read, PageSet::one(at), legs);
         self.begin(op, unit);
     }
@@ -329,19 +334,19 @@ impl Ssd {
     /// pages it reads, and its legs.
     #[inline(never)]
     fn join_reads(&mut self, lead: OpId, at: Ppn, unit: UnitId, mut burst: Nanos) -> (u64, Legs) {
-        let (request, offset) = (self.ops[lead].request, self.dev.geometry.offset(at));
+        let (request, offset) = (self.kernel.ops[lead].request, self.dev.geometry.offset(at));
         let (mut last, mut pages) = (lead, PageSet::one(at));
         while pages.len() < MAX_PLANES {
             let fits = |next| self.mate_read(next, lead, offset, &pages);
             let Some((next, other)) = self.first_mate(unit, request, fits) else { break };
             self.leave_line(next, unit);
             self.charge_wait(next, unit);
-            self.ops[last].mate = next;
+            self.kernel.ops[last].mate = next;
             last = next;
             self.load(next, other);
             burst = burst + self.read_burst(next);
             pages.push(other);
-            self.ops[next].pages = PageSet::one(other);
+            self.kernel.ops[next].pages = PageSet::one(other);
         }
         let mut offsets = [0; MAX_PLANES];
         for (offset, page) in offsets.iter_mut().zip(pages.iter()) {
@@ -353,7 +358,7 @@ impl Ssd {
     /// Bus time of what a read carries: the bytes asked for, or the whole page if it is to be merged with.
     #[inline(always)]
     fn read_burst(&self, op: OpId) -> Nanos {
-        let page = &self.ops[op];
+        let page = &self.kernel.ops[op];
         let bytes = if page.need == Need::Merge { self.dev.geometry.page_size } else { page.bytes };
         self.dev.timing.transfer(bytes)
     }
@@ -366,11 +371,11 @@ impl Ssd {
         request: crate::units::RequestId,
         fits: impl Fn(OpId) -> Option<T>,
     ) -> Option<(OpId, T)> {
-        let state = &self.units[unit.ix()];
+        let state = &self.kernel.dies[unit];
         let only_reads = state.suspension == Suspension::Serving;
         let mut next = state.queue.head();
         while next.is_some() {
-            let op = &self.ops[next];
+            let op = &self.kernel.ops[next];
             if op.class == Class::Host && op.request == request {
                 if let Some(found) = fits(next) {
                     return Some((next, found));
@@ -385,14 +390,17 @@ impl Ssd {
 
     /// A host page leaves a unit's queue from wherever it stands.
     fn leave_line(&mut self, op: OpId, unit: UnitId) {
-        let age = self.ops[op].age;
-        let left = self.units[unit.ix()].queue.take(&mut self.ops, |o| o.class == Class::Host && o.age == age);
+        let age = self.kernel.ops[op].age;
+        let left = self.kernel.dies[unit].queue.take(&mut self.kernel.ops, |o| o.class == Class::Host && o.age == age);
         debug_assert_eq!(left, op);
     }
 
     /// Where the next operation in line reads from, if it can share a multi-plane read of its request with `pages`.
     fn mate_read(&self, next: OpId, lead: OpId, offset: u32, pages: &[Ppn]) -> Option<Ppn> {
-        if self.ops[next].need != self.ops[lead].need || self.lacks(next) != self.lacks(lead) || self.reads_copy(next) {
+        if self.kernel.ops[next].need != self.kernel.ops[lead].need
+            || self.lacks(next) != self.lacks(lead)
+            || self.reads_copy(next)
+        {
             return None;
         }
         let at = self.page_to_read(next)?;
@@ -407,9 +415,11 @@ impl Ssd {
 
     /// The page on flash that a read of the host, or for one of its writes, would read if its turn came now; none if it needs none.
     pub(super) fn page_to_read(&self, op: OpId) -> Option<Ppn> {
-        let page = &self.ops[op];
+        let page = &self.kernel.ops[op];
         let at = match page.need {
-            Need::Read if self.raid.is_some() && super::redirect::reads_covered(page) => return self.covered(page.lpn),
+            Need::Read if self.features.raid.is_some() && super::redirect::reads_covered(page) => {
+                return self.covered(page.lpn);
+            }
             Need::Read => match self.dev.map.get(page.lpn) {
                 Location::Flash(_) if self.reads_copy(op) => page.old,
                 Location::Flash(at) => at,
@@ -419,7 +429,7 @@ impl Ssd {
             Need::Merge => self.merge_source(op),
             Need::Write | Need::Absorb => Ppn::NONE,
         };
-        (at.is_some() && !(self.one_shot && self.page_waits(at))).then_some(at)
+        (at.is_some() && !(self.rules.one_shot && self.page_waits(at))).then_some(at)
     }
 
     /// An array read begins: the block has a reader, and the data's tag is on its way.
@@ -427,12 +437,12 @@ impl Ssd {
     fn load(&mut self, op: OpId, at: Ppn) {
         let block = self.block_of(at);
         self.array_reads(block);
-        let lpn = self.ops[op].lpn;
-        let tag = if self.replicas.is_some() { self.load_copy(op, at) } else { self.oracle.load(at, lpn) };
+        let lpn = self.kernel.ops[op].lpn;
+        let tag = if self.features.replicas.is_some() { self.load_copy(op, at) } else { self.oracle.load(at, lpn) };
         // A merging write carries its own new tag beside that of the old page.
-        let place = usize::from(self.ops[op].need != Need::Read);
-        self.ops[op].tags[place] = tag;
-        if self.runs.any() || self.oracle.tracks_sectors() {
+        let place = usize::from(self.kernel.ops[op].need != Need::Read);
+        self.kernel.ops[op].tags[place] = tag;
+        if self.host.runs.any() || self.oracle.tracks_sectors() {
             self.note_flash_read(op, tag);
         }
         self.load_chunk(op, at);
@@ -440,27 +450,27 @@ impl Ssd {
 
     /// A host program begins, if its plane has a page for it; otherwise it waits for space.
     fn begin_write(&mut self, id: OpId, unit: UnitId) {
-        let plane = self.ops[id].plane;
+        let plane = self.kernel.ops[id].plane;
         let Some(at) = self.dev.flash.take_page(plane, Stream::Host, false) else {
-            let page = &self.ops[id];
+            let page = &self.kernel.ops[id];
             let measured = page.class != Class::Host || self.host.requests[page.request.0].measured;
             self.stats.pages.space_stalls += u64::from(measured);
-            self.ops[id].waits_since = self.now;
-            self.ops[id].stalled = true;
-            self.planes[plane.ix()].stalled.push(&mut self.ops, id);
+            self.kernel.ops[id].waits_since = self.now;
+            self.kernel.ops[id].stalled = true;
+            self.gc.planes[plane.ix()].stalled.push(&mut self.kernel.ops, id);
             return self.claim(plane);
         };
         if self.oracle.tracks_sectors() {
             self.compose(id);
         }
         let mut pages = 1;
-        if self.pairs {
+        if self.rules.pairs {
             pages += self.mate_writes(id, at, unit);
         }
         let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages);
         self.count_host(id, pages);
         let offset = self.dev.geometry.offset(at);
-        let page = &mut self.ops[id];
+        let page = &mut self.kernel.ops[id];
         page.verb = Verb::Program;
         page.pages = PageSet::one(at);
         page.legs = self.dev.timing.program(offset, burst);
@@ -472,8 +482,8 @@ impl Ssd {
     #[inline(never)]
     fn mate_writes(&mut self, lead: OpId, at: Ppn, unit: UnitId) -> u64 {
         let offset = self.dev.geometry.offset(at);
-        let (request, die) = (self.ops[lead].request, self.dev.geometry.die_of(self.ops[lead].plane));
-        let mut taken = [self.ops[lead].plane; MAX_PLANES];
+        let (request, die) = (self.kernel.ops[lead].request, self.dev.geometry.die_of(self.kernel.ops[lead].plane));
+        let mut taken = [self.kernel.ops[lead].plane; MAX_PLANES];
         let (mut count, mut last) = (1, lead);
         while count < MAX_PLANES {
             let fits = |plane: PlaneId| {
@@ -482,28 +492,28 @@ impl Ssd {
                     && self.dev.flash.next_offset(plane, Stream::Host) == Some(offset)
             };
             let joins = |page: &Op| page.class == Class::Host && page.need == Need::Write && page.request == request;
-            let mate = if self.schemes.dynamic {
+            let mate = if self.rules.dynamic {
                 // Any of these pages goes to any plane: the first in line will do.
-                let next = self.anywhere.head();
+                let next = self.host.anywhere.head();
                 let mut planes =
                     (0..self.dev.geometry.planes_per_unit).map(|k| self.dev.geometry.plane_of_unit(unit, k));
-                (next.is_some() && joins(&self.ops[next]))
+                (next.is_some() && joins(&self.kernel.ops[next]))
                     .then(|| planes.find(|p| fits(*p)))
                     .flatten()
                     .map(|p| (next, p))
             } else {
                 self.first_mate(unit, request, |next| {
-                    let page = &self.ops[next];
+                    let page = &self.kernel.ops[next];
                     (joins(page) && fits(page.plane)).then_some(page.plane)
                 })
             };
             let Some((next, plane)) = mate else { break };
-            if self.schemes.dynamic {
-                self.anywhere.pop(&self.ops);
+            if self.rules.dynamic {
+                self.host.anywhere.pop(&self.kernel.ops);
                 // It waited exactly as long as its lead, for the same dies.
-                self.ops[next].blame = self.ops[lead].blame;
-                (self.ops[next].unit, self.ops[next].plane) = (unit, plane);
-                self.ops[next].channel = self.dev.geometry.channel_of(plane);
+                self.kernel.ops[next].blame = self.kernel.ops[lead].blame;
+                (self.kernel.ops[next].unit, self.kernel.ops[next].plane) = (unit, plane);
+                self.kernel.ops[next].channel = self.dev.geometry.channel_of(plane);
             } else {
                 self.leave_line(next, unit);
                 self.charge_wait(next, unit);
@@ -512,9 +522,9 @@ impl Ssd {
             if self.oracle.tracks_sectors() {
                 self.compose(next);
             }
-            self.ops[next].pages = PageSet::one(at);
-            self.ops[next].verb = Verb::Program;
-            self.ops[last].mate = next;
+            self.kernel.ops[next].pages = PageSet::one(at);
+            self.kernel.ops[next].verb = Verb::Program;
+            self.kernel.ops[last].mate = next;
             last = next;
             taken[count] = plane;
             count += 1;
@@ -525,7 +535,7 @@ impl Ssd {
     /// Counts a host read or program as measured if its request is.
     #[inline(always)]
     fn count_host(&mut self, op: OpId, pages: u64) {
-        let page = &self.ops[op];
+        let page = &self.kernel.ops[op];
         // An old page that is read though nothing of it is wanted is read for its parity group.
         let for_parity = page.need == Need::Merge && !self.lacks(op);
         let class = if for_parity { Class::Parity } else { page.class };
@@ -542,26 +552,25 @@ impl Ssd {
     #[inline(always)]
     fn begin(&mut self, op: OpId, unit: UnitId) {
         let now = self.now;
-        let page = &mut self.ops[op];
+        let page = &mut self.kernel.ops[op];
         page.leg = 0;
         page.unit = unit;
         page.bus_gc = 0;
         let plane = page.plane;
         let mut mate = op;
         while mate.is_some() {
-            let page = &mut self.ops[mate];
+            let page = &mut self.kernel.ops[mate];
             page.first_start.get_or_insert(Moment::at(now));
             mate = page.mate;
         }
-        let state = &mut self.units[unit.ix()];
+        let state = &mut self.kernel.dies[unit];
         if state.array.is_some() {
             state.cache = op;
             state.parked = false;
         } else {
             state.array = op;
         }
-        self.set_holder(unit, Holder::Host);
-        self.chip_in_use(plane, true);
+        self.seize_unit(unit, Holder::Host, plane);
         self.run_leg(op);
     }
 
@@ -584,18 +593,18 @@ impl Ssd {
     /// Charges a wait that would have ended at `shadow_start` without collections.
     #[inline(always)]
     fn charge_from(&mut self, op: OpId, unit: UnitId, shadow_start: Nanos) {
-        let page = &self.ops[op];
+        let page = &self.kernel.ops[op];
         let wait = (self.now - page.waits_since).0;
         if wait == 0 {
             return;
         }
-        let state = &self.units[unit.ix()];
+        let state = &self.kernel.dies[unit];
         let gc_all = state.gc(self.now) - page.ledger_gc;
         let back = state.writeback(self.now) - page.ledger_writeback;
         if gc_all + back > 0 {
             self.charge_collections(op, unit, gc_all, back);
         }
-        let page = &mut self.ops[op];
+        let page = &mut self.kernel.ops[op];
         let rest = wait - gc_all - back;
         let host = (shadow_start.0.saturating_sub(page.waits_since.0)).min(rest);
         page.blame.add(Cause::DieHost, host);
@@ -604,16 +613,17 @@ impl Ssd {
 
     /// Charges the part of a wait in which collections and write-backs had the unit.
     fn charge_collections(&mut self, op: OpId, unit: UnitId, gc_all: u64, back: u64) {
-        let (page, state) = (&self.ops[op], &self.units[unit.ix()]);
+        let (page, state) = (&self.kernel.ops[op], &self.kernel.dies[unit]);
         let k = self.dev.geometry.plane_in_unit(page.plane);
-        let gc_own = state.gc_own(self.gc_by_plane[self.ledger_index(unit, k)], k, self.now) - page.ledger_gc_own;
-        if self.conflict.is_some() {
+        let gc_own =
+            state.gc_own(self.kernel.dies.gc_by_plane[self.ledger_index(unit, k)], k, self.now) - page.ledger_gc_own;
+        if self.features.conflict.is_some() {
             self.note_conflict(op, unit, gc_all, back);
-            if self.ops[op].need == Need::Read {
-                self.note_blocked(self.ops[op].lpn);
+            if self.kernel.ops[op].need == Need::Read {
+                self.note_blocked(self.kernel.ops[op].lpn);
             }
         }
-        let blame = &mut self.ops[op].blame;
+        let blame = &mut self.kernel.ops[op].blame;
         blame.add(Cause::DieGcOwn, gc_own);
         blame.add(Cause::DieGcOther, gc_all - gc_own);
         blame.add(Cause::DieWriteback, back);
@@ -627,9 +637,9 @@ impl Ssd {
     /// collections nothing is ever late. (Paper B, section III, made exact.)
     #[inline(always)]
     fn shadow(&self, op: OpId, unit: UnitId) -> (u64, Nanos) {
-        let state = &self.units[unit.ix()];
+        let state = &self.kernel.dies[unit];
         let free = state.released.0.saturating_sub(state.lag);
-        let start = free.max(self.ops[op].waits_since.0);
+        let start = free.max(self.kernel.ops[op].waits_since.0);
         let lag = self
             .now
             .0
@@ -647,45 +657,8 @@ impl Ssd {
     #[inline(always)]
     fn set_lag(&mut self, unit: UnitId, lag: u64) {
         let now = self.now;
-        let state = &mut self.units[unit.ix()];
+        let state = &mut self.kernel.dies[unit];
         state.lag = lag;
         state.lag_gc = state.gc(now) + state.writeback(now);
-    }
-
-    /// Enters a change of holder into the ledger.
-    #[inline(always)]
-    pub(super) fn set_holder(&mut self, unit: UnitId, holder: Holder) {
-        let planes = self.dev.geometry.planes_per_unit as usize;
-        let state = &mut self.units[unit.ix()];
-        if state.holder == holder {
-            return;
-        }
-        state.settle(&mut self.gc_by_plane[unit.ix() * planes..][..planes], self.now);
-        let before = std::mem::replace(&mut state.holder, holder);
-        if (before == Holder::Free) != (holder == Holder::Free) {
-            self.held.change(before == Holder::Free, self.now);
-        }
-        if (before == Holder::Gc) != (holder == Holder::Gc) {
-            let planes = self.units[unit.ix()].job_planes.count_ones() * self.dev.geometry.pages_per_unit;
-            self.held_gc.change(holder == Holder::Gc, self.now);
-            self.gc_planes.change_by(planes, holder == Holder::Gc, self.now);
-        }
-        if (before == Holder::Writeback) != (holder == Holder::Writeback) {
-            self.held_writeback.change(holder == Holder::Writeback, self.now);
-        }
-    }
-
-    /// A chip has one operation in service more, or one fewer.
-    #[inline(always)]
-    pub(super) fn chip_in_use(&mut self, plane: PlaneId, up: bool) {
-        let ops = &mut self.chip_ops[self.dev.geometry.chip_of(plane) as usize];
-        // Which it is can't be foretold: without a branch.
-        if up {
-            self.chips_busy += select_unpredictable(*ops == 0, 1, 0);
-            *ops += 1;
-        } else {
-            *ops -= 1;
-            self.chips_busy -= select_unpredictable(*ops == 0, 1, 0);
-        }
     }
 }

@@ -13,12 +13,10 @@ use super::stripe::{Chain, NO_UPDATE, Phase, Plan};
 use super::{Nanos, Ssd};
 use crate::config::{Config, Errors, RaidLayout};
 use crate::device::mapping::Location;
-use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Fifo, Need};
-use crate::oracle::Tag;
 use crate::random;
 use crate::report::failure::{ChipFailure, Failed, FailureTotals};
-use crate::units::{BlockId, JobId, Lpn, OpId, PlaneId, Ppn, UnitId};
+use crate::units::{BlockId, JobId, Lpn, OpId, PlaneId, Ppn, Tag, UnitId};
 
 /// What is known of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,17 +104,17 @@ impl Failures {
 
 impl Ssd {
     pub(super) fn failures(&mut self) -> &mut Failures {
-        self.failures.as_mut().expect("only devices whose chips may fail get here")
+        self.features.failures.as_mut().expect("only devices whose chips may fail get here")
     }
 
     pub(super) fn chunk(&self, slot: Lpn) -> Chunk {
-        self.failures.as_ref().map_or(Chunk::Sound, |failures| failures.chunks[slot.ix()])
+        self.features.failures.as_ref().map_or(Chunk::Sound, |failures| failures.chunks[slot.ix()])
     }
 
     /// Whether a chunk is missing or lost.
     #[inline(always)]
     pub(super) fn is_missing(&self, slot: Lpn) -> bool {
-        self.failures.as_ref().is_some_and(|failures| failures.chunks[slot.ix()] != Chunk::Sound)
+        self.features.failures.as_ref().is_some_and(|failures| failures.chunks[slot.ix()] != Chunk::Sound)
     }
 
     /// What the rest of its group sums to for a chunk that is missing.
@@ -127,12 +125,12 @@ impl Ssd {
 
     /// What a chunk held when it was last missing.
     pub(super) fn last_tag(&self, slot: Lpn) -> Tag {
-        self.failures.as_ref().map_or(Tag::NONE, |failures| failures.tags[slot.ix()])
+        self.features.failures.as_ref().map_or(Tag::NONE, |failures| failures.tags[slot.ix()])
     }
 
     /// Whether nothing can be read or programmed on the chip of a slot.
     pub(super) fn is_dead(&self, slot: Lpn) -> bool {
-        self.failures.as_ref().is_some_and(|failures| failures.dead[self.layout().chip_of(slot) as usize])
+        self.features.failures.as_ref().is_some_and(|failures| failures.dead[self.layout().chip_of(slot) as usize])
     }
 
     /// The slot that holds the parity of a slot's group.
@@ -157,7 +155,7 @@ impl Ssd {
     /// # Panics
     /// If there is no such chip, or the device was built without `faults.chip_fails` (a time that never comes will do).
     pub fn fail_chip(&mut self, chip: u32) {
-        assert!(self.failures.is_some(), "a device whose chips may fail has faults.chip_fails");
+        assert!(self.features.failures.is_some(), "a device whose chips may fail has faults.chip_fails");
         assert!(chip < self.dev.geometry.chips, "a chip of the device");
         self.chip_fails(chip);
         self.round(self.now);
@@ -199,30 +197,30 @@ impl Ssd {
         let mut stalled = Vec::new();
         for plane in self.planes_of(chip) {
             let unit = self.dev.geometry.unit_of(plane);
-            let state = &mut self.units[unit.ix()];
+            let state = &mut self.kernel.dies[unit];
             state.due.clear();
             for op in [state.array, state.cache, state.suspended] {
                 let mut at = op;
                 while at.is_some() {
-                    self.ops[at].failed = true;
-                    at = if self.ops[at].class.like_host() { self.ops[at].mate } else { OpId::NONE };
+                    self.kernel.ops[at].failed = true;
+                    at = if self.kernel.ops[at].class.like_host() { self.kernel.ops[at].mate } else { OpId::NONE };
                 }
             }
             loop {
-                let queue = &mut self.units[unit.ix()].queue;
-                let step = queue.take(&mut self.ops, |op| op.class == Class::Gc);
+                let queue = &mut self.kernel.dies[unit].queue;
+                let step = queue.take(&mut self.kernel.ops, |op| op.class == Class::Gc);
                 if step.is_none() {
                     break;
                 }
-                self.jobs.remove(self.ops[step].job.0);
-                self.ops.remove(step.0);
+                self.gc.jobs.remove(self.kernel.ops[step].job.0);
+                self.kernel.ops.remove(step.0);
             }
-            let state = &mut self.planes[plane.ix()];
+            let state = &mut self.gc.planes[plane.ix()];
             (state.claimed, state.levelled) = (false, false);
             let mut waiting = std::mem::replace(&mut state.stalled, Fifo::EMPTY);
             while !waiting.is_empty() {
-                let op = waiting.pop(&self.ops);
-                let page = &mut self.ops[op];
+                let op = waiting.pop(&self.kernel.ops);
+                let page = &mut self.kernel.ops[op];
                 page.stalled = false;
                 page.blame.add(crate::blame::Cause::Space, (self.now - page.waits_since).0);
                 self.leaves_chip(op);
@@ -236,16 +234,15 @@ impl Ssd {
     /// The step of a collection has ended on a chip that failed meanwhile: so has the collection.
     #[inline(never)]
     pub(super) fn collection_is_denied(&mut self, id: OpId) {
-        let (job, unit) = (self.ops[id].job, self.ops[id].unit);
-        let plane = self.jobs[job.0].plane;
-        let state = &mut self.units[unit.ix()];
+        let (job, unit) = (self.kernel.ops[id].job, self.kernel.ops[id].unit);
+        let plane = self.gc.jobs[job.0].plane;
+        let state = &mut self.kernel.dies[unit];
         (state.array, state.job) = (OpId::NONE, JobId::NONE);
         self.count_step_time(id);
-        self.set_holder(unit, Holder::Free);
-        self.chip_in_use(plane, false);
+        self.release_unit(unit, plane);
         self.mark_unit(unit);
-        self.ops.remove(id.0);
-        self.jobs.remove(job.0);
+        self.kernel.ops.remove(id.0);
+        self.gc.jobs.remove(job.0);
     }
 
     /// The page that its group has of a slot, and the write that keeps it, or none.
@@ -254,9 +251,9 @@ impl Ssd {
             Location::Flash(page) => (Some(page), OpId::NONE),
             Location::Staged(write) => {
                 // The old page is that of the newest write, or of an older one whose update has begun.
-                let older = self.ops[write].behind;
-                let holder = if self.ops[write].old.is_none() && older.is_some() { older } else { write };
-                (Some(self.ops[holder].old).filter(|old| old.is_some()), holder)
+                let older = self.kernel.ops[write].behind;
+                let holder = if self.kernel.ops[write].old.is_none() && older.is_some() { older } else { write };
+                (Some(self.kernel.ops[holder].old).filter(|old| old.is_some()), holder)
             }
             Location::Nowhere => (None, OpId::NONE),
         }
@@ -267,7 +264,7 @@ impl Ssd {
         let (page, holder) = self.chunk_page(slot);
         let Some(page) = page else { return false };
         if holder.is_some() {
-            self.ops[holder].old = Ppn::NONE;
+            self.kernel.ops[holder].old = Ppn::NONE;
         } else {
             self.dev.map.set(slot, Location::Nowhere);
         }
@@ -334,7 +331,7 @@ impl Ssd {
 
     /// Nothing is left of a slot: its versions begin anew.
     pub(super) fn forget_tag(&mut self, slot: Lpn) {
-        if let Some(failures) = &mut self.failures {
+        if let Some(failures) = &mut self.features.failures {
             failures.tags[slot.ix()] = Tag::NONE;
         }
     }
@@ -381,7 +378,7 @@ impl Ssd {
     /// An operation's turn has come on a unit of a chip that has not got what it is about. Returns whether it is so.
     #[inline(never)]
     pub(super) fn is_turned_away(&mut self, id: OpId, unit: UnitId) -> bool {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let away = match op.need {
             Need::Read if super::redirect::reads_covered(op) => self.covered(op.lpn).is_none(),
             Need::Read => self.is_missing(op.lpn) && self.is_nowhere_for(id),
@@ -393,7 +390,7 @@ impl Ssd {
             self.leaves_chip(id);
             self.charge_wait(id, unit);
             self.is_denied(id);
-            if self.runs.any_released() {
+            if self.host.runs.any_released() {
                 self.place_merged();
             }
         }
@@ -402,13 +399,13 @@ impl Ssd {
 
     /// An operation has ended, or would begin, on a chip that has failed: nothing was read or stored.
     pub(super) fn is_denied(&mut self, id: OpId) {
-        let op = &mut self.ops[id];
+        let op = &mut self.kernel.ops[id];
         op.waits_since = self.now;
         let (update, part) = (op.stripe, op.decode != u32::MAX);
         match op.need {
             Need::Read if part => self.part_ends(id, true),
             Need::Read if update != NO_UPDATE => {
-                self.ops.remove(id.0);
+                self.kernel.ops.remove(id.0);
                 self.part_of_update_ends(update);
             }
             Need::Read => self.place_chunk(id),
@@ -420,7 +417,7 @@ impl Ssd {
 
     /// Whether what a read asks for is neither on flash nor in controller memory.
     fn is_nowhere_for(&self, read: OpId) -> bool {
-        match self.dev.map.get(self.ops[read].lpn) {
+        match self.dev.map.get(self.kernel.ops[read].lpn) {
             Location::Nowhere => true,
             Location::Staged(newest) => self.needs_old(read, newest) && self.old_page(newest).is_none(),
             Location::Flash(_) => false,
@@ -429,7 +426,7 @@ impl Ssd {
 
     /// A read of a page that is missing or lost.
     pub(super) fn read_missing(&mut self, op: OpId) {
-        let page = &self.ops[op];
+        let page = &self.kernel.ops[op];
         let (lpn, measured) = (page.lpn, self.host.requests[page.request.0].measured);
         if !self.is_nowhere_for(op) {
             // Overwritten meanwhile.
@@ -448,13 +445,13 @@ impl Ssd {
             return self.read_degraded(op, update);
         }
         let update = raid.record_of(index).expect("a group that is not clean has a record");
-        self.ops[op].waits_since = now;
-        let raid = self.raid.as_mut().expect("only devices with parity get here");
-        raid.records[update].reads.push(&mut self.ops, op);
+        self.kernel.ops[op].waits_since = now;
+        let raid = self.features.raid.as_mut().expect("only devices with parity get here");
+        raid.records[update].reads.push(&mut self.kernel.ops, op);
     }
 
     fn read_degraded(&mut self, op: OpId, update: u32) {
-        let measured = self.host.requests[self.ops[op].request.0].measured;
+        let measured = self.host.requests[self.kernel.ops[op].request.0].measured;
         let reads = self.read_around(op, update);
         assert!(reads > 0, "law: what is missing is held by its parity");
         let totals = &mut self.failures().totals;
@@ -470,7 +467,7 @@ impl Ssd {
         // It may not be over while they begin.
         record.readers += 1;
         while op.is_some() {
-            let (next, lpn) = (self.ops[op].sibling, self.ops[op].lpn);
+            let (next, lpn) = (self.kernel.ops[op].sibling, self.kernel.ops[op].lpn);
             self.held(op);
             if self.chunk(lpn) == Chunk::Missing && self.is_nowhere_for(op) {
                 self.raid().records[update].readers += 1;
@@ -491,16 +488,16 @@ impl Ssd {
         let (index, mask, mut op) = (record.index, record.mask, record.members.head);
         let mut all = false;
         while op.is_some() {
-            let page = &self.ops[op];
+            let page = &self.kernel.ops[op];
             let (next, lpn) = (page.sibling, page.lpn);
             if !self.lacks(op) {
                 // Read for its parity, by a plan that no longer holds.
-                self.ops[op].need = Need::Write;
+                self.kernel.ops[op].need = Need::Write;
             } else if page.old.is_none() {
                 match self.chunk(lpn) {
                     Chunk::Missing => all = true,
                     chunk => {
-                        self.ops[op].need = Need::Write;
+                        self.kernel.ops[op].need = Need::Write;
                         self.run_is_read(op, None, false);
                         if chunk == Chunk::Lost {
                             self.report_lost_write(op);
@@ -543,8 +540,8 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn begin_chunk(&mut self, update: u32, op: OpId) -> bool {
         self.drop_old(op);
-        self.ops[op].need = Need::Write;
-        let lpn = self.ops[op].lpn;
+        self.kernel.ops[op].need = Need::Write;
+        let lpn = self.kernel.ops[op].lpn;
         if self.is_dead(lpn) {
             self.keep(update, op);
             return false;
@@ -558,18 +555,18 @@ impl Ssd {
         if self.oracle.tracks_sectors() {
             self.compose(op);
         }
-        let raid = self.raid.as_mut().expect("only devices with parity get here");
-        raid.records[update].kept.push(&mut self.ops, op);
-        let (lpn, tag) = (self.ops[op].lpn, self.ops[op].tags[0]);
+        let raid = self.features.raid.as_mut().expect("only devices with parity get here");
+        raid.records[update].kept.push(&mut self.kernel.ops, op);
+        let (lpn, tag) = (self.kernel.ops[op].lpn, self.kernel.ops[op].tags[0]);
         // Until then, its group sums to the version before.
         let before = if self.chunk(lpn) == Chunk::Missing { self.last_tag(lpn).version } else { u32::MAX };
-        (self.ops[op].expected, self.ops[op].waits_since) = (before, self.now);
+        (self.kernel.ops[op].expected, self.kernel.ops[op].waits_since) = (before, self.now);
         self.misses(lpn, tag);
     }
 
     /// A program has stored nothing.
     fn program_is_denied(&mut self, id: OpId) {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let (lpn, update) = (op.lpn, op.stripe);
         let dropped = op.class == Class::Parity && self.dev.map.get(lpn) == Location::Nowhere;
         if !self.is_dead(lpn) && !dropped {
@@ -581,7 +578,7 @@ impl Ssd {
                 self.dev.map.set(lpn, Location::Nowhere);
                 self.misses(lpn, Tag::NONE);
             }
-            self.ops.remove(id.0);
+            self.kernel.ops.remove(id.0);
             self.part_of_update_ends(update);
         } else if update == NO_UPDATE {
             // A newer write of its page has begun: it would have landed stale.
@@ -598,11 +595,13 @@ impl Ssd {
         let record = &mut self.raid().records[update];
         let mut op = std::mem::replace(&mut record.kept, Chain::EMPTY).head;
         while op.is_some() {
-            let (next, lpn) = (self.ops[op].sibling, self.ops[op].lpn);
+            let (next, lpn) = (self.kernel.ops[op].sibling, self.kernel.ops[op].lpn);
             self.held(op);
             match self.dev.map.get(lpn) {
                 Location::Staged(newest) if newest == op => self.dev.map.set(lpn, Location::Nowhere),
-                Location::Staged(newest) if self.ops[newest].behind == op => self.ops[newest].behind = OpId::NONE,
+                Location::Staged(newest) if self.kernel.ops[newest].behind == op => {
+                    self.kernel.ops[newest].behind = OpId::NONE
+                }
                 _ => {}
             }
             if self.chunk(lpn) == Chunk::Lost {
@@ -616,7 +615,7 @@ impl Ssd {
 
     /// A write could not be stored, or not be merged with what was there: its request is told.
     fn report_lost_write(&mut self, op: OpId) {
-        let measured = self.host.requests[self.ops[op].request.0].measured;
+        let measured = self.host.requests[self.kernel.ops[op].request.0].measured;
         self.failures().totals.lost_writes += u64::from(measured);
         self.report_uncorrectable(op);
     }

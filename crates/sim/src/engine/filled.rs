@@ -4,7 +4,7 @@
 //! agree in those may start from one filling, and the results are those of filling each anew.
 
 use super::noc::Noc;
-use super::{Device, PlaneState, Policies, Ssd};
+use super::{Device, Features, Gc, Kernel, PlaneState, Policies, Ssd};
 use crate::config::{Config, ConfigError};
 use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::Flash;
@@ -78,79 +78,41 @@ impl Ssd {
         // `Filled` and into `from_filled`.
         let Ssd {
             config,
+            rules: _,
             seed,
             now,
-            dev: Device { geometry: _, timing: _, flash, map, wear, errors, staging: _ },
-            schemes: Policies { order: _, victim, collector, path, route: _, dynamic: _ },
-            events: _,
-            batch: _,
-            units,
-            gc_by_plane: _,
-            buses: _,
-            dirty_units: _,
-            looking: _,
-            due_units: _,
-            ready_jobs: _,
-            dirty_buses: _,
-            ops,
-            jobs,
-            planes,
+            dev: Device { geometry: _, timing: _, flash, map, wear, errors, page_errors, staging: _ },
+            schemes: Policies { order: _, victim, collector, path, route: _ },
+            fast: _,
+            kernel:
+                Kernel {
+                    timers: _,
+                    ops,
+                    dies,
+                    buses: _,
+                    batch: _,
+                    next_age,
+                    decided_at: _,
+                    granted_at: _,
+                    idle_rounds: _,
+                    events_since_scan: _,
+                },
             host,
-            runs: _,
-            anywhere: _,
-            last_unit,
-            none_idle: _,
-            held: _,
-            held_gc: _,
-            gc_planes: _,
-            held_writeback: _,
-            preempts: _,
-            pauses: _,
-            hard_floor: _,
-            stages: _,
-            conflict: _,
-            fault_at: _,
-            power_cuts: _,
-            keeps: _,
-            replicas: _,
-            chip_ops: _,
-            chips_busy: _,
-            next_age,
-            gc_floor: _,
-            gc_target,
-            plain_places: _,
-            moving: _,
-            plain_moves: _,
-            decided_at: _,
-            granted_at: _,
-            yields: _,
-            fuses: _,
-            fuses_moves: _,
-            plain_steps: _,
-            lane: _,
-            collector_holds: _,
-            suspends: _,
-            overlaps: _,
-            deep: _,
-            pairs: _,
-            separates: _,
-            one_shot: _,
-            metadata: _,
-            page_errors,
-            noc,
-            ports: _,
-            queues: _,
-            // Found again in the map.
-            raid: _,
-            failures: _,
-            redirects: _,
-            partner_chips: _,
-            chip_queue: _,
+            gc: Gc { jobs, ready: _, planes, target, moving: _ },
+            features:
+                Features {
+                    conflict: _,
+                    replicas: _,
+                    noc,
+                    // Found again in the map.
+                    raid: _,
+                    failures: _,
+                    fault_at: _,
+                    power_cuts: _,
+                    partner_chips: _,
+                },
             oracle,
             stats,
-            idle_rounds: _,
-            events_since_scan: _,
-            scan_every: _,
             observer: _,
         } = self;
         let idle = host.is_empty() && ops.in_use() == 0 && jobs.in_use() == 0;
@@ -165,13 +127,13 @@ impl Ssd {
             errors: errors.clone(),
             page_errors: page_errors.clone(),
             oracle: oracle.clone(),
-            units: units.clone(),
+            units: dies.units.clone(),
             planes: planes.clone(),
             victim: victim.clone(),
             collector: collector.clone(),
             path: path.clone(),
-            last_unit: *last_unit,
-            gc_target: *gc_target,
+            last_unit: host.last_unit,
+            gc_target: *target,
             noc: noc.clone(),
             stats: stats.clone(),
         }
@@ -207,10 +169,10 @@ impl Ssd {
             stats,
         } = filled.clone();
         (ssd.dev.flash, ssd.dev.map, ssd.oracle) = (flash, map, oracle);
-        (ssd.dev.wear, ssd.dev.errors, ssd.page_errors) = (wear, errors, page_errors);
-        (ssd.units, ssd.planes) = (units, planes);
+        (ssd.dev.wear, ssd.dev.errors, ssd.dev.page_errors) = (wear, errors, page_errors);
+        (ssd.kernel.dies.units, ssd.gc.planes) = (units, planes);
         (ssd.schemes.victim, ssd.schemes.collector, ssd.schemes.path) = (victim, collector, path);
-        (ssd.last_unit, ssd.gc_target, ssd.noc, ssd.stats) = (last_unit, gc_target, noc, stats);
+        (ssd.host.last_unit, ssd.gc.target, ssd.features.noc, ssd.stats) = (last_unit, gc_target, noc, stats);
         ssd.settle_groups();
         ssd.restart_conflicts();
         Ok(ssd)

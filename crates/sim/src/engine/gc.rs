@@ -6,15 +6,14 @@ use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Fifo, Op, Verb};
-use crate::oracle::Tag;
 use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, Step};
-use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
+use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
 
 impl Ssd {
     /// A program or an erase has completed in a plane: is a collection due?
     #[inline]
     pub(super) fn test_trigger(&mut self, plane: PlaneId) {
-        if !self.planes[plane.ix()].stalled.is_empty() {
+        if !self.gc.planes[plane.ix()].stalled.is_empty() {
             self.claim(plane);
         }
         if let Some(plane) = self.due_plane(plane) {
@@ -29,7 +28,7 @@ impl Ssd {
             return self.due_plane_of_scope(plane);
         }
         // The threshold was turned into pages once.
-        (self.dev.flash.free_pages(plane) < self.gc_floor && !self.planes[plane.ix()].claimed).then_some(plane)
+        (self.dev.flash.free_pages(plane) < self.rules.gc_floor && !self.gc.planes[plane.ix()].claimed).then_some(plane)
     }
 
     /// Chip or device scope: the plane of the scope with the fewest free pages that has something to reclaim.
@@ -39,11 +38,11 @@ impl Ssd {
         let in_scope = |p: &PlaneId| self.config.gc.scope == Scope::Device || geometry.chip_of(*p) == chip;
         let planes = || (0..geometry.planes).map(PlaneId).filter(in_scope);
         let free: u64 = planes().map(|p| u64::from(self.dev.flash.free_pages(p))).sum();
-        if free >= u64::from(self.gc_floor) {
+        if free >= u64::from(self.rules.gc_floor) {
             return None;
         }
         planes()
-            .filter(|p| !self.planes[p.ix()].claimed && self.has_garbage(*p))
+            .filter(|p| !self.gc.planes[p.ix()].claimed && self.has_garbage(*p))
             .min_by_key(|p| (self.dev.flash.free_pages(*p), p.0))
     }
 
@@ -54,11 +53,11 @@ impl Ssd {
 
     /// A plane becomes due for collection.
     pub(super) fn claim(&mut self, plane: PlaneId) {
-        if std::mem::replace(&mut self.planes[plane.ix()].claimed, true) {
+        if std::mem::replace(&mut self.gc.planes[plane.ix()].claimed, true) {
             return;
         }
         if self.config.gc.time == GcTime::None {
-            self.planes[plane.ix()].claimed = false;
+            self.gc.planes[plane.ix()].claimed = false;
             self.collect_now(plane);
             // Its garbage may lie in blocks whose last programs are still in flight; the next one to land asks again.
             if self.dev.flash.next_offset(plane, Stream::Host).is_some() {
@@ -67,7 +66,7 @@ impl Ssd {
             return;
         }
         let unit = self.dev.geometry.unit_of(plane);
-        self.units[unit.ix()].due.push(plane);
+        self.kernel.dies[unit].due.push(plane);
         self.mark_unit(unit);
     }
 
@@ -77,7 +76,7 @@ impl Ssd {
         let mut collected = false;
         for plane in (0..self.dev.geometry.planes).map(PlaneId) {
             let full = self.dev.flash.next_offset(plane, Stream::Host).is_none();
-            if full && !self.planes[plane.ix()].claimed && self.has_garbage(plane) {
+            if full && !self.gc.planes[plane.ix()].claimed && self.has_garbage(plane) {
                 self.claim(plane);
                 collected |= self.dev.flash.next_offset(plane, Stream::Host).is_some();
             }
@@ -88,24 +87,24 @@ impl Ssd {
     /// Collector decisions: steps of collections whose last step has ended, and collections whose time has come.
     #[inline]
     pub(super) fn decide(&mut self) {
-        if self.dirty_units.is_empty() && self.ready_jobs.is_empty() {
+        if self.kernel.dies.dirty.is_empty() && self.gc.ready.is_empty() {
             return;
         }
         loop {
             self.decide_ready();
             let mut i = 0;
-            while i < self.dirty_units.len() {
-                let unit = self.dirty_units[i];
-                if self.pauses {
+            while i < self.kernel.dies.dirty.len() {
+                let unit = self.kernel.dies.dirty[i];
+                if self.rules.pauses {
                     self.try_resume(unit);
                 }
-                if !self.units[unit.ix()].due.is_empty() {
-                    self.due_units.push(unit);
+                if !self.kernel.dies[unit].due.is_empty() {
+                    self.kernel.dies.due.push(unit);
                 }
                 i += 1;
             }
             self.start_all_due();
-            if self.ready_jobs.is_empty() {
+            if self.gc.ready.is_empty() {
                 return;
             }
         }
@@ -114,7 +113,7 @@ impl Ssd {
     /// The next steps of collections whose last step has ended, oldest first.
     #[inline]
     pub(super) fn decide_ready(&mut self) {
-        while !self.ready_jobs.is_empty() {
+        while !self.gc.ready.is_empty() {
             let job = self.oldest_ready();
             self.step(job);
         }
@@ -124,30 +123,30 @@ impl Ssd {
     #[inline]
     fn oldest_ready(&mut self) -> JobId {
         let mut first = 0;
-        if self.ready_jobs.len() > 1 {
-            let age = |job: JobId| self.ops[self.jobs[job.0].op].age;
-            first = (0..self.ready_jobs.len()).min_by_key(|i| age(self.ready_jobs[*i])).unwrap_or(0);
+        if self.gc.ready.len() > 1 {
+            let age = |job: JobId| self.kernel.ops[self.gc.jobs[job.0].op].age;
+            first = (0..self.gc.ready.len()).min_by_key(|i| age(self.gc.ready[*i])).unwrap_or(0);
         }
-        self.ready_jobs.swap_remove(first)
+        self.gc.ready.swap_remove(first)
     }
 
     /// Starts the collections whose time has come, by unit: the order in which units were marked must not show in ages.
     #[inline(always)]
     fn start_all_due(&mut self) {
-        if self.due_units.len() > 1 {
-            self.due_units.sort_unstable();
+        if self.kernel.dies.due.len() > 1 {
+            self.kernel.dies.due.sort_unstable();
         }
-        for i in 0..self.due_units.len() {
-            self.start_due(self.due_units[i]);
+        for i in 0..self.kernel.dies.due.len() {
+            self.start_due(self.kernel.dies.due[i]);
         }
-        self.due_units.clear();
+        self.kernel.dies.due.clear();
     }
 
     #[inline(never)]
     fn start_due(&mut self, unit: UnitId) {
-        if !self.collector_holds {
-            while !self.units[unit.ix()].due.is_empty() {
-                let plane = self.units[unit.ix()].due.remove(0);
+        if !self.rules.collector_holds {
+            while !self.kernel.dies[unit].due.is_empty() {
+                let plane = self.kernel.dies[unit].due.remove(0);
                 self.start_collection(plane, unit);
             }
             return;
@@ -158,8 +157,8 @@ impl Ssd {
                 && unit.job.is_none()
                 && unit.suspension == crate::device::resource::Suspension::No
         };
-        while free(&self.units[unit.ix()]) && !self.units[unit.ix()].due.is_empty() {
-            let plane = self.units[unit.ix()].due.remove(0);
+        while free(&self.kernel.dies[unit]) && !self.kernel.dies[unit].due.is_empty() {
+            let plane = self.kernel.dies[unit].due.remove(0);
             self.start_collection(plane, unit);
         }
     }
@@ -167,7 +166,7 @@ impl Ssd {
     /// Picks a victim and begins. A plane without one is left alone until its next program.
     fn start_collection(&mut self, plane: PlaneId, unit: UnitId) {
         let Some(victim) = self.pick_victim(plane) else {
-            self.planes[plane.ix()].claimed = false;
+            self.gc.planes[plane.ix()].claimed = false;
             return;
         };
         let mut job = Job::new(victim);
@@ -178,8 +177,8 @@ impl Ssd {
         }
         let age = self.age();
         let op = Op { class: Class::Gc, unit, plane, age, ..Op::BLANK };
-        let op = OpId(self.ops.insert(op));
-        let job = JobId(self.jobs.insert(Running {
+        let op = OpId(self.kernel.ops.insert(op));
+        let job = JobId(self.gc.jobs.insert(Running {
             job,
             planes,
             plane,
@@ -187,7 +186,7 @@ impl Ssd {
             op,
             busy: false,
             abroad: 0,
-            holds: self.collector_holds,
+            holds: self.rules.collector_holds,
             waiting: false,
             stream: Stream::Gc,
             metadata: self.metadata_at_start(),
@@ -200,20 +199,19 @@ impl Ssd {
             sure: true,
             offered: Nanos::NEVER,
         }));
-        self.ops[op].job = job;
-        self.ops[op].channel = self.dev.geometry.channel_of(plane);
-        if self.collector_holds {
-            let state = &mut self.units[unit.ix()];
+        self.kernel.ops[op].job = job;
+        self.kernel.ops[op].channel = self.dev.geometry.channel_of(plane);
+        if self.rules.collector_holds {
+            let state = &mut self.kernel.dies[unit];
             state.job = job;
             state.job_planes = planes;
-            self.set_holder(unit, Holder::Gc);
-            self.chip_in_use(plane, true);
+            self.seize_unit(unit, Holder::Gc, plane);
         }
-        self.units[unit.ix()].collections += 1;
-        if self.conflict.is_some() {
+        self.kernel.dies[unit].collections += 1;
+        if self.features.conflict.is_some() {
             self.note_start();
         }
-        self.ready_jobs.push(job);
+        self.gc.ready.push(job);
     }
 
     /// Asks the collector which other planes of the die join, and adds their victims. Returns the planes that take part, as
@@ -234,8 +232,8 @@ impl Ssd {
             self.stats.parties.without_partner += u64::from(victim.is_none());
             if let Some(victim) = victim {
                 // It may have been due itself: its turn is now.
-                self.units[unit.ix()].due.retain(|due| *due != other);
-                self.planes[other.ix()].claimed = true;
+                self.kernel.dies[unit].due.retain(|due| *due != other);
+                self.gc.planes[other.ix()].claimed = true;
                 job.join(victim);
                 planes |= 1 << k;
             }
@@ -246,9 +244,9 @@ impl Ssd {
     /// The victim that the policy picks, or, every second time a plane's wear is uneven, a cold block.
     pub(super) fn pick_victim(&mut self, plane: PlaneId) -> Option<BlockId> {
         if self.config.ftl.wear_levelling == WearLevelling::Static {
-            let levelled = std::mem::replace(&mut self.planes[plane.ix()].levelled, false);
+            let levelled = std::mem::replace(&mut self.gc.planes[plane.ix()].levelled, false);
             if let Some(cold) = (!levelled).then(|| self.cold_block(plane)).flatten() {
-                self.planes[plane.ix()].levelled = true;
+                self.gc.planes[plane.ix()].levelled = true;
                 return Some(cold);
             }
         }
@@ -279,23 +277,23 @@ impl Ssd {
 
     /// Asks the collector for a job's next step and begins it, or queues it behind what waits for the die.
     fn step(&mut self, id: JobId) {
-        let running = &mut self.jobs[id.0];
+        let running = &mut self.gc.jobs[id.0];
         debug_assert!(!running.busy);
-        if running.holds && self.units[running.unit.ix()].array.is_some() {
+        if running.holds && self.kernel.dies[running.unit].array.is_some() {
             // A page of another collection, let in meanwhile, is being programmed; its end asks again.
             running.waiting = true;
             return;
         }
-        if self.stages {
+        if self.rules.stages {
             self.look_who_waits(id);
         }
-        if self.preempts && self.gives_way(id) {
+        if self.rules.preempts && self.gives_way(id) {
             return;
         }
-        if self.metadata && self.jobs[id.0].metadata.any() {
+        if self.rules.metadata && self.gc.jobs[id.0].metadata.any() {
             return self.metadata_step(id);
         }
-        let running = &mut self.jobs[id.0];
+        let running = &mut self.gc.jobs[id.0];
         let mut step = self.schemes.collector.policy().next(&self.dev.view(self.now), &mut running.job);
         while let Step::Skip(victim, pages, stream) = step {
             let plane = self.dev.geometry.plane_of_block(running.job.victims[victim]);
@@ -303,22 +301,22 @@ impl Ssd {
             self.stats.flash.programs.waste(pages);
             step = self.schemes.collector.policy().next(&self.dev.view(self.now), &mut running.job);
         }
-        if self.stages {
+        if self.rules.stages {
             let Some(rest) = self.carry_staging(id, step) else { return };
             step = rest;
         }
-        let running = &mut self.jobs[id.0];
+        let running = &mut self.gc.jobs[id.0];
         let op = running.op;
         running.fetches = false;
         match step {
             Step::Move(pages, stream) | Step::Fetch(pages, stream) => {
                 running.stream = stream;
                 running.fetches = matches!(step, Step::Fetch(..));
-                self.ops[op].verb = Verb::Read;
-                self.ops[op].pages = pages;
+                self.kernel.ops[op].verb = Verb::Read;
+                self.kernel.ops[op].pages = pages;
             }
             Step::Reserve(_) | Step::Stage => unreachable!("law: pages are staged in a buffer with slots"),
-            Step::Place => self.ops[op].verb = Verb::Program,
+            Step::Place => self.kernel.ops[op].verb = Verb::Program,
             Step::Erase if running.abroad > 0 => {
                 // Pages on their way to other dies land first; the last of them asks again. Meanwhile this die lets pages
                 // of other collections in: two that wait for each other would wait for ever.
@@ -326,7 +324,7 @@ impl Ssd {
                 let unit = running.unit;
                 return self.mark_unit(unit);
             }
-            Step::Erase => self.ops[op].verb = Verb::Erase,
+            Step::Erase => self.kernel.ops[op].verb = Verb::Erase,
             Step::Done => return self.end_collection(id),
             Step::Skip(..) => unreachable!("carried out above, in no time"),
         }
@@ -335,49 +333,48 @@ impl Ssd {
 
     /// Begins the step that a job's operation has been set up for, or queues it.
     pub(super) fn carry_out(&mut self, id: JobId) {
-        let running = &mut self.jobs[id.0];
+        let running = &mut self.gc.jobs[id.0];
         running.busy = true;
         let (unit, plane, op) = (running.unit, running.plane, running.op);
         if running.holds {
             self.begin_step(id, unit);
         } else {
-            self.ops[op].waits_since = self.now;
+            self.kernel.ops[op].waits_since = self.now;
             self.enqueue(op, plane, false);
         }
     }
 
     /// A queued step's turn has come on its unit.
     pub(super) fn begin_queued_step(&mut self, op: OpId, unit: UnitId) {
-        let job = self.ops[op].job;
-        if job.is_none() && self.ops[op].class == Class::Metadata {
+        let job = self.kernel.ops[op].job;
+        if job.is_none() && self.kernel.ops[op].class == Class::Metadata {
             return self.begin_metadata(op, unit);
         }
         if job.is_none() {
             return self.begin_abroad(op, unit);
         }
-        if self.ops[op].verb == Verb::Read && self.ops[op].class == Class::Gc {
+        if self.kernel.ops[op].verb == Verb::Read && self.kernel.ops[op].class == Class::Gc {
             // What the host overwrote while the step waited need not be moved.
-            let pages = self.ops[op].pages;
+            let pages = self.kernel.ops[op].pages;
             let mut valid = PageSet::EMPTY;
             pages.iter().filter(|page| self.dev.flash.is_valid(**page)).for_each(|page| valid.push(*page));
-            self.ops[op].pages = valid;
+            self.kernel.ops[op].pages = valid;
             if valid.is_empty() {
-                self.jobs[job.0].busy = false;
-                return self.ready_jobs.push(job);
+                self.gc.jobs[job.0].busy = false;
+                return self.gc.ready.push(job);
             }
         }
-        let (planes, plane) = (self.jobs[job.0].planes, self.jobs[job.0].plane);
-        self.units[unit.ix()].job_planes = planes;
-        self.set_holder(unit, Holder::Gc);
-        self.chip_in_use(plane, true);
+        let (planes, plane) = (self.gc.jobs[job.0].planes, self.gc.jobs[job.0].plane);
+        self.kernel.dies[unit].job_planes = planes;
+        self.seize_unit(unit, Holder::Gc, plane);
         self.begin_step(job, unit);
     }
 
     /// The die is the step's: destinations are taken, legs are laid out, the first one runs.
     fn begin_step(&mut self, id: JobId, unit: UnitId) {
-        let op = self.jobs[id.0].op;
-        match self.ops[op].verb {
-            _ if self.ops[op].class == Class::Metadata => self.begin_metadata_step(op),
+        let op = self.gc.jobs[id.0].op;
+        match self.kernel.ops[op].verb {
+            _ if self.kernel.ops[op].class == Class::Metadata => self.begin_metadata_step(op),
             Verb::Read => self.begin_move(op),
             Verb::Program => {
                 if self.sends_abroad(id) {
@@ -386,23 +383,23 @@ impl Ssd {
                 self.begin_place(id);
             }
             Verb::Erase => {
-                if self.stages {
+                if self.rules.stages {
                     self.segment_erased(id);
                 }
-                let count = u64::from(self.jobs[id.0].job.count);
+                let count = u64::from(self.gc.jobs[id.0].job.count);
                 self.stats.count_erases(count);
-                self.ops[op].legs = self.dev.timing.erase();
+                self.kernel.ops[op].legs = self.dev.timing.erase();
             }
             Verb::Copyback => unreachable!("a move becomes a copyback when it begins"),
         }
-        self.units[unit.ix()].array = op;
-        self.ops[op].leg = 0;
+        self.kernel.dies[unit].array = op;
+        self.kernel.ops[op].leg = 0;
         self.run_leg(op);
     }
 
     pub(super) fn begin_move(&mut self, op: OpId) {
-        let pages = self.ops[op].pages;
-        let running = &self.jobs[self.ops[op].job.0];
+        let pages = self.kernel.ops[op].pages;
+        let running = &self.gc.jobs[self.kernel.ops[op].job.0];
         let stream = running.stream;
         let journey = if running.fetches { Journey::EXTERNAL } else { self.journey_of(&pages, stream) };
         let mut offsets = [0; MAX_PLANES];
@@ -411,11 +408,11 @@ impl Ssd {
             let block = self.dev.geometry.block_of(*page);
             self.array_reads(block);
             let lpn = self.dev.flash.lpn_of(*page);
-            self.ops[op].tags[i] = self.oracle.load(*page, lpn);
+            self.kernel.ops[op].tags[i] = self.oracle.load(*page, lpn);
         }
         let offsets = &offsets[..pages.len()];
-        self.jobs[self.ops[op].job.0].journey = journey;
-        self.ops[op].from = pages;
+        self.gc.jobs[self.kernel.ops[op].job.0].journey = journey;
+        self.kernel.ops[op].from = pages;
         if journey.out == Hop::Die {
             let mut to = PageSet::EMPTY;
             let mut targets = [0; MAX_PLANES];
@@ -433,16 +430,16 @@ impl Ssd {
                 assert_ne!(stream, Stream::Aligned, "law: aligned write points stand at equal offsets");
                 pages.iter().for_each(|_| self.stats.count_copybacks(1));
             }
-            self.ops[op].verb = Verb::Copyback;
-            self.ops[op].pages = to;
+            self.kernel.ops[op].verb = Verb::Copyback;
+            self.kernel.ops[op].pages = to;
             let (legs, read, program) = self.dev.timing.copyback(offsets, targets);
-            self.ops[op].legs = legs;
+            self.kernel.ops[op].legs = legs;
             self.stats.gc_time.read += read.0;
             self.stats.gc_time.program += program.0;
         } else {
             self.stats.count_reads(Class::Gc, pages.len() as u64);
             let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages.len() as u64);
-            self.ops[op].legs = self.dev.timing.read_and_decode(offsets, burst);
+            self.kernel.ops[op].legs = self.dev.timing.read_and_decode(offsets, burst);
         }
     }
 
@@ -471,8 +468,8 @@ impl Ssd {
     }
 
     pub(super) fn begin_place(&mut self, id: JobId) {
-        let op = self.jobs[id.0].op;
-        let (mut hand, stream) = (self.jobs[id.0].job.hand, self.jobs[id.0].stream);
+        let op = self.gc.jobs[id.0].op;
+        let (mut hand, stream) = (self.gc.jobs[id.0].job.hand, self.gc.jobs[id.0].stream);
         if hand.len() > 1 && self.points_apart(&hand, stream) {
             // One after the other: this command takes the first, the next one the rest.
             hand = PageSet::one(hand[0]);
@@ -486,9 +483,9 @@ impl Ssd {
         self.stats.count_programs(Class::Gc, hand.len() as u64);
         let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * hand.len() as u64);
         let offset = self.dev.geometry.offset(to[0]);
-        self.ops[op].pages = to;
-        self.ops[op].from = hand;
-        self.ops[op].legs = self.dev.timing.program(offset, burst);
+        self.kernel.ops[op].pages = to;
+        self.kernel.ops[op].from = hand;
+        self.kernel.ops[op].legs = self.dev.timing.program(offset, burst);
     }
 
     /// Whether the write points that pages in hand go to stand at different offsets.
@@ -504,7 +501,7 @@ impl Ssd {
             return from;
         }
         let unit = self.dev.geometry.unit_of(from);
-        let to = self.gc_target;
+        let to = self.gc.target;
         if to.is_some() && self.dev.geometry.unit_of(to) == unit && self.dev.flash.next_offset(to, Stream::Gc).is_some()
         {
             to
@@ -519,97 +516,96 @@ impl Ssd {
         if self.config.gc.destination == Destination::Plane {
             return false;
         }
-        let running = &self.jobs[id.0];
+        let running = &self.gc.jobs[id.0];
         let (unit, hand) = (running.unit, running.job.hand);
         let geometry = &self.dev.geometry;
         let from = geometry.plane_of(hand[0]);
         let scope = self.config.gc.destination;
         let chip = geometry.chip_of(from);
         // Round robin over the planes in scope that keep a whole reserve, starting after the last one taken.
-        let start = if self.gc_target.is_some() { self.gc_target.0 + 1 } else { 0 };
+        let start = if self.gc.target.is_some() { self.gc.target.0 + 1 } else { 0 };
         let target = (0..geometry.planes)
             .map(|step| PlaneId((start + step) % geometry.planes))
             .filter(|plane| scope == Destination::Any || geometry.chip_of(*plane) == chip)
             .find(|plane| *plane == from || self.dev.flash.takes_foreign(*plane))
             .unwrap_or(from);
-        self.gc_target = target;
+        self.gc.target = target;
         if geometry.unit_of(target) == unit {
             return false;
         }
         self.dev.flash.promise(target);
         let (crossing, buffered) = self.crossing_abroad(id, target);
-        let running = &self.jobs[id.0];
+        let running = &self.gc.jobs[id.0];
         let op = Op {
             crossing,
             buffered,
             class: Class::Gc,
             verb: Verb::Program,
             plane: target,
-            age: self.ops[running.op].age,
+            age: self.kernel.ops[running.op].age,
             from: hand,
-            tags: self.ops[running.op].tags,
+            tags: self.kernel.ops[running.op].tags,
             waits_since: self.now,
             home: id,
             ..Op::BLANK
         };
-        let op = OpId(self.ops.insert(op));
-        let running = &mut self.jobs[id.0];
+        let op = OpId(self.kernel.ops.insert(op));
+        let running = &mut self.gc.jobs[id.0];
         running.abroad += 1;
         running.busy = false;
         running.job.hand = PageSet::EMPTY;
         if !running.holds {
             self.set_holder(unit, Holder::Free);
-            self.chip_in_use(self.jobs[id.0].plane, false);
+            self.chip_in_use(self.gc.jobs[id.0].plane, false);
             self.mark_unit(unit);
         }
         self.enqueue(op, target, false);
-        self.ready_jobs.push(id);
+        self.gc.ready.push(id);
         true
     }
 
     /// A moved page's program begins on another unit than its source's.
     #[inline(never)]
     fn begin_abroad(&mut self, id: OpId, unit: UnitId) {
-        let plane = self.ops[id].plane;
+        let plane = self.kernel.ops[id].plane;
         self.dev.flash.keep_promise(plane);
         let to = self.gc_page(plane, Stream::Gc, false);
         self.stats.count_programs(Class::Gc, 1);
         let k = self.dev.geometry.plane_in_unit(plane);
         self.set_holder(unit, Holder::Free);
-        self.units[unit.ix()].job_planes = 1 << k;
-        self.set_holder(unit, Holder::Gc);
-        self.chip_in_use(plane, true);
+        self.kernel.dies[unit].job_planes = 1 << k;
+        self.seize_unit(unit, Holder::Gc, plane);
         let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
         let offset = self.dev.geometry.offset(to);
-        let op = &mut self.ops[id];
+        let op = &mut self.kernel.ops[id];
         op.pages = PageSet::one(to);
         op.legs = self.dev.timing.program(offset, burst);
         op.leg = 0;
-        self.units[unit.ix()].array = id;
+        self.kernel.dies[unit].array = id;
         self.run_leg(id);
     }
 
     /// A step has run all its legs.
     pub(super) fn gc_step_ends(&mut self, id: OpId) {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let (job, unit, verb) = (op.job, op.unit, op.verb);
         if op.failed {
             return self.collection_is_denied(id);
         }
-        if self.separates && verb == Verb::Read && job.is_some() && self.goes_back_inside(id) {
+        if self.rules.separates && verb == Verb::Read && job.is_some() && self.goes_back_inside(id) {
             return;
         }
-        self.units[unit.ix()].array = OpId::NONE;
+        self.kernel.dies[unit].array = OpId::NONE;
         self.count_step_time(id);
         if job.is_none() {
             self.mark_unit(unit);
-            if self.ops[id].class == Class::Metadata {
+            if self.kernel.ops[id].class == Class::Metadata {
                 return self.metadata_ends(id);
             }
             return self.abroad_ends(id);
         }
         match verb {
-            _ if self.ops[id].class == Class::Metadata => self.metadata_step_ends(id),
+            _ if self.kernel.ops[id].class == Class::Metadata => self.metadata_step_ends(id),
             Verb::Read => self.end_read_step(id),
             Verb::Copyback => {
                 self.end_reads(id);
@@ -617,28 +613,27 @@ impl Ssd {
             }
             Verb::Program => {
                 self.land(id);
-                let placed = self.ops[id].from.len();
-                let hand = &mut self.jobs[job.0].job.hand;
+                let placed = self.kernel.ops[id].from.len();
+                let hand = &mut self.gc.jobs[job.0].job.hand;
                 *hand = hand.after(placed);
-                self.ops[id].tags.rotate_left(placed);
+                self.kernel.ops[id].tags.rotate_left(placed);
             }
             Verb::Erase => self.erased(job),
         }
-        let running = &mut self.jobs[job.0];
+        let running = &mut self.gc.jobs[job.0];
         running.busy = false;
         if !running.holds {
             let plane = running.plane;
             self.mark_unit(unit);
-            self.set_holder(unit, Holder::Free);
-            self.chip_in_use(plane, false);
+            self.release_unit(unit, plane);
         }
-        self.ready_jobs.push(job);
+        self.gc.ready.push(job);
     }
 
     /// What a step's legs took.
     #[inline]
     pub(super) fn count_step_time(&mut self, id: OpId) {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         for i in 0..op.legs.len() {
             if let Some(leg) = op.legs.get(i) {
                 let times = match op.class {
@@ -653,11 +648,11 @@ impl Ssd {
     /// Pages have been read out and are in the job's hand.
     pub(super) fn end_read_step(&mut self, id: OpId) {
         self.end_reads(id);
-        self.jobs[self.ops[id].job.0].job.hand = self.ops[id].from;
+        self.gc.jobs[self.kernel.ops[id].job.0].job.hand = self.kernel.ops[id].from;
     }
 
     pub(super) fn end_reads(&mut self, id: OpId) {
-        let from = self.ops[id].from;
+        let from = self.kernel.ops[id].from;
         for page in from.iter() {
             let block = self.dev.geometry.block_of(*page);
             self.dev.flash.read_ends(block);
@@ -666,36 +661,36 @@ impl Ssd {
 
     #[inline(never)]
     fn abroad_ends(&mut self, id: OpId) {
-        let (unit, plane, home) = (self.ops[id].unit, self.ops[id].plane, self.ops[id].home);
+        let (unit, plane, home) = (self.kernel.ops[id].unit, self.kernel.ops[id].plane, self.kernel.ops[id].home);
         self.land(id);
-        self.ops.remove(id.0);
+        self.kernel.ops.remove(id.0);
         // A collection that waits for its own pages abroad let this one in; it holds the unit still.
-        let host = self.units[unit.ix()].job;
+        let host = self.kernel.dies[unit].job;
         self.set_holder(unit, Holder::Free);
         if host.is_some() {
-            self.units[unit.ix()].job_planes = self.jobs[host.0].planes;
+            self.kernel.dies[unit].job_planes = self.gc.jobs[host.0].planes;
             self.set_holder(unit, Holder::Gc);
-            let running = &mut self.jobs[host.0];
+            let running = &mut self.gc.jobs[host.0];
             if running.abroad == 0 && std::mem::replace(&mut running.waiting, false) {
-                self.ready_jobs.push(host);
+                self.gc.ready.push(host);
             }
         }
         self.chip_in_use(plane, false);
-        let running = &mut self.jobs[home.0];
+        let running = &mut self.gc.jobs[home.0];
         running.abroad -= 1;
         if running.abroad == 0 && std::mem::replace(&mut running.waiting, false) {
-            self.ready_jobs.push(home);
+            self.gc.ready.push(home);
         }
         self.test_trigger(plane);
     }
 
     /// Moved pages are programmed: each is published if the map still points to where it came from.
     pub(super) fn land(&mut self, id: OpId) {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let (from, to, tags, own, home) = (op.from, op.pages, op.tags, op.job, op.home);
         let corrected = op.verb == Verb::Program;
         let job = if own.is_some() { own } else { home };
-        let (demanding, joint) = (self.jobs[job.0].plane, self.jobs[job.0].job.count > 1);
+        let (demanding, joint) = (self.gc.jobs[job.0].plane, self.gc.jobs[job.0].job.count > 1);
         self.sort_moves(&from, &to, demanding, joint);
         for i in 0..from.len() {
             self.land_moved(from[i], to[i], tags[i], corrected);
@@ -726,12 +721,12 @@ impl Ssd {
         match self.dev.map.get(lpn) {
             Location::Flash(page) if page == from => self.dev.map.set(lpn, Location::Flash(to)),
             // The old page of a partial write that still has to read it.
-            Location::Staged(write) if self.ops[write].old == from => self.ops[write].old = to,
+            Location::Staged(write) if self.kernel.ops[write].old == from => self.kernel.ops[write].old = to,
             // The old page of an update that has begun, under a newer write.
-            Location::Staged(write) if self.raid.is_some() && self.ops[write].behind.is_some() => {
-                let write = self.ops[write].behind;
-                assert_eq!(self.ops[write].old, from, "law: map and reverse map agree");
-                self.ops[write].old = to;
+            Location::Staged(write) if self.features.raid.is_some() && self.kernel.ops[write].behind.is_some() => {
+                let write = self.kernel.ops[write].behind;
+                assert_eq!(self.kernel.ops[write].old, from, "law: map and reverse map agree");
+                self.kernel.ops[write].old = to;
             }
             other => panic!("law: map and reverse map agree, but {lpn:?} at {from:?} maps to {other:?}"),
         }
@@ -740,7 +735,7 @@ impl Ssd {
     /// The victims are erased: their pages are free, and writes that waited for them go on.
     #[inline(never)]
     fn erased(&mut self, id: JobId) {
-        let job = &mut self.jobs[id.0].job;
+        let job = &mut self.gc.jobs[id.0].job;
         job.erased = true;
         let (victims, count) = (job.victims, usize::from(job.count));
         for victim in &victims[..count] {
@@ -753,12 +748,12 @@ impl Ssd {
     /// Host programs that waited for space in a plane queue again, as old as they are.
     pub(super) fn unstall(&mut self, plane: PlaneId) {
         loop {
-            let op = self.planes[plane.ix()].stalled.pop(&self.ops);
+            let op = self.gc.planes[plane.ix()].stalled.pop(&self.kernel.ops);
             if op.is_none() {
                 return;
             }
             let now = self.now;
-            let page = &mut self.ops[op];
+            let page = &mut self.kernel.ops[op];
             page.stalled = false;
             page.blame.add(crate::blame::Cause::Space, (now - page.waits_since).0);
             page.waits_since = now;
@@ -768,22 +763,21 @@ impl Ssd {
 
     #[inline(never)]
     fn end_collection(&mut self, id: JobId) {
-        let running = &self.jobs[id.0];
+        let running = &self.gc.jobs[id.0];
         let (unit, plane, op, holds) = (running.unit, running.plane, running.op, running.holds);
         let (victims, count) = (running.job.victims, usize::from(running.job.count));
         assert!(running.job.erased && running.job.hand.is_empty(), "law: a collection ends with its victims erased");
         self.stats.count_collection(count as u64);
-        self.ops.remove(op.0);
-        self.jobs.remove(id.0);
+        self.kernel.ops.remove(op.0);
+        self.gc.jobs.remove(id.0);
         if holds {
-            self.units[unit.ix()].job = JobId::NONE;
-            self.set_holder(unit, Holder::Free);
-            self.chip_in_use(plane, false);
+            self.kernel.dies[unit].job = JobId::NONE;
+            self.release_unit(unit, plane);
         }
         self.mark_unit(unit);
         for victim in &victims[..count] {
             let plane = self.dev.geometry.plane_of_block(*victim);
-            self.planes[plane.ix()].claimed = false;
+            self.gc.planes[plane.ix()].claimed = false;
         }
         for victim in &victims[..count] {
             self.test_trigger(self.dev.geometry.plane_of_block(*victim));

@@ -2,49 +2,18 @@
 
 use std::collections::VecDeque;
 
-use super::merge::NO_RUN;
+use super::merge::{NO_RUN, Runs};
 use super::timeless::LOOK_AHEAD;
 use super::{Nanos, Ssd};
 use crate::blame::{Blame, Cause};
 use crate::config::{Config, UnwrittenRead};
+use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::resource::Holder;
-use crate::device::transaction::{Class, Need, Op, Slab, Verb};
+use crate::device::transaction::{Class, Fifo, Need, Op, Slab, Verb};
 use crate::observe::Completed;
+use crate::request::{Extent, Request, RequestOp};
 use crate::units::{Lpn, Moment, OpId, PlaneId, Ppn, RequestId, UnitId, Warmup};
-
-/// What a host request asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestOp {
-    /// Read data.
-    Read,
-    /// Write data.
-    Write,
-    /// Discard the whole pages inside the range.
-    Trim,
-}
-
-/// A host request.
-#[derive(Clone, Copy, Debug)]
-pub struct Request {
-    /// When it arrives; not before the one submitted before it. A closed loop sets it anew.
-    pub arrival: Nanos,
-    /// What it asks for.
-    pub op: RequestOp,
-    /// First byte.
-    pub offset: u64,
-    /// Bytes, at least one.
-    pub bytes: u64,
-}
-
-/// Bytes of a request that lie together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extent {
-    /// First byte.
-    pub offset: u64,
-    /// Bytes, at least one.
-    pub bytes: u64,
-}
 
 /// A request outside the device.
 #[derive(Clone, Copy, Debug)]
@@ -178,10 +147,18 @@ pub(super) struct Host {
     /// Pages in the decoder, in order of completion.
     pub(super) decoding: VecDeque<(Nanos, OpId)>,
     pub(super) fault: Option<String>,
+    /// Writes of one page that overlap.
+    pub(super) runs: Runs,
+    /// Writes that go to whichever die falls idle.
+    pub(super) anywhere: Fifo,
+    /// The unit that the last dynamic write took.
+    pub(super) last_unit: u32,
+    /// No die was idle when a dynamic write last looked for one, and none has become so since.
+    pub(super) none_idle: bool,
 }
 
 impl Host {
-    pub(super) fn new(config: &Config) -> Self {
+    pub(super) fn new(config: &Config, geometry: &Geometry) -> Self {
         let g = &config.geometry;
         let depth = config.device.queue_depth;
         let eager =
@@ -209,6 +186,10 @@ impl Host {
             memory: VecDeque::with_capacity(64),
             decoding: VecDeque::with_capacity(if config.ecc.decode == Nanos::ZERO { 0 } else { 64 }),
             fault: None,
+            runs: Runs::new(geometry.page_size, depth),
+            anywhere: Fifo::EMPTY,
+            last_unit: geometry.units - 1,
+            none_idle: false,
         }
     }
 
@@ -383,7 +364,7 @@ impl Ssd {
     #[inline(always)]
     fn arrives(&mut self) {
         self.stats.arrivals += 1;
-        self.stats.chips_busy += u64::from(self.chips_busy);
+        self.stats.chips_busy += u64::from(self.kernel.dies.chips_busy);
         self.stats.window += self.host.window.len() as u64;
     }
 
@@ -478,17 +459,17 @@ impl Ssd {
             self.stats.first_arrival = Some(request.arrival);
             self.conflicts_from_now();
             self.stats.measured_from = self.now;
-            self.stats.held_at.0 = self.held.total(self.now);
-            self.stats.gc_units_at.0 = self.held_gc.total(self.now);
-            self.stats.gc_planes_at.0 = self.gc_planes.total(self.now);
-            let channels = &self.buses[..self.dev.geometry.channels as usize];
+            self.stats.held_at.0 = self.kernel.dies.held.total(self.now);
+            self.stats.gc_units_at.0 = self.kernel.dies.held_gc.total(self.now);
+            self.stats.gc_planes_at.0 = self.kernel.dies.gc_planes.total(self.now);
+            let channels = &self.kernel.buses.all[..self.dev.geometry.channels as usize];
             self.stats.transferring_from = channels.iter().map(|bus| u128::from(bus.busy(self.now))).sum();
             self.stats.ports_busy_from = self.port_time(|port| port.busy(self.now));
         }
         let together = Extent { offset: request.offset, bytes: request.bytes };
         if request.op == RequestOp::Trim {
             self.each_extent(&next, |ssd, extent, _| ssd.trim_range(extent, measured));
-            self.idle_rounds = 0;
+            self.kernel.idle_rounds = 0;
             self.stats.completed += 1;
             self.stats.requests.trim += u64::from(measured);
             self.stats.requests.warmup += u64::from(!measured);
@@ -497,7 +478,7 @@ impl Ssd {
             return;
         }
         let (first, last) = self.span(&together);
-        if self.lane && measured && first == last && next.extents == 0 && request.op == RequestOp::Read {
+        if self.fast.lane && measured && first == last && next.extents == 0 && request.op == RequestOp::Read {
             let lpn = Lpn(first);
             if let Location::Flash(page) = self.dev.map.get(lpn) {
                 return self.admit_to_lane(request, index, lpn, page);
@@ -580,8 +561,8 @@ impl Ssd {
             let to = (u64::from(page) * size + size).min(end);
             let lpn = self.logical(Lpn(page));
             let age = self.age();
-            let op = OpId(self.ops.insert(Op::BLANK));
-            let record = &mut self.ops[op];
+            let op = OpId(self.kernel.ops.insert(Op::BLANK));
+            let record = &mut self.kernel.ops[op];
             (record.request, record.lpn) = (id, lpn);
             (record.offset, record.bytes) = ((from - u64::from(page) * size) as u32, (to - from) as u32);
             (record.age, record.waits_since) = (age, self.now);
@@ -599,7 +580,7 @@ impl Ssd {
                 self.host.requests[id.0].first = op;
                 *last_sibling = op;
             } else {
-                self.ops[*last_sibling].sibling = op;
+                self.kernel.ops[*last_sibling].sibling = op;
                 *last_sibling = op;
             }
         }
@@ -609,12 +590,12 @@ impl Ssd {
     #[inline]
     fn admit_read(&mut self, op: OpId, lpn: Lpn, measured: bool) -> bool {
         let expected = self.oracle.latest(lpn);
-        (self.ops[op].need, self.ops[op].expected) = (Need::Read, expected);
+        (self.kernel.ops[op].need, self.kernel.ops[op].expected) = (Need::Read, expected);
         if self.oracle.tracks_sectors() {
             self.oracle.expects(op, lpn);
         }
         let page = match self.dev.map.get(lpn) {
-            Location::Flash(page) if !(self.one_shot && self.page_waits(page)) => page,
+            Location::Flash(page) if !(self.rules.one_shot && self.page_waits(page)) => page,
             Location::Staged(newest) if self.needs_old(op, newest) => match self.old_page(newest) {
                 Ppn::NONE => {
                     self.aim(op, self.dev.geometry.static_plane(lpn));
@@ -625,14 +606,15 @@ impl Ssd {
             place @ (Location::Flash(_) | Location::Staged(_)) => {
                 self.stats.pages.from_memory += u64::from(measured);
                 let tag = match place {
-                    Location::Staged(newest) => self.ops[newest].tags[0],
+                    Location::Staged(newest) => self.kernel.ops[newest].tags[0],
                     Location::Flash(page) => self.oracle.load(page, lpn),
                     Location::Nowhere => unreachable!("it is somewhere"),
                 };
                 self.oracle.delivered(lpn, tag, expected);
                 self.note_memory_read(op, tag);
-                if let Some(conflict) = &mut self.conflict {
-                    let hit = matches!(place, Location::Staged(newest) if self.ops[newest].class == Class::Writeback);
+                if let Some(conflict) = &mut self.features.conflict {
+                    let hit =
+                        matches!(place, Location::Staged(newest) if self.kernel.ops[newest].class == Class::Writeback);
                     conflict.counters.read_hits += u64::from(hit && measured);
                 }
                 self.serve_from_memory(op);
@@ -670,7 +652,7 @@ impl Ssd {
     /// A page wants a plane, and its chip.
     #[inline(always)]
     pub(super) fn aim(&mut self, op: OpId, plane: PlaneId) {
-        (self.ops[op].plane, self.ops[op].chip) = (plane, self.dev.geometry.chip_of(plane));
+        (self.kernel.ops[op].plane, self.kernel.ops[op].chip) = (plane, self.dev.geometry.chip_of(plane));
     }
 
     /// A page write: from now on it is the newest version, and the old page is stale (or kept until it has been merged).
@@ -678,7 +660,7 @@ impl Ssd {
     #[inline]
     fn admit_write(&mut self, op: OpId, lpn: Lpn, measured: bool) -> bool {
         let tag = self.oracle.admit(lpn);
-        let page = &mut self.ops[op];
+        let page = &mut self.kernel.ops[op];
         (page.verb, page.need, page.tags[0]) = (Verb::Program, Need::Write, tag);
         let partial = page.bytes < self.dev.geometry.page_size;
         let merges = partial && self.merges(op);
@@ -686,26 +668,26 @@ impl Ssd {
             self.note_write(op, merges);
         }
         self.drop_copy(lpn);
-        if self.stages && self.absorb(op, measured) {
+        if self.rules.stages && self.absorb(op, measured) {
             return true;
         }
         self.stats.pages.partial_writes += u64::from(partial && measured);
         let before = self.dev.map.get(lpn);
         let overlaps = matches!(before, Location::Staged(_));
         self.stats.pages.from_memory += u64::from(merges && overlaps && measured);
-        let lacks = (merges || overlaps || self.runs.any_linger()) && self.join_run(op, merges, before);
-        if self.raid.is_some() {
+        let lacks = (merges || overlaps || self.host.runs.any_linger()) && self.join_run(op, merges, before);
+        if self.features.raid.is_some() {
             self.admit_chunk(op);
             return true;
         }
-        if self.keeps {
+        if self.rules.keeps {
             self.keep_old(op);
         } else if lacks {
             self.hand_on(op, before);
         } else {
             self.forget(lpn);
         }
-        if !self.schemes.dynamic {
+        if !self.rules.dynamic {
             self.aim(op, self.dev.geometry.static_plane(lpn));
         }
         self.dev.map.set(lpn, Location::Staged(op));
@@ -720,7 +702,7 @@ impl Ssd {
             Location::Flash(page) => self.dev.flash.invalidate(page, self.dev.geometry.block_of(page), lpn),
             Location::Staged(op) => {
                 // Nothing of the page that it was to be merged with is wanted any more.
-                let old = std::mem::replace(&mut self.ops[op].old, Ppn::NONE);
+                let old = std::mem::replace(&mut self.kernel.ops[op].old, Ppn::NONE);
                 if old.is_some() {
                     self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
                 }
@@ -730,13 +712,13 @@ impl Ssd {
 
     #[inline(never)]
     fn trim(&mut self, lpn: Lpn, measured: bool) {
-        if self.raid.is_some() {
+        if self.features.raid.is_some() {
             // Parity covers what a stripe holds: a discarded page stays until it is overwritten.
             return;
         }
         if self.dev.map.get(lpn) != Location::Nowhere {
             self.stats.pages.trimmed += u64::from(measured);
-            if self.stages {
+            if self.rules.stages {
                 self.drop_buffered(lpn);
             }
             self.drop_copy(lpn);
@@ -752,7 +734,7 @@ impl Ssd {
     /// Puts an unwritten page on flash in no time. None: its plane has no page that host data may take.
     #[inline(never)]
     fn preload(&mut self, lpn: Lpn) -> Option<Ppn> {
-        let tag = crate::oracle::Tag { lpn, version: self.oracle.latest(lpn) };
+        let tag = crate::units::Tag { lpn, version: self.oracle.latest(lpn) };
         let plane = self.timeless_plane(lpn)?;
         if self.is_dead(lpn) {
             return None;
@@ -765,11 +747,11 @@ impl Ssd {
     /// Sends a page to where it waits for service.
     #[inline(always)]
     pub(super) fn send(&mut self, op: OpId) {
-        let page = &self.ops[op];
+        let page = &self.kernel.ops[op];
         if self.host.windowed && page.chip != u32::MAX {
             self.host.chip_outstanding[page.chip as usize] += 1;
         }
-        if page.need != Need::Read && self.ports > self.dev.geometry.channels as usize {
+        if page.need != Need::Read && self.rules.ports > self.dev.geometry.channels as usize {
             return self.link(op, true);
         }
         self.place(op);
@@ -778,28 +760,28 @@ impl Ssd {
     /// A page joins the queue of the die that it needs, or of writes that any die may take.
     #[inline(always)]
     pub(super) fn place(&mut self, op: OpId) {
-        let page = &mut self.ops[op];
+        let page = &mut self.kernel.ops[op];
         page.waits_since = self.now;
-        if self.raid.is_some() {
+        if self.features.raid.is_some() {
             return self.place_chunk(op);
         }
         let (need, lpn, plane, run) = (page.need, page.lpn, page.plane, page.run);
         let plane = match need {
             Need::Absorb => return self.serve_from_memory(op),
-            Need::Read if self.replicas.is_some() => self.route_read(op),
+            Need::Read if self.features.replicas.is_some() => self.route_read(op),
             Need::Read => plane,
             Need::Merge => match self.merge_source(op) {
                 Ppn::NONE => return self.skip_merge(op),
                 old => self.dev.geometry.plane_of(old),
             },
             Need::Write if run != NO_RUN && self.waits_for_merge(op) => return,
-            Need::Write if self.schemes.dynamic => {
-                let page = &mut self.ops[op];
-                page.ledger_gc = self.held_gc.total(self.now) as u64;
-                page.ledger_gc_own = self.held.total(self.now) as u64;
-                page.ledger_writeback = self.held_writeback.total(self.now) as u64;
+            Need::Write if self.rules.dynamic => {
+                let page = &mut self.kernel.ops[op];
+                page.ledger_gc = self.kernel.dies.held_gc.total(self.now) as u64;
+                page.ledger_gc_own = self.kernel.dies.held.total(self.now) as u64;
+                page.ledger_writeback = self.kernel.dies.held_writeback.total(self.now) as u64;
                 // Whether a die is idle is looked at when everything of this moment is known.
-                self.anywhere.push(&mut self.ops, op);
+                self.host.anywhere.push(&mut self.kernel.ops, op);
                 return self.disturb_collections();
             }
             Need::Write => self.dev.geometry.static_plane(lpn),
@@ -812,9 +794,9 @@ impl Ssd {
     pub(super) fn enqueue(&mut self, op: OpId, plane: PlaneId, by_age: bool) {
         let unit = self.dev.geometry.unit_of(plane);
         let k = self.dev.geometry.plane_in_unit(plane);
-        let ledger = self.gc_by_plane[self.ledger_index(unit, k)];
-        let state = &mut self.units[unit.ix()];
-        let page = &mut self.ops[op];
+        let ledger = self.kernel.dies.gc_by_plane[self.ledger_index(unit, k)];
+        let state = &mut self.kernel.dies[unit];
+        let page = &mut self.kernel.ops[op];
         page.plane = plane;
         page.unit = unit;
         page.channel = self.dev.geometry.channel_of(plane);
@@ -824,12 +806,12 @@ impl Ssd {
         page.collections = state.collections.saturating_sub(u32::from(state.holder == Holder::Gc));
         if by_age {
             let age = page.age;
-            state.queue.insert_before(&mut self.ops, op, |other| other.age > age);
+            state.queue.insert_before(&mut self.kernel.ops, op, |other| other.age > age);
         } else {
-            state.queue.push(&mut self.ops, op);
+            state.queue.push(&mut self.kernel.ops, op);
         }
         self.mark_unit(unit);
-        if self.yields {
+        if self.rules.yields {
             self.disturb_unit(unit);
         }
     }
@@ -842,7 +824,7 @@ impl Ssd {
     /// The operation is over; its place may be used again.
     #[inline(always)]
     pub(super) fn release(&mut self, op: OpId) {
-        let page = &self.ops[op];
+        let page = &self.kernel.ops[op];
         if self.host.windowed && page.chip != u32::MAX {
             self.host.chip_outstanding[page.chip as usize] -= 1;
             self.host.window_stale = !self.host.window.is_empty();
@@ -851,13 +833,13 @@ impl Ssd {
         if run != NO_RUN {
             self.leaves_run(run);
         }
-        self.ops.remove(op.0);
+        self.kernel.ops.remove(op.0);
     }
 
     /// A page of a request is served or acknowledged.
     #[inline]
     pub(super) fn page_done(&mut self, op: OpId) {
-        let page = &mut self.ops[op];
+        let page = &mut self.kernel.ops[op];
         page.acknowledged = true;
         if page.need != Need::Read {
             self.oracle.acknowledge(page.tags[0]);
@@ -882,7 +864,7 @@ impl Ssd {
         let (blame, start) = if last.is_none() {
             (&best.blame, best.start)
         } else {
-            (&self.ops[last].blame, self.ops[last].first_start)
+            (&self.kernel.ops[last].blame, self.kernel.ops[last].first_start)
         };
         let latency = (self.now - record.request.arrival).0;
         let waits = blame.waits();
@@ -904,31 +886,31 @@ impl Ssd {
             stats.waiting.record(waits);
             stats.spend(blame, latency);
             stats.delayed_by_gc += u64::from(blame.by_gc() > 0);
-            if self.raid.is_some() {
+            if self.features.raid.is_some() {
                 let writes = usize::from(record.request.op != RequestOp::Read);
                 let before = start.map_or(Nanos::ZERO, |start| start.time() - record.request.arrival);
                 self.stats.raid.before_service[writes] += u128::from(before.0);
             }
-            if self.separates {
+            if self.rules.separates {
                 self.note_stage(id, latency);
             }
-            if self.conflict.is_some() {
+            if self.features.conflict.is_some() {
                 self.note_done(id, latency);
             }
             self.stats.last_completion = self.now;
-            self.stats.held_at.1 = self.held.total(self.now);
-            self.stats.gc_units_at.1 = self.held_gc.total(self.now);
-            self.stats.gc_planes_at.1 = self.gc_planes.total(self.now);
+            self.stats.held_at.1 = self.kernel.dies.held.total(self.now);
+            self.stats.gc_units_at.1 = self.kernel.dies.held_gc.total(self.now);
+            self.stats.gc_planes_at.1 = self.kernel.dies.gc_planes.total(self.now);
         } else {
             self.stats.requests.warmup += 1;
         }
         self.watch_completion(|ssd| {
             let record = &ssd.host.requests[id.0];
             let ends = |op: &Op| PageEnd { completed: ssd.now, lpn: op.lpn, start: op.first_start, blame: op.blame };
-            let end = if last.is_none() { record.best.clone() } else { ends(&ssd.ops[last]) };
+            let end = if last.is_none() { record.best.clone() } else { ends(&ssd.kernel.ops[last]) };
             completed(&record.request, record.index, record.measured, record.uncorrectable, &end, ssd.now)
         });
-        self.idle_rounds = 0;
+        self.kernel.idle_rounds = 0;
         self.stats.completed += 1;
         self.host.outstanding -= 1;
         self.host.window_stale |= !self.host.window.is_empty();

@@ -12,11 +12,11 @@ impl Ssd {
     /// A write is admitted: the newest version on flash is its own to keep now.
     #[inline(never)]
     pub(super) fn keep_old(&mut self, op: OpId) {
-        let (lpn, age) = (self.ops[op].lpn, self.ops[op].age);
-        (self.ops[op].old, self.ops[op].old_age) = match self.dev.map.get(lpn) {
+        let (lpn, age) = (self.kernel.ops[op].lpn, self.kernel.ops[op].age);
+        (self.kernel.ops[op].old, self.kernel.ops[op].old_age) = match self.dev.map.get(lpn) {
             Location::Flash(page) => (page, age),
             Location::Staged(before) => {
-                let before = &mut self.ops[before];
+                let before = &mut self.kernel.ops[before];
                 (std::mem::replace(&mut before.old, Ppn::NONE), before.old_age)
             }
             Location::Nowhere => (Ppn::NONE, age),
@@ -25,25 +25,25 @@ impl Ssd {
 
     /// A write is admitted to a run that has yet to read the old page: the newest write has it in hand.
     pub(super) fn hand_on(&mut self, op: OpId, before: Location) {
-        self.ops[op].old = match before {
+        self.kernel.ops[op].old = match before {
             Location::Flash(page) => page,
-            Location::Staged(before) => std::mem::replace(&mut self.ops[before].old, Ppn::NONE),
+            Location::Staged(before) => std::mem::replace(&mut self.kernel.ops[before].old, Ppn::NONE),
             Location::Nowhere => Ppn::NONE,
         };
     }
 
     /// A version that is not the newest has been programmed to `page`: it is kept if none on flash is newer. Returns whether.
     pub(super) fn keeps_instead(&mut self, op: OpId, page: Ppn) -> bool {
-        let (lpn, age) = (self.ops[op].lpn, self.ops[op].age);
+        let (lpn, age) = (self.kernel.ops[op].lpn, self.kernel.ops[op].age);
         if lpn.is_none() {
             return false;
         }
         let Location::Staged(newest) = self.dev.map.get(lpn) else { return false };
-        if age < self.ops[newest].old_age {
+        if age < self.kernel.ops[newest].old_age {
             return false;
         }
         self.let_go(newest);
-        let newest = &mut self.ops[newest];
+        let newest = &mut self.kernel.ops[newest];
         (newest.old, newest.old_age) = (page, age);
         true
     }
@@ -51,7 +51,7 @@ impl Ssd {
     /// A write has no more need of its old page.
     #[inline(always)]
     pub(super) fn let_go(&mut self, op: OpId) {
-        let op = &mut self.ops[op];
+        let op = &mut self.kernel.ops[op];
         let (old, lpn) = (std::mem::replace(&mut op.old, Ppn::NONE), op.lpn);
         if old.is_some() {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);

@@ -1,11 +1,12 @@
 //! Legs: operations run through their resources one after the other, wait for buses, and end.
 
-use super::fuse::FUSED;
+use super::fast::FUSED;
+use super::kernel::timers::Timer;
 use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::config::{Suspendable, WriteAck};
 use crate::device::mapping::Location;
-use crate::device::resource::{Holder, Suspension, unit_resource};
+use crate::device::resource::{Holder, Suspension};
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
@@ -14,10 +15,10 @@ impl Ssd {
     /// Starts an operation's present leg, or ends the operation if there is none left.
     pub(super) fn run_leg(&mut self, id: OpId) {
         let now = self.now;
-        if self.noc.is_some() {
+        if self.features.noc.is_some() {
             self.cross_in(id);
         }
-        let op = &mut self.ops[id];
+        let op = &mut self.kernel.ops[id];
         let Some(leg) = op.legs.get(op.leg) else { return self.finish(id) };
         match leg.kind {
             LegKind::Array => {
@@ -27,8 +28,8 @@ impl Ssd {
                 }
                 self.watch_array_start(unit);
                 self.charge(id, Cause::Array, leg.time.0);
-                self.events.set(unit_resource(unit), now + leg.time);
-                if self.suspends {
+                self.kernel.timers.set(Timer::Array(unit), now + leg.time);
+                if self.rules.suspends {
                     // Reads that already wait may suspend it.
                     self.mark_unit(unit);
                 }
@@ -40,7 +41,7 @@ impl Ssd {
             LegKind::Decode => {
                 let unit = op.unit;
                 self.charge(id, Cause::Decode, leg.time.0);
-                self.events.set(unit_resource(unit), now + leg.time);
+                self.kernel.timers.set(Timer::Array(unit), now + leg.time);
             }
             LegKind::Noc => self.cross(id, leg.time),
             LegKind::Buffer => self.delay(id, Cause::Memory, leg.time),
@@ -59,7 +60,7 @@ impl Ssd {
     fn charge_all(&mut self, id: OpId, causes: &[(Cause, u64)]) {
         let mut at = id;
         while at.is_some() {
-            let op = &mut self.ops[at];
+            let op = &mut self.kernel.ops[at];
             if !op.class.like_host() {
                 return;
             }
@@ -74,27 +75,27 @@ impl Ssd {
     #[inline]
     pub(super) fn ask(&mut self, id: OpId, bus: usize) {
         let now = self.now;
-        if self.buses[bus].fused.is_some() {
+        if self.kernel.buses[bus].fused.is_some() {
             self.disturb(bus);
         }
-        let (age, ledger) = (self.ops[id].age, self.buses[bus].gc(now));
-        let op = &mut self.ops[id];
+        let (age, ledger) = (self.kernel.ops[id].age, self.kernel.buses[bus].gc(now));
+        let op = &mut self.kernel.ops[id];
         if op.parked_since.is_none() {
             (op.bus_since, op.bus_ledger) = (now, ledger);
         }
         op.asked = now;
-        if bus >= self.ports {
-            self.ops[id].row_ledger = self.behind_rows(bus);
+        if bus >= self.rules.ports {
+            self.kernel.ops[id].row_ledger = self.behind_rows(bus);
         }
-        let turn = if self.overlaps { self.turn_at_bus(id) } else { age };
-        self.ops[id].turn = turn;
-        let queue = &mut self.buses[bus].queue;
+        let turn = if self.rules.overlaps { self.turn_at_bus(id) } else { age };
+        self.kernel.ops[id].turn = turn;
+        let queue = &mut self.kernel.buses[bus].queue;
         if queue.is_empty() {
-            queue.push(&mut self.ops, id);
+            queue.push(&mut self.kernel.ops, id);
         } else {
             let goes_first = turn < age;
             let later = |other: &Op| other.turn > turn || goes_first && other.turn == turn;
-            queue.insert_before(&mut self.ops, id, |other| other.asked == now && later(other));
+            queue.insert_before(&mut self.kernel.ops, id, |other| other.asked == now && later(other));
         }
         self.mark_bus(bus);
     }
@@ -102,12 +103,12 @@ impl Ssd {
     /// R8: when a page moves to the cache register, the next read's command goes right before its data-out.
     #[inline(never)]
     fn turn_at_bus(&self, id: OpId) -> u64 {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let commands = op.verb == Verb::Read && op.leg == 0 && self.config.timing.command > Nanos::ZERO;
         if op.unit.is_some() && commands {
-            let state = &self.units[op.unit.ix()];
-            if state.array == id && state.cache.is_some() && self.ops[state.cache].asked == self.now {
-                return self.ops[state.cache].age;
+            let state = &self.kernel.dies[op.unit];
+            if state.array == id && state.cache.is_some() && self.kernel.ops[state.cache].asked == self.now {
+                return self.kernel.ops[state.cache].age;
             }
         }
         op.age
@@ -117,16 +118,16 @@ impl Ssd {
     #[inline]
     pub(super) fn grant(&mut self) {
         let mut rows = false;
-        for i in 0..self.dirty_buses.len() {
-            let bus = self.dirty_buses[i] as usize;
-            let state = &mut self.buses[bus];
+        for i in 0..self.kernel.buses.dirty.len() {
+            let bus = self.kernel.buses.dirty[i] as usize;
+            let state = &mut self.kernel.buses[bus];
             state.dirty = false;
-            if bus >= self.ports && self.has_rows() {
+            if bus >= self.rules.ports && self.has_rows() {
                 // A port that is free frees a row for others.
                 rows = true;
                 continue;
             }
-            let state = &self.buses[bus];
+            let state = &self.kernel.buses[bus];
             if state.holder.is_some() || state.queue.is_empty() {
                 continue;
             }
@@ -138,7 +139,7 @@ impl Ssd {
             }
             self.grant_bus(bus, Nanos::ZERO, 0);
         }
-        self.dirty_buses.clear();
+        self.kernel.buses.dirty.clear();
         if rows {
             self.grant_rows();
         }
@@ -149,16 +150,16 @@ impl Ssd {
     #[inline(always)]
     pub(super) fn grant_bus(&mut self, bus: usize, path: Nanos, behind_rows: u64) {
         let now = self.now;
-        let id = self.buses[bus].queue.pop(&self.ops);
-        let host = self.ops[id].class.like_host();
+        let id = self.kernel.buses[bus].queue.pop(&self.kernel.ops);
+        let host = self.kernel.ops[id].class.like_host();
         let gc = !host && self.gc_works(id);
-        let state = &mut self.buses[bus];
-        let op = &mut self.ops[id];
+        let state = &mut self.kernel.buses[bus];
+        let op = &mut self.kernel.ops[id];
         let gc_wait = state.gc(now) - op.bus_ledger + behind_rows;
         let wait = (now - op.bus_since).0;
         op.parked_since = None;
         op.bus_gc += gc_wait;
-        let port = bus >= self.ports;
+        let port = bus >= self.rules.ports;
         let (time, after) = if bus < self.dev.geometry.channels as usize || port {
             (op.legs.get(op.leg).expect("a leg asked for the bus").time + path, op.legs.get(op.leg + 1))
         } else {
@@ -177,19 +178,19 @@ impl Ssd {
         self.watch_transfer(id, bus, time);
         match after {
             // Nothing can come between a transfer into a held die and the array: one event ends both.
-            Some(leg) if self.fuses && leg.kind == LegKind::Array => {
+            Some(leg) if self.fast.legs && leg.kind == LegKind::Array => {
                 self.charge(id, Cause::Array, leg.time.0);
-                let op = &mut self.ops[id];
+                let op = &mut self.kernel.ops[id];
                 op.leg += 1;
-                self.events.set(unit_resource(op.unit), now + time + leg.time);
-                if !self.buses[bus].queue.is_empty() {
+                self.kernel.timers.set(Timer::Array(op.unit), now + time + leg.time);
+                if !self.kernel.buses[bus].queue.is_empty() {
                     self.mark_awaited(bus);
                 }
             }
-            _ if self.fuses_moves && !host && self.fuse_move(id, bus) => {}
+            _ if self.fast.moves && !host && self.fuse_move(id, bus) => {}
             _ => {
-                self.buses[bus].holder = id;
-                self.events.set(self.units.len() + bus, now + time);
+                self.kernel.buses[bus].holder = id;
+                self.kernel.timers.set(Timer::Bus(bus), now + time);
             }
         }
     }
@@ -197,39 +198,36 @@ impl Ssd {
     /// The bus is asked for while nothing else would tell of the end of its transfer.
     #[inline]
     fn mark_awaited(&mut self, bus: usize) {
-        self.buses[bus].awaited = true;
-        self.events.set(self.units.len() + bus, self.buses[bus].until);
+        self.kernel.buses[bus].awaited = true;
+        self.kernel.timers.set(Timer::Bus(bus), self.kernel.buses[bus].until);
     }
 
-    /// The event of a resource: what ran there has ended.
+    /// The event of a timer: what it stood for has ended.
     #[inline]
-    pub(super) fn leg_ends(&mut self, resource: usize) {
-        let Some(bus) = resource.checked_sub(self.units.len()) else {
-            return self.array_ends(UnitId(resource as u32));
+    pub(super) fn leg_ends(&mut self, timer: Timer) {
+        let bus = match timer {
+            Timer::Array(unit) => return self.array_ends(unit),
+            Timer::Bus(bus) => bus,
+            Timer::Memory => return self.memory_ends(),
+            Timer::Encode => return self.encode_timeouts(),
+            Timer::Decoder => return self.decode_ends(),
+            Timer::Delay(slot) => return self.delay_ends(slot),
         };
-        if bus >= self.buses.len() {
-            return match bus - self.buses.len() {
-                0 => self.memory_ends(),
-                1 => self.encode_timeouts(),
-                _ if self.noc.is_none() => self.decode_ends(),
-                _ => self.delay_ends(resource),
-            };
-        }
-        let state = &mut self.buses[bus];
+        let state = &mut self.kernel.buses[bus];
         state.awaited = false;
         let id = std::mem::replace(&mut state.holder, OpId::NONE);
         self.mark_bus(bus);
         if id.is_none() {
             return;
         }
-        if bus >= self.ports {
+        if bus >= self.rules.ports {
             return self.port_ends(bus, id);
         }
         if bus >= self.dev.geometry.channels as usize {
             return self.link_ends(id);
         }
-        let op = &mut self.ops[id];
-        if op.lane && self.lane {
+        let op = &mut self.kernel.ops[id];
+        if op.lane && self.fast.lane {
             return self.leaves_lane(id);
         }
         op.leg += 1;
@@ -243,17 +241,17 @@ impl Ssd {
     /// program waits for the one before it.
     #[inline(always)]
     pub(super) fn data_in_ends(&mut self, id: OpId) -> bool {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let unit = op.unit;
         if op.class.like_host() && op.verb == Verb::Program {
             if self.config.device.write_ack == WriteAck::AfterTransfer {
                 self.acknowledge_early(id);
             }
-            let state = &mut self.units[unit.ix()];
+            let state = &mut self.kernel.dies[unit];
             if state.cache == id {
                 // R8: the data waits in the cache register for the program before it.
                 state.parked = true;
-                self.ops[id].parked_since = Some(Moment::at(self.now));
+                self.kernel.ops[id].parked_since = Some(Moment::at(self.now));
                 return true;
             }
             if self.config.timing.cache_register {
@@ -267,30 +265,30 @@ impl Ssd {
     /// where data-in takes no time.
     #[inline(never)]
     fn acknowledge_early(&mut self, id: OpId) {
-        if self.ops[id].class != Class::Host || self.ops[id].acknowledged {
+        if self.kernel.ops[id].class != Class::Host || self.kernel.ops[id].acknowledged {
             return;
         }
         self.watch_early_acknowledgement(id);
         let mut at = id;
         while at.is_some() {
-            let next = self.ops[at].mate;
+            let next = self.kernel.ops[at].mate;
             self.page_done(at);
             at = next;
         }
     }
 
     fn array_ends(&mut self, unit: UnitId) {
-        let state = &mut self.units[unit.ix()];
+        let state = &mut self.kernel.dies[unit];
         match state.suspension {
             Suspension::Going => return self.suspended(unit),
             Suspension::Resuming => return self.resumed(unit),
             Suspension::No | Suspension::Serving => {}
         }
         self.watch_array_end(unit);
-        let state = &mut self.units[unit.ix()];
+        let state = &mut self.kernel.dies[unit];
         let id = state.array;
-        let op = &mut self.ops[id];
-        if op.lane && self.lane {
+        let op = &mut self.kernel.ops[id];
+        if op.lane && self.fast.lane {
             op.leg = 1;
             let bus = op.channel.ix();
             return self.ask(id, bus);
@@ -304,22 +302,22 @@ impl Ssd {
                 state.parked = true;
                 op.parked_since = Some(Moment::at(self.now));
                 let bus = op.channel.ix();
-                (op.bus_since, op.bus_ledger) = (self.now, self.buses[bus].gc(self.now));
+                (op.bus_since, op.bus_ledger) = (self.now, self.kernel.buses[bus].gc(self.now));
                 return;
             }
             (state.cache, state.array) = (id, OpId::NONE);
             self.mark_unit(unit);
         }
-        self.ops[id].leg += 1;
+        self.kernel.ops[id].leg += 1;
         self.run_leg(id);
     }
 
     /// An operation has run all its legs.
     fn finish(&mut self, id: OpId) {
-        if self.noc.is_some() && self.crosses_out(id) {
+        if self.features.noc.is_some() && self.crosses_out(id) {
             return;
         }
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let unit = op.unit;
         match op.class {
             Class::Host | Class::Parity => {}
@@ -328,9 +326,9 @@ impl Ssd {
             _ => return self.gc_step_ends(id),
         }
         let (plane, bus_gc) = (op.plane, op.bus_gc);
-        let state = &mut self.units[unit.ix()];
+        let state = &mut self.kernel.dies[unit];
         if state.queue.head().is_some() {
-            self.dev.map.expect(self.ops[state.queue.head()].lpn);
+            self.dev.map.expect(self.kernel.ops[state.queue.head()].lpn);
         }
         state.released = self.now;
         state.lag += bus_gc;
@@ -341,7 +339,7 @@ impl Ssd {
         }
         self.chip_in_use(plane, false);
         self.advance_cache(unit);
-        let state = &self.units[unit.ix()];
+        let state = &self.kernel.dies[unit];
         if state.suspension == Suspension::Serving {
             self.resume(unit);
         } else if state.array.is_none() && state.cache.is_none() {
@@ -350,7 +348,7 @@ impl Ssd {
         self.mark_unit(unit);
         let mut at = id;
         while at.is_some() {
-            let next = std::mem::replace(&mut self.ops[at].mate, OpId::NONE);
+            let next = std::mem::replace(&mut self.kernel.ops[at].mate, OpId::NONE);
             self.page_ends(at);
             at = next;
         }
@@ -359,19 +357,19 @@ impl Ssd {
     /// The cache register or the array has become free: what waits for it moves on (R8).
     #[inline(never)]
     fn advance_cache(&mut self, unit: UnitId) {
-        let state = &mut self.units[unit.ix()];
+        let state = &mut self.kernel.dies[unit];
         if state.array.is_some() && state.cache.is_none() && state.parked {
             // A read whose page moves to the cache register now.
             let id = state.array;
             state.parked = false;
             (state.cache, state.array) = (id, OpId::NONE);
-            self.ops[id].leg += 1;
+            self.kernel.ops[id].leg += 1;
             self.run_leg(id);
-        } else if state.array.is_none() && state.cache.is_some() && self.ops[state.cache].verb == Verb::Program {
+        } else if state.array.is_none() && state.cache.is_some() && self.kernel.ops[state.cache].verb == Verb::Program {
             let id = state.cache;
             (state.array, state.cache) = (id, OpId::NONE);
             if std::mem::replace(&mut state.parked, false) {
-                let since = self.ops[id].parked_since.take().expect("a parked program has noted since when");
+                let since = self.kernel.ops[id].parked_since.take().expect("a parked program has noted since when");
                 self.charge(id, Cause::DieHost, (self.now - since.time()).0);
                 self.run_leg(id);
             }
@@ -380,17 +378,17 @@ impl Ssd {
 
     /// What a host operation did to one page.
     fn page_ends(&mut self, id: OpId) {
-        if self.raid.is_some() {
+        if self.features.raid.is_some() {
             return self.chunk_ends(id);
         }
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let (lpn, page) = (op.lpn, op.pages[0]);
         let block = self.dev.geometry.block_of(page);
         match op.need {
             Need::Read => {
                 self.dev.flash.read_ends(block);
                 if self.decodes(page) {
-                    let op = &self.ops[id];
+                    let op = &self.kernel.ops[id];
                     self.oracle.delivered(lpn, op.tags[0], op.expected);
                 } else {
                     self.report_uncorrectable(id);
@@ -399,13 +397,13 @@ impl Ssd {
             }
             Need::Merge => {
                 self.dev.flash.read_ends(block);
-                self.ops[id].lost = !self.decodes(page);
+                self.kernel.ops[id].lost = !self.decodes(page);
                 self.decode(id);
             }
             Need::Write => {
                 let (tag, plane, acknowledged, lost, run) = (op.tags[0], op.plane, op.acknowledged, op.lost, op.run);
                 let newest = self.dev.map.get(lpn) == Location::Staged(id);
-                let wanted = newest || self.keeps && self.keeps_instead(id, page);
+                let wanted = newest || self.rules.keeps && self.keeps_instead(id, page);
                 self.dev.flash.land(page, block, if wanted { lpn } else { Lpn::NONE });
                 self.oracle.store(page, tag);
                 self.host_programmed(page, lost);
@@ -428,8 +426,8 @@ impl Ssd {
     /// R10: a read that waits suspends what the array does, unless that ends sooner by itself.
     #[inline(never)]
     pub(super) fn try_suspend(&mut self, unit: UnitId) {
-        let state = &self.units[unit.ix()];
-        let op = &self.ops[state.array];
+        let state = &self.kernel.dies[unit];
+        let op = &self.kernel.ops[state.array];
         let may = match self.config.timing.suspendable {
             Suspendable::None => false,
             Suspendable::Erase => op.verb == Verb::Erase,
@@ -442,26 +440,26 @@ impl Ssd {
         if !may || !in_array || state.cache.is_some() || !self.read_waits(unit) {
             return;
         }
-        let end = self.events.get(unit_resource(unit));
+        let end = self.kernel.timers.get(Timer::Array(unit));
         let gone = self.now + self.config.timing.suspend;
         if end <= gone {
             return;
         }
         let now = self.now;
-        let state = &mut self.units[unit.ix()];
+        let state = &mut self.kernel.dies[unit];
         (state.rest, state.interrupted, state.suspension) = (end - now, now, Suspension::Going);
-        self.events.set(unit_resource(unit), gone);
+        self.kernel.timers.set(Timer::Array(unit), gone);
     }
 
     /// Whether a read waits that needs this unit's array, as far as can be told now.
     fn read_waits(&self, unit: UnitId) -> bool {
         let here = |page| self.dev.geometry.unit_of(self.dev.geometry.plane_of(page)) == unit;
-        let mut at = self.units[unit.ix()].queue.head();
+        let mut at = self.kernel.dies[unit].queue.head();
         while at.is_some() {
-            if self.ops[at].class.like_host() && self.page_to_read(at).is_some_and(here) {
+            if self.kernel.ops[at].class.like_host() && self.page_to_read(at).is_some_and(here) {
                 return true;
             }
-            at = self.ops[at].next;
+            at = self.kernel.ops[at].next;
         }
         false
     }
@@ -470,7 +468,7 @@ impl Ssd {
     #[inline(never)]
     fn suspended(&mut self, unit: UnitId) {
         self.watch_array_end(unit);
-        let state = &mut self.units[unit.ix()];
+        let state = &mut self.kernel.dies[unit];
         state.suspension = Suspension::Serving;
         state.suspended = std::mem::replace(&mut state.array, OpId::NONE);
         self.mark_unit(unit);
@@ -482,12 +480,12 @@ impl Ssd {
     pub(super) fn serve_in_suspension(&mut self, unit: UnitId) {
         loop {
             let wanted = |op: &crate::device::transaction::Op| op.class.like_host() && op.need != Need::Write;
-            let read = self.units[unit.ix()].queue.take(&mut self.ops, wanted);
+            let read = self.kernel.dies[unit].queue.take(&mut self.kernel.ops, wanted);
             if read.is_none() {
                 return self.resume(unit);
             }
             self.select(read, unit);
-            if self.units[unit.ix()].array.is_some() {
+            if self.kernel.dies[unit].array.is_some() {
                 return;
             }
         }
@@ -495,16 +493,16 @@ impl Ssd {
 
     /// The read is out: the array is handed back.
     fn resume(&mut self, unit: UnitId) {
-        let suspended = self.units[unit.ix()].suspended;
-        let holder = match self.ops[suspended].class {
+        let suspended = self.kernel.dies[unit].suspended;
+        let holder = match self.kernel.ops[suspended].class {
             Class::Gc => Holder::Gc,
             Class::Metadata if self.gc_works(suspended) => Holder::Gc,
             Class::Writeback | Class::Replica => Holder::Writeback,
             _ => Holder::Host,
         };
         self.set_holder(unit, holder);
-        self.units[unit.ix()].suspension = Suspension::Resuming;
-        self.events.set(unit_resource(unit), self.now + self.config.timing.resume);
+        self.kernel.dies[unit].suspension = Suspension::Resuming;
+        self.kernel.timers.set(Timer::Array(unit), self.now + self.config.timing.resume);
     }
 
     /// The suspended operation goes on with what it still needs.
@@ -512,13 +510,13 @@ impl Ssd {
     fn resumed(&mut self, unit: UnitId) {
         self.watch_array_start(unit);
         let now = self.now;
-        let state = &mut self.units[unit.ix()];
+        let state = &mut self.kernel.dies[unit];
         let id = std::mem::replace(&mut state.suspended, OpId::NONE);
         state.array = id;
         state.suspension = Suspension::No;
         let (lost, end) = ((now - state.interrupted).0, now + state.rest);
-        self.events.set(unit_resource(unit), end);
-        if self.ops[id].class == Class::Host {
+        self.kernel.timers.set(Timer::Array(unit), end);
+        if self.kernel.ops[id].class == Class::Host {
             self.charge(id, Cause::DieHost, lost);
         }
         self.mark_unit(unit);
@@ -527,13 +525,13 @@ impl Ssd {
     /// Host data crosses the host link, one page at a time in each direction (rule R6, where configured).
     pub(super) fn link(&mut self, id: OpId, inward: bool) {
         let bus = self.dev.geometry.channels as usize + usize::from(!inward);
-        self.ops[id].inward = inward;
+        self.kernel.ops[id].inward = inward;
         self.ask(id, bus);
     }
 
     #[inline(never)]
     fn link_ends(&mut self, id: OpId) {
-        if self.ops[id].inward {
+        if self.kernel.ops[id].inward {
             return self.place(id);
         }
         self.page_done(id);

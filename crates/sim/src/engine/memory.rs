@@ -1,5 +1,6 @@
 //! Pages that take a set time and hold nothing that others want: served from controller memory, or in the decoder.
 
+use super::kernel::timers::Timer;
 use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::device::transaction::Need;
@@ -10,7 +11,7 @@ impl Ssd {
     /// A page that controller memory holds.
     pub(super) fn serve_from_memory(&mut self, op: OpId) {
         let time = self.config.device.memory;
-        let page = &mut self.ops[op];
+        let page = &mut self.kernel.ops[op];
         page.first_start.get_or_insert(Moment::at(self.now));
         page.blame.add(Cause::Memory, time.0);
         page.pages = PageSet::EMPTY;
@@ -19,18 +20,9 @@ impl Ssd {
         } else {
             self.host.memory.push_back((self.now + time, op));
             if self.host.memory.len() == 1 {
-                let resource = self.memory_resource();
-                self.events.set(resource, self.now + time);
+                self.kernel.timers.set(Timer::Memory, self.now + time);
             }
         }
-    }
-
-    pub(super) fn memory_resource(&self) -> usize {
-        self.units.len() + self.buses.len()
-    }
-
-    pub(super) fn decoder_resource(&self) -> usize {
-        self.memory_resource() + 2
     }
 
     /// The oldest page in controller memory has been served.
@@ -39,8 +31,7 @@ impl Ssd {
         let (_, op) = self.host.memory.pop_front().expect("a page is being served");
         if let Some((time, _)) = self.host.memory.front() {
             let time = *time;
-            let resource = self.memory_resource();
-            self.events.set(resource, time);
+            self.kernel.timers.set(Timer::Memory, time);
         }
         self.leaves(op);
     }
@@ -48,7 +39,7 @@ impl Ssd {
     /// A page's data is in the controller: over the host link, if there is one, it goes to the host.
     #[inline(always)]
     pub(super) fn leaves(&mut self, op: OpId) {
-        if self.ports > self.dev.geometry.channels as usize && self.ops[op].need == Need::Read {
+        if self.rules.ports > self.dev.geometry.channels as usize && self.kernel.ops[op].need == Need::Read {
             return self.link(op, false);
         }
         self.page_done(op);
@@ -62,11 +53,10 @@ impl Ssd {
         if time == Nanos::ZERO {
             return self.decoded(op);
         }
-        self.ops[op].blame.add(Cause::Decode, time.0);
+        self.kernel.ops[op].blame.add(Cause::Decode, time.0);
         self.host.decoding.push_back((self.now + time, op));
         if self.host.decoding.len() == 1 {
-            let resource = self.decoder_resource();
-            self.events.set(resource, self.now + time);
+            self.kernel.timers.set(Timer::Decoder, self.now + time);
         }
     }
 
@@ -76,8 +66,7 @@ impl Ssd {
         let (_, op) = self.host.decoding.pop_front().expect("a page is being decoded");
         if let Some((time, _)) = self.host.decoding.front() {
             let time = *time;
-            let resource = self.decoder_resource();
-            self.events.set(resource, time);
+            self.kernel.timers.set(Timer::Decoder, time);
         }
         self.decoded(op);
     }
@@ -85,13 +74,13 @@ impl Ssd {
     /// A page's data is known to the controller: it goes to the host, or is merged with what the host writes.
     #[inline(always)]
     fn decoded(&mut self, op: OpId) {
-        if self.ops[op].need == Need::Read { self.leaves(op) } else { self.merge_ends(op) }
+        if self.kernel.ops[op].need == Need::Read { self.leaves(op) } else { self.merge_ends(op) }
     }
 
     /// A page could not be corrected: its request is told.
     #[inline(never)]
     pub(super) fn report_uncorrectable(&mut self, op: OpId) {
-        let request = self.ops[op].request;
+        let request = self.kernel.ops[op].request;
         self.host.requests[request.0].uncorrectable += 1;
     }
 }

@@ -13,8 +13,7 @@ use crate::blame::Cause;
 use crate::config::PartialWrite;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Slab};
-use crate::oracle::Tag;
-use crate::units::{Lpn, OpId, Ppn};
+use crate::units::{Lpn, OpId, Ppn, Tag};
 
 /// A write that overlaps no other.
 pub(super) const NO_RUN: u32 = u32::MAX;
@@ -161,13 +160,13 @@ impl Ssd {
     /// Whether a write replaces a part of its page only.
     #[inline(always)]
     pub(super) fn merges(&self, op: OpId) -> bool {
-        self.ops[op].bytes < self.dev.geometry.page_size
+        self.kernel.ops[op].bytes < self.dev.geometry.page_size
             && self.config.device.partial_write == PartialWrite::ReadModifyWrite
     }
 
     /// The sectors of its page that a page of a request covers.
     pub(super) fn sectors(&self, op: OpId) -> Range<u32> {
-        let page = &self.ops[op];
+        let page = &self.kernel.ops[op];
         let sector = SECTOR as u32;
         page.offset / sector..(page.offset + page.bytes).div_ceil(sector)
     }
@@ -176,55 +175,55 @@ impl Ssd {
     /// begins one. Returns whether the run has yet to read something of the old page.
     #[inline(never)]
     pub(super) fn join_run(&mut self, op: OpId, merges: bool, before: Location) -> bool {
-        let lpn = self.ops[op].lpn;
+        let lpn = self.kernel.ops[op].lpn;
         let earlier = match before {
             // The buffer's pages are whole.
-            Location::Staged(write) if self.ops[write].class == Class::Host => {
-                if self.ops[write].run == NO_RUN {
-                    self.ops[write].run = self.runs.begin(lpn, 1);
+            Location::Staged(write) if self.kernel.ops[write].class == Class::Host => {
+                if self.kernel.ops[write].run == NO_RUN {
+                    self.kernel.ops[write].run = self.host.runs.begin(lpn, 1);
                 }
-                Some(self.ops[write].run)
+                Some(self.kernel.ops[write].run)
             }
-            Location::Flash(_) => self.runs.take_lingering(lpn),
+            Location::Flash(_) => self.host.runs.take_lingering(lpn),
             Location::Staged(_) | Location::Nowhere => None,
         };
         if earlier.is_none() && !merges {
             return false;
         }
-        let run = earlier.unwrap_or_else(|| self.runs.begin(lpn, 0));
-        self.ops[op].run = run;
-        self.runs.runs[run].writes += 1;
+        let run = earlier.unwrap_or_else(|| self.host.runs.begin(lpn, 0));
+        self.kernel.ops[op].run = run;
+        self.host.runs.runs[run].writes += 1;
         let on_flash = matches!(before, Location::Flash(_)) || before == Location::Nowhere && self.is_missing(lpn);
         let reads = earlier.is_none() && on_flash;
         if reads {
-            self.runs.lacks_all(run);
+            self.host.runs.lacks_all(run);
         }
-        let sectors = if merges { self.sectors(op) } else { 0..self.runs.sectors };
+        let sectors = if merges { self.sectors(op) } else { 0..self.host.runs.sectors };
         if self.oracle.tracks_sectors() {
             let held = match before {
                 _ if reads => None,
-                Location::Staged(write) => Some(self.ops[write].tags[0]),
+                Location::Staged(write) => Some(self.kernel.ops[write].tags[0]),
                 Location::Flash(page) => Some(self.oracle.load(page, lpn)),
                 Location::Nowhere => None,
             };
-            self.oracle.buffer(run, self.ops[op].tags[0], sectors.clone(), held);
+            self.oracle.buffer(run, self.kernel.ops[op].tags[0], sectors.clone(), held);
             if before == Location::Nowhere && !reads {
                 self.oracle.merged(run, lpn, None);
             }
         }
-        self.runs.cover(run, sectors);
+        self.host.runs.cover(run, sectors);
         let lacks = self.lacks(op);
         if reads && lacks {
-            self.ops[op].need = Need::Merge;
+            self.kernel.ops[op].need = Need::Merge;
         }
-        self.ops[op].lost = self.runs.is_lost(run);
+        self.kernel.ops[op].lost = self.host.runs.is_lost(run);
         lacks
     }
 
     /// Whether something of a write's page has yet to be read from flash.
     #[inline(always)]
     pub(super) fn lacks(&self, op: OpId) -> bool {
-        self.runs.is_pending(self.ops[op].run)
+        self.host.runs.is_pending(self.kernel.ops[op].run)
     }
 
     /// Whether a read asks for sectors that `newest`, the newest write of its page, and those before it don't have.
@@ -235,24 +234,26 @@ impl Ssd {
 
     #[inline(never)]
     fn asks_for_old(&self, op: OpId, newest: OpId) -> bool {
-        let waits = self.one_shot && self.page_waits(self.ops[newest].old);
-        !waits && self.runs.lacks_any(self.ops[newest].run, self.sectors(op))
+        let waits = self.rules.one_shot && self.page_waits(self.kernel.ops[newest].old);
+        !waits && self.host.runs.lacks_any(self.kernel.ops[newest].run, self.sectors(op))
     }
 
     /// The page on flash that a write in flight replaces; none if a failed chip had it.
     pub(super) fn old_page(&self, newest: OpId) -> Ppn {
-        if self.raid.is_none() {
-            return self.ops[newest].old;
+        if self.features.raid.is_none() {
+            return self.kernel.ops[newest].old;
         }
-        self.chunk_page(self.ops[newest].lpn).0.unwrap_or(Ppn::NONE)
+        self.chunk_page(self.kernel.ops[newest].lpn).0.unwrap_or(Ppn::NONE)
     }
 
     /// The page that a merge read is to read; none if nothing of it is wanted any more.
     pub(super) fn merge_source(&self, op: OpId) -> Ppn {
-        let page = &self.ops[op];
+        let page = &self.kernel.ops[op];
         match self.dev.map.get(page.lpn) {
-            _ if self.raid.is_some() => page.old,
-            Location::Staged(newest) if self.lacks(op) && self.ops[newest].run == page.run => self.ops[newest].old,
+            _ if self.features.raid.is_some() => page.old,
+            Location::Staged(newest) if self.lacks(op) && self.kernel.ops[newest].run == page.run => {
+                self.kernel.ops[newest].old
+            }
             _ => Ppn::NONE,
         }
     }
@@ -262,9 +263,9 @@ impl Ssd {
     pub(super) fn waits_for_merge(&mut self, op: OpId) -> bool {
         let waits = self.lacks(op);
         if waits {
-            self.ops[op].waits_since = self.now;
-            let run = self.ops[op].run;
-            self.runs.runs[run].waiting.push(&mut self.ops, op);
+            self.kernel.ops[op].waits_since = self.now;
+            let run = self.kernel.ops[op].run;
+            self.host.runs.runs[run].waiting.push(&mut self.kernel.ops, op);
         }
         waits
     }
@@ -272,35 +273,35 @@ impl Ssd {
     /// A merge read's turn has come, and newer writes have brought all that it was for, or a trim has ended it.
     #[inline(never)]
     pub(super) fn skip_merge(&mut self, op: OpId) {
-        self.ops[op].need = Need::Write;
+        self.kernel.ops[op].need = Need::Write;
         self.release_waiting(op);
-        self.runs.released.push(op);
+        self.host.runs.released.push(op);
         self.place_merged();
     }
 
     /// A merge read has ended: all of the page is in controller memory now, and the programs that need it may come.
     #[inline(never)]
     pub(super) fn merge_ends(&mut self, op: OpId) {
-        let (run, lpn, lost) = (self.ops[op].run, self.ops[op].lpn, self.ops[op].lost);
+        let (run, lpn, lost) = (self.kernel.ops[op].run, self.kernel.ops[op].lpn, self.kernel.ops[op].lost);
         if let Location::Staged(newest) = self.dev.map.get(lpn)
-            && self.ops[newest].run == run
-            && !self.keeps
+            && self.kernel.ops[newest].run == run
+            && !self.rules.keeps
         {
             self.let_go(newest);
         }
-        let found = Some(self.ops[op].tags[1]);
+        let found = Some(self.kernel.ops[op].tags[1]);
         self.run_is_read(op, found, lost);
-        let page = &mut self.ops[op];
-        (page.need, page.lost) = (Need::Write, self.runs.is_lost(run));
-        self.runs.released.push(op);
+        let page = &mut self.kernel.ops[op];
+        (page.need, page.lost) = (Need::Write, self.host.runs.is_lost(run));
+        self.host.runs.released.push(op);
     }
 
     /// What the run of a write lacks has been read or computed, from a page with the tag `found`, or there is nothing to be had.
     pub(super) fn run_is_read(&mut self, op: OpId, found: Option<Tag>, lost: bool) {
-        let (run, lpn) = (self.ops[op].run, self.ops[op].lpn);
-        self.runs.runs[run].read = true;
+        let (run, lpn) = (self.kernel.ops[op].run, self.kernel.ops[op].lpn);
+        self.host.runs.runs[run].read = true;
         if !lost {
-            self.runs.runs[run].lacking = 0;
+            self.host.runs.runs[run].lacking = 0;
         }
         if self.oracle.tracks_sectors() {
             self.oracle.merged(run, lpn, found);
@@ -312,21 +313,21 @@ impl Ssd {
     pub(super) fn chunk_is_merged(&mut self, op: OpId, found: Option<Tag>) {
         if self.lacks(op) {
             self.run_is_read(op, found, false);
-        } else if self.ops[op].run != NO_RUN {
+        } else if self.kernel.ops[op].run != NO_RUN {
             self.release_waiting(op);
         }
     }
 
     /// The programs that wait for a write's run go on.
     fn release_waiting(&mut self, op: OpId) {
-        let run = self.ops[op].run;
-        let mut at = std::mem::replace(&mut self.runs.runs[run].waiting, Chain::EMPTY).head;
+        let run = self.kernel.ops[op].run;
+        let mut at = std::mem::replace(&mut self.host.runs.runs[run].waiting, Chain::EMPTY).head;
         while at.is_some() {
-            let page = &mut self.ops[at];
+            let page = &mut self.kernel.ops[at];
             page.blame.add(Cause::DieHost, (self.now - page.waits_since).0);
-            page.lost = self.runs.is_lost(run);
+            page.lost = self.host.runs.is_lost(run);
             let next = page.sibling;
-            self.runs.released.push(at);
+            self.host.runs.released.push(at);
             at = next;
         }
     }
@@ -334,32 +335,32 @@ impl Ssd {
     /// Programs whose merge reads have ended join their queues, oldest first.
     #[inline(never)]
     pub(super) fn place_merged(&mut self) {
-        let mut released = std::mem::take(&mut self.runs.released);
-        released.sort_unstable_by_key(|op| self.ops[*op].age);
+        let mut released = std::mem::take(&mut self.host.runs.released);
+        released.sort_unstable_by_key(|op| self.kernel.ops[*op].age);
         for op in released.drain(..) {
-            if self.raid.is_some() { self.queue_on_chip(op) } else { self.place(op) }
+            if self.features.raid.is_some() { self.queue_on_chip(op) } else { self.place(op) }
         }
-        self.runs.released = released;
+        self.host.runs.released = released;
     }
 
     /// The newest write of a run is on flash.
     #[inline(always)]
     pub(super) fn newest_lands(&mut self, run: u32) {
-        if run != NO_RUN && self.runs.runs[run].writes > 1 {
-            self.runs.lingering.push(run);
+        if run != NO_RUN && self.host.runs.runs[run].writes > 1 {
+            self.host.runs.lingering.push(run);
         }
     }
 
     /// A write of a run is over.
     #[inline(never)]
     pub(super) fn leaves_run(&mut self, run: u32) {
-        let state = &mut self.runs.runs[run];
+        let state = &mut self.host.runs.runs[run];
         state.writes -= 1;
         if state.writes == 0 {
             debug_assert!(state.waiting.head.is_none(), "law: what waits for a merge read goes on when that has ended");
-            self.runs.lingering.retain(|other| *other != run);
-            self.runs.runs.remove(run);
-            self.runs.in_use -= 1;
+            self.host.runs.lingering.retain(|other| *other != run);
+            self.host.runs.runs.remove(run);
+            self.host.runs.in_use -= 1;
             self.oracle.run_ends(run);
         }
     }
@@ -367,11 +368,11 @@ impl Ssd {
     /// A page is trimmed: its run has ended, and needs nothing of flash.
     pub(super) fn trim_run(&mut self, lpn: Lpn) {
         let run = match self.dev.map.get(lpn) {
-            Location::Staged(write) => Some(self.ops[write].run).filter(|run| *run != NO_RUN),
-            _ => self.runs.take_lingering(lpn),
+            Location::Staged(write) => Some(self.kernel.ops[write].run).filter(|run| *run != NO_RUN),
+            _ => self.host.runs.take_lingering(lpn),
         };
         if let Some(run) = run {
-            self.runs.runs[run].lacking = 0;
+            self.host.runs.runs[run].lacking = 0;
             self.oracle.merged(run, lpn, None);
         }
     }
@@ -382,26 +383,26 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn note_write(&mut self, op: OpId, merges: bool) {
         if merges {
-            self.oracle.track_sectors(self.runs.sectors);
+            self.oracle.track_sectors(self.host.runs.sectors);
         }
         if self.oracle.tracks_sectors() {
             let sectors = merges.then(|| self.sectors(op));
-            self.oracle.admit_sectors(self.ops[op].tags[0], sectors);
+            self.oracle.admit_sectors(self.kernel.ops[op].tags[0], sectors);
         }
     }
 
     /// A program of a host write begins, or parity is to hold it.
     #[inline(never)]
     pub(super) fn compose(&mut self, op: OpId) {
-        if self.ops[op].class == Class::Host {
+        if self.kernel.ops[op].class == Class::Host {
             let own = self.merges(op).then(|| self.sectors(op));
-            self.oracle.compose(self.ops[op].tags[0], self.ops[op].run, own);
+            self.oracle.compose(self.kernel.ops[op].tags[0], self.kernel.ops[op].run, own);
         }
     }
 
     /// The run and the sectors of a partial write that the host was not told of.
     pub(super) fn part_of_page(&self, op: OpId) -> Option<(u32, Range<u32>)> {
-        let page = &self.ops[op];
+        let page = &self.kernel.ops[op];
         (page.class == Class::Host && !page.acknowledged && self.merges(op)).then(|| (page.run, self.sectors(op)))
     }
 
@@ -409,34 +410,34 @@ impl Ssd {
     pub(super) fn overlay(&mut self, op: OpId, before: Tag) {
         if self.oracle.tracks_sectors() {
             let own = self.merges(op).then(|| self.sectors(op));
-            self.oracle.overlay(self.ops[op].tags[0], before, own);
+            self.oracle.overlay(self.kernel.ops[op].tags[0], before, own);
         }
     }
 
     /// A read is served from controller memory, which has its page with this tag.
     #[inline(always)]
     pub(super) fn note_memory_read(&mut self, op: OpId, tag: Tag) {
-        if self.runs.any() || self.oracle.tracks_sectors() {
+        if self.host.runs.any() || self.oracle.tracks_sectors() {
             self.check_memory_read(op, tag);
         }
     }
 
     #[inline(never)]
     fn check_memory_read(&mut self, op: OpId, tag: Tag) {
-        let (lpn, expected, sectors) = (self.ops[op].lpn, self.ops[op].expected, self.sectors(op));
+        let (lpn, expected, sectors) = (self.kernel.ops[op].lpn, self.kernel.ops[op].expected, self.sectors(op));
         let run = match self.dev.map.get(lpn) {
             Location::Staged(newest)
-                if self.one_shot && self.lacks(newest) && self.page_waits(self.ops[newest].old) =>
+                if self.rules.one_shot && self.lacks(newest) && self.page_waits(self.kernel.ops[newest].old) =>
             {
                 // The rest is in the buffer, with the word line that the old page waits for.
-                let old = self.oracle.load(self.ops[newest].old, lpn);
-                return self.oracle.read_flash(op, sectors, expected, old, self.ops[newest].run);
+                let old = self.oracle.load(self.kernel.ops[newest].old, lpn);
+                return self.oracle.read_flash(op, sectors, expected, old, self.kernel.ops[newest].run);
             }
-            Location::Staged(newest) => self.ops[newest].run,
+            Location::Staged(newest) => self.kernel.ops[newest].run,
             _ => NO_RUN,
         };
         self.oracle.read_memory(op, sectors.clone(), expected, tag, run);
-        if run != NO_RUN && self.runs.is_lost(run) && self.runs.lacks_any(run, sectors) {
+        if run != NO_RUN && self.host.runs.is_lost(run) && self.host.runs.lacks_any(run, sectors) {
             self.report_uncorrectable(op);
         }
     }
@@ -444,22 +445,22 @@ impl Ssd {
     /// An array read for the host, or for a write of it, begins on a page with this tag.
     #[inline(never)]
     pub(super) fn note_flash_read(&mut self, op: OpId, tag: Tag) {
-        let page = &self.ops[op];
+        let page = &self.kernel.ops[op];
         if page.class != Class::Host || super::redirect::reads_covered(page) {
             return;
         }
         if page.need == Need::Merge {
             self.oracle.delivered(page.lpn, tag, 0);
         } else {
-            self.ops[op].tags[0] = self.delivers(op, tag);
+            self.kernel.ops[op].tags[0] = self.delivers(op, tag);
         }
     }
 
     /// What a read delivers that finds this tag on flash: where writes of the page are in flight, their sectors count.
     pub(super) fn delivers(&self, op: OpId, tag: Tag) -> Tag {
-        let page = &self.ops[op];
+        let page = &self.kernel.ops[op];
         let (run, delivered) = match self.dev.map.get(page.lpn) {
-            Location::Staged(newest) => (self.ops[newest].run, self.ops[newest].tags[0]),
+            Location::Staged(newest) => (self.kernel.ops[newest].run, self.kernel.ops[newest].tags[0]),
             _ => (NO_RUN, tag),
         };
         self.oracle.read_flash(op, self.sectors(op), page.expected, tag, run);
@@ -468,7 +469,7 @@ impl Ssd {
 
     /// Keeps what is known by sector within bounds.
     pub(super) fn sweep_sectors(&mut self) {
-        let missing = self.failures.iter().flat_map(|failures| failures.tags.iter().copied());
-        self.oracle.sweep_sectors(self.ops.all().flat_map(|op| op.tags).chain(missing));
+        let missing = self.features.failures.iter().flat_map(|failures| failures.tags.iter().copied());
+        self.oracle.sweep_sectors(self.kernel.ops.all().flat_map(|op| op.tags).chain(missing));
     }
 }

@@ -6,9 +6,8 @@
 use super::{Nanos, Ssd};
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Op, Verb};
-use crate::oracle::Tag;
 use crate::policy::{MAX_PLANES, PageSet};
-use crate::units::{BlockId, JobId, Lpn, OpId, Ppn, UnitId};
+use crate::units::{BlockId, JobId, Lpn, OpId, Ppn, Tag, UnitId};
 
 /// Metadata that a collection has still to read or write.
 #[derive(Clone, Copy, Debug)]
@@ -46,14 +45,14 @@ impl Ssd {
     /// `home` one that has sent the page here.
     #[inline(always)]
     pub(super) fn note_filled(&mut self, block: BlockId, job: JobId, home: JobId) {
-        if self.metadata && self.dev.flash.wants_metadata(block) {
+        if self.rules.metadata && self.dev.flash.wants_metadata(block) {
             self.metadata_due(block, job, home);
         }
     }
 
     fn metadata_due(&mut self, block: BlockId, job: JobId, home: JobId) {
         if job.is_some() {
-            let due = &mut self.jobs[job.0].metadata;
+            let due = &mut self.gc.jobs[job.0].metadata;
             due.filled[usize::from(due.count)] = block;
             due.count += 1;
             return;
@@ -62,24 +61,24 @@ impl Ssd {
         let (age, pages) = (self.age(), PageSet::one(self.dev.geometry.page(block, 0)));
         let class = Class::Metadata;
         let op = Op { class, verb: Verb::Program, pages, age, home, waits_since: self.now, ..Op::BLANK };
-        let op = OpId(self.ops.insert(op));
+        let op = OpId(self.kernel.ops.insert(op));
         self.enqueue(op, plane, false);
     }
 
     /// A collection's next step is to read or write metadata.
     #[inline(never)]
     pub(super) fn metadata_step(&mut self, id: JobId) {
-        let running = &self.jobs[id.0];
+        let running = &self.gc.jobs[id.0];
         let (op, reads) = (running.op, running.metadata.read > 0);
-        self.ops[op].class = Class::Metadata;
-        self.ops[op].verb = if reads { Verb::Read } else { Verb::Program };
+        self.kernel.ops[op].class = Class::Metadata;
+        self.kernel.ops[op].verb = if reads { Verb::Read } else { Verb::Program };
         self.carry_out(id);
     }
 
     /// That step begins.
     #[inline(never)]
     pub(super) fn begin_metadata_step(&mut self, op: OpId) {
-        let running = &self.jobs[self.ops[op].job.0];
+        let running = &self.gc.jobs[self.kernel.ops[op].job.0];
         let due = running.metadata;
         if due.read == 0 {
             return self.program_metadata(op, due.filled[usize::from(due.count) - 1]);
@@ -92,8 +91,8 @@ impl Ssd {
         pages.iter().for_each(|page| self.dev.flash.read_begins(self.dev.geometry.block_of(*page)));
         self.stats.count_reads(Class::Metadata, pages.len() as u64);
         let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages.len() as u64);
-        self.ops[op].pages = pages;
-        self.ops[op].legs = self.dev.timing.read(&[offset], burst);
+        self.kernel.ops[op].pages = pages;
+        self.kernel.ops[op].legs = self.dev.timing.read(&[offset], burst);
     }
 
     /// Takes the next metadata page of a block and lays out its program.
@@ -101,22 +100,22 @@ impl Ssd {
         let page = self.dev.flash.take_metadata(block);
         self.stats.count_programs(Class::Metadata, 1);
         let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
-        self.ops[op].pages = PageSet::one(page);
-        self.ops[op].legs = self.dev.timing.program(self.dev.geometry.offset(page), burst);
+        self.kernel.ops[op].pages = PageSet::one(page);
+        self.kernel.ops[op].legs = self.dev.timing.program(self.dev.geometry.offset(page), burst);
     }
 
     /// A collection has read or written a metadata page of its own.
     #[inline(never)]
     pub(super) fn metadata_step_ends(&mut self, op: OpId) {
-        let (job, pages) = (self.ops[op].job, self.ops[op].pages);
-        self.ops[op].class = Class::Gc;
-        if self.ops[op].verb == Verb::Read {
+        let (job, pages) = (self.kernel.ops[op].job, self.kernel.ops[op].pages);
+        self.kernel.ops[op].class = Class::Gc;
+        if self.kernel.ops[op].verb == Verb::Read {
             pages.iter().for_each(|page| self.dev.flash.read_ends(self.dev.geometry.block_of(*page)));
-            self.jobs[job.0].metadata.read -= 1;
+            self.gc.jobs[job.0].metadata.read -= 1;
             return;
         }
         if self.land_metadata(pages[0]) {
-            self.jobs[job.0].metadata.count -= 1;
+            self.gc.jobs[job.0].metadata.count -= 1;
         }
     }
 
@@ -131,11 +130,11 @@ impl Ssd {
     /// A metadata write's turn has come on a die that no collection holds.
     #[inline(never)]
     pub(super) fn begin_metadata(&mut self, op: OpId, unit: UnitId) {
-        let plane = self.ops[op].plane;
-        let block = self.dev.geometry.block_of(self.ops[op].pages[0]);
+        let plane = self.kernel.ops[op].plane;
+        let block = self.dev.geometry.block_of(self.kernel.ops[op].pages[0]);
         if self.gc_works(op) {
             let k = self.dev.geometry.plane_in_unit(plane);
-            self.units[unit.ix()].job_planes = 1 << k;
+            self.kernel.dies[unit].job_planes = 1 << k;
             self.set_holder(unit, Holder::Gc);
         } else {
             // It would be there without collections too.
@@ -144,22 +143,25 @@ impl Ssd {
         }
         self.chip_in_use(plane, true);
         self.program_metadata(op, block);
-        self.ops[op].leg = 0;
-        self.units[unit.ix()].array = op;
+        self.kernel.ops[op].leg = 0;
+        self.kernel.dies[unit].array = op;
         self.run_leg(op);
     }
 
     /// It has landed.
     #[inline(never)]
     pub(super) fn metadata_ends(&mut self, op: OpId) {
-        let (unit, plane, page, home) =
-            (self.ops[op].unit, self.ops[op].plane, self.ops[op].pages[0], self.ops[op].home);
+        let (unit, plane, page, home) = (
+            self.kernel.ops[op].unit,
+            self.kernel.ops[op].plane,
+            self.kernel.ops[op].pages[0],
+            self.kernel.ops[op].home,
+        );
         if !self.gc_works(op) {
-            self.units[unit.ix()].released = self.now;
+            self.kernel.dies[unit].released = self.now;
         }
-        self.set_holder(unit, Holder::Free);
-        self.chip_in_use(plane, false);
-        self.ops.remove(op.0);
+        self.release_unit(unit, plane);
+        self.kernel.ops.remove(op.0);
         if !self.land_metadata(page) {
             self.metadata_due(self.dev.geometry.block_of(page), JobId::NONE, home);
         }
@@ -168,14 +170,14 @@ impl Ssd {
 
     /// Whether an operation that is not the host's is a collection's work.
     pub(super) fn gc_works(&self, op: OpId) -> bool {
-        let op = &self.ops[op];
+        let op = &self.kernel.ops[op];
         op.class != Class::Metadata || op.job.is_some() || op.home.is_some()
     }
 
     /// A page has landed in no time: so does the metadata that it makes due.
     #[inline(always)]
     pub(super) fn write_metadata_now(&mut self, block: BlockId) {
-        while self.metadata && self.dev.flash.wants_metadata(block) {
+        while self.rules.metadata && self.dev.flash.wants_metadata(block) {
             let page = self.dev.flash.take_metadata(block);
             self.stats.count_programs(Class::Metadata, 1);
             self.land_metadata(page);
@@ -184,7 +186,7 @@ impl Ssd {
 
     /// A block becomes a victim in no time.
     pub(super) fn read_metadata_now(&mut self) {
-        if self.metadata {
+        if self.rules.metadata {
             self.stats.count_reads(Class::Metadata, u64::from(self.metadata_pages()));
         }
     }

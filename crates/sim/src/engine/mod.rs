@@ -11,13 +11,14 @@ mod conflicts;
 mod copies;
 mod dispatch;
 mod failure;
+mod fast;
 mod filled;
-mod fuse;
+mod footprint;
 mod gc;
 mod host;
 mod joint;
 mod keep;
-mod lane;
+mod kernel;
 mod legs;
 mod memory;
 mod merge;
@@ -30,21 +31,20 @@ mod rebuild;
 mod recover;
 mod redirect;
 mod replica;
+mod rules;
 mod staging;
-mod steps;
 mod stripe;
 mod timeless;
 mod uncorrectable;
 mod watch;
 mod window;
 
-use crate::config::{Config, ConfigError, Scope, Suspendable};
+use crate::config::{Config, ConfigError, FreeBlock};
 use crate::device::errors::{ErrorModel, PageErrors};
-use crate::device::events::Events;
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::{Location, Mapping};
-use crate::device::resource::{Bus, Occupancy, Unit};
+use crate::device::resource::{Bus, Holder, Unit};
 use crate::device::staging::Staging;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Op, Slab};
@@ -59,7 +59,9 @@ use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
 
 pub use filled::Filled;
 use host::Host;
-pub use host::{Extent, Request, RequestOp};
+use kernel::Kernel;
+use kernel::timers::Timer;
+use rules::Rules;
 use stripe::Raid;
 
 /// Bytes of what is kept by request, operation, plane and so on: for the estimate of a device's memory.
@@ -95,126 +97,51 @@ pub(crate) mod sizes {
 pub struct Ssd {
     config: Config,
     seed: u64,
+    rules: Rules,
+    fast: fast::FastPaths,
     now: Nanos,
+    kernel: Kernel,
+    host: Host,
+    gc: Gc,
+    features: Features,
     dev: Device,
     schemes: Policies,
-    events: Events,
-    /// Resources whose events were popped at the present time, below the age of their operations.
-    batch: Vec<u128>,
-    units: Vec<Unit>,
-    /// Ledger by unit and plane: total time that collections of that plane held the unit.
-    gc_by_plane: Vec<u64>,
-    buses: Vec<Bus>,
-    dirty_units: Vec<UnitId>,
-    /// The units that `dispatch` looks at in this round.
-    looking: Vec<UnitId>,
-    /// Units with planes due for collection, of those that `decide` looks at.
-    due_units: Vec<UnitId>,
-    /// Collections whose last step has ended.
-    ready_jobs: Vec<JobId>,
-    dirty_buses: Vec<u32>,
-    ops: Slab<Op>,
+    oracle: Oracle,
+    stats: Stats,
+    observer: crate::observe::Slot,
+}
+
+/// Collections.
+#[derive(Clone)]
+struct Gc {
     jobs: Slab<Running>,
+    /// Collections whose last step has ended.
+    ready: Vec<JobId>,
     planes: Vec<PlaneState>,
-    host: Host,
-    /// Writes of one page that overlap.
-    runs: merge::Runs,
-    /// Writes that go to whichever die falls idle.
-    anywhere: Fifo,
-    /// The unit that the last dynamic write took.
-    last_unit: u32,
-    /// No die was idle when a dynamic write last looked for one, and none has become so since.
-    none_idle: bool,
-    /// Units held, units held by collections: integrated.
-    held: Occupancy,
-    held_gc: Occupancy,
-    /// Planes that take part in the collections that hold units: integrated.
-    gc_planes: Occupancy,
-    held_writeback: Occupancy,
-    /// By chip: operations in service; and how many chips have one.
-    chip_ops: Vec<u32>,
-    chips_busy: u32,
-    next_age: u64,
-    /// A scope with fewer free pages than this is collected.
-    gc_floor: u32,
     /// The plane that the last page took which was moved out of its own.
-    gc_target: PlaneId,
-    /// Whether collections hold their unit from start to end.
-    collector_holds: bool,
-    /// Whether collections let host operations go between two steps.
-    preempts: bool,
-    /// Whether a unit may serve others while a collection of it is under way.
-    pauses: bool,
-    /// Fewer free pages than this in a scope: its collections are not preempted.
-    hard_floor: u32,
-    /// Whether collections leave pages in the controller's buffer.
-    stages: bool,
-    /// Whether writes in no time go to their static places and are collected for by plane.
-    plain_places: bool,
+    target: PlaneId,
     /// The victim that is collected in no time.
     moving: timeless::Moving,
-    /// The journey of every moved page, where path and, as long as nobody waits for its die, collector treat all pages alike.
-    plain_moves: Option<Journey>,
-    /// Whether the collector looks between the steps of a move who waits for its die.
-    yields: bool,
-    /// The time at which collectors last decided, and at which buses were last granted.
-    decided_at: Nanos,
-    /// See `decided_at`.
-    granted_at: Nanos,
-    /// Whether legs that nothing can come between share an event, and whether moves of collections do.
-    fuses: bool,
-    /// See `fuses`.
-    fuses_moves: bool,
-    /// Whether queued steps of collections that end alone need no round.
-    plain_steps: bool,
-    /// Whether reads of single pages take the fast lane.
-    lane: bool,
+}
+
+/// What only some devices have. Each keeps its state to its own file.
+#[derive(Clone)]
+struct Features {
     /// What is counted of collections in the way of host operations, where one of paper A's schemes is in use.
     conflict: Option<Box<conflicts::Conflict>>,
     /// Second copies of pages, where the route asks for any.
     replicas: Option<Box<replica::Replicas>>,
+    /// The interconnect.
+    noc: Option<Box<noc::Noc>>,
+    /// Parity groups.
+    raid: Option<Box<Raid>>,
+    /// Failed chips, where chips fail or pages can become unreadable.
+    failures: Option<Box<failure::Failures>>,
     /// When power is cut or a chip fails next, and what the cuts so far did.
     fault_at: Nanos,
     power_cuts: Vec<PowerCut>,
-    /// Whether overwritten pages stay valid until their newer versions are on flash.
-    keeps: bool,
-    /// Whether reads suspend anything.
-    suspends: bool,
-    /// Whether a die whose array works may take more: a read that suspends it, or the data of a program or from a read.
-    overlaps: bool,
-    /// Whether so many requests may wait that they leave the cache meanwhile.
-    deep: bool,
-    /// Whether commands of several planes may carry several pages of a request.
-    pairs: bool,
-    /// Whether the path copies to a write point of its own.
-    separates: bool,
-    /// Whether the pages of a word line are programmed together.
-    one_shot: bool,
-    /// Whether blocks end with metadata pages.
-    metadata: bool,
-    /// What decides whether a decoded page is clean.
-    page_errors: PageErrors,
-    /// The interconnect, on devices that have one, the first of its ports among the buses, and whether tasks queue by kind.
-    noc: Option<Box<noc::Noc>>,
-    ports: usize,
-    queues: bool,
-    /// Parity groups, if there are any.
-    raid: Option<Box<Raid>>,
-    /// Failed chips, where chips fail.
-    failures: Option<Box<failure::Failures>>,
-    /// Whether the route is asked about reads, and memory for what it is told.
-    redirects: bool,
+    /// Chips that a read could be computed from, while the route decides.
     partner_chips: Vec<u32>,
-    /// Sub-requests that a chip takes before requests wait in the window.
-    chip_queue: Option<u32>,
-    oracle: Oracle,
-    stats: Stats,
-    /// Rounds since a host request last completed; with requests outstanding there is a bound (deadlock, livelock).
-    idle_rounds: u64,
-    /// Events handled since the oracle's last scan, and after how many it scans again.
-    events_since_scan: u64,
-    scan_every: u64,
-    observer: crate::observe::Slot,
 }
 
 /// The flash and what is known about it.
@@ -227,6 +154,8 @@ struct Device {
     wear: WearState,
     /// What pages have wrong, if that is simulated.
     errors: Option<Box<ErrorModel>>,
+    /// What decides whether a decoded page is clean, where errors are drawn.
+    page_errors: PageErrors,
     staging: Staging,
 }
 
@@ -245,7 +174,6 @@ struct Policies {
     collector: AnyCollector,
     path: AnyPath,
     route: AnyRoute,
-    dynamic: bool,
 }
 
 /// A collection in progress with what the engine keeps beside it.
@@ -325,123 +253,65 @@ impl Ssd {
         config.check()?;
         // Recovery has to know what every page holds.
         let check = if config.faults.power_cut.is_empty() { check } else { Check::Full };
-        let geometry = Geometry::new(config);
+        let array = config.array_spec();
+        let geometry = Geometry::new(&array);
         let reserve = config.reserve();
         let shared = config.ftl.write_points == crate::config::WritePoints::Shared;
-        let flash = Flash::new(&geometry, config.ftl.free_block, shared, reserve);
+        let least_erased = config.ftl.free_block == FreeBlock::LeastErased;
+        let flash = Flash::new(&geometry, least_erased, shared, reserve);
         let mut schemes = Policies {
             order: config.schemes.order.clone(),
             victim: config.schemes.victim.clone(),
             collector: config.schemes.collector.clone(),
             path: config.schemes.path.clone(),
             route: config.schemes.route.clone(),
-            dynamic: config.schemes.place == crate::schemes::Place::Dynamic,
         };
         schemes.victim.policy().seed(seed);
-        schemes.collector.policy().prepare(config);
+        schemes.collector.policy().prepare(&geometry, config.gc.threshold);
         let physical = geometry.planes * geometry.pages_per_plane;
         let plane = PlaneState { claimed: false, levelled: false, stalled: Fifo::EMPTY };
-        let in_scope = match config.gc.scope {
-            Scope::Plane => 1,
-            Scope::Chip => geometry.planes / geometry.chips,
-            Scope::Device => geometry.planes,
-        };
-        let scope_pages = u64::from(in_scope) * u64::from(geometry.pages_per_plane);
-        let per_block = u64::from(geometry.pages_per_block);
         let plan = config.schemes.collector.policy_ref().writes_back();
         let staging = Staging::new(config.staging.slots, plan, geometry.units);
-        let links = if config.timing.host_link.is_some() { 2 } else { 0 };
-        let ports = geometry.channels as usize + links;
+        let rules = Rules::of(config, &geometry);
         let noc = noc::Noc::new(config, geometry.units);
-        let buses = ports + if noc.is_some() { geometry.channels as usize } else { 0 };
+        let buses = rules.ports + if noc.is_some() { geometry.channels as usize } else { 0 };
         let crossing = noc.as_ref().map_or(Nanos::ZERO, |noc| noc.net.traversal(geometry.page_size));
         let delays = if noc.is_some() { 2 * geometry.units as usize } else { 0 };
+        let ops = 256 + sizes::OPS_OF_REQUEST as usize * config.device.queue_depth as usize + geometry.planes as usize;
         let mut ssd = Ssd {
             seed,
+            rules,
+            fast: fast::FastPaths::NONE,
             now: Nanos::ZERO,
-            events: Events::new(
-                geometry.units as usize + buses + 2 + delays.max(1),
-                config.timing.longest().max(crossing),
-            ),
-            batch: Vec::with_capacity(geometry.units as usize + buses + delays),
-            units: vec![Unit::new(geometry.planes_per_unit); geometry.units as usize],
-            gc_by_plane: vec![0; geometry.planes as usize],
-            buses: vec![Bus::new(); buses],
-            dirty_units: Vec::with_capacity(geometry.units as usize),
-            looking: Vec::with_capacity(geometry.units as usize),
-            due_units: Vec::with_capacity(geometry.units as usize),
-            ready_jobs: Vec::with_capacity(geometry.planes as usize),
-            dirty_buses: Vec::with_capacity(buses),
-            ops: Slab::with_capacity(
-                256 + sizes::OPS_OF_REQUEST as usize * config.device.queue_depth as usize + geometry.planes as usize,
-            ),
-            jobs: Slab::with_capacity(geometry.planes as usize),
-            planes: vec![plane; geometry.planes as usize],
-            host: Host::new(config),
-            runs: merge::Runs::new(geometry.page_size, config.device.queue_depth),
-            anywhere: Fifo::EMPTY,
-            last_unit: geometry.units - 1,
-            none_idle: false,
-            held: Occupancy::default(),
-            held_gc: Occupancy::default(),
-            gc_planes: Occupancy::default(),
-            held_writeback: Occupancy::default(),
-            chip_ops: vec![0; geometry.chips as usize],
-            chips_busy: 0,
-            next_age: 0,
-            gc_floor: config.gc.threshold.pages(scope_pages, per_block) as u32,
-            gc_target: PlaneId::NONE,
-            collector_holds: config.schemes.collector.policy_ref().holds(),
-            preempts: config.schemes.collector.policy_ref().preemptible(),
-            pauses: config.schemes.collector.policy_ref().preemptible() || plan.is_some_and(|plan| !plan.erase_first),
-            hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| t.pages(scope_pages, per_block) as u32),
-            stages: staging.slots() > 0,
-            fault_at: Nanos::NEVER,
-            power_cuts: Vec::new(),
-            replicas: (config.schemes.route.policy_ref().copies())
-                .map(|share| Box::new(replica::Replicas::new(share, &geometry))),
-            conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
-            plain_moves: (config.schemes.path.policy_ref().always())
-                .filter(|_| config.schemes.collector.policy_ref().undisturbed())
-                // Errors travel with each page on its own.
-                .filter(|_| config.ecc.errors == crate::config::Errors::None),
-            plain_places: !schemes.dynamic && config.gc.scope == Scope::Plane,
-            moving: timeless::Moving::new(geometry.pages_per_block),
-            decided_at: Nanos::NEVER,
-            granted_at: Nanos::NEVER,
-            yields: !config.schemes.collector.policy_ref().in_order(),
-            fuses: false,
-            fuses_moves: false,
-            plain_steps: false,
-            lane: false,
-            keeps: config.device.keep_overwritten,
-            suspends: config.timing.suspendable != Suspendable::None,
-            overlaps: config.timing.suspendable != Suspendable::None || config.timing.cache_register,
-            deep: config.device.queue_depth > 512,
-            pairs: config.device.multi_plane && config.geometry.planes_per_die > 1,
-            separates: config.schemes.path.policy_ref().separates(),
-            one_shot: config.wear.programming == crate::config::Programming::OneShot,
-            metadata: geometry.data_pages < geometry.pages_per_block,
-            page_errors: PageErrors::new(config, seed),
-            noc,
-            ports,
-            queues: !config.noc.priority().is_empty(),
-            raid: Raid::new(config),
-            failures: failure::Failures::new(config, geometry.mapped, seed),
-            redirects: config.schemes.route.policy_ref().redirects(),
-            partner_chips: Vec::new(),
-            chip_queue: config.chip_queue(),
+            kernel: Kernel::new(&geometry, ops, buses, delays, config.timing.longest().max(crossing)),
+            host: Host::new(config, &geometry),
+            gc: Gc {
+                jobs: Slab::with_capacity(geometry.planes as usize),
+                ready: Vec::with_capacity(geometry.planes as usize),
+                planes: vec![plane; geometry.planes as usize],
+                target: PlaneId::NONE,
+                moving: timeless::Moving::new(geometry.pages_per_block),
+            },
+            features: Features {
+                conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
+                replicas: (config.schemes.route.policy_ref().copies())
+                    .map(|share| Box::new(replica::Replicas::new(share, &geometry))),
+                noc,
+                raid: Raid::new(config, &array),
+                failures: failure::Failures::new(config, geometry.mapped, seed),
+                fault_at: Nanos::NEVER,
+                power_cuts: Vec::new(),
+                partner_chips: Vec::new(),
+            },
             oracle: Oracle::new(check, geometry.mapped, physical),
             stats: Stats::new(geometry.pages_per_unit),
-            idle_rounds: 0,
-            events_since_scan: 0,
-            scan_every: (1 << 20).max(8 * u64::from(physical)),
             observer: crate::observe::Slot::default(),
             dev: Device {
-                timing: Timing::new(config),
+                timing: Timing::new(&config.timing_spec(), &array),
                 map: Mapping::new(&geometry),
-                wear: WearState::new(config, &geometry),
-                errors: ErrorModel::new(config, &geometry, seed),
+                wear: WearState::new(config.wear_spec(), &geometry),
+                errors: config.error_spec().map(|spec| Box::new(ErrorModel::new(spec, &geometry, seed))),
+                page_errors: PageErrors::new(config.page_error_spec(), array.flash_page, seed),
                 flash,
                 staging,
                 geometry,
@@ -477,7 +347,7 @@ impl Ssd {
 
     /// When anything happens next; never if all is done.
     pub fn next_event(&self) -> Nanos {
-        self.events.next().min(self.host.next_arrival(self.now))
+        self.kernel.timers.next().min(self.host.next_arrival(self.now))
     }
 
     /// The configuration it was built from.
@@ -528,7 +398,7 @@ impl Ssd {
     /// Handles everything up to and including `limit`.
     pub fn run_until(&mut self, limit: Nanos) {
         while self.advance(limit) {
-            if self.events.next() > limit {
+            if self.kernel.timers.next() > limit {
                 // What was fused may have had an event by now.
                 self.unfuse_all();
             }
@@ -556,17 +426,17 @@ impl Ssd {
         if self.host.fault.is_some() {
             return false;
         }
-        let (event, arrival) = (self.events.next(), self.host.next_arrival(self.now));
+        let (event, arrival) = (self.kernel.timers.next(), self.host.next_arrival(self.now));
         let time = event.min(arrival);
-        if time >= self.fault_at && self.fault_at <= limit && time != Nanos::NEVER {
+        if time >= self.features.fault_at && self.features.fault_at <= limit && time != Nanos::NEVER {
             self.scheduled_fault();
             return true;
         }
         if time > limit || time == Nanos::NEVER {
             return false;
         }
-        if self.fuses && event < arrival && self.express(event) {
-            self.events_since_scan += 1;
+        if self.fast.legs && event < arrival && self.express(event) {
+            self.kernel.events_since_scan += 1;
         } else {
             self.round(time);
         }
@@ -581,30 +451,30 @@ impl Ssd {
         }
         self.now = time;
         loop {
-            self.idle_rounds += 1;
-            assert!(self.idle_rounds < self.scan_every, "no request completes: {}", self.who_waits());
+            self.kernel.idle_rounds += 1;
+            assert!(self.kernel.idle_rounds < self.rules.scan_every, "no request completes: {}", self.who_waits());
             self.completions();
             self.admit();
-            if self.yields {
+            if self.rules.yields {
                 // An arrival may have disturbed a fused move at the moment when its page turns back.
                 self.completions();
             }
             self.decide();
-            while self.fuses_moves && self.events.next() == time {
+            while self.fast.moves && self.kernel.timers.next() == time {
                 // A step that began now may have: the page asks for the bus too.
                 self.completions();
                 self.decide_ready();
             }
-            self.decided_at = time;
+            self.kernel.decided_at = time;
             self.dispatch();
             self.grant();
-            self.granted_at = time;
+            self.kernel.granted_at = time;
             if self.settled() {
                 break;
             }
         }
-        if self.oracle.check() == Check::Full && self.events_since_scan >= self.scan_every {
-            self.events_since_scan = 0;
+        if self.oracle.check() == Check::Full && self.kernel.events_since_scan >= self.rules.scan_every {
+            self.kernel.events_since_scan = 0;
             self.scan();
             self.sweep_sectors();
         }
@@ -613,40 +483,41 @@ impl Ssd {
     /// Whether nothing is left to do at the present time.
     #[inline(always)]
     fn settled(&self) -> bool {
-        self.dirty_units.is_empty()
-            && self.dirty_buses.is_empty()
-            && self.ready_jobs.is_empty()
+        self.kernel.dies.dirty.is_empty()
+            && self.kernel.buses.dirty.is_empty()
+            && self.gc.ready.is_empty()
             && !self.host.window_stale
             && self.stripes_settled()
-            && self.events.next() > self.now
+            && self.kernel.timers.next() > self.now
             && self.host.next_arrival(self.now) > self.now
     }
 
     /// Ends the legs that end now, oldest operation first.
     #[inline]
     fn completions(&mut self) {
-        while self.events.next() == self.now {
-            if self.events.alone() {
-                let resource = self.events.pop();
-                self.events_since_scan += 1;
-                self.leg_ends(resource);
+        while self.kernel.timers.next() == self.now {
+            if self.kernel.timers.alone() {
+                let timer = self.kernel.timers.pop();
+                self.kernel.events_since_scan += 1;
+                self.leg_ends(timer);
                 continue;
             }
-            self.batch.clear();
-            self.events.take_all(|resource| self.batch.push(resource as u128));
-            self.events_since_scan += self.batch.len() as u64;
-            if !(self.lane && self.host.only_reads && self.all_in_lane()) {
+            self.kernel.batch.clear();
+            self.kernel.timers.take_all(&mut self.kernel.batch);
+            self.kernel.events_since_scan += self.kernel.batch.len() as u64;
+            if !(self.fast.lane && self.host.only_reads && self.all_in_lane()) {
                 // Several at once: age decides.
-                for i in 0..self.batch.len() {
-                    self.batch[i] |= u128::from(self.age_of(self.batch[i] as usize)) << 32;
+                for i in 0..self.kernel.batch.len() {
+                    self.kernel.batch[i] |=
+                        u128::from(self.age_of(self.kernel.timers.timer(self.kernel.batch[i] as u32))) << 32;
                 }
-                self.batch.sort_unstable();
+                self.kernel.batch.sort_unstable();
             }
-            for i in 0..self.batch.len() {
-                self.leg_ends(self.batch[i] as u32 as usize);
+            for i in 0..self.kernel.batch.len() {
+                self.leg_ends(self.kernel.timers.timer(self.kernel.batch[i] as u32));
             }
         }
-        if self.runs.any_released() {
+        if self.host.runs.any_released() {
             self.place_merged();
         }
     }
@@ -655,17 +526,17 @@ impl Ssd {
     fn who_waits(&self) -> String {
         let waiting =
             |unit: &Unit| unit.array.is_some() || !unit.queue.is_empty() || unit.job.is_some() || !unit.due.is_empty();
-        let units: Vec<String> = (self.units.iter().enumerate())
+        let units: Vec<String> = (self.kernel.dies.units.iter().enumerate())
             .filter(|(_, unit)| waiting(unit))
             .map(|(u, unit)| {
                 let head = unit.queue.head();
-                let head = head.is_some().then(|| (self.ops[head].class, self.ops[head].need));
+                let head = head.is_some().then(|| (self.kernel.ops[head].class, self.kernel.ops[head].need));
                 format!("unit {u}: array {:?}, head {head:?}, job {:?}, due {:?}", unit.array, unit.job, unit.due)
             })
             .collect();
         let planes: Vec<String> = (0..self.dev.geometry.planes)
             .map(PlaneId)
-            .filter(|plane| !self.planes[plane.ix()].stalled.is_empty())
+            .filter(|plane| !self.gc.planes[plane.ix()].stalled.is_empty())
             .map(|plane| {
                 format!("plane {}: writes wait for space, {} free pages", plane.0, self.dev.flash.free_pages(plane))
             })
@@ -675,45 +546,64 @@ impl Ssd {
             self.now.0,
             units.join("; "),
             planes.join("; "),
-            !self.anywhere.is_empty(),
+            !self.host.anywhere.is_empty(),
             self.dev.staging.waiting
         )
     }
 
-    fn age_of(&self, resource: usize) -> u64 {
-        let op = match resource.checked_sub(self.units.len()) {
-            None => {
-                let unit = &self.units[resource];
+    fn age_of(&self, timer: Timer) -> u64 {
+        let op = match timer {
+            Timer::Array(unit) => {
+                let unit = &self.kernel.dies[unit];
                 if unit.array.is_some() { unit.array } else { unit.suspended }
             }
-            Some(bus) if bus == self.buses.len() => self.host.memory[0].1,
+            Timer::Bus(bus) => self.kernel.buses[bus].holder,
+            Timer::Memory => self.host.memory[0].1,
             // The timeout of a parity group comes after what ends at its time.
-            Some(bus) if bus == self.buses.len() + 1 => return u64::MAX,
-            Some(bus) if bus > self.buses.len() + 1 && self.noc.is_none() => self.host.decoding[0].1,
-            Some(bus) if bus > self.buses.len() + 1 => self.delayed(resource),
-            Some(bus) => self.buses[bus].holder,
+            Timer::Encode => return u64::MAX,
+            Timer::Decoder => self.host.decoding[0].1,
+            Timer::Delay(slot) => self.delayed(slot),
         };
         // A bus that only wakes: it ends nothing.
-        if op.is_none() { 0 } else { self.ops[op].age }
+        if op.is_none() { 0 } else { self.kernel.ops[op].age }
     }
 
     fn age(&mut self) -> u64 {
-        self.next_age += 1;
-        self.next_age
+        self.kernel.next_age += 1;
+        self.kernel.next_age
+    }
+
+    /// An operation that needs a plane begins on its unit.
+    #[inline(always)]
+    fn seize_unit(&mut self, unit: UnitId, holder: Holder, plane: PlaneId) {
+        self.kernel.dies.seize(unit, holder, self.dev.geometry.chip_of(plane), self.now);
+    }
+
+    /// The only operation of a unit, which needed a plane, has ended.
+    #[inline(always)]
+    fn release_unit(&mut self, unit: UnitId, plane: PlaneId) {
+        self.kernel.dies.release(unit, self.dev.geometry.chip_of(plane), self.now);
+    }
+
+    #[inline(always)]
+    fn set_holder(&mut self, unit: UnitId, holder: Holder) {
+        self.kernel.dies.set_holder(unit, holder, self.now);
+    }
+
+    /// The chip of a plane has one operation in service more, or one fewer.
+    #[inline(always)]
+    fn chip_in_use(&mut self, plane: PlaneId, up: bool) {
+        self.kernel.dies.chip_in_use(self.dev.geometry.chip_of(plane), up);
     }
 
     #[inline(always)]
     fn mark_unit(&mut self, unit: UnitId) {
-        if !std::mem::replace(&mut self.units[unit.ix()].dirty, true) {
-            self.dirty_units.push(unit);
-        }
+        self.kernel.dies.mark(unit);
     }
 
     #[inline(always)]
     fn mark_bus(&mut self, bus: usize) {
-        if !std::mem::replace(&mut self.buses[bus].dirty, true) {
-            self.dirty_buses.push(bus as u32);
-        }
+        self.kernel.buses.mark(bus);
     }
 
     /// The full oracle's scan of all state.
@@ -725,10 +615,10 @@ impl Ssd {
 
     /// Nothing is left: queues, jobs and operations are empty, and the map tells the truth.
     fn check_end(&self) {
-        assert_eq!(self.ops.in_use(), 0, "an operation is left: {}", self.who_waits());
-        assert_eq!(self.jobs.in_use(), 0, "a collection is left");
+        assert_eq!(self.kernel.ops.in_use(), 0, "an operation is left: {}", self.who_waits());
+        assert_eq!(self.gc.jobs.in_use(), 0, "a collection is left");
         assert!(self.host.is_empty(), "a request is left");
-        if let Some(noc) = &self.noc {
+        if let Some(noc) = &self.features.noc {
             assert!(noc.buffered.iter().all(|pages| *pages == 0), "a page is left in a flash controller's buffer");
         }
         self.check_stripes_end();
@@ -737,7 +627,7 @@ impl Ssd {
             self.scan();
             let blocks = self.dev.geometry.planes * self.dev.geometry.blocks_per_plane;
             let waits = (0..blocks).map(BlockId).find(|block| self.dev.flash.wants_metadata(*block));
-            assert!(!self.metadata || waits.is_none(), "the metadata of {waits:?} was never written");
+            assert!(!self.rules.metadata || waits.is_none(), "the metadata of {waits:?} was never written");
         }
         if self.oracle.check() != Check::Off {
             for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
@@ -772,7 +662,7 @@ impl Ssd {
             mean(to.saturating_sub(from), span).map(|busy| busy / f64::from(resources))
         };
         let geometry = &self.dev.geometry;
-        let channels = &self.buses[..geometry.channels as usize];
+        let channels = &self.kernel.buses.all[..geometry.channels as usize];
         let transferring = channels.iter().map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
         let (erases_min, erases_max, erases) = self.dev.flash.wear();
         let breakdown_ns = ByOp { read, write, all: breakdown };
@@ -828,17 +718,17 @@ impl Ssd {
                     u64::from(geometry.planes) * u64::from(geometry.blocks_per_plane),
                 ),
             },
-            fastgc: self.separates.then(|| self.report_copies()),
+            fastgc: self.rules.separates.then(|| self.report_copies()),
             ecc: self.dev.errors.is_some().then(|| crate::report::ecc::Ecc::new(&stats.ecc)),
-            dpr: self.replicas.as_ref().map(|replicas| replicas.totals.summary(replicas.live())),
-            brr: self.redirects.then(|| stats.brr.summary(self.config.raid.group)),
-            raid: self.raid.as_ref().map(|_| {
+            dpr: self.features.replicas.as_ref().map(|replicas| replicas.totals.summary(replicas.live())),
+            brr: self.rules.redirects.then(|| stats.brr.summary(self.config.raid.group)),
+            raid: self.features.raid.as_ref().map(|_| {
                 let breakdowns = [&stats.read.breakdown(), &stats.write.breakdown()];
                 stats.raid.summary(&stats.flash, stats.pages.written, breakdowns)
             }),
-            failures: self.failures.as_ref().map(|failures| failures.summary(self.now)),
+            failures: self.features.failures.as_ref().map(|failures| failures.summary(self.now)),
             idle_chip: self.idle_chip_report(),
-            power_cuts: self.power_cuts.clone(),
+            power_cuts: self.features.power_cuts.clone(),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! An operation keeps its unit until the last of it: a unit serves one task at a time. Pages in a buffer are data in flight:
 //! their tags travel with the operation, and their block is not erased before they have landed.
 
+use super::kernel::timers::Timer;
 use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::config::{Config, Task};
@@ -45,7 +46,7 @@ const FREE: usize = usize::MAX;
 
 impl Noc {
     pub(super) fn new(config: &Config, units: u32) -> Option<Box<Self>> {
-        let net = Interconnect::new(config)?;
+        let net = Interconnect::new(config.noc_spec()?, config.geometry.channels);
         let mut ranks = [0; 4];
         for (rank, task) in config.noc.priority().iter().enumerate() {
             ranks[*task as usize] = rank as u8;
@@ -90,7 +91,7 @@ fn task(op: &Op) -> Task {
 
 impl Ssd {
     fn noc_mut(&mut self) -> &mut Noc {
-        self.noc.as_mut().expect("a device with an interconnect")
+        self.features.noc.as_mut().expect("a device with an interconnect")
     }
 
     /// Whether traversals take rows of an array.
@@ -99,12 +100,12 @@ impl Ssd {
     }
 
     fn net(&self) -> &Interconnect {
-        &self.noc.as_ref().expect("a device with an interconnect").net
+        &self.features.noc.as_ref().expect("a device with an interconnect").net
     }
 
     /// What crossed, over so many nanoseconds.
     pub(super) fn noc_summary(&self, span: u64) -> Option<NocSummary> {
-        let noc = self.noc.as_ref()?;
+        let noc = self.features.noc.as_ref()?;
         let (counts, channels, bytes) = (&self.stats.noc, self.dev.geometry.channels, self.dev.geometry.page_size);
         let moved = self.stats.moved;
         let gc = counts.traversals.gc_out + counts.traversals.gc_back;
@@ -138,7 +139,7 @@ impl Ssd {
 
     /// A figure of every port, summed.
     pub(super) fn port_time(&self, of: impl Fn(&Bus) -> u64) -> u128 {
-        self.buses[self.ports..].iter().map(|port| u128::from(of(port))).sum()
+        self.kernel.buses.all[self.rules.ports..].iter().map(|port| u128::from(of(port))).sum()
     }
 
     // Task queues.
@@ -147,8 +148,8 @@ impl Ssd {
     /// served before those of the host.
     #[inline(never)]
     pub(super) fn rank(&self, op: OpId, short: bool) -> u8 {
-        let Some(noc) = &self.noc else { return 0 };
-        let task = task(&self.ops[op]);
+        let Some(noc) = &self.features.noc else { return 0 };
+        let task = task(&self.kernel.ops[op]);
         let late = short && matches!(task, Task::Rhost | Task::Whost);
         noc.ranks[task as usize] + if late { 4 } else { 0 }
     }
@@ -157,15 +158,15 @@ impl Ssd {
     pub(super) fn next_task(&self, unit: UnitId) -> (u8, OpId) {
         let planes = 0..self.dev.geometry.planes_per_unit;
         let mut planes = planes.map(|k| self.dev.geometry.plane_of_unit(unit, k));
-        let short = self.hard_floor > 0 && planes.any(|plane| self.below_hard_floor(plane));
+        let short = self.rules.hard_floor > 0 && planes.any(|plane| self.below_hard_floor(plane));
         let mut best = (u8::MAX, OpId::NONE);
-        let mut at = self.units[unit.ix()].queue.head();
+        let mut at = self.kernel.dies[unit].queue.head();
         while at.is_some() {
             let rank = self.rank(at, short);
             if rank < best.0 {
                 best = (rank, at);
             }
-            at = self.ops[at].next;
+            at = self.kernel.ops[at].next;
         }
         best
     }
@@ -175,7 +176,7 @@ impl Ssd {
     /// A program begins: its pages cross first.
     #[inline(never)]
     pub(super) fn cross_in(&mut self, id: OpId) {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         if op.verb != Verb::Program || op.leg != 0 || op.crossing == Crossing::Over {
             return;
         }
@@ -184,13 +185,13 @@ impl Ssd {
                 let (mut pages, mut at) = (0, id);
                 while at.is_some() {
                     pages += 1;
-                    at = self.ops[at].mate;
+                    at = self.kernel.ops[at].mate;
                 }
                 (pages, pages)
             }
             (Class::Gc, job) if job.is_some() => {
                 let pages = op.pages.len() as u64;
-                (pages, if self.jobs[job.0].rest == Hop::Controller { pages } else { 0 })
+                (pages, if self.gc.jobs[job.0].rest == Hop::Controller { pages } else { 0 })
             }
             // It lies in this channel's buffer already.
             _ if op.crossing == Crossing::Under => (1, 0),
@@ -199,7 +200,7 @@ impl Ssd {
         let net = self.net();
         let across = net.traversal(self.dev.geometry.page_size).0 * crossing;
         let buffer = net.sram_write.0 * crossing + net.sram_read.0 * pages;
-        let op = &mut self.ops[id];
+        let op = &mut self.kernel.ops[id];
         op.legs = op.legs.after(&[(LegKind::Noc, Nanos(across)), (LegKind::Buffer, Nanos(buffer))]);
         op.crossing = Crossing::Over;
         let way = if op.class == Class::Host { Way::HostWrite } else { Way::GcBack };
@@ -210,13 +211,13 @@ impl Ssd {
     /// The legs of an operation have ended: does it go on across the interconnect, or from the buffer back to the flash?
     #[inline(never)]
     pub(super) fn crosses_out(&mut self, id: OpId) -> bool {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         match (op.verb, op.crossing) {
             (Verb::Read, Crossing::Ahead) => self.leave_flash(id),
             (Verb::Read, Crossing::Under) if op.class == Class::Gc && op.job.is_some() => self.verdict(id),
             _ => {
-                self.ops[id].crossing = Crossing::Ahead;
-                self.buffer(id, -i64::from(self.ops[id].buffered));
+                self.kernel.ops[id].crossing = Crossing::Ahead;
+                self.buffer(id, -i64::from(self.kernel.ops[id].buffered));
                 return false;
             }
         }
@@ -225,21 +226,21 @@ impl Ssd {
 
     /// A read's pages go into the buffer, and on from there as far as they are to go.
     fn leave_flash(&mut self, id: OpId) {
-        if self.ops[id].class == Class::Gc {
+        if self.kernel.ops[id].class == Class::Gc {
             self.count_step_time(id);
         }
-        if let Some(since) = self.ops[id].parked_since.take() {
+        if let Some(since) = self.kernel.ops[id].parked_since.take() {
             // R8, without a transfer that would have noted it: it waited for the cache register, which another page's way
             // out held.
             let waited = (self.now - since.time()).0;
             self.charge(id, Cause::NocHost, waited);
         }
-        let (op, net, page_size) = (&self.ops[id], self.net(), self.dev.geometry.page_size);
+        let (op, net, page_size) = (&self.kernel.ops[id], self.net(), self.dev.geometry.page_size);
         let mut legs = Legs::NONE;
         let (leaving, crossing, way);
         if op.class == Class::Gc && op.job.is_some() {
             leaving = op.from.len() as u64;
-            crossing = if self.jobs[op.job.0].journey.out == Hop::Controller { leaving } else { 0 };
+            crossing = if self.gc.jobs[op.job.0].journey.out == Hop::Controller { leaving } else { 0 };
             way = Way::GcOut;
             legs.push(LegKind::Buffer, Nanos(net.sram_write.0 * leaving));
             legs.push(LegKind::Noc, Nanos(net.traversal(page_size).0 * crossing));
@@ -248,7 +249,7 @@ impl Ssd {
             if op.class == Class::Host {
                 let mut at = id;
                 while at.is_some() {
-                    let page = &self.ops[at];
+                    let page = &self.kernel.ops[at];
                     let bytes = if page.need == Need::Merge { page_size } else { page.bytes };
                     across += net.traversal(bytes).0;
                     pages += 1;
@@ -267,20 +268,20 @@ impl Ssd {
         }
         self.stats.noc.traversals.add(way, crossing);
         self.buffer(id, leaving as i64);
-        let op = &mut self.ops[id];
+        let op = &mut self.kernel.ops[id];
         (op.legs, op.leg, op.crossing) = (legs, 0, Crossing::Under);
         self.run_leg(id);
     }
 
     /// Error correction has looked at the pages of a move: those that may come back from the buffer do so at once.
     fn verdict(&mut self, id: OpId) {
-        let (job, from) = (self.ops[id].job, self.ops[id].from);
-        let journey = self.jobs[job.0].journey;
+        let (job, from) = (self.kernel.ops[id].job, self.kernel.ops[id].from);
+        let journey = self.gc.jobs[job.0].journey;
         let mut joint = if journey.checked { Hop::Die } else { Hop::Controller };
         for page in from.iter() {
             let wrong = match &self.dev.errors {
                 Some(model) => model.errors(*page, self.dev.geometry.block_of(*page), self.now) > 0,
-                None => self.page_errors.in_page(),
+                None => self.dev.page_errors.in_page(),
             };
             self.stats.noc.checked += 1;
             self.stats.noc.errors += u64::from(wrong);
@@ -288,8 +289,8 @@ impl Ssd {
                 joint = joint.farther(self.schemes.path.policy().back(&self.dev.view(self.now), *page, !wrong));
             }
         }
-        self.jobs[job.0].rest = joint;
-        self.ops[id].crossing = Crossing::Over;
+        self.gc.jobs[job.0].rest = joint;
+        self.kernel.ops[id].crossing = Crossing::Over;
         let pages = from.len() as u64;
         if joint == Hop::Fmc {
             self.stats.noc.local += pages;
@@ -297,7 +298,7 @@ impl Ssd {
         }
         if joint == Hop::Die {
             // The register has them still.
-            self.ops[id].legs = Legs::NONE;
+            self.kernel.ops[id].legs = Legs::NONE;
             return self.run_leg(id);
         }
         // What has errors is corrected by the CPU; if the flash controller found them, it goes there now.
@@ -307,25 +308,25 @@ impl Ssd {
         legs.push(LegKind::Noc, Nanos(net.traversal(page_size).0 * late));
         legs.push(LegKind::Buffer, Nanos(net.sram_read.0 * pages));
         self.stats.noc.traversals.add(Way::GcOut, late);
-        (self.ops[id].legs, self.ops[id].leg) = (legs, 0);
+        (self.kernel.ops[id].legs, self.kernel.ops[id].leg) = (legs, 0);
         self.run_leg(id);
     }
 
     /// Clean pages go from the buffer back to the flash in the same task.
     fn write_back(&mut self, job: JobId, id: OpId) {
         self.end_reads(id);
-        let (unit, hand) = (self.ops[id].unit, self.ops[id].from);
-        self.jobs[job.0].job.hand = hand;
-        self.ops[id].verb = Verb::Program;
-        self.units[unit.ix()].array = OpId::NONE;
+        let (unit, hand) = (self.kernel.ops[id].unit, self.kernel.ops[id].from);
+        self.gc.jobs[job.0].job.hand = hand;
+        self.kernel.ops[id].verb = Verb::Program;
+        self.kernel.dies[unit].array = OpId::NONE;
         if self.sends_abroad(job) {
-            self.ops[id].crossing = Crossing::Ahead;
+            self.kernel.ops[id].crossing = Crossing::Ahead;
             return;
         }
         self.begin_place(job);
-        self.units[unit.ix()].array = id;
+        self.kernel.dies[unit].array = id;
         let read = Nanos(self.net().sram_read.0 * hand.len() as u64);
-        let op = &mut self.ops[id];
+        let op = &mut self.kernel.ops[id];
         op.legs = op.legs.after(&[(LegKind::Buffer, read)]);
         op.leg = 0;
         self.run_leg(id);
@@ -335,12 +336,12 @@ impl Ssd {
     /// that operation's to empty, or across the interconnect.
     #[inline(never)]
     pub(super) fn crossing_abroad(&mut self, job: JobId, target: PlaneId) -> (Crossing, u8) {
-        let (op, rest) = (self.jobs[job.0].op, self.jobs[job.0].rest);
-        if self.noc.is_none() || rest != Hop::Fmc {
+        let (op, rest) = (self.gc.jobs[job.0].op, self.gc.jobs[job.0].rest);
+        if self.features.noc.is_none() || rest != Hop::Fmc {
             return (Crossing::Ahead, 0);
         }
-        if self.dev.geometry.channel_of(target) == self.ops[op].channel {
-            self.ops[op].buffered -= 1;
+        if self.dev.geometry.channel_of(target) == self.kernel.ops[op].channel {
+            self.kernel.ops[op].buffered -= 1;
             return (Crossing::Under, 1);
         }
         self.buffer(op, -1);
@@ -349,7 +350,7 @@ impl Ssd {
 
     /// Pages of an operation come into its channel's buffer, or leave it.
     fn buffer(&mut self, id: OpId, pages: i64) {
-        let op = &mut self.ops[id];
+        let op = &mut self.kernel.ops[id];
         op.buffered = (i64::from(op.buffered) + pages) as u8;
         let channel = op.channel.ix();
         let held = &mut self.noc_mut().buffered[channel];
@@ -365,37 +366,30 @@ impl Ssd {
             self.stats.noc.delayed_ns += time.0;
             return self.delay(id, Cause::Noc, time);
         }
-        let port = self.ports + self.ops[id].channel.ix();
+        let port = self.rules.ports + self.kernel.ops[id].channel.ix();
         self.ask(id, port);
     }
 
     /// Time that holds nothing but the operation's own unit.
     pub(super) fn delay(&mut self, id: OpId, cause: Cause, time: Nanos) {
         self.charge(id, cause, time.0);
-        let first = 2 * self.ops[id].unit.ix();
+        let first = 2 * self.kernel.ops[id].unit.ix();
         let delays = &mut self.noc_mut().delays;
         let slot = if delays[first].is_none() { first } else { first + 1 };
         assert!(delays[slot].is_none(), "law: a unit serves at most two operations");
         delays[slot] = id;
-        let resource = self.delay_resource(slot);
-        self.events.set(resource, self.now + time);
-    }
-
-    fn delay_resource(&self, slot: usize) -> usize {
-        self.memory_resource() + 2 + slot
+        self.kernel.timers.set(Timer::Delay(slot), self.now + time);
     }
 
     /// The operation in a delay.
     #[inline(never)]
-    pub(super) fn delayed(&self, resource: usize) -> OpId {
-        let slot = resource - self.memory_resource() - 2;
-        self.noc.as_ref().map_or(OpId::NONE, |noc| noc.delays[slot])
+    pub(super) fn delayed(&self, slot: usize) -> OpId {
+        self.features.noc.as_ref().map_or(OpId::NONE, |noc| noc.delays[slot])
     }
 
     #[inline(never)]
-    pub(super) fn delay_ends(&mut self, resource: usize) {
-        let id = self.delayed(resource);
-        let slot = resource - self.memory_resource() - 2;
+    pub(super) fn delay_ends(&mut self, slot: usize) {
+        let id = self.delayed(slot);
         self.noc_mut().delays[slot] = OpId::NONE;
         self.leg_of_noc_ends(id);
     }
@@ -403,7 +397,7 @@ impl Ssd {
     /// A traversal has ended: the port is free.
     #[inline(never)]
     pub(super) fn port_ends(&mut self, bus: usize, id: OpId) {
-        let (now, gc) = (self.now, self.ops[id].class != Class::Host);
+        let (now, gc) = (self.now, self.kernel.ops[id].class != Class::Host);
         let noc = self.noc_mut();
         if let Some(row) = noc.rows.iter().position(|port| *port == bus) {
             noc.rows[row] = FREE;
@@ -415,13 +409,13 @@ impl Ssd {
     }
 
     fn leg_of_noc_ends(&mut self, id: OpId) {
-        let op = &mut self.ops[id];
+        let op = &mut self.kernel.ops[id];
         let kind = op.legs.get(op.leg).map(|leg| leg.kind);
         op.leg += 1;
         let next = op.legs.get(op.leg).map(|leg| leg.kind);
         if op.verb == Verb::Program {
             if kind == Some(LegKind::Buffer) {
-                self.buffer(id, -i64::from(self.ops[id].buffered));
+                self.buffer(id, -i64::from(self.kernel.ops[id].buffered));
             }
             // Without a transfer on the channel the data is in the die now.
             if next == Some(LegKind::Array) && self.data_in_ends(id) {
@@ -434,8 +428,8 @@ impl Ssd {
     /// `array`: row time of collections, up to now, while a port waited for a row.
     #[inline(never)]
     pub(super) fn behind_rows(&self, port: usize) -> u64 {
-        let Some(noc) = &self.noc else { return 0 };
-        let (sum, since) = noc.behind_rows[port - self.ports];
+        let Some(noc) = &self.features.noc else { return 0 };
+        let (sum, since) = noc.behind_rows[port - self.rules.ports];
         sum + since.map_or(0, |since| noc.rows_gc.total(self.now) as u64 - since)
     }
 
@@ -445,17 +439,17 @@ impl Ssd {
     pub(super) fn grant_rows(&mut self) {
         let mut waiting = std::mem::take(&mut self.noc_mut().waiting);
         waiting.clear();
-        for port in self.ports..self.buses.len() {
-            let state = &self.buses[port];
+        for port in self.rules.ports..self.kernel.buses.all.len() {
+            let state = &self.kernel.buses[port];
             if state.until <= self.now && state.holder.is_none() && !state.queue.is_empty() {
-                let op = &self.ops[state.queue.head()];
+                let op = &self.kernel.ops[state.queue.head()];
                 waiting.push((op.asked, op.age, port));
             }
         }
         waiting.sort_unstable();
-        let (now, first) = (self.now, self.ports);
+        let (now, first) = (self.now, self.rules.ports);
         for (_, _, port) in &waiting {
-            let id = self.buses[*port].queue.head();
+            let id = self.kernel.buses[*port].queue.head();
             let noc = self.noc_mut();
             let (rows, gc) = (noc.rows.len(), noc.rows_gc.total(now) as u64);
             let Some(row) = (1..=rows).map(|step| (noc.last_row + step) % rows).find(|row| noc.rows[*row] == FREE)
@@ -464,14 +458,14 @@ impl Ssd {
                 continue;
             };
             (noc.rows[row], noc.last_row) = (*port, row);
-            let channel = (*port - self.ports) as u32;
+            let channel = (*port - self.rules.ports) as u32;
             let (path, slices) = (self.net().path(channel, row as u32), self.net().slices(channel, row as u32));
             self.stats.noc.paths += 1;
             self.stats.noc.slices += u64::from(slices);
             // While the port waited for a row all were taken: that time is split as theirs was.
             let behind = self.behind_rows(*port);
             self.noc_mut().behind_rows[channel as usize] = (behind, None);
-            let op = &self.ops[id];
+            let op = &self.kernel.ops[id];
             let behind_gc = (behind - op.row_ledger) / rows as u64;
             if op.class != Class::Host {
                 self.noc_mut().rows_gc.change(true, now);

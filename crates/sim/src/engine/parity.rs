@@ -4,8 +4,8 @@ use super::Ssd;
 use super::stripe::{CLEAN, EMPTY, NO_UPDATE};
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need};
-use crate::oracle::{Check, Tag};
-use crate::units::{Lpn, OpId, Ppn};
+use crate::oracle::Check;
+use crate::units::{Lpn, OpId, Ppn, Tag};
 
 impl Ssd {
     // The oracle's part.
@@ -36,17 +36,17 @@ impl Ssd {
 
     /// A chunk of an update is being read: what it holds goes into the new parity.
     pub(super) fn load_chunk(&mut self, op: OpId, at: Ppn) {
-        if self.raid.is_none() || !self.checks_content() {
+        if self.features.raid.is_none() || !self.checks_content() {
             return;
         }
-        let page = &self.ops[op];
+        let page = &self.kernel.ops[op];
         let (update, lpn) = (page.stripe, page.lpn);
         if update == NO_UPDATE {
             return;
         }
         let tag = self.oracle.load(at, lpn);
         assert_eq!(tag.lpn, lpn, "oracle: a chunk is read where its group has it");
-        if !self.raid().records[update].rmw && (self.ops[op].need == Need::Merge || lpn == self.parity_of(lpn)) {
+        if !self.raid().records[update].rmw && (self.kernel.ops[op].need == Need::Merge || lpn == self.parity_of(lpn)) {
             // Read for a partial write alone.
             return;
         }
@@ -75,7 +75,7 @@ impl Ssd {
 
     /// The full oracle's scan: clean groups have fitting parity, and every member is on its own chip.
     pub(super) fn recount_stripes(&self) {
-        let Some(raid) = &self.raid else { return };
+        let Some(raid) = &self.features.raid else { return };
         for (index, state) in raid.states.iter().enumerate() {
             let index = index as u32;
             if *state == CLEAN {
@@ -92,7 +92,7 @@ impl Ssd {
 
     /// At the end every group is empty or clean.
     pub(super) fn check_stripes_end(&self) {
-        let Some(raid) = &self.raid else { return };
+        let Some(raid) = &self.features.raid else { return };
         assert_eq!(raid.records.in_use(), 0, "a parity group is left");
         assert!(raid.states.iter().all(|state| *state >= CLEAN), "a parity group is left dirty");
         assert!(raid.load.iter().all(|load| *load == [0; 2]), "a chip is left with work");
@@ -102,7 +102,7 @@ impl Ssd {
 
     /// A page read before it was written holds nothing: so does the parity of its group.
     pub(super) fn preload_parity(&mut self, slot: Lpn) {
-        let Some(raid) = &self.raid else { return };
+        let Some(raid) = &self.features.raid else { return };
         let index = raid.layout.group_index(slot);
         if raid.states[index as usize] != EMPTY {
             return;
@@ -151,7 +151,7 @@ impl Ssd {
 
     /// After preconditioning: every group with parity is clean.
     pub(super) fn settle_groups(&mut self) {
-        let Some(raid) = &self.raid else { return };
+        let Some(raid) = &self.features.raid else { return };
         for index in 0..raid.layout.stripes * raid.layout.groups {
             if self.dev.map.get(self.layout().parity_slot(index)) != Location::Nowhere {
                 self.note_parity(index);

@@ -2,14 +2,15 @@
 
 use super::Ssd;
 use super::failure::Chunk;
+use super::kernel::timers::Timer;
 use super::recover::Begun;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Fifo, Verb};
-use crate::oracle::{Check, Tag};
+use crate::oracle::Check;
 use crate::report::power::PowerCut;
-use crate::units::{BlockId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
+use crate::units::{BlockId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
 
 /// What a page that is being programmed brings along in bit errors.
 #[derive(Clone, Copy)]
@@ -48,16 +49,16 @@ impl Ssd {
     /// Chips fail or power is cut, before anything else of that time; if both, in this order.
     #[cold]
     pub(super) fn scheduled_fault(&mut self) {
-        let at = self.fault_at;
+        let at = self.features.fault_at;
         self.now = self.now.max(at);
-        if self.failures.is_some() {
+        if self.features.failures.is_some() {
             self.scheduled_failures();
         }
         if self.config.faults.power_cut.contains(&at) {
             self.power_cut();
         }
-        self.fault_at = self.next_fault(at);
-        if self.failures.is_some() {
+        self.features.fault_at = self.next_fault(at);
+        if self.features.failures.is_some() {
             self.round(self.now);
         }
     }
@@ -65,14 +66,14 @@ impl Ssd {
     /// Says when the first fault is due.
     pub(super) fn schedule_fault(&mut self) {
         let cut = self.config.faults.power_cut.iter().copied().min().unwrap_or(Nanos::NEVER);
-        self.fault_at = self.failures.as_ref().map_or(cut, |failures| cut.min(failures.next()));
+        self.features.fault_at = self.features.failures.as_ref().map_or(cut, |failures| cut.min(failures.next()));
     }
 
     /// When the first fault after a time is due.
     fn next_fault(&self, last: Nanos) -> Nanos {
         let later = self.config.faults.power_cut.iter().filter(|at| **at > last).copied();
         let cut = later.min().unwrap_or(Nanos::NEVER);
-        self.failures.as_ref().map_or(cut, |failures| cut.min(failures.next()))
+        self.features.failures.as_ref().map_or(cut, |failures| cut.min(failures.next()))
     }
 
     /// Cuts power now and recovers, in no time: requests in service are forgotten, what was in flight is torn, the map is
@@ -91,8 +92,11 @@ impl Ssd {
     /// If the device does not know what every page holds: it is built with [`Check::Full`], or with `faults.power_cut`.
     pub fn power_cut(&mut self) -> PowerCut {
         assert_eq!(self.oracle.check(), Check::Full, "a power cut needs to know what every page holds");
-        assert!(self.noc.is_none(), "recovery knows nothing of interconnects");
-        assert!(self.raid.is_none() || self.dev.errors.is_none(), "recovery reads every page of a parity group");
+        assert!(self.features.noc.is_none(), "recovery knows nothing of interconnects");
+        assert!(
+            self.features.raid.is_none() || self.dev.errors.is_none(),
+            "recovery reads every page of a parity group"
+        );
         self.unfuse_all();
         let protected = self.config.device.power_loss_protection;
         let begun = self.groups_at_cut();
@@ -115,7 +119,7 @@ impl Ssd {
             unprotected_pages: 0,
         };
         // A trim is in the saved map; whatever came after it, the host was not told. (With parity there are none.)
-        let gone = |lpn| protected && self.raid.is_none() && self.oracle.known(Lpn(lpn)).is_none();
+        let gone = |lpn| protected && self.features.raid.is_none() && self.oracle.known(Lpn(lpn)).is_none();
         let trimmed: Vec<bool> = (0..self.dev.geometry.mapped).map(gone).collect();
         // What chips have taken with them is not the cut's doing.
         let was_lost: Vec<bool> =
@@ -187,8 +191,8 @@ impl Ssd {
             self.forget_unfound(lpn, found);
         }
         self.scan();
-        self.power_cuts.push(report.clone());
-        if self.failures.is_some() {
+        self.features.power_cuts.push(report.clone());
+        if self.features.failures.is_some() {
             self.resume_rebuilding();
             self.round(self.now);
         }
@@ -198,17 +202,17 @@ impl Ssd {
     /// Everything that is being programmed or erased, and what is in the controller's memory only.
     fn in_flight(&self, begun: &[Begun]) -> InFlight {
         let (mut programs, mut erases) = (Vec::new(), Vec::new());
-        for unit in &self.units {
+        for unit in &self.kernel.dies.units {
             for op in [unit.array, unit.cache, unit.suspended] {
                 let mut at = op;
                 while at.is_some() {
-                    let op = &self.ops[at];
+                    let op = &self.kernel.ops[at];
                     match (op.class, op.verb) {
                         // On a chip that has failed meanwhile there is nothing to tear.
                         _ if op.failed => {}
                         (_, Verb::Read) => {}
                         (Class::Gc, Verb::Erase) => {
-                            let job = &self.jobs[op.job.0].job;
+                            let job = &self.gc.jobs[op.job.0].job;
                             erases.extend(&job.victims[..usize::from(job.count)]);
                         }
                         _ => programs.extend(op.pages.iter().enumerate().map(|(i, page)| {
@@ -228,8 +232,9 @@ impl Ssd {
         let in_program = |tag: Tag| programs.iter().any(|(_, other, _)| *other == tag);
         let in_memory = (0..self.dev.geometry.mapped).map(Lpn).filter_map(|lpn| {
             let Location::Staged(op) = self.dev.map.get(lpn) else { return None };
-            let (id, always) = if self.raid.is_some() { self.chunk_to_drain(begun, lpn, op)? } else { (op, false) };
-            let op = &self.ops[id];
+            let (id, always) =
+                if self.features.raid.is_some() { self.chunk_to_drain(begun, lpn, op)? } else { (op, false) };
+            let op = &self.kernel.ops[id];
             let plane = if op.plane.is_some() { op.plane } else { self.dev.geometry.static_plane(lpn) };
             let (tag, lost) = (op.tags[0], op.lost);
             (!in_program(tag)).then(|| InMemory { plane, tag, lost, always, part: self.part_of_page(id) })
@@ -242,10 +247,12 @@ impl Ssd {
     /// Pages that the host knows and whose next version is on its way to flash, unless what the host knows is kept meanwhile.
     fn superseded(&self) -> u64 {
         let under_way = |lpn: &Lpn| match (self.dev.map.get(*lpn), self.oracle.known(*lpn)) {
-            (Location::Staged(op), Some(known)) if self.ops[op].class == Class::Host => {
-                let old = self.ops[op].old;
+            (Location::Staged(op), Some(known)) if self.kernel.ops[op].class == Class::Host => {
+                let old = self.kernel.ops[op].old;
                 // With parity, old pages stay until their update has begun.
-                !((self.keeps || self.raid.is_some()) && old.is_some() && self.oracle.load(old, *lpn).version >= known)
+                !((self.rules.keeps || self.features.raid.is_some())
+                    && old.is_some()
+                    && self.oracle.load(old, *lpn).version >= known)
             }
             _ => false,
         };
@@ -254,47 +261,47 @@ impl Ssd {
 
     /// Operations, collections and requests in service are no more.
     fn forget_operations(&mut self) {
-        self.none_idle = false;
-        for unit in 0..self.units.len() {
+        self.host.none_idle = false;
+        for unit in 0..self.kernel.dies.units.len() {
             self.set_holder(UnitId(unit as u32), Holder::Free);
-            self.units[unit].power_cut();
-            self.events.set(unit, Nanos::NEVER);
+            self.kernel.dies.units[unit].power_cut();
+            self.kernel.timers.clear(Timer::Array(UnitId(unit as u32)));
         }
-        for bus in 0..self.buses.len() {
-            self.buses[bus].power_cut(self.now);
-            self.events.set(self.units.len() + bus, Nanos::NEVER);
+        for bus in 0..self.kernel.buses.all.len() {
+            self.kernel.buses[bus].power_cut(self.now);
+            self.kernel.timers.clear(Timer::Bus(bus));
         }
-        for resource in [self.memory_resource(), self.decoder_resource()] {
-            self.events.set(resource, Nanos::NEVER);
+        for timer in [Timer::Memory, Timer::Decoder] {
+            self.kernel.timers.clear(timer);
         }
-        self.ops.clear();
-        self.runs.power_cut();
-        self.jobs.clear();
-        for plane in &mut self.planes {
+        self.kernel.ops.clear();
+        self.host.runs.power_cut();
+        self.gc.jobs.clear();
+        for plane in &mut self.gc.planes {
             (plane.claimed, plane.stalled) = (false, Fifo::EMPTY);
         }
-        self.anywhere = Fifo::EMPTY;
-        self.ready_jobs.clear();
-        self.dirty_units.clear();
-        self.looking.clear();
-        self.dirty_buses.clear();
-        self.chip_ops.fill(0);
-        self.chips_busy = 0;
-        self.idle_rounds = 0;
+        self.host.anywhere = Fifo::EMPTY;
+        self.gc.ready.clear();
+        self.kernel.dies.dirty.clear();
+        self.kernel.dies.looking.clear();
+        self.kernel.buses.dirty.clear();
+        self.kernel.dies.chip_ops.fill(0);
+        self.kernel.dies.chips_busy = 0;
+        self.kernel.idle_rounds = 0;
         self.host.power_cut();
-        if let Some(replicas) = &mut self.replicas {
+        if let Some(replicas) = &mut self.features.replicas {
             replicas.power_cut();
         }
-        if let Some(raid) = &mut self.raid {
+        if let Some(raid) = &mut self.features.raid {
             raid.power_cut();
-            self.events.set(self.units.len() + self.buses.len() + 1, Nanos::NEVER);
+            self.kernel.timers.clear(Timer::Encode);
         }
         self.dev.staging.power_cut(self.now);
     }
 
     /// Parity counts a page of which nothing is found as one that was never written.
     fn forget_unfound(&mut self, lpn: Lpn, found: Option<u32>) {
-        if found.is_none() && self.raid.is_some() {
+        if found.is_none() && self.features.raid.is_some() {
             self.oracle.forget(lpn);
             self.forget_tag(lpn);
         }
@@ -302,7 +309,7 @@ impl Ssd {
 
     /// Where a page of a plane may go: under static placement its plane and no other, or that would be overfull.
     fn homes(&self, plane: PlaneId) -> impl Iterator<Item = PlaneId> + use<> {
-        let others = if self.schemes.dynamic { self.dev.geometry.planes } else { 0 };
+        let others = if self.rules.dynamic { self.dev.geometry.planes } else { 0 };
         std::iter::once(plane).chain((0..others).map(PlaneId))
     }
 
@@ -395,7 +402,7 @@ impl Ssd {
             let Some(victim) = closed.min_by_key(|block| flash.valid(*block)) else { break };
             if flash.valid(victim) < data {
                 held += self.finish_collection(victim);
-            } else if self.schemes.dynamic {
+            } else if self.rules.dynamic {
                 // Pages whose overwrites went elsewhere count again, and the plane has too many: some go elsewhere, too.
                 self.dev.flash.begin_collection(victim);
                 let pages = self.hold(victim, 0);

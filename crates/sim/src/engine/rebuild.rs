@@ -81,12 +81,12 @@ impl Ssd {
             tag
         };
         let op = self.chunk_op(update, slot, Verb::Program, Need::Write);
-        self.ops[op].tags[0] = tag;
+        self.kernel.ops[op].tags[0] = tag;
         self.set_chunk(slot, Chunk::Sound);
         match self.dev.map.get(slot) {
             // A write that waits: the page will be its old one.
             Location::Staged(write) => {
-                self.ops[write].behind = op;
+                self.kernel.ops[write].behind = op;
                 if self.lacks(write) {
                     // Nothing has to be read for it: what it is to be merged with is in memory.
                     self.run_is_read(write, Some(tag), false);
@@ -102,7 +102,7 @@ impl Ssd {
     /// A chunk is rebuilt, or there was none to rebuild.
     pub(super) fn rebuild_ends(&mut self, update: u32) {
         // It is progress, though no request has completed.
-        self.idle_rounds = 0;
+        self.kernel.idle_rounds = 0;
         let index = self.raid().records[update].index;
         let again = self.missing_of(index).is_some();
         let record = &mut self.raid().records[update];

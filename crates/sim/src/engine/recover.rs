@@ -17,9 +17,8 @@ use super::stripe::Phase;
 use crate::config::RaidLayout;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
-use crate::oracle::Tag;
 use crate::report::power::PowerCut;
-use crate::units::{Lpn, OpId};
+use crate::units::{Lpn, OpId, Tag};
 
 /// A group whose update, or the rebuilding of one of its chunks, has begun when power is cut.
 pub(super) struct Begun {
@@ -39,7 +38,7 @@ pub(super) struct Begun {
 impl Ssd {
     /// Which groups have work that a power cut leaves half done. Nothing else of them survives.
     pub(super) fn groups_at_cut(&self) -> Vec<Begun> {
-        let Some(raid) = &self.raid else { return Vec::new() };
+        let Some(raid) = &self.features.raid else { return Vec::new() };
         let groups = 0..raid.layout.stripes * raid.layout.groups;
         let begun = groups.filter_map(|index| {
             let update = raid.record_of(index)?;
@@ -48,11 +47,12 @@ impl Ssd {
                 return None;
             }
             let slots = (0..raid.layout.group).map(|member| raid.layout.slot_of_member(index, member));
-            let chunks = slots.filter_map(|slot| self.begun_op(slot, update).map(|op| (slot, self.ops[op].tags[0])));
+            let chunks =
+                slots.filter_map(|slot| self.begun_op(slot, update).map(|op| (slot, self.kernel.ops[op].tags[0])));
             let chunks = chunks.collect();
             let (writes, target, kept) = (record.phase == Phase::Writing, record.target, record.kept.head);
             let alone = (writes && kept.is_some() && record.mask.count_ones() == 1)
-                .then(|| (self.ops[kept].lpn, self.ops[kept].expected))
+                .then(|| (self.kernel.ops[kept].lpn, self.kernel.ops[kept].expected))
                 .filter(|(_, before)| *before != u32::MAX);
             Some(Begun {
                 index,
@@ -69,7 +69,9 @@ impl Ssd {
     /// The operation of a group's update that is to bring a slot to flash.
     fn begun_op(&self, slot: Lpn, update: u32) -> Option<OpId> {
         let Location::Staged(newest) = self.dev.map.get(slot) else { return None };
-        [newest, self.ops[newest].behind].into_iter().find(|op| op.is_some() && self.ops[*op].stripe == update)
+        [newest, self.kernel.ops[newest].behind]
+            .into_iter()
+            .find(|op| op.is_some() && self.kernel.ops[*op].stripe == update)
     }
 
     /// The operation on a slot that the capacitor's charge may bring to flash, and whether it does in any case: else only if
@@ -77,7 +79,7 @@ impl Ssd {
     pub(super) fn chunk_to_drain(&self, begun: &[Begun], slot: Lpn, newest: OpId) -> Option<(OpId, bool)> {
         let index = self.layout().group_index(slot);
         let group = begun.iter().find(|group| group.index == index)?;
-        let update = self.raid.as_ref()?.record_of(index)?;
+        let update = self.features.raid.as_ref()?.record_of(index)?;
         if self.is_dead(slot) {
             None
         } else if group.writes {
@@ -150,7 +152,7 @@ impl Ssd {
 
     /// The update of a group was cut short: parity is made anew.
     fn repair_group(&mut self, group: &Begun, report: &mut PowerCut) {
-        let may_fail = self.failures.is_some();
+        let may_fail = self.features.failures.is_some();
         let parity = self.layout().parity_slot(group.index);
         let slots: Vec<Lpn> = self.layout().data_slots(group.index).collect();
         if self.config.device.power_loss_protection && !group.writes {

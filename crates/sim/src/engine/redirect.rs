@@ -38,7 +38,7 @@ impl Queues for QueueView<'_> {
     fn next_arrival(&self, chip: u32) -> Nanos {
         let own = self.ssd.host.number(self.request);
         let later = self.ssd.host.window.iter().filter(|other| self.ssd.host.number(**other) > own);
-        let wants = later.filter(|other| self.ssd.host.wants(&self.ssd.ops, **other, chip));
+        let wants = later.filter(|other| self.ssd.host.wants(&self.ssd.kernel.ops, **other, chip));
         wants.map(|other| self.ssd.host.arrival(*other)).min().unwrap_or(Nanos::NEVER)
     }
 
@@ -54,7 +54,7 @@ impl Queues for QueueView<'_> {
 impl Ssd {
     /// Whether the route may take a read elsewhere, and if so the chips.
     fn partners(&self, raid: &Raid, op: OpId, chips: &mut Vec<u32>) -> bool {
-        let page = &self.ops[op];
+        let page = &self.kernel.ops[op];
         if page.need != Need::Read || !matches!(self.dev.map.get(page.lpn), Location::Flash(_)) {
             return false;
         }
@@ -74,25 +74,25 @@ impl Ssd {
 
     /// Asks the route about a page read that is dispatched, and redirects it. False: it goes to its own chip.
     pub(super) fn redirect(&mut self, op: OpId) -> bool {
-        let Some(raid) = &self.raid else { return false };
-        let mut chips = std::mem::take(&mut self.partner_chips);
+        let Some(raid) = &self.features.raid else { return false };
+        let mut chips = std::mem::take(&mut self.features.partner_chips);
         let may = self.partners(raid, op, &mut chips);
-        let request = self.ops[op].request;
+        let request = self.kernel.ops[op].request;
         let goes = may && {
             let view = QueueView { ssd: self, raid, request };
             let route = self.schemes.route.policy_ref();
-            route.redirect(&view, self.host.arrival(request), raid.layout.chip_of(self.ops[op].lpn), &chips)
+            route.redirect(&view, self.host.arrival(request), raid.layout.chip_of(self.kernel.ops[op].lpn), &chips)
         };
-        self.partner_chips = chips;
-        if self.host.requests[request.0].measured && self.ops[op].need == Need::Read {
+        self.features.partner_chips = chips;
+        if self.host.requests[request.0].measured && self.kernel.ops[op].need == Need::Read {
             let totals = &mut self.stats.brr;
             totals.reads += 1;
             totals.candidates += u64::from(may);
             totals.redirected += u64::from(goes);
         }
         if goes {
-            self.host.chip_outstanding[self.ops[op].chip as usize] += 1;
-            let (lpn, now) = (self.ops[op].lpn, self.now);
+            self.host.chip_outstanding[self.kernel.ops[op].chip as usize] += 1;
+            let (lpn, now) = (self.kernel.ops[op].lpn, self.now);
             let update = self.raid().pin(lpn, now);
             self.read_around(op, update);
         }
@@ -101,18 +101,18 @@ impl Ssd {
 
     /// Reads all other pages of a page's group in its place. Those that were never written are nothing. Returns how many.
     pub(super) fn read_around(&mut self, op: OpId, update: u32) -> u32 {
-        let (now, lpn) = (self.now, self.ops[op].lpn);
+        let (now, lpn) = (self.now, self.kernel.ops[op].lpn);
         let layout = self.layout().clone();
         let mut left = 0;
         let decode = self.raid().decodes.insert(Decode { op, update, left, content: 0, failed: false });
-        self.ops[op].waits_since = now;
+        self.kernel.ops[op].waits_since = now;
         for slot in others(&layout, lpn) {
             if self.covered(slot).is_none() {
                 continue;
             }
             let age = self.age();
-            let part = Op { lpn: slot, decode, age, sibling: OpId::NONE, ..self.ops[op].clone() };
-            let part = OpId(self.ops.insert(part));
+            let part = Op { lpn: slot, decode, age, sibling: OpId::NONE, ..self.kernel.ops[op].clone() };
+            let part = OpId(self.kernel.ops.insert(part));
             self.queue_on_chip(part);
             left += 1;
         }
@@ -122,13 +122,13 @@ impl Ssd {
 
     /// One of the reads has ended. The last one brings the page, and what it waited for is what the page waited for.
     pub(super) fn part_ends(&mut self, id: OpId, failed: bool) {
-        let part = &self.ops[id];
+        let part = &self.kernel.ops[id];
         let (decode, blame, start, tag, slot) = (part.decode, part.blame, part.first_start, part.tags[0], part.lpn);
         let content = if failed { 0 } else { self.content(tag) };
         if self.checks_content() && !failed {
             assert_eq!(tag.lpn, slot, "oracle: a redirected read reads its own group");
         }
-        self.ops.remove(id.0);
+        self.kernel.ops.remove(id.0);
         let state = &mut self.raid().decodes[decode];
         state.left -= 1;
         state.content ^= content;
@@ -138,7 +138,7 @@ impl Ssd {
         }
         let (op, update, content, failed) = (state.op, state.update, state.content, state.failed);
         self.raid().decodes.remove(decode);
-        let page = &mut self.ops[op];
+        let page = &mut self.kernel.ops[op];
         (page.blame, page.first_start) = (blame, start);
         if failed {
             // Whatever is possible now.
@@ -148,14 +148,14 @@ impl Ssd {
         }
         if self.checks_content() {
             // The stripe is as it was when the reads began: what they sum to is what the page holds.
-            let (lpn, expected) = (self.ops[op].lpn, self.ops[op].expected);
+            let (lpn, expected) = (self.kernel.ops[op].lpn, self.kernel.ops[op].expected);
             let page = self.covered(lpn);
             let tag = page.map_or_else(|| self.last_tag(lpn), |page| self.oracle.load(page, lpn));
             assert_eq!(content, self.content(tag), "oracle: a redirected read decodes to its page");
             let tag = self.delivers(op, tag);
             self.oracle.delivered(lpn, tag, expected);
         }
-        self.note_computed(update, self.ops[op].lpn);
+        self.note_computed(update, self.kernel.ops[op].lpn);
         self.unpin(update);
         self.leaves(op);
     }

@@ -12,10 +12,10 @@ use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
-use crate::oracle::{Check, Tag};
+use crate::oracle::Check;
 use crate::policy::PageSet;
 use crate::report::dpr::Totals;
-use crate::units::{BlockId, Lpn, OpId, PlaneId, Ppm, Ppn, UnitId};
+use crate::units::{BlockId, Lpn, OpId, PlaneId, Ppm, Ppn, Tag, UnitId};
 
 /// No copy.
 const NONE: u32 = u32::MAX;
@@ -172,7 +172,7 @@ impl Ssd {
     /// A logical page is overwritten or trimmed: its copy is worth nothing.
     #[inline(always)]
     pub(super) fn drop_copy(&mut self, lpn: Lpn) {
-        let Some(replicas) = &mut self.replicas else { return };
+        let Some(replicas) = &mut self.features.replicas else { return };
         replicas.waits[lpn.ix()] = 0;
         if replicas.making_of == lpn {
             replicas.making_of = Lpn::NONE;
@@ -191,7 +191,7 @@ impl Ssd {
     /// A block is erased, and the copies in it with it.
     #[inline(always)]
     pub(super) fn drop_copies(&mut self, block: BlockId) {
-        let Some(replicas) = &mut self.replicas else { return };
+        let Some(replicas) = &mut self.features.replicas else { return };
         while replicas.in_block[block.ix()] != NONE {
             replicas.remove(replicas.in_block[block.ix()], block);
             replicas.totals.erased += 1;
@@ -200,7 +200,7 @@ impl Ssd {
 
     /// A read has waited for something internal at the die of its page.
     pub(super) fn note_blocked(&mut self, lpn: Lpn) {
-        let Some(replicas) = &mut self.replicas else { return };
+        let Some(replicas) = &mut self.features.replicas else { return };
         replicas.totals.blocked += 1;
         let waits = &mut replicas.waits[lpn.ix()];
         *waits = waits.saturating_add(1);
@@ -212,16 +212,17 @@ impl Ssd {
     }
 
     fn in_collection(&self, plane: PlaneId) -> bool {
-        let state = &self.units[self.dev.geometry.unit_of(plane).ix()];
+        let state = &self.kernel.dies.units[self.dev.geometry.unit_of(plane).ix()];
         state.job.is_some() || state.holder == Holder::Gc
     }
 
     /// The plane that a read goes to: that of its page, or that of its copy.
     #[inline(never)]
     pub(super) fn route_read(&mut self, op: OpId) -> PlaneId {
-        let home = self.ops[op].plane;
-        let lpn = self.ops[op].lpn;
-        let Some(page) = self.replicas.as_ref().and_then(|replicas| replicas.copy(lpn)).map(|copy| copy.page) else {
+        let home = self.kernel.ops[op].plane;
+        let lpn = self.kernel.ops[op].lpn;
+        let Some(page) = self.features.replicas.as_ref().and_then(|replicas| replicas.copy(lpn)).map(|copy| copy.page)
+        else {
             return home;
         };
         let plane = self.dev.geometry.plane_of(page);
@@ -229,8 +230,8 @@ impl Ssd {
         if !self.schemes.route.policy_ref().takes_copy(at_home, there) {
             return home;
         }
-        self.ops[op].old = page;
-        if let Some(replicas) = &mut self.replicas {
+        self.kernel.ops[op].old = page;
+        if let Some(replicas) = &mut self.features.replicas {
             replicas.used(replicas.copy_of[lpn.ix()]);
         }
         plane
@@ -239,27 +240,27 @@ impl Ssd {
     /// Whether the copy that a read was sent to is there still.
     #[inline]
     pub(super) fn reads_copy(&self, op: OpId) -> bool {
-        let page = &self.ops[op];
-        let copy = self.replicas.as_ref().and_then(|replicas| replicas.copy(page.lpn));
+        let page = &self.kernel.ops[op];
+        let copy = self.features.replicas.as_ref().and_then(|replicas| replicas.copy(page.lpn));
         copy.is_some_and(|copy| copy.page == page.old)
     }
 
     /// A read's turn has come: where it is read, now that its page is at `at`.
     pub(super) fn read_from(&mut self, op: OpId, at: Ppn) -> Ppn {
-        let (lpn, page) = (self.ops[op].lpn, self.ops[op].old);
-        let Some(replicas) = &mut self.replicas else { return at };
+        let (lpn, page) = (self.kernel.ops[op].lpn, self.kernel.ops[op].old);
+        let Some(replicas) = &mut self.features.replicas else { return at };
         if page.is_some() && replicas.copy(lpn).is_some_and(|copy| copy.page == page) {
             replicas.totals.reads += 1;
             return page;
         }
-        self.ops[op].old = Ppn::NONE;
+        self.kernel.ops[op].old = Ppn::NONE;
         at
     }
 
     /// What a read finds at `at`, which may be a copy.
     pub(super) fn load_copy(&self, op: OpId, at: Ppn) -> Tag {
-        let page = &self.ops[op];
-        let copy = self.replicas.as_ref().and_then(|replicas| replicas.copy(page.lpn));
+        let page = &self.kernel.ops[op];
+        let copy = self.features.replicas.as_ref().and_then(|replicas| replicas.copy(page.lpn));
         match copy.filter(|copy| page.old == at && copy.page == at) {
             // What is stored in each page is known to the full oracle alone.
             Some(copy) if self.oracle.check() != Check::Full => copy.tag,
@@ -270,7 +271,7 @@ impl Ssd {
     /// After all host operations and write-backs: the copy that is being made goes one step further, or the next one begins.
     #[inline(never)]
     pub(super) fn make_copies(&mut self) {
-        let Some(replicas) = &self.replicas else { return };
+        let Some(replicas) = &self.features.replicas else { return };
         match replicas.making {
             Making::OnFlash => {}
             Making::InHand(tag) => self.program_copy(tag),
@@ -282,8 +283,8 @@ impl Ssd {
     /// Reads the first page in line that should have a copy and whose die nobody wants.
     fn read_for_copy(&mut self) {
         let mut i = 0;
-        while let Some(lpn) = self.replicas.as_ref().and_then(|replicas| replicas.wanted.get(i)).copied() {
-            let copied = self.replicas.as_ref().is_some_and(|replicas| replicas.copy(lpn).is_some());
+        while let Some(lpn) = self.features.replicas.as_ref().and_then(|replicas| replicas.wanted.get(i)).copied() {
+            let copied = self.features.replicas.as_ref().is_some_and(|replicas| replicas.copy(lpn).is_some());
             let (Location::Flash(page), false) = (self.dev.map.get(lpn), copied) else {
                 self.take_wish(i);
                 continue;
@@ -305,14 +306,14 @@ impl Ssd {
     }
 
     fn take_wish(&mut self, i: usize) {
-        if let Some(replicas) = &mut self.replicas {
+        if let Some(replicas) = &mut self.features.replicas {
             replicas.wanted.remove(i);
         }
     }
 
     /// The page in the controller goes to the next idle die of another chip than its own.
     fn program_copy(&mut self, tag: Tag) {
-        let Some(replicas) = &mut self.replicas else { return };
+        let Some(replicas) = &mut self.features.replicas else { return };
         let (lpn, last) = (replicas.making_of, replicas.last_unit);
         let Location::Flash(page) = self.dev.map.get(lpn) else {
             // A collection has taken it to the controller's buffer meanwhile.
@@ -327,7 +328,7 @@ impl Ssd {
                 continue;
             }
             let Some(plane) = self.next_plane_off(unit, chip) else { continue };
-            if let Some(replicas) = &mut self.replicas {
+            if let Some(replicas) = &mut self.features.replicas {
                 replicas.last_unit = unit.0;
             }
             let page = self.dev.flash.take_page(plane, Stream::Host, false).expect("a plane with room");
@@ -339,17 +340,17 @@ impl Ssd {
     /// The next plane of a unit, in turn, that has a page for host data and lies on another chip.
     fn next_plane_off(&mut self, unit: UnitId, chip: u32) -> Option<PlaneId> {
         let planes = self.dev.geometry.planes_per_unit;
-        let token = self.units[unit.ix()].token;
+        let token = self.kernel.dies[unit].token;
         let k = (1..=planes).map(|step| (token + step) % planes).find(|k| {
             let plane = self.dev.geometry.plane_of_unit(unit, *k);
             self.dev.geometry.chip_of(plane) != chip && self.dev.flash.next_offset(plane, Stream::Host).is_some()
         })?;
-        self.units[unit.ix()].token = k;
+        self.kernel.dies[unit].token = k;
         Some(self.dev.geometry.plane_of_unit(unit, k))
     }
 
     fn begin_copy(&mut self, lpn: Lpn, page: Ppn, tag: Tag, verb: Verb) {
-        if let Some(replicas) = &mut self.replicas {
+        if let Some(replicas) = &mut self.features.replicas {
             (replicas.making, replicas.making_of) = (Making::OnFlash, lpn);
         }
         let plane = self.dev.geometry.plane_of(page);
@@ -372,25 +373,23 @@ impl Ssd {
         };
         op.tags[0] = tag;
         op.legs = if reads { self.dev.timing.read(&[offset], burst) } else { self.dev.timing.program(offset, burst) };
-        let id = OpId(self.ops.insert(op));
-        self.units[unit.ix()].array = id;
-        self.set_holder(unit, Holder::Writeback);
-        self.chip_in_use(plane, true);
+        let id = OpId(self.kernel.ops.insert(op));
+        self.kernel.dies[unit].array = id;
+        self.seize_unit(unit, Holder::Writeback, plane);
         self.run_leg(id);
     }
 
     /// A page has been read for a copy, or programmed as one.
     #[inline(never)]
     pub(super) fn copy_ends(&mut self, id: OpId) {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let (unit, plane, page, lpn, tag, verb) = (op.unit, op.plane, op.pages[0], op.lpn, op.tags[0], op.verb);
         let block = self.dev.geometry.block_of(page);
-        self.ops.remove(id.0);
-        self.units[unit.ix()].array = OpId::NONE;
-        self.set_holder(unit, Holder::Free);
-        self.chip_in_use(plane, false);
+        self.kernel.ops.remove(id.0);
+        self.kernel.dies[unit].array = OpId::NONE;
+        self.release_unit(unit, plane);
         self.mark_unit(unit);
-        let wanted = self.replicas.as_ref().is_some_and(|replicas| replicas.making_of == lpn);
+        let wanted = self.features.replicas.as_ref().is_some_and(|replicas| replicas.making_of == lpn);
         let mut making = Making::Nothing;
         if verb == Verb::Read {
             self.dev.flash.read_ends(block);
@@ -411,7 +410,7 @@ impl Ssd {
             }
             self.test_trigger(plane);
         }
-        if let Some(replicas) = &mut self.replicas {
+        if let Some(replicas) = &mut self.features.replicas {
             replicas.making = making;
             if making == Making::Nothing {
                 replicas.making_of = Lpn::NONE;
@@ -422,7 +421,7 @@ impl Ssd {
     /// A copy is on flash. Where there are as many as there may be, the one not used for longest goes.
     #[inline(never)]
     fn add_copy(&mut self, lpn: Lpn, page: Ppn, block: BlockId, tag: Tag) {
-        let Some(replicas) = &mut self.replicas else { return };
+        let Some(replicas) = &mut self.features.replicas else { return };
         if replicas.copies.in_use() >= replicas.most {
             let oldest = replicas.oldest;
             let block = self.dev.geometry.block_of(replicas.copies[oldest].page);

@@ -17,19 +17,19 @@ impl Ssd {
     /// Tells a collection whether host operations wait for its unit: when it begins, and when pages have been read out.
     #[inline(never)]
     pub(super) fn look_who_waits(&mut self, id: JobId) {
-        let running = &self.jobs[id.0];
+        let running = &self.gc.jobs[id.0];
         // After a pause, what was seen before it holds: the host operations that waited then have been let in.
         let mut waits = running.sure && running.job.contended;
-        if self.ops[running.op].verb != Verb::Program {
-            let mut at = self.units[running.unit.ix()].queue.head();
+        if self.kernel.ops[running.op].verb != Verb::Program {
+            let mut at = self.kernel.dies[running.unit].queue.head();
             while at.is_some() && !waits {
-                waits = self.ops[at].class == Class::Host;
-                at = self.ops[at].next;
+                waits = self.kernel.ops[at].class == Class::Host;
+                at = self.kernel.ops[at].next;
             }
             waits |= (0..self.dev.geometry.planes_per_unit)
-                .any(|k| !self.planes[self.dev.geometry.plane_of_unit(running.unit, k).ix()].stalled.is_empty());
+                .any(|k| !self.gc.planes[self.dev.geometry.plane_of_unit(running.unit, k).ix()].stalled.is_empty());
         }
-        self.jobs[id.0].job.contended = waits;
+        self.gc.jobs[id.0].job.contended = waits;
     }
 
     /// Carries out a step that concerns the buffer only, and hands back one that goes on to the flash.
@@ -37,16 +37,16 @@ impl Ssd {
     pub(super) fn carry_staging(&mut self, id: JobId, step: Step) -> Option<Step> {
         match step {
             Step::Reserve(slots) => {
-                let job = &mut self.jobs[id.0].job;
+                let job = &mut self.gc.jobs[id.0].job;
                 let before = job.slots.replace(slots);
                 assert!(before.is_none(), "law: a collection reserves slots once");
                 self.dev.staging.reserve(slots);
-                if let Some(conflict) = &mut self.conflict {
+                if let Some(conflict) = &mut self.features.conflict {
                     conflict.counters.streams += 1;
                 }
             }
             Step::Stage if self.must_be_placed(id) => {
-                let pages = self.jobs[id.0].job.hand.len() as u32;
+                let pages = self.gc.jobs[id.0].job.hand.len() as u32;
                 self.take_slots(id, pages);
                 self.dev.staging.release(pages);
                 self.hand_over(id);
@@ -58,7 +58,7 @@ impl Ssd {
             }
             Step::Erase | Step::Done => {
                 // What was overwritten meanwhile needs no slot.
-                if let Some(left) = self.jobs[id.0].job.slots.filter(|left| *left > 0) {
+                if let Some(left) = self.gc.jobs[id.0].job.slots.filter(|left| *left > 0) {
                     self.take_slots(id, left);
                     self.dev.staging.release(left);
                     self.hand_over(id);
@@ -66,10 +66,10 @@ impl Ssd {
                 if matches!(step, Step::Erase) && !self.plan().erase_first && self.awaits_durability(id) {
                     // Where no plane has room, it is this that lets its pages have the reserve.
                     self.dev.staging.stale = true;
-                    if self.jobs[id.0].holds {
+                    if self.gc.jobs[id.0].holds {
                         self.pause(id, Pause::Durable);
                     } else {
-                        self.jobs[id.0].pause = Pause::Durable;
+                        self.gc.jobs[id.0].pause = Pause::Durable;
                     }
                     return None;
                 }
@@ -77,12 +77,12 @@ impl Ssd {
             }
             Step::Move(..) | Step::Fetch(..) | Step::Place | Step::Skip(..) => return Some(step),
         }
-        self.ready_jobs.push(id);
+        self.gc.ready.push(id);
         None
     }
 
     fn take_slots(&mut self, id: JobId, pages: u32) {
-        let slots = &mut self.jobs[id.0].job.slots;
+        let slots = &mut self.gc.jobs[id.0].job.slots;
         *slots = slots.and_then(|slots| slots.checked_sub(pages));
         assert!(slots.is_some(), "law: pages are staged in reserved slots");
     }
@@ -90,7 +90,7 @@ impl Ssd {
     /// A page that a partial write has yet to read stays on flash: the buffer holds newest versions only.
     #[inline(never)]
     fn must_be_placed(&self, id: JobId) -> bool {
-        self.jobs[id.0].job.hand.iter().any(|page| {
+        self.gc.jobs[id.0].job.hand.iter().any(|page| {
             let lpn = self.dev.flash.lpn_of(*page);
             lpn.is_some() && self.dev.map.get(lpn) != Location::Flash(*page)
         })
@@ -99,9 +99,9 @@ impl Ssd {
     /// Pages in hand go to reserved slots. From now on the map points to them there.
     #[inline(never)]
     fn stage_hand(&mut self, id: JobId) {
-        let hand = std::mem::replace(&mut self.jobs[id.0].job.hand, PageSet::EMPTY);
+        let hand = std::mem::replace(&mut self.gc.jobs[id.0].job.hand, PageSet::EMPTY);
         self.take_slots(id, hand.len() as u32);
-        let tags = self.ops[self.jobs[id.0].op].tags;
+        let tags = self.kernel.ops[self.gc.jobs[id.0].op].tags;
         for (i, page) in hand.iter().enumerate() {
             let lpn = self.dev.flash.lpn_of(*page);
             if lpn.is_none() {
@@ -129,12 +129,12 @@ impl Ssd {
             op.old_age = op.age;
             op.tags[0] = tags[i];
             op.lost = !self.survives_move(*page);
-            let op = OpId(self.ops.insert(op));
+            let op = OpId(self.kernel.ops.insert(op));
             self.dev.flash.invalidate(*page, block, lpn);
             self.dev.map.set(lpn, Location::Staged(op));
-            self.jobs[id.0].staged.push(&mut self.ops, op);
+            self.gc.jobs[id.0].staged.push(&mut self.kernel.ops, op);
             self.dev.staging.filled.change(1, self.now);
-            if let Some(conflict) = &mut self.conflict {
+            if let Some(conflict) = &mut self.features.conflict {
                 conflict.counters.buffered += 1;
             }
         }
@@ -142,7 +142,7 @@ impl Ssd {
 
     /// The segment of a collection, which counts one page more.
     fn segment_of(&mut self, id: JobId) -> u32 {
-        let segment = &mut self.jobs[id.0].segment;
+        let segment = &mut self.gc.jobs[id.0].segment;
         if *segment == u32::MAX {
             *segment = self.dev.staging.segments.insert(Segment { pending: 0, absorbed: 0, job: id });
         }
@@ -152,29 +152,29 @@ impl Ssd {
 
     /// The last reserved slot of a collection is filled: its segment may be written back.
     fn hand_over(&mut self, id: JobId) {
-        if self.jobs[id.0].job.slots != Some(0) {
+        if self.gc.jobs[id.0].job.slots != Some(0) {
             return;
         }
-        let mut staged = std::mem::replace(&mut self.jobs[id.0].staged, Fifo::EMPTY);
+        let mut staged = std::mem::replace(&mut self.gc.jobs[id.0].staged, Fifo::EMPTY);
         let to = self.plan().to;
         loop {
-            let op = staged.pop(&self.ops);
+            let op = staged.pop(&self.kernel.ops);
             if op.is_none() {
                 return;
             }
-            if self.ops[op].lpn.is_none() {
+            if self.kernel.ops[op].lpn.is_none() {
                 // Trimmed while it waited for the others.
-                self.ops.remove(op.0);
+                self.kernel.ops.remove(op.0);
                 continue;
             }
             let staging = &mut self.dev.staging;
             staging.waiting += 1;
             staging.stale = true;
             match to {
-                BackTo::IdleChips => staging.ready.push(&mut self.ops, op),
+                BackTo::IdleChips => staging.ready.push(&mut self.kernel.ops, op),
                 BackTo::OwnPlane => {
-                    let unit = self.dev.geometry.unit_of(self.ops[op].plane);
-                    staging.own[unit.ix()].push(&mut self.ops, op);
+                    let unit = self.dev.geometry.unit_of(self.kernel.ops[op].plane);
+                    staging.own[unit.ix()].push(&mut self.kernel.ops, op);
                 }
             }
         }
@@ -183,7 +183,7 @@ impl Ssd {
     /// The erase of a collection's victims begins: from now on its pages in the buffer are the only ones.
     #[inline(never)]
     pub(super) fn segment_erased(&mut self, id: JobId) {
-        let segment = std::mem::replace(&mut self.jobs[id.0].segment, u32::MAX);
+        let segment = std::mem::replace(&mut self.gc.jobs[id.0].segment, u32::MAX);
         if segment == u32::MAX {
             return;
         }
@@ -198,7 +198,7 @@ impl Ssd {
 
     /// Whether the erase of a collection's victims waits for its pages in the buffer.
     pub(super) fn awaits_durability(&self, id: JobId) -> bool {
-        let segment = self.jobs[id.0].segment;
+        let segment = self.gc.jobs[id.0].segment;
         segment != u32::MAX && self.dev.staging.segments[segment].pending > 0
     }
 
@@ -217,14 +217,14 @@ impl Ssd {
         if pages.job.is_none() {
             return staging.segments.remove(segment);
         }
-        let running = &mut self.jobs[pages.job.0];
+        let running = &mut self.gc.jobs[pages.job.0];
         if running.pause == Pause::Durable {
             let (unit, job) = (running.unit, pages.job);
             if running.holds {
                 self.mark_unit(unit);
             } else {
                 running.pause = Pause::No;
-                self.ready_jobs.push(job);
+                self.gc.ready.push(job);
             }
         }
     }
@@ -236,23 +236,23 @@ impl Ssd {
 
     /// Whether a page in the buffer waits there still.
     fn waits_in_buffer(&self, op: OpId) -> bool {
-        self.ops[op].class == Class::Writeback && self.ops[op].unit.is_none()
+        self.kernel.ops[op].class == Class::Writeback && self.kernel.ops[op].unit.is_none()
     }
 
     /// A host write of a page that waits in the buffer replaces it there: nothing is written to flash for it now.
     #[inline(never)]
     pub(super) fn absorb(&mut self, op: OpId, measured: bool) -> bool {
-        let Location::Staged(page) = self.dev.map.get(self.ops[op].lpn) else { return false };
+        let Location::Staged(page) = self.dev.map.get(self.kernel.ops[op].lpn) else { return false };
         if !self.plan().absorb || !self.waits_in_buffer(page) {
             return false;
         }
-        self.ops[op].need = Need::Absorb;
-        let tag = self.ops[op].tags[0];
-        if let Some(conflict) = &mut self.conflict {
+        self.kernel.ops[op].need = Need::Absorb;
+        let tag = self.kernel.ops[op].tags[0];
+        if let Some(conflict) = &mut self.features.conflict {
             conflict.counters.absorbed += u64::from(measured);
         }
-        self.overlay(op, self.ops[page].tags[0]);
-        let page = &mut self.ops[page];
+        self.overlay(op, self.kernel.ops[page].tags[0]);
+        let page = &mut self.kernel.ops[page];
         page.tags[0] = tag;
         page.lost = false;
         let (segment, again) = (page.segment, std::mem::replace(&mut page.absorbed, true));
@@ -272,11 +272,11 @@ impl Ssd {
         let Location::Staged(op) = self.dev.map.get(lpn) else { return };
         if self.waits_in_buffer(op) {
             // It stays in line without a page, and is passed over.
-            self.ops[op].lpn = Lpn::NONE;
+            self.kernel.ops[op].lpn = Lpn::NONE;
             self.dev.staging.stale = true;
-            let (absorbed, segment) = (self.ops[op].absorbed, self.ops[op].segment);
+            let (absorbed, segment) = (self.kernel.ops[op].absorbed, self.kernel.ops[op].segment);
             if self.goes_home() {
-                self.dev.flash.keep_promise(self.ops[op].plane);
+                self.dev.flash.keep_promise(self.kernel.ops[op].plane);
             }
             self.frees_slot();
             self.leaves_buffer(absorbed, segment);
@@ -298,12 +298,12 @@ impl Ssd {
                 }
             }
             BackTo::OwnPlane => {
-                for i in 0..self.looking.len() {
-                    self.write_back_home(self.looking[i]);
+                for i in 0..self.kernel.dies.looking.len() {
+                    self.write_back_home(self.kernel.dies.looking[i]);
                 }
             }
             BackTo::IdleChips => {
-                if stale || self.looking.iter().any(|unit| self.is_idle(*unit)) {
+                if stale || self.kernel.dies.looking.iter().any(|unit| self.is_idle(*unit)) {
                     while self.write_back_anywhere() {}
                 }
             }
@@ -312,7 +312,7 @@ impl Ssd {
 
     /// Whether nobody wants a unit.
     pub(super) fn is_unwanted(&self, unit: UnitId) -> bool {
-        self.is_idle(unit) && self.units[unit.ix()].queue.is_empty()
+        self.is_idle(unit) && self.kernel.dies[unit].queue.is_empty()
     }
 
     /// Writes the first page in line back to the next idle unit in turn. False: there is no page, or no unit for it.
@@ -322,10 +322,10 @@ impl Ssd {
         if op.is_none() {
             return false;
         }
-        if self.ops[op].lpn.is_none() {
-            self.dev.staging.ready.pop(&self.ops);
+        if self.kernel.ops[op].lpn.is_none() {
+            self.dev.staging.ready.pop(&self.kernel.ops);
             self.dev.staging.waiting -= 1;
-            self.ops.remove(op.0);
+            self.kernel.ops.remove(op.0);
             return true;
         }
         let units = self.dev.geometry.units;
@@ -336,7 +336,7 @@ impl Ssd {
             }
             let Some(plane) = self.next_plane(unit) else { continue };
             self.dev.staging.last_unit = unit.0;
-            self.dev.staging.ready.pop(&self.ops);
+            self.dev.staging.ready.pop(&self.kernel.ops);
             self.begin_writeback(op, plane, Stream::Host);
             return true;
         }
@@ -345,13 +345,13 @@ impl Ssd {
             return false;
         }
         // No plane has room. A collection that waits for this page has a page of its reserve for it.
-        let segment = &self.dev.staging.segments[self.ops[op].segment];
-        let plane = self.ops[op].plane;
+        let segment = &self.dev.staging.segments[self.kernel.ops[op].segment];
+        let plane = self.kernel.ops[op].plane;
         if segment.job.is_some() && !self.plan().erase_first {
             let unit = self.dev.geometry.unit_of(plane);
-            let parked = self.jobs[segment.job.0].pause == Pause::Durable;
+            let parked = self.gc.jobs[segment.job.0].pause == Pause::Durable;
             if parked && self.is_unwanted(unit) {
-                self.dev.staging.ready.pop(&self.ops);
+                self.dev.staging.ready.pop(&self.kernel.ops);
                 self.begin_writeback(op, plane, Stream::Gc);
                 return true;
             }
@@ -366,17 +366,17 @@ impl Ssd {
             if op.is_none() {
                 return;
             }
-            if self.ops[op].lpn.is_none() {
-                self.dev.staging.own[unit.ix()].pop(&self.ops);
+            if self.kernel.ops[op].lpn.is_none() {
+                self.dev.staging.own[unit.ix()].pop(&self.kernel.ops);
                 self.dev.staging.waiting -= 1;
-                self.ops.remove(op.0);
+                self.kernel.ops.remove(op.0);
                 continue;
             }
             // At the host's write point while that has room, else where its collection would have put it: a page of its plane
             // is kept for it.
-            let plane = self.ops[op].plane;
+            let plane = self.kernel.ops[op].plane;
             let room = self.dev.flash.next_offset(plane, Stream::Host).is_some();
-            self.dev.staging.own[unit.ix()].pop(&self.ops);
+            self.dev.staging.own[unit.ix()].pop(&self.kernel.ops);
             self.begin_writeback(op, plane, if room { Stream::Host } else { Stream::Gc });
         }
     }
@@ -390,8 +390,8 @@ impl Ssd {
         }
         let to = self.dev.flash.take_page(plane, stream, reserve).expect("a plane with room");
         self.stats.count_programs(Class::Writeback, 1);
-        let waited = (self.now - self.ops[id].waits_since).0;
-        if let Some(conflict) = &mut self.conflict {
+        let waited = (self.now - self.kernel.ops[id].waits_since).0;
+        if let Some(conflict) = &mut self.features.conflict {
             conflict.counters.written_back += 1;
             conflict.counters.waiting.record(waited);
         }
@@ -401,26 +401,25 @@ impl Ssd {
         }
         let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
         let offset = self.dev.geometry.offset(to);
-        let op = &mut self.ops[id];
+        let op = &mut self.kernel.ops[id];
         (op.unit, op.plane, op.channel) = (unit, plane, self.dev.geometry.channel_of(plane));
         op.pages = PageSet::one(to);
         op.legs = self.dev.timing.program(offset, burst);
         op.leg = 0;
-        self.units[unit.ix()].array = id;
-        self.set_holder(unit, Holder::Writeback);
-        self.chip_in_use(plane, true);
+        self.kernel.dies[unit].array = id;
+        self.seize_unit(unit, Holder::Writeback, plane);
         self.run_leg(id);
     }
 
     /// A page of the buffer is on flash again: it is published unless the host has overwritten or trimmed it meanwhile.
     #[inline(never)]
     pub(super) fn writeback_ends(&mut self, id: OpId) {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let (unit, plane, page, lpn, tag) = (op.unit, op.plane, op.pages[0], op.lpn, op.tags[0]);
         let (absorbed, segment, lost) = (op.absorbed, op.segment, op.lost);
         let block = self.dev.geometry.block_of(page);
         let newest = self.dev.map.get(lpn) == Location::Staged(id);
-        let wanted = newest || self.keeps && self.keeps_instead(id, page);
+        let wanted = newest || self.rules.keeps && self.keeps_instead(id, page);
         self.dev.flash.land(page, block, if wanted { lpn } else { Lpn::NONE });
         self.oracle.store(page, tag);
         self.host_programmed(page, lost);
@@ -429,19 +428,18 @@ impl Ssd {
         if newest {
             self.dev.map.set(lpn, Location::Flash(page));
         }
-        for leg in (0..self.ops[id].legs.len()).filter_map(|i| self.ops[id].legs.get(i)) {
+        for leg in (0..self.kernel.ops[id].legs.len()).filter_map(|i| self.kernel.ops[id].legs.get(i)) {
             self.stats.writeback_time.charge(Verb::Program, leg.kind, leg.time.0);
         }
         self.stats.count_moved(!newest);
         self.stats.moves.buffered += 1;
-        self.ops.remove(id.0);
+        self.kernel.ops.remove(id.0);
         if !self.plan().free_at_issue {
             self.frees_slot();
         }
         self.leaves_buffer(absorbed, segment);
-        self.units[unit.ix()].array = OpId::NONE;
-        self.set_holder(unit, Holder::Free);
-        self.chip_in_use(plane, false);
+        self.kernel.dies[unit].array = OpId::NONE;
+        self.release_unit(unit, plane);
         self.mark_unit(unit);
         if self.dev.flash.next_offset(plane, Stream::Host).is_some() {
             // What was kept for this page may be the host's now.

@@ -8,12 +8,14 @@
 use ssdlab_memory::Table;
 use std::collections::VecDeque;
 
+use super::kernel::timers::Timer;
 use super::redirect::{Decode, Decodes};
 use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::config::{Config, WriteMode};
 use crate::device::mapping::Location;
 use crate::device::raid::Layout;
+use crate::device::spec::ArraySpec;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
 use crate::units::{JobId, Lpn, OpId, Ppn};
 
@@ -148,8 +150,8 @@ pub(super) const BYTES_OF_REQUEST: u64 =
     (size_of::<Record>() + size_of::<(Nanos, u32, u64)>() + size_of::<Decode>()) as u64 + 16;
 
 impl Raid {
-    pub(super) fn new(config: &Config) -> Option<Box<Self>> {
-        let layout = Layout::new(config)?;
+    pub(super) fn new(config: &Config, array: &ArraySpec) -> Option<Box<Self>> {
+        let layout = Layout::new(array)?;
         let depth = config.device.queue_depth as usize;
         Some(Box::new(Raid {
             states: Table::filled((layout.stripes * layout.groups) as usize, EMPTY),
@@ -257,42 +259,42 @@ impl Raid {
 
 impl Ssd {
     pub(super) fn raid(&mut self) -> &mut Raid {
-        self.raid.as_mut().expect("only devices with parity get here")
+        self.features.raid.as_mut().expect("only devices with parity get here")
     }
 
     pub(super) fn layout(&self) -> &Layout {
-        &self.raid.as_ref().expect("only devices with parity get here").layout
+        &self.features.raid.as_ref().expect("only devices with parity get here").layout
     }
 
     /// The logical page of the map that holds a page of the host.
     #[inline(always)]
     pub(super) fn logical(&self, page: Lpn) -> Lpn {
-        self.raid.as_ref().map_or(page, |raid| raid.layout.slot(page))
+        self.features.raid.as_ref().map_or(page, |raid| raid.layout.slot(page))
     }
 
     /// The page of the host that a logical page of the map holds; parity is numbered after them.
     pub(super) fn host_page(&self, lpn: Lpn) -> Lpn {
-        let Some(raid) = &self.raid else { return lpn };
+        let Some(raid) = &self.features.raid else { return lpn };
         let parity = || Lpn(self.dev.geometry.exported + raid.layout.group_index(lpn));
         if lpn.is_none() { lpn } else { raid.layout.page(lpn).unwrap_or_else(parity) }
     }
 
     /// Whether a logical page of the map holds parity.
     pub(super) fn is_parity(&self, lpn: Lpn) -> bool {
-        self.raid.as_ref().is_some_and(|raid| raid.layout.page(lpn).is_none())
+        self.features.raid.as_ref().is_some_and(|raid| raid.layout.page(lpn).is_none())
     }
 
     /// Whether no update waits to begin.
     #[inline(always)]
     pub(super) fn stripes_settled(&self) -> bool {
-        self.raid.as_ref().is_none_or(|raid| raid.ready.is_empty())
+        self.features.raid.as_ref().is_none_or(|raid| raid.ready.is_empty())
     }
 
     /// The page of a chunk that parity covers.
     pub(super) fn covered(&self, lpn: Lpn) -> Option<Ppn> {
         match self.dev.map.get(lpn) {
             Location::Flash(page) => Some(page),
-            Location::Staged(write) => Some(self.ops[write].old).filter(|old| old.is_some()),
+            Location::Staged(write) => Some(self.kernel.ops[write].old).filter(|old| old.is_some()),
             Location::Nowhere => None,
         }
     }
@@ -300,17 +302,17 @@ impl Ssd {
     /// A page write is admitted. The old page stays for its parity's sake; a write that has not begun hands it on.
     #[inline(never)]
     pub(super) fn admit_chunk(&mut self, op: OpId) {
-        let lpn = self.ops[op].lpn;
+        let lpn = self.kernel.ops[op].lpn;
         match self.dev.map.get(lpn) {
-            Location::Flash(page) => self.ops[op].old = page,
+            Location::Flash(page) => self.kernel.ops[op].old = page,
             Location::Staged(before) => {
-                let page = &mut self.ops[before];
+                let page = &mut self.kernel.ops[before];
                 if page.stripe != NO_UPDATE {
-                    self.ops[op].behind = before;
+                    self.kernel.ops[op].behind = before;
                 } else {
                     let (behind, old) = (page.behind, page.old);
                     (page.behind, page.old) = (OpId::NONE, Ppn::NONE);
-                    (self.ops[op].behind, self.ops[op].old) = (behind, old);
+                    (self.kernel.ops[op].behind, self.kernel.ops[op].old) = (behind, old);
                 }
             }
             Location::Nowhere => {}
@@ -321,8 +323,8 @@ impl Ssd {
 
     /// A page goes to where it waits: a read to its chip, a write to its group.
     pub(super) fn place_chunk(&mut self, op: OpId) {
-        let lpn = self.ops[op].lpn;
-        if self.ops[op].need == Need::Read {
+        let lpn = self.kernel.ops[op].lpn;
+        if self.kernel.ops[op].need == Need::Read {
             return if self.is_missing(lpn) { self.read_missing(op) } else { self.queue_on_chip(op) };
         }
         if !self.may_cover(op) {
@@ -330,19 +332,19 @@ impl Ssd {
             return self.queue_overtaken(op);
         }
         let now = self.now;
-        let raid = self.raid.as_mut().expect("only devices with parity get here");
+        let raid = self.features.raid.as_mut().expect("only devices with parity get here");
         let index = raid.layout.group_index(lpn);
         let phase = if raid.states[index as usize] == EMPTY { Phase::Open } else { Phase::Idle };
         let opens = raid.states[index as usize] == EMPTY;
         let update = raid.record(index, phase, now);
         let member = raid.layout.member_of(raid.layout.chip_of(lpn));
         let record = &mut raid.records[update];
-        record.waiting.push(&mut self.ops, op);
+        record.waiting.push(&mut self.kernel.ops, op);
         if opens {
             let (due, first) = (now + raid.timeout, raid.deadlines.is_empty());
             raid.deadlines.push_back((due, update, record.serial));
             if first {
-                self.events.set(self.units.len() + self.buses.len() + 1, due);
+                self.kernel.timers.set(Timer::Encode, due);
             }
         }
         match record.phase {
@@ -365,21 +367,21 @@ impl Ssd {
 
     /// Whether parity may cover a write still: no newer one of its page has begun.
     fn may_cover(&self, op: OpId) -> bool {
-        match self.dev.map.get(self.ops[op].lpn) {
-            Location::Staged(newest) => newest == op || self.ops[newest].stripe == NO_UPDATE,
+        match self.dev.map.get(self.kernel.ops[op].lpn) {
+            Location::Staged(newest) => newest == op || self.kernel.ops[newest].stripe == NO_UPDATE,
             _ => false,
         }
     }
 
     /// Whether a write in a chain is the newest one of its page there.
     fn newest_in(&self, chain: Chain, op: OpId) -> bool {
-        let (lpn, age) = (self.ops[op].lpn, self.ops[op].age);
+        let (lpn, age) = (self.kernel.ops[op].lpn, self.kernel.ops[op].age);
         let mut other = chain.head;
         while other.is_some() {
-            if self.ops[other].lpn == lpn && self.ops[other].age > age {
+            if self.kernel.ops[other].lpn == lpn && self.kernel.ops[other].age > age {
                 return false;
             }
-            other = self.ops[other].sibling;
+            other = self.kernel.ops[other].sibling;
         }
         true
     }
@@ -388,11 +390,10 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn encode_timeouts(&mut self) {
         let now = self.now;
-        let timer = self.units.len() + self.buses.len() + 1;
         let raid = self.raid();
         while let Some((due, update, serial)) = raid.deadlines.front().copied() {
             if due > now {
-                return self.events.set(timer, due);
+                return self.kernel.timers.set(Timer::Encode, due);
             }
             raid.deadlines.pop_front();
             let record = &raid.records[update];
@@ -419,14 +420,14 @@ impl Ssd {
             i += 1;
         }
         self.raid().ready.clear();
-        if self.runs.any_released() {
+        if self.host.runs.any_released() {
             self.place_merged();
         }
     }
 
     /// A page joins the queue of its die.
     pub(super) fn queue_on_chip(&mut self, op: OpId) {
-        let page = &mut self.ops[op];
+        let page = &mut self.kernel.ops[op];
         page.waits_since = self.now;
         let writes = page.need == Need::Write;
         let plane = self.dev.geometry.static_plane(page.lpn);
@@ -437,7 +438,7 @@ impl Ssd {
 
     /// A write that no parity will ever cover joins the queue of its die, once its page has been read if it lacks any of it.
     fn queue_overtaken(&mut self, op: OpId) {
-        self.ops[op].need = Need::Write;
+        self.kernel.ops[op].need = Need::Write;
         if !self.waits_for_merge(op) {
             self.queue_on_chip(op);
         }
@@ -445,26 +446,27 @@ impl Ssd {
 
     /// A page's service on its chip is over.
     pub(super) fn leaves_chip(&mut self, op: OpId) {
-        if self.raid.is_none() {
+        if self.features.raid.is_none() {
             return;
         }
-        let (chip, writes) = (self.dev.geometry.chip_of(self.ops[op].plane) as usize, self.ops[op].need == Need::Write);
+        let (chip, writes) =
+            (self.dev.geometry.chip_of(self.kernel.ops[op].plane) as usize, self.kernel.ops[op].need == Need::Write);
         self.raid().load[chip][usize::from(writes)] -= 1;
         self.host.window_stale |= !self.host.window.is_empty();
     }
 
     /// A page that waited for its group goes on.
     pub(super) fn held(&mut self, op: OpId) {
-        let (now, page) = (self.now, &mut self.ops[op]);
+        let (now, page) = (self.now, &mut self.kernel.ops[op]);
         page.blame.add(Cause::Held, (now - page.waits_since).0);
         page.waits_since = now;
     }
 
     /// An old page is not needed any more.
     pub(super) fn drop_old(&mut self, op: OpId) {
-        let old = std::mem::replace(&mut self.ops[op].old, Ppn::NONE);
+        let old = std::mem::replace(&mut self.kernel.ops[op].old, Ppn::NONE);
         if old.is_some() {
-            self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.ops[op].lpn);
+            self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.kernel.ops[op].lpn);
         }
     }
 
@@ -483,24 +485,24 @@ impl Ssd {
         let mut op = waiting.head;
         while op.is_some() {
             if self.newest_in(waiting, op) && self.may_cover(op) {
-                self.ops[op].stripe = update;
+                self.kernel.ops[op].stripe = update;
             }
-            op = self.ops[op].sibling;
+            op = self.kernel.ops[op].sibling;
         }
         let (mut members, mut chunks, mut mask) = (Chain::EMPTY, 0, 0u64);
         op = waiting.head;
         while op.is_some() {
-            let (next, lpn) = (self.ops[op].sibling, self.ops[op].lpn);
+            let (next, lpn) = (self.kernel.ops[op].sibling, self.kernel.ops[op].lpn);
             self.held(op);
-            if self.ops[op].stripe == update {
+            if self.kernel.ops[op].stripe == update {
                 if let Location::Staged(newest) = self.dev.map.get(lpn)
                     && newest != op
                 {
                     // A newer write has yet to come: the old page is this one's, whose page will be the newer one's.
-                    self.ops[op].old = std::mem::replace(&mut self.ops[newest].old, Ppn::NONE);
-                    self.ops[newest].behind = op;
+                    self.kernel.ops[op].old = std::mem::replace(&mut self.kernel.ops[newest].old, Ppn::NONE);
+                    self.kernel.ops[newest].behind = op;
                 }
-                members.push(&mut self.ops, op);
+                members.push(&mut self.kernel.ops, op);
                 chunks += 1;
                 mask |= 1 << self.layout().member_of(self.layout().chip_of(lpn));
             } else {
@@ -540,7 +542,7 @@ impl Ssd {
             WriteMode::Auto => mask.count_ones() <= (self.layout().group - 2) / 2,
         };
         let mut plan = Plan { rmw: encoded && reads_old, others: encoded && !reads_old, all: false };
-        let may_fail = self.failures.is_some();
+        let may_fail = self.features.failures.is_some();
         if may_fail {
             plan = self.plan_around(update, plan);
         }
@@ -549,12 +551,12 @@ impl Ssd {
         let mut reads = 0;
         let mut op = members.head;
         while op.is_some() {
-            let next = self.ops[op].sibling;
-            let page = &self.ops[op];
+            let next = self.kernel.ops[op].sibling;
+            let page = &self.kernel.ops[op];
             let content = self.content(page.tags[0]);
             self.raid().records[update].content ^= content;
             let lacks = self.lacks(op);
-            let page = &mut self.ops[op];
+            let page = &mut self.kernel.ops[op];
             if page.old.is_some() && (plan.rmw || plan.all || lacks) {
                 page.need = Need::Merge;
                 reads += 1;
@@ -597,7 +599,7 @@ impl Ssd {
     pub(super) fn chunk_op(&mut self, update: u32, lpn: Lpn, verb: Verb, need: Need) -> OpId {
         let (age, bytes) = (self.age(), self.dev.geometry.page_size);
         let op = Op { class: Class::Parity, verb, need, lpn, bytes, age, stripe: update, ..Op::BLANK };
-        OpId(self.ops.insert(op))
+        OpId(self.kernel.ops.insert(op))
     }
 
     pub(super) fn read_chunk(&mut self, update: u32, slot: Lpn) {
@@ -619,14 +621,14 @@ impl Ssd {
         let (index, content, mut op) = (record.index, record.content, record.members.head);
         record.members = Chain::EMPTY;
         let parity = self.layout().parity_slot(index);
-        let may_fail = self.failures.is_some();
+        let may_fail = self.features.failures.is_some();
         let encodes = !may_fail || self.begin_parity(parity);
         let mut programs = 0;
         while op.is_some() {
-            let next = self.ops[op].sibling;
+            let next = self.kernel.ops[op].sibling;
             self.held(op);
             // If it lacks anything still, that has been computed.
-            let found = Some(self.missing_tag(self.ops[op].lpn)).filter(|tag| tag.lpn.is_some());
+            let found = Some(self.missing_tag(self.kernel.ops[op].lpn)).filter(|tag| tag.lpn.is_some());
             self.chunk_is_merged(op, found);
             if !may_fail || self.begin_chunk(update, op) {
                 self.queue_on_chip(op);
@@ -640,12 +642,12 @@ impl Ssd {
             self.oracle.set_parity(index, tag, content);
             self.forget(parity);
             let op = self.chunk_op(update, parity, Verb::Program, Need::Write);
-            self.ops[op].tags[0] = tag;
+            self.kernel.ops[op].tags[0] = tag;
             self.dev.map.set(parity, Location::Staged(op));
             self.queue_on_chip(op);
             programs += 1;
         }
-        if self.runs.any_released() {
+        if self.host.runs.any_released() {
             self.place_merged();
         }
         self.raid().records[update].busy = programs;
@@ -680,7 +682,7 @@ impl Ssd {
         let bare = (self.now - since).0;
         self.stats.raid.unprotected += u128::from(bare);
         self.stats.raid.longest = self.stats.raid.longest.max(bare);
-        if self.failures.is_some() {
+        if self.features.failures.is_some() {
             self.kept_end(update);
         }
         self.check_group(index);
@@ -716,13 +718,13 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn chunk_ends(&mut self, id: OpId) {
         self.leaves_chip(id);
-        if std::mem::replace(&mut self.ops[id].failed, false) {
+        if std::mem::replace(&mut self.kernel.ops[id].failed, false) {
             return self.is_denied(id);
         }
         if self.dev.errors.is_some() && !self.chunk_decodes(id) {
             return self.chunk_is_unreadable(id);
         }
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let (lpn, page, update) = (op.lpn, op.pages[0], op.stripe);
         let block = self.dev.geometry.block_of(page);
         match op.need {
@@ -732,7 +734,7 @@ impl Ssd {
                     return self.part_ends(id, false);
                 }
                 if update != NO_UPDATE {
-                    self.ops.remove(id.0);
+                    self.kernel.ops.remove(id.0);
                     return self.part_of_update_ends(update);
                 }
                 self.oracle.delivered(lpn, op.tags[0], op.expected);
@@ -741,12 +743,12 @@ impl Ssd {
             Need::Absorb => unreachable!("it is in no die"),
             Need::Merge => {
                 self.dev.flash.read_ends(block);
-                self.ops[id].waits_since = self.now;
-                let found = Some(self.ops[id].tags[1]);
+                self.kernel.ops[id].waits_since = self.now;
+                let found = Some(self.kernel.ops[id].tags[1]);
                 self.chunk_is_merged(id, found);
                 // Where a chip may fail, old chunks stay until all is read.
-                if self.failures.is_none() {
-                    self.ops[id].need = Need::Write;
+                if self.features.failures.is_none() {
+                    self.kernel.ops[id].need = Need::Write;
                     self.drop_old(id);
                 }
                 self.part_of_update_ends(update);
@@ -756,7 +758,7 @@ impl Ssd {
                 let now_at = self.dev.map.get(lpn);
                 // A newer write that waits for this one takes over the page: parity will cover it.
                 let newer = match now_at {
-                    Location::Staged(write) if self.ops[write].behind == id => Some(write),
+                    Location::Staged(write) if self.kernel.ops[write].behind == id => Some(write),
                     _ => None,
                 };
                 let newest = now_at == Location::Staged(id);
@@ -766,9 +768,9 @@ impl Ssd {
                 self.note_filled(block, JobId::NONE, JobId::NONE);
                 if newest {
                     self.dev.map.set(lpn, Location::Flash(page));
-                    self.newest_lands(self.ops[id].run);
+                    self.newest_lands(self.kernel.ops[id].run);
                 } else if let Some(write) = newer {
-                    (self.ops[write].old, self.ops[write].behind) = (page, OpId::NONE);
+                    (self.kernel.ops[write].old, self.kernel.ops[write].behind) = (page, OpId::NONE);
                 }
                 if class == Class::Host {
                     if !acknowledged {
@@ -776,7 +778,7 @@ impl Ssd {
                     }
                     self.release(id);
                 } else {
-                    self.ops.remove(id.0);
+                    self.kernel.ops.remove(id.0);
                 }
                 self.test_trigger(plane);
                 if update != NO_UPDATE {

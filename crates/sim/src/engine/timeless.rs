@@ -2,16 +2,16 @@
 //!
 //! The same map, flash, laws and policies as in the timed device; only legs are left out.
 
+use super::Ssd;
 use super::host::Waiting;
-use super::{Extent, Request, RequestOp, Ssd};
 use crate::config::{PreconditionMode, Scope};
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
-use crate::oracle::Tag;
 use crate::policy::{Hop, Job, Journey, PageSet, Step};
 use crate::random;
-use crate::units::{BlockId, Lpn, PlaneId, Ppn, UnitId};
+use crate::request::{Extent, Request, RequestOp};
+use crate::units::{BlockId, Lpn, PlaneId, Ppn, Tag, UnitId};
 
 /// How many writes ahead the map is asked for.
 pub(super) const LOOK_AHEAD: usize = 16;
@@ -43,7 +43,7 @@ impl Ssd {
         if let Location::Flash(page) = self.dev.map.get(lpn) {
             self.dev.flash.expect_stale(page, self.dev.geometry.block_of(page));
         }
-        if !self.schemes.dynamic {
+        if !self.rules.dynamic {
             self.dev.flash.expect_program(self.dev.geometry.static_plane(lpn));
         }
     }
@@ -90,13 +90,13 @@ impl Ssd {
     fn fill(&mut self, mapped: u32) {
         let geometry = &self.dev.geometry;
         let planes = geometry.planes;
-        let apart = !self.schemes.dynamic && self.raid.is_none() && self.config.gc.scope == Scope::Plane;
+        let apart = !self.rules.dynamic && self.features.raid.is_none() && self.config.gc.scope == Scope::Plane;
         // As long as no plane collects, static places have nothing in common: each takes a few pages in a row, and its entries of
         // the reverse map stay in the cache. Those of all planes would drive each other out, a power of two apart.
-        let kept = self.config.reserve().max(self.gc_floor.div_ceil(geometry.pages_per_block) + 1);
+        let kept = self.config.reserve().max(self.rules.gc_floor.div_ceil(geometry.pages_per_block) + 1);
         let rows = geometry.blocks_per_plane.saturating_sub(kept) * geometry.data_pages;
         let tiles = if apart { rows.min(mapped / planes) / TILE } else { 0 };
-        let plain = self.dev.errors.is_none() && !self.metadata;
+        let plain = self.dev.errors.is_none() && !self.rules.metadata;
         for tile in 0..tiles {
             for place in 0..planes {
                 let first = Lpn(tile * TILE * planes + place);
@@ -251,7 +251,7 @@ impl Ssd {
         for page in (first..=last).map(Lpn) {
             let lpn = self.logical(page);
             self.store_now(lpn, Class::Host);
-            if self.raid.is_some() && !self.group_goes_on(page, Lpn(last), left) {
+            if self.features.raid.is_some() && !self.group_goes_on(page, Lpn(last), left) {
                 self.encode_now(lpn);
             }
         }
@@ -261,7 +261,7 @@ impl Ssd {
     pub fn write_now(&mut self, page: Lpn) {
         let lpn = self.logical(page);
         self.store_now(lpn, Class::Host);
-        if self.raid.is_some() {
+        if self.features.raid.is_some() {
             self.encode_now(lpn);
         }
     }
@@ -273,11 +273,11 @@ impl Ssd {
         self.drop_copy(lpn);
         self.forget(lpn);
         self.stats.count_programs(class, 1);
-        if self.plain_places {
+        if self.rules.plain_places {
             let plane = self.dev.geometry.static_plane(lpn);
-            if self.dev.flash.has_room(plane, self.gc_floor) {
+            if self.dev.flash.has_room(plane, self.rules.gc_floor) {
                 self.put(lpn, plane, tag).expect("there is room");
-                if !self.dev.flash.has_room(plane, self.gc_floor) {
+                if !self.dev.flash.has_room(plane, self.rules.gc_floor) {
                     self.collect_now(plane);
                 }
                 return;
@@ -318,7 +318,7 @@ impl Ssd {
         if self.dev.errors.is_some() {
             self.host_programmed(page, false);
         }
-        if self.metadata {
+        if self.rules.metadata {
             self.write_metadata_now(self.dev.geometry.block_of(page));
         }
         Some(page)
@@ -326,14 +326,14 @@ impl Ssd {
 
     /// The plane for a page that is written in no time: its static place, or the next die's next plane with room.
     pub(super) fn timeless_plane(&mut self, lpn: Lpn) -> Option<PlaneId> {
-        if !self.schemes.dynamic {
+        if !self.rules.dynamic {
             return Some(self.dev.geometry.static_plane(lpn));
         }
         let units = self.dev.geometry.units;
         for step in 1..=units {
-            let unit = UnitId((self.last_unit + step) % units);
+            let unit = UnitId((self.host.last_unit + step) % units);
             if let Some(plane) = self.next_plane(unit) {
-                self.last_unit = unit.0;
+                self.host.last_unit = unit.0;
                 return Some(plane);
             }
         }
@@ -366,11 +366,11 @@ impl Ssd {
         job.slots = Some(0);
         self.join_planes(plane, self.dev.geometry.unit_of(plane), &mut job);
         for victim in &job.victims[..usize::from(job.count)] {
-            self.planes[self.dev.geometry.plane_of_block(*victim).ix()].claimed = false;
+            self.gc.planes[self.dev.geometry.plane_of_block(*victim).ix()].claimed = false;
             self.dev.flash.begin_collection(*victim);
             self.read_metadata_now();
         }
-        if let (Some(journey), 1) = (self.plain_moves, job.count) {
+        if let (Some(journey), 1) = (self.rules.plain_moves, job.count) {
             self.dev.flash.expect_run(plane, victim);
             self.move_all_now(plane, victim, journey);
             self.dev.flash.erase_now(victim);
@@ -414,7 +414,7 @@ impl Ssd {
     /// Moves all valid pages of a victim, in ascending order, where neither collector nor path tells pages apart: what
     /// [`Ssd::move_now`] does page by page.
     fn move_all_now(&mut self, plane: PlaneId, victim: BlockId, journey: Journey) {
-        let Moving { mut offsets, mut lpns } = std::mem::take(&mut self.moving);
+        let Moving { mut offsets, mut lpns } = std::mem::take(&mut self.gc.moving);
         let moved = self.dev.flash.list_valid(victim, &mut offsets, &mut lpns);
         assert_eq!(moved, usize::from(self.dev.flash.valid(victim)), "law: validity and the reverse map agree");
         lpns[..moved.min(MOVES_AHEAD)].iter().for_each(|lpn| self.dev.map.expect(*lpn));
@@ -434,7 +434,7 @@ impl Ssd {
             next += count;
         }
         self.dev.flash.vacate(victim);
-        self.moving = Moving { offsets, lpns };
+        self.gc.moving = Moving { offsets, lpns };
         self.stats.count_moves(journey, moved as u64);
         self.stats.count_sorted(moved as u64);
     }

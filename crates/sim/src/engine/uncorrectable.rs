@@ -14,7 +14,7 @@ impl Ssd {
     /// Whether the page that an operation has read can be corrected.
     pub(super) fn chunk_decodes(&mut self, id: OpId) -> bool {
         let Some(model) = &self.dev.errors else { return true };
-        let (op, page) = (&self.ops[id], self.ops[id].pages[0]);
+        let (op, page) = (&self.kernel.ops[id], self.kernel.ops[id].pages[0]);
         if op.need == Need::Write {
             return true;
         }
@@ -26,7 +26,7 @@ impl Ssd {
 
     /// An operation has read a page beyond correction. Unless it was moved or overwritten meanwhile, its chunk is missing now.
     pub(super) fn chunk_is_unreadable(&mut self, id: OpId) {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let (slot, page, update) = (op.lpn, op.pages[0], op.stripe);
         let (block, index) = (self.dev.geometry.block_of(page), self.layout().group_index(slot));
         self.dev.flash.read_ends(block);

@@ -1,17 +1,18 @@
 //! What an observer is told. Without one, each call costs a branch.
 
-use super::{Nanos, Request, Ssd};
+use super::{Nanos, Ssd};
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Op, Verb};
 use crate::observe::{Completed, LegRecord, Observer, Resource, Sample};
 use crate::policy::MAX_PLANES;
+use crate::request::Request;
 use crate::units::{Lpn, OpId, PlaneId, Ppn, UnitId};
 
 impl Ssd {
     /// Watches the run from outside.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.observer.sample_at = observer.sample_at();
-        self.observer.running_since = vec![Nanos::ZERO; self.units.len()];
+        self.observer.running_since = vec![Nanos::ZERO; self.kernel.dies.units.len()];
         self.observer.observer = Some(observer);
         self.set_fusing(false);
     }
@@ -84,8 +85,8 @@ impl Ssd {
     #[inline(always)]
     pub(super) fn watch_array_end(&mut self, unit: UnitId) {
         if self.observer.observer.is_some() {
-            let (id, start) = (self.units[unit.ix()].array, self.observer.running_since[unit.ix()]);
-            let op = &self.ops[id];
+            let (id, start) = (self.kernel.dies[unit].array, self.observer.running_since[unit.ix()]);
+            let op = &self.kernel.ops[id];
             if op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Decode) {
                 return;
             }
@@ -100,10 +101,10 @@ impl Ssd {
             let channels = self.dev.geometry.channels as usize;
             let resource = if bus < channels {
                 Resource::Channel(bus as u32)
-            } else if bus < self.ports {
+            } else if bus < self.rules.ports {
                 Resource::HostLink(bus == channels)
             } else {
-                Resource::Port((bus - self.ports) as u32)
+                Resource::Port((bus - self.rules.ports) as u32)
             };
             self.tell_leg(id, self.now, self.now + time, resource);
         }
@@ -114,7 +115,7 @@ impl Ssd {
             return;
         }
         let number = self.number_of(id);
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let (mut pages, mut count) = ([Ppn::NONE; MAX_PLANES], 0);
         let mut add = |page: Ppn| {
             pages[count] = page;
@@ -123,13 +124,13 @@ impl Ssd {
         match (op.class, op.verb) {
             (Class::Host, _) => {
                 let mut at = id;
-                while at.is_some() && self.ops[at].pages.len() == 1 {
-                    add(self.ops[at].pages[0]);
-                    at = self.ops[at].mate;
+                while at.is_some() && self.kernel.ops[at].pages.len() == 1 {
+                    add(self.kernel.ops[at].pages[0]);
+                    at = self.kernel.ops[at].mate;
                 }
             }
             (Class::Gc, Verb::Erase) => {
-                let job = &self.jobs[op.job.0].job;
+                let job = &self.gc.jobs[op.job.0].job;
                 job.victims[..usize::from(job.count)].iter().for_each(|b| add(self.dev.geometry.page(*b, 0)));
             }
             _ => op.pages.iter().for_each(|page| add(*page)),
@@ -164,7 +165,7 @@ impl Ssd {
 
     /// The number of an operation's request, or of its collection.
     fn number_of(&mut self, id: OpId) -> u64 {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         if op.class != Class::Host {
             return op.age;
         }

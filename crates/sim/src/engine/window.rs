@@ -1,9 +1,10 @@
 //! The dispatch window: admitted requests from which the order picks, and what it sees of them.
 
 use super::Ssd;
-use super::host::{Host, RequestOp};
+use super::host::Host;
 use crate::blame::Cause;
 use crate::device::transaction::{Op, Slab};
+use crate::request::RequestOp;
 use crate::units::{Lpn, RequestId};
 
 impl Host {
@@ -37,9 +38,10 @@ impl Ssd {
         let mut begins = true;
         while !self.host.window.is_empty() {
             self.host.window.make_contiguous();
-            let load = self.raid.as_ref().map(|raid| &raid.load[..]);
+            let load = self.features.raid.as_ref().map(|raid| &raid.load[..]);
             let page_size = self.unit_bytes();
-            let view = WindowView { ssd: &self.host, ops: &self.ops, limit: self.chip_queue, page_size, load };
+            let view =
+                WindowView { ssd: &self.host, ops: &self.kernel.ops, limit: self.rules.chip_queue, page_size, load };
             if std::mem::take(&mut begins) {
                 self.schemes.order.policy().drain(&view);
             }
@@ -49,9 +51,9 @@ impl Ssd {
             let waited = (self.now - record.admitted).0;
             let mut op = record.first;
             while op.is_some() {
-                let next = self.ops[op].sibling;
-                self.ops[op].blame.add(Cause::Order, waited);
-                if !(self.redirects && self.redirect(op)) {
+                let next = self.kernel.ops[op].sibling;
+                self.kernel.ops[op].blame.add(Cause::Order, waited);
+                if !(self.rules.redirects && self.redirect(op)) {
                     self.send(op);
                 }
                 op = next;

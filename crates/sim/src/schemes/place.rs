@@ -2,40 +2,9 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A static order: the first letter varies fastest (`CWDP`: channel = LPN mod C, then chip, die, plane).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StaticOrder([u8; 4]);
+use crate::device::place::StaticOrder;
 
 const LETTERS: [u8; 4] = *b"CWDP";
-
-impl StaticOrder {
-    /// The plane of number `n` on an array of `radix = [channels, chips, dies, planes]`.
-    pub fn plane(self, n: u32, radix: [u32; 4]) -> u32 {
-        let mut rest = n;
-        let mut digits = [0; 4];
-        for axis in self.0.map(usize::from) {
-            digits[axis] = rest % radix[axis];
-            rest /= radix[axis];
-        }
-        let [c, w, d, p] = digits;
-        ((p * radix[2] + d) * radix[1] + w) * radix[0] + c
-    }
-}
-
-impl StaticOrder {
-    /// The same order of dies and planes, below channels and chips: for layouts that fix the chip.
-    pub fn within_chip(self) -> Self {
-        let mut order = [0, 1, 2, 3];
-        order[2..].iter_mut().zip(self.0.into_iter().filter(|axis| *axis > 1)).for_each(|(slot, axis)| *slot = axis);
-        StaticOrder(order)
-    }
-}
-
-impl Default for StaticOrder {
-    fn default() -> Self {
-        StaticOrder([0, 1, 2, 3])
-    }
-}
 
 /// Where host writes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +36,7 @@ impl std::str::FromStr for Place {
             ));
         }
         order.iter_mut().zip(axes).for_each(|(slot, axis)| *slot = axis as u8);
-        Ok(Place::Static(StaticOrder(order)))
+        Ok(Place::Static(StaticOrder::new(order)))
     }
 }
 
@@ -75,7 +44,9 @@ impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match self {
             Place::Dynamic => f.write_str("dynamic"),
-            Place::Static(order) => order.0.iter().try_for_each(|a| write!(f, "{}", LETTERS[usize::from(*a)] as char)),
+            Place::Static(order) => {
+                order.axes().iter().try_for_each(|a| write!(f, "{}", LETTERS[usize::from(*a)] as char))
+            }
         }
     }
 }
@@ -132,4 +103,9 @@ mod tests {
         }
         all
     }
+}
+
+#[cfg(feature = "schema")]
+crate::schema::text_forms! {
+    Place: { "type": "string", "pattern": "^(dynamic|[CWDP]{4})$", "examples": ["CWDP", "dynamic"] },
 }

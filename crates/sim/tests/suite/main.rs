@@ -14,6 +14,7 @@ mod fusing;
 mod gc_timing;
 mod idle_chip;
 mod instructions;
+mod layers;
 mod measuring;
 mod model;
 mod next_free;

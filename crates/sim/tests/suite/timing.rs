@@ -471,7 +471,8 @@ fn a_read_that_needs_no_flash_suspends_nothing() {
 #[test]
 fn a_read_that_was_overwritten_when_the_suspension_is_complete_is_served_from_memory() {
     // The write arrives at the very nanosecond at which the array is free: arrivals come before dispatch.
-    let timing = "timing = { transfer = \"0ns/B\", suspendable = \"program+erase\", suspend = \"50us\", resume = \"0ns\" }";
+    let timing =
+        "timing = { transfer = \"0ns/B\", suspendable = \"program+erase\", suspend = \"50us\", resume = \"0ns\" }";
     let mut dut = Dut::new(&one_die(&format!("{timing}\nprecondition.mode = \"sequential\"")));
     dut.write(0, PAGE, PAGE);
     dut.read(50_000, 0, 512);

@@ -1,7 +1,7 @@
 //! Parallel collection of a die's planes (paper B).
 
-use crate::config::Config;
 use crate::device::flash::Stream;
+use crate::device::geometry::Geometry;
 use crate::policy::{BackTo, Collector, Job, PageSet, Step, View, WriteBack};
 use crate::schemes::scheme;
 use crate::units::{FreeBelow, PlaneId, Ppm, Ppn, Threshold};
@@ -90,11 +90,9 @@ const EQUAL_OFFSETS_APART: u8 = 3;
 const REST_APART: u8 = 4;
 
 impl Collector for PaGc {
-    fn prepare(&mut self, config: &Config) {
-        let g = &config.geometry;
-        let (pages, block) =
-            (u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block), u64::from(g.pages_per_block));
-        let floor = self.threshold.pages(config.gc.threshold, pages, block);
+    fn prepare(&mut self, geometry: &Geometry, threshold: Threshold) {
+        let (pages, block) = (u64::from(geometry.pages_per_plane), u64::from(geometry.pages_per_block));
+        let floor = self.threshold.pages(threshold, pages, block);
         self.floor = if self.when == When::Always { u32::MAX } else { u32::try_from(floor).unwrap_or(u32::MAX) };
     }
 

@@ -22,6 +22,9 @@ impl MovePath for Checked {
     fn back(&mut self, _: &View, _: Ppn, clean: bool) -> Hop {
         if clean { Hop::Die } else { Hop::Controller }
     }
+    fn checks_all(&self) -> bool {
+        true
+    }
     fn separates(&self) -> bool {
         true
     }

@@ -10,52 +10,24 @@
 //!   bus before its way out has ended, nobody goes before its way back. Somebody who does undoes the fusing. Where the
 //!   collector looks in between who waits for the die, so does somebody who comes to wait before that.
 
-use super::{Nanos, Ssd};
 use crate::blame::Cause;
-use crate::config::{Destination, Scope, Suspendable, WriteAck, WritePoints};
 use crate::device::flash::Stream;
-use crate::device::resource::unit_resource;
 use crate::device::transaction::{Class, Verb};
+use crate::engine::kernel::timers::Timer;
+use crate::engine::{Nanos, Ssd};
 use crate::policy::{Journey, PageSet};
 use crate::units::{JobId, OpId, UnitId};
 
 /// The leg of a move that reads out, comes back and programs as one.
-pub(super) const FUSED: u8 = u8::MAX;
+pub(in crate::engine) const FUSED: u8 = u8::MAX;
 
 impl Ssd {
-    /// Whether legs that nothing can come between share an event, and page reads take the fast lane; they do unless told
-    /// otherwise, or watched. For tests and measurements: results are the same.
-    pub fn set_fusing(&mut self, fusing: bool) {
-        self.unfuse_all();
-        let (config, simple) = (&self.config, self.observer.observer.is_none());
-        self.fuses = fusing
-            && simple
-            && self.noc.is_none()
-            && self.failures.is_none()
-            && config.timing.suspendable == Suspendable::None
-            && !config.timing.cache_register
-            && config.device.write_ack == WriteAck::AfterProgram;
-        // A move taken as one takes its page when its way out begins, not when it ends: nobody else may look meanwhile.
-        self.fuses_moves = self.fuses
-            && self.collector_holds
-            && self.plain_moves.is_some()
-            && config.gc.destination == Destination::Plane
-            && config.gc.scope == Scope::Plane
-            && config.ftl.write_points == WritePoints::Separate
-            && config.timing.command == Nanos::ZERO
-            && config.ecc.decode == Nanos::ZERO
-            && !self.one_shot
-            && [&config.timing.read, &config.timing.program].iter().all(|t| !t.types().contains(&Nanos::ZERO));
-        self.plain_steps = self.has_plain_steps();
-        self.lane = self.has_lane();
-    }
-
     /// The page of a collection's read has been granted the bus on its way out: lets it come back in and be programmed without
     /// further events, if nobody waits for the bus and an open block has room. Returns whether it does.
     #[inline]
-    pub(super) fn fuse_move(&mut self, id: OpId, bus: usize) -> bool {
-        let op = &self.ops[id];
-        if op.verb != Verb::Read || op.class != Class::Gc || !self.buses[bus].queue.is_empty() {
+    pub(in crate::engine) fn fuse_move(&mut self, id: OpId, bus: usize) -> bool {
+        let op = &self.kernel.ops[id];
+        if op.verb != Verb::Read || op.class != Class::Gc || !self.kernel.buses[bus].queue.is_empty() {
             return false;
         }
         let (plane, unit) = (op.plane, op.unit);
@@ -65,48 +37,48 @@ impl Ssd {
         let Some(offset) = self.dev.flash.next_offset(plane, Stream::Gc) else { return false };
         let legs = self.dev.timing.program(offset, self.dev.timing.transfer(self.dev.geometry.page_size));
         let (Some(back), Some(array)) = (legs.get(0), legs.get(1)) else { return false };
-        let state = &mut self.buses[bus];
+        let state = &mut self.kernel.buses[bus];
         let half = state.until;
         (state.fused, state.half) = (id, half);
         state.prolong(half + back.time);
-        self.events.set(unit_resource(unit), half + back.time + array.time);
-        self.ops[id].leg = FUSED;
+        self.kernel.timers.set(Timer::Array(unit), half + back.time + array.time);
+        self.kernel.ops[id].leg = FUSED;
         true
     }
 
     /// Whether the collector of a job, if it looked now, would find nobody who waits, and so go on with a plain move.
     #[inline]
     fn goes_on(&self, job: JobId, unit: UnitId) -> bool {
-        if !self.yields {
+        if !self.rules.yields {
             return true;
         }
-        let job = &self.jobs[job.0].job;
+        let job = &self.gc.jobs[job.0].job;
         let mut planes = 0..self.dev.geometry.planes_per_unit;
-        let stalled = |k| !self.planes[self.dev.geometry.plane_of_unit(unit, k).ix()].stalled.is_empty();
-        let wanted = !self.units[unit.ix()].queue.is_empty()
-            || self.preempts && !self.anywhere.is_empty()
-            || self.stages && planes.any(stalled);
+        let stalled = |k| !self.gc.planes[self.dev.geometry.plane_of_unit(unit, k).ix()].stalled.is_empty();
+        let wanted = !self.kernel.dies[unit].queue.is_empty()
+            || self.rules.preempts && !self.host.anywhere.is_empty()
+            || self.rules.stages && planes.any(stalled);
         !wanted && !job.contended && job.slots.is_none_or(|left| left == 0)
     }
 
     /// Somebody comes to wait for any die: collections that look who waits may have to make way.
     #[inline]
-    pub(super) fn disturb_collections(&mut self) {
-        if self.yields && self.preempts && self.fuses_moves {
-            (0..self.units.len() as u32).for_each(|unit| self.disturb_unit(UnitId(unit)));
+    pub(in crate::engine) fn disturb_collections(&mut self) {
+        if self.rules.yields && self.rules.preempts && self.fast.moves {
+            (0..self.kernel.dies.units.len() as u32).for_each(|unit| self.disturb_unit(UnitId(unit)));
         }
     }
 
     /// Somebody comes to wait for a unit whose collection looks between two steps who does.
     #[inline]
-    pub(super) fn disturb_unit(&mut self, unit: UnitId) {
-        let id = self.units[unit.ix()].array;
-        if id.is_none() || self.ops[id].leg != FUSED {
+    pub(in crate::engine) fn disturb_unit(&mut self, unit: UnitId) {
+        let id = self.kernel.dies[unit].array;
+        if id.is_none() || self.kernel.ops[id].leg != FUSED {
             return;
         }
-        let bus = self.ops[id].channel.ix();
-        let state = &self.buses[bus];
-        let before = self.now < state.half || (self.now == state.half && self.decided_at != self.now);
+        let bus = self.kernel.ops[id].channel.ix();
+        let state = &self.kernel.buses[bus];
+        let before = self.now < state.half || (self.now == state.half && self.kernel.decided_at != self.now);
         if state.fused == id && before {
             self.disturb(bus);
         }
@@ -115,31 +87,31 @@ impl Ssd {
     /// Somebody asks for a bus on which a fused move is under way: if the page has not begun its way back, it will have to ask
     /// for the bus like anybody else.
     #[cold]
-    pub(super) fn disturb(&mut self, bus: usize) {
-        let state = &mut self.buses[bus];
+    pub(in crate::engine) fn disturb(&mut self, bus: usize) {
+        let state = &mut self.kernel.buses[bus];
         let id = std::mem::replace(&mut state.fused, OpId::NONE);
         // At the very moment it turns, it has asked for the bus before everybody who asks after the first grants.
-        let turned = self.now > state.half || (self.now == state.half && self.granted_at == self.now);
-        if turned || self.ops[id].leg != FUSED {
+        let turned = self.now > state.half || (self.now == state.half && self.kernel.granted_at == self.now);
+        if turned || self.kernel.ops[id].leg != FUSED {
             return;
         }
         let half = state.half;
         state.prolong(half);
-        self.events.set(unit_resource(self.ops[id].unit), Nanos::NEVER);
-        if self.now == half && self.decided_at == self.now {
+        self.kernel.timers.clear(Timer::Array(self.kernel.ops[id].unit));
+        if self.now == half && self.kernel.decided_at == self.now {
             // Its collector has decided by now: its way back has begun.
             self.page_is_back(id);
-            self.ops[id].leg = 0;
+            self.kernel.ops[id].leg = 0;
             return self.ask(id, bus);
         }
-        self.buses[bus].holder = id;
-        let op = &mut self.ops[id];
+        self.kernel.buses[bus].holder = id;
+        let op = &mut self.kernel.ops[id];
         op.leg = op.legs.len() - 1;
-        self.events.set(self.units.len() + bus, half);
+        self.kernel.timers.set(Timer::Bus(bus), half);
     }
 
     /// A fused move has ended.
-    pub(super) fn fused_move_ends(&mut self, id: OpId) {
+    pub(in crate::engine) fn fused_move_ends(&mut self, id: OpId) {
         self.page_is_back(id);
         self.gc_step_ends(id);
     }
@@ -148,33 +120,34 @@ impl Ssd {
     fn page_is_back(&mut self, id: OpId) {
         self.count_step_time(id);
         self.end_read_step(id);
-        let job = self.ops[id].job;
+        let job = self.kernel.ops[id].job;
         self.begin_place(job);
-        self.ops[id].verb = Verb::Program;
-        self.ops[id].leg = self.ops[id].legs.len() - 1;
+        self.kernel.ops[id].verb = Verb::Program;
+        self.kernel.ops[id].leg = self.kernel.ops[id].legs.len() - 1;
     }
 
     /// Nothing happens at the next event's time but events. If it is alone and the end of an array read for the host or a
     /// collection, or if all are legs of plain moves, they are handled here, as the round would handle them. Returns whether they
     /// were.
     #[inline]
-    pub(super) fn express(&mut self, time: Nanos) -> bool {
-        let resource = self.events.first();
-        let Some(unit) = self.units.get(resource) else {
-            return self.plain_steps && self.events.alone() && self.express_fetched(resource, time);
+    pub(in crate::engine) fn express(&mut self, time: Nanos) -> bool {
+        let unit = match self.kernel.timers.first() {
+            Timer::Array(unit) => unit,
+            Timer::Bus(bus) => return self.fast.steps && self.kernel.timers.alone() && self.express_fetched(bus, time),
+            _ => return false,
         };
-        let id = unit.array;
-        let op = &self.ops[id];
-        let plain = op.class == Class::Gc && self.fuses_moves;
-        if !self.events.alone() {
+        let id = self.kernel.dies[unit].array;
+        let op = &self.kernel.ops[id];
+        let plain = op.class == Class::Gc && self.fast.moves;
+        if !self.kernel.timers.alone() {
             return plain && self.express_moves(time);
         }
         match (op.verb, op.leg) {
             (Verb::Read, 0) if plain && self.goes_on(op.job, op.unit) => self.express_out(id, time),
-            (Verb::Read, 0) if matches!(op.class, Class::Host | Class::Gc) => self.express_read(id, resource, time),
+            (Verb::Read, 0) if matches!(op.class, Class::Host | Class::Gc) => self.express_read(id, unit, time),
             (Verb::Read, FUSED) => self.express_next(id, time),
             (Verb::Copyback, 0) if plain => self.express_next_copyback(id, time),
-            (Verb::Program | Verb::Copyback, _) if op.class == Class::Gc && self.plain_steps => {
+            (Verb::Program | Verb::Copyback, _) if op.class == Class::Gc && self.fast.steps => {
                 self.express_placed(id, time)
             }
             _ => false,
@@ -185,14 +158,14 @@ impl Ssd {
     /// no two ask for the same bus, they are handled here one by one. Returns whether they were.
     #[inline(never)]
     fn express_moves(&mut self, time: Nanos) -> bool {
-        self.batch.clear();
-        self.events.each(|resource| self.batch.push(resource as u128));
-        if !(0..self.batch.len()).all(|i| self.is_plain_end(i, time)) {
+        self.kernel.batch.clear();
+        self.kernel.timers.each(&mut self.kernel.batch);
+        if !(0..self.kernel.batch.len()).all(|i| self.is_plain_end(i, time)) {
             return false;
         }
-        for i in 0..self.batch.len() {
-            let id = self.units[self.batch[i] as usize].array;
-            let op = &self.ops[id];
+        for i in 0..self.kernel.batch.len() {
+            let id = self.array_in_batch(self.kernel.batch[i]).expect("as looked at");
+            let op = &self.kernel.ops[id];
             let handled = match (op.verb, op.leg) {
                 (Verb::Read, 0) => self.express_out(id, time),
                 (Verb::Read, _) => self.express_next(id, time),
@@ -200,15 +173,24 @@ impl Ssd {
             };
             assert!(handled, "law: a leg that can end alone does");
         }
-        self.events_since_scan += self.batch.len() as u64 - 1;
+        self.kernel.events_since_scan += self.kernel.batch.len() as u64 - 1;
         true
+    }
+
+    /// The operation in the array that an event of the batch belongs to, if it is an array's.
+    #[inline(always)]
+    fn array_in_batch(&self, event: u128) -> Option<OpId> {
+        match self.kernel.timers.timer(event as u32) {
+            Timer::Array(unit) => Some(self.kernel.dies[unit].array),
+            _ => None,
+        }
     }
 
     /// Whether an event of the batch is a leg of a plain move that can end without a round, whatever else is in the batch.
     #[inline(always)]
     fn is_plain_end(&mut self, i: usize, time: Nanos) -> bool {
-        let Some(unit) = self.units.get(self.batch[i] as usize) else { return false };
-        let op = &self.ops[unit.array];
+        let Some(id) = self.array_in_batch(self.kernel.batch[i]) else { return false };
+        let op = &self.kernel.ops[id];
         let (job, plane, channel) = (op.job, op.plane, op.channel);
         if op.class != Class::Gc || job.is_none() || !self.goes_on(job, op.unit) {
             return false;
@@ -216,16 +198,16 @@ impl Ssd {
         match (op.verb, op.leg) {
             (Verb::Read, FUSED) | (Verb::Copyback, 0) => {
                 let view = self.dev.view(time);
-                self.jobs[job.0].job.peek_valid(&view, 0).is_some()
+                self.gc.jobs[job.0].job.peek_valid(&view, 0).is_some()
             }
             (Verb::Read, 0) => {
                 let asks = |other: &u128| {
-                    let op = &self.ops[self.units[*other as usize].array];
+                    let op = &self.kernel.ops[self.array_in_batch(*other).expect("as looked at")];
                     op.channel == channel && op.leg == 0
                 };
-                self.free_bus(unit.array, time).is_some()
+                self.free_bus(id, time).is_some()
                     && self.dev.flash.room(plane, Stream::Gc) > 0
-                    && !self.batch[..i].iter().any(asks)
+                    && !self.kernel.batch[..i].iter().any(asks)
             }
             _ => false,
         }
@@ -234,24 +216,24 @@ impl Ssd {
     /// The bus of an operation whose array read has ended and which nobody else asks for now; and the leg to follow.
     #[inline(always)]
     fn free_bus(&self, id: OpId, time: Nanos) -> Option<(usize, Nanos)> {
-        let op = &self.ops[id];
-        let state = &self.buses[op.channel.ix()];
+        let op = &self.kernel.ops[id];
+        let state = &self.kernel.buses[op.channel.ix()];
         let free = state.holder.is_none() && state.until <= time && state.queue.is_empty();
         op.legs.get(1).filter(|_| free && op.legs.len() == 2).map(|out| (op.channel.ix(), out.time))
     }
 
     /// Pages that the host or a collection reads have been read: they cross the bus at once if that is free.
     #[inline]
-    fn express_read(&mut self, id: OpId, resource: usize, time: Nanos) -> bool {
+    fn express_read(&mut self, id: OpId, unit: UnitId, time: Nanos) -> bool {
         let Some((bus, out)) = self.free_bus(id, time) else { return false };
         self.now = time;
-        self.ops[id].leg = 1;
-        let state = &mut self.buses[bus];
-        state.begin(self.ops[id].class == Class::Gc, time, time + out, self.stats.last_completion);
+        self.kernel.ops[id].leg = 1;
+        let state = &mut self.kernel.buses[bus];
+        state.begin(self.kernel.ops[id].class == Class::Gc, time, time + out, self.stats.last_completion);
         state.holder = id;
         self.charge(id, Cause::Bus, out.0);
-        self.events.set(resource, Nanos::NEVER);
-        self.events.set(self.units.len() + bus, time + out);
+        self.kernel.timers.clear(Timer::Array(unit));
+        self.kernel.timers.set(Timer::Bus(bus), time + out);
         true
     }
 
@@ -259,11 +241,11 @@ impl Ssd {
     #[inline(never)]
     fn express_out(&mut self, id: OpId, time: Nanos) -> bool {
         let Some((bus, out)) = self.free_bus(id, time) else { return false };
-        if self.dev.flash.room(self.ops[id].plane, Stream::Gc) == 0 {
+        if self.dev.flash.room(self.kernel.ops[id].plane, Stream::Gc) == 0 {
             return false;
         }
         self.now = time;
-        self.buses[bus].begin(true, time, time + out, self.stats.last_completion);
+        self.kernel.buses[bus].begin(true, time, time + out, self.stats.last_completion);
         self.fuse_move(id, bus)
     }
 
@@ -272,13 +254,13 @@ impl Ssd {
     /// It reads as [`Ssd::gc_step_ends`], the collector's next step and [`Ssd::begin_move`], without what cannot happen here.
     #[inline(never)]
     fn express_next(&mut self, id: OpId, time: Nanos) -> bool {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let (job, from, tag, plane, unit, read) = (op.job, op.from[0], op.tags[0], op.plane, op.unit, op.legs);
         if !self.goes_on(job, unit) {
             return false;
         }
         let view = self.dev.view(time);
-        let Some(page) = self.jobs[job.0].job.next_valid(&view, 0) else { return false };
+        let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;
         let to = self.gc_page(plane, Stream::Gc, false);
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
@@ -291,23 +273,23 @@ impl Ssd {
         // The block keeps the reader that it has: the next page is in it too.
         let tag = self.oracle.load(page, self.dev.flash.lpn_of(page));
         let legs = self.dev.timing.read_one(self.dev.geometry.offset(page), transfer);
-        let op = &mut self.ops[id];
+        let op = &mut self.kernel.ops[id];
         (op.pages, op.from, op.tags[0]) = (PageSet::one(page), PageSet::one(page), tag);
         (op.legs, op.leg) = (legs, 0);
-        self.events.set(unit_resource(unit), time + legs.get(0).map_or(Nanos::ZERO, |leg| leg.time));
+        self.kernel.timers.set(Timer::Array(unit), time + legs.get(0).map_or(Nanos::ZERO, |leg| leg.time));
         true
     }
 
     /// The same for a copyback, which takes its page when it begins.
     #[inline(never)]
     fn express_next_copyback(&mut self, id: OpId, time: Nanos) -> bool {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let (job, from, to, tag, plane, unit) = (op.job, op.from[0], op.pages[0], op.tags[0], op.plane, op.unit);
         if !self.goes_on(job, unit) {
             return false;
         }
         let view = self.dev.view(time);
-        let Some(page) = self.jobs[job.0].job.next_valid(&view, 0) else { return false };
+        let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;
         self.land_moved(from, to, tag, false);
         self.stats.sort_lone(1);
@@ -318,31 +300,31 @@ impl Ssd {
         let (legs, read, program) = self.dev.timing.copyback(&[offset(page)], &[offset(to)]);
         self.stats.gc_time.read += read.0;
         self.stats.gc_time.program += program.0;
-        let op = &mut self.ops[id];
+        let op = &mut self.kernel.ops[id];
         (op.from, op.pages, op.tags[0], op.legs) = (PageSet::one(page), PageSet::one(to), tag, legs);
-        self.events.set(unit_resource(unit), time + (read + program));
+        self.kernel.timers.set(Timer::Array(unit), time + (read + program));
         true
     }
 
     /// Undoes all fusing once the ends of this moment have been handled: before anything is counted anew.
-    pub(super) fn unfuse_now(&mut self) {
+    pub(in crate::engine) fn unfuse_now(&mut self) {
         self.unfuse_all();
         self.completions();
     }
 
     /// Undoes all fusing: every operation is where it would be without.
-    pub(super) fn unfuse_all(&mut self) {
-        if !self.fuses_moves {
+    pub(in crate::engine) fn unfuse_all(&mut self) {
+        if !self.fast.moves {
             return;
         }
-        for bus in 0..self.buses.len() {
-            if self.buses[bus].fused.is_some() {
+        for bus in 0..self.kernel.buses.all.len() {
+            if self.kernel.buses[bus].fused.is_some() {
                 self.disturb(bus);
             }
         }
-        for unit in 0..self.units.len() {
-            let id = self.units[unit].array;
-            if id.is_some() && self.ops[id].leg == FUSED {
+        for unit in 0..self.kernel.dies.units.len() {
+            let id = self.kernel.dies.units[unit].array;
+            if id.is_some() && self.kernel.ops[id].leg == FUSED {
                 self.page_is_back(id);
             }
         }

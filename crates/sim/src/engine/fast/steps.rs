@@ -4,76 +4,52 @@
 //! what cannot happen here. Whatever else is next in line begins as everywhere. Results are the same to the last byte with and
 //! without ([`Ssd::set_fusing`]).
 
-use super::Ssd;
-use crate::config::{Destination, Scope};
 use crate::device::flash::Stream;
-use crate::device::resource::{Holder, unit_resource};
 use crate::device::transaction::{Class, Verb};
+use crate::engine::Ssd;
+use crate::engine::kernel::timers::Timer;
 use crate::policy::{Journey, PageSet};
 use crate::units::{Nanos, OpId, UnitId};
 
 impl Ssd {
-    /// Whether steps of collections that end alone need no round.
-    pub(super) fn has_plain_steps(&self) -> bool {
-        let config = &self.config;
-        let times = [&config.timing.read, &config.timing.program];
-        self.fuses
-            && !self.collector_holds
-            && self.plain_moves.is_some()
-            && config.gc.destination == Destination::Plane
-            && config.gc.scope == Scope::Plane
-            && config.timing.command == Nanos::ZERO
-            && config.ecc.decode == Nanos::ZERO
-            && self.dev.timing.transfer(self.dev.geometry.page_size) != Nanos::ZERO
-            && times.iter().all(|time| !time.types().contains(&Nanos::ZERO))
-            && !self.queues
-            && !self.one_shot
-            && !self.metadata
-            && !self.stages
-            && !self.schemes.dynamic
-            && self.raid.is_none()
-            && self.replicas.is_none()
-    }
-
     /// The page that a queued step reads has crossed the bus: its program queues. Returns whether that is what has ended.
     #[inline(never)]
-    pub(super) fn express_fetched(&mut self, resource: usize, time: Nanos) -> bool {
-        let bus = resource - self.units.len();
-        let Some(state) = self.buses.get_mut(bus) else { return false };
+    pub(in crate::engine) fn express_fetched(&mut self, bus: usize, time: Nanos) -> bool {
+        let state = &mut self.kernel.buses[bus];
         let id = state.holder;
-        if id.is_none() || self.ops[id].class != Class::Gc {
+        if id.is_none() || self.kernel.ops[id].class != Class::Gc {
             return false;
         }
         self.now = time;
         (state.holder, state.awaited) = (OpId::NONE, false);
-        self.events.set(resource, Nanos::NEVER);
+        self.kernel.timers.clear(Timer::Bus(bus));
         self.mark_bus(bus);
         self.count_step_time(id);
         self.end_read_step(id);
-        self.ops[id].verb = Verb::Program;
+        self.kernel.ops[id].verb = Verb::Program;
         self.pass_on(id);
         true
     }
 
     /// A queued step has programmed its page: the read of its collection's next page queues, if there is one. Returns whether.
     #[inline(never)]
-    pub(super) fn express_placed(&mut self, id: OpId, time: Nanos) -> bool {
-        let op = &self.ops[id];
+    pub(in crate::engine) fn express_placed(&mut self, id: OpId, time: Nanos) -> bool {
+        let op = &self.kernel.ops[id];
         let (job, from, to, tag, unit, program) =
             (op.job, op.from[0], op.pages[0], op.tags[0], op.unit, op.verb == Verb::Program);
         let view = self.dev.view(time);
-        let Some(page) = self.jobs[job.0].job.next_valid(&view, 0) else { return false };
+        let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;
-        self.events.set(unit_resource(unit), Nanos::NEVER);
+        self.kernel.timers.clear(Timer::Array(unit));
         self.count_step_time(id);
         if program {
-            self.jobs[job.0].job.hand = PageSet::EMPTY;
+            self.gc.jobs[job.0].job.hand = PageSet::EMPTY;
         } else {
             self.end_reads(id);
         }
         self.land_moved(from, to, tag, program);
         self.stats.sort_lone(1);
-        let op = &mut self.ops[id];
+        let op = &mut self.kernel.ops[id];
         (op.verb, op.pages) = (Verb::Read, PageSet::one(page));
         self.pass_on(id);
         true
@@ -82,14 +58,13 @@ impl Ssd {
     /// A step joins its die's queue, where a step has just ended, and the first in line begins.
     #[inline(always)]
     fn pass_on(&mut self, id: OpId) {
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         let (unit, plane) = (op.unit, op.plane);
-        let state = &mut self.units[unit.ix()];
+        let state = &mut self.kernel.dies[unit];
         state.array = OpId::NONE;
-        state.queue.push(&mut self.ops, id);
+        state.queue.push(&mut self.kernel.ops, id);
         if !self.begin_plain_step(unit) {
-            self.set_holder(unit, Holder::Free);
-            self.chip_in_use(plane, false);
+            self.release_unit(unit, plane);
             self.mark_unit(unit);
             self.dispatch();
         }
@@ -103,8 +78,8 @@ impl Ssd {
     #[inline(always)]
     fn begin_plain_step(&mut self, unit: UnitId) -> bool {
         let now = self.now;
-        let id = self.units[unit.ix()].queue.head();
-        let op = &self.ops[id];
+        let id = self.kernel.dies[unit].queue.head();
+        let op = &self.kernel.ops[id];
         if op.class != Class::Gc {
             return false;
         }
@@ -117,36 +92,35 @@ impl Ssd {
             return false;
         }
         let k = self.dev.geometry.plane_in_unit(plane);
-        let planes = self.dev.geometry.planes_per_unit as usize;
-        let state = &mut self.units[unit.ix()];
-        state.queue.pop(&self.ops);
-        state.settle(&mut self.gc_by_plane[unit.ix() * planes..][..planes], now);
+        self.kernel.dies[unit].queue.pop(&self.kernel.ops);
+        self.kernel.dies.settle(unit, now);
+        let state = &mut self.kernel.dies[unit];
         (state.array, state.job_planes) = (id, 1 << k);
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
-        self.ops[id].leg = 0;
+        self.kernel.ops[id].leg = 0;
         if verb == Verb::Program {
             let to = self.gc_page(plane, Stream::Gc, false);
             self.stats.count_programs(Class::Gc, 1);
-            let op = &mut self.ops[id];
+            let op = &mut self.kernel.ops[id];
             op.pages = PageSet::one(to);
             op.legs = self.dev.timing.program(self.dev.geometry.offset(to), transfer);
             let bus = op.channel.ix();
             self.ask(id, bus);
             return true;
         }
-        let page = self.ops[id].pages[0];
+        let page = self.kernel.ops[id].pages[0];
         let (block, offset) = (self.dev.geometry.block_of(page), self.dev.geometry.offset(page));
         self.dev.flash.read_begins(block);
-        let op = &mut self.ops[id];
+        let op = &mut self.kernel.ops[id];
         op.tags[0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
         op.from = op.pages;
-        let time = if self.plain_moves == Some(Journey::COPYBACK) {
+        let time = if self.rules.plain_moves == Some(Journey::COPYBACK) {
             let to = self.gc_page(plane, Stream::Gc, true);
             let (legs, read, program) = self.dev.timing.copyback(&[offset], &[self.dev.geometry.offset(to)]);
             self.stats.count_copybacks(1);
             self.stats.gc_time.read += read.0;
             self.stats.gc_time.program += program.0;
-            let op = &mut self.ops[id];
+            let op = &mut self.kernel.ops[id];
             (op.verb, op.pages, op.legs) = (Verb::Copyback, PageSet::one(to), legs);
             read + program
         } else {
@@ -154,7 +128,7 @@ impl Ssd {
             op.legs = self.dev.timing.read_one(offset, transfer);
             op.legs.get(0).map_or(Nanos::ZERO, |leg| leg.time)
         };
-        self.events.set(unit_resource(unit), now + time);
+        self.kernel.timers.set(Timer::Array(unit), now + time);
         true
     }
 }

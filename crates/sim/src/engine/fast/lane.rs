@@ -4,41 +4,22 @@
 //! does not have and with what is looked up once. Wherever it meets something else, a page that has moved, say, it goes on as every
 //! other page does. Results are the same to the last byte with and without ([`Ssd::set_fusing`]).
 
-use super::host::{HostRequest, Waiting};
-use super::{Extent, Request, Ssd};
 use crate::blame::{Blame, Cause};
-use crate::config::Errors;
 use crate::device::mapping::Location;
-use crate::device::resource::{Holder, unit_resource};
+use crate::device::resource::Holder;
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::Ssd;
+use crate::engine::host::{HostRequest, Waiting};
+use crate::engine::kernel::timers::Timer;
 use crate::policy::PageSet;
+use crate::request::{Extent, Request};
 use crate::units::{Lpn, Moment, Nanos, OpId, Ppn, RequestId, UnitId};
 
 impl Ssd {
-    /// Whether reads of single pages take the lane on this device.
-    pub(super) fn has_lane(&self) -> bool {
-        let config = &self.config;
-        self.fuses
-            && !self.overlaps
-            && !self.queues
-            && !self.one_shot
-            && !self.redirects
-            && !self.separates
-            && !self.host.windowed
-            && self.raid.is_none()
-            && self.replicas.is_none()
-            && self.conflict.is_none()
-            && self.ports == self.dev.geometry.channels as usize
-            && config.ecc.errors == Errors::None
-            && config.ecc.decode == Nanos::ZERO
-            && config.timing.command == Nanos::ZERO
-            && !config.timing.read.types().contains(&Nanos::ZERO)
-    }
-
     /// A measured read of one page that is on flash is admitted.
     #[inline(always)]
-    pub(super) fn admit_to_lane(&mut self, request: Request, index: u64, lpn: Lpn, page: Ppn) {
+    pub(in crate::engine) fn admit_to_lane(&mut self, request: Request, index: u64, lpn: Lpn, page: Ppn) {
         self.host.outstanding += 1;
         self.stats.pages.read += self.flash_pages(&Extent { offset: request.offset, bytes: request.bytes }, 1);
         let record = HostRequest::new(index, Waiting::together(request), self.now, true, 1);
@@ -46,9 +27,9 @@ impl Ssd {
         let age = self.age();
         let expected = self.oracle.latest(lpn);
         // Most places were a read's in the lane before: then only what such a read changes, and does not set, begins anew.
-        let place = self.ops.reuse(|op| op.lane);
-        let op = OpId(place.unwrap_or_else(|| self.ops.insert(Op { lane: true, ..Op::BLANK })));
-        let (size, record) = (self.unit_bytes(), &mut self.ops[op]);
+        let place = self.kernel.ops.reuse(|op| op.lane);
+        let op = OpId(place.unwrap_or_else(|| self.kernel.ops.insert(Op { lane: true, ..Op::BLANK })));
+        let (size, record) = (self.unit_bytes(), &mut self.kernel.ops[op]);
         (record.leg, record.acknowledged, record.first_start) = (0, false, None);
         record.blame = Blame::ZERO;
         (record.request, record.lpn) = (id, lpn);
@@ -64,17 +45,18 @@ impl Ssd {
 
     /// Lets a unit take the read at the head of its queue, if it can: as [`Ssd::kick`] and what follows. False: see there.
     #[inline(always)]
-    pub(super) fn start_in_lane(&mut self, unit: UnitId) -> bool {
+    pub(in crate::engine) fn start_in_lane(&mut self, unit: UnitId) -> bool {
         let now = self.now;
-        let state = &self.units[unit.ix()];
+        let state = &self.kernel.dies[unit];
         let id = state.queue.head();
         if id.is_none() || state.array.is_some() {
             return true;
         }
-        if state.holder != Holder::Free || state.job.is_some() || (self.collector_holds && !state.due.is_empty()) {
+        if state.holder != Holder::Free || state.job.is_some() || (self.rules.collector_holds && !state.due.is_empty())
+        {
             return false;
         }
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         if !op.lane {
             return false;
         }
@@ -83,12 +65,11 @@ impl Ssd {
             return false;
         }
         self.turn_comes(id, unit);
-        let state = &mut self.units[unit.ix()];
-        state.queue.pop(&self.ops);
+        let state = &mut self.kernel.dies[unit];
+        state.queue.pop(&self.kernel.ops);
         let next = state.queue.head();
-        (state.array, state.holder, state.since) = (id, Holder::Host, now);
-        self.held.change(true, now);
-        let (geometry, op) = (&self.dev.geometry, &mut self.ops[id]);
+        self.kernel.dies.seize_free(unit, id, now);
+        let (geometry, op) = (&self.dev.geometry, &mut self.kernel.ops[id]);
         let legs = self.dev.timing.read_one(geometry.offset(at), self.dev.timing.transfer(op.bytes));
         let array = legs.get(0).map_or(Nanos::ZERO, |leg| leg.time);
         let tag = self.oracle.load(at, op.lpn);
@@ -101,13 +82,13 @@ impl Ssd {
         self.dev.flash.read_begins(geometry.block_of(at));
         self.stats.count_reads(Class::Host, 1);
         self.chip_in_use(plane, true);
-        self.events.set(unit_resource(unit), now + array);
+        self.kernel.timers.set(Timer::Array(unit), now + array);
         if self.oracle.tracks_sectors() {
             self.note_flash_read(id, tag);
         }
-        if self.deep {
+        if self.rules.deep {
             if next.is_some() {
-                self.ops.expect(next.0);
+                self.kernel.ops.expect(next.0);
             }
             self.host.requests.expect(request.0);
         }
@@ -117,42 +98,38 @@ impl Ssd {
     /// Whether all that ends now are steps of reads in the lane. As long as nothing but reads has been submitted their order can't be
     /// told: those that ask for one bus are sorted there, of requests that complete only sums are kept, and no die that is left
     /// comes to be collected.
-    pub(super) fn all_in_lane(&self) -> bool {
-        self.batch.iter().all(|resource| {
-            let resource = *resource as usize;
-            let id = match self.units.get(resource) {
-                Some(unit) => unit.array,
-                None => match self.buses.get(resource - self.units.len()) {
-                    Some(bus) => bus.holder,
-                    None => return false,
-                },
+    pub(in crate::engine) fn all_in_lane(&self) -> bool {
+        self.kernel.batch.iter().all(|timer| {
+            let id = match self.kernel.timers.timer(*timer as u32) {
+                Timer::Array(unit) => self.kernel.dies[unit].array,
+                Timer::Bus(bus) => self.kernel.buses[bus].holder,
+                _ => return false,
             };
             // A bus that only wakes ends nothing.
-            id.is_none() || self.ops[id].lane
+            id.is_none() || self.kernel.ops[id].lane
         })
     }
 
     /// The page of a read in the lane is in the controller.
     #[inline(always)]
-    pub(super) fn leaves_lane(&mut self, id: OpId) {
+    pub(in crate::engine) fn leaves_lane(&mut self, id: OpId) {
         let now = self.now;
-        let op = &self.ops[id];
+        let op = &self.kernel.ops[id];
         debug_assert!(op.need == Need::Read && op.verb == Verb::Read && op.mate.is_none());
         debug_assert!(op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Bus));
         let (unit, plane, request, block) = (op.unit, op.plane, op.request, self.dev.geometry.block_of(op.pages[0]));
         self.oracle.delivered(op.lpn, op.tags[0], op.expected);
-        let state = &mut self.units[unit.ix()];
+        let state = &mut self.kernel.dies[unit];
         let next = state.queue.head();
         if next.is_some() {
-            self.dev.map.expect(self.ops[next].lpn);
+            self.dev.map.expect(self.kernel.ops[next].lpn);
         }
         state.lag += op.bus_gc;
-        (state.released, state.array, state.holder, state.since) = (now, OpId::NONE, Holder::Free, now);
-        self.held.change(false, now);
+        self.kernel.dies.release_host(unit, now);
         self.dev.flash.read_ends(block);
         self.chip_in_use(plane, false);
         self.mark_unit(unit);
         self.request_done(request, id);
-        self.ops.remove(id.0);
+        self.kernel.ops.remove(id.0);
     }
 }

@@ -1,7 +1,7 @@
 //! What the memory of a simulation goes to, beside map, reverse map and blocks.
 
-use super::{Config, Errors, Exclusion, RaidLayout};
-use crate::engine::sizes;
+use super::sizes;
+use crate::config::{Config, Errors, Exclusion, RaidLayout};
 
 impl Config {
     /// Bytes of the places of `device.queue_depth` requests and of their operations, taken from the start.

@@ -1,0 +1,46 @@
+//! Pages that one command carries.
+
+use crate::units::Ppn;
+
+/// Most pages that one multi-plane command carries.
+pub const MAX_PLANES: usize = 4;
+
+/// Pages that one command carries, at most one a plane.
+#[derive(Clone, Copy, Debug)]
+pub struct PageSet {
+    pages: [Ppn; MAX_PLANES],
+    len: u8,
+}
+
+impl PageSet {
+    /// No page.
+    pub const EMPTY: Self = Self { pages: [Ppn::NONE; MAX_PLANES], len: 0 };
+
+    /// One page.
+    pub fn one(page: Ppn) -> Self {
+        let mut set = Self::EMPTY;
+        set.push(page);
+        set
+    }
+
+    /// Adds a page.
+    pub fn push(&mut self, page: Ppn) {
+        self.pages[usize::from(self.len)] = page;
+        self.len += 1;
+    }
+
+    /// The pages after the first `n`.
+    pub fn after(&self, n: usize) -> Self {
+        let mut rest = Self::EMPTY;
+        self[n..].iter().for_each(|page| rest.push(*page));
+        rest
+    }
+}
+
+impl std::ops::Deref for PageSet {
+    type Target = [Ppn];
+    #[inline(always)]
+    fn deref(&self) -> &[Ppn] {
+        &self.pages[..usize::from(self.len)]
+    }
+}

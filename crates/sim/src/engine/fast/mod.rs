@@ -1,0 +1,182 @@
+//! Shortcuts: the same results with fewer events. A device takes one only if its configuration is known not to interfere.
+//!
+//! [`Ssd::set_fusing`] closes them all; tests compare every byte with and without.
+
+mod lane;
+mod legs;
+mod steps;
+
+pub(super) use legs::FUSED;
+
+use super::Ssd;
+use crate::config::{
+    Config, Destination, Device, Ecc, Errors, Faults, Ftl, Gc, Geometry, Noc, NocModel, OrderKnobs, Precondition,
+    Programming, Raid, RaidLayout, Run, Schemes, Scope, Staging, Suspendable, Timing, Wear, WriteAck, WritePoints,
+};
+use crate::device::geometry;
+use crate::schemes::Place;
+use crate::units::Nanos;
+
+/// Which shortcuts a device takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FastPaths {
+    /// A transfer into a held die and the array work after it share an event; what has one consequence needs no round.
+    pub(super) legs: bool,
+    /// A page that a collection moves out and back in shares an event.
+    pub(super) moves: bool,
+    /// A queued step of a collection that ends alone needs no round.
+    pub(super) steps: bool,
+    /// Reads of single pages take the fast lane.
+    pub(super) lane: bool,
+}
+
+impl FastPaths {
+    pub(super) const NONE: FastPaths = FastPaths { legs: false, moves: false, steps: false, lane: false };
+
+    /// The shortcuts that a configuration leaves open.
+    ///
+    /// Every key is named, so a new one does not compile until it is decided here: `_` where the shortcuts hold for all its values.
+    /// A condition names the values for which a shortcut is known to hold, so a new value closes it.
+    fn of(config: &Config, geometry: &geometry::Geometry) -> Self {
+        let Config {
+            geometry:
+                Geometry {
+                    channels: _,
+                    chips_per_channel: _,
+                    dies_per_chip: _,
+                    planes_per_die: _,
+                    blocks_per_plane: _,
+                    pages_per_block: _,
+                    page_size: _,
+                },
+            timing:
+                Timing {
+                    read,
+                    program,
+                    erase: _,
+                    transfer: _,
+                    bus_width: _,
+                    command,
+                    cache_register,
+                    host_link,
+                    suspend: _,
+                    resume: _,
+                    suspendable,
+                    copyback: _,
+                },
+            device:
+                Device {
+                    exclusion: _,
+                    write_ack,
+                    power_loss_protection: _,
+                    keep_overwritten: _,
+                    queue_depth: _,
+                    over_provisioning: _,
+                    unwritten_read: _,
+                    multi_plane: _,
+                    partial_write: _,
+                    mapping_unit: _,
+                    memory: _,
+                },
+            gc: Gc { threshold: _, hard_threshold: _, scope, reserve: _, time: _, destination },
+            ftl: Ftl { write_points, free_block: _, wear_levelling: _, wear_spread: _ },
+            precondition: Precondition { mode: _, valid: _, invalid: _, overwrite: _ },
+            run: Run { warmup: _ },
+            schemes: Schemes { order, route, place, victim: _, collector, path },
+            order: OrderKnobs { chip_queue: _, delay_writes: _ },
+            noc:
+                Noc {
+                    model: noc,
+                    cycle: _,
+                    flit_bits: _,
+                    mean_slices: _,
+                    columns: _,
+                    rows: _,
+                    port: _,
+                    sram_write: _,
+                    sram_read: _,
+                    priority: _,
+                },
+            wear: Wear { pe_cycles: _, copyback_thresholds: _, rated_pe_cycles: _, programming },
+            ecc:
+                Ecc {
+                    correctable: _,
+                    decode,
+                    page_error_probability: _,
+                    bit_error_rate: _,
+                    errors,
+                    program_errors: _,
+                    spread: _,
+                    read_disturb: _,
+                    retention: _,
+                    margin: _,
+                },
+            raid: Raid { layout, group: _, encode_timeout: _, write_mode: _ },
+            staging: Staging { slots: _ },
+            faults: Faults { power_cut: _, chip_fails, rebuild: _ },
+        } = config;
+        let (collector, route, path) = (collector.policy_ref(), route.policy_ref(), path.policy_ref());
+        let one_queue = config.noc.priority().is_empty();
+        let (no_raid, no_errors) = (*layout == RaidLayout::None, *errors == Errors::None);
+        let no_copies = route.copies().is_none();
+        let (by_page, no_decoder) = (*programming == Programming::Page, *decode == Nanos::ZERO);
+        let no_command = *command == Nanos::ZERO;
+        let takes_time = |times: &crate::config::PageTimes| !times.types().contains(&Nanos::ZERO);
+
+        let legs = *noc == NocModel::None
+            && chip_fails.is_empty()
+            && (no_raid || no_errors)
+            && *suspendable == Suspendable::None
+            && !cache_register
+            && *write_ack == WriteAck::AfterProgram;
+        // Pages of a collection travel alike, and stay in their plane.
+        let plain = legs
+            && path.always().is_some()
+            && collector.undisturbed()
+            && no_errors
+            && no_decoder
+            && no_command
+            && by_page
+            && *destination == Destination::Plane
+            && *scope == Scope::Plane
+            && takes_time(read)
+            && takes_time(program);
+        // The page is taken when the way out begins, not when it ends, so nothing else may take from that write point.
+        let moves = plain && collector.holds() && *write_points == WritePoints::Separate;
+        let transfer = config.timing.channel().time(u64::from(geometry.page_size));
+        let steps = plain
+            && !collector.holds()
+            && transfer != Nanos::ZERO
+            && geometry.data_pages == geometry.pages_per_block
+            && !config.stages()
+            && *place != Place::Dynamic
+            && one_queue
+            && no_raid
+            && no_copies;
+        let windowed = !order.policy_ref().eager() || config.chip_queue().is_some() || config.delays_writes();
+        let lane = legs
+            && one_queue
+            && by_page
+            && no_errors
+            && no_decoder
+            && no_command
+            && no_raid
+            && no_copies
+            && host_link.is_none()
+            && !route.redirects()
+            && !path.separates()
+            && !windowed
+            && !config.schemes.reports_conflicts()
+            && takes_time(read);
+        FastPaths { legs, moves, steps, lane }
+    }
+}
+
+impl Ssd {
+    /// Whether shortcuts are taken; they are unless told otherwise, or observed. For tests and measurements: results are the same.
+    pub fn set_fusing(&mut self, fusing: bool) {
+        self.unfuse_all();
+        let open = fusing && self.observer.observer.is_none() && self.features.failures.is_none();
+        self.fast = if open { FastPaths::of(&self.config, &self.dev.geometry) } else { FastPaths::NONE };
+    }
+}

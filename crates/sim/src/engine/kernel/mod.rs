@@ -1,0 +1,54 @@
+//! What the event loop runs on: timers, operations, dies and buses.
+
+pub(super) mod buses;
+pub(super) mod dies;
+pub(super) mod timers;
+
+use crate::device::geometry::Geometry;
+use crate::device::transaction::{Op, Slab};
+use crate::units::Nanos;
+use buses::Buses;
+use dies::Dies;
+use timers::Timers;
+
+/// See the module.
+#[derive(Clone)]
+pub(super) struct Kernel {
+    pub(super) timers: Timers,
+    /// Operations waiting and in service.
+    pub(super) ops: Slab<Op>,
+    pub(super) dies: Dies,
+    pub(super) buses: Buses,
+    /// Timers whose events were taken at the present time, below the age of their operations.
+    pub(super) batch: Vec<u128>,
+    /// The age of the youngest operation.
+    pub(super) next_age: u64,
+    /// When collectors last decided.
+    pub(super) decided_at: Nanos,
+    /// When buses were last granted.
+    pub(super) granted_at: Nanos,
+    /// Rounds since a host request last completed; with requests outstanding there is a bound (deadlock, livelock).
+    pub(super) idle_rounds: u64,
+    /// Events handled since the oracle's last scan.
+    pub(super) events_since_scan: u64,
+}
+
+impl Kernel {
+    /// `buses`: channels, sides of the host link, ports; `delays`: operations that hold their unit alone on the interconnect;
+    /// `span`: see [`Timers::new`].
+    pub(super) fn new(geometry: &Geometry, ops: usize, buses: usize, delays: usize, span: Nanos) -> Self {
+        let units = geometry.units as usize;
+        Kernel {
+            timers: Timers::new(units, buses, delays, span),
+            ops: Slab::with_capacity(ops),
+            dies: Dies::new(geometry),
+            buses: Buses::new(buses),
+            batch: Vec::with_capacity(units + buses + delays),
+            next_age: 0,
+            decided_at: Nanos::NEVER,
+            granted_at: Nanos::NEVER,
+            idle_rounds: 0,
+            events_since_scan: 0,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The rules of a device: what its configuration and schemes decide once for the whole run. Derived when it is built, never changed.
+
+use crate::config::{Config, Errors, Programming, Scope, Suspendable};
+use crate::device::geometry::Geometry;
+use crate::policy::Journey;
+use crate::schemes::Place;
+
+/// See the module.
+#[derive(Clone)]
+pub(super) struct Rules {
+    /// A collection holds its unit from start to end.
+    pub(super) collector_holds: bool,
+    /// A collection lets host operations go between two steps.
+    pub(super) preempts: bool,
+    /// A unit may serve others while a collection of it is under way.
+    pub(super) pauses: bool,
+    /// The collector looks between the steps of a move whether the host waits for its die.
+    pub(super) yields: bool,
+    /// A scope with fewer free pages than this is collected.
+    pub(super) gc_floor: u32,
+    /// Fewer free pages than this in a scope: its collections are not preempted.
+    pub(super) hard_floor: u32,
+    /// Collections leave pages in the controller's buffer.
+    pub(super) stages: bool,
+    /// The journey of every moved page, where path and, as long as nothing waits for its die, collector treat all pages alike.
+    pub(super) plain_moves: Option<Journey>,
+    /// The path copies to a write point of its own.
+    pub(super) separates: bool,
+    /// Writes go to whichever die falls idle.
+    pub(super) dynamic: bool,
+    /// Writes in no time go to their static places and are collected for by plane.
+    pub(super) plain_places: bool,
+    /// Overwritten pages stay valid until their newer versions are on flash.
+    pub(super) keeps: bool,
+    /// Reads suspend programs or erases.
+    pub(super) suspends: bool,
+    /// A unit whose array works may take more: a read that suspends it, or the data of a program or from a read.
+    pub(super) overlaps: bool,
+    /// Multi-plane commands may carry several pages of a request.
+    pub(super) pairs: bool,
+    /// The pages of a word line are programmed together.
+    pub(super) one_shot: bool,
+    /// Blocks end with metadata pages.
+    pub(super) metadata: bool,
+    /// So many requests may wait that they leave the cache meanwhile.
+    pub(super) deep: bool,
+    /// Channels and sides of the host link; the ports of the interconnect are the buses after these.
+    pub(super) ports: usize,
+    /// Operations queue by kind of task.
+    pub(super) queues: bool,
+    /// The route is asked about reads.
+    pub(super) redirects: bool,
+    /// Sub-requests that a chip takes before requests wait in the window.
+    pub(super) chip_queue: Option<u32>,
+    /// Events after which the full oracle scans again.
+    pub(super) scan_every: u64,
+}
+
+impl Rules {
+    pub(super) fn of(config: &Config, geometry: &Geometry) -> Self {
+        let (collector, path) = (config.schemes.collector.policy_ref(), config.schemes.path.policy_ref());
+        let dynamic = config.schemes.place == Place::Dynamic;
+        let in_scope = match config.gc.scope {
+            Scope::Plane => 1,
+            Scope::Chip => geometry.planes / geometry.chips,
+            Scope::Device => geometry.planes,
+        };
+        let scope_pages = u64::from(in_scope) * u64::from(geometry.pages_per_plane);
+        let per_block = u64::from(geometry.pages_per_block);
+        let links = if config.timing.host_link.is_some() { 2 } else { 0 };
+        let suspends = config.timing.suspendable != Suspendable::None;
+        let physical = u64::from(geometry.planes) * u64::from(geometry.pages_per_plane);
+        Rules {
+            collector_holds: collector.holds(),
+            preempts: collector.preemptible(),
+            pauses: collector.preemptible() || collector.writes_back().is_some_and(|plan| !plan.erase_first),
+            yields: !collector.in_order(),
+            gc_floor: config.gc.threshold.pages(scope_pages, per_block) as u32,
+            hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| t.pages(scope_pages, per_block) as u32),
+            stages: config.stages(),
+            plain_moves: (path.always())
+                .filter(|_| collector.undisturbed())
+                // Errors travel with each page on its own.
+                .filter(|_| config.ecc.errors == Errors::None),
+            separates: path.separates(),
+            dynamic,
+            plain_places: !dynamic && config.gc.scope == Scope::Plane,
+            keeps: config.device.keep_overwritten,
+            suspends,
+            overlaps: suspends || config.timing.cache_register,
+            pairs: config.device.multi_plane && config.geometry.planes_per_die > 1,
+            one_shot: config.wear.programming == Programming::OneShot,
+            metadata: geometry.data_pages < geometry.pages_per_block,
+            deep: config.device.queue_depth > 512,
+            ports: geometry.channels as usize + links,
+            queues: !config.noc.priority().is_empty(),
+            redirects: config.schemes.route.policy_ref().redirects(),
+            chip_queue: config.chip_queue(),
+            scan_every: (1 << 20).max(8 * physical),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! No import runs up: each module of the crate uses only what stands before it in this list, so there is no circle either.
+
+use std::path::{Path, PathBuf};
+
+/// From the bottom up.
+const LAYERS: [&str; 15] = [
+    "units", "random", "blame", "request", "device", "policy", "schema", "schemes", "config", "sectors", "oracle",
+    "report", "stats", "observe", "engine",
+];
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The modules that a source names as `crate::module`, but in its tests and comments.
+fn named(text: &str) -> impl Iterator<Item = &str> {
+    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.flat_map(|line| line.split("crate::").skip(1)).filter_map(|rest| {
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        // A macro of the crate's root is no module.
+        (!rest[end..].starts_with('!')).then_some(&rest[..end])
+    })
+}
+
+#[test]
+fn no_import_runs_up() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let rank = |module: &str| LAYERS.iter().position(|layer| *layer == module);
+    let (mut seen, mut up) = (0, Vec::new());
+    for file in sources(&root) {
+        let path = file.strip_prefix(&root).unwrap();
+        let module = path.components().next().unwrap().as_os_str().to_str().unwrap().trim_end_matches(".rs");
+        if module == "lib" {
+            continue;
+        }
+        let own = rank(module).unwrap_or_else(|| panic!("{module} has its place in no layer"));
+        for other in named(&std::fs::read_to_string(&file).unwrap()) {
+            seen += 1;
+            match rank(other) {
+                Some(other) if other <= own => {}
+                _ => up.push(format!("{} uses crate::{other}", path.display())),
+            }
+        }
+    }
+    assert!(seen > 300, "{seen} imports were looked at");
+    assert!(up.is_empty(), "{up:#?}");
+}
