@@ -8,36 +8,22 @@
 //! kept out of line.
 
 mod conflicts;
-mod copies;
-mod dispatch;
-mod failure;
 mod fast;
 mod filled;
 mod footprint;
-mod gc;
-mod host;
 mod joint;
 mod keep;
 mod kernel;
-mod legs;
-mod memory;
-mod merge;
 mod metadata;
 mod noc;
-mod parity;
 mod power;
 mod preempt;
-mod rebuild;
-mod recover;
-mod redirect;
+mod raid;
 mod replica;
 mod rules;
+mod spine;
 mod staging;
-mod stripe;
-mod timeless;
-mod uncorrectable;
 mod watch;
-mod window;
 
 use crate::config::{Config, ConfigError, FreeBlock};
 use crate::device::errors::{ErrorModel, PageErrors};
@@ -58,11 +44,11 @@ use crate::stats::Stats;
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
 
 pub use filled::Filled;
-use host::Host;
 use kernel::Kernel;
 use kernel::timers::Timer;
+use raid::stripe::Raid;
 use rules::Rules;
-use stripe::Raid;
+use spine::host::Host;
 
 /// Bytes of what is kept by request, operation, plane and so on: for the estimate of a device's memory.
 pub(crate) mod sizes {
@@ -78,8 +64,8 @@ pub(crate) mod sizes {
     }
 
     pub const OP: u64 = item::<Op>();
-    pub const REQUEST: u64 = item::<super::host::HostRequest>() + 4;
-    pub const UPDATE: u64 = super::stripe::BYTES_OF_REQUEST;
+    pub const REQUEST: u64 = item::<super::spine::host::HostRequest>() + 4;
+    pub const UPDATE: u64 = super::raid::stripe::BYTES_OF_REQUEST;
     pub const SEGMENT: u64 = item::<staging::Segment>();
     /// Its collection among the jobs, and its entries in lists of planes.
     pub const PLANE: u64 = item::<Running>() + (size_of::<PlaneState>() + size_of::<flash::Plane>()) as u64 + 24;
@@ -121,7 +107,7 @@ struct Gc {
     /// The plane that the last page took which was moved out of its own.
     target: PlaneId,
     /// The victim that is collected in no time.
-    moving: timeless::Moving,
+    moving: spine::timeless::Moving,
 }
 
 /// What only some devices have. Each keeps its state to its own file.
@@ -136,7 +122,7 @@ struct Features {
     /// Parity groups.
     raid: Option<Box<Raid>>,
     /// Failed chips, where chips fail or pages can become unreadable.
-    failures: Option<Box<failure::Failures>>,
+    failures: Option<Box<raid::failure::Failures>>,
     /// When power is cut or a chip fails next, and what the cuts so far did.
     fault_at: Nanos,
     power_cuts: Vec<PowerCut>,
@@ -290,7 +276,7 @@ impl Ssd {
                 ready: Vec::with_capacity(geometry.planes as usize),
                 planes: vec![plane; geometry.planes as usize],
                 target: PlaneId::NONE,
-                moving: timeless::Moving::new(geometry.pages_per_block),
+                moving: spine::timeless::Moving::new(geometry.pages_per_block),
             },
             features: Features {
                 conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
@@ -298,7 +284,7 @@ impl Ssd {
                     .map(|share| Box::new(replica::Replicas::new(share, &geometry))),
                 noc,
                 raid: Raid::new(config, &array),
-                failures: failure::Failures::new(config, geometry.mapped, seed),
+                failures: raid::failure::Failures::new(config, geometry.mapped, seed),
                 fault_at: Nanos::NEVER,
                 power_cuts: Vec::new(),
                 partner_chips: Vec::new(),

@@ -1,9 +1,9 @@
 //! Power cuts: what is in flight is gone, and the map is rebuilt from what the pages say of themselves.
 
 use super::Ssd;
-use super::failure::Chunk;
 use super::kernel::timers::Timer;
-use super::recover::Begun;
+use super::raid::failure::Chunk;
+use super::raid::recover::Begun;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::resource::Holder;

@@ -7,16 +7,16 @@
 
 use std::ops::Range;
 
-use super::Ssd;
-use super::stripe::Chain;
 use crate::blame::Cause;
 use crate::config::PartialWrite;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Slab};
+use crate::engine::Ssd;
+use crate::engine::raid::stripe::Chain;
 use crate::units::{Lpn, OpId, Ppn, Tag};
 
 /// A write that overlaps no other.
-pub(super) const NO_RUN: u32 = u32::MAX;
+pub(in crate::engine) const NO_RUN: u32 = u32::MAX;
 
 /// Bytes of a sector.
 const SECTOR: u64 = 512;
@@ -37,7 +37,7 @@ struct Run {
 
 /// All runs.
 #[derive(Clone)]
-pub(super) struct Runs {
+pub(in crate::engine) struct Runs {
     runs: Slab<Run>,
     in_use: u32,
     /// By run: the sectors that it lacks, as bits, so many words each.
@@ -52,7 +52,7 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    pub(super) fn new(page_size: u32, depth: u32) -> Self {
+    pub(in crate::engine) fn new(page_size: u32, depth: u32) -> Self {
         let sectors = page_size / SECTOR as u32;
         let (words, depth) = (sectors.div_ceil(64) as usize, depth as usize);
         Runs {
@@ -125,7 +125,7 @@ impl Runs {
 
     /// Whether any page on flash has a write in flight that is older.
     #[inline(always)]
-    pub(super) fn any_linger(&self) -> bool {
+    pub(in crate::engine) fn any_linger(&self) -> bool {
         !self.lingering.is_empty()
     }
 
@@ -137,18 +137,18 @@ impl Runs {
 
     /// Whether programs are to join their queues at this moment.
     #[inline(always)]
-    pub(super) fn any_released(&self) -> bool {
+    pub(in crate::engine) fn any_released(&self) -> bool {
         !self.released.is_empty()
     }
 
     /// Whether there is any run.
     #[inline(always)]
-    pub(super) fn any(&self) -> bool {
+    pub(in crate::engine) fn any(&self) -> bool {
         self.in_use > 0
     }
 
     /// Power is cut: nothing is in flight.
-    pub(super) fn power_cut(&mut self) {
+    pub(in crate::engine) fn power_cut(&mut self) {
         self.runs.clear();
         self.in_use = 0;
         self.lingering.clear();
@@ -159,13 +159,13 @@ impl Runs {
 impl Ssd {
     /// Whether a write replaces a part of its page only.
     #[inline(always)]
-    pub(super) fn merges(&self, op: OpId) -> bool {
+    pub(in crate::engine) fn merges(&self, op: OpId) -> bool {
         self.kernel.ops[op].bytes < self.dev.geometry.page_size
             && self.config.device.partial_write == PartialWrite::ReadModifyWrite
     }
 
     /// The sectors of its page that a page of a request covers.
-    pub(super) fn sectors(&self, op: OpId) -> Range<u32> {
+    pub(in crate::engine) fn sectors(&self, op: OpId) -> Range<u32> {
         let page = &self.kernel.ops[op];
         let sector = SECTOR as u32;
         page.offset / sector..(page.offset + page.bytes).div_ceil(sector)
@@ -174,7 +174,7 @@ impl Ssd {
     /// A write is admitted whose page was at `before`, and which is in part or overlaps another: it joins the run of its page, or
     /// begins one. Returns whether the run has yet to read something of the old page.
     #[inline(never)]
-    pub(super) fn join_run(&mut self, op: OpId, merges: bool, before: Location) -> bool {
+    pub(in crate::engine) fn join_run(&mut self, op: OpId, merges: bool, before: Location) -> bool {
         let lpn = self.kernel.ops[op].lpn;
         let earlier = match before {
             // The buffer's pages are whole.
@@ -222,13 +222,13 @@ impl Ssd {
 
     /// Whether something of a write's page has yet to be read from flash.
     #[inline(always)]
-    pub(super) fn lacks(&self, op: OpId) -> bool {
+    pub(in crate::engine) fn lacks(&self, op: OpId) -> bool {
         self.host.runs.is_pending(self.kernel.ops[op].run)
     }
 
     /// Whether a read asks for sectors that `newest`, the newest write of its page, and those before it don't have.
     #[inline(always)]
-    pub(super) fn needs_old(&self, op: OpId, newest: OpId) -> bool {
+    pub(in crate::engine) fn needs_old(&self, op: OpId, newest: OpId) -> bool {
         self.lacks(newest) && self.asks_for_old(op, newest)
     }
 
@@ -239,7 +239,7 @@ impl Ssd {
     }
 
     /// The page on flash that a write in flight replaces; none if a failed chip had it.
-    pub(super) fn old_page(&self, newest: OpId) -> Ppn {
+    pub(in crate::engine) fn old_page(&self, newest: OpId) -> Ppn {
         if self.features.raid.is_none() {
             return self.kernel.ops[newest].old;
         }
@@ -247,7 +247,7 @@ impl Ssd {
     }
 
     /// The page that a merge read is to read; none if nothing of it is wanted any more.
-    pub(super) fn merge_source(&self, op: OpId) -> Ppn {
+    pub(in crate::engine) fn merge_source(&self, op: OpId) -> Ppn {
         let page = &self.kernel.ops[op];
         match self.dev.map.get(page.lpn) {
             _ if self.features.raid.is_some() => page.old,
@@ -260,7 +260,7 @@ impl Ssd {
 
     /// Whether a program waits for the merge read of its run, and if so, it does from now on.
     #[inline(always)]
-    pub(super) fn waits_for_merge(&mut self, op: OpId) -> bool {
+    pub(in crate::engine) fn waits_for_merge(&mut self, op: OpId) -> bool {
         let waits = self.lacks(op);
         if waits {
             self.kernel.ops[op].waits_since = self.now;
@@ -272,7 +272,7 @@ impl Ssd {
 
     /// A merge read's turn has come, and newer writes have brought all that it was for, or a trim has ended it.
     #[inline(never)]
-    pub(super) fn skip_merge(&mut self, op: OpId) {
+    pub(in crate::engine) fn skip_merge(&mut self, op: OpId) {
         self.kernel.ops[op].need = Need::Write;
         self.release_waiting(op);
         self.host.runs.released.push(op);
@@ -281,7 +281,7 @@ impl Ssd {
 
     /// A merge read has ended: all of the page is in controller memory now, and the programs that need it may come.
     #[inline(never)]
-    pub(super) fn merge_ends(&mut self, op: OpId) {
+    pub(in crate::engine) fn merge_ends(&mut self, op: OpId) {
         let (run, lpn, lost) = (self.kernel.ops[op].run, self.kernel.ops[op].lpn, self.kernel.ops[op].lost);
         if let Location::Staged(newest) = self.dev.map.get(lpn)
             && self.kernel.ops[newest].run == run
@@ -297,7 +297,7 @@ impl Ssd {
     }
 
     /// What the run of a write lacks has been read or computed, from a page with the tag `found`, or there is nothing to be had.
-    pub(super) fn run_is_read(&mut self, op: OpId, found: Option<Tag>, lost: bool) {
+    pub(in crate::engine) fn run_is_read(&mut self, op: OpId, found: Option<Tag>, lost: bool) {
         let (run, lpn) = (self.kernel.ops[op].run, self.kernel.ops[op].lpn);
         self.host.runs.runs[run].read = true;
         if !lost {
@@ -310,7 +310,7 @@ impl Ssd {
     }
 
     /// Parity groups: an update has what one of its writes lacked, if newer writes have not brought it meanwhile.
-    pub(super) fn chunk_is_merged(&mut self, op: OpId, found: Option<Tag>) {
+    pub(in crate::engine) fn chunk_is_merged(&mut self, op: OpId, found: Option<Tag>) {
         if self.lacks(op) {
             self.run_is_read(op, found, false);
         } else if self.kernel.ops[op].run != NO_RUN {
@@ -334,7 +334,7 @@ impl Ssd {
 
     /// Programs whose merge reads have ended join their queues, oldest first.
     #[inline(never)]
-    pub(super) fn place_merged(&mut self) {
+    pub(in crate::engine) fn place_merged(&mut self) {
         let mut released = std::mem::take(&mut self.host.runs.released);
         released.sort_unstable_by_key(|op| self.kernel.ops[*op].age);
         for op in released.drain(..) {
@@ -345,7 +345,7 @@ impl Ssd {
 
     /// The newest write of a run is on flash.
     #[inline(always)]
-    pub(super) fn newest_lands(&mut self, run: u32) {
+    pub(in crate::engine) fn newest_lands(&mut self, run: u32) {
         if run != NO_RUN && self.host.runs.runs[run].writes > 1 {
             self.host.runs.lingering.push(run);
         }
@@ -353,7 +353,7 @@ impl Ssd {
 
     /// A write of a run is over.
     #[inline(never)]
-    pub(super) fn leaves_run(&mut self, run: u32) {
+    pub(in crate::engine) fn leaves_run(&mut self, run: u32) {
         let state = &mut self.host.runs.runs[run];
         state.writes -= 1;
         if state.writes == 0 {
@@ -366,7 +366,7 @@ impl Ssd {
     }
 
     /// A page is trimmed: its run has ended, and needs nothing of flash.
-    pub(super) fn trim_run(&mut self, lpn: Lpn) {
+    pub(in crate::engine) fn trim_run(&mut self, lpn: Lpn) {
         let run = match self.dev.map.get(lpn) {
             Location::Staged(write) => Some(self.kernel.ops[write].run).filter(|run| *run != NO_RUN),
             _ => self.host.runs.take_lingering(lpn),
@@ -381,7 +381,7 @@ impl Ssd {
 
     /// A host write is admitted: of which sectors.
     #[inline(never)]
-    pub(super) fn note_write(&mut self, op: OpId, merges: bool) {
+    pub(in crate::engine) fn note_write(&mut self, op: OpId, merges: bool) {
         if merges {
             self.oracle.track_sectors(self.host.runs.sectors);
         }
@@ -393,7 +393,7 @@ impl Ssd {
 
     /// A program of a host write begins, or parity is to hold it.
     #[inline(never)]
-    pub(super) fn compose(&mut self, op: OpId) {
+    pub(in crate::engine) fn compose(&mut self, op: OpId) {
         if self.kernel.ops[op].class == Class::Host {
             let own = self.merges(op).then(|| self.sectors(op));
             self.oracle.compose(self.kernel.ops[op].tags[0], self.kernel.ops[op].run, own);
@@ -401,13 +401,13 @@ impl Ssd {
     }
 
     /// The run and the sectors of a partial write that the host was not told of.
-    pub(super) fn part_of_page(&self, op: OpId) -> Option<(u32, Range<u32>)> {
+    pub(in crate::engine) fn part_of_page(&self, op: OpId) -> Option<(u32, Range<u32>)> {
         let page = &self.kernel.ops[op];
         (page.class == Class::Host && !page.acknowledged && self.merges(op)).then(|| (page.run, self.sectors(op)))
     }
 
     /// A host write replaces a page, or a part of it, that waits in the buffer and holds `before`.
-    pub(super) fn overlay(&mut self, op: OpId, before: Tag) {
+    pub(in crate::engine) fn overlay(&mut self, op: OpId, before: Tag) {
         if self.oracle.tracks_sectors() {
             let own = self.merges(op).then(|| self.sectors(op));
             self.oracle.overlay(self.kernel.ops[op].tags[0], before, own);
@@ -416,7 +416,7 @@ impl Ssd {
 
     /// A read is served from controller memory, which has its page with this tag.
     #[inline(always)]
-    pub(super) fn note_memory_read(&mut self, op: OpId, tag: Tag) {
+    pub(in crate::engine) fn note_memory_read(&mut self, op: OpId, tag: Tag) {
         if self.host.runs.any() || self.oracle.tracks_sectors() {
             self.check_memory_read(op, tag);
         }
@@ -444,9 +444,9 @@ impl Ssd {
 
     /// An array read for the host, or for a write of it, begins on a page with this tag.
     #[inline(never)]
-    pub(super) fn note_flash_read(&mut self, op: OpId, tag: Tag) {
+    pub(in crate::engine) fn note_flash_read(&mut self, op: OpId, tag: Tag) {
         let page = &self.kernel.ops[op];
-        if page.class != Class::Host || super::redirect::reads_covered(page) {
+        if page.class != Class::Host || crate::engine::raid::redirect::reads_covered(page) {
             return;
         }
         if page.need == Need::Merge {
@@ -457,7 +457,7 @@ impl Ssd {
     }
 
     /// What a read delivers that finds this tag on flash: where writes of the page are in flight, their sectors count.
-    pub(super) fn delivers(&self, op: OpId, tag: Tag) -> Tag {
+    pub(in crate::engine) fn delivers(&self, op: OpId, tag: Tag) -> Tag {
         let page = &self.kernel.ops[op];
         let (run, delivered) = match self.dev.map.get(page.lpn) {
             Location::Staged(newest) => (self.kernel.ops[newest].run, self.kernel.ops[newest].tags[0]),
@@ -468,7 +468,7 @@ impl Ssd {
     }
 
     /// Keeps what is known by sector within bounds.
-    pub(super) fn sweep_sectors(&mut self) {
+    pub(in crate::engine) fn sweep_sectors(&mut self) {
         let missing = self.features.failures.iter().flat_map(|failures| failures.tags.iter().copied());
         self.oracle.sweep_sectors(self.kernel.ops.all().flat_map(|op| op.tags).chain(missing));
     }

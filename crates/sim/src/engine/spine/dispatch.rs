@@ -1,19 +1,19 @@
 //! Who is served next: units take what waits for them, oldest first, and waits are charged to their causes.
 
-use super::{Nanos, Pause, Ssd};
 use crate::blame::Cause;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::resource::{Holder, Suspension};
 use crate::device::timing::{LegKind, Legs};
 use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::{Nanos, Pause, Ssd};
 use crate::policy::{MAX_PLANES, PageSet};
 use crate::units::{Moment, OpId, PlaneId, Ppn, UnitId};
 
 impl Ssd {
     /// Gives every unit that may have become free something to do.
     #[inline]
-    pub(super) fn dispatch(&mut self) {
+    pub(in crate::engine) fn dispatch(&mut self) {
         if self.host.window_stale {
             self.dispatch_window();
         }
@@ -94,7 +94,7 @@ impl Ssd {
     }
 
     /// Whether nothing is in service or about to be: a unit in collection is not idle, the bus does not matter.
-    pub(super) fn is_idle(&self, unit: UnitId) -> bool {
+    pub(in crate::engine) fn is_idle(&self, unit: UnitId) -> bool {
         let state = &self.kernel.dies[unit];
         state.array.is_none()
             && state.cache.is_none()
@@ -155,7 +155,7 @@ impl Ssd {
     }
 
     /// The next plane of a unit, round robin, that has a page for host data.
-    pub(super) fn next_plane(&mut self, unit: UnitId) -> Option<PlaneId> {
+    pub(in crate::engine) fn next_plane(&mut self, unit: UnitId) -> Option<PlaneId> {
         let planes = self.dev.geometry.planes_per_unit;
         for step in 1..=planes {
             let k = (self.kernel.dies[unit].token + step) % planes;
@@ -246,7 +246,7 @@ impl Ssd {
     }
 
     /// An operation's turn has come on a unit.
-    pub(super) fn select(&mut self, op: OpId, unit: UnitId) {
+    pub(in crate::engine) fn select(&mut self, op: OpId, unit: UnitId) {
         let page = &self.kernel.ops[op];
         if !page.class.like_host() {
             return self.begin_queued_step(op, unit);
@@ -259,7 +259,7 @@ impl Ssd {
             Need::Read | Need::Merge if self.rules.one_shot && self.waits_for_word_line(op) => {
                 self.take_from_buffer(op, unit)
             }
-            Need::Read if self.features.raid.is_some() && super::redirect::reads_covered(page) => {
+            Need::Read if self.features.raid.is_some() && crate::engine::raid::redirect::reads_covered(page) => {
                 let at = self.covered(page.lpn).expect("law: a stripe's members stay while they are read");
                 self.begin_read(op, at, unit);
             }
@@ -414,10 +414,10 @@ impl Ssd {
     }
 
     /// The page on flash that a read of the host, or for one of its writes, would read if its turn came now; none if it needs none.
-    pub(super) fn page_to_read(&self, op: OpId) -> Option<Ppn> {
+    pub(in crate::engine) fn page_to_read(&self, op: OpId) -> Option<Ppn> {
         let page = &self.kernel.ops[op];
         let at = match page.need {
-            Need::Read if self.features.raid.is_some() && super::redirect::reads_covered(page) => {
+            Need::Read if self.features.raid.is_some() && crate::engine::raid::redirect::reads_covered(page) => {
                 return self.covered(page.lpn);
             }
             Need::Read => match self.dev.map.get(page.lpn) {
@@ -577,14 +577,14 @@ impl Ssd {
     /// Charges what an operation has waited for its unit: collections by the ledger, the rest to host operations, of which
     /// the shadow clock says how much would have been there without collections.
     #[inline(always)]
-    pub(super) fn charge_wait(&mut self, op: OpId, unit: UnitId) {
+    pub(in crate::engine) fn charge_wait(&mut self, op: OpId, unit: UnitId) {
         let (_, shadow_start) = self.shadow(op, unit);
         self.charge_from(op, unit, shadow_start);
     }
 
     /// A host operation's turn has come: charges what it has waited, and moves the shadow clock on.
     #[inline(always)]
-    pub(super) fn turn_comes(&mut self, op: OpId, unit: UnitId) {
+    pub(in crate::engine) fn turn_comes(&mut self, op: OpId, unit: UnitId) {
         let (lag, shadow_start) = self.shadow(op, unit);
         self.charge_from(op, unit, shadow_start);
         self.set_lag(unit, lag);
@@ -649,7 +649,7 @@ impl Ssd {
     }
 
     #[inline(always)]
-    pub(super) fn update_lag(&mut self, op: OpId, unit: UnitId) {
+    pub(in crate::engine) fn update_lag(&mut self, op: OpId, unit: UnitId) {
         let (lag, _) = self.shadow(op, unit);
         self.set_lag(unit, lag);
     }

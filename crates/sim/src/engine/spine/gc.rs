@@ -1,18 +1,18 @@
 //! Collections: when they are due, and how their steps are carried out. What the steps are is the collector's to say.
 
-use super::{Pause, Running, Ssd};
 use crate::config::{Destination, GcTime, Scope, WearLevelling};
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Fifo, Op, Verb};
+use crate::engine::{Pause, Running, Ssd};
 use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, Step};
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
 
 impl Ssd {
     /// A program or an erase has completed in a plane: is a collection due?
     #[inline]
-    pub(super) fn test_trigger(&mut self, plane: PlaneId) {
+    pub(in crate::engine) fn test_trigger(&mut self, plane: PlaneId) {
         if !self.gc.planes[plane.ix()].stalled.is_empty() {
             self.claim(plane);
         }
@@ -23,7 +23,7 @@ impl Ssd {
 
     /// The plane to collect if the trigger holds in the scope of `plane`.
     #[inline]
-    pub(super) fn due_plane(&self, plane: PlaneId) -> Option<PlaneId> {
+    pub(in crate::engine) fn due_plane(&self, plane: PlaneId) -> Option<PlaneId> {
         if self.config.gc.scope != Scope::Plane {
             return self.due_plane_of_scope(plane);
         }
@@ -52,7 +52,7 @@ impl Ssd {
     }
 
     /// A plane becomes due for collection.
-    pub(super) fn claim(&mut self, plane: PlaneId) {
+    pub(in crate::engine) fn claim(&mut self, plane: PlaneId) {
         if std::mem::replace(&mut self.gc.planes[plane.ix()].claimed, true) {
             return;
         }
@@ -72,7 +72,7 @@ impl Ssd {
 
     /// No die has a page for a host write: every full plane is due. Returns whether one was collected in no time.
     #[inline(never)]
-    pub(super) fn claim_full_planes(&mut self) -> bool {
+    pub(in crate::engine) fn claim_full_planes(&mut self) -> bool {
         let mut collected = false;
         for plane in (0..self.dev.geometry.planes).map(PlaneId) {
             let full = self.dev.flash.next_offset(plane, Stream::Host).is_none();
@@ -86,7 +86,7 @@ impl Ssd {
 
     /// Collector decisions: steps of collections whose last step has ended, and collections whose time has come.
     #[inline]
-    pub(super) fn decide(&mut self) {
+    pub(in crate::engine) fn decide(&mut self) {
         if self.kernel.dies.dirty.is_empty() && self.gc.ready.is_empty() {
             return;
         }
@@ -112,7 +112,7 @@ impl Ssd {
 
     /// The next steps of collections whose last step has ended, oldest first.
     #[inline]
-    pub(super) fn decide_ready(&mut self) {
+    pub(in crate::engine) fn decide_ready(&mut self) {
         while !self.gc.ready.is_empty() {
             let job = self.oldest_ready();
             self.step(job);
@@ -216,7 +216,7 @@ impl Ssd {
 
     /// Asks the collector which other planes of the die join, and adds their victims. Returns the planes that take part, as
     /// bits by place in the unit. A plane without a victim that has an invalid page does not join.
-    pub(super) fn join_planes(&mut self, plane: PlaneId, unit: UnitId, job: &mut Job) -> u64 {
+    pub(in crate::engine) fn join_planes(&mut self, plane: PlaneId, unit: UnitId, job: &mut Job) -> u64 {
         let mut planes = 1 << self.dev.geometry.plane_in_unit(plane);
         for k in 0..self.dev.geometry.planes_per_unit {
             let other = self.dev.geometry.plane_of_unit(unit, k);
@@ -242,7 +242,7 @@ impl Ssd {
     }
 
     /// The victim that the policy picks, or, every second time a plane's wear is uneven, a cold block.
-    pub(super) fn pick_victim(&mut self, plane: PlaneId) -> Option<BlockId> {
+    pub(in crate::engine) fn pick_victim(&mut self, plane: PlaneId) -> Option<BlockId> {
         if self.config.ftl.wear_levelling == WearLevelling::Static {
             let levelled = std::mem::replace(&mut self.gc.planes[plane.ix()].levelled, false);
             if let Some(cold) = (!levelled).then(|| self.cold_block(plane)).flatten() {
@@ -266,7 +266,7 @@ impl Ssd {
     }
 
     /// The map entries of a victim's pages are needed one after the other: have them all fetched at once.
-    pub(super) fn expect_moves(&self, victim: BlockId) {
+    pub(in crate::engine) fn expect_moves(&self, victim: BlockId) {
         for offset in 0..self.dev.geometry.pages_per_block {
             let lpn = self.dev.flash.lpn_of(self.dev.geometry.page(victim, offset));
             if lpn.is_some() {
@@ -332,7 +332,7 @@ impl Ssd {
     }
 
     /// Begins the step that a job's operation has been set up for, or queues it.
-    pub(super) fn carry_out(&mut self, id: JobId) {
+    pub(in crate::engine) fn carry_out(&mut self, id: JobId) {
         let running = &mut self.gc.jobs[id.0];
         running.busy = true;
         let (unit, plane, op) = (running.unit, running.plane, running.op);
@@ -345,7 +345,7 @@ impl Ssd {
     }
 
     /// A queued step's turn has come on its unit.
-    pub(super) fn begin_queued_step(&mut self, op: OpId, unit: UnitId) {
+    pub(in crate::engine) fn begin_queued_step(&mut self, op: OpId, unit: UnitId) {
         let job = self.kernel.ops[op].job;
         if job.is_none() && self.kernel.ops[op].class == Class::Metadata {
             return self.begin_metadata(op, unit);
@@ -397,7 +397,7 @@ impl Ssd {
         self.run_leg(op);
     }
 
-    pub(super) fn begin_move(&mut self, op: OpId) {
+    pub(in crate::engine) fn begin_move(&mut self, op: OpId) {
         let pages = self.kernel.ops[op].pages;
         let running = &self.gc.jobs[self.kernel.ops[op].job.0];
         let stream = running.stream;
@@ -444,14 +444,14 @@ impl Ssd {
     }
 
     /// A page for moved data. The reserve sees to it that there is one.
-    pub(super) fn gc_page(&mut self, plane: PlaneId, stream: Stream, copied: bool) -> Ppn {
+    pub(in crate::engine) fn gc_page(&mut self, plane: PlaneId, stream: Stream, copied: bool) -> Ppn {
         let stream = self.write_point(plane, stream, copied);
         self.dev.flash.take_page(plane, stream, true).expect("law: the reserve leaves a page for every collection")
     }
 
     /// The pages of one program lie on one die, in different planes, at equal offsets.
     #[inline(always)]
-    pub(super) fn assert_multi_plane(&self, to: &PageSet) {
+    pub(in crate::engine) fn assert_multi_plane(&self, to: &PageSet) {
         if to.len() > 1 {
             self.assert_together(to);
         }
@@ -467,7 +467,7 @@ impl Ssd {
         }
     }
 
-    pub(super) fn begin_place(&mut self, id: JobId) {
+    pub(in crate::engine) fn begin_place(&mut self, id: JobId) {
         let op = self.gc.jobs[id.0].op;
         let (mut hand, stream) = (self.gc.jobs[id.0].job.hand, self.gc.jobs[id.0].stream);
         if hand.len() > 1 && self.points_apart(&hand, stream) {
@@ -512,7 +512,7 @@ impl Ssd {
 
     /// With a destination wider than the plane, the page in hand may go to another unit: its program queues there while this
     /// job goes on. Returns whether it did.
-    pub(super) fn sends_abroad(&mut self, id: JobId) -> bool {
+    pub(in crate::engine) fn sends_abroad(&mut self, id: JobId) -> bool {
         if self.config.gc.destination == Destination::Plane {
             return false;
         }
@@ -586,7 +586,7 @@ impl Ssd {
     }
 
     /// A step has run all its legs.
-    pub(super) fn gc_step_ends(&mut self, id: OpId) {
+    pub(in crate::engine) fn gc_step_ends(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
         let (job, unit, verb) = (op.job, op.unit, op.verb);
         if op.failed {
@@ -632,7 +632,7 @@ impl Ssd {
 
     /// What a step's legs took.
     #[inline]
-    pub(super) fn count_step_time(&mut self, id: OpId) {
+    pub(in crate::engine) fn count_step_time(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
         for i in 0..op.legs.len() {
             if let Some(leg) = op.legs.get(i) {
@@ -646,12 +646,12 @@ impl Ssd {
     }
 
     /// Pages have been read out and are in the job's hand.
-    pub(super) fn end_read_step(&mut self, id: OpId) {
+    pub(in crate::engine) fn end_read_step(&mut self, id: OpId) {
         self.end_reads(id);
         self.gc.jobs[self.kernel.ops[id].job.0].job.hand = self.kernel.ops[id].from;
     }
 
-    pub(super) fn end_reads(&mut self, id: OpId) {
+    pub(in crate::engine) fn end_reads(&mut self, id: OpId) {
         let from = self.kernel.ops[id].from;
         for page in from.iter() {
             let block = self.dev.geometry.block_of(*page);
@@ -685,7 +685,7 @@ impl Ssd {
     }
 
     /// Moved pages are programmed: each is published if the map still points to where it came from.
-    pub(super) fn land(&mut self, id: OpId) {
+    pub(in crate::engine) fn land(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
         let (from, to, tags, own, home) = (op.from, op.pages, op.tags, op.job, op.home);
         let corrected = op.verb == Verb::Program;
@@ -701,7 +701,7 @@ impl Ssd {
     /// The landing rule for one page. The source's reverse entry says whose data it was, unless the host has overwritten or
     /// trimmed it since; then the copy lands stale, is counted, and nothing else has to know.
     #[inline]
-    pub(super) fn land_moved(&mut self, from: Ppn, to: Ppn, tag: Tag, corrected: bool) {
+    pub(in crate::engine) fn land_moved(&mut self, from: Ppn, to: Ppn, tag: Tag, corrected: bool) {
         let lpn = self.dev.flash.lpn_of(from);
         let block = self.dev.geometry.block_of(to);
         let published = lpn.is_some();
@@ -717,7 +717,7 @@ impl Ssd {
 
     /// A page's data has moved: whoever points to it follows.
     #[inline(always)]
-    pub(super) fn republish(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
+    pub(in crate::engine) fn republish(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
         match self.dev.map.get(lpn) {
             Location::Flash(page) if page == from => self.dev.map.set(lpn, Location::Flash(to)),
             // The old page of a partial write that still has to read it.
@@ -746,7 +746,7 @@ impl Ssd {
     }
 
     /// Host programs that waited for space in a plane queue again, as old as they are.
-    pub(super) fn unstall(&mut self, plane: PlaneId) {
+    pub(in crate::engine) fn unstall(&mut self, plane: PlaneId) {
         loop {
             let op = self.gc.planes[plane.ix()].stalled.pop(&self.kernel.ops);
             if op.is_none() {

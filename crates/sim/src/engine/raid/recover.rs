@@ -11,17 +11,17 @@
 //!
 //! Recovery never guesses, and takes no time, like all of it.
 
-use super::Ssd;
-use super::failure::Chunk;
-use super::stripe::Phase;
 use crate::config::RaidLayout;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
+use crate::engine::Ssd;
+use crate::engine::raid::failure::Chunk;
+use crate::engine::raid::stripe::Phase;
 use crate::report::power::PowerCut;
 use crate::units::{Lpn, OpId, Tag};
 
 /// A group whose update, or the rebuilding of one of its chunks, has begun when power is cut.
-pub(super) struct Begun {
+pub(in crate::engine) struct Begun {
     index: u32,
     /// Everything is read, and its programs may have begun.
     writes: bool,
@@ -37,7 +37,7 @@ pub(super) struct Begun {
 
 impl Ssd {
     /// Which groups have work that a power cut leaves half done. Nothing else of them survives.
-    pub(super) fn groups_at_cut(&self) -> Vec<Begun> {
+    pub(in crate::engine) fn groups_at_cut(&self) -> Vec<Begun> {
         let Some(raid) = &self.features.raid else { return Vec::new() };
         let groups = 0..raid.layout.stripes * raid.layout.groups;
         let begun = groups.filter_map(|index| {
@@ -76,7 +76,7 @@ impl Ssd {
 
     /// The operation on a slot that the capacitor's charge may bring to flash, and whether it does in any case: else only if
     /// flash has nothing that the host knows of. A group whose update has not begun is held by its parity as it is.
-    pub(super) fn chunk_to_drain(&self, begun: &[Begun], slot: Lpn, newest: OpId) -> Option<(OpId, bool)> {
+    pub(in crate::engine) fn chunk_to_drain(&self, begun: &[Begun], slot: Lpn, newest: OpId) -> Option<(OpId, bool)> {
         let index = self.layout().group_index(slot);
         let group = begun.iter().find(|group| group.index == index)?;
         let update = self.features.raid.as_ref()?.record_of(index)?;
@@ -91,12 +91,12 @@ impl Ssd {
 
     /// Whether a version on flash is what a slot holds. A chunk that went with its chip may have left older versions behind, in
     /// programs that ended later on the chip that took its place.
-    pub(super) fn is_current(&self, slot: Lpn, version: u32) -> bool {
+    pub(in crate::engine) fn is_current(&self, slot: Lpn, version: u32) -> bool {
         !self.is_missing(slot) || !self.is_parity(slot) && version > self.last_tag(slot).version
     }
 
     /// The map has been rebuilt from the pages: so are the states of the groups.
-    pub(super) fn groups_after_cut(&mut self, begun: &[Begun], report: &mut PowerCut) {
+    pub(in crate::engine) fn groups_after_cut(&mut self, begun: &[Begun], report: &mut PowerCut) {
         if self.config.raid.layout == RaidLayout::None {
             return;
         }

@@ -8,34 +8,34 @@
 use ssdlab_memory::Table;
 use std::collections::VecDeque;
 
-use super::kernel::timers::Timer;
-use super::redirect::{Decode, Decodes};
-use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::config::{Config, WriteMode};
 use crate::device::mapping::Location;
 use crate::device::raid::Layout;
 use crate::device::spec::ArraySpec;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
+use crate::engine::kernel::timers::Timer;
+use crate::engine::raid::redirect::{Decode, Decodes};
+use crate::engine::{Nanos, Ssd};
 use crate::units::{JobId, Lpn, OpId, Ppn};
 
 /// States of a group beside the number of its record.
-pub(super) const EMPTY: u32 = u32::MAX;
-pub(super) const CLEAN: u32 = u32::MAX - 1;
+pub(in crate::engine) const EMPTY: u32 = u32::MAX;
+pub(in crate::engine) const CLEAN: u32 = u32::MAX - 1;
 /// No record.
-pub(super) const NO_UPDATE: u32 = u32::MAX;
+pub(in crate::engine) const NO_UPDATE: u32 = u32::MAX;
 
 /// Operations linked through [`Op::sibling`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chain {
-    pub(super) head: OpId,
+pub(in crate::engine) struct Chain {
+    pub(in crate::engine) head: OpId,
     tail: OpId,
 }
 
 impl Chain {
-    pub(super) const EMPTY: Self = Chain { head: OpId::NONE, tail: OpId::NONE };
+    pub(in crate::engine) const EMPTY: Self = Chain { head: OpId::NONE, tail: OpId::NONE };
 
-    pub(super) fn push(&mut self, ops: &mut Slab<Op>, op: OpId) {
+    pub(in crate::engine) fn push(&mut self, ops: &mut Slab<Op>, op: OpId) {
         ops[op].sibling = OpId::NONE;
         if self.tail.is_some() {
             ops[self.tail].sibling = op;
@@ -48,7 +48,7 @@ impl Chain {
 
 /// What a group with work is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(in crate::engine) enum Phase {
     /// First writes gather.
     Open,
     /// Nothing of its own is under way; redirected reads may be.
@@ -61,54 +61,54 @@ pub(super) enum Phase {
 
 /// What an update reads.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plan {
+pub(in crate::engine) struct Plan {
     /// The old chunks, and the old parity: new parity is their sum with the new chunks.
-    pub(super) rmw: bool,
+    pub(in crate::engine) rmw: bool,
     /// The chunks that stay: new parity is their sum with the new chunks.
-    pub(super) others: bool,
+    pub(in crate::engine) others: bool,
     /// Beside those, the old chunks and the old parity, to merge a partial write with what they sum to.
-    pub(super) all: bool,
+    pub(in crate::engine) all: bool,
 }
 
 /// A group that is not simply empty or clean.
 #[derive(Clone, Debug)]
-pub(super) struct Record {
-    pub(super) index: u32,
-    pub(super) phase: Phase,
+pub(in crate::engine) struct Record {
+    pub(in crate::engine) index: u32,
+    pub(in crate::engine) phase: Phase,
     /// Writes of the update under way.
-    pub(super) members: Chain,
+    pub(in crate::engine) members: Chain,
     /// Their chunks, as bits.
-    pub(super) mask: u64,
+    pub(in crate::engine) mask: u64,
     /// Writes that wait for the next one.
     waiting: Chain,
     /// Writes of the update that no chip takes: parity alone will hold them.
-    pub(super) kept: Chain,
+    pub(in crate::engine) kept: Chain,
     /// Reads of missing pages that wait until the group is clean.
-    pub(super) reads: Chain,
+    pub(in crate::engine) reads: Chain,
     /// Reads or programs of the update that have not ended.
-    pub(super) busy: u32,
+    pub(in crate::engine) busy: u32,
     /// Redirected reads in flight: no update begins meanwhile.
-    pub(super) readers: u32,
+    pub(in crate::engine) readers: u32,
     /// Open: which members have a chunk waiting, as bits.
     arrived: u64,
     /// Since when written data is without parity.
     since: Nanos,
     /// The update reads old chunks and old parity.
-    pub(super) rmw: bool,
+    pub(in crate::engine) rmw: bool,
     /// A chip has failed that the update reads from: it reads anew.
-    pub(super) anew: bool,
+    pub(in crate::engine) anew: bool,
     /// A missing chunk is to be rebuilt, and which one, while that is under way.
-    pub(super) rebuild: bool,
+    pub(in crate::engine) rebuild: bool,
     /// See `rebuild`.
-    pub(super) target: Lpn,
+    pub(in crate::engine) target: Lpn,
     /// A missing chunk that a read has just had computed.
-    pub(super) computed: Lpn,
+    pub(in crate::engine) computed: Lpn,
     /// On the list of groups whose next update may begin.
     queued: bool,
     /// An open group that waits no longer.
     timed_out: bool,
     /// What the new parity will hold (full oracle).
-    pub(super) content: u64,
+    pub(in crate::engine) content: u64,
     /// Tells records that follow each other at one number apart.
     serial: u64,
 }
@@ -127,11 +127,11 @@ impl Record {
 
 /// The state of all groups.
 #[derive(Clone)]
-pub(super) struct Raid {
-    pub(super) layout: Layout,
+pub(in crate::engine) struct Raid {
+    pub(in crate::engine) layout: Layout,
     /// By numbered group: `EMPTY`, `CLEAN`, or the number of its record.
-    pub(super) states: Table<u32>,
-    pub(super) records: Slab<Record>,
+    pub(in crate::engine) states: Table<u32>,
+    pub(in crate::engine) records: Slab<Record>,
     /// Groups whose next update may begin, oldest first.
     ready: Vec<u32>,
     /// When open groups are due, in order.
@@ -140,17 +140,17 @@ pub(super) struct Raid {
     timeout: Nanos,
     mode: WriteMode,
     /// By chip: reads and programs queued or in service.
-    pub(super) load: Vec<[u32; 2]>,
+    pub(in crate::engine) load: Vec<[u32; 2]>,
     /// Redirected reads in flight.
-    pub(super) decodes: Decodes,
+    pub(in crate::engine) decodes: Decodes,
 }
 
 /// Bytes of a request's place among updates, timeouts and redirected reads.
-pub(super) const BYTES_OF_REQUEST: u64 =
+pub(in crate::engine) const BYTES_OF_REQUEST: u64 =
     (size_of::<Record>() + size_of::<(Nanos, u32, u64)>() + size_of::<Decode>()) as u64 + 16;
 
 impl Raid {
-    pub(super) fn new(config: &Config, array: &ArraySpec) -> Option<Box<Self>> {
+    pub(in crate::engine) fn new(config: &Config, array: &ArraySpec) -> Option<Box<Self>> {
         let layout = Layout::new(array)?;
         let depth = config.device.queue_depth as usize;
         Some(Box::new(Raid {
@@ -202,13 +202,13 @@ impl Raid {
     }
 
     /// Whether a group has parity that fits it, and nothing waits to change it.
-    pub(super) fn is_clean(&self, index: u32) -> bool {
+    pub(in crate::engine) fn is_clean(&self, index: u32) -> bool {
         let state = self.states[index as usize];
         state == CLEAN || (state < CLEAN && self.records[state].is_clean())
     }
 
     /// A redirected read of a slot's group begins: updates wait for it. Returns the group's record.
-    pub(super) fn pin(&mut self, slot: Lpn, now: Nanos) -> u32 {
+    pub(in crate::engine) fn pin(&mut self, slot: Lpn, now: Nanos) -> u32 {
         let index = self.layout.group_index(slot);
         assert!(self.is_clean(index), "law: only a clean stripe serves redirected reads");
         let update = self.record(index, Phase::Idle, now);
@@ -217,18 +217,18 @@ impl Raid {
     }
 
     /// The record of a group with work.
-    pub(super) fn record_of(&self, index: u32) -> Option<u32> {
+    pub(in crate::engine) fn record_of(&self, index: u32) -> Option<u32> {
         let state = self.states[index as usize];
         (state < CLEAN).then_some(state)
     }
 
     /// A group whose parity is to be made, but nowhere.
-    pub(super) fn set_clean(&mut self, index: u32) {
+    pub(in crate::engine) fn set_clean(&mut self, index: u32) {
         self.states[index as usize] = CLEAN;
     }
 
     /// Power is cut: nothing is under way, and what groups hold is found again.
-    pub(super) fn power_cut(&mut self) {
+    pub(in crate::engine) fn power_cut(&mut self) {
         self.states.iter_mut().for_each(|state| *state = EMPTY);
         self.records.clear();
         self.decodes.clear();
@@ -238,7 +238,7 @@ impl Raid {
     }
 
     /// A missing chunk of a group is to be rebuilt. Returns whether that is new.
-    pub(super) fn wants_rebuild(&mut self, index: u32, now: Nanos) -> bool {
+    pub(in crate::engine) fn wants_rebuild(&mut self, index: u32, now: Nanos) -> bool {
         let update = self.record(index, Phase::Idle, now);
         let record = &mut self.records[update];
         let new = !std::mem::replace(&mut record.rebuild, true);
@@ -258,40 +258,40 @@ impl Raid {
 }
 
 impl Ssd {
-    pub(super) fn raid(&mut self) -> &mut Raid {
+    pub(in crate::engine) fn raid(&mut self) -> &mut Raid {
         self.features.raid.as_mut().expect("only devices with parity get here")
     }
 
-    pub(super) fn layout(&self) -> &Layout {
+    pub(in crate::engine) fn layout(&self) -> &Layout {
         &self.features.raid.as_ref().expect("only devices with parity get here").layout
     }
 
     /// The logical page of the map that holds a page of the host.
     #[inline(always)]
-    pub(super) fn logical(&self, page: Lpn) -> Lpn {
+    pub(in crate::engine) fn logical(&self, page: Lpn) -> Lpn {
         self.features.raid.as_ref().map_or(page, |raid| raid.layout.slot(page))
     }
 
     /// The page of the host that a logical page of the map holds; parity is numbered after them.
-    pub(super) fn host_page(&self, lpn: Lpn) -> Lpn {
+    pub(in crate::engine) fn host_page(&self, lpn: Lpn) -> Lpn {
         let Some(raid) = &self.features.raid else { return lpn };
         let parity = || Lpn(self.dev.geometry.exported + raid.layout.group_index(lpn));
         if lpn.is_none() { lpn } else { raid.layout.page(lpn).unwrap_or_else(parity) }
     }
 
     /// Whether a logical page of the map holds parity.
-    pub(super) fn is_parity(&self, lpn: Lpn) -> bool {
+    pub(in crate::engine) fn is_parity(&self, lpn: Lpn) -> bool {
         self.features.raid.as_ref().is_some_and(|raid| raid.layout.page(lpn).is_none())
     }
 
     /// Whether no update waits to begin.
     #[inline(always)]
-    pub(super) fn stripes_settled(&self) -> bool {
+    pub(in crate::engine) fn stripes_settled(&self) -> bool {
         self.features.raid.as_ref().is_none_or(|raid| raid.ready.is_empty())
     }
 
     /// The page of a chunk that parity covers.
-    pub(super) fn covered(&self, lpn: Lpn) -> Option<Ppn> {
+    pub(in crate::engine) fn covered(&self, lpn: Lpn) -> Option<Ppn> {
         match self.dev.map.get(lpn) {
             Location::Flash(page) => Some(page),
             Location::Staged(write) => Some(self.kernel.ops[write].old).filter(|old| old.is_some()),
@@ -301,7 +301,7 @@ impl Ssd {
 
     /// A page write is admitted. The old page stays for its parity's sake; a write that has not begun hands it on.
     #[inline(never)]
-    pub(super) fn admit_chunk(&mut self, op: OpId) {
+    pub(in crate::engine) fn admit_chunk(&mut self, op: OpId) {
         let lpn = self.kernel.ops[op].lpn;
         match self.dev.map.get(lpn) {
             Location::Flash(page) => self.kernel.ops[op].old = page,
@@ -322,7 +322,7 @@ impl Ssd {
     }
 
     /// A page goes to where it waits: a read to its chip, a write to its group.
-    pub(super) fn place_chunk(&mut self, op: OpId) {
+    pub(in crate::engine) fn place_chunk(&mut self, op: OpId) {
         let lpn = self.kernel.ops[op].lpn;
         if self.kernel.ops[op].need == Need::Read {
             return if self.is_missing(lpn) { self.read_missing(op) } else { self.queue_on_chip(op) };
@@ -388,7 +388,7 @@ impl Ssd {
 
     /// The timeout of open groups: what has come is encoded without the rest.
     #[inline(never)]
-    pub(super) fn encode_timeouts(&mut self) {
+    pub(in crate::engine) fn encode_timeouts(&mut self) {
         let now = self.now;
         let raid = self.raid();
         while let Some((due, update, serial)) = raid.deadlines.front().copied() {
@@ -406,7 +406,7 @@ impl Ssd {
 
     /// Begins every update that may.
     #[inline(always)]
-    pub(super) fn begin_updates(&mut self) {
+    pub(in crate::engine) fn begin_updates(&mut self) {
         if !self.stripes_settled() {
             self.begin_ready();
         }
@@ -426,7 +426,7 @@ impl Ssd {
     }
 
     /// A page joins the queue of its die.
-    pub(super) fn queue_on_chip(&mut self, op: OpId) {
+    pub(in crate::engine) fn queue_on_chip(&mut self, op: OpId) {
         let page = &mut self.kernel.ops[op];
         page.waits_since = self.now;
         let writes = page.need == Need::Write;
@@ -445,7 +445,7 @@ impl Ssd {
     }
 
     /// A page's service on its chip is over.
-    pub(super) fn leaves_chip(&mut self, op: OpId) {
+    pub(in crate::engine) fn leaves_chip(&mut self, op: OpId) {
         if self.features.raid.is_none() {
             return;
         }
@@ -456,14 +456,14 @@ impl Ssd {
     }
 
     /// A page that waited for its group goes on.
-    pub(super) fn held(&mut self, op: OpId) {
+    pub(in crate::engine) fn held(&mut self, op: OpId) {
         let (now, page) = (self.now, &mut self.kernel.ops[op]);
         page.blame.add(Cause::Held, (now - page.waits_since).0);
         page.waits_since = now;
     }
 
     /// An old page is not needed any more.
-    pub(super) fn drop_old(&mut self, op: OpId) {
+    pub(in crate::engine) fn drop_old(&mut self, op: OpId) {
         let old = std::mem::replace(&mut self.kernel.ops[op].old, Ppn::NONE);
         if old.is_some() {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.kernel.ops[op].lpn);
@@ -529,7 +529,7 @@ impl Ssd {
     }
 
     /// What an update needs of the old chunks is read.
-    pub(super) fn read_for_update(&mut self, update: u32) {
+    pub(in crate::engine) fn read_for_update(&mut self, update: u32) {
         let record = &self.raid().records[update];
         if record.target.is_some() {
             return self.begin_rebuild(update);
@@ -596,19 +596,19 @@ impl Ssd {
     }
 
     /// An operation of a group's own.
-    pub(super) fn chunk_op(&mut self, update: u32, lpn: Lpn, verb: Verb, need: Need) -> OpId {
+    pub(in crate::engine) fn chunk_op(&mut self, update: u32, lpn: Lpn, verb: Verb, need: Need) -> OpId {
         let (age, bytes) = (self.age(), self.dev.geometry.page_size);
         let op = Op { class: Class::Parity, verb, need, lpn, bytes, age, stripe: update, ..Op::BLANK };
         OpId(self.kernel.ops.insert(op))
     }
 
-    pub(super) fn read_chunk(&mut self, update: u32, slot: Lpn) {
+    pub(in crate::engine) fn read_chunk(&mut self, update: u32, slot: Lpn) {
         let op = self.chunk_op(update, slot, Verb::Read, Need::Read);
         self.queue_on_chip(op);
     }
 
     /// Everything is read: new chunks and new parity are programmed.
-    pub(super) fn begin_writing(&mut self, update: u32) {
+    pub(in crate::engine) fn begin_writing(&mut self, update: u32) {
         let (now, encoded) = (self.now, self.is_encoded(update));
         let record = &mut self.raid().records[update];
         record.phase = Phase::Writing;
@@ -657,7 +657,7 @@ impl Ssd {
     }
 
     /// A read or a program of an update has ended.
-    pub(super) fn part_of_update_ends(&mut self, update: u32) {
+    pub(in crate::engine) fn part_of_update_ends(&mut self, update: u32) {
         let record = &mut self.raid().records[update];
         record.busy -= 1;
         if record.busy > 0 {
@@ -691,7 +691,7 @@ impl Ssd {
 
     /// An update, or the last redirected read, is over: the next update may begin, or the group is clean again. Reads that wait
     /// for that go first after an update, so that neither keeps the other waiting for ever.
-    pub(super) fn settle(&mut self, update: u32, updated: bool) {
+    pub(in crate::engine) fn settle(&mut self, update: u32, updated: bool) {
         let encoded = self.is_encoded(update);
         let raid = self.raid();
         let record = &mut raid.records[update];
@@ -716,7 +716,7 @@ impl Ssd {
 
     /// What a device with parity does when an operation on one page ends.
     #[inline(never)]
-    pub(super) fn chunk_ends(&mut self, id: OpId) {
+    pub(in crate::engine) fn chunk_ends(&mut self, id: OpId) {
         self.leaves_chip(id);
         if std::mem::replace(&mut self.kernel.ops[id].failed, false) {
             return self.is_denied(id);

@@ -1,16 +1,16 @@
 //! Redirected reads: a page is computed from the other pages of its parity group.
 
-use super::Ssd;
-use super::stripe::{NO_UPDATE, Raid};
 use crate::device::mapping::Location;
 use crate::device::raid::Layout;
 use crate::device::transaction::{Need, Op, Slab};
+use crate::engine::Ssd;
+use crate::engine::raid::stripe::{NO_UPDATE, Raid};
 use crate::policy::Queues;
 use crate::units::{Lpn, Nanos, OpId, RequestId};
 
 /// A page that is computed from the other pages of its group.
 #[derive(Clone, Debug)]
-pub(super) struct Decode {
+pub(in crate::engine) struct Decode {
     /// The page read.
     op: OpId,
     /// Its group's record, which holds updates back meanwhile.
@@ -73,7 +73,7 @@ impl Ssd {
     }
 
     /// Asks the route about a page read that is dispatched, and redirects it. False: it goes to its own chip.
-    pub(super) fn redirect(&mut self, op: OpId) -> bool {
+    pub(in crate::engine) fn redirect(&mut self, op: OpId) -> bool {
         let Some(raid) = &self.features.raid else { return false };
         let mut chips = std::mem::take(&mut self.features.partner_chips);
         let may = self.partners(raid, op, &mut chips);
@@ -100,7 +100,7 @@ impl Ssd {
     }
 
     /// Reads all other pages of a page's group in its place. Those that were never written are nothing. Returns how many.
-    pub(super) fn read_around(&mut self, op: OpId, update: u32) -> u32 {
+    pub(in crate::engine) fn read_around(&mut self, op: OpId, update: u32) -> u32 {
         let (now, lpn) = (self.now, self.kernel.ops[op].lpn);
         let layout = self.layout().clone();
         let mut left = 0;
@@ -121,7 +121,7 @@ impl Ssd {
     }
 
     /// One of the reads has ended. The last one brings the page, and what it waited for is what the page waited for.
-    pub(super) fn part_ends(&mut self, id: OpId, failed: bool) {
+    pub(in crate::engine) fn part_ends(&mut self, id: OpId, failed: bool) {
         let part = &self.kernel.ops[id];
         let (decode, blame, start, tag, slot) = (part.decode, part.blame, part.first_start, part.tags[0], part.lpn);
         let content = if failed { 0 } else { self.content(tag) };
@@ -168,9 +168,9 @@ fn others(layout: &Layout, slot: Lpn) -> impl Iterator<Item = Lpn> + use<> {
 }
 
 /// Whether a read is one of several that a page is computed from, or of an update.
-pub(super) fn reads_covered(op: &Op) -> bool {
+pub(in crate::engine) fn reads_covered(op: &Op) -> bool {
     op.stripe != NO_UPDATE || op.decode != u32::MAX
 }
 
 /// Pages in redirected reads.
-pub(super) type Decodes = Slab<Decode>;
+pub(in crate::engine) type Decodes = Slab<Decode>;

@@ -1,15 +1,15 @@
 //! The dispatch window: admitted requests from which the order picks, and what it sees of them.
 
-use super::Ssd;
-use super::host::Host;
 use crate::blame::Cause;
 use crate::device::transaction::{Op, Slab};
+use crate::engine::Ssd;
+use crate::engine::spine::host::Host;
 use crate::request::RequestOp;
 use crate::units::{Lpn, RequestId};
 
 impl Host {
     /// Whether a request that waits for dispatch wants a chip.
-    pub(super) fn wants(&self, ops: &Slab<Op>, id: RequestId, chip: u32) -> bool {
+    pub(in crate::engine) fn wants(&self, ops: &Slab<Op>, id: RequestId, chip: u32) -> bool {
         let mut op = self.requests[id.0].first;
         while op.is_some() && ops[op].chip != chip {
             op = ops[op].sibling;
@@ -19,7 +19,7 @@ impl Host {
 
     /// A request waits for dispatch: behind all others, or, where writes are delayed, a read before all writes.
     #[inline(never)]
-    pub(super) fn joins_window(&mut self, id: RequestId, reads: bool) {
+    pub(in crate::engine) fn joins_window(&mut self, id: RequestId, reads: bool) {
         if self.delays_writes && reads {
             let writes = |other: &RequestId| self.requests[other.0].request.op != RequestOp::Read;
             let place = self.window.iter().position(writes).unwrap_or(self.window.len());
@@ -33,7 +33,7 @@ impl Host {
 impl Ssd {
     /// Lets the order send what may go from the window.
     #[inline(never)]
-    pub(super) fn dispatch_window(&mut self) {
+    pub(in crate::engine) fn dispatch_window(&mut self) {
         self.host.window_stale = false;
         let mut begins = true;
         while !self.host.window.is_empty() {

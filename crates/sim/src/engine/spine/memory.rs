@@ -1,15 +1,15 @@
 //! Pages that take a set time and hold nothing that others want: served from controller memory, or in the decoder.
 
-use super::kernel::timers::Timer;
-use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::device::transaction::Need;
+use crate::engine::kernel::timers::Timer;
+use crate::engine::{Nanos, Ssd};
 use crate::policy::PageSet;
 use crate::units::{Moment, OpId};
 
 impl Ssd {
     /// A page that controller memory holds.
-    pub(super) fn serve_from_memory(&mut self, op: OpId) {
+    pub(in crate::engine) fn serve_from_memory(&mut self, op: OpId) {
         let time = self.config.device.memory;
         let page = &mut self.kernel.ops[op];
         page.first_start.get_or_insert(Moment::at(self.now));
@@ -27,7 +27,7 @@ impl Ssd {
 
     /// The oldest page in controller memory has been served.
     #[inline(never)]
-    pub(super) fn memory_ends(&mut self) {
+    pub(in crate::engine) fn memory_ends(&mut self) {
         let (_, op) = self.host.memory.pop_front().expect("a page is being served");
         if let Some((time, _)) = self.host.memory.front() {
             let time = *time;
@@ -38,7 +38,7 @@ impl Ssd {
 
     /// A page's data is in the controller: over the host link, if there is one, it goes to the host.
     #[inline(always)]
-    pub(super) fn leaves(&mut self, op: OpId) {
+    pub(in crate::engine) fn leaves(&mut self, op: OpId) {
         if self.rules.ports > self.dev.geometry.channels as usize && self.kernel.ops[op].need == Need::Read {
             return self.link(op, false);
         }
@@ -48,7 +48,7 @@ impl Ssd {
 
     /// A page that was read for the host is out of its die: it is decoded, which takes `ecc.decode` and holds nothing.
     #[inline(always)]
-    pub(super) fn decode(&mut self, op: OpId) {
+    pub(in crate::engine) fn decode(&mut self, op: OpId) {
         let time = self.config.ecc.decode;
         if time == Nanos::ZERO {
             return self.decoded(op);
@@ -62,7 +62,7 @@ impl Ssd {
 
     /// The oldest page in the decoder is done: all take the same time.
     #[inline(never)]
-    pub(super) fn decode_ends(&mut self) {
+    pub(in crate::engine) fn decode_ends(&mut self) {
         let (_, op) = self.host.decoding.pop_front().expect("a page is being decoded");
         if let Some((time, _)) = self.host.decoding.front() {
             let time = *time;
@@ -79,7 +79,7 @@ impl Ssd {
 
     /// A page could not be corrected: its request is told.
     #[inline(never)]
-    pub(super) fn report_uncorrectable(&mut self, op: OpId) {
+    pub(in crate::engine) fn report_uncorrectable(&mut self, op: OpId) {
         let request = self.kernel.ops[op].request;
         self.host.requests[request.0].uncorrectable += 1;
     }

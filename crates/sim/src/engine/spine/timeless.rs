@@ -2,33 +2,33 @@
 //!
 //! The same map, flash, laws and policies as in the timed device; only legs are left out.
 
-use super::Ssd;
-use super::host::Waiting;
 use crate::config::{PreconditionMode, Scope};
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
+use crate::engine::Ssd;
+use crate::engine::spine::host::Waiting;
 use crate::policy::{Hop, Job, Journey, PageSet, Step};
 use crate::random;
 use crate::request::{Extent, Request, RequestOp};
 use crate::units::{BlockId, Lpn, PlaneId, Ppn, Tag, UnitId};
 
 /// How many writes ahead the map is asked for.
-pub(super) const LOOK_AHEAD: usize = 16;
+pub(in crate::engine) const LOOK_AHEAD: usize = 16;
 
 /// How many moves ahead.
 const MOVES_AHEAD: usize = 24;
 
 /// The valid pages of a victim that is collected in no time: where they are in it, and what they hold.
 #[derive(Clone, Default)]
-pub(super) struct Moving {
+pub(in crate::engine) struct Moving {
     offsets: Vec<u16>,
     lpns: Vec<Lpn>,
 }
 
 impl Moving {
     /// Room for the pages of a block.
-    pub(super) fn new(pages: u32) -> Self {
+    pub(in crate::engine) fn new(pages: u32) -> Self {
         Moving { offsets: vec![0; pages as usize], lpns: vec![Lpn::NONE; pages as usize] }
     }
 }
@@ -39,7 +39,7 @@ const TILE: u32 = 16;
 impl Ssd {
     /// Asks memory for what a write looks at once its map entry is there.
     #[inline(always)]
-    pub(super) fn expect_write(&self, lpn: Lpn) {
+    pub(in crate::engine) fn expect_write(&self, lpn: Lpn) {
         if let Location::Flash(page) = self.dev.map.get(lpn) {
             self.dev.flash.expect_stale(page, self.dev.geometry.block_of(page));
         }
@@ -50,14 +50,14 @@ impl Ssd {
 
     /// Asks memory for what a read looks at once its map entry is there.
     #[inline(always)]
-    pub(super) fn expect_read(&self, lpn: Lpn) {
+    pub(in crate::engine) fn expect_read(&self, lpn: Lpn) {
         if let Location::Flash(page) = self.dev.map.get(lpn) {
             self.dev.flash.expect_read(self.dev.geometry.block_of(page));
         }
     }
 
     /// Fills the device as the configuration says. Nothing of it is measured, except wear.
-    pub(super) fn precondition(&mut self) {
+    pub(in crate::engine) fn precondition(&mut self) {
         let (exported, mapped) = (self.dev.geometry.exported, self.dev.geometry.mapped);
         match self.config.precondition.mode {
             PreconditionMode::None => {}
@@ -268,7 +268,7 @@ impl Ssd {
 
     /// Writes a logical page of the map in no time.
     #[inline]
-    pub(super) fn store_now(&mut self, lpn: Lpn, class: Class) {
+    pub(in crate::engine) fn store_now(&mut self, lpn: Lpn, class: Class) {
         let tag = self.oracle.admit(lpn);
         self.drop_copy(lpn);
         self.forget(lpn);
@@ -310,7 +310,7 @@ impl Ssd {
 
     /// Puts a page on flash in no time. None: its plane has no page that host data may take.
     #[inline(always)]
-    pub(super) fn put(&mut self, lpn: Lpn, plane: PlaneId, tag: Tag) -> Option<Ppn> {
+    pub(in crate::engine) fn put(&mut self, lpn: Lpn, plane: PlaneId, tag: Tag) -> Option<Ppn> {
         let page = self.dev.flash.program_now(plane, lpn)?;
         self.dev.map.set(lpn, Location::Flash(page));
         self.oracle.store(page, tag);
@@ -325,7 +325,7 @@ impl Ssd {
     }
 
     /// The plane for a page that is written in no time: its static place, or the next die's next plane with room.
-    pub(super) fn timeless_plane(&mut self, lpn: Lpn) -> Option<PlaneId> {
+    pub(in crate::engine) fn timeless_plane(&mut self, lpn: Lpn) -> Option<PlaneId> {
         if !self.rules.dynamic {
             return Some(self.dev.geometry.static_plane(lpn));
         }
@@ -349,7 +349,7 @@ impl Ssd {
 
     /// Collects in no time until the trigger no longer holds in the plane's scope and the plane has room for the host.
     #[inline]
-    pub(super) fn collect_now(&mut self, plane: PlaneId) {
+    pub(in crate::engine) fn collect_now(&mut self, plane: PlaneId) {
         while let Some(due) = self.due_plane(plane) {
             if !self.collect_once(due) {
                 break;

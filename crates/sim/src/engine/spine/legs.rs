@@ -1,19 +1,19 @@
 //! Legs: operations run through their resources one after the other, wait for buses, and end.
 
-use super::fast::FUSED;
-use super::kernel::timers::Timer;
-use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::config::{Suspendable, WriteAck};
 use crate::device::mapping::Location;
 use crate::device::resource::{Holder, Suspension};
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::fast::FUSED;
+use crate::engine::kernel::timers::Timer;
+use crate::engine::{Nanos, Ssd};
 use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
 
 impl Ssd {
     /// Starts an operation's present leg, or ends the operation if there is none left.
-    pub(super) fn run_leg(&mut self, id: OpId) {
+    pub(in crate::engine) fn run_leg(&mut self, id: OpId) {
         let now = self.now;
         if self.features.noc.is_some() {
             self.cross_in(id);
@@ -51,7 +51,7 @@ impl Ssd {
     /// Adds time to a cause of every page that a host operation serves. (What steps of collections take is counted when they
     /// end.)
     #[inline(always)]
-    pub(super) fn charge(&mut self, id: OpId, cause: Cause, ns: u64) {
+    pub(in crate::engine) fn charge(&mut self, id: OpId, cause: Cause, ns: u64) {
         self.charge_all(id, &[(cause, ns)]);
     }
 
@@ -73,7 +73,7 @@ impl Ssd {
 
     /// Asks for a bus. It is granted when everything else of this moment is known.
     #[inline]
-    pub(super) fn ask(&mut self, id: OpId, bus: usize) {
+    pub(in crate::engine) fn ask(&mut self, id: OpId, bus: usize) {
         let now = self.now;
         if self.kernel.buses[bus].fused.is_some() {
             self.disturb(bus);
@@ -116,7 +116,7 @@ impl Ssd {
 
     /// Grants every bus that is free and asked for.
     #[inline]
-    pub(super) fn grant(&mut self) {
+    pub(in crate::engine) fn grant(&mut self) {
         let mut rows = false;
         for i in 0..self.kernel.buses.dirty.len() {
             let bus = self.kernel.buses.dirty[i] as usize;
@@ -148,7 +148,7 @@ impl Ssd {
     /// Gives a bus to the first that asked for it. On an array, `path` is added to the time of its leg, and so much of its wait
     /// was for rows that collections had.
     #[inline(always)]
-    pub(super) fn grant_bus(&mut self, bus: usize, path: Nanos, behind_rows: u64) {
+    pub(in crate::engine) fn grant_bus(&mut self, bus: usize, path: Nanos, behind_rows: u64) {
         let now = self.now;
         let id = self.kernel.buses[bus].queue.pop(&self.kernel.ops);
         let host = self.kernel.ops[id].class.like_host();
@@ -204,7 +204,7 @@ impl Ssd {
 
     /// The event of a timer: what it stood for has ended.
     #[inline]
-    pub(super) fn leg_ends(&mut self, timer: Timer) {
+    pub(in crate::engine) fn leg_ends(&mut self, timer: Timer) {
         let bus = match timer {
             Timer::Array(unit) => return self.array_ends(unit),
             Timer::Bus(bus) => bus,
@@ -240,7 +240,7 @@ impl Ssd {
     /// If a host program's data is in the die now: the host may be told, and the next operation may come. Returns whether the
     /// program waits for the one before it.
     #[inline(always)]
-    pub(super) fn data_in_ends(&mut self, id: OpId) -> bool {
+    pub(in crate::engine) fn data_in_ends(&mut self, id: OpId) -> bool {
         let op = &self.kernel.ops[id];
         let unit = op.unit;
         if op.class.like_host() && op.verb == Verb::Program {
@@ -425,7 +425,7 @@ impl Ssd {
 
     /// R10: a read that waits suspends what the array does, unless that ends sooner by itself.
     #[inline(never)]
-    pub(super) fn try_suspend(&mut self, unit: UnitId) {
+    pub(in crate::engine) fn try_suspend(&mut self, unit: UnitId) {
         let state = &self.kernel.dies[unit];
         let op = &self.kernel.ops[state.array];
         let may = match self.config.timing.suspendable {
@@ -477,7 +477,7 @@ impl Ssd {
     /// Serves the oldest waiting read in a suspension, on whatever the map says now. If none needs the array any more, the
     /// suspended operation resumes.
     #[inline(never)]
-    pub(super) fn serve_in_suspension(&mut self, unit: UnitId) {
+    pub(in crate::engine) fn serve_in_suspension(&mut self, unit: UnitId) {
         loop {
             let wanted = |op: &crate::device::transaction::Op| op.class.like_host() && op.need != Need::Write;
             let read = self.kernel.dies[unit].queue.take(&mut self.kernel.ops, wanted);
@@ -523,7 +523,7 @@ impl Ssd {
     }
 
     /// Host data crosses the host link, one page at a time in each direction (rule R6, where configured).
-    pub(super) fn link(&mut self, id: OpId, inward: bool) {
+    pub(in crate::engine) fn link(&mut self, id: OpId, inward: bool) {
         let bus = self.dev.geometry.channels as usize + usize::from(!inward);
         self.kernel.ops[id].inward = inward;
         self.ask(id, bus);

@@ -9,18 +9,18 @@
 //! the rest of the group, a program has stored nothing. An update that reads from the chip reads anew what it needs now, for
 //! which old chunks stay until all is read; one that programs there goes on without, and its parity holds what it wrote; or, where a spare chip has taken the place, it programs there.
 
-use super::stripe::{Chain, NO_UPDATE, Phase, Plan};
-use super::{Nanos, Ssd};
 use crate::config::{Config, Errors, RaidLayout};
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Need};
+use crate::engine::raid::stripe::{Chain, NO_UPDATE, Phase, Plan};
+use crate::engine::{Nanos, Ssd};
 use crate::random;
 use crate::report::failure::{ChipFailure, Failed, FailureTotals};
 use crate::units::{BlockId, JobId, Lpn, OpId, PlaneId, Ppn, Tag, UnitId};
 
 /// What is known of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Chunk {
+pub(in crate::engine) enum Chunk {
     /// On flash, in controller memory, or never written.
     Sound,
     /// The rest of its group sums to it; of parity: there is none.
@@ -31,7 +31,7 @@ pub(super) enum Chunk {
 
 /// Failed chips, and what is known of chunks.
 #[derive(Clone)]
-pub(super) struct Failures {
+pub(in crate::engine) struct Failures {
     /// Chips that will fail, the next one last.
     due: Vec<(Nanos, u32)>,
     /// By chip: nothing can be read or programmed there.
@@ -39,23 +39,23 @@ pub(super) struct Failures {
     /// By slot.
     chunks: Vec<Chunk>,
     /// By slot: what it held when it was last missing (oracle).
-    pub(super) tags: Vec<Tag>,
+    pub(in crate::engine) tags: Vec<Tag>,
     /// Chunks that are rebuilt at a time, on chips that have taken the places of failed ones; 0: there are none.
-    pub(super) rebuild: u32,
+    pub(in crate::engine) rebuild: u32,
     /// Groups being rebuilt, and the first one not looked at.
-    pub(super) rebuilding: u32,
+    pub(in crate::engine) rebuilding: u32,
     /// See `rebuilding`.
-    pub(super) cursor: u32,
+    pub(in crate::engine) cursor: u32,
     /// Missing chunks, and since when there are any.
     missing: u64,
     since: Nanos,
-    pub(super) totals: FailureTotals,
+    pub(in crate::engine) totals: FailureTotals,
     failed: Vec<ChipFailure>,
 }
 
 impl Failures {
     /// None where no chip fails, and every page of a parity group can be read.
-    pub(super) fn new(config: &Config, slots: u32, seed: u64) -> Option<Box<Self>> {
+    pub(in crate::engine) fn new(config: &Config, slots: u32, seed: u64) -> Option<Box<Self>> {
         let fails = &config.faults.chip_fails;
         let may_be_unreadable = config.raid.layout != RaidLayout::None && config.ecc.errors == Errors::Model;
         if fails.is_empty() && !may_be_unreadable {
@@ -86,55 +86,55 @@ impl Failures {
     }
 
     /// When the next chip fails.
-    pub(super) fn next(&self) -> Nanos {
+    pub(in crate::engine) fn next(&self) -> Nanos {
         self.due.last().map_or(Nanos::NEVER, |(at, _)| *at)
     }
 
     /// Counting begins at this time; which chips have failed, and when, is known still.
-    pub(super) fn restart(&mut self, now: Nanos) {
+    pub(in crate::engine) fn restart(&mut self, now: Nanos) {
         (self.totals, self.since) = (FailureTotals::default(), now);
     }
 
     /// What the summary says at a time.
-    pub(super) fn summary(&self, now: Nanos) -> Failed {
+    pub(in crate::engine) fn summary(&self, now: Nanos) -> Failed {
         let open = if self.missing > 0 { (now - self.since).0 } else { 0 };
         self.totals.summary(&self.failed, open)
     }
 }
 
 impl Ssd {
-    pub(super) fn failures(&mut self) -> &mut Failures {
+    pub(in crate::engine) fn failures(&mut self) -> &mut Failures {
         self.features.failures.as_mut().expect("only devices whose chips may fail get here")
     }
 
-    pub(super) fn chunk(&self, slot: Lpn) -> Chunk {
+    pub(in crate::engine) fn chunk(&self, slot: Lpn) -> Chunk {
         self.features.failures.as_ref().map_or(Chunk::Sound, |failures| failures.chunks[slot.ix()])
     }
 
     /// Whether a chunk is missing or lost.
     #[inline(always)]
-    pub(super) fn is_missing(&self, slot: Lpn) -> bool {
+    pub(in crate::engine) fn is_missing(&self, slot: Lpn) -> bool {
         self.features.failures.as_ref().is_some_and(|failures| failures.chunks[slot.ix()] != Chunk::Sound)
     }
 
     /// What the rest of its group sums to for a chunk that is missing.
     #[inline(never)]
-    pub(super) fn missing_tag(&self, slot: Lpn) -> Tag {
+    pub(in crate::engine) fn missing_tag(&self, slot: Lpn) -> Tag {
         if self.chunk(slot) == Chunk::Missing { self.last_tag(slot) } else { Tag::NONE }
     }
 
     /// What a chunk held when it was last missing.
-    pub(super) fn last_tag(&self, slot: Lpn) -> Tag {
+    pub(in crate::engine) fn last_tag(&self, slot: Lpn) -> Tag {
         self.features.failures.as_ref().map_or(Tag::NONE, |failures| failures.tags[slot.ix()])
     }
 
     /// Whether nothing can be read or programmed on the chip of a slot.
-    pub(super) fn is_dead(&self, slot: Lpn) -> bool {
+    pub(in crate::engine) fn is_dead(&self, slot: Lpn) -> bool {
         self.features.failures.as_ref().is_some_and(|failures| failures.dead[self.layout().chip_of(slot) as usize])
     }
 
     /// The slot that holds the parity of a slot's group.
-    pub(super) fn parity_of(&self, slot: Lpn) -> Lpn {
+    pub(in crate::engine) fn parity_of(&self, slot: Lpn) -> Lpn {
         let layout = self.layout();
         layout.parity_slot(layout.group_index(slot))
     }
@@ -143,7 +143,7 @@ impl Ssd {
 
     /// A chip of `faults.chip_fails` is due, before anything else of its time.
     #[cold]
-    pub(super) fn scheduled_failures(&mut self) {
+    pub(in crate::engine) fn scheduled_failures(&mut self) {
         let now = self.now;
         while let Some((_, chip)) = self.failures().due.pop_if(|(at, _)| *at <= now) {
             self.chip_fails(chip);
@@ -233,7 +233,7 @@ impl Ssd {
 
     /// The step of a collection has ended on a chip that failed meanwhile: so has the collection.
     #[inline(never)]
-    pub(super) fn collection_is_denied(&mut self, id: OpId) {
+    pub(in crate::engine) fn collection_is_denied(&mut self, id: OpId) {
         let (job, unit) = (self.kernel.ops[id].job, self.kernel.ops[id].unit);
         let plane = self.gc.jobs[job.0].plane;
         let state = &mut self.kernel.dies[unit];
@@ -246,7 +246,7 @@ impl Ssd {
     }
 
     /// The page that its group has of a slot, and the write that keeps it, or none.
-    pub(super) fn chunk_page(&self, slot: Lpn) -> (Option<Ppn>, OpId) {
+    pub(in crate::engine) fn chunk_page(&self, slot: Lpn) -> (Option<Ppn>, OpId) {
         match self.dev.map.get(slot) {
             Location::Flash(page) => (Some(page), OpId::NONE),
             Location::Staged(write) => {
@@ -260,7 +260,7 @@ impl Ssd {
     }
 
     /// What a slot's chip held is gone. Returns whether it held anything.
-    pub(super) fn chunk_fails(&mut self, slot: Lpn) -> bool {
+    pub(in crate::engine) fn chunk_fails(&mut self, slot: Lpn) -> bool {
         let (page, holder) = self.chunk_page(slot);
         let Some(page) = page else { return false };
         if holder.is_some() {
@@ -289,7 +289,7 @@ impl Ssd {
     }
 
     /// A chunk has no chip any more, but the rest of its group sums to it; with another one missing, neither has anything.
-    pub(super) fn misses(&mut self, slot: Lpn, tag: Tag) {
+    pub(in crate::engine) fn misses(&mut self, slot: Lpn, tag: Tag) {
         let (parity, other) = (self.parity_of(slot), self.missing_beside(slot));
         self.failures().tags[slot.ix()] = tag;
         self.set_chunk(slot, Chunk::Missing);
@@ -308,21 +308,21 @@ impl Ssd {
     }
 
     /// The missing chunk of a slot's group, other than itself.
-    pub(super) fn missing_beside(&self, slot: Lpn) -> Option<Lpn> {
+    pub(in crate::engine) fn missing_beside(&self, slot: Lpn) -> Option<Lpn> {
         let (layout, index) = (self.layout(), self.layout().group_index(slot));
         let mut slots = (0..layout.group).map(|member| layout.slot_of_member(index, member));
         slots.find(|other| *other != slot && self.chunk(*other) == Chunk::Missing)
     }
 
     /// A chunk that was missing or lost is on flash again.
-    pub(super) fn found_chunk(&mut self, slot: Lpn) {
+    pub(in crate::engine) fn found_chunk(&mut self, slot: Lpn) {
         if self.is_missing(slot) {
             self.set_chunk(slot, Chunk::Sound);
         }
     }
 
     /// A chunk is lost: nothing on flash holds it, and its group does not sum to it. Returns whether the host knew of it.
-    pub(super) fn set_lost(&mut self, slot: Lpn) -> bool {
+    pub(in crate::engine) fn set_lost(&mut self, slot: Lpn) -> bool {
         let known = self.oracle.known(slot).is_some();
         self.set_chunk(slot, if known { Chunk::Lost } else { Chunk::Sound });
         self.failures().totals.lost_pages += u64::from(known);
@@ -330,14 +330,14 @@ impl Ssd {
     }
 
     /// Nothing is left of a slot: its versions begin anew.
-    pub(super) fn forget_tag(&mut self, slot: Lpn) {
+    pub(in crate::engine) fn forget_tag(&mut self, slot: Lpn) {
         if let Some(failures) = &mut self.features.failures {
             failures.tags[slot.ix()] = Tag::NONE;
         }
     }
 
     /// After a power cut, rebuilding begins anew with the first group.
-    pub(super) fn resume_rebuilding(&mut self) {
+    pub(in crate::engine) fn resume_rebuilding(&mut self) {
         let failures = self.failures();
         if !failures.failed.is_empty() {
             (failures.rebuilding, failures.cursor) = (0, 0);
@@ -346,11 +346,11 @@ impl Ssd {
     }
 
     /// A group's parity has no chip.
-    pub(super) fn lacks_parity(&mut self, parity: Lpn) {
+    pub(in crate::engine) fn lacks_parity(&mut self, parity: Lpn) {
         self.set_chunk(parity, Chunk::Missing);
     }
 
-    pub(super) fn set_chunk(&mut self, slot: Lpn, chunk: Chunk) {
+    pub(in crate::engine) fn set_chunk(&mut self, slot: Lpn, chunk: Chunk) {
         let now = self.now;
         let failures = self.failures();
         let before = std::mem::replace(&mut failures.chunks[slot.ix()], chunk);
@@ -377,10 +377,10 @@ impl Ssd {
 
     /// An operation's turn has come on a unit of a chip that has not got what it is about. Returns whether it is so.
     #[inline(never)]
-    pub(super) fn is_turned_away(&mut self, id: OpId, unit: UnitId) -> bool {
+    pub(in crate::engine) fn is_turned_away(&mut self, id: OpId, unit: UnitId) -> bool {
         let op = &self.kernel.ops[id];
         let away = match op.need {
-            Need::Read if super::redirect::reads_covered(op) => self.covered(op.lpn).is_none(),
+            Need::Read if crate::engine::raid::redirect::reads_covered(op) => self.covered(op.lpn).is_none(),
             Need::Read => self.is_missing(op.lpn) && self.is_nowhere_for(id),
             Need::Merge => op.old.is_none(),
             Need::Write => self.is_dead(op.lpn),
@@ -398,7 +398,7 @@ impl Ssd {
     }
 
     /// An operation has ended, or would begin, on a chip that has failed: nothing was read or stored.
-    pub(super) fn is_denied(&mut self, id: OpId) {
+    pub(in crate::engine) fn is_denied(&mut self, id: OpId) {
         let op = &mut self.kernel.ops[id];
         op.waits_since = self.now;
         let (update, part) = (op.stripe, op.decode != u32::MAX);
@@ -425,7 +425,7 @@ impl Ssd {
     }
 
     /// A read of a page that is missing or lost.
-    pub(super) fn read_missing(&mut self, op: OpId) {
+    pub(in crate::engine) fn read_missing(&mut self, op: OpId) {
         let page = &self.kernel.ops[op];
         let (lpn, measured) = (page.lpn, self.host.requests[page.request.0].measured);
         if !self.is_nowhere_for(op) {
@@ -461,7 +461,7 @@ impl Ssd {
 
     /// An update is over: reads of the group's missing chunk go before the next one.
     #[inline(never)]
-    pub(super) fn begin_reads(&mut self, update: u32) {
+    pub(in crate::engine) fn begin_reads(&mut self, update: u32) {
         let record = &mut self.raid().records[update];
         let mut op = std::mem::replace(&mut record.reads, Chain::EMPTY).head;
         // It may not be over while they begin.
@@ -483,7 +483,7 @@ impl Ssd {
     // Updates.
 
     /// What an update has to read where a chunk of its group is missing.
-    pub(super) fn plan_around(&mut self, update: u32, plan: Plan) -> Plan {
+    pub(in crate::engine) fn plan_around(&mut self, update: u32, plan: Plan) -> Plan {
         let record = &self.raid().records[update];
         let (index, mask, mut op) = (record.index, record.mask, record.members.head);
         let mut all = false;
@@ -525,7 +525,7 @@ impl Ssd {
 
     /// Parity is about to be programmed. Returns whether there is a chip for it.
     #[inline(never)]
-    pub(super) fn begin_parity(&mut self, parity: Lpn) -> bool {
+    pub(in crate::engine) fn begin_parity(&mut self, parity: Lpn) -> bool {
         if self.is_dead(parity) {
             if !self.is_missing(parity) {
                 self.misses(parity, Tag::NONE);
@@ -538,7 +538,7 @@ impl Ssd {
 
     /// A chunk is about to be programmed. Returns whether there is a chip for it; else the update's parity will hold it.
     #[inline(never)]
-    pub(super) fn begin_chunk(&mut self, update: u32, op: OpId) -> bool {
+    pub(in crate::engine) fn begin_chunk(&mut self, update: u32, op: OpId) -> bool {
         self.drop_old(op);
         self.kernel.ops[op].need = Need::Write;
         let lpn = self.kernel.ops[op].lpn;
@@ -591,7 +591,7 @@ impl Ssd {
     }
 
     /// An update is over: parity holds the writes that no chip took, or they have failed.
-    pub(super) fn kept_end(&mut self, update: u32) {
+    pub(in crate::engine) fn kept_end(&mut self, update: u32) {
         let record = &mut self.raid().records[update];
         let mut op = std::mem::replace(&mut record.kept, Chain::EMPTY).head;
         while op.is_some() {
@@ -621,7 +621,7 @@ impl Ssd {
     }
 
     /// A page is read before it was written, in a group whose parity has no chip.
-    pub(super) fn never_had_parity(&mut self, parity: Lpn) {
+    pub(in crate::engine) fn never_had_parity(&mut self, parity: Lpn) {
         let index = self.layout().group_index(parity);
         self.lacks_parity(parity);
         self.raid().set_clean(index);

@@ -1,19 +1,19 @@
 //! What the path of a moved page rests on: where a copy would land, what the controller finds in a page, and what becomes of
 //! counts and errors on the way.
 
-use super::Ssd;
 use crate::device::errors::LOST;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::timing::WORD_LINE;
 use crate::device::transaction::{Class, Need, Verb};
+use crate::engine::Ssd;
 use crate::policy::{Hop, Journey, PageSet};
 use crate::report::fastgc::{Facts, FastGc};
 use crate::units::{BlockId, OpId, PlaneId, Ppn, RequestId, UnitId};
 
 impl Ssd {
     /// The way of pages that one command moves: one that has to leave the die takes the others with it.
-    pub(super) fn journey_of(&mut self, pages: &PageSet, stream: Stream) -> Journey {
+    pub(in crate::engine) fn journey_of(&mut self, pages: &PageSet, stream: Stream) -> Journey {
         let mut joint = Journey::COPYBACK;
         for page in pages.iter() {
             let mut to = self.dev.geometry.block_of(*page);
@@ -31,7 +31,7 @@ impl Ssd {
     }
 
     /// The write point of a moved page.
-    pub(super) fn write_point(&self, plane: PlaneId, stream: Stream, copied: bool) -> Stream {
+    pub(in crate::engine) fn write_point(&self, plane: PlaneId, stream: Stream, copied: bool) -> Stream {
         // The host's open block takes moved pages while it has room; a new one for them would be the host's to fill.
         let host_full = stream == Stream::Host && self.dev.flash.room(plane, Stream::Host) == 0;
         let stream = if host_full { Stream::Gc } else { stream };
@@ -39,7 +39,7 @@ impl Ssd {
     }
 
     /// Decoded pages are in hand, and their registers still hold them: which way do they go back?
-    pub(super) fn way_back(&mut self, pages: &PageSet) -> Hop {
+    pub(in crate::engine) fn way_back(&mut self, pages: &PageSet) -> Hop {
         let mut joint = Hop::Die;
         for page in pages.iter() {
             let clean = match &self.dev.errors {
@@ -55,7 +55,7 @@ impl Ssd {
     /// A checked move has been read out and decoded. If its pages go back from their registers they are programmed at once, by
     /// the same operation: nothing may use the registers in between.
     #[inline(never)]
-    pub(super) fn goes_back_inside(&mut self, op: OpId) -> bool {
+    pub(in crate::engine) fn goes_back_inside(&mut self, op: OpId) -> bool {
         let from = self.kernel.ops[op].from;
         let job = self.kernel.ops[op].job;
         if self.kernel.ops[op].class != Class::Gc || !self.gc.jobs[job.0].journey.checked {
@@ -86,7 +86,7 @@ impl Ssd {
 
     /// A moved page has landed: what it brought along. `corrected`: it has passed ECC.
     #[inline(always)]
-    pub(super) fn follow_copy(&mut self, from: Ppn, to: Ppn, block: BlockId, corrected: bool) {
+    pub(in crate::engine) fn follow_copy(&mut self, from: Ppn, to: Ppn, block: BlockId, corrected: bool) {
         if self.rules.separates {
             let counts = &mut self.stats.copies;
             *(if corrected { &mut counts.external_pages } else { &mut counts.copied_pages }) += 1;
@@ -102,7 +102,7 @@ impl Ssd {
 
     /// Bit errors travel with a page that ECC has not had in hand.
     #[inline(always)]
-    pub(super) fn follow_errors(&mut self, from: Ppn, to: Ppn, block: BlockId, corrected: bool) {
+    pub(in crate::engine) fn follow_errors(&mut self, from: Ppn, to: Ppn, block: BlockId, corrected: bool) {
         if self.dev.errors.is_none() {
             return;
         }
@@ -120,7 +120,7 @@ impl Ssd {
     }
 
     /// Whether a page that has been read out for good could be corrected; counted if not.
-    pub(super) fn survives_move(&mut self, from: Ppn) -> bool {
+    pub(in crate::engine) fn survives_move(&mut self, from: Ppn) -> bool {
         let block = self.dev.geometry.block_of(from);
         let good = self.dev.errors.as_ref().is_none_or(|model| model.corrects(model.errors(from, block, self.now)));
         self.stats.ecc.moves_uncorrectable += u64::from(!good);
@@ -129,7 +129,7 @@ impl Ssd {
 
     /// A page has been programmed with what the host sent.
     #[inline(always)]
-    pub(super) fn host_programmed(&mut self, page: Ppn, lost: bool) {
+    pub(in crate::engine) fn host_programmed(&mut self, page: Ppn, lost: bool) {
         let block = self.dev.geometry.block_of(page);
         let pe_cycles = self.dev.wear.pe_cycles(&self.dev.flash, block);
         if let Some(model) = &mut self.dev.errors {
@@ -139,7 +139,7 @@ impl Ssd {
 
     /// A page of a block is read from the array, for the host or for a move.
     #[inline(always)]
-    pub(super) fn array_reads(&mut self, block: BlockId) {
+    pub(in crate::engine) fn array_reads(&mut self, block: BlockId) {
         self.dev.flash.read_begins(block);
         if let Some(model) = &mut self.dev.errors {
             model.read(block);
@@ -148,7 +148,7 @@ impl Ssd {
 
     /// Whether the data of a page that was read for the host is good; counted if not.
     #[inline(always)]
-    pub(super) fn decodes(&mut self, page: Ppn) -> bool {
+    pub(in crate::engine) fn decodes(&mut self, page: Ppn) -> bool {
         let Some(model) = &self.dev.errors else { return true };
         let errors = model.errors(page, self.dev.geometry.block_of(page), self.now);
         let good = model.corrects(errors);
@@ -158,7 +158,7 @@ impl Ssd {
 
     /// A block has been erased: counts and errors begin anew.
     #[inline(always)]
-    pub(super) fn forget_block(&mut self, block: BlockId) {
+    pub(in crate::engine) fn forget_block(&mut self, block: BlockId) {
         if self.dev.wear.counts() {
             self.dev.wear.erased(self.dev.geometry.page(block, 0), self.dev.geometry.pages_per_block);
         }
@@ -176,13 +176,13 @@ impl Ssd {
     }
 
     /// A measured request has completed: response times are told by stage of life.
-    pub(super) fn note_stage(&mut self, request: RequestId, latency: u64) {
+    pub(in crate::engine) fn note_stage(&mut self, request: RequestId, latency: u64) {
         let (step, from) = self.dev.wear.step_at(self.mean_pe_cycles());
         let read = self.host.reads(request);
         self.stats.copies.completed(step, from, read, latency);
     }
 
-    pub(super) fn report_copies(&self) -> FastGc {
+    pub(in crate::engine) fn report_copies(&self) -> FastGc {
         let (stats, geometry) = (&self.stats, &self.dev.geometry);
         let facts = Facts {
             moved: stats.moved,
@@ -206,7 +206,7 @@ impl Ssd {
 
     /// Whether the page that an operation wants to read is one of a word line that has not been programmed yet.
     #[inline(never)]
-    pub(super) fn waits_for_word_line(&self, op: OpId) -> bool {
+    pub(in crate::engine) fn waits_for_word_line(&self, op: OpId) -> bool {
         let page = &self.kernel.ops[op];
         let at = match self.dev.map.get(page.lpn) {
             _ if page.need == Need::Merge => self.merge_source(op),
@@ -217,13 +217,13 @@ impl Ssd {
     }
 
     /// Whether a page's word line has not been programmed yet.
-    pub(super) fn page_waits(&self, page: Ppn) -> bool {
+    pub(in crate::engine) fn page_waits(&self, page: Ppn) -> bool {
         self.dev.flash.waits_for_word_line(page, self.dev.geometry.block_of(page), WORD_LINE as u32)
     }
 
     /// The controller's buffer still has what an operation wants to read.
     #[inline(never)]
-    pub(super) fn take_from_buffer(&mut self, op: OpId, unit: UnitId) {
+    pub(in crate::engine) fn take_from_buffer(&mut self, op: OpId, unit: UnitId) {
         self.charge_wait(op, unit);
         let page = &self.kernel.ops[op];
         self.stats.pages.from_memory += u64::from(self.host.requests[page.request.0].measured);

@@ -1,18 +1,18 @@
 //! Pages of parity groups that ECC can't correct: a page is missing then as if its chip had failed under it alone.
 //!
-//! What reads it turns to the rest of its group (see [`super::failure`]); two such pages in one group are lost, and reported. The
-//! page is written anew to its own chip, as an update of its group without a write of the host (see [`super::rebuild`]): with
+//! What reads it turns to the rest of its group (see [`crate::engine::failure`]); two such pages in one group are lost, and reported. The
+//! page is written anew to its own chip, as an update of its group without a write of the host (see [`crate::engine::rebuild`]): with
 //! what a read has just computed, or else after reading the rest of the group.
 
-use super::Ssd;
-use super::failure::Chunk;
-use super::stripe::{NO_UPDATE, Phase};
 use crate::device::transaction::Need;
+use crate::engine::Ssd;
+use crate::engine::raid::failure::Chunk;
+use crate::engine::raid::stripe::{NO_UPDATE, Phase};
 use crate::units::{Lpn, OpId};
 
 impl Ssd {
     /// Whether the page that an operation has read can be corrected.
-    pub(super) fn chunk_decodes(&mut self, id: OpId) -> bool {
+    pub(in crate::engine) fn chunk_decodes(&mut self, id: OpId) -> bool {
         let Some(model) = &self.dev.errors else { return true };
         let (op, page) = (&self.kernel.ops[id], self.kernel.ops[id].pages[0]);
         if op.need == Need::Write {
@@ -25,7 +25,7 @@ impl Ssd {
     }
 
     /// An operation has read a page beyond correction. Unless it was moved or overwritten meanwhile, its chunk is missing now.
-    pub(super) fn chunk_is_unreadable(&mut self, id: OpId) {
+    pub(in crate::engine) fn chunk_is_unreadable(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
         let (slot, page, update) = (op.lpn, op.pages[0], op.stripe);
         let (block, index) = (self.dev.geometry.block_of(page), self.layout().group_index(slot));
@@ -53,7 +53,7 @@ impl Ssd {
     }
 
     /// A chunk has been computed from the rest of its group: if it is to be written anew, it need not be computed again.
-    pub(super) fn note_computed(&mut self, update: u32, slot: Lpn) {
+    pub(in crate::engine) fn note_computed(&mut self, update: u32, slot: Lpn) {
         if self.dev.errors.is_some() && self.chunk(slot) == Chunk::Missing {
             self.raid().records[update].computed = slot;
         }

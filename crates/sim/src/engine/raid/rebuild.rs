@@ -4,16 +4,16 @@
 //! begins when nothing else is under way there, reads all other chunks, and programs the missing one. Writes of the host go
 //! first; where one has brought the chunk back meanwhile, nothing is left to do. Its operations queue like those of the host.
 
-use super::Ssd;
-use super::failure::Chunk;
-use super::stripe::Phase;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Need, Verb};
+use crate::engine::Ssd;
+use crate::engine::raid::failure::Chunk;
+use crate::engine::raid::stripe::Phase;
 use crate::units::Lpn;
 
 impl Ssd {
     /// Rebuilds as many groups at a time as it may.
-    pub(super) fn rebuild_more(&mut self) {
+    pub(in crate::engine) fn rebuild_more(&mut self) {
         let now = self.now;
         let groups = self.layout().stripes * self.layout().groups;
         loop {
@@ -30,13 +30,13 @@ impl Ssd {
     }
 
     /// The missing chunk of a group.
-    pub(super) fn missing_of(&self, index: u32) -> Option<Lpn> {
+    pub(in crate::engine) fn missing_of(&self, index: u32) -> Option<Lpn> {
         let parity = self.layout().parity_slot(index);
         if self.chunk(parity) == Chunk::Missing { Some(parity) } else { self.missing_beside(parity) }
     }
 
     /// Nothing else is under way in a group: what its missing chunk is computed from is read.
-    pub(super) fn begin_rebuild(&mut self, update: u32) {
+    pub(in crate::engine) fn begin_rebuild(&mut self, update: u32) {
         let index = self.raid().records[update].index;
         let Some(target) = self.missing_of(index) else { return self.rebuild_ends(update) };
         let record = &mut self.raid().records[update];
@@ -66,7 +66,7 @@ impl Ssd {
     }
 
     /// Everything is read: the missing chunk is in controller memory, and on its way to the spare chip.
-    pub(super) fn write_rebuilt(&mut self, update: u32) {
+    pub(in crate::engine) fn write_rebuilt(&mut self, update: u32) {
         let record = &self.raid().records[update];
         let (index, slot, content) = (record.index, record.target, record.content);
         let tag = if slot == self.parity_of(slot) {
@@ -100,7 +100,7 @@ impl Ssd {
     }
 
     /// A chunk is rebuilt, or there was none to rebuild.
-    pub(super) fn rebuild_ends(&mut self, update: u32) {
+    pub(in crate::engine) fn rebuild_ends(&mut self, update: u32) {
         // It is progress, though no request has completed.
         self.kernel.idle_rounds = 0;
         let index = self.raid().records[update].index;

@@ -1,9 +1,9 @@
 //! Parity: what the oracle checks it against, and what is made of it in no time.
 
-use super::Ssd;
-use super::stripe::{CLEAN, EMPTY, NO_UPDATE};
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need};
+use crate::engine::Ssd;
+use crate::engine::raid::stripe::{CLEAN, EMPTY, NO_UPDATE};
 use crate::oracle::Check;
 use crate::units::{Lpn, OpId, Ppn, Tag};
 
@@ -11,12 +11,12 @@ impl Ssd {
     // The oracle's part.
 
     /// Whether sums of pages are checked: the full oracle does.
-    pub(super) fn checks_content(&self) -> bool {
+    pub(in crate::engine) fn checks_content(&self) -> bool {
         self.oracle.check() == Check::Full
     }
 
     /// A redirected read of a group is over.
-    pub(super) fn unpin(&mut self, update: u32) {
+    pub(in crate::engine) fn unpin(&mut self, update: u32) {
         let record = &mut self.raid().records[update];
         record.readers -= 1;
         if record.readers == 0 {
@@ -25,7 +25,7 @@ impl Ssd {
     }
 
     /// What a page that holds this contributes to its parity (full oracle).
-    pub(super) fn content(&self, tag: Tag) -> u64 {
+    pub(in crate::engine) fn content(&self, tag: Tag) -> u64 {
         if !self.checks_content() || tag.lpn.is_none() {
             return 0;
         }
@@ -35,7 +35,7 @@ impl Ssd {
     }
 
     /// A chunk of an update is being read: what it holds goes into the new parity.
-    pub(super) fn load_chunk(&mut self, op: OpId, at: Ppn) {
+    pub(in crate::engine) fn load_chunk(&mut self, op: OpId, at: Ppn) {
         if self.features.raid.is_none() || !self.checks_content() {
             return;
         }
@@ -55,7 +55,7 @@ impl Ssd {
     }
 
     /// Parity fits the chunks of its group.
-    pub(super) fn check_group(&self, index: u32) {
+    pub(in crate::engine) fn check_group(&self, index: u32) {
         if !self.checks_content() {
             return;
         }
@@ -74,7 +74,7 @@ impl Ssd {
     }
 
     /// The full oracle's scan: clean groups have fitting parity, and every member is on its own chip.
-    pub(super) fn recount_stripes(&self) {
+    pub(in crate::engine) fn recount_stripes(&self) {
         let Some(raid) = &self.features.raid else { return };
         for (index, state) in raid.states.iter().enumerate() {
             let index = index as u32;
@@ -91,7 +91,7 @@ impl Ssd {
     }
 
     /// At the end every group is empty or clean.
-    pub(super) fn check_stripes_end(&self) {
+    pub(in crate::engine) fn check_stripes_end(&self) {
         let Some(raid) = &self.features.raid else { return };
         assert_eq!(raid.records.in_use(), 0, "a parity group is left");
         assert!(raid.states.iter().all(|state| *state >= CLEAN), "a parity group is left dirty");
@@ -101,7 +101,7 @@ impl Ssd {
     // In no time.
 
     /// A page read before it was written holds nothing: so does the parity of its group.
-    pub(super) fn preload_parity(&mut self, slot: Lpn) {
+    pub(in crate::engine) fn preload_parity(&mut self, slot: Lpn) {
         let Some(raid) = &self.features.raid else { return };
         let index = raid.layout.group_index(slot);
         if raid.states[index as usize] != EMPTY {
@@ -118,7 +118,7 @@ impl Ssd {
     }
 
     /// Makes the parity of a slot's group anew, in no time.
-    pub(super) fn encode_now(&mut self, slot: Lpn) {
+    pub(in crate::engine) fn encode_now(&mut self, slot: Lpn) {
         let index = self.layout().group_index(slot);
         let parity = self.layout().parity_slot(index);
         self.store_now(parity, Class::Parity);
@@ -126,7 +126,7 @@ impl Ssd {
     }
 
     /// Notes what the parity of a group holds after writes in no time.
-    pub(super) fn note_parity(&mut self, index: u32) {
+    pub(in crate::engine) fn note_parity(&mut self, index: u32) {
         if self.checks_content() {
             let slots: Vec<Lpn> = self.layout().data_slots(index).collect();
             let held = |slot: Lpn| match self.covered(slot) {
@@ -142,7 +142,7 @@ impl Ssd {
     }
 
     /// Whether a later page of a request, up to `last` or in its next `left` extents, belongs to the same parity group.
-    pub(super) fn group_goes_on(&self, page: Lpn, last: Lpn, left: u32) -> bool {
+    pub(in crate::engine) fn group_goes_on(&self, page: Lpn, last: Lpn, left: u32) -> bool {
         let layout = self.layout();
         let follows = |other| other > page && other <= last || self.follows(other, left);
         let later = |slot| layout.page(slot).is_some_and(follows);
@@ -150,7 +150,7 @@ impl Ssd {
     }
 
     /// After preconditioning: every group with parity is clean.
-    pub(super) fn settle_groups(&mut self) {
+    pub(in crate::engine) fn settle_groups(&mut self) {
         let Some(raid) = &self.features.raid else { return };
         for index in 0..raid.layout.stripes * raid.layout.groups {
             if self.dev.map.get(self.layout().parity_slot(index)) != Location::Nowhere {

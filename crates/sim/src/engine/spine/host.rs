@@ -2,50 +2,50 @@
 
 use std::collections::VecDeque;
 
-use super::merge::{NO_RUN, Runs};
-use super::timeless::LOOK_AHEAD;
-use super::{Nanos, Ssd};
 use crate::blame::{Blame, Cause};
 use crate::config::{Config, UnwrittenRead};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Fifo, Need, Op, Slab, Verb};
+use crate::engine::spine::merge::{NO_RUN, Runs};
+use crate::engine::spine::timeless::LOOK_AHEAD;
+use crate::engine::{Nanos, Ssd};
 use crate::observe::Completed;
 use crate::request::{Extent, Request, RequestOp};
 use crate::units::{Lpn, Moment, OpId, PlaneId, Ppn, RequestId, UnitId, Warmup};
 
 /// A request outside the device.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting {
-    pub(super) request: Request,
+pub(in crate::engine) struct Waiting {
+    pub(in crate::engine) request: Request,
     /// Extents that it takes from [`Host::extents`]; 0 if its bytes lie together.
     extents: u32,
 }
 
 impl Waiting {
     /// A request whose bytes lie together.
-    pub(super) fn together(request: Request) -> Self {
+    pub(in crate::engine) fn together(request: Request) -> Self {
         Waiting { request, extents: 0 }
     }
 }
 
 /// A read or write in service.
 #[derive(Clone, Debug)]
-pub(super) struct HostRequest {
+pub(in crate::engine) struct HostRequest {
     index: u64,
-    pub(super) request: Request,
+    pub(in crate::engine) request: Request,
     /// Its pages lie in several places, so `request` does not say where.
-    pub(super) scattered: bool,
-    pub(super) admitted: Nanos,
-    pub(super) measured: bool,
+    pub(in crate::engine) scattered: bool,
+    pub(in crate::engine) admitted: Nanos,
+    pub(in crate::engine) measured: bool,
     /// A page of it has waited for a collection at its chip.
-    pub(super) conflicted: bool,
+    pub(in crate::engine) conflicted: bool,
     remaining: u32,
     /// Pages that ECC could not correct.
-    pub(super) uncorrectable: u32,
+    pub(in crate::engine) uncorrectable: u32,
     /// Pages that wait for dispatch, linked through `sibling`.
-    pub(super) first: OpId,
+    pub(in crate::engine) first: OpId,
     /// Of the pages that completed, the one that finished last (tie: lowest logical page).
     best: PageEnd,
 }
@@ -70,7 +70,7 @@ impl PageEnd {
 
 impl HostRequest {
     #[inline(always)]
-    pub(super) fn new(index: u64, next: Waiting, admitted: Nanos, measured: bool, pages: u32) -> Self {
+    pub(in crate::engine) fn new(index: u64, next: Waiting, admitted: Nanos, measured: bool, pages: u32) -> Self {
         HostRequest {
             index,
             request: next.request,
@@ -114,51 +114,51 @@ const RING: usize = 4096;
 
 /// The host's queues.
 #[derive(Clone)]
-pub(super) struct Host {
+pub(in crate::engine) struct Host {
     /// Submitted and not admitted, in order of arrival; the first `arrived` have arrived and wait outside.
-    pub(super) ring: VecDeque<Waiting>,
+    pub(in crate::engine) ring: VecDeque<Waiting>,
     /// Where the bytes of requests in the ring lie, for those whose bytes do not lie together, in the order of the ring.
     extents: VecDeque<Extent>,
     arrived: usize,
-    pub(super) requests: Slab<HostRequest>,
+    pub(in crate::engine) requests: Slab<HostRequest>,
     /// Admitted and not dispatched, in order of arrival.
-    pub(super) window: VecDeque<RequestId>,
+    pub(in crate::engine) window: VecDeque<RequestId>,
     /// By chip: dispatched sub-requests that have not finished.
-    pub(super) chip_outstanding: Vec<u32>,
+    pub(in crate::engine) chip_outstanding: Vec<u32>,
     /// Whether requests go through the window at all.
-    pub(super) windowed: bool,
+    pub(in crate::engine) windowed: bool,
     /// Whether reads in the window go before writes.
-    pub(super) delays_writes: bool,
+    pub(in crate::engine) delays_writes: bool,
     /// A request has joined the window or a chip has finished something since the order was last asked.
-    pub(super) window_stale: bool,
-    pub(super) outstanding: u32,
+    pub(in crate::engine) window_stale: bool,
+    pub(in crate::engine) outstanding: u32,
     depth: u32,
     closed: bool,
     submitted: u64,
     /// Nothing but reads has been submitted so far.
-    pub(super) only_reads: bool,
+    pub(in crate::engine) only_reads: bool,
     admitted: u64,
     last_arrival: Nanos,
     measuring: bool,
     warmup: Option<Warmup>,
     pages_written: u64,
     /// Pages served from controller memory in `device.memory`, in order of completion.
-    pub(super) memory: VecDeque<(Nanos, OpId)>,
+    pub(in crate::engine) memory: VecDeque<(Nanos, OpId)>,
     /// Pages in the decoder, in order of completion.
-    pub(super) decoding: VecDeque<(Nanos, OpId)>,
-    pub(super) fault: Option<String>,
+    pub(in crate::engine) decoding: VecDeque<(Nanos, OpId)>,
+    pub(in crate::engine) fault: Option<String>,
     /// Writes of one page that overlap.
-    pub(super) runs: Runs,
+    pub(in crate::engine) runs: Runs,
     /// Writes that go to whichever die falls idle.
-    pub(super) anywhere: Fifo,
+    pub(in crate::engine) anywhere: Fifo,
     /// The unit that the last dynamic write took.
-    pub(super) last_unit: u32,
+    pub(in crate::engine) last_unit: u32,
     /// No die was idle when a dynamic write last looked for one, and none has become so since.
-    pub(super) none_idle: bool,
+    pub(in crate::engine) none_idle: bool,
 }
 
 impl Host {
-    pub(super) fn new(config: &Config, geometry: &Geometry) -> Self {
+    pub(in crate::engine) fn new(config: &Config, geometry: &Geometry) -> Self {
         let g = &config.geometry;
         let depth = config.device.queue_depth;
         let eager =
@@ -195,7 +195,7 @@ impl Host {
 
     /// When the next request arrives or can be admitted.
     #[inline(always)]
-    pub(super) fn next_arrival(&self, now: Nanos) -> Nanos {
+    pub(in crate::engine) fn next_arrival(&self, now: Nanos) -> Nanos {
         if self.outstanding < self.depth && (self.arrived > 0 || (self.closed && !self.ring.is_empty())) {
             return now;
         }
@@ -205,27 +205,27 @@ impl Host {
         }
     }
 
-    pub(super) fn crowded(&self) -> bool {
+    pub(in crate::engine) fn crowded(&self) -> bool {
         self.ring.len() > RING / 2
     }
 
     /// Requests that have arrived and not completed.
-    pub(super) fn pending(&self) -> u64 {
+    pub(in crate::engine) fn pending(&self) -> u64 {
         self.arrived as u64 + u64::from(self.outstanding)
     }
 
     /// The number of a request in service.
-    pub(super) fn number(&self, id: RequestId) -> u64 {
+    pub(in crate::engine) fn number(&self, id: RequestId) -> u64 {
         self.requests[id.0].index
     }
 
     /// Requests admitted and not completed.
-    pub(super) fn in_service(&self) -> u64 {
+    pub(in crate::engine) fn in_service(&self) -> u64 {
         u64::from(self.outstanding)
     }
 
     /// Power is cut: requests in service are gone; those outside are the host's.
-    pub(super) fn power_cut(&mut self) {
+    pub(in crate::engine) fn power_cut(&mut self) {
         self.requests.clear();
         self.window.clear();
         self.chip_outstanding.fill(0);
@@ -235,16 +235,16 @@ impl Host {
     }
 
     /// Whether a request in service reads.
-    pub(super) fn reads(&self, id: RequestId) -> bool {
+    pub(in crate::engine) fn reads(&self, id: RequestId) -> bool {
         self.requests[id.0].request.op == RequestOp::Read
     }
 
     /// When a request in service arrived.
-    pub(super) fn arrival(&self, id: RequestId) -> Nanos {
+    pub(in crate::engine) fn arrival(&self, id: RequestId) -> Nanos {
         self.requests[id.0].request.arrival
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::engine) fn is_empty(&self) -> bool {
         self.ring.is_empty() && self.outstanding == 0
     }
 }
@@ -286,13 +286,13 @@ impl Ssd {
         self.host.ring.push_back(waiting);
     }
 
-    pub(super) fn check_extent(&self, offset: u64, bytes: u64) {
+    pub(in crate::engine) fn check_extent(&self, offset: u64, bytes: u64) {
         let end = offset.checked_add(bytes);
         assert!(bytes > 0 && end.is_some_and(|end| end <= self.capacity_bytes()), "a request lies on the device");
     }
 
     /// Keeps the extents of a request until it is admitted.
-    pub(super) fn scatter(&mut self, request: Request, extents: impl Iterator<Item = Extent>) -> Waiting {
+    pub(in crate::engine) fn scatter(&mut self, request: Request, extents: impl Iterator<Item = Extent>) -> Waiting {
         let before = self.host.extents.len();
         for extent in extents {
             self.check_extent(extent.offset, extent.bytes);
@@ -337,7 +337,7 @@ impl Ssd {
 
     /// Notes arrivals, and admits what there is room for.
     #[inline]
-    pub(super) fn admit(&mut self) {
+    pub(in crate::engine) fn admit(&mut self) {
         if self.host.closed {
             while self.host.outstanding < self.host.depth && self.host.fault.is_none() {
                 let Some(mut next) = self.host.ring.pop_front() else { break };
@@ -392,7 +392,7 @@ impl Ssd {
 
     /// Asks memory for what requests further up the ring will look at.
     #[inline(always)]
-    pub(super) fn look_ahead(&self) {
+    pub(in crate::engine) fn look_ahead(&self) {
         let page = |next: &Waiting| self.logical(self.dev.geometry.page_at(next.request.offset));
         let ring = &self.host.ring;
         if let (Some(far), Some(near)) = (ring.get(LOOK_AHEAD - 1), ring.get(LOOK_AHEAD / 2 - 1)) {
@@ -407,7 +407,7 @@ impl Ssd {
 
     /// One request more is admitted. Returns whether it is measured.
     #[inline(always)]
-    pub(super) fn count_admission(&mut self) -> bool {
+    pub(in crate::engine) fn count_admission(&mut self) -> bool {
         if !self.host.measuring {
             self.check_warmup();
         }
@@ -417,14 +417,14 @@ impl Ssd {
 
     /// The map's pages that an extent touches: the first and the last.
     #[inline(always)]
-    pub(super) fn span(&self, extent: &Extent) -> (u32, u32) {
+    pub(in crate::engine) fn span(&self, extent: &Extent) -> (u32, u32) {
         let at = |byte| self.dev.geometry.page_at(byte).0;
         (at(extent.offset), at(extent.offset + extent.bytes - 1))
     }
 
     /// Flash pages that an extent touches, which lies in so many pages of the map (super pages).
     #[inline(always)]
-    pub(super) fn flash_pages(&self, extent: &Extent, units: u32) -> u64 {
+    pub(in crate::engine) fn flash_pages(&self, extent: &Extent, units: u32) -> u64 {
         if self.dev.geometry.pages_per_unit == 1 {
             return u64::from(units);
         }
@@ -433,7 +433,7 @@ impl Ssd {
     }
 
     /// Pages that the host asked to write.
-    pub(super) fn count_written(&mut self, pages: u64, measured: bool) {
+    pub(in crate::engine) fn count_written(&mut self, pages: u64, measured: bool) {
         self.host.pages_written += pages;
         self.stats.pages.written += if measured { pages } else { 0 };
         if self.stats.checkpoint_due() {
@@ -444,7 +444,7 @@ impl Ssd {
 
     /// Discards the whole pages inside a range.
     #[inline(never)]
-    pub(super) fn trim_range(&mut self, extent: Extent, measured: bool) {
+    pub(in crate::engine) fn trim_range(&mut self, extent: Extent, measured: bool) {
         let size = self.unit_bytes();
         let whole = (extent.offset.div_ceil(size) as u32)..(((extent.offset + extent.bytes) / size) as u32);
         whole.for_each(|lpn| self.trim(Lpn(lpn), measured));
@@ -509,7 +509,7 @@ impl Ssd {
 
     /// The map's pages of a request, and its flash pages.
     #[inline(always)]
-    pub(super) fn pages_of(&self, next: &Waiting) -> (u32, u64) {
+    pub(in crate::engine) fn pages_of(&self, next: &Waiting) -> (u32, u64) {
         let count = |extent: &Extent| {
             let (first, last) = self.span(extent);
             let units = last - first + 1;
@@ -525,7 +525,7 @@ impl Ssd {
     /// Visits the extents of the request that has just left the ring, which are the first that are kept; `visit` gets each
     /// with the number of those that follow.
     #[inline(never)]
-    pub(super) fn each_extent(&mut self, next: &Waiting, mut visit: impl FnMut(&mut Self, Extent, u32)) {
+    pub(in crate::engine) fn each_extent(&mut self, next: &Waiting, mut visit: impl FnMut(&mut Self, Extent, u32)) {
         if next.extents == 0 {
             return visit(self, Extent { offset: next.request.offset, bytes: next.request.bytes }, 0);
         }
@@ -536,7 +536,7 @@ impl Ssd {
     }
 
     /// Whether a page lies in one of the next so many extents that are kept.
-    pub(super) fn follows(&self, page: Lpn, left: u32) -> bool {
+    pub(in crate::engine) fn follows(&self, page: Lpn, left: u32) -> bool {
         self.host.extents.iter().take(left as usize).any(|extent| {
             let (first, last) = self.span(extent);
             (first..=last).contains(&page.0)
@@ -651,7 +651,7 @@ impl Ssd {
 
     /// A page wants a plane, and its chip.
     #[inline(always)]
-    pub(super) fn aim(&mut self, op: OpId, plane: PlaneId) {
+    pub(in crate::engine) fn aim(&mut self, op: OpId, plane: PlaneId) {
         (self.kernel.ops[op].plane, self.kernel.ops[op].chip) = (plane, self.dev.geometry.chip_of(plane));
     }
 
@@ -696,7 +696,7 @@ impl Ssd {
 
     /// Whatever is stored of a logical page becomes stale; a write on its way will land stale.
     #[inline]
-    pub(super) fn forget(&mut self, lpn: Lpn) {
+    pub(in crate::engine) fn forget(&mut self, lpn: Lpn) {
         match self.dev.map.get(lpn) {
             Location::Nowhere => {}
             Location::Flash(page) => self.dev.flash.invalidate(page, self.dev.geometry.block_of(page), lpn),
@@ -746,7 +746,7 @@ impl Ssd {
 
     /// Sends a page to where it waits for service.
     #[inline(always)]
-    pub(super) fn send(&mut self, op: OpId) {
+    pub(in crate::engine) fn send(&mut self, op: OpId) {
         let page = &self.kernel.ops[op];
         if self.host.windowed && page.chip != u32::MAX {
             self.host.chip_outstanding[page.chip as usize] += 1;
@@ -759,7 +759,7 @@ impl Ssd {
 
     /// A page joins the queue of the die that it needs, or of writes that any die may take.
     #[inline(always)]
-    pub(super) fn place(&mut self, op: OpId) {
+    pub(in crate::engine) fn place(&mut self, op: OpId) {
         let page = &mut self.kernel.ops[op];
         page.waits_since = self.now;
         if self.features.raid.is_some() {
@@ -791,7 +791,7 @@ impl Ssd {
 
     /// Joins a unit's queue at its end, or by its age.
     #[inline]
-    pub(super) fn enqueue(&mut self, op: OpId, plane: PlaneId, by_age: bool) {
+    pub(in crate::engine) fn enqueue(&mut self, op: OpId, plane: PlaneId, by_age: bool) {
         let unit = self.dev.geometry.unit_of(plane);
         let k = self.dev.geometry.plane_in_unit(plane);
         let ledger = self.kernel.dies.gc_by_plane[self.ledger_index(unit, k)];
@@ -817,13 +817,13 @@ impl Ssd {
     }
 
     #[inline(always)]
-    pub(super) fn ledger_index(&self, unit: UnitId, k: u32) -> usize {
+    pub(in crate::engine) fn ledger_index(&self, unit: UnitId, k: u32) -> usize {
         (unit.0 * self.dev.geometry.planes_per_unit + k) as usize
     }
 
     /// The operation is over; its place may be used again.
     #[inline(always)]
-    pub(super) fn release(&mut self, op: OpId) {
+    pub(in crate::engine) fn release(&mut self, op: OpId) {
         let page = &self.kernel.ops[op];
         if self.host.windowed && page.chip != u32::MAX {
             self.host.chip_outstanding[page.chip as usize] -= 1;
@@ -838,7 +838,7 @@ impl Ssd {
 
     /// A page of a request is served or acknowledged.
     #[inline]
-    pub(super) fn page_done(&mut self, op: OpId) {
+    pub(in crate::engine) fn page_done(&mut self, op: OpId) {
         let page = &mut self.kernel.ops[op];
         page.acknowledged = true;
         if page.need != Need::Read {
@@ -858,7 +858,7 @@ impl Ssd {
 
     /// The last page of a request has completed: `last`, unless one that completed before counts as the last (none).
     #[inline(always)]
-    pub(super) fn request_done(&mut self, id: RequestId, last: OpId) {
+    pub(in crate::engine) fn request_done(&mut self, id: RequestId, last: OpId) {
         let record = &self.host.requests[id.0];
         let best = &record.best;
         let (blame, start) = if last.is_none() {

@@ -1,0 +1,12 @@
+//! The spine: what every device does. Requests are admitted (`host`), wait (`window`) and are dispatched to dies (`dispatch`), run
+//! their legs (`legs`) and end; planes are collected (`gc`, `copies`). What takes no time is in `timeless`.
+
+pub(super) mod copies;
+pub(super) mod dispatch;
+pub(super) mod gc;
+pub(super) mod host;
+pub(super) mod legs;
+pub(super) mod memory;
+pub(super) mod merge;
+pub(super) mod timeless;
+pub(super) mod window;
