@@ -7,6 +7,7 @@
 //! What all devices do should fit the processor's instruction cache: what only some do, or what happens once in many events, is
 //! kept out of line.
 
+mod build;
 mod conflicts;
 mod fast;
 mod filled;
@@ -20,12 +21,13 @@ mod power;
 mod preempt;
 mod raid;
 mod replica;
+mod report;
 mod rules;
 mod spine;
 mod staging;
 mod watch;
 
-use crate::config::{Config, ConfigError, FreeBlock};
+use crate::config::Config;
 use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
@@ -38,7 +40,6 @@ use crate::device::wear::Wear as WearState;
 use crate::oracle::{Check, Oracle};
 use crate::policy::{Hop, Job, Journey, View};
 use crate::report::power::PowerCut;
-use crate::report::{ByOp, Distribution, GcSummary, HostBytes, Summary, Utilisation, Wear, mean};
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim};
 use crate::stats::Stats;
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
@@ -224,92 +225,6 @@ struct PlaneState {
 }
 
 impl Ssd {
-    /// Builds the device that a configuration describes and preconditions it.
-    ///
-    /// # Errors
-    /// If the configuration can't work: see [`Config::check`].
-    pub fn new(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
-        let mut ssd = Self::unfilled(config, seed, check)?;
-        ssd.precondition();
-        Ok(ssd)
-    }
-
-    /// Builds the device and leaves it empty.
-    fn unfilled(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
-        config.check()?;
-        // Recovery has to know what every page holds.
-        let check = if config.faults.power_cut.is_empty() { check } else { Check::Full };
-        let array = config.array_spec();
-        let geometry = Geometry::new(&array);
-        let reserve = config.reserve();
-        let shared = config.ftl.write_points == crate::config::WritePoints::Shared;
-        let least_erased = config.ftl.free_block == FreeBlock::LeastErased;
-        let flash = Flash::new(&geometry, least_erased, shared, reserve);
-        let mut schemes = Policies {
-            order: config.schemes.order.clone(),
-            victim: config.schemes.victim.clone(),
-            collector: config.schemes.collector.clone(),
-            path: config.schemes.path.clone(),
-            route: config.schemes.route.clone(),
-        };
-        schemes.victim.policy().seed(seed);
-        schemes.collector.policy().prepare(&geometry, config.gc.threshold);
-        let physical = geometry.planes * geometry.pages_per_plane;
-        let plane = PlaneState { claimed: false, levelled: false, stalled: Fifo::EMPTY };
-        let plan = config.schemes.collector.policy_ref().writes_back();
-        let staging = Staging::new(config.staging.slots, plan, geometry.units);
-        let rules = Rules::of(config, &geometry);
-        let noc = noc::Noc::new(config, geometry.units);
-        let buses = rules.ports + if noc.is_some() { geometry.channels as usize } else { 0 };
-        let crossing = noc.as_ref().map_or(Nanos::ZERO, |noc| noc.net.traversal(geometry.page_size));
-        let delays = if noc.is_some() { 2 * geometry.units as usize } else { 0 };
-        let ops = 256 + sizes::OPS_OF_REQUEST as usize * config.device.queue_depth as usize + geometry.planes as usize;
-        let mut ssd = Ssd {
-            seed,
-            rules,
-            fast: fast::FastPaths::NONE,
-            now: Nanos::ZERO,
-            kernel: Kernel::new(&geometry, ops, buses, delays, config.timing.longest().max(crossing)),
-            host: Host::new(config, &geometry),
-            gc: Gc {
-                jobs: Slab::with_capacity(geometry.planes as usize),
-                ready: Vec::with_capacity(geometry.planes as usize),
-                planes: vec![plane; geometry.planes as usize],
-                target: PlaneId::NONE,
-                moving: spine::timeless::Moving::new(geometry.pages_per_block),
-            },
-            features: Features {
-                conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
-                replicas: (config.schemes.route.policy_ref().copies())
-                    .map(|share| Box::new(replica::Replicas::new(share, &geometry))),
-                noc,
-                raid: Raid::new(config, &array),
-                failures: raid::failure::Failures::new(config, geometry.mapped, seed),
-                fault_at: Nanos::NEVER,
-                power_cuts: Vec::new(),
-                partner_chips: Vec::new(),
-            },
-            oracle: Oracle::new(check, geometry.mapped, physical),
-            stats: Stats::new(geometry.pages_per_unit),
-            observer: crate::observe::Slot::default(),
-            dev: Device {
-                timing: Timing::new(&config.timing_spec(), &array),
-                map: Mapping::new(&geometry),
-                wear: WearState::new(config.wear_spec(), &geometry),
-                errors: config.error_spec().map(|spec| Box::new(ErrorModel::new(spec, &geometry, seed))),
-                page_errors: PageErrors::new(config.page_error_spec(), array.flash_page, seed),
-                flash,
-                staging,
-                geometry,
-            },
-            schemes,
-            config: config.clone(),
-        };
-        ssd.set_fusing(true);
-        ssd.schedule_fault();
-        Ok(ssd)
-    }
-
     /// Bytes that the host may address.
     pub fn capacity_bytes(&self) -> u64 {
         u64::from(self.dev.geometry.exported) * u64::from(self.dev.geometry.page_size)
@@ -629,92 +544,5 @@ impl Ssd {
     #[inline(always)]
     fn block_of(&self, page: crate::units::Ppn) -> BlockId {
         self.dev.geometry.block_of(page)
-    }
-
-    /// Everything that the run tells. `trace_digest` and `config_digest` come from whoever read them.
-    pub fn summary(&self, seed: u64, config_digest: String, trace_digest: String) -> Summary {
-        let stats = &self.stats;
-        let by_op = |read: &Distribution, write: &Distribution| {
-            let mut all = read.clone();
-            all.merge(write);
-            ByOp { read: read.figures(), write: write.figures(), all: all.figures() }
-        };
-        let (read, write) = (stats.read.breakdown(), stats.write.breakdown());
-        let mut breakdown = read.clone();
-        breakdown.merge(&write);
-        let programs = stats.flash.programs.total + stats.flash.copybacks;
-        let span = stats.last_completion.0.saturating_sub(stats.measured_from.0);
-        let share = |(from, to): (u128, u128), resources: u32| {
-            mean(to.saturating_sub(from), span).map(|busy| busy / f64::from(resources))
-        };
-        let geometry = &self.dev.geometry;
-        let channels = &self.kernel.buses.all[..geometry.channels as usize];
-        let transferring = channels.iter().map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
-        let (erases_min, erases_max, erases) = self.dev.flash.wear();
-        let breakdown_ns = ByOp { read, write, all: breakdown };
-        let simulated_ns = stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0);
-        Summary {
-            pagc: self.pagc_summary(&breakdown_ns, span),
-            schema: "ssdlab.summary/1",
-            version: env!("CARGO_PKG_VERSION"),
-            seed,
-            config: self.config.clone(),
-            config_digest,
-            trace_digest,
-            consistency_rule: "admission-order",
-            write_ack: self.config.device.write_ack,
-            requests: stats.requests.clone(),
-            pages: stats.pages.clone(),
-            host_read_bytes_per_s: HostBytes::per_second(stats.bytes.read, simulated_ns),
-            host_written_bytes_per_s: HostBytes::per_second(stats.bytes.written, simulated_ns),
-            bytes: stats.bytes.clone(),
-            simulated_ns,
-            latency_ns: by_op(&stats.read.latency, &stats.write.latency),
-            waiting_ns: by_op(&stats.read.waiting, &stats.write.waiting),
-            breakdown_ns,
-            flash: stats.flash.clone(),
-            requests_delayed_by_gc: ByOp {
-                read: stats.read.delayed_by_gc,
-                write: stats.write.delayed_by_gc,
-                all: stats.read.delayed_by_gc + stats.write.delayed_by_gc,
-            },
-            write_amplification: mean(u128::from(programs), stats.pages.written),
-            write_amplification_halves: stats.halves(geometry.planes),
-            gc: GcSummary {
-                collections: stats.collections,
-                moved_pages: stats.moved,
-                moved_stale: stats.moved_stale,
-                moved_per_collection: mean(u128::from(stats.moved), stats.collections),
-                host_pages_per_collection: mean(u128::from(stats.flash.programs.host), stats.collections),
-                time_ns: stats.gc_time.clone(),
-            },
-            utilisation: Utilisation {
-                die: share(stats.held_at, geometry.units),
-                channel: share((stats.transferring_from, transferring), geometry.channels),
-                chip_at_arrival: mean(u128::from(stats.chips_busy), stats.arrivals)
-                    .map(|chips| chips / f64::from(geometry.chips)),
-                window_at_arrival: mean(u128::from(stats.window), stats.arrivals).filter(|_| self.host.windowed),
-            },
-            noc: self.noc_summary(span),
-            wear: Wear {
-                erases_min,
-                erases_max,
-                erases_mean: mean(
-                    u128::from(erases),
-                    u64::from(geometry.planes) * u64::from(geometry.blocks_per_plane),
-                ),
-            },
-            fastgc: self.rules.separates.then(|| self.report_copies()),
-            ecc: self.dev.errors.is_some().then(|| crate::report::ecc::Ecc::new(&stats.ecc)),
-            dpr: self.features.replicas.as_ref().map(|replicas| replicas.totals.summary(replicas.live())),
-            brr: self.rules.redirects.then(|| stats.brr.summary(self.config.raid.group)),
-            raid: self.features.raid.as_ref().map(|_| {
-                let breakdowns = [&stats.read.breakdown(), &stats.write.breakdown()];
-                stats.raid.summary(&stats.flash, stats.pages.written, breakdowns)
-            }),
-            failures: self.features.failures.as_ref().map(|failures| failures.summary(self.now)),
-            idle_chip: self.idle_chip_report(),
-            power_cuts: self.features.power_cuts.clone(),
-        }
     }
 }

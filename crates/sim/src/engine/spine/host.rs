@@ -8,10 +8,10 @@ use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Fifo, Need, Op, Slab, Verb};
+use crate::engine::spine::complete::completed;
 use crate::engine::spine::merge::{NO_RUN, Runs};
 use crate::engine::spine::timeless::LOOK_AHEAD;
 use crate::engine::{Nanos, Ssd};
-use crate::observe::Completed;
 use crate::request::{Extent, Request, RequestOp};
 use crate::units::{Lpn, Moment, OpId, PlaneId, Ppn, RequestId, UnitId, Warmup};
 
@@ -33,7 +33,7 @@ impl Waiting {
 /// A read or write in service.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct HostRequest {
-    index: u64,
+    pub(super) index: u64,
     pub(in crate::engine) request: Request,
     /// Its pages lie in several places, so `request` does not say where.
     pub(in crate::engine) scattered: bool,
@@ -41,22 +41,23 @@ pub(in crate::engine) struct HostRequest {
     pub(in crate::engine) measured: bool,
     /// A page of it has waited for a collection at its chip.
     pub(in crate::engine) conflicted: bool,
-    remaining: u32,
+    pub(super) remaining: u32,
     /// Pages that ECC could not correct.
     pub(in crate::engine) uncorrectable: u32,
     /// Pages that wait for dispatch, linked through `sibling`.
     pub(in crate::engine) first: OpId,
     /// Of the pages that completed, the one that finished last (tie: lowest logical page).
-    best: PageEnd,
+    pub(super) best: PageEnd,
 }
 
+/// How a page of a request ended.
 #[derive(Clone, Debug)]
-struct PageEnd {
-    completed: Nanos,
-    lpn: Lpn,
+pub(super) struct PageEnd {
+    pub(super) completed: Nanos,
+    pub(super) lpn: Lpn,
     /// Its first service; none where others served it: a page of a failed chip that its parity holds.
-    start: Option<Moment>,
-    blame: Blame,
+    pub(super) start: Option<Moment>,
+    pub(super) blame: Blame,
 }
 
 impl PageEnd {
@@ -83,29 +84,6 @@ impl HostRequest {
             first: OpId::NONE,
             best: PageEnd { completed: Nanos::ZERO, lpn: Lpn::NONE, start: None, blame: Blame::ZERO },
         }
-    }
-}
-
-/// What an observer is told of a request.
-fn completed(
-    request: &Request,
-    index: u64,
-    measured: bool,
-    uncorrectable: u32,
-    end: &PageEnd,
-    now: Nanos,
-) -> Completed {
-    Completed {
-        request: index,
-        measured,
-        arrival: request.arrival,
-        op: request.op,
-        offset: request.offset,
-        bytes: request.bytes,
-        start: end.start.map(Moment::time),
-        completion: now,
-        uncorrectable,
-        blame: end.blame,
     }
 }
 
@@ -834,86 +812,5 @@ impl Ssd {
             self.leaves_run(run);
         }
         self.kernel.ops.remove(op.0);
-    }
-
-    /// A page of a request is served or acknowledged.
-    #[inline]
-    pub(in crate::engine) fn page_done(&mut self, op: OpId) {
-        let page = &mut self.kernel.ops[op];
-        page.acknowledged = true;
-        if page.need != Need::Read {
-            self.oracle.acknowledge(page.tags[0]);
-        }
-        let request = &mut self.host.requests[page.request.0];
-        request.remaining -= 1;
-        let later =
-            (self.now, std::cmp::Reverse(page.lpn)) >= (request.best.completed, std::cmp::Reverse(request.best.lpn));
-        if request.remaining == 0 {
-            let id = page.request;
-            self.request_done(id, if later { op } else { OpId::NONE });
-        } else if later {
-            request.best = PageEnd { completed: self.now, lpn: page.lpn, start: page.first_start, blame: page.blame };
-        }
-    }
-
-    /// The last page of a request has completed: `last`, unless one that completed before counts as the last (none).
-    #[inline(always)]
-    pub(in crate::engine) fn request_done(&mut self, id: RequestId, last: OpId) {
-        let record = &self.host.requests[id.0];
-        let best = &record.best;
-        let (blame, start) = if last.is_none() {
-            (&best.blame, best.start)
-        } else {
-            (&self.kernel.ops[last].blame, self.kernel.ops[last].first_start)
-        };
-        let latency = (self.now - record.request.arrival).0;
-        let waits = blame.waits();
-        assert_eq!(waits + blame.service(), latency, "causes sum to the latency of request {}", record.index);
-        if record.measured {
-            let stats = match record.request.op {
-                RequestOp::Read => {
-                    self.stats.requests.read += 1;
-                    self.stats.bytes.read += record.request.bytes;
-                    &mut self.stats.read
-                }
-                _ => {
-                    self.stats.requests.write += 1;
-                    self.stats.bytes.written += record.request.bytes;
-                    &mut self.stats.write
-                }
-            };
-            stats.latency.record(latency);
-            stats.waiting.record(waits);
-            stats.spend(blame, latency);
-            stats.delayed_by_gc += u64::from(blame.by_gc() > 0);
-            if self.features.raid.is_some() {
-                let writes = usize::from(record.request.op != RequestOp::Read);
-                let before = start.map_or(Nanos::ZERO, |start| start.time() - record.request.arrival);
-                self.stats.raid.before_service[writes] += u128::from(before.0);
-            }
-            if self.rules.separates {
-                self.note_stage(id, latency);
-            }
-            if self.features.conflict.is_some() {
-                self.note_done(id, latency);
-            }
-            self.stats.last_completion = self.now;
-            self.stats.held_at.1 = self.kernel.dies.held.total(self.now);
-            self.stats.gc_units_at.1 = self.kernel.dies.held_gc.total(self.now);
-            self.stats.gc_planes_at.1 = self.kernel.dies.gc_planes.total(self.now);
-        } else {
-            self.stats.requests.warmup += 1;
-        }
-        self.watch_completion(|ssd| {
-            let record = &ssd.host.requests[id.0];
-            let ends = |op: &Op| PageEnd { completed: ssd.now, lpn: op.lpn, start: op.first_start, blame: op.blame };
-            let end = if last.is_none() { record.best.clone() } else { ends(&ssd.kernel.ops[last]) };
-            completed(&record.request, record.index, record.measured, record.uncorrectable, &end, ssd.now)
-        });
-        self.kernel.idle_rounds = 0;
-        self.stats.completed += 1;
-        self.host.outstanding -= 1;
-        self.host.window_stale |= !self.host.window.is_empty();
-        self.host.requests.remove(id.0);
     }
 }

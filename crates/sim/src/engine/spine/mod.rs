@@ -1,6 +1,7 @@
 //! The spine: what every device does. Requests are admitted (`host`), wait (`window`) and are dispatched to dies (`dispatch`), run
-//! their legs (`legs`) and end; planes are collected (`gc`, `copies`). What takes no time is in `timeless`.
+//! their legs (`legs`) and end (`complete`); planes are collected (`gc`, `copies`). What takes no time is in `timeless`.
 
+pub(super) mod complete;
 pub(super) mod copies;
 pub(super) mod dispatch;
 pub(super) mod gc;

@@ -1,0 +1,110 @@
+//! A device from its configuration.
+
+use super::fast::FastPaths;
+use super::kernel::Kernel;
+use super::raid::failure::Failures;
+use super::raid::stripe::Raid;
+use super::rules::Rules;
+use super::spine::host::Host;
+use super::spine::timeless::Moving;
+use super::{Device, Features, Gc, PlaneState, Policies, Ssd, conflicts, noc, replica, sizes};
+use crate::config::{Config, ConfigError, FreeBlock};
+use crate::device::errors::{ErrorModel, PageErrors};
+use crate::device::flash::Flash;
+use crate::device::geometry::Geometry;
+use crate::device::mapping::Mapping;
+use crate::device::staging::Staging;
+use crate::device::timing::Timing;
+use crate::device::transaction::{Fifo, Slab};
+use crate::device::wear::Wear;
+use crate::oracle::{Check, Oracle};
+use crate::stats::Stats;
+use crate::units::{Nanos, PlaneId};
+
+impl Ssd {
+    /// Builds the device that a configuration describes and preconditions it.
+    ///
+    /// # Errors
+    /// If the configuration can't work: see [`Config::check`].
+    pub fn new(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
+        let mut ssd = Self::unfilled(config, seed, check)?;
+        ssd.precondition();
+        Ok(ssd)
+    }
+
+    /// Builds the device and leaves it empty.
+    pub(super) fn unfilled(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
+        config.check()?;
+        // Recovery has to know what every page holds.
+        let check = if config.faults.power_cut.is_empty() { check } else { Check::Full };
+        let array = config.array_spec();
+        let geometry = Geometry::new(&array);
+        let reserve = config.reserve();
+        let shared = config.ftl.write_points == crate::config::WritePoints::Shared;
+        let least_erased = config.ftl.free_block == FreeBlock::LeastErased;
+        let flash = Flash::new(&geometry, least_erased, shared, reserve);
+        let mut schemes = Policies {
+            order: config.schemes.order.clone(),
+            victim: config.schemes.victim.clone(),
+            collector: config.schemes.collector.clone(),
+            path: config.schemes.path.clone(),
+            route: config.schemes.route.clone(),
+        };
+        schemes.victim.policy().seed(seed);
+        schemes.collector.policy().prepare(&geometry, config.gc.threshold);
+        let physical = geometry.planes * geometry.pages_per_plane;
+        let plane = PlaneState { claimed: false, levelled: false, stalled: Fifo::EMPTY };
+        let plan = config.schemes.collector.policy_ref().writes_back();
+        let staging = Staging::new(config.staging.slots, plan, geometry.units);
+        let rules = Rules::of(config, &geometry);
+        let noc = noc::Noc::new(config, geometry.units);
+        let buses = rules.ports + if noc.is_some() { geometry.channels as usize } else { 0 };
+        let crossing = noc.as_ref().map_or(Nanos::ZERO, |noc| noc.net.traversal(geometry.page_size));
+        let delays = if noc.is_some() { 2 * geometry.units as usize } else { 0 };
+        let ops = 256 + sizes::OPS_OF_REQUEST as usize * config.device.queue_depth as usize + geometry.planes as usize;
+        let mut ssd = Ssd {
+            seed,
+            rules,
+            fast: FastPaths::NONE,
+            now: Nanos::ZERO,
+            kernel: Kernel::new(&geometry, ops, buses, delays, config.timing.longest().max(crossing)),
+            host: Host::new(config, &geometry),
+            gc: Gc {
+                jobs: Slab::with_capacity(geometry.planes as usize),
+                ready: Vec::with_capacity(geometry.planes as usize),
+                planes: vec![plane; geometry.planes as usize],
+                target: PlaneId::NONE,
+                moving: Moving::new(geometry.pages_per_block),
+            },
+            features: Features {
+                conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
+                replicas: (config.schemes.route.policy_ref().copies())
+                    .map(|share| Box::new(replica::Replicas::new(share, &geometry))),
+                noc,
+                raid: Raid::new(config, &array),
+                failures: Failures::new(config, geometry.mapped, seed),
+                fault_at: Nanos::NEVER,
+                power_cuts: Vec::new(),
+                partner_chips: Vec::new(),
+            },
+            oracle: Oracle::new(check, geometry.mapped, physical),
+            stats: Stats::new(geometry.pages_per_unit),
+            observer: crate::observe::Slot::default(),
+            dev: Device {
+                timing: Timing::new(&config.timing_spec(), &array),
+                map: Mapping::new(&geometry),
+                wear: Wear::new(config.wear_spec(), &geometry),
+                errors: config.error_spec().map(|spec| Box::new(ErrorModel::new(spec, &geometry, seed))),
+                page_errors: PageErrors::new(config.page_error_spec(), array.flash_page, seed),
+                flash,
+                staging,
+                geometry,
+            },
+            schemes,
+            config: config.clone(),
+        };
+        ssd.set_fusing(true);
+        ssd.schedule_fault();
+        Ok(ssd)
+    }
+}

@@ -1,0 +1,94 @@
+//! What a run tells in the end.
+
+use super::Ssd;
+use crate::report::{ByOp, Distribution, GcSummary, HostBytes, Summary, Utilisation, Wear, mean};
+use crate::units::Nanos;
+
+impl Ssd {
+    /// Everything that the run tells. `trace_digest` and `config_digest` come from whoever read them.
+    pub fn summary(&self, seed: u64, config_digest: String, trace_digest: String) -> Summary {
+        let stats = &self.stats;
+        let by_op = |read: &Distribution, write: &Distribution| {
+            let mut all = read.clone();
+            all.merge(write);
+            ByOp { read: read.figures(), write: write.figures(), all: all.figures() }
+        };
+        let (read, write) = (stats.read.breakdown(), stats.write.breakdown());
+        let mut breakdown = read.clone();
+        breakdown.merge(&write);
+        let programs = stats.flash.programs.total + stats.flash.copybacks;
+        let span = stats.last_completion.0.saturating_sub(stats.measured_from.0);
+        let share = |(from, to): (u128, u128), resources: u32| {
+            mean(to.saturating_sub(from), span).map(|busy| busy / f64::from(resources))
+        };
+        let geometry = &self.dev.geometry;
+        let channels = &self.kernel.buses.all[..geometry.channels as usize];
+        let transferring = channels.iter().map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
+        let (erases_min, erases_max, erases) = self.dev.flash.wear();
+        let breakdown_ns = ByOp { read, write, all: breakdown };
+        let simulated_ns = stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0);
+        Summary {
+            pagc: self.pagc_summary(&breakdown_ns, span),
+            schema: "ssdlab.summary/1",
+            version: env!("CARGO_PKG_VERSION"),
+            seed,
+            config: self.config.clone(),
+            config_digest,
+            trace_digest,
+            consistency_rule: "admission-order",
+            write_ack: self.config.device.write_ack,
+            requests: stats.requests.clone(),
+            pages: stats.pages.clone(),
+            host_read_bytes_per_s: HostBytes::per_second(stats.bytes.read, simulated_ns),
+            host_written_bytes_per_s: HostBytes::per_second(stats.bytes.written, simulated_ns),
+            bytes: stats.bytes.clone(),
+            simulated_ns,
+            latency_ns: by_op(&stats.read.latency, &stats.write.latency),
+            waiting_ns: by_op(&stats.read.waiting, &stats.write.waiting),
+            breakdown_ns,
+            flash: stats.flash.clone(),
+            requests_delayed_by_gc: ByOp {
+                read: stats.read.delayed_by_gc,
+                write: stats.write.delayed_by_gc,
+                all: stats.read.delayed_by_gc + stats.write.delayed_by_gc,
+            },
+            write_amplification: mean(u128::from(programs), stats.pages.written),
+            write_amplification_halves: stats.halves(geometry.planes),
+            gc: GcSummary {
+                collections: stats.collections,
+                moved_pages: stats.moved,
+                moved_stale: stats.moved_stale,
+                moved_per_collection: mean(u128::from(stats.moved), stats.collections),
+                host_pages_per_collection: mean(u128::from(stats.flash.programs.host), stats.collections),
+                time_ns: stats.gc_time.clone(),
+            },
+            utilisation: Utilisation {
+                die: share(stats.held_at, geometry.units),
+                channel: share((stats.transferring_from, transferring), geometry.channels),
+                chip_at_arrival: mean(u128::from(stats.chips_busy), stats.arrivals)
+                    .map(|chips| chips / f64::from(geometry.chips)),
+                window_at_arrival: mean(u128::from(stats.window), stats.arrivals).filter(|_| self.host.windowed),
+            },
+            noc: self.noc_summary(span),
+            wear: Wear {
+                erases_min,
+                erases_max,
+                erases_mean: mean(
+                    u128::from(erases),
+                    u64::from(geometry.planes) * u64::from(geometry.blocks_per_plane),
+                ),
+            },
+            fastgc: self.rules.separates.then(|| self.report_copies()),
+            ecc: self.dev.errors.is_some().then(|| crate::report::ecc::Ecc::new(&stats.ecc)),
+            dpr: self.features.replicas.as_ref().map(|replicas| replicas.totals.summary(replicas.live())),
+            brr: self.rules.redirects.then(|| stats.brr.summary(self.config.raid.group)),
+            raid: self.features.raid.as_ref().map(|_| {
+                let breakdowns = [&stats.read.breakdown(), &stats.write.breakdown()];
+                stats.raid.summary(&stats.flash, stats.pages.written, breakdowns)
+            }),
+            failures: self.features.failures.as_ref().map(|failures| failures.summary(self.now)),
+            idle_chip: self.idle_chip_report(),
+            power_cuts: self.features.power_cuts.clone(),
+        }
+    }
+}

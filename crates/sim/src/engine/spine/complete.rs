@@ -1,0 +1,114 @@
+//! Requests complete with their last page: what the host is told, and what is counted.
+
+use crate::device::transaction::{Need, Op};
+use crate::engine::Ssd;
+use crate::engine::spine::host::PageEnd;
+use crate::observe::Completed;
+use crate::request::{Request, RequestOp};
+use crate::units::{Moment, Nanos, OpId, RequestId};
+
+/// What an observer is told of a request.
+pub(super) fn completed(
+    request: &Request,
+    index: u64,
+    measured: bool,
+    uncorrectable: u32,
+    end: &PageEnd,
+    now: Nanos,
+) -> Completed {
+    Completed {
+        request: index,
+        measured,
+        arrival: request.arrival,
+        op: request.op,
+        offset: request.offset,
+        bytes: request.bytes,
+        start: end.start.map(Moment::time),
+        completion: now,
+        uncorrectable,
+        blame: end.blame,
+    }
+}
+
+impl Ssd {
+    /// A page of a request is served or acknowledged.
+    #[inline]
+    pub(in crate::engine) fn page_done(&mut self, op: OpId) {
+        let page = &mut self.kernel.ops[op];
+        page.acknowledged = true;
+        if page.need != Need::Read {
+            self.oracle.acknowledge(page.tags[0]);
+        }
+        let request = &mut self.host.requests[page.request.0];
+        request.remaining -= 1;
+        let later =
+            (self.now, std::cmp::Reverse(page.lpn)) >= (request.best.completed, std::cmp::Reverse(request.best.lpn));
+        if request.remaining == 0 {
+            let id = page.request;
+            self.request_done(id, if later { op } else { OpId::NONE });
+        } else if later {
+            request.best = PageEnd { completed: self.now, lpn: page.lpn, start: page.first_start, blame: page.blame };
+        }
+    }
+
+    /// The last page of a request has completed: `last`, unless one that completed before counts as the last (none).
+    #[inline(always)]
+    pub(in crate::engine) fn request_done(&mut self, id: RequestId, last: OpId) {
+        let record = &self.host.requests[id.0];
+        let best = &record.best;
+        let (blame, start) = if last.is_none() {
+            (&best.blame, best.start)
+        } else {
+            (&self.kernel.ops[last].blame, self.kernel.ops[last].first_start)
+        };
+        let latency = (self.now - record.request.arrival).0;
+        let waits = blame.waits();
+        assert_eq!(waits + blame.service(), latency, "causes sum to the latency of request {}", record.index);
+        if record.measured {
+            let stats = match record.request.op {
+                RequestOp::Read => {
+                    self.stats.requests.read += 1;
+                    self.stats.bytes.read += record.request.bytes;
+                    &mut self.stats.read
+                }
+                _ => {
+                    self.stats.requests.write += 1;
+                    self.stats.bytes.written += record.request.bytes;
+                    &mut self.stats.write
+                }
+            };
+            stats.latency.record(latency);
+            stats.waiting.record(waits);
+            stats.spend(blame, latency);
+            stats.delayed_by_gc += u64::from(blame.by_gc() > 0);
+            if self.features.raid.is_some() {
+                let writes = usize::from(record.request.op != RequestOp::Read);
+                let before = start.map_or(Nanos::ZERO, |start| start.time() - record.request.arrival);
+                self.stats.raid.before_service[writes] += u128::from(before.0);
+            }
+            if self.rules.separates {
+                self.note_stage(id, latency);
+            }
+            if self.features.conflict.is_some() {
+                self.note_done(id, latency);
+            }
+            self.stats.last_completion = self.now;
+            self.stats.held_at.1 = self.kernel.dies.held.total(self.now);
+            self.stats.gc_units_at.1 = self.kernel.dies.held_gc.total(self.now);
+            self.stats.gc_planes_at.1 = self.kernel.dies.gc_planes.total(self.now);
+        } else {
+            self.stats.requests.warmup += 1;
+        }
+        self.watch_completion(|ssd| {
+            let record = &ssd.host.requests[id.0];
+            let ends = |op: &Op| PageEnd { completed: ssd.now, lpn: op.lpn, start: op.first_start, blame: op.blame };
+            let end = if last.is_none() { record.best.clone() } else { ends(&ssd.kernel.ops[last]) };
+            completed(&record.request, record.index, record.measured, record.uncorrectable, &end, ssd.now)
+        });
+        self.kernel.idle_rounds = 0;
+        self.stats.completed += 1;
+        self.host.outstanding -= 1;
+        self.host.window_stale |= !self.host.window.is_empty();
+        self.host.requests.remove(id.0);
+    }
+}
