@@ -17,15 +17,24 @@
 //! [`config`] says what can be asked for, [`device`] is mechanism, [`schemes`] are policy behind the seam in [`policy`],
 //! [`engine`] is the event loop, [`blame`] and [`report`] are what comes out, [`oracle`] watches. ARCHITECTURE.md is the map.
 
-/// For one measurement only: what the assertions that are always on cost (docs/performance.md).
+/// A law of flash, or of the simulation: it holds in release builds too. `--cfg ssdlab_without_laws` shows what that costs.
+#[cfg(not(ssdlab_without_laws))]
+macro_rules! law {
+    ($($law:tt)*) => { assert!($($law)*) };
+}
+/// A law that two values are equal: see `law`.
+#[cfg(not(ssdlab_without_laws))]
+macro_rules! law_eq {
+    ($($law:tt)*) => { assert_eq!($($law)*) };
+}
 #[cfg(ssdlab_without_laws)]
-macro_rules! assert {
+macro_rules! law {
     ($law:expr $(, $($message:tt)*)?) => {{
         let _ = || $law;
     }};
 }
 #[cfg(ssdlab_without_laws)]
-macro_rules! assert_eq {
+macro_rules! law_eq {
     ($left:expr, $right:expr $(, $($message:tt)*)?) => {{
         let _ = || $left == $right;
     }};

@@ -146,7 +146,7 @@ impl Oracle {
                 None => Tag::NONE,
                 Some(i) => {
                     let (at, version) = self.stored[i];
-                    assert_eq!(at, page.0, "oracle: logical page {} is read where it was last stored", lpn.0);
+                    law_eq!(at, page.0, "oracle: logical page {} is read where it was last stored", lpn.0);
                     Tag { lpn, version }
                 }
             },
@@ -162,7 +162,7 @@ impl Oracle {
             Check::Sampled => {
                 if let Some(i) = self.watched(lpn) {
                     let at = &mut self.stored[i].0;
-                    assert_eq!(*at, from.0, "oracle: logical page {} is read where it was last stored", lpn.0);
+                    law_eq!(*at, from.0, "oracle: logical page {} is read where it was last stored", lpn.0);
                     *at = to.0;
                 }
             }
@@ -173,10 +173,10 @@ impl Oracle {
     #[inline(always)]
     pub fn delivered(&self, lpn: Lpn, tag: Tag, expected: u32) {
         if let Some(i) = self.watched(lpn) {
-            assert_eq!(tag.lpn, lpn, "oracle: a read delivers its own logical page");
+            law_eq!(tag.lpn, lpn, "oracle: a read delivers its own logical page");
             let newest = self.latest[i];
             let version = tag.version;
-            assert!(
+            law!(
                 (expected..=newest).contains(&version),
                 "oracle: a read of logical page {} delivers version {version}, not one from {expected} to {newest}",
                 lpn.0
@@ -266,7 +266,7 @@ impl Oracle {
     pub(crate) fn at_rest(&self, lpn: Lpn, page: Ppn) {
         if let Some(i) = self.watched(lpn) {
             let tag = self.load(page, lpn);
-            assert_eq!(tag, Tag { lpn, version: self.latest[i] }, "oracle: the newest version is where the map says");
+            law_eq!(tag, Tag { lpn, version: self.latest[i] }, "oracle: the newest version is where the map says");
             if let Some(sectors) = &self.sectors {
                 sectors.at_rest(tag);
             }

@@ -120,7 +120,7 @@ impl Sectors {
         for i in sectors.start as usize..sectors.end as usize {
             let here = memory.and_then(|memory| memory[i]).or(held.as_ref().map(|held| held[i]));
             let least = self.expected.get(&read).map_or(expected, |expected| expected[i]);
-            assert!(
+            law!(
                 here.is_some_and(|version| version >= least),
                 "oracle: a read gets version {here:?} of sector {i}, not one from {least} on"
             );
@@ -129,12 +129,7 @@ impl Sectors {
 
     /// At the end: a page holds the newest version of every sector.
     pub(crate) fn at_rest(&self, tag: Tag) {
-        assert_eq!(
-            self.held(tag),
-            self.newest(tag),
-            "oracle: logical page {} holds the newest of each sector",
-            tag.lpn.0
-        );
+        law_eq!(self.held(tag), self.newest(tag), "oracle: logical page {} holds the newest of each sector", tag.lpn.0);
     }
 
     /// After a power cut a logical page holds this version, or nothing.

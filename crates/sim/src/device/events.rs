@@ -85,7 +85,7 @@ impl Events {
             self.unlink(resource);
         }
         if time != Nanos::NEVER {
-            assert!(time < self.horizon(), "an event before the end of the clock");
+            law!(time < self.horizon(), "an event before the end of the clock");
             self.link(resource, time);
         } else if self.first as usize == resource {
             self.find();

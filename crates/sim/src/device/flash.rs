@@ -376,7 +376,7 @@ impl Flash {
 
     /// Takes the next metadata page of a block whose data pages are full.
     pub(crate) fn take_metadata(&mut self, block: BlockId) -> Ppn {
-        assert!(self.wants_metadata(block), "law: metadata follows a block's data, once an erase");
+        law!(self.wants_metadata(block), "law: metadata follows a block's data, once an erase");
         let used = &mut self.use_of[block.ix()];
         let page = Ppn(block.0 * self.pages_per_block + u32::from(used.written));
         used.written += 1;
@@ -411,7 +411,7 @@ impl Flash {
         state.cursor = (block + 1) % self.blocks_per_plane;
         state.free_blocks -= 1;
         let block = BlockId(base + block);
-        assert_eq!(self.use_of[block.ix()].written, 0, "law: a block is opened erased");
+        law_eq!(self.use_of[block.ix()].written, 0, "law: a block is opened erased");
         block
     }
 
@@ -419,7 +419,7 @@ impl Flash {
     #[inline]
     pub(crate) fn land(&mut self, page: Ppn, block: BlockId, lpn: Lpn) {
         let b = block.ix();
-        assert!(
+        law!(
             self.use_of[b].unlanded > 0 && self.lpn_of[page.ix()].is_none(),
             "law: a page is programmed once an erase"
         );
@@ -459,7 +459,7 @@ impl Flash {
         let page = Ppn(open.0 * self.pages_per_block + u32::from(block.written));
         block.written += 1;
         let entry = &mut self.lpn_of[page.ix()];
-        assert!(entry.is_none(), "law: a page is programmed once an erase");
+        law!(entry.is_none(), "law: a page is programmed once an erase");
         *entry = lpn;
         self.valid[open.ix()] += 1;
         let full = u32::from(block.written) == self.data_pages;
@@ -502,7 +502,7 @@ impl Flash {
         let (point, collects) = (self.stream(stream), stream != Stream::Host);
         let mut open = self.planes[plane.ix()].open[point];
         if open.is_none() {
-            assert!(self.may_open(plane, collects), "law: the reserve leaves a page for every collection");
+            law!(self.may_open(plane, collects), "law: the reserve leaves a page for every collection");
             open = self.open_block(plane);
             self.planes[plane.ix()].open[point] = open;
         }
@@ -513,7 +513,7 @@ impl Flash {
         let entries = &mut self.lpn_of[first.ix()..][..count as usize];
         // All are looked at, so that the compiler takes many at a time.
         let held = entries.iter().fold(u32::MAX, |all, lpn| all & lpn.0);
-        assert_eq!(Lpn(held), Lpn::NONE, "law: a page is programmed once an erase");
+        law_eq!(Lpn(held), Lpn::NONE, "law: a page is programmed once an erase");
         entries.copy_from_slice(&lpns[..count as usize]);
         self.use_of[b].written += count as u16;
         self.valid[b] += count as u16;
@@ -536,7 +536,7 @@ impl Flash {
 
     /// All pages that a victim held have been programmed elsewhere.
     pub(crate) fn vacate(&mut self, victim: BlockId) {
-        assert_eq!(self.valid(victim), 0, "law: all valid pages of a victim are moved");
+        law_eq!(self.valid(victim), 0, "law: all valid pages of a victim are moved");
         let pages = self.pages_per_block as usize;
         self.lpn_of[victim.ix() * pages..][..pages].fill(Lpn::NONE);
     }
@@ -545,7 +545,7 @@ impl Flash {
     #[inline]
     pub(crate) fn invalidate(&mut self, page: Ppn, block: BlockId, lpn: Lpn) {
         let entry = &mut self.lpn_of[page.ix()];
-        assert_eq!(*entry, lpn, "law: map and reverse map agree");
+        law_eq!(*entry, lpn, "law: map and reverse map agree");
         *entry = Lpn::NONE;
         self.valid[block.ix()] -= 1;
     }
@@ -564,7 +564,7 @@ impl Flash {
 
     /// A closed block becomes the victim of a collection.
     pub(crate) fn begin_collection(&mut self, block: BlockId) {
-        assert!(self.is_closed(block), "law: a victim is a closed block");
+        law!(self.is_closed(block), "law: a victim is a closed block");
         let plane = &mut self.planes[block.ix() / self.blocks_per_plane as usize];
         (plane.collecting, plane.debt) = (true, u32::from(self.valid[block.ix()]));
         self.valid[block.ix()] |= NOT_CLOSED;
@@ -572,16 +572,16 @@ impl Flash {
 
     /// A block is erased.
     pub(crate) fn erase(&mut self, block: BlockId) {
-        assert_eq!(self.use_of[block.ix()].readers, 0, "law: no read in flight in an erased block");
+        law_eq!(self.use_of[block.ix()].readers, 0, "law: no read in flight in an erased block");
         self.erase_now(block);
     }
 
     /// A block is erased in no time. A read in flight has its data already: in no time nothing can come between.
     pub(crate) fn erase_now(&mut self, block: BlockId) {
         let b = block.ix();
-        assert_eq!(self.valid[b], NOT_CLOSED, "law: a victim without valid pages is erased");
-        assert_eq!(self.use_of[b].unlanded, 0, "law: no program in flight in an erased block");
-        assert_eq!(u32::from(self.use_of[b].written), self.pages_per_block, "law: a full block is erased");
+        law_eq!(self.valid[b], NOT_CLOSED, "law: a victim without valid pages is erased");
+        law_eq!(self.use_of[b].unlanded, 0, "law: no program in flight in an erased block");
+        law_eq!(u32::from(self.use_of[b].written), self.pages_per_block, "law: a full block is erased");
         self.use_of[b].written = 0;
         self.erases[b] += 1;
         let (plane, index) = (b / self.blocks_per_plane as usize, b % self.blocks_per_plane as usize);
@@ -593,7 +593,7 @@ impl Flash {
         self.free_total += u64::from(self.pages_per_block);
         self.reclaimed += u64::from(self.pages_per_block);
         let written = self.lpn_of.len() as u64 - self.free_total;
-        assert_eq!(self.programmed - self.reclaimed, written, "law: programs - reclaimed pages = written pages");
+        law_eq!(self.programmed - self.reclaimed, written, "law: programs - reclaimed pages = written pages");
     }
 
     /// The blocks that are being collected and not erased yet.
@@ -660,26 +660,26 @@ impl Flash {
                 let written = u32::from(self.use_of[b].written);
                 let pages = &self.lpn_of[b * self.pages_per_block as usize..][..self.pages_per_block as usize];
                 let valid = pages.iter().filter(|lpn| lpn.is_some()).count();
-                assert_eq!(valid, usize::from(self.valid[b] & !NOT_CLOSED), "valid pages of block {b}");
-                assert!(
+                law_eq!(valid, usize::from(self.valid[b] & !NOT_CLOSED), "valid pages of block {b}");
+                law!(
                     pages[written as usize..].iter().all(|lpn| lpn.is_none()),
                     "unwritten pages of block {b} are free"
                 );
                 let free = self.free[p * self.free_words + index / 64] >> (index % 64) & 1 == 1;
                 let open = plane.open.contains(&BlockId(b as u32));
-                assert!(!free || (written == 0 && !open), "block {b} is either free or open or written");
-                assert!(written >= self.data_pages || open || free, "block {b} is half written and not open");
-                assert!(
+                law!(!free || (written == 0 && !open), "block {b} is either free or open or written");
+                law!(written >= self.data_pages || open || free, "block {b} is half written and not open");
+                law!(
                     self.valid[b] & NOT_CLOSED != 0 || written == self.pages_per_block,
                     "block {b} is closed when full"
                 );
                 free_pages += self.pages_per_block - written;
                 free_blocks += u32::from(free);
             }
-            assert_eq!((free_pages, free_blocks), (plane.free_pages, plane.free_blocks), "free space of plane {p}");
+            law_eq!((free_pages, free_blocks), (plane.free_pages, plane.free_blocks), "free space of plane {p}");
             free_total += u64::from(free_pages);
         }
-        assert_eq!(free_total, self.free_total, "free space of the device");
+        law_eq!(free_total, self.free_total, "free space of the device");
     }
 
     /// Erase counts: fewest, most, total.

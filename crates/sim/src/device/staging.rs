@@ -142,7 +142,7 @@ impl Staging {
 
     pub(crate) fn release(&mut self, slots: u32) {
         self.free += slots;
-        assert!(self.free <= self.slots, "law: a slot is released once");
+        law!(self.free <= self.slots, "law: a slot is released once");
     }
 
     /// Power is cut: the buffer is empty.
@@ -159,8 +159,8 @@ impl Staging {
 
     /// Nothing is left in the buffer.
     pub(crate) fn assert_empty(&self) {
-        assert_eq!(self.free, self.slots, "a slot is left");
-        assert_eq!((self.filled.pages, self.exposed.pages, self.waiting), (0, 0, 0), "a page is left in the buffer");
-        assert_eq!(self.segments.in_use(), 0, "a segment is left");
+        law_eq!(self.free, self.slots, "a slot is left");
+        law_eq!((self.filled.pages, self.exposed.pages, self.waiting), (0, 0, 0), "a page is left in the buffer");
+        law_eq!(self.segments.in_use(), 0, "a segment is left");
     }
 }

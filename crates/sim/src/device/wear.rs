@@ -67,7 +67,7 @@ impl Wear {
     /// A page has been copied: one more.
     pub(crate) fn copied(&mut self, flash: &Flash, from: Ppn, to: Ppn, block: BlockId) {
         let count = self.counts[from.ix()];
-        assert!(count < self.threshold(flash, block), "law: data is copied inside its plane while its count allows it");
+        law!(count < self.threshold(flash, block), "law: data is copied inside its plane while its count allows it");
         self.counts[to.ix()] = count + 1;
     }
 

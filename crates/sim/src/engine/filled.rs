@@ -117,7 +117,7 @@ impl Ssd {
         } = self;
         let idle = host.is_empty() && ops.in_use() == 0 && jobs.in_use() == 0;
         let unused = stats.completed == 0 && *now == Nanos::ZERO && *next_age == 0;
-        assert!(idle && unused, "a filling is kept before the first request");
+        law!(idle && unused, "a filling is kept before the first request");
         Filled {
             key: Filled::key(config),
             seed: *seed,
@@ -147,7 +147,7 @@ impl Ssd {
     /// # Panics
     /// If this configuration fills a device differently: see [`Filled::key`].
     pub fn from_filled(config: &Config, filled: &Filled) -> Result<Self, ConfigError> {
-        assert_eq!(filled.key, Filled::key(config), "configurations that fill alike");
+        law_eq!(filled.key, Filled::key(config), "configurations that fill alike");
         let mut ssd = Ssd::unfilled(config, filled.seed, filled.oracle.check())?;
         let Filled {
             key: _,

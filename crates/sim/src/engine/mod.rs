@@ -346,14 +346,14 @@ impl Ssd {
 
     /// Everything that happens at the next time at which anything happens.
     fn round(&mut self, time: Nanos) {
-        assert!(time >= self.now, "the clock never goes back");
+        law!(time >= self.now, "the clock never goes back");
         if time >= self.observer.sample_at {
             self.take_sample(time);
         }
         self.now = time;
         loop {
             self.kernel.idle_rounds += 1;
-            assert!(self.kernel.idle_rounds < self.rules.scan_every, "no request completes: {}", self.who_waits());
+            law!(self.kernel.idle_rounds < self.rules.scan_every, "no request completes: {}", self.who_waits());
             self.completions();
             self.admit();
             if self.rules.yields {
@@ -516,11 +516,11 @@ impl Ssd {
 
     /// Nothing is left: queues, jobs and operations are empty, and the map tells the truth.
     fn check_end(&self) {
-        assert_eq!(self.kernel.ops.in_use(), 0, "an operation is left: {}", self.who_waits());
-        assert_eq!(self.gc.jobs.in_use(), 0, "a collection is left");
-        assert!(self.host.is_empty(), "a request is left");
+        law_eq!(self.kernel.ops.in_use(), 0, "an operation is left: {}", self.who_waits());
+        law_eq!(self.gc.jobs.in_use(), 0, "a collection is left");
+        law!(self.host.is_empty(), "a request is left");
         if let Some(noc) = &self.features.noc {
-            assert!(noc.buffered.iter().all(|pages| *pages == 0), "a page is left in a flash controller's buffer");
+            law!(noc.buffered.iter().all(|pages| *pages == 0), "a page is left in a flash controller's buffer");
         }
         self.check_stripes_end();
         self.dev.staging.assert_empty();
@@ -528,7 +528,7 @@ impl Ssd {
             self.scan();
             let blocks = self.dev.geometry.planes * self.dev.geometry.blocks_per_plane;
             let waits = (0..blocks).map(BlockId).find(|block| self.dev.flash.wants_metadata(*block));
-            assert!(!self.rules.metadata || waits.is_none(), "the metadata of {waits:?} was never written");
+            law!(!self.rules.metadata || waits.is_none(), "the metadata of {waits:?} was never written");
         }
         if self.oracle.check() != Check::Off {
             for lpn in (0..self.dev.geometry.mapped).map(Lpn) {

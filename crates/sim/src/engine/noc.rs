@@ -376,7 +376,7 @@ impl Ssd {
         let first = 2 * self.kernel.ops[id].unit.ix();
         let delays = &mut self.noc_mut().delays;
         let slot = if delays[first].is_none() { first } else { first + 1 };
-        assert!(delays[slot].is_none(), "law: a unit serves at most two operations");
+        law!(delays[slot].is_none(), "law: a unit serves at most two operations");
         delays[slot] = id;
         self.kernel.timers.set(Timer::Delay(slot), self.now + time);
     }

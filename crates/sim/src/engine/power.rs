@@ -91,12 +91,9 @@ impl Ssd {
     /// # Panics
     /// If the device does not know what every page holds: it is built with [`Check::Full`], or with `faults.power_cut`.
     pub fn power_cut(&mut self) -> PowerCut {
-        assert_eq!(self.oracle.check(), Check::Full, "a power cut needs to know what every page holds");
-        assert!(self.features.noc.is_none(), "recovery knows nothing of interconnects");
-        assert!(
-            self.features.raid.is_none() || self.dev.errors.is_none(),
-            "recovery reads every page of a parity group"
-        );
+        law_eq!(self.oracle.check(), Check::Full, "a power cut needs to know what every page holds");
+        law!(self.features.noc.is_none(), "recovery knows nothing of interconnects");
+        law!(self.features.raid.is_none() || self.dev.errors.is_none(), "recovery reads every page of a parity group");
         self.unfuse_all();
         let protected = self.config.device.power_loss_protection;
         let begun = self.groups_at_cut();
@@ -408,7 +405,7 @@ impl Ssd {
                 let pages = self.hold(victim, 0);
                 held += pages.len() as u64;
                 for (tag, lost) in pages {
-                    assert!(self.bring_back(plane, tag, lost), "law: what is exported fits");
+                    law!(self.bring_back(plane, tag, lost), "law: what is exported fits");
                 }
             } else {
                 break;

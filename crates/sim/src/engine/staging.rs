@@ -39,7 +39,7 @@ impl Ssd {
             Step::Reserve(slots) => {
                 let job = &mut self.gc.jobs[id.0].job;
                 let before = job.slots.replace(slots);
-                assert!(before.is_none(), "law: a collection reserves slots once");
+                law!(before.is_none(), "law: a collection reserves slots once");
                 self.dev.staging.reserve(slots);
                 if let Some(conflict) = &mut self.features.conflict {
                     conflict.counters.streams += 1;
@@ -84,7 +84,7 @@ impl Ssd {
     fn take_slots(&mut self, id: JobId, pages: u32) {
         let slots = &mut self.gc.jobs[id.0].job.slots;
         *slots = slots.and_then(|slots| slots.checked_sub(pages));
-        assert!(slots.is_some(), "law: pages are staged in reserved slots");
+        law!(slots.is_some(), "law: pages are staged in reserved slots");
     }
 
     /// A page that a partial write has yet to read stays on flash: the buffer holds newest versions only.

@@ -171,7 +171,7 @@ impl Ssd {
                 (Verb::Read, _) => self.express_next(id, time),
                 _ => self.express_next_copyback(id, time),
             };
-            assert!(handled, "law: a leg that can end alone does");
+            law!(handled, "law: a leg that can end alone does");
         }
         self.kernel.events_since_scan += self.kernel.batch.len() as u64 - 1;
         true

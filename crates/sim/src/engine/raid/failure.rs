@@ -155,8 +155,8 @@ impl Ssd {
     /// # Panics
     /// If there is no such chip, or the device was built without `faults.chip_fails` (a time that never comes will do).
     pub fn fail_chip(&mut self, chip: u32) {
-        assert!(self.features.failures.is_some(), "a device whose chips may fail has faults.chip_fails");
-        assert!(chip < self.dev.geometry.chips, "a chip of the device");
+        law!(self.features.failures.is_some(), "a device whose chips may fail has faults.chip_fails");
+        law!(chip < self.dev.geometry.chips, "a chip of the device");
         self.chip_fails(chip);
         self.round(self.now);
     }
@@ -453,7 +453,7 @@ impl Ssd {
     fn read_degraded(&mut self, op: OpId, update: u32) {
         let measured = self.host.requests[self.kernel.ops[op].request.0].measured;
         let reads = self.read_around(op, update);
-        assert!(reads > 0, "law: what is missing is held by its parity");
+        law!(reads > 0, "law: what is missing is held by its parity");
         let totals = &mut self.failures().totals;
         totals.degraded_reads += u64::from(measured);
         totals.instead += if measured { u64::from(reads) } else { 0 };

@@ -45,7 +45,7 @@ impl Ssd {
             return;
         }
         let tag = self.oracle.load(at, lpn);
-        assert_eq!(tag.lpn, lpn, "oracle: a chunk is read where its group has it");
+        law_eq!(tag.lpn, lpn, "oracle: a chunk is read where its group has it");
         if !self.raid().records[update].rmw && (self.kernel.ops[op].need == Need::Merge || lpn == self.parity_of(lpn)) {
             // Read for a partial write alone.
             return;
@@ -63,14 +63,14 @@ impl Ssd {
         let held = |slot: Lpn| {
             let Some(page) = self.covered(slot) else { return self.content(self.missing_tag(slot)) };
             let tag = self.oracle.load(page, slot);
-            assert_eq!(tag.lpn, slot, "oracle: a chunk lies where the map says");
+            law_eq!(tag.lpn, slot, "oracle: a chunk lies where the map says");
             self.content(tag)
         };
         if self.is_missing(layout.parity_slot(index)) {
             return;
         }
         let data = layout.data_slots(index).fold(0, |sum, slot| sum ^ held(slot));
-        assert_eq!(data, held(layout.parity_slot(index)), "oracle: parity of group {index} fits its chunks");
+        law_eq!(data, held(layout.parity_slot(index)), "oracle: parity of group {index} fits its chunks");
     }
 
     /// The full oracle's scan: clean groups have fitting parity, and every member is on its own chip.
@@ -84,7 +84,7 @@ impl Ssd {
             for slot in (0..raid.layout.group).map(|member| raid.layout.slot_of_member(index, member)) {
                 if let Some(page) = self.covered(slot) {
                     let chip = self.dev.geometry.chip_of(self.dev.geometry.plane_of(page));
-                    assert_eq!(chip, raid.layout.chip_of(slot), "law: no two members of a stripe on one chip");
+                    law_eq!(chip, raid.layout.chip_of(slot), "law: no two members of a stripe on one chip");
                 }
             }
         }
@@ -93,9 +93,9 @@ impl Ssd {
     /// At the end every group is empty or clean.
     pub(in crate::engine) fn check_stripes_end(&self) {
         let Some(raid) = &self.features.raid else { return };
-        assert_eq!(raid.records.in_use(), 0, "a parity group is left");
-        assert!(raid.states.iter().all(|state| *state >= CLEAN), "a parity group is left dirty");
-        assert!(raid.load.iter().all(|load| *load == [0; 2]), "a chip is left with work");
+        law_eq!(raid.records.in_use(), 0, "a parity group is left");
+        law!(raid.states.iter().all(|state| *state >= CLEAN), "a parity group is left dirty");
+        law!(raid.load.iter().all(|load| *load == [0; 2]), "a chip is left with work");
     }
 
     // In no time.

@@ -190,7 +190,7 @@ impl Ssd {
         self.forget(parity);
         self.dev.map.set(parity, Location::Nowhere);
         let fits = self.bring_back(plane, tag, false);
-        assert!(fits, "law: spare pages suffice");
+        law!(fits, "law: spare pages suffice");
         self.stats.count_programs(Class::Parity, 1);
         self.note_parity(group.index);
         report.repaired_groups += 1;

@@ -126,7 +126,7 @@ impl Ssd {
         let (decode, blame, start, tag, slot) = (part.decode, part.blame, part.first_start, part.tags[0], part.lpn);
         let content = if failed { 0 } else { self.content(tag) };
         if self.checks_content() && !failed {
-            assert_eq!(tag.lpn, slot, "oracle: a redirected read reads its own group");
+            law_eq!(tag.lpn, slot, "oracle: a redirected read reads its own group");
         }
         self.kernel.ops.remove(id.0);
         let state = &mut self.raid().decodes[decode];
@@ -151,7 +151,7 @@ impl Ssd {
             let (lpn, expected) = (self.kernel.ops[op].lpn, self.kernel.ops[op].expected);
             let page = self.covered(lpn);
             let tag = page.map_or_else(|| self.last_tag(lpn), |page| self.oracle.load(page, lpn));
-            assert_eq!(content, self.content(tag), "oracle: a redirected read decodes to its page");
+            law_eq!(content, self.content(tag), "oracle: a redirected read decodes to its page");
             let tag = self.delivers(op, tag);
             self.oracle.delivered(lpn, tag, expected);
         }

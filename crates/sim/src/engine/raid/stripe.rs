@@ -210,7 +210,7 @@ impl Raid {
     /// A redirected read of a slot's group begins: updates wait for it. Returns the group's record.
     pub(in crate::engine) fn pin(&mut self, slot: Lpn, now: Nanos) -> u32 {
         let index = self.layout.group_index(slot);
-        assert!(self.is_clean(index), "law: only a clean stripe serves redirected reads");
+        law!(self.is_clean(index), "law: only a clean stripe serves redirected reads");
         let update = self.record(index, Phase::Idle, now);
         self.records[update].readers += 1;
         update
@@ -475,7 +475,7 @@ impl Ssd {
     fn begin_update(&mut self, update: u32) {
         let record = &mut self.raid().records[update];
         record.queued = false;
-        assert!(record.readers == 0 && record.busy == 0, "law: one generation a stripe");
+        law!(record.readers == 0 && record.busy == 0, "law: one generation a stripe");
         let waiting = record.waiting;
         if waiting.head.is_none() && record.rebuild {
             return self.begin_rebuild(update);

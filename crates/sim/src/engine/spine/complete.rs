@@ -63,7 +63,7 @@ impl Ssd {
         };
         let latency = (self.now - record.request.arrival).0;
         let waits = blame.waits();
-        assert_eq!(waits + blame.service(), latency, "causes sum to the latency of request {}", record.index);
+        law_eq!(waits + blame.service(), latency, "causes sum to the latency of request {}", record.index);
         if record.measured {
             let stats = match record.request.op {
                 RequestOp::Read => {

@@ -461,9 +461,9 @@ impl Ssd {
         let geometry = &self.dev.geometry;
         for (i, page) in to.iter().enumerate().skip(1) {
             let plane = geometry.plane_of(*page);
-            assert_eq!(geometry.offset(*page), geometry.offset(to[0]), "law: multi-plane programs have equal offsets");
-            assert_eq!(geometry.die_of(plane), geometry.die_of(geometry.plane_of(to[0])), "law: … and one die");
-            assert!(to[..i].iter().all(|other| geometry.plane_of(*other) != plane), "law: … and different planes");
+            law_eq!(geometry.offset(*page), geometry.offset(to[0]), "law: multi-plane programs have equal offsets");
+            law_eq!(geometry.die_of(plane), geometry.die_of(geometry.plane_of(to[0])), "law: … and one die");
+            law!(to[..i].iter().all(|other| geometry.plane_of(*other) != plane), "law: … and different planes");
         }
     }
 
@@ -725,7 +725,7 @@ impl Ssd {
             // The old page of an update that has begun, under a newer write.
             Location::Staged(write) if self.features.raid.is_some() && self.kernel.ops[write].behind.is_some() => {
                 let write = self.kernel.ops[write].behind;
-                assert_eq!(self.kernel.ops[write].old, from, "law: map and reverse map agree");
+                law_eq!(self.kernel.ops[write].old, from, "law: map and reverse map agree");
                 self.kernel.ops[write].old = to;
             }
             other => panic!("law: map and reverse map agree, but {lpn:?} at {from:?} maps to {other:?}"),
@@ -766,7 +766,7 @@ impl Ssd {
         let running = &self.gc.jobs[id.0];
         let (unit, plane, op, holds) = (running.unit, running.plane, running.op, running.holds);
         let (victims, count) = (running.job.victims, usize::from(running.job.count));
-        assert!(running.job.erased && running.job.hand.is_empty(), "law: a collection ends with its victims erased");
+        law!(running.job.erased && running.job.hand.is_empty(), "law: a collection ends with its victims erased");
         self.stats.count_collection(count as u64);
         self.kernel.ops.remove(op.0);
         self.gc.jobs.remove(id.0);

@@ -254,9 +254,9 @@ impl Ssd {
 
     fn hand_in(&mut self, waiting: Waiting) {
         let request = &waiting.request;
-        assert!(self.accepts(), "the host's ring has room");
+        law!(self.accepts(), "the host's ring has room");
         if !self.host.closed {
-            assert!(request.arrival >= self.host.last_arrival, "requests are submitted in order of arrival");
+            law!(request.arrival >= self.host.last_arrival, "requests are submitted in order of arrival");
             self.host.last_arrival = request.arrival;
         }
         self.host.submitted += 1;
@@ -266,7 +266,7 @@ impl Ssd {
 
     pub(in crate::engine) fn check_extent(&self, offset: u64, bytes: u64) {
         let end = offset.checked_add(bytes);
-        assert!(bytes > 0 && end.is_some_and(|end| end <= self.capacity_bytes()), "a request lies on the device");
+        law!(bytes > 0 && end.is_some_and(|end| end <= self.capacity_bytes()), "a request lies on the device");
     }
 
     /// Keeps the extents of a request until it is admitted.
@@ -279,7 +279,7 @@ impl Ssd {
         let own = self.host.extents.range(before..);
         let first = own.clone().next().map(|extent| extent.offset);
         let bytes: u64 = own.map(|extent| extent.bytes).sum();
-        assert!((first, bytes) == (Some(request.offset), request.bytes), "the extents are those of the request");
+        law!((first, bytes) == (Some(request.offset), request.bytes), "the extents are those of the request");
         let count = self.host.extents.len() - before;
         if count == 1 {
             self.host.extents.pop_back();

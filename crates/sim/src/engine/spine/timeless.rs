@@ -296,13 +296,13 @@ impl Ssd {
                 // Dynamic placement alone finds no plane at all: then some full one has garbage.
                 None => {
                     let collected = self.collect_full_planes();
-                    assert!(collected, "law: spare pages suffice");
+                    law!(collected, "law: spare pages suffice");
                 }
             }
         };
         while self.dev.flash.next_offset(plane, Stream::Host).is_none() {
             let collected = self.collect_once(plane);
-            assert!(collected, "law: spare pages suffice");
+            law!(collected, "law: spare pages suffice");
         }
         self.put(lpn, plane, tag).expect("a page was offered");
         self.collect_now(plane);
@@ -416,7 +416,7 @@ impl Ssd {
     fn move_all_now(&mut self, plane: PlaneId, victim: BlockId, journey: Journey) {
         let Moving { mut offsets, mut lpns } = std::mem::take(&mut self.gc.moving);
         let moved = self.dev.flash.list_valid(victim, &mut offsets, &mut lpns);
-        assert_eq!(moved, usize::from(self.dev.flash.valid(victim)), "law: validity and the reverse map agree");
+        law_eq!(moved, usize::from(self.dev.flash.valid(victim)), "law: validity and the reverse map agree");
         lpns[..moved.min(MOVES_AHEAD)].iter().for_each(|lpn| self.dev.map.expect(*lpn));
         let base = self.dev.geometry.page(victim, 0).0;
         let mut next = 0;
