@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::common::absent;
+
 /// Instructions that the benchmark `speed` takes for a share of a case, filling of a small device included.
 fn instructions(case: &str, per_cent: u32) -> Option<(u64, u64)> {
     let tests = std::env::current_exe().unwrap();
@@ -44,7 +46,7 @@ fn an_operation_takes_no_more_instructions_than_it_did() {
         ("count-only writes", 1, 335),
     ] {
         let Some((once, few)) = instructions(case, per_cent) else {
-            eprintln!("valgrind is not here: instructions are not counted");
+            absent("valgrind is not here: instructions are not counted");
             return;
         };
         let (twice, many) = instructions(case, 2 * per_cent).expect("valgrind was here");
