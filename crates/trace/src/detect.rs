@@ -4,8 +4,9 @@
 use crate::error::{Code, TraceError};
 use crate::format::Format;
 use crate::notes::{Note, Notes};
-use crate::reader::Options;
-use crate::readers::{self, Context, Parsed};
+use crate::options::Options;
+use crate::readers;
+use crate::readers::line::{Context, Parsed};
 use std::fmt;
 
 /// Lines that are tried.

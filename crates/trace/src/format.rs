@@ -130,7 +130,7 @@ impl FromStr for Format {
                 [action @ (b'Q' | b'G' | b'I' | b'D' | b'C')] => Ok(Format::Blkparse(*action)),
                 _ => Err(FormatError(format!(
                     "blkparse:{} names no action with a sector; use Q, G, I, D or C",
-                    crate::error::escape(action.as_bytes())
+                    crate::shown::escape(action.as_bytes())
                 ))),
             };
         }
@@ -150,7 +150,7 @@ impl FromStr for Format {
             "blkreplay" => Format::Blkreplay,
             "parquet" => Format::Parquet,
             _ => {
-                let shown = crate::error::escape(name.as_bytes());
+                let shown = crate::shown::escape(name.as_bytes());
                 let near = Format::NAMES
                     .iter()
                     .map(|known| (strsim::damerau_levenshtein(known, name.get(..32).unwrap_or(name)), *known))
@@ -181,9 +181,9 @@ pub enum OpColumn {
     /// A column with the usual words: `R`, `Read`, `W`, `Write`, `D`, `Discard`, `Trim`, … in any case.
     Words(usize),
     /// A column with these values.
-    Values(usize, Vec<(Vec<u8>, crate::Op)>),
+    Values(usize, Vec<(Vec<u8>, crate::record::Op)>),
     /// Every request is one of these: the trace has no such column.
-    Constant(crate::Op),
+    Constant(crate::record::Op),
 }
 
 /// A column and how many nanoseconds or bytes one of its units is.
@@ -240,7 +240,7 @@ fn column(key: &str, text: &str) -> Result<usize, FormatError> {
         Ok(column) if column < MAX_COLUMNS && text.bytes().all(|b| b.is_ascii_digit()) => Ok(column),
         _ => Err(FormatError(format!(
             "columns: {key}={} names no column; columns count from 0 to {}",
-            crate::error::escape(text.as_bytes()),
+            crate::shown::escape(text.as_bytes()),
             MAX_COLUMNS - 1
         ))),
     }
@@ -270,14 +270,14 @@ fn measure(key: &'static str, text: &str) -> Result<Measure, FormatError> {
     let unit = known.ok_or_else(|| {
         FormatError(format!(
             "columns: unknown unit {} of {key}; known are {units}",
-            crate::error::escape(unit.as_bytes())
+            crate::shown::escape(unit.as_bytes())
         ))
     })?;
     Ok(Measure { column: column(key, number)?, unit })
 }
 
 fn op_column(text: &str) -> Result<OpColumn, FormatError> {
-    use crate::Op;
+    use crate::record::Op;
     match text {
         "read" => return Ok(OpColumn::Constant(Op::Read)),
         "write" => return Ok(OpColumn::Constant(Op::Write)),
@@ -289,7 +289,7 @@ fn op_column(text: &str) -> Result<OpColumn, FormatError> {
     let bad = || {
         FormatError(format!(
             "columns: op={} is not understood; write values and meanings as in op=4:0r1w or op=2:'get'r'put'w",
-            crate::error::escape(text.as_bytes())
+            crate::shown::escape(text.as_bytes())
         ))
     };
     let mut meanings = Vec::new();
@@ -348,7 +348,7 @@ impl FromStr for Columns {
         };
         for pair in map.split(',') {
             let (key, value) = pair.split_once('=').ok_or_else(|| {
-                FormatError(format!("columns: {} is no key=value pair", crate::error::escape(pair.as_bytes())))
+                FormatError(format!("columns: {} is no key=value pair", crate::shown::escape(pair.as_bytes())))
             })?;
             match key {
                 "time" if value == "none" => once(&mut time, key, None)?,
@@ -374,7 +374,7 @@ impl FromStr for Columns {
                         _ => {
                             return Err(FormatError(format!(
                                 "columns: unknown separator {}; known are comma space tab semicolon pipe colon",
-                                crate::error::escape(value.as_bytes())
+                                crate::shown::escape(value.as_bytes())
                             )));
                         }
                     };
@@ -402,7 +402,7 @@ impl FromStr for Columns {
                         .map_or(String::new(), |(_, known)| format!(" (did you mean {known}?)"));
                     return Err(FormatError(format!(
                         "columns: unknown key {}{hint}; known are {}",
-                        crate::error::escape(key.as_bytes()),
+                        crate::shown::escape(key.as_bytes()),
                         KEYS.join(" ")
                     )));
                 }
@@ -426,7 +426,7 @@ impl FromStr for Columns {
 
 impl fmt::Display for Columns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use crate::Op;
+        use crate::record::Op;
         match self.time {
             None => f.write_str("time=none")?,
             Some(Measure { column, unit }) => {

@@ -36,22 +36,24 @@ mod info;
 mod lines;
 mod notes;
 mod number;
+mod options;
 mod reader;
 mod readers;
 pub mod record;
 mod replay;
+mod shown;
 mod source;
 pub mod workload;
 
 pub use convert::{Losses, Writer, convert};
 pub use detect::Detection;
-pub use error::{Code, EXCERPT_BYTES, Excerpt, Kind, Report, TraceError, acts, foreign};
+pub use error::{Code, Kind, Report, TraceError};
 pub use format::{Columns, Format, FormatError, Measure, OpColumn, Separator};
 pub use info::{BURST_NS, Collector, INFO_PAGE_BYTES, Info, Lint, Severity, check};
 pub use notes::{Note, Notes, Tally};
-pub use reader::{
-    MAX_REQUEST_BYTES, OnBadLine, OpCodes, Options, REORDER_WINDOW_NS, Reader, SORT_RECORDS, TimeOrder, WithinSecond,
-};
+pub use options::{MAX_REQUEST_BYTES, OnBadLine, OpCodes, Options, TimeOrder, WithinSecond};
+pub use reader::{REORDER_WINDOW_NS, Reader, SORT_RECORDS};
 pub use record::{Extent, Op, Record};
 pub use replay::{CLOCK_MAX_NS, Digest, Fit, LbaPolicy, Replay, SECTOR_BYTES, Scale};
+pub use shown::{EXCERPT_BYTES, Excerpt, acts, foreign};
 pub use source::{Compression, Source, WINDOW_BYTES};

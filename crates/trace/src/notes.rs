@@ -1,6 +1,6 @@
 //! What was dropped, clamped, rounded or assumed: counted, never silent.
 
-use crate::error::escape;
+use crate::shown::escape;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;

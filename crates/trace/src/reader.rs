@@ -5,155 +5,24 @@ use crate::error::{Code, TraceError};
 use crate::format::Format;
 use crate::lines::{Lines, Step};
 use crate::notes::{Note, Notes, name_list};
-use crate::readers::{self, Bad, Context, Parsed, Parser, Raw};
+use crate::options::{OnBadLine, Options, TimeOrder, WithinSecond};
+use crate::readers;
+use crate::readers::line::{Bad, Context, Parsed, Parser, Raw};
 use crate::record::{Op, Record};
 use crate::source::Source;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::path::Path;
-use std::str::FromStr;
-
-/// What to do with a line that cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum OnBadLine {
-    /// Stop at the first one.
-    #[default]
-    Error,
-    /// Drop up to this many, counted.
-    Skip(u64),
-}
-
-impl FromStr for OnBadLine {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<OnBadLine, String> {
-        if text == "error" {
-            return Ok(OnBadLine::Error);
-        }
-        text.strip_prefix("skip=")
-            .and_then(|n| n.parse().ok())
-            .map(OnBadLine::Skip)
-            .ok_or_else(|| "expected error or skip=N, e.g. skip=10".to_owned())
-    }
-}
-
-/// What to do when time goes back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum TimeOrder {
-    /// Hold steps of up to the reorder window at the latest time (counted), refuse larger ones.
-    #[default]
-    Error,
-    /// Keep the order of the file and its forward gaps: a step back counts as a gap of zero, and time goes on from
-    /// there. For traces whose clock was set while they were taken.
-    Keep,
-    /// Hold every step back at the latest time seen.
-    Clamp,
-    /// Sort, within a window of [`SORT_RECORDS`] requests.
-    Sort,
-}
-
-impl FromStr for TimeOrder {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<TimeOrder, String> {
-        match text {
-            "error" => Ok(TimeOrder::Error),
-            "keep" => Ok(TimeOrder::Keep),
-            "clamp" => Ok(TimeOrder::Clamp),
-            "sort" => Ok(TimeOrder::Sort),
-            _ => Err("expected error, keep, clamp or sort".to_owned()),
-        }
-    }
-}
-
-/// Which operation code means a read in SSDsim and MQSim traces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum OpCodes {
-    /// 1 = read, 0 = write, as both programs have it.
-    #[default]
-    ReadIsOne,
-    /// 0 = read, 1 = write, as some converters write.
-    ReadIsZero,
-}
-
-impl FromStr for OpCodes {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<OpCodes, String> {
-        match text {
-            "read-is-one" => Ok(OpCodes::ReadIsOne),
-            "read-is-zero" => Ok(OpCodes::ReadIsZero),
-            _ => Err("expected read-is-one or read-is-zero".to_owned()),
-        }
-    }
-}
-
-/// When requests arrive whose trace counts time in whole seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum WithinSecond {
-    /// All at the start of their second, as recorded.
-    #[default]
-    Once,
-    /// In their order, at equal distances over their second.
-    Even,
-}
-
-impl FromStr for WithinSecond {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<WithinSecond, String> {
-        match text {
-            "once" => Ok(WithinSecond::Once),
-            "even" => Ok(WithinSecond::Even),
-            _ => Err("expected once or even".to_owned()),
-        }
-    }
-}
 
 /// Requests that `sort` can hold at a time.
 pub const SORT_RECORDS: usize = 1 << 20;
 /// Steps back in time of up to this many nanoseconds are held, not refused.
 pub const REORDER_WINDOW_NS: u64 = 1_000_000_000;
-/// The largest read or write that is believed, unless [`Options::max_request_bytes`] says otherwise.
-pub const MAX_REQUEST_BYTES: u64 = 64 << 20;
 /// Latest time since the first request that is read. What a simulation takes ends earlier, after loops and scale, at
 /// [`crate::CLOCK_MAX_NS`].
 const LATEST_NS: u64 = i64::MAX as u64;
 
 const DAY_NS: u64 = 86_400_000_000_000;
-
-/// How a trace is to be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// The format; `None` decides by content.
-    pub format: Option<Format>,
-    /// Only this volume, by its label in the trace (MSR: `host_disk`).
-    pub device: Option<String>,
-    /// Lines that cannot be read.
-    pub on_bad_line: OnBadLine,
-    /// Times that go back.
-    pub time_order: TimeOrder,
-    /// Largest read or write in bytes (`--max-request`); trims may be larger.
-    pub max_request_bytes: u64,
-    /// Operation codes of SSDsim and MQSim traces (`--op-codes`).
-    pub op_codes: OpCodes,
-    /// Arrivals of traces with a clock of whole seconds (`--within-second`).
-    pub within_second: WithinSecond,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            format: None,
-            device: None,
-            on_bad_line: OnBadLine::default(),
-            time_order: TimeOrder::default(),
-            max_request_bytes: MAX_REQUEST_BYTES,
-            op_codes: OpCodes::default(),
-            within_second: WithinSecond::default(),
-        }
-    }
-}
 
 /// A request that waits for its place in time.
 #[derive(PartialEq, Eq)]
@@ -703,7 +572,7 @@ impl Reader {
     fn nothing(&self) -> TraceError {
         let others = self.cx.volumes.others();
         if let (Some(device), false) = (&self.options.device, others.is_empty()) {
-            let device = crate::error::escape(device.as_bytes());
+            let device = crate::shown::escape(device.as_bytes());
             return TraceError::new(Code::Volumes, self.name(), format!("No request of device {device} in the trace"))
                 .at_first(&self.cx.notes, &[Note::OtherDevice])
                 .expected(format!("one of the devices that occur: {others}"))
@@ -747,7 +616,7 @@ impl Reader {
 
     /// A volume's label, safe to print; `None` if the trace names none.
     pub fn volume_name(&self, volume: u32) -> Option<String> {
-        self.volumes().get(volume as usize).map(|label| crate::error::escape(label))
+        self.volumes().get(volume as usize).map(|label| crate::shown::escape(label))
     }
 
     pub(crate) fn volume_list(&self) -> String {

@@ -3,7 +3,8 @@
 use crate::error::{Code, TraceError};
 use crate::info::{self, Collector, Lint};
 use crate::notes::{Note, Notes};
-use crate::reader::{Options, Reader};
+use crate::options::Options;
+use crate::reader::Reader;
 use crate::record::{Extent, Op, Record};
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};

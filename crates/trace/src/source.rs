@@ -3,7 +3,8 @@
 //! The first bytes decide, never the name: gzip, zstd and xz are opened as they are read (all members, all frames),
 //! windows are bounded, and one layer is all. Archives of several files are refused with the list of their members.
 
-use crate::error::{Code, TraceError, escape};
+use crate::error::{Code, TraceError};
+use crate::shown::escape;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -153,7 +154,7 @@ impl Source {
                     &name,
                     format!("Cannot read this Parquet file: {}", escape(error.to_string().as_bytes())),
                 )
-                .expected(crate::Format::Parquet.shape())
+                .expected(crate::format::Format::Parquet.shape())
                 .fix("write it anew with ssdlab trace convert, or export it as CSV and use --format columns:<map>")
             };
             let open = crate::readers::parquet::open(file).map_err(|error| damaged(&error))?;

@@ -134,9 +134,9 @@ mod parquet_file {
     use parquet::file::writer::SerializedFileWriter;
     use parquet::schema::parser::parse_message_type;
 
-    use super::{Cell, Kind};
     use crate::error::{Error, Kind as ErrorKind, Result};
     use crate::output::{Finished, Output};
+    use crate::results::sheet::{Cell, Kind};
 
     /// Rows of a row group; bounds memory.
     const GROUP: usize = 1 << 16;

@@ -14,9 +14,10 @@ use ssdlab_sim::{Check, ConfigError, Filled};
 use crate::drive::{Device, Tick, replay};
 use crate::error::{Error, Result};
 use crate::input::{self, Requests};
+use crate::memory;
 use crate::outcome::Outcome;
+use crate::perf;
 use crate::theory::Outlook;
-use crate::{memory, perf};
 
 /// One run.
 #[derive(Clone, Debug)]

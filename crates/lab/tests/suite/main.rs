@@ -2,6 +2,7 @@
 //! What the results are is tested through the command line, byte by byte.
 
 mod comparisons;
+mod layers;
 mod refusals;
 mod runs;
 

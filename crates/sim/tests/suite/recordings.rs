@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::{config, summary};
+use crate::common::{absent, config, summary};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Extent, Request, RequestOp, Ssd};
@@ -15,7 +15,7 @@ fn recording(name: &str) -> Option<PathBuf> {
     let folder = folder.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces"));
     let path = folder.join(name);
     if !path.is_file() {
-        eprintln!("{} is not here: set SSDLAB_TRACES to the folder of the recordings; skipped", path.display());
+        absent(&format!("{} is not here: set SSDLAB_TRACES to the folder of the recordings", path.display()));
     }
     path.is_file().then_some(path)
 }

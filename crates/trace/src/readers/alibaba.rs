@@ -1,6 +1,7 @@
 //! Alibaba block traces of 2020: `device_id,opcode,offset,length,timestamp`, bytes and µs since 1970, no header.
 
-use super::*;
+use crate::readers::line::*;
+use crate::record::Op;
 
 pub(crate) struct Alibaba;
 

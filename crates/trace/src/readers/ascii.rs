@@ -5,8 +5,12 @@
 //! device is a volume, because traces converted from several volumes would otherwise alias. DiskSim:
 //! `time devno blkno bcount flags`, decimal milliseconds, 512 B, hexadecimal flags with bit 0 set for a read.
 
-use super::*;
-use crate::reader::OpCodes;
+use crate::error::Code;
+use crate::notes::Note;
+use crate::number;
+use crate::options::OpCodes;
+use crate::readers::line::*;
+use crate::record::Op;
 
 pub(crate) struct Ascii {
     disksim: bool,

@@ -5,7 +5,11 @@
 //! counted, `Q` unless the format says otherwise. Lines of one processor are in order, those of several are merged
 //! roughly: the reader sorts within a window. The summary at the end is passed over. Source: `blkparse_fmt.c`.
 
-use super::*;
+use crate::error::Code;
+use crate::notes::Note;
+use crate::number::{self, Fault};
+use crate::readers::line::*;
+use crate::record::Op;
 
 pub(crate) struct Blkparse {
     action: u8,

@@ -3,7 +3,9 @@
 //! Free text (a licence) precedes the data, sometimes twice, with a line of column names below it; it is passed over
 //! and counted. `RA` is a read-ahead.
 
-use super::*;
+use crate::notes::Note;
+use crate::readers::line::*;
+use crate::record::Op;
 
 #[derive(Default)]
 pub(crate) struct Blkreplay {

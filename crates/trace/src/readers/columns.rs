@@ -1,7 +1,9 @@
 //! Any text with columns, by a map.
 
-use super::*;
 use crate::format::{Columns, MAX_COLUMNS, Measure, OpColumn, Separator};
+use crate::notes::Note;
+use crate::readers::line::*;
+use crate::shown::escape;
 
 pub(crate) struct Mapped {
     map: Columns,

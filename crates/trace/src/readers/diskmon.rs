@@ -1,6 +1,9 @@
 //! DiskMon logs: `sequence time duration disk type sector length`, seconds and 512 B sectors.
 
-use super::*;
+use crate::notes::Note;
+use crate::number;
+use crate::readers::line::*;
+use crate::record::Op;
 
 pub(crate) struct Diskmon;
 

@@ -4,7 +4,11 @@
 //! last wait (fio's code treats it as time since the start: the manual is followed, and said so). Version 3 puts a
 //! time in front, which its writer counts in µs. Every file is a volume; names are labels and never opened.
 
-use super::*;
+use crate::error::Code;
+use crate::notes::Note;
+use crate::readers::line::*;
+use crate::record::Op;
+use rustc_hash::FxHashMap;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {

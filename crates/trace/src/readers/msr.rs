@@ -3,7 +3,12 @@
 //! Times are Windows filetimes (100 ns since 1601), offset and size bytes. Disk numbers repeat across hosts, so the
 //! volume is host and disk: `hm_0`. The response time is not used. Source: the README of the SNIA IOTTA set.
 
-use super::*;
+use crate::error::Code;
+use crate::notes::Note;
+use crate::number;
+use crate::readers::line::*;
+use crate::record::Op;
+use std::ops::Range;
 
 /// Filetimes from 1980 to 2100; anything else is in another unit.
 pub(crate) const FILETIMES: Range<u64> = 119_600_064_000_000_000..157_469_184_000_000_000;

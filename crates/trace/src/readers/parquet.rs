@@ -8,7 +8,9 @@
 //! everything behind it (limits, order of time, volumes) is the same as for any other format. The library is only there in
 //! builds with the feature `parquet`.
 
-use super::*;
+use crate::error::Code;
+use crate::readers::line::*;
+use crate::record::Op;
 
 /// Time, offset, size; volume; operation; a bit for each of the first three that is negative.
 pub(crate) const ROW_BYTES: usize = 30;
@@ -74,7 +76,7 @@ pub(crate) use file::{Sink, open};
 
 #[cfg(feature = "parquet")]
 mod file {
-    use super::OPS;
+    use crate::readers::parquet::OPS;
     use crate::record::Record;
     use parquet::basic::{Compression, ConvertedType, LogicalType, Type, ZstdLevel};
     use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};

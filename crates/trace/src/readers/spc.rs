@@ -3,7 +3,10 @@
 //! LBA in blocks of 512 B, size in bytes, time in seconds from the start. Blanks inside fields, either case of the
 //! opcode and optional fields after the fifth are legal (specification 1.0.1). Every ASU is its own address space.
 
-use super::*;
+use crate::error::Code;
+use crate::notes::Note;
+use crate::readers::line::*;
+use crate::record::Op;
 
 #[derive(Default)]
 pub(crate) struct Spc {

@@ -3,7 +3,11 @@
 //! Unix seconds with nine digits (accurate to 1 µs), bytes. A blank IOType means that no response was seen: such
 //! records are skipped and counted. Seconds and fraction are two integers: a double would lose nanoseconds.
 
-use super::*;
+use crate::error::Code;
+use crate::notes::Note;
+use crate::number;
+use crate::readers::line::*;
+use crate::record::Op;
 
 pub(crate) struct Systor;
 

@@ -3,7 +3,9 @@
 //! Whole seconds since 1970, 512 B sectors for both offset and size, 0 = read, 1 = write. The one-second clock stays
 //! as it is: requests of a second arrive together, unless `--within-second even` spreads them.
 
-use super::*;
+use crate::error::Code;
+use crate::readers::line::*;
+use crate::record::Op;
 
 pub(crate) struct Tencent;
 

@@ -4,7 +4,10 @@
 //! sn u32, len u32, nSG u32, lbn u64, ts u64, rt u64. The version is the high byte of `ver`; `cmd` is the SCSI
 //! operation code.
 
-use super::*;
+use crate::error::Code;
+use crate::notes::Note;
+use crate::readers::line::*;
+use crate::record::Op;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Version {

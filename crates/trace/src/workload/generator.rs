@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::draw::{Alias, Shuffle, Stream, Streams, Zipf, below, chance, exponential};
-use super::spec::{Arrivals, Bound, Pattern, Phase, Sizes, Spec, SpecError, StreamSpec, Weight, idle_mean};
-use super::units::{Ppm, show_size};
-use crate::{Op, Record};
+use crate::record::{Op, Record};
+use crate::workload::draw::{Alias, Shuffle, Stream, Streams, Zipf, below, chance, exponential};
+use crate::workload::spec::{Arrivals, Bound, Pattern, Phase, Sizes, Spec, SpecError, StreamSpec, Weight, idle_mean};
+use crate::workload::units::{Ppm, show_size};
 
 /// A source of records that is a value: a clone continues exactly where the original stood.
 ///

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::spec::Spec;
+use crate::workload::spec::Spec;
 
 /// A workload that comes with the crate.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor, value};
 
-use super::units::{Nanos, Ppm, Size, micro, parse_size};
+use crate::workload::units::{Nanos, Ppm, Size, micro, parse_size};
 
 /// What is wrong with a workload, where, and what would make it right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,6 +3,7 @@
 
 mod catalogue;
 mod hostile;
+mod layers;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod recordings;

@@ -4,13 +4,32 @@
 
 use serde_json::Value;
 use ssdlab_trace::{Fit, Format, Info, LbaPolicy, Note, OnBadLine, Options, Reader, Replay, Severity, TimeOrder};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fn folder() -> Option<PathBuf> {
     let folder = std::env::var_os("SSDLAB_TRACES")
         .map(PathBuf::from)
         .unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces"));
-    folder.join("manifest.json").is_file().then_some(folder)
+    let found = folder.join("manifest.json").is_file();
+    if !found {
+        absent("no recordings found: set SSDLAB_TRACES to their folder");
+    }
+    found.then_some(folder)
+}
+
+/// A recording of the folder, if it is there.
+fn recording(folder: &Path, file: &str) -> Option<PathBuf> {
+    let path = folder.join(file);
+    if !path.is_file() {
+        absent(&format!("{file} is absent"));
+    }
+    path.is_file().then_some(path)
+}
+
+/// Says that something the tests need is not here, and fails where `SSDLAB_REQUIRE` is set: then nothing may pass unlooked at.
+fn absent(what: &str) {
+    assert!(std::env::var_os("SSDLAB_REQUIRE").is_none(), "{what}, and SSDLAB_REQUIRE is set");
+    eprintln!("{what}; skipped");
 }
 
 const MS_BYTES: &str = "columns:time=0:ms,vol=1,op=4:0w1r,offset=2:bytes,size=3:bytes,sep=space";
@@ -125,20 +144,13 @@ fn differences(info: &Info, stats: &Value) -> Vec<String> {
 
 #[test]
 fn every_recording_equals_the_manifest() {
-    let Some(folder) = folder() else {
-        eprintln!("no recordings found: set SSDLAB_TRACES to their folder; skipped");
-        return;
-    };
+    let Some(folder) = folder() else { return };
     let manifest = std::fs::read_to_string(folder.join("manifest.json")).expect("manifest");
     let manifest: Value = serde_json::from_str(&manifest).expect("manifest is JSON");
     let traces = manifest["traces"].as_array().expect("list of traces");
     let mut wrong = Vec::new();
     for (file, format, on_bad_line, time_order) in RECORDINGS {
-        let path = folder.join(file);
-        if !path.is_file() {
-            eprintln!("{file} is absent; skipped");
-            continue;
-        }
+        let Some(path) = recording(&folder, file) else { continue };
         let options = Options {
             format: Format::parse_or_auto(format).expect("format"),
             on_bad_line: *on_bad_line,
@@ -172,15 +184,9 @@ fn every_recording_equals_the_manifest() {
 /// Left to itself, each recording is told rightly, or refused with what to write.
 #[test]
 fn auto_is_right_or_asks() {
-    let Some(folder) = folder() else {
-        eprintln!("no recordings found: set SSDLAB_TRACES to their folder; skipped");
-        return;
-    };
+    let Some(folder) = folder() else { return };
     for (file, format, ..) in RECORDINGS {
-        let path = folder.join(file);
-        if !path.is_file() {
-            continue;
-        }
+        let Some(path) = recording(&folder, file) else { continue };
         match Reader::open(&path, &Options::default()) {
             Ok(reader) => assert_eq!(*format, "auto", "{file} was taken for {}", reader.format()),
             Err(error) => {
@@ -201,11 +207,7 @@ fn auto_is_right_or_asks() {
 /// A file in the wrong unit reads without error; only its figures give it away, to whoever checks it and to whoever runs it.
 #[test]
 fn bytes_taken_for_sectors_are_seen() {
-    let Some(path) = folder().map(|folder| folder.join("msr/hm_0_cut0105_10k.trace.zst")).filter(|path| path.is_file())
-    else {
-        eprintln!("no recordings found: set SSDLAB_TRACES to their folder; skipped");
-        return;
-    };
+    let Some(path) = folder().and_then(|folder| recording(&folder, "msr/hm_0_cut0105_10k.trace.zst")) else { return };
     let options = Options { format: Some(Format::Disksim), max_request_bytes: u64::MAX, ..Options::default() };
     let mut reader = Reader::open(&path, &options).expect("reads as DiskSim");
     let info = Info::read(&mut reader).expect("reads");

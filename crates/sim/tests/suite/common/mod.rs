@@ -100,6 +100,12 @@ pub fn array(channels: u32, chips: u32, dies: u32, planes: u32) -> String {
     )
 }
 
+/// Says that something the tests need is not here, and fails where `SSDLAB_REQUIRE` is set: then nothing may pass unlooked at.
+pub fn absent(what: &str) {
+    assert!(std::env::var_os("SSDLAB_REQUIRE").is_none(), "{what}, and SSDLAB_REQUIRE is set");
+    eprintln!("{what}; skipped");
+}
+
 /// Panics of this thread are expected from now on, and print nothing.
 pub fn expect_panics() {
     thread_local!(static EXPECTED: Cell<bool> = const { Cell::new(false) });
