@@ -152,7 +152,7 @@ pub fn open(requests: &Requests) -> Result<Opened> {
     Ok(Opened { requests: requests.clone(), what, remarks })
 }
 
-/// A recorded trace. It is opened a second time later; a wrong name or format is told before a large device is built.
+/// A recorded trace. It is opened a second time later; a wrong name or format is reported before a large device is built.
 fn recording(path: &Path, requests: &Requests, instead_of: Option<String>) -> Result<What> {
     let options = requests.reading.options()?;
     if path.as_os_str() != "-" && path.is_file() {

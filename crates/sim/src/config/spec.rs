@@ -1,4 +1,4 @@
-//! What the device is told: a checked configuration as plain values of [`crate::device::spec`].
+//! What a device is built from: a checked configuration as plain values of [`crate::device::spec`].
 
 use super::{Config, Ecc, Errors, Exclusion, MappingUnit, NocModel, PortRule, Programming, RaidLayout, Suspendable};
 use crate::device::spec::{ArraySpec, ErrorSpec, NocSpec, PageErrorSpec, ParitySpec, TimingSpec, WearSpec};
