@@ -12,10 +12,60 @@ const FOUND: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/worlds.txt
 /// A copy of every page whose read has waited, one at a time.
 const DPR: &str = "{ dpr = { k = 1, replica_pages = 0.02 } }";
 
-/// A small device: a TOML text, so that a failure prints what to paste.
+type Word = &'static str;
+
+/// What is drawn of a device, before its parts are made to fit together.
+#[derive(Debug)]
+struct World {
+    shape: Shape,
+    schemes: Schemes,
+    space: Space,
+    chips: Chips,
+    ftl: Ftl,
+    noc: Noc,
+    raid: Option<Raid>,
+    wear: Wear,
+}
+
+/// A small device: a TOML text, so that a failure prints what to paste. The seeds in `worlds.txt` stand for these worlds as long as
+/// the same is drawn in the same order.
 fn device() -> impl Strategy<Value = String> {
-    let shape = (1u32..3, 1u32..3, 1u32..3, 1u32..3, 2u32..6);
-    let slots = (
+    let parts = (shape(), schemes(), space(), chips(), ftl(), noc(), raid(), wear());
+    parts.prop_map(|(shape, schemes, space, chips, ftl, noc, raid, wear)| {
+        World { shape, schemes, space, chips, ftl, noc, raid, wear }.fitted().toml()
+    })
+}
+
+#[derive(Debug)]
+struct Shape {
+    channels: u32,
+    chips: u32,
+    dies: u32,
+    planes: u32,
+    per_block: u32,
+}
+
+fn shape() -> impl Strategy<Value = Shape> {
+    (1u32..3, 1u32..3, 1u32..3, 1u32..3, 2u32..6).prop_map(|(channels, chips, dies, planes, per_block)| Shape {
+        channels,
+        chips,
+        dies,
+        planes,
+        per_block,
+    })
+}
+
+#[derive(Debug)]
+struct Schemes {
+    victim: Word,
+    collector: Word,
+    path: Word,
+    place: Word,
+    order: Word,
+}
+
+fn schemes() -> impl Strategy<Value = Schemes> {
+    (
         prop::sample::select(vec!["greedy", "{ d-choices = { d = 2 } }", "random", "random+", "fifo", "cost-benefit"]),
         prop::sample::select(vec![
             "serial",
@@ -41,14 +91,46 @@ fn device() -> impl Strategy<Value = String> {
         prop::sample::select(vec!["external", "copyback", "checked", "fastgc", "fastgc"]),
         prop::sample::select(vec!["CWDP", "PDWC", "DPCW", "dynamic"]),
         prop::sample::select(vec!["async-fifo", "sync-fifo", "piq", "sync-piq"]),
-    );
-    let space = (
+    )
+        .prop_map(|(victim, collector, path, place, order)| Schemes { victim, collector, path, place, order })
+}
+
+#[derive(Debug)]
+struct Space {
+    blocks: u32,
+    /// Blocks to spare beyond the fewest that a device needs.
+    extra: u32,
+    scope: Word,
+    /// Free pages under which GC starts.
+    floor: u32,
+}
+
+fn space() -> impl Strategy<Value = Space> {
+    (
         prop_oneof![7 => 5u32..12, 1 => Just(100u32)],
         0u32..3,
         prop::sample::select(vec!["plane", "chip", "device"]),
         1u32..6,
-    );
-    let knobs = (
+    )
+        .prop_map(|(blocks, extra, scope, floor)| Space { blocks, extra, scope, floor })
+}
+
+#[derive(Debug)]
+struct Chips {
+    exclusion: Word,
+    ack: Word,
+    cache: bool,
+    multi: bool,
+    suspend: Word,
+    filling: Word,
+    unit: Word,
+    capacitor: bool,
+    keep: bool,
+    copies: Word,
+}
+
+fn chips() -> impl Strategy<Value = Chips> {
+    (
         prop::sample::select(vec!["die", "chip", "channel"]),
         prop::sample::select(vec!["after_program", "after_transfer"]),
         any::<bool>(),
@@ -56,13 +138,41 @@ fn device() -> impl Strategy<Value = String> {
         prop::sample::select(vec!["none", "erase", "program+erase"]),
         prop::sample::select(vec!["none", "sequential", "random", "aged"]),
         prop::sample::select(vec!["page", "page", "page", "super-page"]),
-        (
-            any::<bool>(),
-            any::<bool>(),
-            prop::sample::select(vec!["\"direct\"", DPR, "{ dpr = { k = 2, replica_pages = 0.1 } }"]),
-        ),
-    );
-    let more = (
+        any::<bool>(),
+        any::<bool>(),
+        prop::sample::select(vec!["\"direct\"", DPR, "{ dpr = { k = 2, replica_pages = 0.1 } }"]),
+    )
+        .prop_map(|(exclusion, ack, cache, multi, suspend, filling, unit, capacitor, keep, copies)| Chips {
+            exclusion,
+            ack,
+            cache,
+            multi,
+            suspend,
+            filling,
+            unit,
+            capacitor,
+            keep,
+            copies,
+        })
+}
+
+#[derive(Debug)]
+struct Ftl {
+    points: Word,
+    free_block: Word,
+    levelling: Word,
+    destination: Word,
+    time: Word,
+    depth: u32,
+    chip_queue: Option<u32>,
+    staging: u32,
+    /// Free pages under which GC goes before the host.
+    hard: Option<u32>,
+    delay: Word,
+}
+
+fn ftl() -> impl Strategy<Value = Ftl> {
+    (
         prop::sample::select(vec!["separate", "shared"]),
         prop::sample::select(vec!["round-robin", "least-erased"]),
         prop::sample::select(vec!["none", "static"]),
@@ -70,9 +180,95 @@ fn device() -> impl Strategy<Value = String> {
         prop::sample::select(vec!["real", "real", "none"]),
         1u32..9,
         prop::option::of(1u32..4),
-        (prop::sample::select(vec![0u32, 1, 2, 3, 5, 8, 64]), prop::option::of(0u32..4)),
+        prop::sample::select(vec![0u32, 1, 2, 3, 5, 8, 64]),
+        prop::option::of(0u32..4),
+        prop::sample::select(vec!["", "delay_writes = true\n", "delay_writes = false\n"]),
+    )
+        .prop_map(|(points, free_block, levelling, destination, time, depth, chip_queue, staging, hard, delay)| {
+            Ftl { points, free_block, levelling, destination, time, depth, chip_queue, staging, hard, delay }
+        })
+}
+
+#[derive(Debug)]
+struct Noc {
+    model: Word,
+    port: Word,
+    sram: Word,
+    transfer: Word,
+    priority: Word,
+    page_errors: Word,
+    rows: u32,
+    /// Are pages checked on their way, and by the controller of the chip?
+    selective: bool,
+    local: bool,
+}
+
+fn noc() -> impl Strategy<Value = Noc> {
+    (
+        prop::sample::select(vec!["none", "none", "formula", "array"]),
+        prop::sample::select(vec!["occupied", "delayed"]),
+        prop::sample::select(vec![("0us", "800MB/s"), ("1us", "800MB/s"), ("0us", "0ns/B"), ("1us", "0ns/B")]),
+        prop::sample::select(vec!["", ", priority = []", ", priority = [\"wgc\", \"rgc\", \"whost\", \"rhost\"]"]),
+        prop::sample::select(vec!["0", "0.3", "1"]),
+        1u32..3,
+        any::<bool>(),
+        any::<bool>(),
+    )
+        .prop_map(|(model, port, (sram, transfer), priority, page_errors, rows, selective, local)| Noc {
+            model,
+            port,
+            sram,
+            transfer,
+            priority,
+            page_errors,
+            rows,
+            selective,
+            local,
+        })
+}
+
+#[derive(Debug)]
+struct Raid {
+    layout: Word,
+    group: u32,
+    groups: u32,
+    timeout: Word,
+    write_mode: Word,
+    route: Word,
+    fails: Word,
+}
+
+fn raid() -> impl Strategy<Value = Option<Raid>> {
+    let parts = (
+        prop::sample::select(vec!["traditional", "lci"]),
+        2u32..5,
+        1u32..4,
+        prop::sample::select(vec!["0ns", "50us", "3ms"]),
+        prop::sample::select(vec!["rmw", "rcw", "auto"]),
+        prop::sample::select(vec!["\"direct\"", "\"brr\"", "{ brr = { read = \"1ns\" } }"]),
+        prop::sample::select(vec!["", "", "{ within = \"20ms\" }", "{ within = \"20ms\" }, { at = \"9ms\" }"]),
     );
-    let wear = (
+    prop::option::of(parts.prop_map(|(layout, group, groups, timeout, write_mode, route, fails)| Raid {
+        layout,
+        group,
+        groups,
+        timeout,
+        write_mode,
+        route,
+        fails,
+    }))
+}
+
+#[derive(Debug)]
+struct Wear {
+    thresholds: Word,
+    programming: Word,
+    errors: Word,
+    decode: Word,
+}
+
+fn wear() -> impl Strategy<Value = Wear> {
+    (
         prop::sample::select(vec!["0", "1", "2", "\"model\"", "[[0, 3], [4, 1], [6, 0]]"]),
         prop::sample::select(vec!["page", "one-shot"]),
         prop::sample::select(vec![
@@ -83,112 +279,214 @@ fn device() -> impl Strategy<Value = String> {
             "errors = \"model\", program_errors = [[0, 0], [6, 90000]]",
         ]),
         prop::sample::select(vec!["0ns", "5us"]),
-    );
-    let noc = (
-        prop::sample::select(vec!["none", "none", "formula", "array"]),
-        prop::sample::select(vec!["occupied", "delayed"]),
-        prop::sample::select(vec![("0us", "800MB/s"), ("1us", "800MB/s"), ("0us", "0ns/B"), ("1us", "0ns/B")]),
-        prop::sample::select(vec!["", ", priority = []", ", priority = [\"wgc\", \"rgc\", \"whost\", \"rhost\"]"]),
-        prop::sample::select(vec!["0", "0.3", "1"]),
-        (1u32..3, any::<bool>(), any::<bool>()),
-    );
-    let raid = prop::option::of((
-        prop::sample::select(vec!["traditional", "lci"]),
-        2u32..5,
-        1u32..4,
-        prop::sample::select(vec!["0ns", "50us", "3ms"]),
-        prop::sample::select(vec!["rmw", "rcw", "auto"]),
-        prop::sample::select(vec!["\"direct\"", "\"brr\"", "{ brr = { read = \"1ns\" } }"]),
-        prop::sample::select(vec!["", "", "{ within = \"20ms\" }", "{ within = \"20ms\" }, { at = \"9ms\" }"]),
-    ));
-    let delay = prop::sample::select(vec!["", "delay_writes = true\n", "delay_writes = false\n"]);
-    let more = (more, delay, noc);
-    (shape, slots, space, knobs, more, raid, wear).prop_map(|(shape, slots, space, knobs, more, raid, wear)| {
-        let (mut channels, mut chips, dies, planes, per_block) = shape;
-        let (victim, collector, path, place, order) = slots;
-        let (blocks, extra, scope, floor) = space;
-        let (exclusion, ack, cache, multi, suspend, mode, unit, (capacitor, keep, copies)) = knobs;
-        let ((points, free_block, levelling, destination, time, depth, chip_queue, (slots, hard)), delay, noc) = more;
-        let (model, port, (sram, transfer), priority, errors, (rows, selective, local)) = noc;
-        let model = if raid.is_some() { "none" } else { model };
-        let slots = if raid.is_some() { 0 } else { slots };
-        let buffers = ["pagc", "idle-chip"].iter().any(|scheme| collector.contains(scheme));
-        let unit = if planes == 2 && !buffers && raid.is_none() { unit } else { "page" };
-        let multi = multi && unit == "page";
-        // A plain device may have second copies.
-        let simple = model == "none" && unit == "page" && channels * chips > 1;
-        let (mut place, mut route, mut parity) = (place, if simple { copies } else { "\"direct\"" }, String::new());
-        if let Some((layout, group, groups, timeout, mode, around, fails)) = raid {
-            route = around;
-            // The chips of a group beside each other, or one on each channel.
-            (channels, chips) = if channels == 1 { (groups, group) } else { (group, groups) };
-            place = if place == "dynamic" { "CWDP" } else { place };
-            parity = format!("raid = {{ layout = \"{layout}\", group = {group}, encode_timeout = \"{timeout}\", write_mode = \"{mode}\" }}\n");
-            if !fails.is_empty() {
-                parity += &format!("faults = {{ chip_fails = [{fails}], rebuild = {} }}\n", group % 3);
-            }
+    )
+        .prop_map(|(thresholds, programming, errors, decode)| Wear { thresholds, programming, errors, decode })
+}
+
+/// A scheme as TOML: a name, or a table with its knobs.
+fn quote(scheme: &str) -> String {
+    if scheme.starts_with('{') { scheme.to_string() } else { format!("\"{scheme}\"") }
+}
+
+impl World {
+    /// The same with what the rules forbid beside it left out: most worlds are then devices.
+    fn fitted(mut self) -> World {
+        self.fit_unit();
+        self.fit_raid();
+        self.fit_noc();
+        self.fit_wear();
+        self.fit_gc();
+        self
+    }
+
+    fn fit_unit(&mut self) {
+        if self.raid.is_some() {
+            self.noc.model = "none";
+            self.ftl.staging = 0;
         }
-        let path = match (path, selective && model != "none") {
-            ("external", true) if local => "{ selective = { check = \"fmc\" } }",
-            ("external", true) => "selective",
-            ("fastgc", true) => "{ fastgc = { fallback = \"selective\" } }",
-            (path, _) => path,
-        };
-        let transfer = if model == "none" { "800MB/s" } else { transfer };
-        let port = if model == "array" { "occupied" } else { port };
-        let priority = if model == "none" { "" } else { priority };
-        let noc = format!("{{ model = \"{model}\", flit_bits = 2048, columns = 2, rows = {rows}, port = \"{port}\", sram_write = \"{sram}\", sram_read = \"{sram}\"{priority} }}");
-        let (thresholds, programming, faults, decode) = wear;
-        let plain = parity.is_empty() && model == "none" && unit == "page";
-        let programming = if per_block % 3 == 0 && plain && route == "\"direct\"" { programming } else { "page" };
-        let program = if programming == "page" { "[\"80us\", \"120us\"]" } else { "\"100us\"" };
-        let decode = if plain { decode } else { "0ns" };
-        let one_shot = programming == "one-shot";
-        let (capacitor, keep) = (capacitor || one_shot, keep && parity.is_empty() && !one_shot);
-        let ecc = match faults {
-            "" if model != "none" => format!(", page_error_probability = {errors}"),
-            _ if parity.contains("chip_fails") || unit != "page" => format!(", page_error_probability = {errors}"),
-            "" => String::new(),
-            faults => format!(", {faults}"),
-        };
-        let wraps = collector.contains("preemptive") || collector.contains("idle-chip");
-        let place = if collector.contains("idle-chip") && slots > 0 && parity.is_empty() { "dynamic" } else { place };
-        let hard = hard.filter(|_| collector.contains("preemptive") || model != "none" && !priority.contains("[]"));
-        let destination = if path == "copyback" || place != "dynamic" || wraps { "plane" } else { destination };
-        // The reserve and one open GC block, plus `extra`: down to one spare block a write stream.
+        let buffers = ["pagc", "idle-chip"].iter().any(|scheme| self.schemes.collector.contains(scheme));
+        if self.shape.planes != 2 || buffers || self.raid.is_some() {
+            self.chips.unit = "page";
+        }
+        self.chips.multi &= self.chips.unit == "page";
+        // A plain device may have second copies.
+        let chips = self.shape.channels * self.shape.chips;
+        if self.noc.model != "none" || self.chips.unit != "page" || chips == 1 {
+            self.chips.copies = "\"direct\"";
+        }
+    }
+
+    fn fit_raid(&mut self) {
+        let Some(raid) = &self.raid else { return };
+        let shape = &mut self.shape;
+        // The chips of a group beside each other, or one on each channel.
+        (shape.channels, shape.chips) =
+            if shape.channels == 1 { (raid.groups, raid.group) } else { (raid.group, raid.groups) };
+        if self.schemes.place == "dynamic" {
+            self.schemes.place = "CWDP";
+        }
+    }
+
+    fn fit_noc(&mut self) {
+        let noc = &mut self.noc;
+        if noc.model == "none" {
+            (noc.transfer, noc.priority) = ("800MB/s", "");
+        } else if noc.selective {
+            self.schemes.path = match self.schemes.path {
+                "external" if noc.local => "{ selective = { check = \"fmc\" } }",
+                "external" => "selective",
+                "fastgc" => "{ fastgc = { fallback = \"selective\" } }",
+                path => path,
+            };
+        }
+        if noc.model == "array" {
+            noc.port = "occupied";
+        }
+    }
+
+    fn fit_wear(&mut self) {
+        let plain = self.raid.is_none() && self.noc.model == "none" && self.chips.unit == "page";
+        if !self.shape.per_block.is_multiple_of(3) || !plain || self.route() != "\"direct\"" {
+            self.wear.programming = "page";
+        }
+        if !plain {
+            self.wear.decode = "0ns";
+        }
+        let one_shot = self.wear.programming == "one-shot";
+        self.chips.capacitor |= one_shot;
+        self.chips.keep &= self.raid.is_none() && !one_shot;
+    }
+
+    fn fit_gc(&mut self) {
+        let World { schemes, ftl, noc, .. } = self;
+        let wraps = schemes.collector.contains("preemptive") || schemes.collector.contains("idle-chip");
+        if schemes.collector.contains("idle-chip") && ftl.staging > 0 && self.raid.is_none() {
+            schemes.place = "dynamic";
+        }
+        let urgent = schemes.collector.contains("preemptive") || noc.model != "none" && !noc.priority.contains("[]");
+        ftl.hard = ftl.hard.filter(|_| urgent);
+        if schemes.path == "copyback" || schemes.place != "dynamic" || wraps {
+            ftl.destination = "plane";
+        }
+        if schemes.path == "checked" || schemes.path.contains("fastgc") {
+            ftl.points = "separate";
+        }
+        self.space.floor = self.space.floor.min(2 * self.shape.per_block);
+        ftl.hard = ftl.hard.map(|pages| pages.min(self.space.floor));
+    }
+
+    fn route(&self) -> Word {
+        self.raid.as_ref().map_or(self.chips.copies, |raid| raid.route)
+    }
+
+    /// The reserve and one open GC block, plus `extra`: down to one spare block a write stream.
+    fn over_provisioning(&self) -> f64 {
+        let (Schemes { collector, path, .. }, per_block) = (&self.schemes, self.shape.per_block);
         let one = ["unaligned", "invalidate", "threshold = 0 "].iter().any(|knob| collector.contains(knob));
-        let separates = path == "checked" || path.contains("fastgc");
-        let points = if separates { "separate" } else { points };
+        let separates = *path == "checked" || path.contains("fastgc");
         let streams = if collector.contains("pagc") && !one { 2 } else { 1 } + u32::from(separates);
-        let spare = (2 * streams + extra.min(blocks - 4)).min(blocks - 1);
-        let data = if path.contains("fastgc") && thresholds != "0" { per_block - 1 } else { per_block };
+        let blocks = self.space.blocks;
+        let spare = (2 * streams + self.space.extra.min(blocks - 4)).min(blocks - 1);
+        let data = if path.contains("fastgc") && self.wear.thresholds != "0" { per_block - 1 } else { per_block };
         let op = 1.0 - f64::from((blocks - spare) * data - 1) / f64::from(blocks * per_block);
-        let op = (op * 1e6).ceil() / 1e6;
-        let quote = |text: &str| if text.starts_with('{') { text.to_string() } else { format!("\"{text}\"") };
-        let floor = floor.min(2 * per_block);
-        let suspend_times = if suspend == "none" { "" } else { ", suspend = \"3us\", resume = \"2us\"" };
-        let chip_queue = chip_queue.map_or(String::new(), |n| format!("chip_queue = {n}\n"));
-        let hard = hard.map_or(String::new(), |n| format!(", hard_threshold = \"{} pages\"", n.min(floor)));
-        let warmup = if depth % 3 == 0 { "[run]\nwarmup = \"40 requests\"\n" } else { "" };
+        (op * 1e6).ceil() / 1e6
+    }
+
+    fn timing(&self) -> String {
+        let (Chips { cache, suspend, .. }, transfer) = (&self.chips, self.noc.transfer);
+        let program = if self.wear.programming == "page" { "[\"80us\", \"120us\"]" } else { "\"100us\"" };
+        let times = if *suspend == "none" { "" } else { ", suspend = \"3us\", resume = \"2us\"" };
         format!(
-            "geometry = {{ channels = {channels}, chips_per_channel = {chips}, dies_per_chip = {dies}, planes_per_die = {planes}, blocks_per_plane = {blocks}, pages_per_block = {per_block} }}
-timing = {{ read = [\"20us\", \"30us\"], program = {program}, erase = \"900us\", transfer = \"{transfer}\", cache_register = {cache}, suspendable = \"{suspend}\"{suspend_times} }}
-device = {{ exclusion = \"{exclusion}\", write_ack = \"{ack}\", multi_plane = {multi}, mapping_unit = \"{unit}\", over_provisioning = {op}, queue_depth = {depth}, power_loss_protection = {capacitor}, keep_overwritten = {keep} }}
-gc = {{ threshold = \"{floor} pages\", scope = \"{scope}\", destination = \"{destination}\", time = \"{time}\"{hard} }}
-staging = {{ slots = {slots} }}
+            "timing = {{ read = [\"20us\", \"30us\"], program = {program}, erase = \"900us\", transfer = \"{transfer}\", cache_register = {cache}, suspendable = \"{suspend}\"{times} }}"
+        )
+    }
+
+    fn device(&self) -> String {
+        let Chips { exclusion, ack, multi, unit, capacitor, keep, .. } = &self.chips;
+        let (op, depth) = (self.over_provisioning(), self.ftl.depth);
+        format!(
+            "device = {{ exclusion = \"{exclusion}\", write_ack = \"{ack}\", multi_plane = {multi}, mapping_unit = \"{unit}\", over_provisioning = {op}, queue_depth = {depth}, power_loss_protection = {capacitor}, keep_overwritten = {keep} }}"
+        )
+    }
+
+    fn gc(&self) -> String {
+        let (Space { scope, floor, .. }, Ftl { destination, time, .. }) = (&self.space, &self.ftl);
+        let hard = self.ftl.hard.map_or(String::new(), |pages| format!(", hard_threshold = \"{pages} pages\""));
+        format!(
+            "gc = {{ threshold = \"{floor} pages\", scope = \"{scope}\", destination = \"{destination}\", time = \"{time}\"{hard} }}"
+        )
+    }
+
+    fn ecc(&self) -> String {
+        let fails = self.raid.as_ref().is_some_and(|raid| !raid.fails.is_empty());
+        let by_page = format!(", page_error_probability = {}", self.noc.page_errors);
+        let errors = match self.wear.errors {
+            "" if self.noc.model != "none" => by_page,
+            _ if fails || self.chips.unit != "page" => by_page,
+            "" => String::new(),
+            errors => format!(", {errors}"),
+        };
+        format!("ecc = {{ decode = \"{}\"{errors} }}", self.wear.decode)
+    }
+
+    fn noc(&self) -> String {
+        let Noc { model, port, sram, priority, rows, .. } = &self.noc;
+        format!(
+            "noc = {{ model = \"{model}\", flit_bits = 2048, columns = 2, rows = {rows}, port = \"{port}\", sram_write = \"{sram}\", sram_read = \"{sram}\"{priority} }}"
+        )
+    }
+
+    fn schemes(&self) -> String {
+        let Schemes { victim, collector, path, place, order } = &self.schemes;
+        let (victim, collector, path, route) = (quote(victim), quote(collector), quote(path), self.route());
+        format!(
+            "schemes = {{ victim = {victim}, collector = {collector}, path = {path}, place = \"{place}\", order = \"{order}\", route = {route} }}"
+        )
+    }
+
+    /// With its line end; empty for a device without parity.
+    fn parity(&self) -> String {
+        let Some(Raid { layout, group, timeout, write_mode, fails, .. }) = &self.raid else { return String::new() };
+        let mut parity = format!(
+            "raid = {{ layout = \"{layout}\", group = {group}, encode_timeout = \"{timeout}\", write_mode = \"{write_mode}\" }}\n"
+        );
+        if !fails.is_empty() {
+            parity += &format!("faults = {{ chip_fails = [{fails}], rebuild = {} }}\n", group % 3);
+        }
+        parity
+    }
+
+    fn toml(&self) -> String {
+        let Shape { channels, chips, dies, planes, per_block } = &self.shape;
+        let Ftl { points, free_block, levelling, staging, delay, .. } = &self.ftl;
+        let Wear { thresholds, programming, .. } = &self.wear;
+        let chip_queue = self.ftl.chip_queue.map_or(String::new(), |n| format!("chip_queue = {n}\n"));
+        let warmup = if self.ftl.depth.is_multiple_of(3) { "[run]\nwarmup = \"40 requests\"\n" } else { "" };
+        format!(
+            "geometry = {{ channels = {channels}, chips_per_channel = {chips}, dies_per_chip = {dies}, planes_per_die = {planes}, blocks_per_plane = {}, pages_per_block = {per_block} }}
+{}
+{}
+{}
+staging = {{ slots = {staging} }}
 ftl = {{ write_points = \"{points}\", free_block = \"{free_block}\", wear_levelling = \"{levelling}\", wear_spread = 2 }}
 wear = {{ copyback_thresholds = {thresholds}, programming = \"{programming}\" }}
-ecc = {{ decode = \"{decode}\"{ecc} }}
-precondition = {{ mode = \"{mode}\", valid = 0.3, invalid = 0.1 }}
-noc = {noc}
-schemes = {{ victim = {}, collector = {}, path = {}, place = \"{place}\", order = \"{order}\", route = {route} }}
-{parity}[order]
+{}
+precondition = {{ mode = \"{}\", valid = 0.3, invalid = 0.1 }}
+{}
+{}
+{}[order]
 {delay}{chip_queue}{warmup}",
-            quote(victim),
-            quote(collector),
-            quote(path)
+            self.space.blocks,
+            self.timing(),
+            self.device(),
+            self.gc(),
+            self.ecc(),
+            self.chips.filling,
+            self.noc(),
+            self.schemes(),
+            self.parity(),
         )
-    })
+    }
 }
 
 /// Requests as (gap, kind, place, length) in shares of what the device offers.
