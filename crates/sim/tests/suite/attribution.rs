@@ -1,6 +1,6 @@
 //! Where the time went: worked examples, and the law behind them on random workloads.
 
-use crate::common::{Dut, array, causes, config, spent, summary};
+use crate::common::{Dut, array, causes, config, plane, spent, summary};
 use ssdlab_sim::blame::{Blame, CAUSES, Cause};
 use ssdlab_sim::report::{Breakdown, Summary, pagc::Terms};
 use ssdlab_sim::units::{BlockId, Nanos};
@@ -55,15 +55,8 @@ fn three_requests(time: &str) -> (Vec<Completed>, Summary) {
 /// A write that any die may take waits for no single die: its wait is split as the time of all dies was.
 #[test]
 fn a_write_that_any_die_may_take_waits_as_the_dies_were_held() {
-    let mut dut = Dut::new(&config(&format!(
-        "{}geometry.blocks_per_plane = 8
-        geometry.pages_per_block = 2
-        timing = {{ read = \"200ns\", program = \"10us\", erase = \"1us\", transfer = \"0ns/B\" }}
-        device.over_provisioning = 0.75
-        gc.threshold = \"11 pages\"
-        schemes.place = \"dynamic\"",
-        array(1, 1, 1, 1)
-    )));
+    let timing = "timing = { read = \"200ns\", program = \"10us\", erase = \"1us\", transfer = \"0ns/B\" }";
+    let mut dut = Dut::new(&plane(2, 4, 11, &format!("{timing}\nschemes.place = \"dynamic\"")));
     // The sixth program makes the plane due at 60,000; block 0 holds nothing any more.
     (0..6).for_each(|n| dut.write(n * 10_000, 0, PAGE));
     dut.write(55_000, PAGE, PAGE);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use crate::common::{Dut, Log, array, causes, config, spent, summary};
+use crate::common::{Dut, Log, array, causes, config, plane, spent, summary};
 use ssdlab_sim::blame::Cause;
 use ssdlab_sim::device::timing::LegKind;
 use ssdlab_sim::device::transaction::{Class, Verb};
@@ -468,15 +468,9 @@ fn the_report_adds_up() {
 #[test]
 fn a_write_absorbed_in_the_buffer_is_no_host_page_programmed() {
     for (absorbed, amplification) in [(0, 8.0 / 7.0), (1, 1.0)] {
-        let mut dut = Dut::new(&config(&format!(
-            "{}geometry.blocks_per_plane = 8
-geometry.pages_per_block = 4
-device.over_provisioning = 0.8
-gc.threshold = \"26 pages\"
-staging.slots = 4
-schemes = {{ path = \"checked\", place = \"dynamic\", collector = {{ idle-chip = {{ stream_rule = \"always\" }} }} }}",
-            array(1, 1, 1, 1)
-        )));
+        let idle_chip = "staging.slots = 4
+schemes = { path = \"checked\", place = \"dynamic\", collector = { idle-chip = { stream_rule = \"always\" } } }";
+        let mut dut = Dut::new(&plane(4, 6, 26, idle_chip));
         // Block 0 keeps page 0. The seventh program makes it due, and page 0 is in the buffer until the erase is over.
         [0, 1, 2, 3, 1, 2, 3].iter().zip(0..).for_each(|(lpn, n)| dut.write(n * 10_000_000, lpn * 4096, 4096));
         (0..absorbed).for_each(|_| dut.write(62_000_000, 0, 4096));

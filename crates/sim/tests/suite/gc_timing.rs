@@ -2,7 +2,7 @@
 //!
 //! Unless said otherwise: tR 50,000, tPROG 600,000, tBERS 3,500,000, 4 KiB pages of 5,120 ns on the bus; times in ns.
 
-use crate::common::{Dut, array, causes, config, spent, summary};
+use crate::common::{Dut, array, causes, config, plane, spent, summary};
 use ssdlab_sim::blame::Cause;
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::units::{BlockId, Lpn, Nanos, PlaneId, Ppn};
@@ -15,21 +15,9 @@ const WRITE: u64 = 605_120;
 const MOVE: u64 = 50_000 + 2 * 5_120 + 600_000;
 const ERASE: u64 = 3_500_000;
 
-/// A plane of eight blocks that is collected as soon as `programs` pages have been written, if what is then free allows.
-fn plane(pages_per_block: u64, exported: u64, programs: u64, more: &str) -> Config {
-    let pages = 8 * pages_per_block;
-    let spare = (pages - exported) as f64 / pages as f64;
-    config(&format!(
-        "{}geometry.blocks_per_plane = 8
-        geometry.pages_per_block = {pages_per_block}
-        device.over_provisioning = {:.6}
-        device.queue_depth = 2048
-        gc.threshold = \"{} pages\"
-        {more}",
-        array(1, 1, 1, 1),
-        (spare * 1e6).floor() / 1e6,
-        pages - programs + 1
-    ))
+/// A plane that is collected as soon as `programs` pages have been written, if what is then free allows.
+fn due_after(programs: u64, pages_per_block: u64, exported: u64, more: &str) -> Config {
+    plane(pages_per_block, exported, 8 * pages_per_block - programs + 1, more)
 }
 
 /// A plane whose first block is about to be collected with `valid` pages in it: the last ones. Returns when.
@@ -46,7 +34,7 @@ fn one_victim(config_of: impl Fn(u64) -> Config, pages_per_block: u64, valid: u6
 
 /// The same with 64 pages a block of the default size.
 fn victim_of_64(valid: u64, more: &str) -> (Dut, u64) {
-    one_victim(|programs| plane(64, 67, programs, more), 64, valid, WRITE)
+    one_victim(|programs| due_after(programs, 64, 67, more), 64, valid, WRITE)
 }
 
 /// The `n`-th collection ends at `at`, not a nanosecond earlier.
@@ -68,7 +56,7 @@ fn gc(dut: &Dut) -> ([u64; 4], u64, u64) {
 /// Block 0 is fully valid, block 1 fully stale. FIFO takes the one, which frees nothing, and then the other.
 fn a_fully_valid_block(path: &str, cost: u64, times: [u64; 4]) {
     let more = format!("schemes = {{ victim = \"fifo\", path = \"{path}\" }}");
-    let mut dut = Dut::new(&plane(64, 128, 192, &more));
+    let mut dut = Dut::new(&due_after(192, 64, 128, &more));
     (0..128).chain(64..128).for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
     let due = 192 * WRITE;
     dut.read(due + 1, 0, PAGE);
@@ -107,7 +95,7 @@ fn a_collection_without_valid_pages_is_an_erase() {
 fn a_collection_on_paper_as_device_with_22_valid_pages_takes_18_662_240() {
     let preset = include_str!("../../../../presets/idle-chip.toml");
     let small = |programs: u64| {
-        let (mut config, plane) = (config(preset), plane(64, 67, programs, ""));
+        let (mut config, plane) = (config(preset), due_after(programs, 64, 67, ""));
         (config.geometry, config.gc.threshold) = (plane.geometry, plane.gc.threshold);
         config.device.over_provisioning = plane.device.over_provisioning;
         config.precondition = plane.precondition;
@@ -138,7 +126,7 @@ fn collections_on_paper_ds_device_move_pages_for_1_452_360_or_797_000() {
                 schemes.path = \"{path}\""
             );
             let write = 327_680 + 706_000;
-            let (mut dut, due) = one_victim(|programs| plane(576, 580, programs, &more), 576, moved, write);
+            let (mut dut, due) = one_victim(|programs| due_after(programs, 576, 580, &more), 576, moved, write);
             assert_ends(&mut dut, 1, due + moves + 5_000_000);
             assert_eq!(gc(&dut).2, moved);
         }
@@ -150,7 +138,7 @@ fn every_operation_of_a_collection_has_its_command() {
     let (command, write) = ("timing.command = \"1us\"\n", WRITE + 1_000);
     let run = |path: &str, cost: u64, transfer: u64| {
         let more = format!("{command}schemes.path = \"{path}\"");
-        let (mut dut, due) = one_victim(|programs| plane(64, 67, programs, &more), 64, 2, write);
+        let (mut dut, due) = one_victim(|programs| due_after(programs, 64, 67, &more), 64, 2, write);
         assert_ends(&mut dut, 1, due + cost);
         assert_eq!(gc(&dut).0, [100_000, transfer, 1_200_000, ERASE]);
     };
@@ -191,7 +179,7 @@ fn a_collection_starts_when_the_running_operation_ends_and_before_what_waits() {
 fn a_collection_starts_before_what_waits_on_a_die_with_a_cache_register_too() {
     // Pages are taken as their data goes in: when the third program ends, the fourth, whose data was in the cache register,
     // runs, and 12 pages are free. Block 0 is stale. The fifth and sixth wait for the collection.
-    let mut dut = Dut::new(&plane(2, 3, 4, "timing.cache_register = true"));
+    let mut dut = Dut::new(&due_after(4, 2, 3, "timing.cache_register = true"));
     [0, 1, 0, 1, 2, 2].iter().for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
     let due = 5_120 + 3 * 600_000;
     assert_ends(&mut dut, 1, due + 600_000 + ERASE);
@@ -225,7 +213,7 @@ fn queued_collection_lets_the_die_serve_others_between_its_steps() {
 fn one_collection_at_a_time_runs_in_a_plane_and_the_next_begins_where_it_ends() {
     // Block 0 fully valid, block 1 fully stale, FIFO: two collections are needed from the start.
     let more = "schemes = { victim = \"fifo\", path = \"copyback\", collector = \"queued\" }";
-    let mut dut = Dut::new(&plane(2, 4, 6, more));
+    let mut dut = Dut::new(&due_after(6, 2, 4, more));
     (0..4).chain(2..4).for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
     let due = 6 * WRITE;
     // Arrives during the first erase, which ends at 4,800,000: the second collection's erase queues behind it.
@@ -426,13 +414,13 @@ fn a_read_suspends_the_program_of_a_move_whatever_its_path() {
 #[test]
 fn among_equal_victims_the_lowest_index_goes_first() {
     // Blocks 0, 1, 2 of two pages: one stale page each in 2 and 1, then in 0.
-    let mut dut = Dut::new(&plane(2, 6, 9, ""));
+    let mut dut = Dut::new(&due_after(9, 2, 6, ""));
     (0..6).chain([4, 2, 0]).for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
     dut.completed();
     let erases: Vec<u32> = (0..8).map(|b| dut.ssd.flash().erases(BlockId(b))).collect();
     assert_eq!(erases, [1, 0, 0, 0, 0, 0, 0, 0]);
     // Fewer valid pages win over a lower index.
-    let mut dut = Dut::new(&plane(2, 6, 9, ""));
+    let mut dut = Dut::new(&due_after(9, 2, 6, ""));
     (0..6).chain([4, 2, 3]).for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
     dut.completed();
     let erases: Vec<u32> = (0..8).map(|b| dut.ssd.flash().erases(BlockId(b))).collect();
@@ -511,7 +499,7 @@ fn random_plus_never_takes_a_fully_valid_block() {
 #[test]
 fn a_plane_whose_closed_blocks_are_all_valid_has_no_victim() {
     // Stale pages lie only in the open block: nothing can be reclaimed, and the host is not kept waiting.
-    let mut dut = Dut::new(&plane(4, 9, 10, ""));
+    let mut dut = Dut::new(&due_after(10, 4, 9, ""));
     (0..8).chain([8, 8]).for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
     let latencies = dut.latencies();
     assert_eq!(latencies[9], 10 * WRITE);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use crate::common::{Dut, array, config, summary};
+use crate::common::{Dut, array, config, plane, summary};
 use ssdlab_sim::config::Errors;
 use ssdlab_sim::device::wear::UNKNOWN;
 use ssdlab_sim::report::power::PowerCut;
@@ -340,14 +340,7 @@ fn a_cut_leaves_the_counts_that_are_on_flash_and_no_page_beyond_correction() {
 #[test]
 fn a_page_that_was_moved_before_the_cut_is_not_moved_again() {
     for (protected, written) in [(true, 2), (false, 3)] {
-        let mut dut = Dut::new(&config(&format!(
-            "{}geometry.blocks_per_plane = 8
-geometry.pages_per_block = 4
-device.over_provisioning = 0.843
-device.power_loss_protection = {protected}
-gc.threshold = \"27 pages\"",
-            array(1, 1, 1, 1)
-        )));
+        let mut dut = Dut::new(&plane(4, 5, 27, &format!("device.power_loss_protection = {protected}")));
         // Block 0 keeps pages 2 and 3 when the sixth program makes its collection due; a move takes 660,240.
         [0, 1, 2, 3, 0, 1].into_iter().for_each(|lpn| dut.write(0, lpn * 4096, 4096));
         dut.ssd.run_until(Nanos(6 * 605_120 + 660_240 + 200_000));

@@ -2,29 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::common::{Dut, array, causes, config, summary};
+use crate::common::{Dut, array, causes, config, plane, summary};
 use ssdlab_sim::device::transaction::Verb;
 use ssdlab_sim::units::{BlockId, Lpn, Nanos, PlaneId, Ppn};
-use ssdlab_sim::{Check, Config, LegRecord, Observer, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, LegRecord, Observer, Request, RequestOp, Ssd};
 
 const PAGE: u64 = 4096;
 const READ: u64 = 55_120;
 const WRITE: u64 = 605_120;
-
-/// One plane of 8 blocks of `per_block` pages, of which `exported` are the host's.
-fn plane(per_block: u64, exported: u64, threshold: u64, more: &str) -> Config {
-    let pages = 8 * per_block;
-    let spare = ((pages - exported) as f64 / pages as f64 * 1e6).floor() / 1e6;
-    config(&format!(
-        "{}geometry.blocks_per_plane = 8
-        geometry.pages_per_block = {per_block}
-        device.over_provisioning = {spare:.6}
-        device.queue_depth = 4096
-        gc.threshold = \"{threshold} pages\"
-        {more}",
-        array(1, 1, 1, 1)
-    ))
-}
 
 fn erases(dut: &Dut) -> Vec<u32> {
     (0..8).map(|block| dut.ssd.flash().erases(BlockId(block))).collect()

@@ -1,7 +1,7 @@
 //! Pages that ECC can't correct. Of parity groups: computed from their group, written again, or reported as lost. Without parity: lost
 //! wherever they go.
 
-use crate::common::{Dut, Log, array, causes, config, summary};
+use crate::common::{Dut, Log, array, causes, config, plane, summary};
 use ssdlab_sim::report::ecc::Ecc;
 use ssdlab_sim::units::{Lpn, Nanos, Ppn};
 use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
@@ -124,16 +124,10 @@ fn what_faults_and_errors_take_at_once_is_refused() {
 
 /// One die of eight blocks of four pages. Each read of a block leaves 256 errors a MiB in its pages; ECC corrects 1,024, so that the
 /// fifth read of a page finds too many.
-fn one(threshold: u32, more: &str) -> Dut {
-    Dut::new(&config(&format!(
-        "{}geometry.blocks_per_plane = 8
-geometry.pages_per_block = 4
-device.over_provisioning = 0.8
-gc.threshold = \"{threshold} pages\"
-ecc = {{ errors = \"model\", correctable = 1, program_errors = [[0, 0]], spread = 0, read_disturb = 256000 }}
-{more}",
-        array(1, 1, 1, 1)
-    )))
+fn one(threshold: u64, more: &str) -> Dut {
+    let ecc =
+        "ecc = { errors = \"model\", correctable = 1, program_errors = [[0, 0]], spread = 0, read_disturb = 256000 }";
+    Dut::new(&plane(4, 6, threshold, &format!("{ecc}\n{more}")))
 }
 
 /// What requests do to a device, one after the other: `w` and `r` a page, `p` part of one. Returns what reads were told.

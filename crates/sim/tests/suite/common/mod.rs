@@ -100,6 +100,21 @@ pub fn array(channels: u32, chips: u32, dies: u32, planes: u32) -> String {
     )
 }
 
+/// One plane of eight blocks of `per_block` pages, of which `exported` are the host's, and a queue that no test fills.
+pub fn plane(per_block: u64, exported: u64, threshold: u64, more: &str) -> Config {
+    let pages = 8 * per_block;
+    let spare = ((pages - exported) as f64 / pages as f64 * 1e6).floor() / 1e6;
+    config(&format!(
+        "{}geometry.blocks_per_plane = 8
+        geometry.pages_per_block = {per_block}
+        device.over_provisioning = {spare:.6}
+        device.queue_depth = 4096
+        gc.threshold = \"{threshold} pages\"
+        {more}",
+        array(1, 1, 1, 1)
+    ))
+}
+
 /// Says that something the tests need is not here, and fails where `SSDLAB_REQUIRE` is set: then nothing may pass unlooked at.
 pub fn absent(what: &str) {
     assert!(std::env::var_os("SSDLAB_REQUIRE").is_none(), "{what}, and SSDLAB_REQUIRE is set");
