@@ -1,7 +1,7 @@
 //! Pages of parity groups that ECC can't correct: a page is missing then as if its chip had failed under it alone.
 //!
-//! What reads it turns to the rest of its group (see [`crate::engine::failure`]); two such pages in one group are lost, and reported. The
-//! page is written anew to its own chip, as an update of its group without a write of the host (see [`crate::engine::rebuild`]): with
+//! What reads it turns to the rest of its group (see [`crate::engine::raid::failure`]); two such pages in one group are lost, and reported. The
+//! page is rewritten to its own chip, as an update of its group without a host write (see [`crate::engine::raid::rebuild`]): with
 //! what a read has just computed, or else after reading the rest of the group.
 
 use crate::device::transaction::Need;
@@ -43,7 +43,7 @@ impl Ssd {
         self.repair(index);
     }
 
-    /// A group's missing chunk is to be written anew, after the reads that wait for it.
+    /// A group's missing chunk is to be rewritten, after the reads that wait for it.
     #[inline(never)]
     fn repair(&mut self, index: u32) {
         let now = self.now;
@@ -52,7 +52,7 @@ impl Ssd {
         }
     }
 
-    /// A chunk has been computed from the rest of its group: if it is to be written anew, it need not be computed again.
+    /// A chunk has been computed from the rest of its group: if it is to be rewritten, it need not be computed again.
     pub(in crate::engine) fn note_computed(&mut self, update: u32, slot: Lpn) {
         if self.dev.errors.is_some() && self.chunk(slot) == Chunk::Missing {
             self.raid().records[update].computed = slot;

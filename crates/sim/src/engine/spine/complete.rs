@@ -1,4 +1,4 @@
-//! Requests complete with their last page: what the host is told, and what is counted.
+//! Requests complete with their last page: acknowledgement, causes and counters.
 
 use crate::device::transaction::{Need, Op};
 use crate::engine::Ssd;
@@ -7,7 +7,7 @@ use crate::observe::Completed;
 use crate::request::{Request, RequestOp};
 use crate::units::{Moment, Nanos, OpId, RequestId};
 
-/// What an observer is told of a request.
+/// The record of a completed request, for an observer.
 pub(super) fn completed(
     request: &Request,
     index: u64,
