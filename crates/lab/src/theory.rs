@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_idle_chip_device_first_collects_at_the_656th_program_of_a_plane() {
-        let config: Config = toml::from_str(crate::presets::find("idle-chip").unwrap().text).unwrap();
+        let config: Config = crate::presets::find("idle-chip").unwrap().text.parse().unwrap();
         assert_eq!(Outlook::new(&config, false).programs_before_gc, 656);
     }
 

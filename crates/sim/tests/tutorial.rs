@@ -33,12 +33,11 @@ use units::{Nanos, PlaneId};
 
 /// A plane of eight blocks of eight pages whose first blocks keep 5, 2 and 3 pages, in the order in which they were filled.
 fn device() -> Ssd {
-    let config: Config = toml::from_str(
-        "geometry = { channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 8 }
+    let text = "
+        geometry = { channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 8 }
         device.over_provisioning = 0.5
-        gc.threshold = \"8 pages\"",
-    )
-    .unwrap();
+        gc.threshold = \"8 pages\"";
+    let config: Config = text.parse().unwrap();
     let mut ssd = Ssd::new(&config, 1, Check::Full).unwrap();
     let page = |lpn: u64| Request { arrival: Nanos(0), op: RequestOp::Write, offset: 4096 * lpn, bytes: 4096 };
     (0..24).for_each(|lpn| ssd.apply_now(page(lpn)));
