@@ -2,10 +2,9 @@
 
 use ssdlab_memory::prefetch_value;
 
-use super::pages::{MAX_PLANES, PageSet};
+use super::pages::PageSet;
 use super::timing::Legs;
-use crate::blame::Blame;
-use crate::units::{ChannelId, JobId, Lpn, Moment, Nanos, OpId, PlaneId, Ppn, RequestId, Tag, UnitId};
+use crate::units::{ChannelId, JobId, Lpn, Moment, Nanos, OpId, PlaneId, RequestId, UnitId};
 
 /// What an operation does to the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,22 +57,11 @@ pub enum Need {
     Absorb,
 }
 
-/// Where an operation stands with the interconnect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Crossing {
-    /// A read has not left the flash yet; a program has not come to it.
-    Ahead,
-    /// Its pages are on their way.
-    Under,
-    /// They have crossed.
-    Over,
-}
-
-/// An operation: one page of a host request on its way through the device, or one step of a collection.
+/// An operation: one page of a host request on its way through the device, or one step of a collection. Three cache lines, which
+/// all that happens to an operation looks at; what only some operations have stands beside it.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Op {
-    // In order of how often an event looks at it: a step of a collection touches the first three cache lines.
     /// Next in whatever list the operation stands in.
     pub next: OpId,
     /// Index of the leg that runs, or that waits for its resource.
@@ -92,6 +80,8 @@ pub struct Op {
     pub lane: bool,
     /// On the host link: towards the device.
     pub inward: bool,
+    /// RAID: its chip has failed under it.
+    pub failed: bool,
     /// The unit that serves it.
     pub unit: UnitId,
     /// The bus it uses.
@@ -100,18 +90,22 @@ pub struct Op {
     pub plane: PlaneId,
     /// The collection of a GC step.
     pub job: JobId,
+    /// GC programs at another unit: the collection that waits for them.
+    pub home: JobId,
     /// The request of a host page.
     pub request: RequestId,
     /// Host pages: the logical page.
     pub lpn: Lpn,
-    /// The legs.
-    pub legs: Legs,
+    /// The next page that the same multi-plane command carries.
+    pub mate: OpId,
     /// Order among operations: lower is older. A step of a collection is as old as its collection.
     pub age: u64,
     /// When it asked for the bus: the order of grants. (`bus_since` is earlier if it waited for the cache register.)
     pub asked: Nanos,
     /// The age that decides among those who asked at the same time: its own, or that of the data-out that it goes before.
     pub turn: u64,
+    /// The legs.
+    pub legs: Legs,
     /// When it asked for the bus, and the bus's ledger then.
     pub bus_since: Nanos,
     /// See `bus_since`.
@@ -120,126 +114,48 @@ pub struct Op {
     pub parked_since: Option<Moment>,
     /// Bus time lost to collections during the present service.
     pub bus_gc: u64,
+    /// When it began to wait for what it waits for.
+    pub waits_since: Nanos,
     /// Pages read, programmed or copied to, or pages of the blocks erased.
     pub pages: PageSet,
     /// GC programs: where the pages came from.
     pub from: PageSet,
-    /// The next page that the same multi-plane command carries.
-    pub mate: OpId,
-    /// The newest host write of a page: the old page, as long as a run of partial writes has yet to read it. Where overwritten
-    /// pages are kept, the newest version that is on flash. Host reads: the second copy that they were sent to.
-    pub old: Ppn,
-    /// Where overwritten pages are kept: writes of this age or a greater one take the place of `old` when they land.
-    pub old_age: u64,
-    /// Host pages: bytes of the page that the request covers.
-    pub bytes: u32,
-    /// Host pages: where in the page they begin.
-    pub offset: u32,
-    /// GC programs at another unit: the collection that waits for them.
-    pub home: JobId,
-    /// RAID: the update that a page is part of, from the moment it has begun.
-    pub stripe: u32,
-    /// RAID: the redirected read that a read is part of.
-    pub decode: u32,
-    /// RAID: the write of the same page that must land first, because its update has begun; it leaves its page as the old one.
-    pub behind: OpId,
-    /// Host writes that overlap others of their page, or have something of it to read: their run.
-    pub run: u32,
-    /// Pages of the controller's buffer: their segment.
-    pub segment: u32,
-    /// The chip it was aimed at when it was dispatched, for orders; none if any will do.
-    pub chip: u32,
-    /// The next page of the same request, while it waits for dispatch.
-    pub sibling: OpId,
-    /// Pages of the controller's buffer: overwritten there by the host since.
-    pub absorbed: bool,
-    /// Host reads: what the page held when the read was admitted; writes that no chip takes: what their group summed to before
-    /// (oracle).
-    pub expected: u32,
-    /// When it began to wait for what it waits for.
-    pub waits_since: Nanos,
-    /// When its first service began.
-    pub first_start: Option<Moment>,
-    /// Ledger readings when the wait for the unit began: all collections, and those in its own plane.
-    pub ledger_gc: u64,
-    /// See `ledger_gc`.
-    pub ledger_gc_own: u64,
-    /// The same of write-backs.
-    pub ledger_writeback: u64,
-    /// Collections begun at the unit when the wait for it began, less the one that held it.
-    pub collections: u32,
-    /// Where its time went (host pages).
-    pub blame: Blame,
-    /// What the pages hold (oracle). A merge read's own is the second one.
-    pub tags: [Tag; MAX_PLANES],
-    /// Host writes: the old page that they were merged with could not be corrected.
-    pub lost: bool,
-    /// RAID: its chip has failed under it.
-    pub failed: bool,
-    /// Where it stands with the interconnect, on devices that have one.
-    pub crossing: Crossing,
-    /// Pages of it that the flash controller's buffer holds.
-    pub buffered: u8,
-    /// Row time of collections while the port that it asked for waited for a row, when it asked.
-    pub row_ledger: u64,
 }
+
+const _: () = assert!(size_of::<Op>() == 3 * 64, "an operation's record is three cache lines");
 
 impl Op {
     /// A blank operation.
     pub const BLANK: Self = Op {
         next: OpId::NONE,
-        mate: OpId::NONE,
-        sibling: OpId::NONE,
-        class: Class::Host,
+        leg: 0,
         verb: Verb::Read,
+        class: Class::Host,
         need: Need::Read,
         acknowledged: false,
         stalled: false,
         lane: false,
-        leg: 0,
-        legs: Legs::NONE,
+        inward: false,
+        failed: false,
         unit: UnitId::NONE,
         channel: ChannelId::NONE,
-        chip: u32::MAX,
         plane: PlaneId::NONE,
-        age: 0,
-        request: RequestId::NONE,
         job: JobId::NONE,
+        home: JobId::NONE,
+        request: RequestId::NONE,
         lpn: Lpn::NONE,
-        bytes: 0,
-        offset: 0,
-        old: Ppn::NONE,
-        old_age: 0,
-        pages: PageSet::EMPTY,
-        from: PageSet::EMPTY,
-        tags: [Tag::NONE; MAX_PLANES],
-        lost: false,
-        failed: false,
-        absorbed: false,
-        expected: 0,
-        waits_since: Nanos::ZERO,
-        first_start: None,
-        ledger_gc: 0,
-        ledger_gc_own: 0,
-        ledger_writeback: 0,
-        bus_since: Nanos::ZERO,
-        bus_ledger: 0,
+        mate: OpId::NONE,
+        age: 0,
         asked: Nanos::ZERO,
         turn: 0,
+        legs: Legs::NONE,
+        bus_since: Nanos::ZERO,
+        bus_ledger: 0,
         parked_since: None,
-        inward: false,
-        home: JobId::NONE,
-        stripe: u32::MAX,
-        decode: u32::MAX,
-        behind: OpId::NONE,
-        run: u32::MAX,
-        segment: u32::MAX,
         bus_gc: 0,
-        collections: 0,
-        blame: Blame::ZERO,
-        crossing: Crossing::Ahead,
-        buffered: 0,
-        row_ledger: 0,
+        waits_since: Nanos::ZERO,
+        pages: PageSet::EMPTY,
+        from: PageSet::EMPTY,
     };
 }
 

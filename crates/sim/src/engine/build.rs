@@ -2,6 +2,7 @@
 
 use super::fast::FastPaths;
 use super::kernel::Kernel;
+use super::kernel::ops::Parts;
 use super::raid::failure::Failures;
 use super::raid::stripe::Raid;
 use super::rules::Rules;
@@ -57,17 +58,20 @@ impl Ssd {
         let plan = config.schemes.collector.policy_ref().writes_back();
         let staging = Staging::new(config.staging.slots, plan, geometry.units);
         let rules = Rules::of(config, &geometry);
+        let raid = Raid::new(config, &array);
         let noc = noc::Noc::new(config, geometry.units);
         let buses = rules.ports + if noc.is_some() { geometry.channels as usize } else { 0 };
         let crossing = noc.as_ref().map_or(Nanos::ZERO, |noc| noc.net.traversal(geometry.page_size));
         let delays = if noc.is_some() { 2 * geometry.units as usize } else { 0 };
         let ops = 256 + sizes::OPS_OF_REQUEST as usize * config.device.queue_depth as usize + geometry.planes as usize;
+        let parity = raid.is_some();
+        let parts = Parts { parity, buffer: staging.slots() > 0, crossing: noc.is_some() };
         let mut ssd = Ssd {
             seed,
             rules,
             fast: FastPaths::NONE,
             now: Nanos::ZERO,
-            kernel: Kernel::new(&geometry, ops, buses, delays, config.timing.longest().max(crossing)),
+            kernel: Kernel::new(&geometry, ops, parts, buses, delays, config.timing.longest().max(crossing)),
             host: Host::new(config, &geometry),
             gc: Gc {
                 jobs: Slab::with_capacity(geometry.planes as usize),
@@ -81,7 +85,7 @@ impl Ssd {
                 replicas: (config.schemes.route.policy_ref().copies())
                     .map(|share| Box::new(replica::Replicas::new(share, &geometry))),
                 noc,
-                raid: Raid::new(config, &array),
+                raid,
                 failures: Failures::new(config, geometry.mapped, seed),
                 fault_at: Nanos::NEVER,
                 power_cuts: Vec::new(),

@@ -63,7 +63,7 @@ impl Ssd {
     /// A host operation has waited for its unit while a collection or a write-back held it.
     #[cold]
     pub(super) fn note_conflict(&mut self, op: OpId, unit: UnitId, gc: u64, back: u64) {
-        let met = self.kernel.dies[unit].collections - self.kernel.ops[op].collections;
+        let met = self.kernel.dies[unit].collections - self.kernel.ops.host[op].collections;
         let request = self.kernel.ops[op].request;
         let Some(conflict) = self.features.conflict.as_mut().filter(|_| request.is_some()) else { return };
         let record = &mut self.host.requests[request.0];

@@ -13,10 +13,10 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn keep_old(&mut self, op: OpId) {
         let (lpn, age) = (self.kernel.ops[op].lpn, self.kernel.ops[op].age);
-        (self.kernel.ops[op].old, self.kernel.ops[op].old_age) = match self.dev.map.get(lpn) {
+        (self.kernel.ops.host[op].old, self.kernel.ops.host[op].old_age) = match self.dev.map.get(lpn) {
             Location::Flash(page) => (page, age),
             Location::Staged(before) => {
-                let before = &mut self.kernel.ops[before];
+                let before = &mut self.kernel.ops.host[before];
                 (std::mem::replace(&mut before.old, Ppn::NONE), before.old_age)
             }
             Location::Nowhere => (Ppn::NONE, age),
@@ -25,9 +25,9 @@ impl Ssd {
 
     /// A write is admitted to a run that has yet to read the old page: the newest write has it in hand.
     pub(super) fn hand_on(&mut self, op: OpId, before: Location) {
-        self.kernel.ops[op].old = match before {
+        self.kernel.ops.host[op].old = match before {
             Location::Flash(page) => page,
-            Location::Staged(before) => std::mem::replace(&mut self.kernel.ops[before].old, Ppn::NONE),
+            Location::Staged(before) => std::mem::replace(&mut self.kernel.ops.host[before].old, Ppn::NONE),
             Location::Nowhere => Ppn::NONE,
         };
     }
@@ -39,22 +39,22 @@ impl Ssd {
             return false;
         }
         let Location::Staged(newest) = self.dev.map.get(lpn) else { return false };
-        if age < self.kernel.ops[newest].old_age {
+        if age < self.kernel.ops.host[newest].old_age {
             return false;
         }
         self.let_go(newest);
-        let newest = &mut self.kernel.ops[newest];
-        (newest.old, newest.old_age) = (page, age);
+        let newest = &mut self.kernel.ops.host[newest];
+        newest.old = page;
+        newest.old_age = age;
         true
     }
 
     /// A write has no more need of its old page.
     #[inline(always)]
     pub(super) fn let_go(&mut self, op: OpId) {
-        let op = &mut self.kernel.ops[op];
-        let (old, lpn) = (std::mem::replace(&mut op.old, Ppn::NONE), op.lpn);
+        let old = std::mem::replace(&mut self.kernel.ops.host[op].old, Ppn::NONE);
         if old.is_some() {
-            self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
+            self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.kernel.ops[op].lpn);
         }
     }
 }

@@ -61,7 +61,7 @@ impl Ssd {
         let (age, pages) = (self.age(), PageSet::one(self.dev.geometry.page(block, 0)));
         let class = Class::Metadata;
         let op = Op { class, verb: Verb::Program, pages, age, home, waits_since: self.now, ..Op::BLANK };
-        let op = OpId(self.kernel.ops.insert(op));
+        let op = self.kernel.ops.create(op);
         self.enqueue(op, plane, false);
     }
 
@@ -161,7 +161,7 @@ impl Ssd {
             self.kernel.dies[unit].released = self.now;
         }
         self.release_unit(unit, plane);
-        self.kernel.ops.remove(op.0);
+        self.kernel.ops.remove(op);
         if !self.land_metadata(page) {
             self.metadata_due(self.dev.geometry.block_of(page), JobId::NONE, home);
         }

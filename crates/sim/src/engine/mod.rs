@@ -64,7 +64,7 @@ pub(crate) mod sizes {
         size_of::<T>() as u64 + 4
     }
 
-    pub const OP: u64 = item::<Op>();
+    pub const OP: u64 = item::<Op>() + super::kernel::ops::BYTES_BESIDE;
     pub const REQUEST: u64 = item::<super::spine::host::HostRequest>() + 4;
     pub const UPDATE: u64 = super::raid::stripe::BYTES_OF_REQUEST;
     pub const SEGMENT: u64 = item::<staging::Segment>();

@@ -12,11 +12,12 @@ use crate::config::{Config, Task};
 use crate::device::noc::Interconnect;
 use crate::device::resource::{Bus, Occupancy};
 use crate::device::timing::{LegKind, Legs};
-use crate::device::transaction::{Class, Crossing, Need, Op, Verb};
+use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::kernel::ops::Crossing;
 use crate::policy::Hop;
 use crate::report::mean;
 use crate::report::noc::{Latency, Moved, NocSummary, Way};
-use crate::units::{JobId, OpId, PlaneId, UnitId};
+use crate::units::{JobId, OpId, UnitId};
 
 /// The interconnect of a device that has one.
 #[derive(Clone)]
@@ -177,7 +178,7 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn cross_in(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
-        if op.verb != Verb::Program || op.leg != 0 || op.crossing == Crossing::Over {
+        if op.verb != Verb::Program || op.leg != 0 || self.kernel.ops.crossing[id].crossing == Crossing::Over {
             return;
         }
         let (pages, crossing) = match (op.class, op.job) {
@@ -194,15 +195,15 @@ impl Ssd {
                 (pages, if self.gc.jobs[job.0].rest == Hop::Controller { pages } else { 0 })
             }
             // It lies in this channel's buffer already.
-            _ if op.crossing == Crossing::Under => (1, 0),
+            _ if self.kernel.ops.crossing[id].crossing == Crossing::Under => (1, 0),
             _ => (op.pages.len() as u64, op.pages.len() as u64),
         };
         let net = self.net();
         let across = net.traversal(self.dev.geometry.page_size).0 * crossing;
         let buffer = net.sram_write.0 * crossing + net.sram_read.0 * pages;
+        self.kernel.ops.crossing[id].crossing = Crossing::Over;
         let op = &mut self.kernel.ops[id];
         op.legs = op.legs.after(&[(LegKind::Noc, Nanos(across)), (LegKind::Buffer, Nanos(buffer))]);
-        op.crossing = Crossing::Over;
         let way = if op.class == Class::Host { Way::HostWrite } else { Way::GcBack };
         self.stats.noc.traversals.add(way, crossing);
         self.buffer(id, crossing as i64);
@@ -212,12 +213,12 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn crosses_out(&mut self, id: OpId) -> bool {
         let op = &self.kernel.ops[id];
-        match (op.verb, op.crossing) {
+        match (op.verb, self.kernel.ops.crossing[id].crossing) {
             (Verb::Read, Crossing::Ahead) => self.leave_flash(id),
             (Verb::Read, Crossing::Under) if op.class == Class::Gc && op.job.is_some() => self.verdict(id),
             _ => {
-                self.kernel.ops[id].crossing = Crossing::Ahead;
-                self.buffer(id, -i64::from(self.kernel.ops[id].buffered));
+                self.kernel.ops.crossing[id].crossing = Crossing::Ahead;
+                self.buffer(id, -i64::from(self.kernel.ops.crossing[id].buffered));
                 return false;
             }
         }
@@ -250,7 +251,7 @@ impl Ssd {
                 let mut at = id;
                 while at.is_some() {
                     let page = &self.kernel.ops[at];
-                    let bytes = if page.need == Need::Merge { page_size } else { page.bytes };
+                    let bytes = if page.need == Need::Merge { page_size } else { self.kernel.ops.host[at].bytes };
                     across += net.traversal(bytes).0;
                     pages += 1;
                     at = page.mate;
@@ -268,8 +269,10 @@ impl Ssd {
         }
         self.stats.noc.traversals.add(way, crossing);
         self.buffer(id, leaving as i64);
+        self.kernel.ops.crossing[id].crossing = Crossing::Under;
         let op = &mut self.kernel.ops[id];
-        (op.legs, op.leg, op.crossing) = (legs, 0, Crossing::Under);
+        op.legs = legs;
+        op.leg = 0;
         self.run_leg(id);
     }
 
@@ -290,7 +293,7 @@ impl Ssd {
             }
         }
         self.gc.jobs[job.0].rest = joint;
-        self.kernel.ops[id].crossing = Crossing::Over;
+        self.kernel.ops.crossing[id].crossing = Crossing::Over;
         let pages = from.len() as u64;
         if joint == Hop::Fmc {
             self.stats.noc.local += pages;
@@ -320,7 +323,7 @@ impl Ssd {
         self.kernel.ops[id].verb = Verb::Program;
         self.kernel.dies[unit].array = OpId::NONE;
         if self.sends_abroad(job) {
-            self.kernel.ops[id].crossing = Crossing::Ahead;
+            self.kernel.ops.crossing[id].crossing = Crossing::Ahead;
             return;
         }
         self.begin_place(job);
@@ -335,24 +338,26 @@ impl Ssd {
     /// The program of a page in hand goes to another unit: whether the page comes from its channel's buffer, which is then
     /// that operation's to empty, or across the interconnect.
     #[inline(never)]
-    pub(super) fn crossing_abroad(&mut self, job: JobId, target: PlaneId) -> (Crossing, u8) {
-        let (op, rest) = (self.gc.jobs[job.0].op, self.gc.jobs[job.0].rest);
-        if self.features.noc.is_none() || rest != Hop::Fmc {
-            return (Crossing::Ahead, 0);
+    pub(super) fn crosses_abroad(&mut self, job: JobId, program: OpId) {
+        let (read, rest) = (self.gc.jobs[job.0].op, self.gc.jobs[job.0].rest);
+        if rest != Hop::Fmc {
+            return;
         }
-        if self.dev.geometry.channel_of(target) == self.kernel.ops[op].channel {
-            self.kernel.ops[op].buffered -= 1;
-            return (Crossing::Under, 1);
+        let target = self.kernel.ops[program].plane;
+        if self.dev.geometry.channel_of(target) == self.kernel.ops[read].channel {
+            self.kernel.ops.crossing[read].buffered -= 1;
+            self.kernel.ops.crossing[program].crossing = Crossing::Under;
+            self.kernel.ops.crossing[program].buffered = 1;
+        } else {
+            self.buffer(read, -1);
         }
-        self.buffer(op, -1);
-        (Crossing::Ahead, 0)
     }
 
     /// Pages of an operation come into its channel's buffer, or leave it.
     fn buffer(&mut self, id: OpId, pages: i64) {
-        let op = &mut self.kernel.ops[id];
-        op.buffered = (i64::from(op.buffered) + pages) as u8;
-        let channel = op.channel.ix();
+        let buffered = &mut self.kernel.ops.crossing[id].buffered;
+        *buffered = (i64::from(*buffered) + pages) as u8;
+        let channel = self.kernel.ops[id].channel.ix();
         let held = &mut self.noc_mut().buffered[channel];
         *held = u32::try_from(i64::from(*held) + pages).expect("law: a buffer gives back what it was given");
         let held = u64::from(*held);
@@ -415,7 +420,7 @@ impl Ssd {
         let next = op.legs.get(op.leg).map(|leg| leg.kind);
         if op.verb == Verb::Program {
             if kind == Some(LegKind::Buffer) {
-                self.buffer(id, -i64::from(self.kernel.ops[id].buffered));
+                self.buffer(id, -i64::from(self.kernel.ops.crossing[id].buffered));
             }
             // Without a transfer on the channel the data is in the die now.
             if next == Some(LegKind::Array) && self.data_in_ends(id) {
@@ -466,7 +471,7 @@ impl Ssd {
             let behind = self.behind_rows(*port);
             self.noc_mut().behind_rows[channel as usize] = (behind, None);
             let op = &self.kernel.ops[id];
-            let behind_gc = (behind - op.row_ledger) / rows as u64;
+            let behind_gc = (behind - self.kernel.ops.crossing[id].row_ledger) / rows as u64;
             if op.class != Class::Host {
                 self.noc_mut().rows_gc.change(true, now);
             }

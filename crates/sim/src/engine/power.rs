@@ -217,9 +217,9 @@ impl Ssd {
                                 Some(from) if op.class == Class::Gc => {
                                     Brings::Of { from: *from, corrected: op.verb != Verb::Copyback }
                                 }
-                                _ => Brings::Own { lost: op.lost },
+                                _ => Brings::Own { lost: self.kernel.ops.host[at].lost },
                             };
-                            (*page, op.tags[i], brings)
+                            (*page, self.kernel.ops.tags[at][i], brings)
                         })),
                     }
                     at = if op.class == Class::Host { op.mate } else { OpId::NONE };
@@ -233,7 +233,7 @@ impl Ssd {
                 if self.features.raid.is_some() { self.chunk_to_drain(begun, lpn, op)? } else { (op, false) };
             let op = &self.kernel.ops[id];
             let plane = if op.plane.is_some() { op.plane } else { self.dev.geometry.static_plane(lpn) };
-            let (tag, lost) = (op.tags[0], op.lost);
+            let (tag, lost) = (self.kernel.ops.tags[id][0], self.kernel.ops.host[id].lost);
             (!in_program(tag)).then(|| InMemory { plane, tag, lost, always, part: self.part_of_page(id) })
         });
         let in_memory = in_memory.collect();
@@ -245,7 +245,7 @@ impl Ssd {
     fn superseded(&self) -> u64 {
         let under_way = |lpn: &Lpn| match (self.dev.map.get(*lpn), self.oracle.known(*lpn)) {
             (Location::Staged(op), Some(known)) if self.kernel.ops[op].class == Class::Host => {
-                let old = self.kernel.ops[op].old;
+                let old = self.kernel.ops.host[op].old;
                 // With parity, old pages stay until their update has begun.
                 !((self.rules.keeps || self.features.raid.is_some())
                     && old.is_some()

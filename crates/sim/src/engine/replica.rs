@@ -230,7 +230,7 @@ impl Ssd {
         if !self.schemes.route.policy_ref().takes_copy(at_home, there) {
             return home;
         }
-        self.kernel.ops[op].old = page;
+        self.kernel.ops.host[op].old = page;
         if let Some(replicas) = &mut self.features.replicas {
             replicas.used(replicas.copy_of[lpn.ix()]);
         }
@@ -242,18 +242,18 @@ impl Ssd {
     pub(super) fn reads_copy(&self, op: OpId) -> bool {
         let page = &self.kernel.ops[op];
         let copy = self.features.replicas.as_ref().and_then(|replicas| replicas.copy(page.lpn));
-        copy.is_some_and(|copy| copy.page == page.old)
+        copy.is_some_and(|copy| copy.page == self.kernel.ops.host[op].old)
     }
 
     /// A read's turn has come: where it is read, now that its page is at `at`.
     pub(super) fn read_from(&mut self, op: OpId, at: Ppn) -> Ppn {
-        let (lpn, page) = (self.kernel.ops[op].lpn, self.kernel.ops[op].old);
+        let (lpn, page) = (self.kernel.ops[op].lpn, self.kernel.ops.host[op].old);
         let Some(replicas) = &mut self.features.replicas else { return at };
         if page.is_some() && replicas.copy(lpn).is_some_and(|copy| copy.page == page) {
             replicas.totals.reads += 1;
             return page;
         }
-        self.kernel.ops[op].old = Ppn::NONE;
+        self.kernel.ops.host[op].old = Ppn::NONE;
         at
     }
 
@@ -261,7 +261,7 @@ impl Ssd {
     pub(super) fn load_copy(&self, op: OpId, at: Ppn) -> Tag {
         let page = &self.kernel.ops[op];
         let copy = self.features.replicas.as_ref().and_then(|replicas| replicas.copy(page.lpn));
-        match copy.filter(|copy| page.old == at && copy.page == at) {
+        match copy.filter(|copy| self.kernel.ops.host[op].old == at && copy.page == at) {
             // What is stored in each page is known to the full oracle alone.
             Some(copy) if self.oracle.check() != Check::Full => copy.tag,
             _ => self.oracle.load(at, page.lpn),
@@ -367,13 +367,13 @@ impl Ssd {
             plane,
             channel: self.dev.geometry.channel_of(plane),
             lpn,
-            bytes: self.dev.geometry.page_size,
             pages: PageSet::one(page),
             ..Op::BLANK
         };
-        op.tags[0] = tag;
         op.legs = if reads { self.dev.timing.read(&[offset], burst) } else { self.dev.timing.program(offset, burst) };
-        let id = OpId(self.kernel.ops.insert(op));
+        let id = self.kernel.ops.create(op);
+        self.kernel.ops.host[id].bytes = self.dev.geometry.page_size;
+        self.kernel.ops.tags[id][0] = tag;
         self.kernel.dies[unit].array = id;
         self.seize_unit(unit, Holder::Writeback, plane);
         self.run_leg(id);
@@ -383,9 +383,10 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn copy_ends(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
-        let (unit, plane, page, lpn, tag, verb) = (op.unit, op.plane, op.pages[0], op.lpn, op.tags[0], op.verb);
+        let (unit, plane, page, lpn, tag, verb) =
+            (op.unit, op.plane, op.pages[0], op.lpn, self.kernel.ops.tags[id][0], op.verb);
         let block = self.dev.geometry.block_of(page);
-        self.kernel.ops.remove(id.0);
+        self.kernel.ops.remove(id);
         self.kernel.dies[unit].array = OpId::NONE;
         self.release_unit(unit, plane);
         self.mark_unit(unit);

@@ -101,7 +101,7 @@ impl Ssd {
     fn stage_hand(&mut self, id: JobId) {
         let hand = std::mem::replace(&mut self.gc.jobs[id.0].job.hand, PageSet::EMPTY);
         self.take_slots(id, hand.len() as u32);
-        let tags = self.kernel.ops[self.gc.jobs[id.0].op].tags;
+        let tags = self.kernel.ops.tags[self.gc.jobs[id.0].op];
         for (i, page) in hand.iter().enumerate() {
             let lpn = self.dev.flash.lpn_of(*page);
             if lpn.is_none() {
@@ -113,23 +113,25 @@ impl Ssd {
             if self.goes_home() {
                 self.dev.flash.promise(self.dev.geometry.plane_of(*page));
             }
-            let mut op = Op {
+            let op = Op {
                 class: Class::Writeback,
                 verb: Verb::Program,
                 need: Need::Write,
                 acknowledged: true,
                 plane: self.dev.geometry.plane_of(*page),
                 lpn,
-                bytes: self.dev.geometry.page_size,
                 age: self.age(),
                 waits_since: self.now,
-                segment: self.segment_of(id),
                 ..Op::BLANK
             };
-            op.old_age = op.age;
-            op.tags[0] = tags[i];
-            op.lost = !self.survives_move(*page);
-            let op = OpId(self.kernel.ops.insert(op));
+            let (age, segment, lost) = (op.age, self.segment_of(id), !self.survives_move(*page));
+            let op = self.kernel.ops.create(op);
+            let written = &mut self.kernel.ops.host[op];
+            written.bytes = self.dev.geometry.page_size;
+            written.old_age = age;
+            written.lost = lost;
+            self.kernel.ops.buffer[op].segment = segment;
+            self.kernel.ops.tags[op][0] = tags[i];
             self.dev.flash.invalidate(*page, block, lpn);
             self.dev.map.set(lpn, Location::Staged(op));
             self.gc.jobs[id.0].staged.push(&mut self.kernel.ops, op);
@@ -164,7 +166,7 @@ impl Ssd {
             }
             if self.kernel.ops[op].lpn.is_none() {
                 // Trimmed while it waited for the others.
-                self.kernel.ops.remove(op.0);
+                self.kernel.ops.remove(op);
                 continue;
             }
             let staging = &mut self.dev.staging;
@@ -247,15 +249,16 @@ impl Ssd {
             return false;
         }
         self.kernel.ops[op].need = Need::Absorb;
-        let tag = self.kernel.ops[op].tags[0];
+        let tag = self.kernel.ops.tags[op][0];
         if let Some(conflict) = &mut self.features.conflict {
             conflict.counters.absorbed += u64::from(measured);
         }
-        self.overlay(op, self.kernel.ops[page].tags[0]);
-        let page = &mut self.kernel.ops[page];
-        page.tags[0] = tag;
-        page.lost = false;
-        let (segment, again) = (page.segment, std::mem::replace(&mut page.absorbed, true));
+        self.overlay(op, self.kernel.ops.tags[page][0]);
+        self.kernel.ops.tags[page][0] = tag;
+        self.kernel.ops.host[page].lost = false;
+        let buffered = &mut self.kernel.ops.buffer[page];
+        let segment = buffered.segment;
+        let again = std::mem::replace(&mut buffered.absorbed, true);
         let staging = &mut self.dev.staging;
         let pages = &mut staging.segments[segment];
         if !again {
@@ -274,7 +277,7 @@ impl Ssd {
             // It stays in line without a page, and is passed over.
             self.kernel.ops[op].lpn = Lpn::NONE;
             self.dev.staging.stale = true;
-            let (absorbed, segment) = (self.kernel.ops[op].absorbed, self.kernel.ops[op].segment);
+            let (absorbed, segment) = (self.kernel.ops.buffer[op].absorbed, self.kernel.ops.buffer[op].segment);
             if self.goes_home() {
                 self.dev.flash.keep_promise(self.kernel.ops[op].plane);
             }
@@ -325,7 +328,7 @@ impl Ssd {
         if self.kernel.ops[op].lpn.is_none() {
             self.dev.staging.ready.pop(&self.kernel.ops);
             self.dev.staging.waiting -= 1;
-            self.kernel.ops.remove(op.0);
+            self.kernel.ops.remove(op);
             return true;
         }
         let units = self.dev.geometry.units;
@@ -345,7 +348,7 @@ impl Ssd {
             return false;
         }
         // No plane has room. A collection that waits for this page has a page of its reserve for it.
-        let segment = &self.dev.staging.segments[self.kernel.ops[op].segment];
+        let segment = &self.dev.staging.segments[self.kernel.ops.buffer[op].segment];
         let plane = self.kernel.ops[op].plane;
         if segment.job.is_some() && !self.plan().erase_first {
             let unit = self.dev.geometry.unit_of(plane);
@@ -369,7 +372,7 @@ impl Ssd {
             if self.kernel.ops[op].lpn.is_none() {
                 self.dev.staging.own[unit.ix()].pop(&self.kernel.ops);
                 self.dev.staging.waiting -= 1;
-                self.kernel.ops.remove(op.0);
+                self.kernel.ops.remove(op);
                 continue;
             }
             // At the host's write point while that has room, else where its collection would have put it: a page of its plane
@@ -415,8 +418,9 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn writeback_ends(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
-        let (unit, plane, page, lpn, tag) = (op.unit, op.plane, op.pages[0], op.lpn, op.tags[0]);
-        let (absorbed, segment, lost) = (op.absorbed, op.segment, op.lost);
+        let (unit, plane, page, lpn, tag) = (op.unit, op.plane, op.pages[0], op.lpn, self.kernel.ops.tags[id][0]);
+        let (absorbed, segment, lost) =
+            (self.kernel.ops.buffer[id].absorbed, self.kernel.ops.buffer[id].segment, self.kernel.ops.host[id].lost);
         let block = self.dev.geometry.block_of(page);
         let newest = self.dev.map.get(lpn) == Location::Staged(id);
         let wanted = newest || self.rules.keeps && self.keeps_instead(id, page);
@@ -433,7 +437,7 @@ impl Ssd {
         }
         self.stats.count_moved(!newest);
         self.stats.moves.buffered += 1;
-        self.kernel.ops.remove(id.0);
+        self.kernel.ops.remove(id);
         if !self.plan().free_at_issue {
             self.frees_slot();
         }

@@ -28,15 +28,21 @@ impl Ssd {
         let expected = self.oracle.latest(lpn);
         // Most places were a read's in the lane before: then only what such a read changes, and does not set, begins anew.
         let place = self.kernel.ops.reuse(|op| op.lane);
-        let op = OpId(place.unwrap_or_else(|| self.kernel.ops.insert(Op { lane: true, ..Op::BLANK })));
-        let (size, record) = (self.unit_bytes(), &mut self.kernel.ops[op]);
-        (record.leg, record.acknowledged, record.first_start) = (0, false, None);
-        record.blame = Blame::ZERO;
-        (record.request, record.lpn) = (id, lpn);
-        (record.offset, record.bytes) = ((request.offset - u64::from(lpn.0) * size) as u32, request.bytes as u32);
-        (record.age, record.waits_since) = (age, self.now);
-        record.blame.add(Cause::Queue, (self.now - request.arrival).0);
-        record.expected = expected;
+        let op = place.unwrap_or_else(|| self.kernel.ops.create(Op { lane: true, ..Op::BLANK }));
+        let record = &mut self.kernel.ops[op];
+        record.leg = 0;
+        record.acknowledged = false;
+        record.request = id;
+        record.lpn = lpn;
+        record.age = age;
+        record.waits_since = self.now;
+        let (size, host) = (self.unit_bytes(), &mut self.kernel.ops.host[op]);
+        host.first_start = None;
+        host.offset = (request.offset - u64::from(lpn.0) * size) as u32;
+        host.bytes = request.bytes as u32;
+        host.blame = Blame::ZERO;
+        host.blame.add(Cause::Queue, (self.now - request.arrival).0);
+        host.expected = expected;
         if self.oracle.tracks_sectors() {
             self.oracle.expects(op, lpn);
         }
@@ -69,16 +75,18 @@ impl Ssd {
         state.queue.pop(&self.kernel.ops);
         let next = state.queue.head();
         self.kernel.dies.seize_free(unit, id, now);
-        let (geometry, op) = (&self.dev.geometry, &mut self.kernel.ops[id]);
-        let legs = self.dev.timing.read_one(geometry.offset(at), self.dev.timing.transfer(op.bytes));
+        let (geometry, page) = (&self.dev.geometry, &mut self.kernel.ops.host[id]);
+        let legs = self.dev.timing.read_one(geometry.offset(at), self.dev.timing.transfer(page.bytes));
         let array = legs.get(0).map_or(Nanos::ZERO, |leg| leg.time);
-        let tag = self.oracle.load(at, op.lpn);
-        op.tags[0] = tag;
-        (op.pages, op.legs) = (PageSet::one(at), legs);
-        op.first_start.get_or_insert(Moment::at(now));
+        page.first_start.get_or_insert(Moment::at(now));
+        page.blame.add(Cause::Array, array.0);
+        let op = &mut self.kernel.ops[id];
+        op.pages = PageSet::one(at);
+        op.legs = legs;
         op.bus_gc = 0;
-        op.blame.add(Cause::Array, array.0);
-        let (plane, request) = (op.plane, op.request);
+        let (plane, request, lpn) = (op.plane, op.request, op.lpn);
+        let tag = self.oracle.load(at, lpn);
+        self.kernel.ops.tags[id][0] = tag;
         self.dev.flash.read_begins(geometry.block_of(at));
         self.stats.count_reads(Class::Host, 1);
         self.chip_in_use(plane, true);
@@ -118,7 +126,7 @@ impl Ssd {
         debug_assert!(op.need == Need::Read && op.verb == Verb::Read && op.mate.is_none());
         debug_assert!(op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Bus));
         let (unit, plane, request, block) = (op.unit, op.plane, op.request, self.dev.geometry.block_of(op.pages[0]));
-        self.oracle.delivered(op.lpn, op.tags[0], op.expected);
+        self.oracle.delivered(op.lpn, self.kernel.ops.tags[id][0], self.kernel.ops.host[id].expected);
         let state = &mut self.kernel.dies[unit];
         let next = state.queue.head();
         if next.is_some() {
@@ -130,6 +138,6 @@ impl Ssd {
         self.chip_in_use(plane, false);
         self.mark_unit(unit);
         self.request_done(request, id);
-        self.kernel.ops.remove(id.0);
+        self.kernel.ops.remove(id);
     }
 }

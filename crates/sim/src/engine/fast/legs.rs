@@ -255,7 +255,8 @@ impl Ssd {
     #[inline(never)]
     fn express_next(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
-        let (job, from, tag, plane, unit, read) = (op.job, op.from[0], op.tags[0], op.plane, op.unit, op.legs);
+        let (job, from, tag, plane, unit, read) =
+            (op.job, op.from[0], self.kernel.ops.tags[id][0], op.plane, op.unit, op.legs);
         if !self.goes_on(job, unit) {
             return false;
         }
@@ -273,9 +274,12 @@ impl Ssd {
         // The block keeps the reader that it has: the next page is in it too.
         let tag = self.oracle.load(page, self.dev.flash.lpn_of(page));
         let legs = self.dev.timing.read_one(self.dev.geometry.offset(page), transfer);
+        self.kernel.ops.tags[id][0] = tag;
         let op = &mut self.kernel.ops[id];
-        (op.pages, op.from, op.tags[0]) = (PageSet::one(page), PageSet::one(page), tag);
-        (op.legs, op.leg) = (legs, 0);
+        op.pages = PageSet::one(page);
+        op.from = op.pages;
+        op.legs = legs;
+        op.leg = 0;
         self.kernel.timers.set(Timer::Array(unit), time + legs.get(0).map_or(Nanos::ZERO, |leg| leg.time));
         true
     }
@@ -284,7 +288,8 @@ impl Ssd {
     #[inline(never)]
     fn express_next_copyback(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
-        let (job, from, to, tag, plane, unit) = (op.job, op.from[0], op.pages[0], op.tags[0], op.plane, op.unit);
+        let (job, from, to, tag, plane, unit) =
+            (op.job, op.from[0], op.pages[0], self.kernel.ops.tags[id][0], op.plane, op.unit);
         if !self.goes_on(job, unit) {
             return false;
         }
@@ -300,8 +305,11 @@ impl Ssd {
         let (legs, read, program) = self.dev.timing.copyback(&[offset(page)], &[offset(to)]);
         self.stats.gc_time.read += read.0;
         self.stats.gc_time.program += program.0;
+        self.kernel.ops.tags[id][0] = tag;
         let op = &mut self.kernel.ops[id];
-        (op.from, op.pages, op.tags[0], op.legs) = (PageSet::one(page), PageSet::one(to), tag, legs);
+        op.from = PageSet::one(page);
+        op.pages = PageSet::one(to);
+        op.legs = legs;
         self.kernel.timers.set(Timer::Array(unit), time + (read + program));
         true
     }

@@ -36,7 +36,7 @@ impl Ssd {
     pub(in crate::engine) fn express_placed(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
         let (job, from, to, tag, unit, program) =
-            (op.job, op.from[0], op.pages[0], op.tags[0], op.unit, op.verb == Verb::Program);
+            (op.job, op.from[0], op.pages[0], self.kernel.ops.tags[id][0], op.unit, op.verb == Verb::Program);
         let view = self.dev.view(time);
         let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;
@@ -111,8 +111,8 @@ impl Ssd {
         let page = self.kernel.ops[id].pages[0];
         let (block, offset) = (self.dev.geometry.block_of(page), self.dev.geometry.offset(page));
         self.dev.flash.read_begins(block);
+        self.kernel.ops.tags[id][0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
         let op = &mut self.kernel.ops[id];
-        op.tags[0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
         op.from = op.pages;
         let time = if self.rules.plain_moves == Some(Journey::COPYBACK) {
             let to = self.gc_page(plane, Stream::Gc, true);

@@ -2,21 +2,21 @@
 
 pub(super) mod buses;
 pub(super) mod dies;
+pub(super) mod ops;
 pub(super) mod timers;
 
 use crate::device::geometry::Geometry;
-use crate::device::transaction::{Op, Slab};
 use crate::units::Nanos;
 use buses::Buses;
 use dies::Dies;
+use ops::{Ops, Parts};
 use timers::Timers;
 
 /// See the module.
 #[derive(Clone)]
 pub(super) struct Kernel {
     pub(super) timers: Timers,
-    /// Operations waiting and in service.
-    pub(super) ops: Slab<Op>,
+    pub(super) ops: Ops,
     pub(super) dies: Dies,
     pub(super) buses: Buses,
     /// Timers whose events were taken at the present time, below the age of their operations.
@@ -36,11 +36,11 @@ pub(super) struct Kernel {
 impl Kernel {
     /// `buses`: channels, sides of the host link, ports; `delays`: operations that hold their unit alone on the interconnect;
     /// `span`: see [`Timers::new`].
-    pub(super) fn new(geometry: &Geometry, ops: usize, buses: usize, delays: usize, span: Nanos) -> Self {
+    pub(super) fn new(geometry: &Geometry, ops: usize, parts: Parts, buses: usize, delays: usize, span: Nanos) -> Self {
         let units = geometry.units as usize;
         Kernel {
             timers: Timers::new(units, buses, delays, span),
-            ops: Slab::with_capacity(ops),
+            ops: Ops::new(ops, parts),
             dies: Dies::new(geometry),
             buses: Buses::new(buses),
             batch: Vec::with_capacity(units + buses + delays),

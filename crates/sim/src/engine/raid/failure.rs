@@ -213,16 +213,16 @@ impl Ssd {
                     break;
                 }
                 self.gc.jobs.remove(self.kernel.ops[step].job.0);
-                self.kernel.ops.remove(step.0);
+                self.kernel.ops.remove(step);
             }
             let state = &mut self.gc.planes[plane.ix()];
             (state.claimed, state.levelled) = (false, false);
             let mut waiting = std::mem::replace(&mut state.stalled, Fifo::EMPTY);
             while !waiting.is_empty() {
                 let op = waiting.pop(&self.kernel.ops);
-                let page = &mut self.kernel.ops[op];
-                page.stalled = false;
-                page.blame.add(crate::blame::Cause::Space, (self.now - page.waits_since).0);
+                self.kernel.ops[op].stalled = false;
+                let since = self.kernel.ops[op].waits_since;
+                self.kernel.ops.host[op].blame.add(crate::blame::Cause::Space, (self.now - since).0);
                 self.leaves_chip(op);
                 stalled.push(op);
             }
@@ -241,7 +241,7 @@ impl Ssd {
         self.count_step_time(id);
         self.release_unit(unit, plane);
         self.mark_unit(unit);
-        self.kernel.ops.remove(id.0);
+        self.kernel.ops.remove(id);
         self.gc.jobs.remove(job.0);
     }
 
@@ -251,9 +251,9 @@ impl Ssd {
             Location::Flash(page) => (Some(page), OpId::NONE),
             Location::Staged(write) => {
                 // The old page is that of the newest write, or of an older one whose update has begun.
-                let older = self.kernel.ops[write].behind;
-                let holder = if self.kernel.ops[write].old.is_none() && older.is_some() { older } else { write };
-                (Some(self.kernel.ops[holder].old).filter(|old| old.is_some()), holder)
+                let older = self.kernel.ops.parity[write].behind;
+                let holder = if self.kernel.ops.host[write].old.is_none() && older.is_some() { older } else { write };
+                (Some(self.kernel.ops.host[holder].old).filter(|old| old.is_some()), holder)
             }
             Location::Nowhere => (None, OpId::NONE),
         }
@@ -264,7 +264,7 @@ impl Ssd {
         let (page, holder) = self.chunk_page(slot);
         let Some(page) = page else { return false };
         if holder.is_some() {
-            self.kernel.ops[holder].old = Ppn::NONE;
+            self.kernel.ops.host[holder].old = Ppn::NONE;
         } else {
             self.dev.map.set(slot, Location::Nowhere);
         }
@@ -380,9 +380,9 @@ impl Ssd {
     pub(in crate::engine) fn is_turned_away(&mut self, id: OpId, unit: UnitId) -> bool {
         let op = &self.kernel.ops[id];
         let away = match op.need {
-            Need::Read if crate::engine::raid::redirect::reads_covered(op) => self.covered(op.lpn).is_none(),
+            Need::Read if self.reads_group(id) => self.covered(op.lpn).is_none(),
             Need::Read => self.is_missing(op.lpn) && self.is_nowhere_for(id),
-            Need::Merge => op.old.is_none(),
+            Need::Merge => self.kernel.ops.host[id].old.is_none(),
             Need::Write => self.is_dead(op.lpn),
             Need::Absorb => false,
         };
@@ -399,13 +399,13 @@ impl Ssd {
 
     /// An operation has ended, or would begin, on a chip that has failed: nothing was read or stored.
     pub(in crate::engine) fn is_denied(&mut self, id: OpId) {
-        let op = &mut self.kernel.ops[id];
-        op.waits_since = self.now;
-        let (update, part) = (op.stripe, op.decode != u32::MAX);
+        self.kernel.ops[id].waits_since = self.now;
+        let op = &self.kernel.ops[id];
+        let (update, part) = (self.kernel.ops.parity[id].stripe, self.kernel.ops.parity[id].decode != u32::MAX);
         match op.need {
             Need::Read if part => self.part_ends(id, true),
             Need::Read if update != NO_UPDATE => {
-                self.kernel.ops.remove(id.0);
+                self.kernel.ops.remove(id);
                 self.part_of_update_ends(update);
             }
             Need::Read => self.place_chunk(id),
@@ -467,7 +467,7 @@ impl Ssd {
         // It may not be over while they begin.
         record.readers += 1;
         while op.is_some() {
-            let (next, lpn) = (self.kernel.ops[op].sibling, self.kernel.ops[op].lpn);
+            let (next, lpn) = (self.kernel.ops.host[op].sibling, self.kernel.ops[op].lpn);
             self.held(op);
             if self.chunk(lpn) == Chunk::Missing && self.is_nowhere_for(op) {
                 self.raid().records[update].readers += 1;
@@ -489,11 +489,11 @@ impl Ssd {
         let mut all = false;
         while op.is_some() {
             let page = &self.kernel.ops[op];
-            let (next, lpn) = (page.sibling, page.lpn);
+            let (next, lpn) = (self.kernel.ops.host[op].sibling, page.lpn);
             if !self.lacks(op) {
                 // Read for its parity, by a plan that no longer holds.
                 self.kernel.ops[op].need = Need::Write;
-            } else if page.old.is_none() {
+            } else if self.kernel.ops.host[op].old.is_none() {
                 match self.chunk(lpn) {
                     Chunk::Missing => all = true,
                     chunk => {
@@ -557,17 +557,17 @@ impl Ssd {
         }
         let raid = self.features.raid.as_mut().expect("only devices with parity get here");
         raid.records[update].kept.push(&mut self.kernel.ops, op);
-        let (lpn, tag) = (self.kernel.ops[op].lpn, self.kernel.ops[op].tags[0]);
+        let (lpn, tag) = (self.kernel.ops[op].lpn, self.kernel.ops.tags[op][0]);
         // Until then, its group sums to the version before.
         let before = if self.chunk(lpn) == Chunk::Missing { self.last_tag(lpn).version } else { u32::MAX };
-        (self.kernel.ops[op].expected, self.kernel.ops[op].waits_since) = (before, self.now);
+        (self.kernel.ops.host[op].expected, self.kernel.ops[op].waits_since) = (before, self.now);
         self.misses(lpn, tag);
     }
 
     /// A program has stored nothing.
     fn program_is_denied(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
-        let (lpn, update) = (op.lpn, op.stripe);
+        let (lpn, update) = (op.lpn, self.kernel.ops.parity[id].stripe);
         let dropped = op.class == Class::Parity && self.dev.map.get(lpn) == Location::Nowhere;
         if !self.is_dead(lpn) && !dropped {
             // Another chip has taken its place.
@@ -578,7 +578,7 @@ impl Ssd {
                 self.dev.map.set(lpn, Location::Nowhere);
                 self.misses(lpn, Tag::NONE);
             }
-            self.kernel.ops.remove(id.0);
+            self.kernel.ops.remove(id);
             self.part_of_update_ends(update);
         } else if update == NO_UPDATE {
             // A newer write of its page has begun: it would have landed stale.
@@ -595,12 +595,12 @@ impl Ssd {
         let record = &mut self.raid().records[update];
         let mut op = std::mem::replace(&mut record.kept, Chain::EMPTY).head;
         while op.is_some() {
-            let (next, lpn) = (self.kernel.ops[op].sibling, self.kernel.ops[op].lpn);
+            let (next, lpn) = (self.kernel.ops.host[op].sibling, self.kernel.ops[op].lpn);
             self.held(op);
             match self.dev.map.get(lpn) {
                 Location::Staged(newest) if newest == op => self.dev.map.set(lpn, Location::Nowhere),
-                Location::Staged(newest) if self.kernel.ops[newest].behind == op => {
-                    self.kernel.ops[newest].behind = OpId::NONE
+                Location::Staged(newest) if self.kernel.ops.parity[newest].behind == op => {
+                    self.kernel.ops.parity[newest].behind = OpId::NONE
                 }
                 _ => {}
             }

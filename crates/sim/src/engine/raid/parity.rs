@@ -40,7 +40,7 @@ impl Ssd {
             return;
         }
         let page = &self.kernel.ops[op];
-        let (update, lpn) = (page.stripe, page.lpn);
+        let (update, lpn) = (self.kernel.ops.parity[op].stripe, page.lpn);
         if update == NO_UPDATE {
             return;
         }

@@ -81,12 +81,12 @@ impl Ssd {
             tag
         };
         let op = self.chunk_op(update, slot, Verb::Program, Need::Write);
-        self.kernel.ops[op].tags[0] = tag;
+        self.kernel.ops.tags[op][0] = tag;
         self.set_chunk(slot, Chunk::Sound);
         match self.dev.map.get(slot) {
             // A write that waits: the page will be its old one.
             Location::Staged(write) => {
-                self.kernel.ops[write].behind = op;
+                self.kernel.ops.parity[write].behind = op;
                 if self.lacks(write) {
                     // Nothing has to be read for it: what it is to be merged with is in memory.
                     self.run_is_read(write, Some(tag), false);

@@ -48,11 +48,11 @@ impl Ssd {
             }
             let slots = (0..raid.layout.group).map(|member| raid.layout.slot_of_member(index, member));
             let chunks =
-                slots.filter_map(|slot| self.begun_op(slot, update).map(|op| (slot, self.kernel.ops[op].tags[0])));
+                slots.filter_map(|slot| self.begun_op(slot, update).map(|op| (slot, self.kernel.ops.tags[op][0])));
             let chunks = chunks.collect();
             let (writes, target, kept) = (record.phase == Phase::Writing, record.target, record.kept.head);
             let alone = (writes && kept.is_some() && record.mask.count_ones() == 1)
-                .then(|| (self.kernel.ops[kept].lpn, self.kernel.ops[kept].expected))
+                .then(|| (self.kernel.ops[kept].lpn, self.kernel.ops.host[kept].expected))
                 .filter(|(_, before)| *before != u32::MAX);
             Some(Begun {
                 index,
@@ -69,9 +69,9 @@ impl Ssd {
     /// The operation of a group's update that is to bring a slot to flash.
     fn begun_op(&self, slot: Lpn, update: u32) -> Option<OpId> {
         let Location::Staged(newest) = self.dev.map.get(slot) else { return None };
-        [newest, self.kernel.ops[newest].behind]
+        [newest, self.kernel.ops.parity[newest].behind]
             .into_iter()
-            .find(|op| op.is_some() && self.kernel.ops[*op].stripe == update)
+            .find(|op| op.is_some() && self.kernel.ops.parity[*op].stripe == update)
     }
 
     /// The operation on a slot that the capacitor's charge may bring to flash, and whether it does in any case: else only if

@@ -2,7 +2,7 @@
 
 use crate::device::mapping::Location;
 use crate::device::raid::Layout;
-use crate::device::transaction::{Need, Op, Slab};
+use crate::device::transaction::{Need, Slab};
 use crate::engine::Ssd;
 use crate::engine::raid::stripe::{NO_UPDATE, Raid};
 use crate::policy::Queues;
@@ -91,7 +91,7 @@ impl Ssd {
             totals.redirected += u64::from(goes);
         }
         if goes {
-            self.host.chip_outstanding[self.kernel.ops[op].chip as usize] += 1;
+            self.host.chip_outstanding[self.kernel.ops.host[op].chip as usize] += 1;
             let (lpn, now) = (self.kernel.ops[op].lpn, self.now);
             let update = self.raid().pin(lpn, now);
             self.read_around(op, update);
@@ -111,8 +111,11 @@ impl Ssd {
                 continue;
             }
             let age = self.age();
-            let part = Op { lpn: slot, decode, age, sibling: OpId::NONE, ..self.kernel.ops[op].clone() };
-            let part = OpId(self.kernel.ops.insert(part));
+            let part = self.kernel.ops.create_like(op);
+            self.kernel.ops[part].lpn = slot;
+            self.kernel.ops[part].age = age;
+            self.kernel.ops.host[part].sibling = OpId::NONE;
+            self.kernel.ops.parity[part].decode = decode;
             self.queue_on_chip(part);
             left += 1;
         }
@@ -122,13 +125,14 @@ impl Ssd {
 
     /// One of the reads has ended. The last one brings the page, and what it waited for is what the page waited for.
     pub(in crate::engine) fn part_ends(&mut self, id: OpId, failed: bool) {
-        let part = &self.kernel.ops[id];
-        let (decode, blame, start, tag, slot) = (part.decode, part.blame, part.first_start, part.tags[0], part.lpn);
+        let (decode, slot, tag) =
+            (self.kernel.ops.parity[id].decode, self.kernel.ops[id].lpn, self.kernel.ops.tags[id][0]);
+        let (blame, start) = (self.kernel.ops.host[id].blame, self.kernel.ops.host[id].first_start);
         let content = if failed { 0 } else { self.content(tag) };
         if self.checks_content() && !failed {
             law_eq!(tag.lpn, slot, "oracle: a redirected read reads its own group");
         }
-        self.kernel.ops.remove(id.0);
+        self.kernel.ops.remove(id);
         let state = &mut self.raid().decodes[decode];
         state.left -= 1;
         state.content ^= content;
@@ -138,17 +142,18 @@ impl Ssd {
         }
         let (op, update, content, failed) = (state.op, state.update, state.content, state.failed);
         self.raid().decodes.remove(decode);
-        let page = &mut self.kernel.ops[op];
-        (page.blame, page.first_start) = (blame, start);
+        let page = &mut self.kernel.ops.host[op];
+        page.blame = blame;
+        page.first_start = start;
         if failed {
             // Whatever is possible now.
-            page.waits_since = self.now;
+            self.kernel.ops[op].waits_since = self.now;
             self.unpin(update);
             return self.place_chunk(op);
         }
         if self.checks_content() {
             // The stripe is as it was when the reads began: what they sum to is what the page holds.
-            let (lpn, expected) = (self.kernel.ops[op].lpn, self.kernel.ops[op].expected);
+            let (lpn, expected) = (self.kernel.ops[op].lpn, self.kernel.ops.host[op].expected);
             let page = self.covered(lpn);
             let tag = page.map_or_else(|| self.last_tag(lpn), |page| self.oracle.load(page, lpn));
             law_eq!(content, self.content(tag), "oracle: a redirected read decodes to its page");
@@ -159,17 +164,21 @@ impl Ssd {
         self.unpin(update);
         self.leaves(op);
     }
+
+    /// Whether a read is of its group's content: one of several that a page is computed from, or of an update.
+    #[inline(always)]
+    pub(in crate::engine) fn reads_group(&self, op: OpId) -> bool {
+        self.features.raid.is_some() && {
+            let chunk = &self.kernel.ops.parity[op];
+            chunk.stripe != NO_UPDATE || chunk.decode != u32::MAX
+        }
+    }
 }
 
 /// The other slots of a slot's group.
 fn others(layout: &Layout, slot: Lpn) -> impl Iterator<Item = Lpn> + use<> {
     let (layout, index) = (layout.clone(), layout.group_index(slot));
     (0..layout.group).map(move |member| layout.slot_of_member(index, member)).filter(move |other| *other != slot)
-}
-
-/// Whether a read is one of several that a page is computed from, or of an update.
-pub(in crate::engine) fn reads_covered(op: &Op) -> bool {
-    op.stripe != NO_UPDATE || op.decode != u32::MAX
 }
 
 /// Pages in redirected reads.

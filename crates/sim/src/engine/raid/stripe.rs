@@ -14,6 +14,7 @@ use crate::device::mapping::Location;
 use crate::device::raid::Layout;
 use crate::device::spec::ArraySpec;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
+use crate::engine::kernel::ops::Ops;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::raid::redirect::{Decode, Decodes};
 use crate::engine::{Nanos, Ssd};
@@ -25,7 +26,7 @@ pub(in crate::engine) const CLEAN: u32 = u32::MAX - 1;
 /// No record.
 pub(in crate::engine) const NO_UPDATE: u32 = u32::MAX;
 
-/// Operations linked through [`Op::sibling`].
+/// Pages linked through [`HostPage::sibling`](crate::engine::kernel::ops::HostPage::sibling).
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Chain {
     pub(in crate::engine) head: OpId,
@@ -35,10 +36,10 @@ pub(in crate::engine) struct Chain {
 impl Chain {
     pub(in crate::engine) const EMPTY: Self = Chain { head: OpId::NONE, tail: OpId::NONE };
 
-    pub(in crate::engine) fn push(&mut self, ops: &mut Slab<Op>, op: OpId) {
-        ops[op].sibling = OpId::NONE;
+    pub(in crate::engine) fn push(&mut self, ops: &mut Ops, op: OpId) {
+        ops.host[op].sibling = OpId::NONE;
         if self.tail.is_some() {
-            ops[self.tail].sibling = op;
+            ops.host[self.tail].sibling = op;
         } else {
             self.head = op;
         }
@@ -294,7 +295,7 @@ impl Ssd {
     pub(in crate::engine) fn covered(&self, lpn: Lpn) -> Option<Ppn> {
         match self.dev.map.get(lpn) {
             Location::Flash(page) => Some(page),
-            Location::Staged(write) => Some(self.kernel.ops[write].old).filter(|old| old.is_some()),
+            Location::Staged(write) => Some(self.kernel.ops.host[write].old).filter(|old| old.is_some()),
             Location::Nowhere => None,
         }
     }
@@ -304,15 +305,14 @@ impl Ssd {
     pub(in crate::engine) fn admit_chunk(&mut self, op: OpId) {
         let lpn = self.kernel.ops[op].lpn;
         match self.dev.map.get(lpn) {
-            Location::Flash(page) => self.kernel.ops[op].old = page,
+            Location::Flash(page) => self.kernel.ops.host[op].old = page,
             Location::Staged(before) => {
-                let page = &mut self.kernel.ops[before];
-                if page.stripe != NO_UPDATE {
-                    self.kernel.ops[op].behind = before;
+                if self.kernel.ops.parity[before].stripe != NO_UPDATE {
+                    self.kernel.ops.parity[op].behind = before;
                 } else {
-                    let (behind, old) = (page.behind, page.old);
-                    (page.behind, page.old) = (OpId::NONE, Ppn::NONE);
-                    (self.kernel.ops[op].behind, self.kernel.ops[op].old) = (behind, old);
+                    let (behind, old) = (self.kernel.ops.parity[before].behind, self.kernel.ops.host[before].old);
+                    (self.kernel.ops.parity[before].behind, self.kernel.ops.host[before].old) = (OpId::NONE, Ppn::NONE);
+                    (self.kernel.ops.parity[op].behind, self.kernel.ops.host[op].old) = (behind, old);
                 }
             }
             Location::Nowhere => {}
@@ -368,7 +368,7 @@ impl Ssd {
     /// Whether parity may cover a write still: no newer one of its page has begun.
     fn may_cover(&self, op: OpId) -> bool {
         match self.dev.map.get(self.kernel.ops[op].lpn) {
-            Location::Staged(newest) => newest == op || self.kernel.ops[newest].stripe == NO_UPDATE,
+            Location::Staged(newest) => newest == op || self.kernel.ops.parity[newest].stripe == NO_UPDATE,
             _ => false,
         }
     }
@@ -381,7 +381,7 @@ impl Ssd {
             if self.kernel.ops[other].lpn == lpn && self.kernel.ops[other].age > age {
                 return false;
             }
-            other = self.kernel.ops[other].sibling;
+            other = self.kernel.ops.host[other].sibling;
         }
         true
     }
@@ -457,14 +457,13 @@ impl Ssd {
 
     /// A page that waited for its group goes on.
     pub(in crate::engine) fn held(&mut self, op: OpId) {
-        let (now, page) = (self.now, &mut self.kernel.ops[op]);
-        page.blame.add(Cause::Held, (now - page.waits_since).0);
-        page.waits_since = now;
+        let since = std::mem::replace(&mut self.kernel.ops[op].waits_since, self.now);
+        self.kernel.ops.host[op].blame.add(Cause::Held, (self.now - since).0);
     }
 
     /// An old page is not needed any more.
     pub(in crate::engine) fn drop_old(&mut self, op: OpId) {
-        let old = std::mem::replace(&mut self.kernel.ops[op].old, Ppn::NONE);
+        let old = std::mem::replace(&mut self.kernel.ops.host[op].old, Ppn::NONE);
         if old.is_some() {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.kernel.ops[op].lpn);
         }
@@ -485,22 +484,22 @@ impl Ssd {
         let mut op = waiting.head;
         while op.is_some() {
             if self.newest_in(waiting, op) && self.may_cover(op) {
-                self.kernel.ops[op].stripe = update;
+                self.kernel.ops.parity[op].stripe = update;
             }
-            op = self.kernel.ops[op].sibling;
+            op = self.kernel.ops.host[op].sibling;
         }
         let (mut members, mut chunks, mut mask) = (Chain::EMPTY, 0, 0u64);
         op = waiting.head;
         while op.is_some() {
-            let (next, lpn) = (self.kernel.ops[op].sibling, self.kernel.ops[op].lpn);
+            let (next, lpn) = (self.kernel.ops.host[op].sibling, self.kernel.ops[op].lpn);
             self.held(op);
-            if self.kernel.ops[op].stripe == update {
+            if self.kernel.ops.parity[op].stripe == update {
                 if let Location::Staged(newest) = self.dev.map.get(lpn)
                     && newest != op
                 {
                     // A newer write has yet to come: the old page is this one's, whose page will be the newer one's.
-                    self.kernel.ops[op].old = std::mem::replace(&mut self.kernel.ops[newest].old, Ppn::NONE);
-                    self.kernel.ops[newest].behind = op;
+                    self.kernel.ops.host[op].old = std::mem::replace(&mut self.kernel.ops.host[newest].old, Ppn::NONE);
+                    self.kernel.ops.parity[newest].behind = op;
                 }
                 members.push(&mut self.kernel.ops, op);
                 chunks += 1;
@@ -551,20 +550,18 @@ impl Ssd {
         let mut reads = 0;
         let mut op = members.head;
         while op.is_some() {
-            let next = self.kernel.ops[op].sibling;
-            let page = &self.kernel.ops[op];
-            let content = self.content(page.tags[0]);
+            let next = self.kernel.ops.host[op].sibling;
+            let content = self.content(self.kernel.ops.tags[op][0]);
             self.raid().records[update].content ^= content;
             let lacks = self.lacks(op);
-            let page = &mut self.kernel.ops[op];
-            if page.old.is_some() && (plan.rmw || plan.all || lacks) {
-                page.need = Need::Merge;
+            if self.kernel.ops.host[op].old.is_some() && (plan.rmw || plan.all || lacks) {
+                self.kernel.ops[op].need = Need::Merge;
                 reads += 1;
                 // Anew, it has waited for the others.
                 self.held(op);
                 self.queue_on_chip(op);
             } else if !may_fail {
-                page.need = Need::Write;
+                self.kernel.ops[op].need = Need::Write;
                 self.drop_old(op);
             }
             op = next;
@@ -597,9 +594,11 @@ impl Ssd {
 
     /// An operation of a group's own.
     pub(in crate::engine) fn chunk_op(&mut self, update: u32, lpn: Lpn, verb: Verb, need: Need) -> OpId {
-        let (age, bytes) = (self.age(), self.dev.geometry.page_size);
-        let op = Op { class: Class::Parity, verb, need, lpn, bytes, age, stripe: update, ..Op::BLANK };
-        OpId(self.kernel.ops.insert(op))
+        let op = Op { class: Class::Parity, verb, need, lpn, age: self.age(), ..Op::BLANK };
+        let op = self.kernel.ops.create(op);
+        self.kernel.ops.host[op].bytes = self.dev.geometry.page_size;
+        self.kernel.ops.parity[op].stripe = update;
+        op
     }
 
     pub(in crate::engine) fn read_chunk(&mut self, update: u32, slot: Lpn) {
@@ -625,7 +624,7 @@ impl Ssd {
         let encodes = !may_fail || self.begin_parity(parity);
         let mut programs = 0;
         while op.is_some() {
-            let next = self.kernel.ops[op].sibling;
+            let next = self.kernel.ops.host[op].sibling;
             self.held(op);
             // If it lacks anything still, that has been computed.
             let found = Some(self.missing_tag(self.kernel.ops[op].lpn)).filter(|tag| tag.lpn.is_some());
@@ -642,7 +641,7 @@ impl Ssd {
             self.oracle.set_parity(index, tag, content);
             self.forget(parity);
             let op = self.chunk_op(update, parity, Verb::Program, Need::Write);
-            self.kernel.ops[op].tags[0] = tag;
+            self.kernel.ops.tags[op][0] = tag;
             self.dev.map.set(parity, Location::Staged(op));
             self.queue_on_chip(op);
             programs += 1;
@@ -725,26 +724,26 @@ impl Ssd {
             return self.chunk_is_unreadable(id);
         }
         let op = &self.kernel.ops[id];
-        let (lpn, page, update) = (op.lpn, op.pages[0], op.stripe);
+        let (lpn, page, update) = (op.lpn, op.pages[0], self.kernel.ops.parity[id].stripe);
         let block = self.dev.geometry.block_of(page);
         match op.need {
             Need::Read => {
                 self.dev.flash.read_ends(block);
-                if op.decode != u32::MAX {
+                if self.kernel.ops.parity[id].decode != u32::MAX {
                     return self.part_ends(id, false);
                 }
                 if update != NO_UPDATE {
-                    self.kernel.ops.remove(id.0);
+                    self.kernel.ops.remove(id);
                     return self.part_of_update_ends(update);
                 }
-                self.oracle.delivered(lpn, op.tags[0], op.expected);
+                self.oracle.delivered(lpn, self.kernel.ops.tags[id][0], self.kernel.ops.host[id].expected);
                 self.leaves(id);
             }
             Need::Absorb => unreachable!("it is in no die"),
             Need::Merge => {
                 self.dev.flash.read_ends(block);
                 self.kernel.ops[id].waits_since = self.now;
-                let found = Some(self.kernel.ops[id].tags[1]);
+                let found = Some(self.kernel.ops.tags[id][1]);
                 self.chunk_is_merged(id, found);
                 // Where a chip may fail, old chunks stay until all is read.
                 if self.features.failures.is_none() {
@@ -754,11 +753,12 @@ impl Ssd {
                 self.part_of_update_ends(update);
             }
             Need::Write => {
-                let (class, tag, plane, acknowledged) = (op.class, op.tags[0], op.plane, op.acknowledged);
+                let (class, tag, plane, acknowledged) =
+                    (op.class, self.kernel.ops.tags[id][0], op.plane, op.acknowledged);
                 let now_at = self.dev.map.get(lpn);
                 // A newer write that waits for this one takes over the page: parity will cover it.
                 let newer = match now_at {
-                    Location::Staged(write) if self.kernel.ops[write].behind == id => Some(write),
+                    Location::Staged(write) if self.kernel.ops.parity[write].behind == id => Some(write),
                     _ => None,
                 };
                 let newest = now_at == Location::Staged(id);
@@ -768,9 +768,9 @@ impl Ssd {
                 self.note_filled(block, JobId::NONE, JobId::NONE);
                 if newest {
                     self.dev.map.set(lpn, Location::Flash(page));
-                    self.newest_lands(self.kernel.ops[id].run);
+                    self.newest_lands(self.kernel.ops.host[id].run);
                 } else if let Some(write) = newer {
-                    (self.kernel.ops[write].old, self.kernel.ops[write].behind) = (page, OpId::NONE);
+                    (self.kernel.ops.host[write].old, self.kernel.ops.parity[write].behind) = (page, OpId::NONE);
                 }
                 if class == Class::Host {
                     if !acknowledged {
@@ -778,7 +778,7 @@ impl Ssd {
                     }
                     self.release(id);
                 } else {
-                    self.kernel.ops.remove(id.0);
+                    self.kernel.ops.remove(id);
                 }
                 self.test_trigger(plane);
                 if update != NO_UPDATE {

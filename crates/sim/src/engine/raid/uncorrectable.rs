@@ -27,7 +27,7 @@ impl Ssd {
     /// An operation has read a page beyond correction. Unless it was moved or overwritten meanwhile, its chunk is missing now.
     pub(in crate::engine) fn chunk_is_unreadable(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
-        let (slot, page, update) = (op.lpn, op.pages[0], op.stripe);
+        let (slot, page, update) = (op.lpn, op.pages[0], self.kernel.ops.parity[id].stripe);
         let (block, index) = (self.dev.geometry.block_of(page), self.layout().group_index(slot));
         self.dev.flash.read_ends(block);
         if update != NO_UPDATE {

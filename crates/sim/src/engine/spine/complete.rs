@@ -1,6 +1,6 @@
 //! Requests complete with their last page: acknowledgement, causes and counters.
 
-use crate::device::transaction::{Need, Op};
+use crate::device::transaction::Need;
 use crate::engine::Ssd;
 use crate::engine::spine::host::PageEnd;
 use crate::observe::Completed;
@@ -34,21 +34,27 @@ impl Ssd {
     /// A page of a request is served or acknowledged.
     #[inline]
     pub(in crate::engine) fn page_done(&mut self, op: OpId) {
-        let page = &mut self.kernel.ops[op];
-        page.acknowledged = true;
-        if page.need != Need::Read {
-            self.oracle.acknowledge(page.tags[0]);
+        self.kernel.ops[op].acknowledged = true;
+        if self.kernel.ops[op].need != Need::Read {
+            self.oracle.acknowledge(self.kernel.ops.tags[op][0]);
         }
-        let request = &mut self.host.requests[page.request.0];
+        let page = &self.kernel.ops[op];
+        let id = page.request;
+        let request = &mut self.host.requests[id.0];
         request.remaining -= 1;
         let later =
             (self.now, std::cmp::Reverse(page.lpn)) >= (request.best.completed, std::cmp::Reverse(request.best.lpn));
         if request.remaining == 0 {
-            let id = page.request;
             self.request_done(id, if later { op } else { OpId::NONE });
         } else if later {
-            request.best = PageEnd { completed: self.now, lpn: page.lpn, start: page.first_start, blame: page.blame };
+            self.host.requests[id.0].best = self.page_end(op);
         }
+    }
+
+    /// How a page of a request ends now.
+    fn page_end(&self, op: OpId) -> PageEnd {
+        let (lpn, page) = (self.kernel.ops[op].lpn, &self.kernel.ops.host[op]);
+        PageEnd { completed: self.now, lpn, start: page.first_start, blame: page.blame }
     }
 
     /// The last page of a request has completed: `last`, unless one that completed before counts as the last (none).
@@ -59,7 +65,7 @@ impl Ssd {
         let (blame, start) = if last.is_none() {
             (&best.blame, best.start)
         } else {
-            (&self.kernel.ops[last].blame, self.kernel.ops[last].first_start)
+            (&self.kernel.ops.host[last].blame, self.kernel.ops.host[last].first_start)
         };
         let latency = (self.now - record.request.arrival).0;
         let waits = blame.waits();
@@ -101,8 +107,7 @@ impl Ssd {
         }
         self.watch_completion(|ssd| {
             let record = &ssd.host.requests[id.0];
-            let ends = |op: &Op| PageEnd { completed: ssd.now, lpn: op.lpn, start: op.first_start, blame: op.blame };
-            let end = if last.is_none() { record.best.clone() } else { ends(&ssd.kernel.ops[last]) };
+            let end = if last.is_none() { record.best.clone() } else { ssd.page_end(last) };
             completed(&record.request, record.index, record.measured, record.uncorrectable, &end, ssd.now)
         });
         self.kernel.idle_rounds = 0;

@@ -131,14 +131,15 @@ impl Ssd {
             page.channel = self.dev.geometry.channel_of(plane);
             let wait = (self.now - page.waits_since).0;
             // No single die was waited for: the wait is split as the dies' time was meanwhile.
-            let held = self.kernel.dies.held.total(self.now) as u64 - page.ledger_gc_own;
-            let held_gc = self.kernel.dies.held_gc.total(self.now) as u64 - page.ledger_gc;
+            let held = self.kernel.dies.held.total(self.now) as u64 - self.kernel.ops.host[op].ledger_gc_own;
+            let held_gc = self.kernel.dies.held_gc.total(self.now) as u64 - self.kernel.ops.host[op].ledger_gc;
             let gc = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_gc) / u128::from(held)) as u64 };
-            let held_back = self.kernel.dies.held_writeback.total(self.now) as u64 - page.ledger_writeback;
+            let held_back =
+                self.kernel.dies.held_writeback.total(self.now) as u64 - self.kernel.ops.host[op].ledger_writeback;
             let back = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_back) / u128::from(held)) as u64 };
-            page.blame.add(Cause::DieGcOther, gc);
-            page.blame.add(Cause::DieWriteback, back);
-            page.blame.add(Cause::DieHost, wait - gc - back);
+            self.kernel.ops.host[op].blame.add(Cause::DieGcOther, gc);
+            self.kernel.ops.host[op].blame.add(Cause::DieWriteback, back);
+            self.kernel.ops.host[op].blame.add(Cause::DieHost, wait - gc - back);
             if self.features.conflict.is_some() {
                 self.note_found(op, back);
             }
@@ -259,7 +260,7 @@ impl Ssd {
             Need::Read | Need::Merge if self.rules.one_shot && self.waits_for_word_line(op) => {
                 self.take_from_buffer(op, unit)
             }
-            Need::Read if self.features.raid.is_some() && crate::engine::raid::redirect::reads_covered(page) => {
+            Need::Read if self.reads_group(op) => {
                 let at = self.covered(page.lpn).expect("law: a stripe's members stay while they are read");
                 self.begin_read(op, at, unit);
             }
@@ -277,7 +278,7 @@ impl Ssd {
                     self.leaves_chip(op);
                     self.charge_wait(op, unit);
                     if let Location::Staged(newest) = self.dev.map.get(self.kernel.ops[op].lpn) {
-                        self.note_memory_read(op, self.kernel.ops[newest].tags[0]);
+                        self.note_memory_read(op, self.kernel.ops.tags[newest][0]);
                     }
                     let measured = self.host.requests[self.kernel.ops[op].request.0].measured;
                     self.stats.pages.from_memory += u64::from(measured);
@@ -359,7 +360,7 @@ impl Ssd {
     #[inline(always)]
     fn read_burst(&self, op: OpId) -> Nanos {
         let page = &self.kernel.ops[op];
-        let bytes = if page.need == Need::Merge { self.dev.geometry.page_size } else { page.bytes };
+        let bytes = if page.need == Need::Merge { self.dev.geometry.page_size } else { self.kernel.ops.host[op].bytes };
         self.dev.timing.transfer(bytes)
     }
 
@@ -417,11 +418,11 @@ impl Ssd {
     pub(in crate::engine) fn page_to_read(&self, op: OpId) -> Option<Ppn> {
         let page = &self.kernel.ops[op];
         let at = match page.need {
-            Need::Read if self.features.raid.is_some() && crate::engine::raid::redirect::reads_covered(page) => {
+            Need::Read if self.reads_group(op) => {
                 return self.covered(page.lpn);
             }
             Need::Read => match self.dev.map.get(page.lpn) {
-                Location::Flash(_) if self.reads_copy(op) => page.old,
+                Location::Flash(_) if self.reads_copy(op) => self.kernel.ops.host[op].old,
                 Location::Flash(at) => at,
                 Location::Staged(newest) if self.needs_old(op, newest) => self.old_page(newest),
                 Location::Staged(_) | Location::Nowhere => Ppn::NONE,
@@ -441,7 +442,7 @@ impl Ssd {
         let tag = if self.features.replicas.is_some() { self.load_copy(op, at) } else { self.oracle.load(at, lpn) };
         // A merging write carries its own new tag beside that of the old page.
         let place = usize::from(self.kernel.ops[op].need != Need::Read);
-        self.kernel.ops[op].tags[place] = tag;
+        self.kernel.ops.tags[op][place] = tag;
         if self.host.runs.any() || self.oracle.tracks_sectors() {
             self.note_flash_read(op, tag);
         }
@@ -511,7 +512,7 @@ impl Ssd {
             if self.rules.dynamic {
                 self.host.anywhere.pop(&self.kernel.ops);
                 // It waited exactly as long as its lead, for the same dies.
-                self.kernel.ops[next].blame = self.kernel.ops[lead].blame;
+                self.kernel.ops.host[next].blame = self.kernel.ops.host[lead].blame;
                 (self.kernel.ops[next].unit, self.kernel.ops[next].plane) = (unit, plane);
                 self.kernel.ops[next].channel = self.dev.geometry.channel_of(plane);
             } else {
@@ -559,9 +560,8 @@ impl Ssd {
         let plane = page.plane;
         let mut mate = op;
         while mate.is_some() {
-            let page = &mut self.kernel.ops[mate];
-            page.first_start.get_or_insert(Moment::at(now));
-            mate = page.mate;
+            self.kernel.ops.host[mate].first_start.get_or_insert(Moment::at(now));
+            mate = self.kernel.ops[mate].mate;
         }
         let state = &mut self.kernel.dies[unit];
         if state.array.is_some() {
@@ -599,31 +599,31 @@ impl Ssd {
             return;
         }
         let state = &self.kernel.dies[unit];
-        let gc_all = state.gc(self.now) - page.ledger_gc;
-        let back = state.writeback(self.now) - page.ledger_writeback;
+        let gc_all = state.gc(self.now) - self.kernel.ops.host[op].ledger_gc;
+        let back = state.writeback(self.now) - self.kernel.ops.host[op].ledger_writeback;
         if gc_all + back > 0 {
             self.charge_collections(op, unit, gc_all, back);
         }
         let page = &mut self.kernel.ops[op];
         let rest = wait - gc_all - back;
         let host = (shadow_start.0.saturating_sub(page.waits_since.0)).min(rest);
-        page.blame.add(Cause::DieHost, host);
-        page.blame.add(Cause::DieLate, rest - host);
+        self.kernel.ops.host[op].blame.add(Cause::DieHost, host);
+        self.kernel.ops.host[op].blame.add(Cause::DieLate, rest - host);
     }
 
     /// Charges the part of a wait in which collections and write-backs had the unit.
     fn charge_collections(&mut self, op: OpId, unit: UnitId, gc_all: u64, back: u64) {
         let (page, state) = (&self.kernel.ops[op], &self.kernel.dies[unit]);
         let k = self.dev.geometry.plane_in_unit(page.plane);
-        let gc_own =
-            state.gc_own(self.kernel.dies.gc_by_plane[self.ledger_index(unit, k)], k, self.now) - page.ledger_gc_own;
+        let gc_own = state.gc_own(self.kernel.dies.gc_by_plane[self.ledger_index(unit, k)], k, self.now)
+            - self.kernel.ops.host[op].ledger_gc_own;
         if self.features.conflict.is_some() {
             self.note_conflict(op, unit, gc_all, back);
             if self.kernel.ops[op].need == Need::Read {
                 self.note_blocked(self.kernel.ops[op].lpn);
             }
         }
-        let blame = &mut self.kernel.ops[op].blame;
+        let blame = &mut self.kernel.ops.host[op].blame;
         blame.add(Cause::DieGcOwn, gc_own);
         blame.add(Cause::DieGcOther, gc_all - gc_own);
         blame.add(Cause::DieWriteback, back);

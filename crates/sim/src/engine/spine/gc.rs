@@ -177,7 +177,7 @@ impl Ssd {
         }
         let age = self.age();
         let op = Op { class: Class::Gc, unit, plane, age, ..Op::BLANK };
-        let op = OpId(self.kernel.ops.insert(op));
+        let op = self.kernel.ops.create(op);
         let job = JobId(self.gc.jobs.insert(Running {
             job,
             planes,
@@ -408,7 +408,7 @@ impl Ssd {
             let block = self.dev.geometry.block_of(*page);
             self.array_reads(block);
             let lpn = self.dev.flash.lpn_of(*page);
-            self.kernel.ops[op].tags[i] = self.oracle.load(*page, lpn);
+            self.kernel.ops.tags[op][i] = self.oracle.load(*page, lpn);
         }
         let offsets = &offsets[..pages.len()];
         self.gc.jobs[self.kernel.ops[op].job.0].journey = journey;
@@ -534,22 +534,22 @@ impl Ssd {
             return false;
         }
         self.dev.flash.promise(target);
-        let (crossing, buffered) = self.crossing_abroad(id, target);
         let running = &self.gc.jobs[id.0];
         let op = Op {
-            crossing,
-            buffered,
             class: Class::Gc,
             verb: Verb::Program,
             plane: target,
             age: self.kernel.ops[running.op].age,
             from: hand,
-            tags: self.kernel.ops[running.op].tags,
             waits_since: self.now,
             home: id,
             ..Op::BLANK
         };
-        let op = OpId(self.kernel.ops.insert(op));
+        let (source, op) = (running.op, self.kernel.ops.create(op));
+        self.kernel.ops.tags[op] = self.kernel.ops.tags[source];
+        if self.features.noc.is_some() {
+            self.crosses_abroad(id, op);
+        }
         let running = &mut self.gc.jobs[id.0];
         running.abroad += 1;
         running.busy = false;
@@ -616,7 +616,7 @@ impl Ssd {
                 let placed = self.kernel.ops[id].from.len();
                 let hand = &mut self.gc.jobs[job.0].job.hand;
                 *hand = hand.after(placed);
-                self.kernel.ops[id].tags.rotate_left(placed);
+                self.kernel.ops.tags[id].rotate_left(placed);
             }
             Verb::Erase => self.erased(job),
         }
@@ -663,7 +663,7 @@ impl Ssd {
     fn abroad_ends(&mut self, id: OpId) {
         let (unit, plane, home) = (self.kernel.ops[id].unit, self.kernel.ops[id].plane, self.kernel.ops[id].home);
         self.land(id);
-        self.kernel.ops.remove(id.0);
+        self.kernel.ops.remove(id);
         // A collection that waits for its own pages abroad let this one in; it holds the unit still.
         let host = self.kernel.dies[unit].job;
         self.set_holder(unit, Holder::Free);
@@ -687,7 +687,7 @@ impl Ssd {
     /// Moved pages are programmed: each is published if the map still points to where it came from.
     pub(in crate::engine) fn land(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
-        let (from, to, tags, own, home) = (op.from, op.pages, op.tags, op.job, op.home);
+        let (from, to, tags, own, home) = (op.from, op.pages, self.kernel.ops.tags[id], op.job, op.home);
         let corrected = op.verb == Verb::Program;
         let job = if own.is_some() { own } else { home };
         let (demanding, joint) = (self.gc.jobs[job.0].plane, self.gc.jobs[job.0].job.count > 1);
@@ -721,12 +721,14 @@ impl Ssd {
         match self.dev.map.get(lpn) {
             Location::Flash(page) if page == from => self.dev.map.set(lpn, Location::Flash(to)),
             // The old page of a partial write that still has to read it.
-            Location::Staged(write) if self.kernel.ops[write].old == from => self.kernel.ops[write].old = to,
+            Location::Staged(write) if self.kernel.ops.host[write].old == from => self.kernel.ops.host[write].old = to,
             // The old page of an update that has begun, under a newer write.
-            Location::Staged(write) if self.features.raid.is_some() && self.kernel.ops[write].behind.is_some() => {
-                let write = self.kernel.ops[write].behind;
-                law_eq!(self.kernel.ops[write].old, from, "law: map and reverse map agree");
-                self.kernel.ops[write].old = to;
+            Location::Staged(write)
+                if self.features.raid.is_some() && self.kernel.ops.parity[write].behind.is_some() =>
+            {
+                let write = self.kernel.ops.parity[write].behind;
+                law_eq!(self.kernel.ops.host[write].old, from, "law: map and reverse map agree");
+                self.kernel.ops.host[write].old = to;
             }
             other => panic!("law: map and reverse map agree, but {lpn:?} at {from:?} maps to {other:?}"),
         }
@@ -752,11 +754,9 @@ impl Ssd {
             if op.is_none() {
                 return;
             }
-            let now = self.now;
-            let page = &mut self.kernel.ops[op];
-            page.stalled = false;
-            page.blame.add(crate::blame::Cause::Space, (now - page.waits_since).0);
-            page.waits_since = now;
+            self.kernel.ops[op].stalled = false;
+            let since = std::mem::replace(&mut self.kernel.ops[op].waits_since, self.now);
+            self.kernel.ops.host[op].blame.add(crate::blame::Cause::Space, (self.now - since).0);
             self.enqueue(op, plane, true);
         }
     }
@@ -768,7 +768,7 @@ impl Ssd {
         let (victims, count) = (running.job.victims, usize::from(running.job.count));
         law!(running.job.erased && running.job.hand.is_empty(), "law: a collection ends with its victims erased");
         self.stats.count_collection(count as u64);
-        self.kernel.ops.remove(op.0);
+        self.kernel.ops.remove(op);
         self.gc.jobs.remove(id.0);
         if holds {
             self.kernel.dies[unit].job = JobId::NONE;

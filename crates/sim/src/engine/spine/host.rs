@@ -539,11 +539,10 @@ impl Ssd {
             let to = (u64::from(page) * size + size).min(end);
             let lpn = self.logical(Lpn(page));
             let age = self.age();
-            let op = OpId(self.kernel.ops.insert(Op::BLANK));
-            let record = &mut self.kernel.ops[op];
-            (record.request, record.lpn) = (id, lpn);
-            (record.offset, record.bytes) = ((from - u64::from(page) * size) as u32, (to - from) as u32);
-            (record.age, record.waits_since) = (age, self.now);
+            let op = self.kernel.ops.create(Op { request: id, lpn, age, waits_since: self.now, ..Op::BLANK });
+            let record = &mut self.kernel.ops.host[op];
+            record.offset = (from - u64::from(page) * size) as u32;
+            record.bytes = (to - from) as u32;
             record.blame.add(Cause::Queue, waited);
             let waits = match request.op {
                 RequestOp::Read => self.admit_read(op, lpn, measured),
@@ -558,7 +557,7 @@ impl Ssd {
                 self.host.requests[id.0].first = op;
                 *last_sibling = op;
             } else {
-                self.kernel.ops[*last_sibling].sibling = op;
+                self.kernel.ops.host[*last_sibling].sibling = op;
                 *last_sibling = op;
             }
         }
@@ -568,7 +567,7 @@ impl Ssd {
     #[inline]
     fn admit_read(&mut self, op: OpId, lpn: Lpn, measured: bool) -> bool {
         let expected = self.oracle.latest(lpn);
-        (self.kernel.ops[op].need, self.kernel.ops[op].expected) = (Need::Read, expected);
+        (self.kernel.ops[op].need, self.kernel.ops.host[op].expected) = (Need::Read, expected);
         if self.oracle.tracks_sectors() {
             self.oracle.expects(op, lpn);
         }
@@ -584,7 +583,7 @@ impl Ssd {
             place @ (Location::Flash(_) | Location::Staged(_)) => {
                 self.stats.pages.from_memory += u64::from(measured);
                 let tag = match place {
-                    Location::Staged(newest) => self.kernel.ops[newest].tags[0],
+                    Location::Staged(newest) => self.kernel.ops.tags[newest][0],
                     Location::Flash(page) => self.oracle.load(page, lpn),
                     Location::Nowhere => unreachable!("it is somewhere"),
                 };
@@ -630,7 +629,7 @@ impl Ssd {
     /// A page wants a plane, and its chip.
     #[inline(always)]
     pub(in crate::engine) fn aim(&mut self, op: OpId, plane: PlaneId) {
-        (self.kernel.ops[op].plane, self.kernel.ops[op].chip) = (plane, self.dev.geometry.chip_of(plane));
+        (self.kernel.ops[op].plane, self.kernel.ops.host[op].chip) = (plane, self.dev.geometry.chip_of(plane));
     }
 
     /// A page write: from now on it is the newest version, and the old page is stale (or kept until it has been merged).
@@ -639,8 +638,8 @@ impl Ssd {
     fn admit_write(&mut self, op: OpId, lpn: Lpn, measured: bool) -> bool {
         let tag = self.oracle.admit(lpn);
         let page = &mut self.kernel.ops[op];
-        (page.verb, page.need, page.tags[0]) = (Verb::Program, Need::Write, tag);
-        let partial = page.bytes < self.dev.geometry.page_size;
+        (page.verb, page.need, self.kernel.ops.tags[op][0]) = (Verb::Program, Need::Write, tag);
+        let partial = self.kernel.ops.host[op].bytes < self.dev.geometry.page_size;
         let merges = partial && self.merges(op);
         if merges || self.oracle.tracks_sectors() {
             self.note_write(op, merges);
@@ -680,7 +679,7 @@ impl Ssd {
             Location::Flash(page) => self.dev.flash.invalidate(page, self.dev.geometry.block_of(page), lpn),
             Location::Staged(op) => {
                 // Nothing of the page that it was to be merged with is wanted any more.
-                let old = std::mem::replace(&mut self.kernel.ops[op].old, Ppn::NONE);
+                let old = std::mem::replace(&mut self.kernel.ops.host[op].old, Ppn::NONE);
                 if old.is_some() {
                     self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
                 }
@@ -726,8 +725,8 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn send(&mut self, op: OpId) {
         let page = &self.kernel.ops[op];
-        if self.host.windowed && page.chip != u32::MAX {
-            self.host.chip_outstanding[page.chip as usize] += 1;
+        if self.host.windowed && self.kernel.ops.host[op].chip != u32::MAX {
+            self.host.chip_outstanding[self.kernel.ops.host[op].chip as usize] += 1;
         }
         if page.need != Need::Read && self.rules.ports > self.dev.geometry.channels as usize {
             return self.link(op, true);
@@ -743,7 +742,7 @@ impl Ssd {
         if self.features.raid.is_some() {
             return self.place_chunk(op);
         }
-        let (need, lpn, plane, run) = (page.need, page.lpn, page.plane, page.run);
+        let (need, lpn, plane, run) = (page.need, page.lpn, page.plane, self.kernel.ops.host[op].run);
         let plane = match need {
             Need::Absorb => return self.serve_from_memory(op),
             Need::Read if self.features.replicas.is_some() => self.route_read(op),
@@ -754,7 +753,7 @@ impl Ssd {
             },
             Need::Write if run != NO_RUN && self.waits_for_merge(op) => return,
             Need::Write if self.rules.dynamic => {
-                let page = &mut self.kernel.ops[op];
+                let page = &mut self.kernel.ops.host[op];
                 page.ledger_gc = self.kernel.dies.held_gc.total(self.now) as u64;
                 page.ledger_gc_own = self.kernel.dies.held.total(self.now) as u64;
                 page.ledger_writeback = self.kernel.dies.held_writeback.total(self.now) as u64;
@@ -778,12 +777,13 @@ impl Ssd {
         page.plane = plane;
         page.unit = unit;
         page.channel = self.dev.geometry.channel_of(plane);
+        let age = page.age;
+        let page = &mut self.kernel.ops.host[op];
         page.ledger_gc = state.gc(self.now);
         page.ledger_gc_own = state.gc_own(ledger, k, self.now);
         page.ledger_writeback = state.writeback(self.now);
         page.collections = state.collections.saturating_sub(u32::from(state.holder == Holder::Gc));
         if by_age {
-            let age = page.age;
             state.queue.insert_before(&mut self.kernel.ops, op, |other| other.age > age);
         } else {
             state.queue.push(&mut self.kernel.ops, op);
@@ -802,7 +802,7 @@ impl Ssd {
     /// The operation is over; its place may be used again.
     #[inline(always)]
     pub(in crate::engine) fn release(&mut self, op: OpId) {
-        let page = &self.kernel.ops[op];
+        let page = &self.kernel.ops.host[op];
         if self.host.windowed && page.chip != u32::MAX {
             self.host.chip_outstanding[page.chip as usize] -= 1;
             self.host.window_stale = !self.host.window.is_empty();
@@ -811,6 +811,6 @@ impl Ssd {
         if run != NO_RUN {
             self.leaves_run(run);
         }
-        self.kernel.ops.remove(op.0);
+        self.kernel.ops.remove(op);
     }
 }

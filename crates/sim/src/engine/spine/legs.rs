@@ -60,14 +60,16 @@ impl Ssd {
     fn charge_all(&mut self, id: OpId, causes: &[(Cause, u64)]) {
         let mut at = id;
         while at.is_some() {
-            let op = &mut self.kernel.ops[at];
+            let op = &self.kernel.ops[at];
             if !op.class.like_host() {
                 return;
             }
-            if !op.acknowledged {
-                causes.iter().for_each(|(cause, ns)| op.blame.add(*cause, *ns));
+            let (acknowledged, mate) = (op.acknowledged, op.mate);
+            if !acknowledged {
+                let blame = &mut self.kernel.ops.host[at].blame;
+                causes.iter().for_each(|(cause, ns)| blame.add(*cause, *ns));
             }
-            at = op.mate;
+            at = mate;
         }
     }
 
@@ -85,7 +87,7 @@ impl Ssd {
         }
         op.asked = now;
         if bus >= self.rules.ports {
-            self.kernel.ops[id].row_ledger = self.behind_rows(bus);
+            self.kernel.ops.crossing[id].row_ledger = self.behind_rows(bus);
         }
         let turn = if self.rules.overlaps { self.turn_at_bus(id) } else { age };
         self.kernel.ops[id].turn = turn;
@@ -163,7 +165,7 @@ impl Ssd {
         let (time, after) = if bus < self.dev.geometry.channels as usize || port {
             (op.legs.get(op.leg).expect("a leg asked for the bus").time + path, op.legs.get(op.leg + 1))
         } else {
-            let bytes = u64::from(op.bytes);
+            let bytes = u64::from(self.kernel.ops.host[id].bytes);
             (self.dev.timing.host_link(bytes).expect("a host link"), None)
         };
         state.begin(gc, now, now + time, self.stats.last_completion);
@@ -388,8 +390,7 @@ impl Ssd {
             Need::Read => {
                 self.dev.flash.read_ends(block);
                 if self.decodes(page) {
-                    let op = &self.kernel.ops[id];
-                    self.oracle.delivered(lpn, op.tags[0], op.expected);
+                    self.oracle.delivered(lpn, self.kernel.ops.tags[id][0], self.kernel.ops.host[id].expected);
                 } else {
                     self.report_uncorrectable(id);
                 }
@@ -397,11 +398,17 @@ impl Ssd {
             }
             Need::Merge => {
                 self.dev.flash.read_ends(block);
-                self.kernel.ops[id].lost = !self.decodes(page);
+                self.kernel.ops.host[id].lost = !self.decodes(page);
                 self.decode(id);
             }
             Need::Write => {
-                let (tag, plane, acknowledged, lost, run) = (op.tags[0], op.plane, op.acknowledged, op.lost, op.run);
+                let (tag, plane, acknowledged, lost, run) = (
+                    self.kernel.ops.tags[id][0],
+                    op.plane,
+                    op.acknowledged,
+                    self.kernel.ops.host[id].lost,
+                    self.kernel.ops.host[id].run,
+                );
                 let newest = self.dev.map.get(lpn) == Location::Staged(id);
                 let wanted = newest || self.rules.keeps && self.keeps_instead(id, page);
                 self.dev.flash.land(page, block, if wanted { lpn } else { Lpn::NONE });

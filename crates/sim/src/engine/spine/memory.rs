@@ -11,10 +11,10 @@ impl Ssd {
     /// A page that controller memory holds.
     pub(in crate::engine) fn serve_from_memory(&mut self, op: OpId) {
         let time = self.config.device.memory;
-        let page = &mut self.kernel.ops[op];
+        let page = &mut self.kernel.ops.host[op];
         page.first_start.get_or_insert(Moment::at(self.now));
         page.blame.add(Cause::Memory, time.0);
-        page.pages = PageSet::EMPTY;
+        self.kernel.ops[op].pages = PageSet::EMPTY;
         if time == Nanos::ZERO {
             self.leaves(op);
         } else {
@@ -53,7 +53,7 @@ impl Ssd {
         if time == Nanos::ZERO {
             return self.decoded(op);
         }
-        self.kernel.ops[op].blame.add(Cause::Decode, time.0);
+        self.kernel.ops.host[op].blame.add(Cause::Decode, time.0);
         self.host.decoding.push_back((self.now + time, op));
         if self.host.decoding.len() == 1 {
             self.kernel.timers.set(Timer::Decoder, self.now + time);

@@ -160,13 +160,13 @@ impl Ssd {
     /// Whether a write replaces a part of its page only.
     #[inline(always)]
     pub(in crate::engine) fn merges(&self, op: OpId) -> bool {
-        self.kernel.ops[op].bytes < self.dev.geometry.page_size
+        self.kernel.ops.host[op].bytes < self.dev.geometry.page_size
             && self.config.device.partial_write == PartialWrite::ReadModifyWrite
     }
 
     /// The sectors of its page that a page of a request covers.
     pub(in crate::engine) fn sectors(&self, op: OpId) -> Range<u32> {
-        let page = &self.kernel.ops[op];
+        let page = &self.kernel.ops.host[op];
         let sector = SECTOR as u32;
         page.offset / sector..(page.offset + page.bytes).div_ceil(sector)
     }
@@ -179,10 +179,10 @@ impl Ssd {
         let earlier = match before {
             // The buffer's pages are whole.
             Location::Staged(write) if self.kernel.ops[write].class == Class::Host => {
-                if self.kernel.ops[write].run == NO_RUN {
-                    self.kernel.ops[write].run = self.host.runs.begin(lpn, 1);
+                if self.kernel.ops.host[write].run == NO_RUN {
+                    self.kernel.ops.host[write].run = self.host.runs.begin(lpn, 1);
                 }
-                Some(self.kernel.ops[write].run)
+                Some(self.kernel.ops.host[write].run)
             }
             Location::Flash(_) => self.host.runs.take_lingering(lpn),
             Location::Staged(_) | Location::Nowhere => None,
@@ -191,7 +191,7 @@ impl Ssd {
             return false;
         }
         let run = earlier.unwrap_or_else(|| self.host.runs.begin(lpn, 0));
-        self.kernel.ops[op].run = run;
+        self.kernel.ops.host[op].run = run;
         self.host.runs.runs[run].writes += 1;
         let on_flash = matches!(before, Location::Flash(_)) || before == Location::Nowhere && self.is_missing(lpn);
         let reads = earlier.is_none() && on_flash;
@@ -202,11 +202,11 @@ impl Ssd {
         if self.oracle.tracks_sectors() {
             let held = match before {
                 _ if reads => None,
-                Location::Staged(write) => Some(self.kernel.ops[write].tags[0]),
+                Location::Staged(write) => Some(self.kernel.ops.tags[write][0]),
                 Location::Flash(page) => Some(self.oracle.load(page, lpn)),
                 Location::Nowhere => None,
             };
-            self.oracle.buffer(run, self.kernel.ops[op].tags[0], sectors.clone(), held);
+            self.oracle.buffer(run, self.kernel.ops.tags[op][0], sectors.clone(), held);
             if before == Location::Nowhere && !reads {
                 self.oracle.merged(run, lpn, None);
             }
@@ -216,14 +216,14 @@ impl Ssd {
         if reads && lacks {
             self.kernel.ops[op].need = Need::Merge;
         }
-        self.kernel.ops[op].lost = self.host.runs.is_lost(run);
+        self.kernel.ops.host[op].lost = self.host.runs.is_lost(run);
         lacks
     }
 
     /// Whether something of a write's page has yet to be read from flash.
     #[inline(always)]
     pub(in crate::engine) fn lacks(&self, op: OpId) -> bool {
-        self.host.runs.is_pending(self.kernel.ops[op].run)
+        self.host.runs.is_pending(self.kernel.ops.host[op].run)
     }
 
     /// Whether a read asks for sectors that `newest`, the newest write of its page, and those before it don't have.
@@ -234,14 +234,14 @@ impl Ssd {
 
     #[inline(never)]
     fn asks_for_old(&self, op: OpId, newest: OpId) -> bool {
-        let waits = self.rules.one_shot && self.page_waits(self.kernel.ops[newest].old);
-        !waits && self.host.runs.lacks_any(self.kernel.ops[newest].run, self.sectors(op))
+        let waits = self.rules.one_shot && self.page_waits(self.kernel.ops.host[newest].old);
+        !waits && self.host.runs.lacks_any(self.kernel.ops.host[newest].run, self.sectors(op))
     }
 
     /// The page on flash that a write in flight replaces; none if a failed chip had it.
     pub(in crate::engine) fn old_page(&self, newest: OpId) -> Ppn {
         if self.features.raid.is_none() {
-            return self.kernel.ops[newest].old;
+            return self.kernel.ops.host[newest].old;
         }
         self.chunk_page(self.kernel.ops[newest].lpn).0.unwrap_or(Ppn::NONE)
     }
@@ -250,9 +250,11 @@ impl Ssd {
     pub(in crate::engine) fn merge_source(&self, op: OpId) -> Ppn {
         let page = &self.kernel.ops[op];
         match self.dev.map.get(page.lpn) {
-            _ if self.features.raid.is_some() => page.old,
-            Location::Staged(newest) if self.lacks(op) && self.kernel.ops[newest].run == page.run => {
-                self.kernel.ops[newest].old
+            _ if self.features.raid.is_some() => self.kernel.ops.host[op].old,
+            Location::Staged(newest)
+                if self.lacks(op) && self.kernel.ops.host[newest].run == self.kernel.ops.host[op].run =>
+            {
+                self.kernel.ops.host[newest].old
             }
             _ => Ppn::NONE,
         }
@@ -264,7 +266,7 @@ impl Ssd {
         let waits = self.lacks(op);
         if waits {
             self.kernel.ops[op].waits_since = self.now;
-            let run = self.kernel.ops[op].run;
+            let run = self.kernel.ops.host[op].run;
             self.host.runs.runs[run].waiting.push(&mut self.kernel.ops, op);
         }
         waits
@@ -282,23 +284,23 @@ impl Ssd {
     /// A merge read has ended: all of the page is in controller memory now, and the programs that need it may come.
     #[inline(never)]
     pub(in crate::engine) fn merge_ends(&mut self, op: OpId) {
-        let (run, lpn, lost) = (self.kernel.ops[op].run, self.kernel.ops[op].lpn, self.kernel.ops[op].lost);
+        let (run, lpn, lost) = (self.kernel.ops.host[op].run, self.kernel.ops[op].lpn, self.kernel.ops.host[op].lost);
         if let Location::Staged(newest) = self.dev.map.get(lpn)
-            && self.kernel.ops[newest].run == run
+            && self.kernel.ops.host[newest].run == run
             && !self.rules.keeps
         {
             self.let_go(newest);
         }
-        let found = Some(self.kernel.ops[op].tags[1]);
+        let found = Some(self.kernel.ops.tags[op][1]);
         self.run_is_read(op, found, lost);
         let page = &mut self.kernel.ops[op];
-        (page.need, page.lost) = (Need::Write, self.host.runs.is_lost(run));
+        (page.need, self.kernel.ops.host[op].lost) = (Need::Write, self.host.runs.is_lost(run));
         self.host.runs.released.push(op);
     }
 
     /// What the run of a write lacks has been read or computed, from a page with the tag `found`, or there is nothing to be had.
     pub(in crate::engine) fn run_is_read(&mut self, op: OpId, found: Option<Tag>, lost: bool) {
-        let (run, lpn) = (self.kernel.ops[op].run, self.kernel.ops[op].lpn);
+        let (run, lpn) = (self.kernel.ops.host[op].run, self.kernel.ops[op].lpn);
         self.host.runs.runs[run].read = true;
         if !lost {
             self.host.runs.runs[run].lacking = 0;
@@ -313,18 +315,19 @@ impl Ssd {
     pub(in crate::engine) fn chunk_is_merged(&mut self, op: OpId, found: Option<Tag>) {
         if self.lacks(op) {
             self.run_is_read(op, found, false);
-        } else if self.kernel.ops[op].run != NO_RUN {
+        } else if self.kernel.ops.host[op].run != NO_RUN {
             self.release_waiting(op);
         }
     }
 
     /// The programs that wait for a write's run go on.
     fn release_waiting(&mut self, op: OpId) {
-        let run = self.kernel.ops[op].run;
+        let run = self.kernel.ops.host[op].run;
         let mut at = std::mem::replace(&mut self.host.runs.runs[run].waiting, Chain::EMPTY).head;
         while at.is_some() {
-            let page = &mut self.kernel.ops[at];
-            page.blame.add(Cause::DieHost, (self.now - page.waits_since).0);
+            let since = self.kernel.ops[at].waits_since;
+            let page = &mut self.kernel.ops.host[at];
+            page.blame.add(Cause::DieHost, (self.now - since).0);
             page.lost = self.host.runs.is_lost(run);
             let next = page.sibling;
             self.host.runs.released.push(at);
@@ -368,7 +371,7 @@ impl Ssd {
     /// A page is trimmed: its run has ended, and needs nothing of flash.
     pub(in crate::engine) fn trim_run(&mut self, lpn: Lpn) {
         let run = match self.dev.map.get(lpn) {
-            Location::Staged(write) => Some(self.kernel.ops[write].run).filter(|run| *run != NO_RUN),
+            Location::Staged(write) => Some(self.kernel.ops.host[write].run).filter(|run| *run != NO_RUN),
             _ => self.host.runs.take_lingering(lpn),
         };
         if let Some(run) = run {
@@ -387,7 +390,7 @@ impl Ssd {
         }
         if self.oracle.tracks_sectors() {
             let sectors = merges.then(|| self.sectors(op));
-            self.oracle.admit_sectors(self.kernel.ops[op].tags[0], sectors);
+            self.oracle.admit_sectors(self.kernel.ops.tags[op][0], sectors);
         }
     }
 
@@ -396,21 +399,22 @@ impl Ssd {
     pub(in crate::engine) fn compose(&mut self, op: OpId) {
         if self.kernel.ops[op].class == Class::Host {
             let own = self.merges(op).then(|| self.sectors(op));
-            self.oracle.compose(self.kernel.ops[op].tags[0], self.kernel.ops[op].run, own);
+            self.oracle.compose(self.kernel.ops.tags[op][0], self.kernel.ops.host[op].run, own);
         }
     }
 
     /// The run and the sectors of a partial write that the host was not told of.
     pub(in crate::engine) fn part_of_page(&self, op: OpId) -> Option<(u32, Range<u32>)> {
         let page = &self.kernel.ops[op];
-        (page.class == Class::Host && !page.acknowledged && self.merges(op)).then(|| (page.run, self.sectors(op)))
+        (page.class == Class::Host && !page.acknowledged && self.merges(op))
+            .then(|| (self.kernel.ops.host[op].run, self.sectors(op)))
     }
 
     /// A host write replaces a page, or a part of it, that waits in the buffer and holds `before`.
     pub(in crate::engine) fn overlay(&mut self, op: OpId, before: Tag) {
         if self.oracle.tracks_sectors() {
             let own = self.merges(op).then(|| self.sectors(op));
-            self.oracle.overlay(self.kernel.ops[op].tags[0], before, own);
+            self.oracle.overlay(self.kernel.ops.tags[op][0], before, own);
         }
     }
 
@@ -424,16 +428,16 @@ impl Ssd {
 
     #[inline(never)]
     fn check_memory_read(&mut self, op: OpId, tag: Tag) {
-        let (lpn, expected, sectors) = (self.kernel.ops[op].lpn, self.kernel.ops[op].expected, self.sectors(op));
+        let (lpn, expected, sectors) = (self.kernel.ops[op].lpn, self.kernel.ops.host[op].expected, self.sectors(op));
         let run = match self.dev.map.get(lpn) {
             Location::Staged(newest)
-                if self.rules.one_shot && self.lacks(newest) && self.page_waits(self.kernel.ops[newest].old) =>
+                if self.rules.one_shot && self.lacks(newest) && self.page_waits(self.kernel.ops.host[newest].old) =>
             {
                 // The rest is in the buffer, with the word line that the old page waits for.
-                let old = self.oracle.load(self.kernel.ops[newest].old, lpn);
-                return self.oracle.read_flash(op, sectors, expected, old, self.kernel.ops[newest].run);
+                let old = self.oracle.load(self.kernel.ops.host[newest].old, lpn);
+                return self.oracle.read_flash(op, sectors, expected, old, self.kernel.ops.host[newest].run);
             }
-            Location::Staged(newest) => self.kernel.ops[newest].run,
+            Location::Staged(newest) => self.kernel.ops.host[newest].run,
             _ => NO_RUN,
         };
         self.oracle.read_memory(op, sectors.clone(), expected, tag, run);
@@ -446,13 +450,13 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn note_flash_read(&mut self, op: OpId, tag: Tag) {
         let page = &self.kernel.ops[op];
-        if page.class != Class::Host || crate::engine::raid::redirect::reads_covered(page) {
+        if page.class != Class::Host || self.reads_group(op) {
             return;
         }
         if page.need == Need::Merge {
             self.oracle.delivered(page.lpn, tag, 0);
         } else {
-            self.kernel.ops[op].tags[0] = self.delivers(op, tag);
+            self.kernel.ops.tags[op][0] = self.delivers(op, tag);
         }
     }
 
@@ -460,16 +464,16 @@ impl Ssd {
     pub(in crate::engine) fn delivers(&self, op: OpId, tag: Tag) -> Tag {
         let page = &self.kernel.ops[op];
         let (run, delivered) = match self.dev.map.get(page.lpn) {
-            Location::Staged(newest) => (self.kernel.ops[newest].run, self.kernel.ops[newest].tags[0]),
+            Location::Staged(newest) => (self.kernel.ops.host[newest].run, self.kernel.ops.tags[newest][0]),
             _ => (NO_RUN, tag),
         };
-        self.oracle.read_flash(op, self.sectors(op), page.expected, tag, run);
+        self.oracle.read_flash(op, self.sectors(op), self.kernel.ops.host[op].expected, tag, run);
         delivered
     }
 
     /// Keeps what is known by sector within bounds.
     pub(in crate::engine) fn sweep_sectors(&mut self) {
         let missing = self.features.failures.iter().flat_map(|failures| failures.tags.iter().copied());
-        self.oracle.sweep_sectors(self.kernel.ops.all().flat_map(|op| op.tags).chain(missing));
+        self.oracle.sweep_sectors(self.kernel.ops.tags.all().copied().flatten().chain(missing));
     }
 }

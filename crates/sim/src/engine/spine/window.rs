@@ -1,18 +1,18 @@
 //! The dispatch window: admitted requests from which the order picks, and what it sees of them.
 
 use crate::blame::Cause;
-use crate::device::transaction::{Op, Slab};
 use crate::engine::Ssd;
+use crate::engine::kernel::ops::Ops;
 use crate::engine::spine::host::Host;
 use crate::request::RequestOp;
 use crate::units::{Lpn, RequestId};
 
 impl Host {
     /// Whether a request that waits for dispatch wants a chip.
-    pub(in crate::engine) fn wants(&self, ops: &Slab<Op>, id: RequestId, chip: u32) -> bool {
+    pub(in crate::engine) fn wants(&self, ops: &Ops, id: RequestId, chip: u32) -> bool {
         let mut op = self.requests[id.0].first;
-        while op.is_some() && ops[op].chip != chip {
-            op = ops[op].sibling;
+        while op.is_some() && ops.host[op].chip != chip {
+            op = ops.host[op].sibling;
         }
         op.is_some()
     }
@@ -51,8 +51,8 @@ impl Ssd {
             let waited = (self.now - record.admitted).0;
             let mut op = record.first;
             while op.is_some() {
-                let next = self.kernel.ops[op].sibling;
-                self.kernel.ops[op].blame.add(Cause::Order, waited);
+                let next = self.kernel.ops.host[op].sibling;
+                self.kernel.ops.host[op].blame.add(Cause::Order, waited);
                 if !(self.rules.redirects && self.redirect(op)) {
                     self.send(op);
                 }
@@ -66,7 +66,7 @@ impl Ssd {
 /// What orders see.
 struct WindowView<'a> {
     ssd: &'a Host,
-    ops: &'a Slab<Op>,
+    ops: &'a Ops,
     limit: Option<u32>,
     page_size: u64,
     /// With parity: reads and programs queued or in service by chip.
@@ -79,7 +79,7 @@ impl WindowView<'_> {
         let mut op = self.ssd.requests[request.0].first;
         while op.is_some() {
             visit(self.ops[op].lpn);
-            op = self.ops[op].sibling;
+            op = self.ops.host[op].sibling;
         }
     }
 }
@@ -91,7 +91,7 @@ impl crate::policy::Window for WindowView<'_> {
     fn chips(&self, request: RequestId, visit: &mut dyn FnMut(u32)) {
         let mut op = self.ssd.requests[request.0].first;
         while op.is_some() {
-            let page = &self.ops[op];
+            let page = &self.ops.host[op];
             if page.chip != u32::MAX {
                 visit(page.chip);
             }
