@@ -9,7 +9,6 @@ pub mod noc;
 pub mod pages;
 pub mod place;
 pub mod raid;
-pub mod resource;
 pub mod spec;
 pub mod staging;
 pub mod timing;

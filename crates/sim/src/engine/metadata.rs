@@ -4,8 +4,8 @@
 //! waits in its die's queue. Until it has landed the block is not closed, and so no victim.
 
 use super::{Nanos, Ssd};
-use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Op, Verb};
+use crate::engine::kernel::dies::Holder;
 use crate::policy::{MAX_PLANES, PageSet};
 use crate::units::{BlockId, JobId, Lpn, OpId, Ppn, Tag, UnitId};
 
@@ -134,17 +134,15 @@ impl Ssd {
         let block = self.dev.geometry.block_of(self.kernel.ops[op].pages[0]);
         if self.gc_works(op) {
             let k = self.dev.geometry.plane_in_unit(plane);
-            self.kernel.dies[unit].job_planes = 1 << k;
-            self.set_holder(unit, Holder::Gc);
+            self.seize_for_gc(unit, 1 << k, plane);
         } else {
             // It would be there without collections too.
             self.update_lag(op, unit);
-            self.set_holder(unit, Holder::Host);
+            self.seize_unit(unit, Holder::Host, plane);
         }
-        self.chip_in_use(plane, true);
         self.program_metadata(op, block);
         self.kernel.ops[op].leg = 0;
-        self.kernel.dies[unit].array = op;
+        self.kernel.dies[unit].occupy(op);
         self.run_leg(op);
     }
 
@@ -158,7 +156,7 @@ impl Ssd {
             self.kernel.ops[op].home,
         );
         if !self.gc_works(op) {
-            self.kernel.dies[unit].released = self.now;
+            self.kernel.dies[unit].released_at(self.now);
         }
         self.release_unit(unit, plane);
         self.kernel.ops.remove(op);

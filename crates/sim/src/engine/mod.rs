@@ -32,7 +32,6 @@ use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::{Location, Mapping};
-use crate::device::resource::{Bus, Holder, Unit};
 use crate::device::staging::Staging;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Op, Slab};
@@ -43,6 +42,8 @@ use crate::report::power::PowerCut;
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim};
 use crate::stats::Stats;
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
+use kernel::buses::Bus;
+use kernel::dies::{Holder, Unit};
 
 pub use filled::Filled;
 use kernel::Kernel;
@@ -425,14 +426,15 @@ impl Ssd {
 
     /// Who waits for whom, for the message of a run that does not go on.
     fn who_waits(&self) -> String {
-        let waiting =
-            |unit: &Unit| unit.array.is_some() || !unit.queue.is_empty() || unit.job.is_some() || !unit.due.is_empty();
+        let waiting = |unit: &Unit| {
+            unit.array().is_some() || !unit.queue.is_empty() || unit.job.is_some() || !unit.due.is_empty()
+        };
         let units: Vec<String> = (self.kernel.dies.units.iter().enumerate())
             .filter(|(_, unit)| waiting(unit))
             .map(|(u, unit)| {
                 let head = unit.queue.head();
                 let head = head.is_some().then(|| (self.kernel.ops[head].class, self.kernel.ops[head].need));
-                format!("unit {u}: array {:?}, head {head:?}, job {:?}, due {:?}", unit.array, unit.job, unit.due)
+                format!("unit {u}: array {:?}, head {head:?}, job {:?}, due {:?}", unit.array(), unit.job, unit.due)
             })
             .collect();
         let planes: Vec<String> = (0..self.dev.geometry.planes)
@@ -454,10 +456,7 @@ impl Ssd {
 
     fn age_of(&self, timer: Timer) -> u64 {
         let op = match timer {
-            Timer::Array(unit) => {
-                let unit = &self.kernel.dies[unit];
-                if unit.array.is_some() { unit.array } else { unit.suspended }
-            }
+            Timer::Array(unit) => self.kernel.dies[unit].of_event(),
             Timer::Bus(bus) => self.kernel.buses[bus].holder,
             Timer::Memory => self.host.memory[0].1,
             // The timeout of a parity group comes after what ends at its time.
@@ -478,6 +477,28 @@ impl Ssd {
     #[inline(always)]
     fn seize_unit(&mut self, unit: UnitId, holder: Holder, plane: PlaneId) {
         self.kernel.dies.seize(unit, holder, self.dev.geometry.chip_of(plane), self.now);
+    }
+
+    /// Planes of a unit (as bits by place in the unit), of which `plane` is one, come to be collected.
+    #[inline(always)]
+    fn seize_for_gc(&mut self, unit: UnitId, planes: u64, plane: PlaneId) {
+        self.kernel.dies.seize_for_gc(unit, planes, self.dev.geometry.chip_of(plane), self.now);
+    }
+
+    /// An operation that needs a plane begins on its free unit: the unit is seized, and the first leg runs.
+    #[inline(always)]
+    fn start(&mut self, op: OpId, unit: UnitId, holder: Holder, plane: PlaneId) {
+        self.kernel.dies[unit].occupy(op);
+        self.seize_unit(unit, holder, plane);
+        self.run_leg(op);
+    }
+
+    /// The only operation of a unit has ended: the unit is free.
+    #[inline(always)]
+    fn stop(&mut self, unit: UnitId, plane: PlaneId) {
+        self.kernel.dies[unit].vacate();
+        self.release_unit(unit, plane);
+        self.mark_unit(unit);
     }
 
     /// The only operation of a unit, which needed a plane, has ended.

@@ -10,9 +10,10 @@ use super::{Nanos, Ssd};
 use crate::blame::Cause;
 use crate::config::{Config, Task};
 use crate::device::noc::Interconnect;
-use crate::device::resource::{Bus, Occupancy};
 use crate::device::timing::{LegKind, Legs};
 use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::kernel::buses::Bus;
+use crate::engine::kernel::occupancy::Occupancy;
 use crate::engine::kernel::ops::Crossing;
 use crate::policy::Hop;
 use crate::report::mean;
@@ -321,13 +322,13 @@ impl Ssd {
         let (unit, hand) = (self.kernel.ops[id].unit, self.kernel.ops[id].from);
         self.gc.jobs[job.0].job.hand = hand;
         self.kernel.ops[id].verb = Verb::Program;
-        self.kernel.dies[unit].array = OpId::NONE;
+        self.kernel.dies[unit].vacate();
         if self.sends_abroad(job) {
             self.kernel.ops.crossing[id].crossing = Crossing::Ahead;
             return;
         }
         self.begin_place(job);
-        self.kernel.dies[unit].array = id;
+        self.kernel.dies[unit].occupy(id);
         let read = Nanos(self.net().sram_read.0 * hand.len() as u64);
         let op = &mut self.kernel.ops[id];
         op.legs = op.legs.after(&[(LegKind::Buffer, read)]);

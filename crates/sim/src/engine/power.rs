@@ -6,8 +6,8 @@ use super::raid::failure::Chunk;
 use super::raid::recover::Begun;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
-use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Fifo, Verb};
+use crate::engine::kernel::dies::Holder;
 use crate::oracle::Check;
 use crate::report::power::PowerCut;
 use crate::units::{BlockId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
@@ -200,7 +200,7 @@ impl Ssd {
     fn in_flight(&self, begun: &[Begun]) -> InFlight {
         let (mut programs, mut erases) = (Vec::new(), Vec::new());
         for unit in &self.kernel.dies.units {
-            for op in [unit.array, unit.cache, unit.suspended] {
+            for op in unit.in_service() {
                 let mut at = op;
                 while at.is_some() {
                     let op = &self.kernel.ops[at];

@@ -2,7 +2,6 @@
 
 use super::{Nanos, Pause, Ssd};
 use crate::config::Scope;
-use crate::device::resource::{Holder, Suspension};
 use crate::units::{JobId, PlaneId, UnitId};
 
 impl Ssd {
@@ -47,7 +46,7 @@ impl Ssd {
 
     fn array_is_free(&self, unit: UnitId) -> bool {
         let state = &self.kernel.dies[unit];
-        state.array.is_none() && state.cache.is_none() && state.suspension == Suspension::No
+        state.is_free()
     }
 
     /// A collection of this unit goes on, if it is paused and nothing keeps it so. Writes that any die may take keep it for
@@ -75,8 +74,7 @@ impl Ssd {
         }
         let running = &mut self.gc.jobs[id.0];
         (running.pause, running.sure) = (Pause::No, true);
-        self.kernel.dies[unit].job_planes = planes;
-        self.seize_unit(unit, Holder::Gc, plane);
+        self.seize_for_gc(unit, planes, plane);
         self.gc.ready.push(id);
     }
 

@@ -10,8 +10,8 @@ use super::Ssd;
 use crate::device::flash::Stream;
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
-use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
+use crate::engine::kernel::dies::Holder;
 use crate::oracle::Check;
 use crate::policy::PageSet;
 use crate::report::dpr::Totals;
@@ -213,7 +213,7 @@ impl Ssd {
 
     fn in_collection(&self, plane: PlaneId) -> bool {
         let state = &self.kernel.dies.units[self.dev.geometry.unit_of(plane).ix()];
-        state.job.is_some() || state.holder == Holder::Gc
+        state.job.is_some() || state.holder() == Holder::Gc
     }
 
     /// The plane that a read goes to: that of its page, or that of its copy.
@@ -374,9 +374,7 @@ impl Ssd {
         let id = self.kernel.ops.create(op);
         self.kernel.ops.host[id].bytes = self.dev.geometry.page_size;
         self.kernel.ops.tags[id][0] = tag;
-        self.kernel.dies[unit].array = id;
-        self.seize_unit(unit, Holder::Writeback, plane);
-        self.run_leg(id);
+        self.start(id, unit, Holder::Writeback, plane);
     }
 
     /// A page has been read for a copy, or programmed as one.
@@ -387,9 +385,7 @@ impl Ssd {
             (op.unit, op.plane, op.pages[0], op.lpn, self.kernel.ops.tags[id][0], op.verb);
         let block = self.dev.geometry.block_of(page);
         self.kernel.ops.remove(id);
-        self.kernel.dies[unit].array = OpId::NONE;
-        self.release_unit(unit, plane);
-        self.mark_unit(unit);
+        self.stop(unit, plane);
         let wanted = self.features.replicas.as_ref().is_some_and(|replicas| replicas.making_of == lpn);
         let mut making = Making::Nothing;
         if verb == Verb::Read {

@@ -3,9 +3,9 @@
 use super::{Pause, Ssd};
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
-use crate::device::resource::Holder;
 use crate::device::staging::Segment;
 use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
+use crate::engine::kernel::dies::Holder;
 use crate::policy::{BackTo, PageSet, Step, WriteBack};
 use crate::units::{JobId, Lpn, OpId, PlaneId, UnitId};
 
@@ -409,9 +409,7 @@ impl Ssd {
         op.pages = PageSet::one(to);
         op.legs = self.dev.timing.program(offset, burst);
         op.leg = 0;
-        self.kernel.dies[unit].array = id;
-        self.seize_unit(unit, Holder::Writeback, plane);
-        self.run_leg(id);
+        self.start(id, unit, Holder::Writeback, plane);
     }
 
     /// A page of the buffer is on flash again: it is published unless the host has overwritten or trimmed it meanwhile.
@@ -442,9 +440,7 @@ impl Ssd {
             self.frees_slot();
         }
         self.leaves_buffer(absorbed, segment);
-        self.kernel.dies[unit].array = OpId::NONE;
-        self.release_unit(unit, plane);
-        self.mark_unit(unit);
+        self.stop(unit, plane);
         if self.dev.flash.next_offset(plane, Stream::Host).is_some() {
             // What was kept for this page may be the host's now.
             self.unstall(plane);

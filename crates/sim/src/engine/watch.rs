@@ -85,7 +85,7 @@ impl Ssd {
     #[inline(always)]
     pub(super) fn watch_array_end(&mut self, unit: UnitId) {
         if self.observer.observer.is_some() {
-            let (id, start) = (self.kernel.dies[unit].array, self.observer.running_since[unit.ix()]);
+            let (id, start) = (self.kernel.dies[unit].array(), self.observer.running_since[unit.ix()]);
             let op = &self.kernel.ops[id];
             if op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Decode) {
                 return;

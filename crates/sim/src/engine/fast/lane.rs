@@ -6,10 +6,10 @@
 
 use crate::blame::{Blame, Cause};
 use crate::device::mapping::Location;
-use crate::device::resource::Holder;
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::Ssd;
+use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::spine::host::{HostRequest, Waiting};
 use crate::policy::PageSet;
@@ -55,10 +55,12 @@ impl Ssd {
         let now = self.now;
         let state = &self.kernel.dies[unit];
         let id = state.queue.head();
-        if id.is_none() || state.array.is_some() {
+        if id.is_none() || state.array().is_some() {
             return true;
         }
-        if state.holder != Holder::Free || state.job.is_some() || (self.rules.collector_holds && !state.due.is_empty())
+        if state.holder() != Holder::Free
+            || state.job.is_some()
+            || (self.rules.collector_holds && !state.due.is_empty())
         {
             return false;
         }
@@ -109,7 +111,7 @@ impl Ssd {
     pub(in crate::engine) fn all_in_lane(&self) -> bool {
         self.kernel.batch.iter().all(|timer| {
             let id = match self.kernel.timers.timer(*timer as u32) {
-                Timer::Array(unit) => self.kernel.dies[unit].array,
+                Timer::Array(unit) => self.kernel.dies[unit].array(),
                 Timer::Bus(bus) => self.kernel.buses[bus].holder,
                 _ => return false,
             };
@@ -132,8 +134,7 @@ impl Ssd {
         if next.is_some() {
             self.dev.map.expect(self.kernel.ops[next].lpn);
         }
-        state.lag += op.bus_gc;
-        self.kernel.dies.release_host(unit, now);
+        self.kernel.dies.release_host(unit, op.bus_gc, now);
         self.dev.flash.read_ends(block);
         self.chip_in_use(plane, false);
         self.mark_unit(unit);

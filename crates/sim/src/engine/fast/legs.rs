@@ -72,7 +72,7 @@ impl Ssd {
     /// Somebody comes to wait for a unit whose collection looks between two steps who does.
     #[inline]
     pub(in crate::engine) fn disturb_unit(&mut self, unit: UnitId) {
-        let id = self.kernel.dies[unit].array;
+        let id = self.kernel.dies[unit].array();
         if id.is_none() || self.kernel.ops[id].leg != FUSED {
             return;
         }
@@ -136,7 +136,7 @@ impl Ssd {
             Timer::Bus(bus) => return self.fast.steps && self.kernel.timers.alone() && self.express_fetched(bus, time),
             _ => return false,
         };
-        let id = self.kernel.dies[unit].array;
+        let id = self.kernel.dies[unit].array();
         let op = &self.kernel.ops[id];
         let plain = op.class == Class::Gc && self.fast.moves;
         if !self.kernel.timers.alone() {
@@ -181,7 +181,7 @@ impl Ssd {
     #[inline(always)]
     fn array_in_batch(&self, event: u128) -> Option<OpId> {
         match self.kernel.timers.timer(event as u32) {
-            Timer::Array(unit) => Some(self.kernel.dies[unit].array),
+            Timer::Array(unit) => Some(self.kernel.dies[unit].array()),
             _ => None,
         }
     }
@@ -331,7 +331,7 @@ impl Ssd {
             }
         }
         for unit in 0..self.kernel.dies.units.len() {
-            let id = self.kernel.dies.units[unit].array;
+            let id = self.kernel.dies.units[unit].array();
             if id.is_some() && self.kernel.ops[id].leg == FUSED {
                 self.page_is_back(id);
             }

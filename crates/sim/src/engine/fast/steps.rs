@@ -61,7 +61,7 @@ impl Ssd {
         let op = &self.kernel.ops[id];
         let (unit, plane) = (op.unit, op.plane);
         let state = &mut self.kernel.dies[unit];
-        state.array = OpId::NONE;
+        state.vacate();
         state.queue.push(&mut self.kernel.ops, id);
         if !self.begin_plain_step(unit) {
             self.release_unit(unit, plane);
@@ -93,9 +93,7 @@ impl Ssd {
         }
         let k = self.dev.geometry.plane_in_unit(plane);
         self.kernel.dies[unit].queue.pop(&self.kernel.ops);
-        self.kernel.dies.settle(unit, now);
-        let state = &mut self.kernel.dies[unit];
-        (state.array, state.job_planes) = (id, 1 << k);
+        self.kernel.dies.pass_to_gc(unit, id, 1 << k, now);
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
         self.kernel.ops[id].leg = 0;
         if verb == Verb::Program {

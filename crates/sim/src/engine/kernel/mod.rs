@@ -2,6 +2,7 @@
 
 pub(super) mod buses;
 pub(super) mod dies;
+pub(super) mod occupancy;
 pub(super) mod ops;
 pub(super) mod timers;
 

@@ -199,7 +199,7 @@ impl Ssd {
             let unit = self.dev.geometry.unit_of(plane);
             let state = &mut self.kernel.dies[unit];
             state.due.clear();
-            for op in [state.array, state.cache, state.suspended] {
+            for op in state.in_service() {
                 let mut at = op;
                 while at.is_some() {
                     self.kernel.ops[at].failed = true;
@@ -236,11 +236,9 @@ impl Ssd {
     pub(in crate::engine) fn collection_is_denied(&mut self, id: OpId) {
         let (job, unit) = (self.kernel.ops[id].job, self.kernel.ops[id].unit);
         let plane = self.gc.jobs[job.0].plane;
-        let state = &mut self.kernel.dies[unit];
-        (state.array, state.job) = (OpId::NONE, JobId::NONE);
+        self.kernel.dies[unit].job = JobId::NONE;
         self.count_step_time(id);
-        self.release_unit(unit, plane);
-        self.mark_unit(unit);
+        self.stop(unit, plane);
         self.kernel.ops.remove(id);
         self.gc.jobs.remove(job.0);
     }

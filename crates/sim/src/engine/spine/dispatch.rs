@@ -3,9 +3,9 @@
 use crate::blame::Cause;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
-use crate::device::resource::{Holder, Suspension};
 use crate::device::timing::{LegKind, Legs};
 use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::kernel::dies::{Holder, Suspension};
 use crate::engine::{Nanos, Pause, Ssd};
 use crate::policy::{MAX_PLANES, PageSet};
 use crate::units::{Moment, OpId, PlaneId, Ppn, UnitId};
@@ -96,9 +96,7 @@ impl Ssd {
     /// Whether nothing is in service or about to be: a unit in collection is not idle, the bus does not matter.
     pub(in crate::engine) fn is_idle(&self, unit: UnitId) -> bool {
         let state = &self.kernel.dies[unit];
-        state.array.is_none()
-            && state.cache.is_none()
-            && state.suspension == Suspension::No
+        state.is_free()
             && if state.job.is_none() {
                 !self.rules.collector_holds || state.due.is_empty()
             } else {
@@ -172,25 +170,25 @@ impl Ssd {
     /// Lets a unit take one operation from its queue. False: it takes nothing now.
     fn kick(&mut self, unit: UnitId) -> bool {
         let state = &self.kernel.dies[unit];
-        if state.suspension == Suspension::Serving && state.array.is_none() && state.cache.is_none() {
+        if state.suspension() == Suspension::Serving && state.array().is_none() && state.cache().is_none() {
             self.serve_in_suspension(unit);
             return false;
         }
         if state.queue.is_empty()
-            || state.suspension != Suspension::No
-            || (state.array.is_some() && !self.rules.overlaps)
+            || state.suspension() != Suspension::No
+            || (state.array().is_some() && !self.rules.overlaps)
         {
             return false;
         }
-        if state.array.is_some() && self.rules.suspends {
+        if state.array().is_some() && self.rules.suspends {
             self.try_suspend(unit);
         }
         let state = &self.kernel.dies[unit];
-        if state.suspension != Suspension::No {
+        if state.suspension() != Suspension::No {
             return false;
         }
         if state.job.is_some() && !(self.rules.pauses && self.gc.jobs[state.job.0].pause != Pause::No) {
-            return state.array.is_none() && self.gc.jobs[state.job.0].waiting && self.admit_foreign(unit);
+            return state.array().is_none() && self.gc.jobs[state.job.0].waiting && self.admit_foreign(unit);
         }
         if self.rules.collector_holds && !state.due.is_empty() && state.job.is_none() {
             // A collection that holds its die goes first, even where the next operation could overlap the running one.
@@ -200,17 +198,17 @@ impl Ssd {
         let head = &self.kernel.ops[first];
         let host_read = head.class.like_host() && head.need != Need::Write;
         let host_write = head.class.like_host() && head.need == Need::Write;
-        if state.array.is_some() {
+        if state.array().is_some() {
             // R8: the next data-in may run while the array programs.
-            let array = &self.kernel.ops[state.array];
+            let array = &self.kernel.ops[state.array()];
             let programs = array.verb == Verb::Program
                 && array.class.like_host()
                 && array.leg > 0
                 && array.legs.get(array.leg).is_some_and(|leg| leg.kind == LegKind::Array);
-            if !(self.config.timing.cache_register && state.cache.is_none() && programs && host_write) {
+            if !(self.config.timing.cache_register && state.cache().is_none() && programs && host_write) {
                 return false;
             }
-        } else if state.cache.is_some() {
+        } else if state.cache().is_some() {
             // R8: the next array read may run during data-out; only reads overlap reads.
             if !host_read {
                 return false;
@@ -373,7 +371,7 @@ impl Ssd {
         fits: impl Fn(OpId) -> Option<T>,
     ) -> Option<(OpId, T)> {
         let state = &self.kernel.dies[unit];
-        let only_reads = state.suspension == Suspension::Serving;
+        let only_reads = state.suspension() == Suspension::Serving;
         let mut next = state.queue.head();
         while next.is_some() {
             let op = &self.kernel.ops[next];
@@ -563,13 +561,7 @@ impl Ssd {
             self.kernel.ops.host[mate].first_start.get_or_insert(Moment::at(now));
             mate = self.kernel.ops[mate].mate;
         }
-        let state = &mut self.kernel.dies[unit];
-        if state.array.is_some() {
-            state.cache = op;
-            state.parked = false;
-        } else {
-            state.array = op;
-        }
+        self.kernel.dies[unit].enter(op);
         self.seize_unit(unit, Holder::Host, plane);
         self.run_leg(op);
     }
@@ -587,7 +579,7 @@ impl Ssd {
     pub(in crate::engine) fn turn_comes(&mut self, op: OpId, unit: UnitId) {
         let (lag, shadow_start) = self.shadow(op, unit);
         self.charge_from(op, unit, shadow_start);
-        self.set_lag(unit, lag);
+        self.kernel.dies[unit].set_lag(lag, self.now);
     }
 
     /// Charges a wait that would have ended at `shadow_start` without collections.
@@ -637,28 +629,12 @@ impl Ssd {
     /// collections nothing is ever late. (Paper B, section III, made exact.)
     #[inline(always)]
     fn shadow(&self, op: OpId, unit: UnitId) -> (u64, Nanos) {
-        let state = &self.kernel.dies[unit];
-        let free = state.released.0.saturating_sub(state.lag);
-        let start = free.max(self.kernel.ops[op].waits_since.0);
-        let lag = self
-            .now
-            .0
-            .saturating_sub(start)
-            .min(state.lag + (state.gc(self.now) + state.writeback(self.now) - state.lag_gc));
-        (lag, Nanos(self.now.0 - lag))
+        self.kernel.dies[unit].shadow(self.kernel.ops[op].waits_since, self.now)
     }
 
     #[inline(always)]
     pub(in crate::engine) fn update_lag(&mut self, op: OpId, unit: UnitId) {
         let (lag, _) = self.shadow(op, unit);
-        self.set_lag(unit, lag);
-    }
-
-    #[inline(always)]
-    fn set_lag(&mut self, unit: UnitId, lag: u64) {
-        let now = self.now;
-        let state = &mut self.kernel.dies[unit];
-        state.lag = lag;
-        state.lag_gc = state.gc(now) + state.writeback(now);
+        self.kernel.dies[unit].set_lag(lag, self.now);
     }
 }

@@ -3,8 +3,8 @@
 use crate::config::{Destination, GcTime, Scope, WearLevelling};
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
-use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Fifo, Op, Verb};
+use crate::engine::kernel::dies::{Holder, Unit};
 use crate::engine::{Pause, Running, Ssd};
 use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, Step};
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
@@ -151,12 +151,7 @@ impl Ssd {
             }
             return;
         }
-        let free = |unit: &crate::device::resource::Unit| {
-            unit.array.is_none()
-                && unit.cache.is_none()
-                && unit.job.is_none()
-                && unit.suspension == crate::device::resource::Suspension::No
-        };
+        let free = |unit: &Unit| unit.is_free() && unit.job.is_none();
         while free(&self.kernel.dies[unit]) && !self.kernel.dies[unit].due.is_empty() {
             let plane = self.kernel.dies[unit].due.remove(0);
             self.start_collection(plane, unit);
@@ -202,10 +197,8 @@ impl Ssd {
         self.kernel.ops[op].job = job;
         self.kernel.ops[op].channel = self.dev.geometry.channel_of(plane);
         if self.rules.collector_holds {
-            let state = &mut self.kernel.dies[unit];
-            state.job = job;
-            state.job_planes = planes;
-            self.seize_unit(unit, Holder::Gc, plane);
+            self.kernel.dies[unit].job = job;
+            self.seize_for_gc(unit, planes, plane);
         }
         self.kernel.dies[unit].collections += 1;
         if self.features.conflict.is_some() {
@@ -279,7 +272,7 @@ impl Ssd {
     fn step(&mut self, id: JobId) {
         let running = &mut self.gc.jobs[id.0];
         debug_assert!(!running.busy);
-        if running.holds && self.kernel.dies[running.unit].array.is_some() {
+        if running.holds && self.kernel.dies[running.unit].array().is_some() {
             // A page of another collection, let in meanwhile, is being programmed; its end asks again.
             running.waiting = true;
             return;
@@ -365,8 +358,7 @@ impl Ssd {
             }
         }
         let (planes, plane) = (self.gc.jobs[job.0].planes, self.gc.jobs[job.0].plane);
-        self.kernel.dies[unit].job_planes = planes;
-        self.seize_unit(unit, Holder::Gc, plane);
+        self.seize_for_gc(unit, planes, plane);
         self.begin_step(job, unit);
     }
 
@@ -392,7 +384,7 @@ impl Ssd {
             }
             Verb::Copyback => unreachable!("a move becomes a copyback when it begins"),
         }
-        self.kernel.dies[unit].array = op;
+        self.kernel.dies[unit].occupy(op);
         self.kernel.ops[op].leg = 0;
         self.run_leg(op);
     }
@@ -573,15 +565,14 @@ impl Ssd {
         self.stats.count_programs(Class::Gc, 1);
         let k = self.dev.geometry.plane_in_unit(plane);
         self.set_holder(unit, Holder::Free);
-        self.kernel.dies[unit].job_planes = 1 << k;
-        self.seize_unit(unit, Holder::Gc, plane);
+        self.seize_for_gc(unit, 1 << k, plane);
         let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
         let offset = self.dev.geometry.offset(to);
         let op = &mut self.kernel.ops[id];
         op.pages = PageSet::one(to);
         op.legs = self.dev.timing.program(offset, burst);
         op.leg = 0;
-        self.kernel.dies[unit].array = id;
+        self.kernel.dies[unit].occupy(id);
         self.run_leg(id);
     }
 
@@ -595,7 +586,7 @@ impl Ssd {
         if self.rules.separates && verb == Verb::Read && job.is_some() && self.goes_back_inside(id) {
             return;
         }
-        self.kernel.dies[unit].array = OpId::NONE;
+        self.kernel.dies[unit].vacate();
         self.count_step_time(id);
         if job.is_none() {
             self.mark_unit(unit);
@@ -668,8 +659,7 @@ impl Ssd {
         let host = self.kernel.dies[unit].job;
         self.set_holder(unit, Holder::Free);
         if host.is_some() {
-            self.kernel.dies[unit].job_planes = self.gc.jobs[host.0].planes;
-            self.set_holder(unit, Holder::Gc);
+            self.kernel.dies.return_to_gc(unit, self.gc.jobs[host.0].planes, self.now);
             let running = &mut self.gc.jobs[host.0];
             if running.abroad == 0 && std::mem::replace(&mut running.waiting, false) {
                 self.gc.ready.push(host);

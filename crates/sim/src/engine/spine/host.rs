@@ -6,8 +6,8 @@ use crate::blame::{Blame, Cause};
 use crate::config::{Config, UnwrittenRead};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
-use crate::device::resource::Holder;
 use crate::device::transaction::{Class, Fifo, Need, Op, Slab, Verb};
+use crate::engine::kernel::dies::Holder;
 use crate::engine::spine::complete::completed;
 use crate::engine::spine::merge::{NO_RUN, Runs};
 use crate::engine::spine::timeless::LOOK_AHEAD;
@@ -782,7 +782,7 @@ impl Ssd {
         page.ledger_gc = state.gc(self.now);
         page.ledger_gc_own = state.gc_own(ledger, k, self.now);
         page.ledger_writeback = state.writeback(self.now);
-        page.collections = state.collections.saturating_sub(u32::from(state.holder == Holder::Gc));
+        page.collections = state.collections.saturating_sub(u32::from(state.holder() == Holder::Gc));
         if by_age {
             state.queue.insert_before(&mut self.kernel.ops, op, |other| other.age > age);
         } else {

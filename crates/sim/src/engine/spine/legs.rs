@@ -3,10 +3,10 @@
 use crate::blame::Cause;
 use crate::config::{Suspendable, WriteAck};
 use crate::device::mapping::Location;
-use crate::device::resource::{Holder, Suspension};
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::fast::FUSED;
+use crate::engine::kernel::dies::{Holder, Suspension};
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
 use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
@@ -109,8 +109,8 @@ impl Ssd {
         let commands = op.verb == Verb::Read && op.leg == 0 && self.config.timing.command > Nanos::ZERO;
         if op.unit.is_some() && commands {
             let state = &self.kernel.dies[op.unit];
-            if state.array == id && state.cache.is_some() && self.kernel.ops[state.cache].asked == self.now {
-                return self.kernel.ops[state.cache].age;
+            if state.array() == id && state.cache().is_some() && self.kernel.ops[state.cache()].asked == self.now {
+                return self.kernel.ops[state.cache()].age;
             }
         }
         op.age
@@ -250,9 +250,9 @@ impl Ssd {
                 self.acknowledge_early(id);
             }
             let state = &mut self.kernel.dies[unit];
-            if state.cache == id {
+            if state.cache() == id {
                 // R8: the data waits in the cache register for the program before it.
-                state.parked = true;
+                state.park();
                 self.kernel.ops[id].parked_since = Some(Moment::at(self.now));
                 return true;
             }
@@ -281,14 +281,14 @@ impl Ssd {
 
     fn array_ends(&mut self, unit: UnitId) {
         let state = &mut self.kernel.dies[unit];
-        match state.suspension {
+        match state.suspension() {
             Suspension::Going => return self.suspended(unit),
             Suspension::Resuming => return self.resumed(unit),
             Suspension::No | Suspension::Serving => {}
         }
         self.watch_array_end(unit);
         let state = &mut self.kernel.dies[unit];
-        let id = state.array;
+        let id = state.array();
         let op = &mut self.kernel.ops[id];
         if op.lane && self.fast.lane {
             op.leg = 1;
@@ -299,15 +299,15 @@ impl Ssd {
             return self.fused_move_ends(id);
         }
         if op.verb == Verb::Read && op.class.like_host() && self.config.timing.cache_register {
-            if state.cache.is_some() {
+            if state.cache().is_some() {
                 // R8: it waits for the cache register; the bus is what it waits for in the end.
-                state.parked = true;
+                state.park();
                 op.parked_since = Some(Moment::at(self.now));
                 let bus = op.channel.ix();
                 (op.bus_since, op.bus_ledger) = (self.now, self.kernel.buses[bus].gc(self.now));
                 return;
             }
-            (state.cache, state.array) = (id, OpId::NONE);
+            state.move_to_cache();
             self.mark_unit(unit);
         }
         self.kernel.ops[id].leg += 1;
@@ -332,19 +332,13 @@ impl Ssd {
         if state.queue.head().is_some() {
             self.dev.map.expect(self.kernel.ops[state.queue.head()].lpn);
         }
-        state.released = self.now;
-        state.lag += bus_gc;
-        if state.cache == id {
-            state.cache = OpId::NONE;
-        } else {
-            state.array = OpId::NONE;
-        }
+        state.leave(id, self.now, bus_gc);
         self.chip_in_use(plane, false);
         self.advance_cache(unit);
         let state = &self.kernel.dies[unit];
-        if state.suspension == Suspension::Serving {
+        if state.suspension() == Suspension::Serving {
             self.resume(unit);
-        } else if state.array.is_none() && state.cache.is_none() {
+        } else if state.array().is_none() && state.cache().is_none() {
             self.set_holder(unit, Holder::Free);
         }
         self.mark_unit(unit);
@@ -360,17 +354,15 @@ impl Ssd {
     #[inline(never)]
     fn advance_cache(&mut self, unit: UnitId) {
         let state = &mut self.kernel.dies[unit];
-        if state.array.is_some() && state.cache.is_none() && state.parked {
-            // A read whose page moves to the cache register now.
-            let id = state.array;
-            state.parked = false;
-            (state.cache, state.array) = (id, OpId::NONE);
+        if let Some(id) = state.unpark_read() {
             self.kernel.ops[id].leg += 1;
             self.run_leg(id);
-        } else if state.array.is_none() && state.cache.is_some() && self.kernel.ops[state.cache].verb == Verb::Program {
-            let id = state.cache;
-            (state.array, state.cache) = (id, OpId::NONE);
-            if std::mem::replace(&mut state.parked, false) {
+        } else if state.array().is_none()
+            && state.cache().is_some()
+            && self.kernel.ops[state.cache()].verb == Verb::Program
+        {
+            let id = state.cache();
+            if state.unpark_program() {
                 let since = self.kernel.ops[id].parked_since.take().expect("a parked program has noted since when");
                 self.charge(id, Cause::DieHost, (self.now - since.time()).0);
                 self.run_leg(id);
@@ -434,7 +426,7 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn try_suspend(&mut self, unit: UnitId) {
         let state = &self.kernel.dies[unit];
-        let op = &self.kernel.ops[state.array];
+        let op = &self.kernel.ops[state.array()];
         let may = match self.config.timing.suspendable {
             Suspendable::None => false,
             Suspendable::Erase => op.verb == Verb::Erase,
@@ -444,7 +436,7 @@ impl Ssd {
             }
         };
         let in_array = op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Array);
-        if !may || !in_array || state.cache.is_some() || !self.read_waits(unit) {
+        if !may || !in_array || state.cache().is_some() || !self.read_waits(unit) {
             return;
         }
         let end = self.kernel.timers.get(Timer::Array(unit));
@@ -454,7 +446,7 @@ impl Ssd {
         }
         let now = self.now;
         let state = &mut self.kernel.dies[unit];
-        (state.rest, state.interrupted, state.suspension) = (end - now, now, Suspension::Going);
+        state.begin_suspension(end - now, now);
         self.kernel.timers.set(Timer::Array(unit), gone);
     }
 
@@ -475,9 +467,7 @@ impl Ssd {
     #[inline(never)]
     fn suspended(&mut self, unit: UnitId) {
         self.watch_array_end(unit);
-        let state = &mut self.kernel.dies[unit];
-        state.suspension = Suspension::Serving;
-        state.suspended = std::mem::replace(&mut state.array, OpId::NONE);
+        self.kernel.dies[unit].suspend();
         self.mark_unit(unit);
     }
 
@@ -492,7 +482,7 @@ impl Ssd {
                 return self.resume(unit);
             }
             self.select(read, unit);
-            if self.kernel.dies[unit].array.is_some() {
+            if self.kernel.dies[unit].array().is_some() {
                 return;
             }
         }
@@ -500,7 +490,7 @@ impl Ssd {
 
     /// The read is out: the array is handed back.
     fn resume(&mut self, unit: UnitId) {
-        let suspended = self.kernel.dies[unit].suspended;
+        let suspended = self.kernel.dies[unit].begin_resumption();
         let holder = match self.kernel.ops[suspended].class {
             Class::Gc => Holder::Gc,
             Class::Metadata if self.gc_works(suspended) => Holder::Gc,
@@ -508,7 +498,6 @@ impl Ssd {
             _ => Holder::Host,
         };
         self.set_holder(unit, holder);
-        self.kernel.dies[unit].suspension = Suspension::Resuming;
         self.kernel.timers.set(Timer::Array(unit), self.now + self.config.timing.resume);
     }
 
@@ -517,14 +506,10 @@ impl Ssd {
     fn resumed(&mut self, unit: UnitId) {
         self.watch_array_start(unit);
         let now = self.now;
-        let state = &mut self.kernel.dies[unit];
-        let id = std::mem::replace(&mut state.suspended, OpId::NONE);
-        state.array = id;
-        state.suspension = Suspension::No;
-        let (lost, end) = ((now - state.interrupted).0, now + state.rest);
-        self.kernel.timers.set(Timer::Array(unit), end);
+        let (id, rest, lost) = self.kernel.dies[unit].resume(now);
+        self.kernel.timers.set(Timer::Array(unit), now + rest);
         if self.kernel.ops[id].class == Class::Host {
-            self.charge(id, Cause::DieHost, lost);
+            self.charge(id, Cause::DieHost, lost.0);
         }
         self.mark_unit(unit);
     }
