@@ -6,7 +6,7 @@ pub use crate::device::pages::{MAX_PLANES, PageSet};
 use crate::device::staging::Staging;
 pub use crate::device::staging::{BackTo, WriteBack};
 use crate::device::wear::Wear;
-use crate::units::{BlockId, Nanos, PlaneId, Ppm, Ppn, RequestId, Threshold};
+use crate::units::{BlockId, Lpn, Nanos, PlaneId, Ppm, Ppn, RequestId, Threshold};
 
 /// All that a policy may look at: read-only, borrowed, cheap.
 pub struct View<'a> {
@@ -194,6 +194,19 @@ impl Job {
 pub trait Victim {
     /// A closed block of the plane, or none if collecting any would free nothing.
     fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId>;
+    /// Whether [`Victim::on_write`] and [`Victim::on_invalidate`] are called. Asked once; a device whose victim policy does not
+    /// use them does no work for them, and one whose policy does takes no shortcuts.
+    fn watches(&self) -> bool {
+        false
+    }
+    /// A data page has been programmed: with a logical page, or with none if it was stale before its program ended.
+    ///
+    /// Called in the order in which pages change, in the nanosecond of the change, and before the next [`Victim::pick`]. What
+    /// the view shows of flash may be later changes of the same nanosecond already. A power cut rebuilds the map from the pages:
+    /// pages found valid then are reported as written once more.
+    fn on_write(&mut self, _view: &View, _page: Ppn, _lpn: Lpn) {}
+    /// A page has become invalid that was valid: it was overwritten, trimmed or moved. Called as [`Victim::on_write`] is.
+    fn on_invalidate(&mut self, _view: &View, _page: Ppn) {}
     /// Starts the policy's own random stream.
     fn seed(&mut self, _seed: u64) {}
     /// What it needs of the rest of the configuration.
