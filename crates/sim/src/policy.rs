@@ -6,7 +6,7 @@ pub use crate::device::pages::{MAX_PLANES, PageSet};
 use crate::device::staging::Staging;
 pub use crate::device::staging::{BackTo, WriteBack};
 use crate::device::wear::Wear;
-use crate::units::{BlockId, Nanos, PlaneId, Ppm, Ppn, RequestId, Threshold};
+use crate::units::{BlockId, Lpn, Nanos, PlaneId, Ppm, Ppn, RequestId, Threshold};
 
 /// All that a policy may look at: read-only, borrowed, cheap.
 pub struct View<'a> {
@@ -20,6 +20,45 @@ pub struct View<'a> {
     pub wear: &'a Wear,
     /// The controller's buffer.
     pub staging: &'a Staging,
+}
+
+/// Something that a scheme needs of the rest of the configuration: a configuration without it is refused.
+#[derive(Clone, Debug)]
+pub struct Need {
+    /// What it needs.
+    pub what: Requirement,
+    /// The key that the refusal names.
+    pub key: &'static str,
+    /// Why, in the words of the refusal.
+    pub why: String,
+    /// What would make it work.
+    pub help: &'static str,
+}
+
+/// What a scheme may need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requirement {
+    /// Other values of its own knobs.
+    OtherKnobs,
+    /// Moved pages stay in their plane (`gc.destination`).
+    MovesInPlane,
+    /// Dies of so many planes. The refusal adds how many a die has.
+    PlanesPerDie(u32),
+    /// `gc.threshold` counts the pages of a plane.
+    PlaneScope,
+    /// Maps single pages, not super pages.
+    SinglePages,
+    /// An interconnect.
+    Interconnect,
+    /// A path without a write point of its own. The refusal names the path first.
+    SharedWritePoint,
+}
+
+impl Need {
+    /// A need of the scheme in the slot `key`.
+    pub fn new(what: Requirement, key: &'static str, why: impl Into<String>, help: &'static str) -> Self {
+        Need { what, key, why: why.into(), help }
+    }
 }
 
 /// Where a page's bits rest on their way between two flash pages.
@@ -155,8 +194,25 @@ impl Job {
 pub trait Victim {
     /// A closed block of the plane, or none if collecting any would free nothing.
     fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId>;
+    /// Whether [`Victim::on_write`] and [`Victim::on_invalidate`] are called. Asked once; a device whose victim policy does not
+    /// use them does no work for them, and one whose policy does takes no shortcuts.
+    fn watches(&self) -> bool {
+        false
+    }
+    /// A data page has been programmed: with a logical page, or with none if it was stale before its program ended.
+    ///
+    /// Called in the order in which pages change, in the nanosecond of the change, and before the next [`Victim::pick`]. What
+    /// the view shows of flash may be later changes of the same nanosecond already. A power cut rebuilds the map from the pages:
+    /// pages found valid then are reported as written once more.
+    fn on_write(&mut self, _view: &View, _page: Ppn, _lpn: Lpn) {}
+    /// A page has become invalid that was valid: it was overwritten, trimmed or moved. Called as [`Victim::on_write`] is.
+    fn on_invalidate(&mut self, _view: &View, _page: Ppn) {}
     /// Starts the policy's own random stream.
     fn seed(&mut self, _seed: u64) {}
+    /// What it needs of the rest of the configuration.
+    fn needs(&self) -> Vec<Need> {
+        Vec::new()
+    }
 }
 
 /// How is a die collected? A collector may wrap another: what it does not say itself is then what the wrapped one says.
@@ -208,6 +264,18 @@ pub trait Collector {
     fn writes_back(&self) -> Option<WriteBack> {
         self.inner().and_then(|inner| inner.writes_back())
     }
+    /// Whether runs with it report which host operations met collections (paper A).
+    fn reports_conflicts(&self) -> bool {
+        self.inner().is_some_and(|inner| inner.reports_conflicts())
+    }
+    /// Whether its collections are known to be right on a chip that fails. Not passed on by a collector that wraps.
+    fn survives_chip_failures(&self) -> bool {
+        false
+    }
+    /// What it needs of the rest of the configuration, without what a wrapped collector needs.
+    fn needs(&self) -> Vec<Need> {
+        Vec::new()
+    }
 }
 
 /// How do moved bits travel?
@@ -235,6 +303,14 @@ pub trait MovePath {
     /// The journey of every page, if all pages travel alike.
     fn always(&self) -> Option<Journey> {
         None
+    }
+    /// Whether its moves are known to be right on a chip that fails.
+    fn survives_chip_failures(&self) -> bool {
+        false
+    }
+    /// What it needs of the rest of the configuration, without what a path that it falls back on needs.
+    fn needs(&self) -> Vec<Need> {
+        Vec::new()
     }
 }
 
@@ -283,6 +359,14 @@ pub trait Order {
     fn eager(&self) -> bool {
         false
     }
+    /// Default of `order.chip_queue`.
+    fn chip_queue(&self) -> Option<u32> {
+        None
+    }
+    /// Default of `order.delay_writes`.
+    fn delays_writes(&self) -> bool {
+        false
+    }
 }
 
 /// How busy the chips are when a read is dispatched.
@@ -302,6 +386,14 @@ pub trait Route {
     /// Whether it ever serves a read from elsewhere; one that does not is never asked.
     fn redirects(&self) -> bool {
         false
+    }
+    /// Default of `order.chip_queue`, where the order has none.
+    fn chip_queue(&self) -> Option<u32> {
+        None
+    }
+    /// What it needs of the rest of the configuration.
+    fn needs(&self) -> Vec<Need> {
+        Vec::new()
     }
     /// The share of the physical pages that second copies of pages may take, if pages get any.
     fn copies(&self) -> Option<Ppm> {

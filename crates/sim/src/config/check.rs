@@ -1,7 +1,7 @@
 //! Every rule about configurations: what can't work is refused, with its arithmetic and what would make it work.
 
 use super::*;
-use crate::policy::BackTo;
+use crate::policy::{BackTo, Need, Requirement};
 
 /// A rule that is broken.
 fn refuse<T>(key: &str, message: String, help: impl Into<String>) -> Result<T, ConfigError> {
@@ -27,6 +27,32 @@ impl Config {
         self.check_noc()?;
         self.check_schemes()?;
         self.check_raid()
+    }
+
+    /// Whether a scheme has what it needs.
+    fn has(&self, what: Requirement) -> bool {
+        match what {
+            Requirement::OtherKnobs => false,
+            Requirement::MovesInPlane => self.gc.destination == Destination::Plane,
+            Requirement::PlanesPerDie(planes) => self.geometry.planes_per_die == planes,
+            Requirement::PlaneScope => self.gc.scope == Scope::Plane,
+            Requirement::SinglePages => self.device.mapping_unit == MappingUnit::Page,
+            Requirement::Interconnect => self.noc.exists(),
+            Requirement::SharedWritePoint => !self.schemes.path.policy_ref().separates(),
+        }
+    }
+
+    /// Refuses the first of a scheme's needs that the configuration does not meet.
+    fn check_needs(&self, needs: impl IntoIterator<Item = Need>) -> Result<(), ConfigError> {
+        let Some(need) = needs.into_iter().find(|need| !self.has(need.what)) else { return Ok(()) };
+        let message = match need.what {
+            Requirement::PlanesPerDie(_) => format!("{}, but a die has {}", need.why, self.geometry.planes_per_die),
+            Requirement::SharedWritePoint => {
+                format!("{} has two write points a plane, and {}", self.schemes.path.name(), need.why)
+            }
+            _ => need.why,
+        };
+        refuse(need.key, message, need.help)
     }
 
     fn check_geometry(&self) -> Result<(), ConfigError> {
@@ -340,11 +366,8 @@ impl Config {
             }
         }
         if !noc.exists() {
-            if self.schemes.path.chain().any(|path| matches!(path, AnyPath::Selective(_))) {
-                let message = "selective saves the way back across an interconnect, and there is none".to_string();
-                return refuse("noc.model", message, "set it to \"formula\" or \"array\", or use another path");
-            }
-            return Ok(());
+            let paths = self.schemes.path.chain().flat_map(|path| path.policy_ref().needs());
+            return self.check_needs(paths.filter(|need| need.what == Requirement::Interconnect));
         }
         for (key, time) in
             [("noc.cycle", noc.cycle), ("noc.sram_write", noc.sram_write), ("noc.sram_read", noc.sram_read)]
@@ -395,21 +418,14 @@ impl Config {
                     "wrap it once, or leave `inner` out",
                 );
             }
-            let buffers = chain[..i].iter().any(|other| matches!(other, AnyCollector::IdleChip(_)));
-            if one.policy_ref().writes_back().is_some() && buffers {
-                let message = format!("idle-chip around {}: both would fill the buffer", one.name());
-                return refuse("schemes.collector", message, "let one of them do without it");
-            }
+            let around = chain[i - 1].policy_ref().needs();
+            self.check_needs(around.into_iter().filter(|need| need.what == Requirement::OtherKnobs))?;
         }
         let preempts = collector.policy_ref().preemptible();
         let pages = self.geometry.pages();
         if u64::from(self.staging.slots) > pages {
             let message = format!("a buffer of {} pages beside {pages} pages of flash", self.staging.slots);
             return refuse("staging.slots", message, "use fewer slots");
-        }
-        if preempts && !collector.policy_ref().holds() {
-            let message = "preemptive around queued, which lets others go between its steps by itself".to_string();
-            return refuse("schemes.collector", message, "wrap a collector that holds its die, such as \"serial\"");
         }
         if let Some(hard) = &self.gc.hard_threshold {
             let (pages, per_block) = (self.pages_in_scope(), u64::from(self.geometry.pages_per_block));
@@ -482,13 +498,11 @@ impl Config {
 
     /// Second copies of pages.
     fn check_copies(&self) -> Result<(), ConfigError> {
-        let AnyRoute::Dpr(dpr) = &self.schemes.route else { return Ok(()) };
+        let route = self.schemes.route.policy_ref();
+        self.check_needs(route.needs())?;
+        let Some(share) = route.copies() else { return Ok(()) };
         let key = "schemes.route";
-        let (g, pages) = (&self.geometry, self.geometry.pages());
-        if dpr.k == 0 {
-            return refuse(key, "dpr with k = 0 copies pages that no read waits for".into(), "use k = 1 or more");
-        }
-        let (share, spare) = (dpr.replica_pages, self.device.over_provisioning);
+        let (g, pages, spare) = (&self.geometry, self.geometry.pages(), self.device.over_provisioning);
         if pages * u64::from(share.0) < 1_000_000 {
             let message = format!("floor({} x {pages}) = 0 pages could be copies", share.as_f64());
             return refuse(key, message, "use a greater share of replica_pages, or \"direct\"");
@@ -527,46 +541,15 @@ impl Config {
         self.check_collector()?;
         self.check_power()?;
         self.check_copies()?;
-        let chain = || self.schemes.collector.chain();
-        let wraps = chain().any(|one| matches!(one, AnyCollector::Preemptive(_) | AnyCollector::IdleChip(_)));
-        if wraps && self.gc.destination != Destination::Plane {
-            let message = format!("{} moves pages inside their planes", self.schemes.collector.name());
-            return refuse("gc.destination", message, "use \"plane\"");
-        }
-        let pagc = chain().any(|one| matches!(one, AnyCollector::PaGc(_)));
-        if let AnyVictim::DChoices(policy) = &self.schemes.victim
-            && policy.d == 0
-        {
-            return refuse("schemes.victim", "d-choices with d = 0 draws no block".into(), "use d = 1 or more");
-        }
-        if pagc && self.geometry.planes_per_die != 2 {
-            let message = format!("pagc pairs the two planes of a die, but a die has {}", self.geometry.planes_per_die);
-            return refuse("schemes.collector", message, "use geometry.planes_per_die = 2, or another collector");
-        }
-        if pagc && self.gc.destination != Destination::Plane {
-            let message = "pagc programs pairs inside their planes".to_string();
-            return refuse("gc.destination", message, "use \"plane\"");
-        }
-        for one in chain() {
-            let AnyCollector::PaGc(pagc) = one else { continue };
-            if matches!(pagc.threshold, FreeBelow::TimesGc(_)) && self.gc.scope != Scope::Plane {
-                let message = format!("pagc's threshold \"{}\" is of a plane, but gc.threshold is not", pagc.threshold);
-                return refuse("schemes.collector", message, "use a threshold such as 0.12, or gc.scope = \"plane\"");
-            }
-            if pagc.cache && pagc.points != Points::Aligned {
-                let message = "pagc's cache takes what is left when pairs have gone to aligned blocks".to_string();
-                return refuse("schemes.collector", message, "use points = \"aligned\", or cache = false");
-            }
-        }
+        let collectors = |which: fn(Requirement) -> bool| -> Vec<Need> {
+            let needs = self.schemes.collector.chain().flat_map(|one| one.policy_ref().needs());
+            needs.filter(|need| which(need.what)).collect()
+        };
+        self.check_needs(collectors(|what| !matches!(what, Requirement::SinglePages | Requirement::SharedWritePoint)))?;
+        self.check_needs(self.schemes.victim.policy_ref().needs())?;
+        // A wrapped collector says it better than the one around it.
+        self.check_needs(collectors(|what| what == Requirement::SinglePages).into_iter().rev())?;
         if self.device.mapping_unit == MappingUnit::SuperPage {
-            if pagc {
-                let message = "pagc pairs planes that collect apart, but super pages pair them for good".to_string();
-                return refuse("schemes.collector", message, "use \"serial\", or device.mapping_unit = \"page\"");
-            }
-            if chain().any(|one| matches!(one, AnyCollector::IdleChip(_))) {
-                let message = "the buffer of idle-chip takes single pages, but there are super pages only".to_string();
-                return refuse("schemes.collector", message, "use \"serial\", or device.mapping_unit = \"page\"");
-            }
             if self.raid.layout != RaidLayout::None {
                 let message = "stripes are of pages, but there are super pages only".to_string();
                 return refuse("device.mapping_unit", message, "use \"page\", or raid.layout = \"none\"");
@@ -583,18 +566,8 @@ impl Config {
                 "use 1 or more, or leave it out",
             );
         }
-        if matches!(self.schemes.path, AnyPath::Copyback(_)) && self.gc.destination != Destination::Plane {
-            let message = "copyback stays inside its plane".to_string();
-            return refuse("gc.destination", message, "use \"plane\", or schemes.path = \"external\"");
-        }
-        if let Some(fallback) = self.schemes.path.chain().nth(1)
-            && !matches!(fallback, AnyPath::External(_) | AnyPath::Selective(_))
-        {
-            let message =
-                format!("fastgc falls back on {}: no ECC need see a page that may not be copied back", fallback.name());
-            return refuse("schemes.path", message, "use \"external\" or \"selective\"");
-        }
         let path = self.schemes.path.policy_ref();
+        self.check_needs(path.needs())?;
         let wears = self.ecc.errors == Errors::Model || self.ecc.decode > Nanos::ZERO;
         let wears = wears || self.wear.programming == Programming::OneShot;
         let slow = self.ecc.decode > Nanos::ZERO || self.wear.programming == Programming::OneShot;
@@ -616,14 +589,7 @@ impl Config {
                 "use \"page\", or leave schemes.path, ecc.errors, ecc.decode and wear.programming at their defaults",
             );
         }
-        let apart = |one: &AnyCollector| matches!(one, AnyCollector::PaGc(pagc) if pagc.points != crate::schemes::collect::Points::Aligned);
-        if path.separates() && self.schemes.collector.chain().any(apart) {
-            let message = format!(
-                "{} has two write points a plane, and pagc would bring one of them to equal offsets",
-                self.schemes.path.name()
-            );
-            return refuse("schemes.collector", message, "use points = \"aligned\", or another schemes.path");
-        }
+        self.check_needs(collectors(|what| what == Requirement::SharedWritePoint))?;
         if path.separates() && self.ftl.write_points == WritePoints::Shared {
             let message = format!("{} fills blocks of its own with copied pages", self.schemes.path.name());
             return refuse("ftl.write_points", message, "use \"separate\"");
@@ -739,11 +705,11 @@ impl Config {
                 "a write would be acknowledged that only the register of a chip holds, which may fail".to_string();
             return refuse("device.write_ack", message, "use \"after_program\"");
         }
-        if !matches!(self.schemes.collector, AnyCollector::Serial(_) | AnyCollector::Queued(_)) {
+        if !self.schemes.collector.policy_ref().survives_chip_failures() {
             let message = "what becomes of its collections when a chip fails is only known of the plain collectors";
             return refuse("schemes.collector", message.to_string(), "use \"serial\" or \"queued\"");
         }
-        if !matches!(self.schemes.path, AnyPath::External(_) | AnyPath::Copyback(_)) {
+        if !self.schemes.path.policy_ref().survives_chip_failures() {
             let message = "what becomes of its moves when a chip fails is only known of the plain paths".to_string();
             return refuse("schemes.path", message, "use \"external\" or \"copyback\"");
         }

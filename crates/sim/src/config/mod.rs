@@ -8,9 +8,8 @@ mod spec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::schemes::collect::Points;
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim, Place};
-use crate::units::{Bytes, FreeBelow, Nanos, Ppm, Rate, Threshold, Warmup};
+use crate::units::{Bytes, Nanos, Ppm, Rate, Threshold, Warmup};
 
 /// A configuration that can't work: which key, why, and what would make it valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -506,8 +505,7 @@ impl Config {
 impl Schemes {
     /// Whether one of paper A's schemes is in use, and reports who meets whom.
     pub fn reports_conflicts(&self) -> bool {
-        self.route.policy_ref().copies().is_some()
-            || self.collector.chain().any(|one| matches!(one, AnyCollector::Preemptive(_) | AnyCollector::IdleChip(_)))
+        self.route.policy_ref().copies().is_some() || self.collector.policy_ref().reports_conflicts()
     }
 }
 
@@ -784,17 +782,13 @@ impl Config {
 
     /// Sub-requests that a chip takes before requests wait in the window.
     pub fn chip_queue(&self) -> Option<u32> {
-        let eight = self.orders_batches() || self.schemes.route.policy_ref().redirects();
-        self.order.chip_queue.or(eight.then_some(8))
+        let (order, route) = (self.schemes.order.policy_ref(), self.schemes.route.policy_ref());
+        self.order.chip_queue.or(order.chip_queue()).or(route.chip_queue())
     }
 
     /// Whether reads in the window go before writes that wait there.
     pub fn delays_writes(&self) -> bool {
-        self.order.delay_writes.unwrap_or(self.orders_batches())
-    }
-
-    fn orders_batches(&self) -> bool {
-        matches!(self.schemes.order, AnyOrder::Piq(_) | AnyOrder::SyncPiq(_))
+        self.order.delay_writes.unwrap_or(self.schemes.order.policy_ref().delays_writes())
     }
 
     /// Pages over which free ones are counted.

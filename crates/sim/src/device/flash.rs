@@ -27,6 +27,15 @@ pub enum Stream {
 
 const STREAMS: usize = 4;
 
+/// A page that has changed, where changes are recorded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Change {
+    /// A data page was programmed, with a logical page or with none.
+    Written(Ppn, Lpn),
+    /// A valid page became invalid.
+    Invalid(Ppn),
+}
+
 /// How far a block is filled and what is in flight.
 #[derive(Clone, Copy, Debug, Default)]
 struct Use {
@@ -85,6 +94,8 @@ pub struct Flash {
     /// Pages programmed so far, and pages of erased blocks: their difference is what is written now.
     programmed: u64,
     reclaimed: u64,
+    /// What has changed since it was last taken; none where nobody reads it.
+    changes: Option<Vec<Change>>,
 }
 
 impl Flash {
@@ -123,6 +134,33 @@ impl Flash {
             free_total: u64::from(geometry.planes) * u64::from(geometry.pages_per_plane),
             programmed: 0,
             reclaimed: 0,
+            changes: None,
+        }
+    }
+
+    /// Records changes of pages from now on.
+    pub(crate) fn record_changes(&mut self) {
+        self.changes.get_or_insert_default();
+    }
+
+    /// The changes since this was last asked, oldest first. Give the list back, so that its memory is used again.
+    pub(crate) fn take_changes(&mut self) -> Vec<Change> {
+        self.changes.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Takes a list back that [`Flash::take_changes`] gave.
+    pub(crate) fn reuse(&mut self, mut list: Vec<Change>) {
+        list.clear();
+        self.changes = Some(list);
+    }
+
+    #[cold]
+    fn record(&mut self, page: Ppn, change: fn(Ppn, Lpn) -> Change, lpn: Lpn) {
+        // Pages of metadata hold nothing that a victim policy could count.
+        if let Some(changes) = &mut self.changes
+            && page.0 % self.pages_per_block < self.data_pages
+        {
+            changes.push(change(page, lpn));
         }
     }
 
@@ -428,6 +466,9 @@ impl Flash {
             self.lpn_of[page.ix()] = lpn;
             self.valid[b] += 1;
         }
+        if self.changes.is_some() {
+            self.record(page, Change::Written, lpn);
+        }
         self.close_if_full(b);
     }
 
@@ -470,6 +511,9 @@ impl Flash {
         if full {
             state.open[Stream::Host as usize] = BlockId::NONE;
             self.close_if_full(open.ix());
+        }
+        if self.changes.is_some() {
+            self.record(page, Change::Written, lpn);
         }
         Some(page)
     }
@@ -526,6 +570,11 @@ impl Flash {
             state.open[point] = BlockId::NONE;
             self.close_if_full(b);
         }
+        if self.changes.is_some() {
+            (first.0..)
+                .zip(&lpns[..count as usize])
+                .for_each(|(page, lpn)| self.record(Ppn(page), Change::Written, *lpn));
+        }
         (first, count as usize)
     }
 
@@ -548,6 +597,9 @@ impl Flash {
         law_eq!(*entry, lpn, "law: map and reverse map agree");
         *entry = Lpn::NONE;
         self.valid[block.ix()] -= 1;
+        if self.changes.is_some() {
+            self.record(page, |page, _| Change::Invalid(page), lpn);
+        }
     }
 
     /// An array read begins: its block may not be erased until it ends.
@@ -648,6 +700,9 @@ impl Flash {
     pub(crate) fn found(&mut self, page: Ppn, block: BlockId, lpn: Lpn) {
         self.lpn_of[page.ix()] = lpn;
         self.valid[block.ix()] += 1;
+        if self.changes.is_some() {
+            self.record(page, Change::Written, lpn);
+        }
     }
 
     /// Recounts everything from the pages up and compares (the full oracle's scan).

@@ -19,6 +19,7 @@ use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Slab};
 use crate::device::wear::Wear;
 use crate::oracle::{Check, Oracle};
+use crate::schemes::victim::{CustomVictim, VictimPolicy};
 use crate::stats::Stats;
 use crate::units::{Nanos, PlaneId};
 
@@ -31,6 +32,34 @@ impl Ssd {
         let mut ssd = Self::unfilled(config, seed, check)?;
         ssd.precondition();
         Ok(ssd)
+    }
+
+    /// The same with a victim policy from outside, in the place of the one that the configuration names.
+    ///
+    /// # Errors
+    /// If the configuration can't work: see [`Config::check`].
+    pub fn with_victim(
+        config: &Config,
+        victim: impl CustomVictim + 'static,
+        seed: u64,
+        check: Check,
+    ) -> Result<Self, ConfigError> {
+        let mut ssd = Self::unfilled(config, seed, check)?;
+        ssd.schemes.victim = VictimPolicy::Custom(Box::new(victim));
+        ssd.schemes.victim.policy().seed(seed);
+        ssd.watch_pages();
+        ssd.precondition();
+        Ok(ssd)
+    }
+
+    /// If the victim policy is told of every page: pages are moved one by one, without shortcuts.
+    pub(super) fn watch_pages(&mut self) {
+        if self.schemes.victim.policy().watches() {
+            self.rules.watches = true;
+            self.rules.plain_moves = None;
+            self.dev.flash.record_changes();
+            self.set_fusing(false);
+        }
     }
 
     /// Builds the device and leaves it empty.
@@ -46,7 +75,7 @@ impl Ssd {
         let flash = Flash::new(&geometry, least_erased, shared, reserve);
         let mut schemes = Policies {
             order: config.schemes.order.clone(),
-            victim: config.schemes.victim.clone(),
+            victim: VictimPolicy::Named(config.schemes.victim.clone()),
             collector: config.schemes.collector.clone(),
             path: config.schemes.path.clone(),
             route: config.schemes.route.clone(),
@@ -108,6 +137,7 @@ impl Ssd {
             config: config.clone(),
         };
         ssd.set_fusing(true);
+        ssd.watch_pages();
         ssd.schedule_fault();
         Ok(ssd)
     }

@@ -12,7 +12,8 @@ use crate::device::mapping::Mapping;
 use crate::device::wear::Wear;
 use crate::engine::kernel::dies::Unit;
 use crate::oracle::Oracle;
-use crate::schemes::{AnyCollector, AnyPath, AnyVictim};
+use crate::schemes::victim::VictimPolicy;
+use crate::schemes::{AnyCollector, AnyPath};
 use crate::stats::Stats;
 use crate::units::{Nanos, PlaneId};
 
@@ -29,7 +30,7 @@ pub struct Filled {
     oracle: Oracle,
     units: Vec<Unit>,
     planes: Vec<PlaneState>,
-    victim: AnyVictim,
+    victim: VictimPolicy,
     collector: AnyCollector,
     path: AnyPath,
     last_unit: u32,
@@ -173,6 +174,7 @@ impl Ssd {
         (ssd.kernel.dies.units, ssd.gc.planes) = (units, planes);
         (ssd.schemes.victim, ssd.schemes.collector, ssd.schemes.path) = (victim, collector, path);
         (ssd.host.last_unit, ssd.gc.target, ssd.features.noc, ssd.stats) = (last_unit, gc_target, noc, stats);
+        ssd.watch_pages();
         ssd.settle_groups();
         ssd.restart_conflicts();
         Ok(ssd)

@@ -39,7 +39,8 @@ use crate::device::wear::Wear as WearState;
 use crate::oracle::{Check, Oracle};
 use crate::policy::{Hop, Job, Journey, View};
 use crate::report::power::PowerCut;
-use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim};
+use crate::schemes::victim::VictimPolicy;
+use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute};
 use crate::stats::Stats;
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
 use kernel::buses::Bus;
@@ -158,7 +159,7 @@ impl Device {
 #[derive(Clone)]
 struct Policies {
     order: AnyOrder,
-    victim: AnyVictim,
+    victim: VictimPolicy,
     collector: AnyCollector,
     path: AnyPath,
     route: AnyRoute,
@@ -374,6 +375,9 @@ impl Ssd {
             if self.settled() {
                 break;
             }
+        }
+        if self.rules.watches {
+            self.tell_victim();
         }
         if self.oracle.check() == Check::Full && self.kernel.events_since_scan >= self.rules.scan_every {
             self.kernel.events_since_scan = 0;

@@ -48,6 +48,8 @@ pub(super) struct Rules {
     pub(super) ports: usize,
     /// Operations queue by kind of task.
     pub(super) queues: bool,
+    /// The victim policy is told of pages that are programmed or become invalid.
+    pub(super) watches: bool,
     /// The route is asked about reads.
     pub(super) redirects: bool,
     /// Sub-requests that a chip takes before requests wait in the window.
@@ -94,6 +96,7 @@ impl Rules {
             deep: config.device.queue_depth > 512,
             ports: geometry.channels as usize + links,
             queues: !config.noc.priority().is_empty(),
+            watches: false,
             redirects: config.schemes.route.policy_ref().redirects(),
             chip_queue: config.chip_queue(),
             scan_every: (1 << 20).max(8 * physical),

@@ -31,4 +31,5 @@ mod super_page;
 mod theory;
 mod timing;
 mod uncorrectable;
+mod watching;
 mod worlds;

@@ -29,7 +29,7 @@ struct World {
 
 /// A small device: a TOML text, so that a failure prints what to paste. The seeds in `worlds.txt` stand for these worlds as long as
 /// the same is drawn in the same order.
-fn device() -> impl Strategy<Value = String> {
+pub fn device() -> impl Strategy<Value = String> {
     let parts = (shape(), schemes(), space(), chips(), ftl(), noc(), raid(), wear());
     parts.prop_map(|(shape, schemes, space, chips, ftl, noc, raid, wear)| {
         World { shape, schemes, space, chips, ftl, noc, raid, wear }.fitted().toml()
@@ -490,11 +490,11 @@ precondition = {{ mode = \"{}\", valid = 0.3, invalid = 0.1 }}
 }
 
 /// Requests as (gap, kind, place, length) in shares of what the device offers.
-fn requests() -> impl Strategy<Value = Vec<(u64, u8, u32, u32)>> {
+pub fn requests() -> impl Strategy<Value = Vec<(u64, u8, u32, u32)>> {
     prop::collection::vec((0u64..400_000, 0u8..20, 0u32..1_000_000, 0u32..1_000_000), 1..400)
 }
 
-fn submit_all(ssd: &mut Ssd, requests: &[(u64, u8, u32, u32)]) {
+pub fn submit_all(ssd: &mut Ssd, requests: &[(u64, u8, u32, u32)]) {
     let capacity = ssd.capacity_bytes() / 512;
     let (mut arrival, mut last) = (0, 0);
     for (gap, kind, place, length) in requests {

@@ -176,7 +176,8 @@ impl Ssd {
     /// Whether shortcuts are taken; they are unless told otherwise, or observed. For tests and measurements: results are the same.
     pub fn set_fusing(&mut self, fusing: bool) {
         self.unfuse_all();
-        let open = fusing && self.observer.observer.is_none() && self.features.failures.is_none();
+        let plain = self.features.failures.is_none() && !self.rules.watches;
+        let open = fusing && plain && self.observer.observer.is_none();
         self.fast = if open { FastPaths::of(&self.config, &self.dev.geometry) } else { FastPaths::NONE };
     }
 }

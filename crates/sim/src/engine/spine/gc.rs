@@ -1,7 +1,7 @@
 //! Collections: when they are due, and how their steps are carried out. What the steps are is the collector's to say.
 
 use crate::config::{Destination, GcTime, Scope, WearLevelling};
-use crate::device::flash::Stream;
+use crate::device::flash::{Change, Stream};
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Op, Verb};
 use crate::engine::kernel::dies::{Holder, Unit};
@@ -243,10 +243,27 @@ impl Ssd {
                 return Some(cold);
             }
         }
+        if self.rules.watches {
+            self.tell_victim();
+        }
         let victim = self.schemes.victim.policy().pick(&self.dev.view(self.now), plane)?;
         // A policy that takes fully valid blocks too would go on for ever where nothing is left to reclaim.
         let full = u32::from(self.dev.flash.valid(victim)) == self.dev.geometry.data_pages;
         (!full || self.has_garbage(plane)).then_some(victim)
+    }
+
+    /// Tells the victim policy which pages have changed.
+    #[cold]
+    pub(in crate::engine) fn tell_victim(&mut self) {
+        let changes = self.dev.flash.take_changes();
+        let (view, victim) = (self.dev.view(self.now), self.schemes.victim.policy());
+        for change in &changes {
+            match *change {
+                Change::Written(page, lpn) => victim.on_write(&view, page, lpn),
+                Change::Invalid(page) => victim.on_invalidate(&view, page),
+            }
+        }
+        self.dev.flash.reuse(changes);
     }
 
     /// The closed block erased least often, if the plane's wear differs by more than is tolerated.

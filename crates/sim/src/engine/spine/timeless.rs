@@ -80,6 +80,9 @@ impl Ssd {
                 }
             }
         }
+        if self.rules.watches {
+            self.tell_victim();
+        }
         self.settle_groups();
         self.stats.start_measuring();
         self.restart_conflicts();

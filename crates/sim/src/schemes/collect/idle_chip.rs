@@ -1,7 +1,7 @@
 //! Collections that let go of their chip early (paper A).
 
 use super::AnyCollector;
-use crate::policy::{BackTo, Collector, Job, Step, View, WriteBack};
+use crate::policy::{BackTo, Collector, Job, Need, Requirement, Step, View, WriteBack};
 use crate::schemes::scheme;
 
 /// Which collections move their pages through the buffer.
@@ -122,6 +122,31 @@ impl Collector for IdleChip {
             absorb: self.absorb,
             erase_first: self.erase == Erase::First,
         })
+    }
+    fn reports_conflicts(&self) -> bool {
+        true
+    }
+    fn needs(&self) -> Vec<Need> {
+        let (key, inner) = ("schemes.collector", &self.inner);
+        let mut needs = vec![
+            Need::new(
+                Requirement::MovesInPlane,
+                "gc.destination",
+                "idle-chip moves pages inside their planes",
+                "use \"plane\"",
+            ),
+            Need::new(
+                Requirement::SinglePages,
+                key,
+                "the buffer of idle-chip takes single pages, but there are super pages only",
+                "use \"serial\", or device.mapping_unit = \"page\"",
+            ),
+        ];
+        if inner.policy_ref().writes_back().is_some() {
+            let why = format!("idle-chip around {}: both would fill the buffer", inner.name());
+            needs.push(Need::new(Requirement::OtherKnobs, key, why, "let one of them do without it"));
+        }
+        needs
     }
 }
 

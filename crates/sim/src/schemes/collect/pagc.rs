@@ -2,7 +2,7 @@
 
 use crate::device::flash::Stream;
 use crate::device::geometry::Geometry;
-use crate::policy::{BackTo, Collector, Job, PageSet, Step, View, WriteBack};
+use crate::policy::{BackTo, Collector, Job, Need, PageSet, Requirement, Step, View, WriteBack};
 use crate::schemes::scheme;
 use crate::units::{FreeBelow, PlaneId, Ppm, Ppn, Threshold};
 
@@ -114,6 +114,43 @@ impl Collector for PaGc {
             absorb: false,
             erase_first: true,
         })
+    }
+
+    fn needs(&self) -> Vec<Need> {
+        let (key, aligned) = ("schemes.collector", self.points == Points::Aligned);
+        let mut needs = vec![
+            Need::new(
+                Requirement::PlanesPerDie(2),
+                key,
+                "pagc pairs the two planes of a die",
+                "use geometry.planes_per_die = 2, or another collector",
+            ),
+            Need::new(
+                Requirement::MovesInPlane,
+                "gc.destination",
+                "pagc programs pairs inside their planes",
+                "use \"plane\"",
+            ),
+        ];
+        if matches!(self.threshold, FreeBelow::TimesGc(_)) {
+            let why = format!("pagc's threshold \"{}\" is of a plane, but gc.threshold is not", self.threshold);
+            let help = "use a threshold such as 0.12, or gc.scope = \"plane\"";
+            needs.push(Need::new(Requirement::PlaneScope, key, why, help));
+        }
+        if self.cache && !aligned {
+            let why = "pagc's cache takes what is left when pairs have gone to aligned blocks";
+            let help = "use points = \"aligned\", or cache = false";
+            needs.push(Need::new(Requirement::OtherKnobs, key, why, help));
+        }
+        let why = "pagc pairs planes that collect apart, but super pages pair them for good";
+        let help = "use \"serial\", or device.mapping_unit = \"page\"";
+        needs.push(Need::new(Requirement::SinglePages, key, why, help));
+        if !aligned {
+            let why = "pagc would bring one of them to equal offsets";
+            let help = "use points = \"aligned\", or another schemes.path";
+            needs.push(Need::new(Requirement::SharedWritePoint, key, why, help));
+        }
+        needs
     }
 
     fn next(&mut self, view: &View, job: &mut Job) -> Step {

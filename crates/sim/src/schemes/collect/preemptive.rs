@@ -1,7 +1,7 @@
 //! Preemptive collection (Lee et al.), one of paper A's baselines.
 
 use super::AnyCollector;
-use crate::policy::{Collector, Job, Step, View};
+use crate::policy::{Collector, Job, Need, Requirement, Step, View};
 use crate::schemes::scheme;
 
 scheme! {
@@ -41,5 +41,18 @@ impl Collector for Preemptive {
     }
     fn preemptible(&self) -> bool {
         true
+    }
+    fn reports_conflicts(&self) -> bool {
+        true
+    }
+    fn needs(&self) -> Vec<Need> {
+        let why = "preemptive moves pages inside their planes";
+        let mut needs = vec![Need::new(Requirement::MovesInPlane, "gc.destination", why, "use \"plane\"")];
+        if !self.inner.policy_ref().holds() {
+            let why = "preemptive around queued, which lets others go between its steps by itself";
+            let help = "wrap a collector that holds its die, such as \"serial\"";
+            needs.push(Need::new(Requirement::OtherKnobs, "schemes.collector", why, help));
+        }
+        needs
     }
 }

@@ -20,6 +20,9 @@ impl Collector for Queued {
     fn in_order(&self) -> bool {
         true
     }
+    fn survives_chip_failures(&self) -> bool {
+        true
+    }
     fn holds(&self) -> bool {
         false
     }

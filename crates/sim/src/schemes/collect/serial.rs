@@ -22,6 +22,9 @@ impl Collector for Serial {
     fn in_order(&self) -> bool {
         true
     }
+    fn survives_chip_failures(&self) -> bool {
+        true
+    }
 }
 
 /// Page by page in ascending order, then the erase.

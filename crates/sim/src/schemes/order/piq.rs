@@ -4,6 +4,9 @@ use crate::policy::{Order, Window};
 use crate::schemes::scheme;
 use crate::units::RequestId;
 
+/// Default of `order.chip_queue`: without a limit nothing would wait in the window, and no batch would form.
+const CHIP_QUEUE: u32 = 8;
+
 /// Requests of one kind that share no chip, in order of arrival.
 #[derive(Clone, Debug, Default)]
 struct Batch {
@@ -107,6 +110,12 @@ impl Order for Piq {
         }
         None
     }
+    fn chip_queue(&self) -> Option<u32> {
+        Some(CHIP_QUEUE)
+    }
+    fn delays_writes(&self) -> bool {
+        true
+    }
 }
 
 scheme! {
@@ -132,5 +141,11 @@ impl Order for SyncPiq {
         }
         let next = self.going.pop()?;
         window.pending().iter().position(|request| *request == next)
+    }
+    fn chip_queue(&self) -> Option<u32> {
+        Some(CHIP_QUEUE)
+    }
+    fn delays_writes(&self) -> bool {
+        true
     }
 }

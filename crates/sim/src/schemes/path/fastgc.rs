@@ -1,7 +1,7 @@
 //! Copyback while counts and wear allow it (paper D).
 
 use super::AnyPath;
-use crate::policy::{Hop, Journey, MovePath, View};
+use crate::policy::{Hop, Journey, MovePath, Need, Requirement, View};
 use crate::schemes::scheme;
 use crate::units::{BlockId, Ppn};
 
@@ -40,6 +40,14 @@ impl MovePath for FastGc {
     }
     fn keeps_counts(&self) -> bool {
         true
+    }
+    fn needs(&self) -> Vec<Need> {
+        if self.fallback.policy_ref().always().is_some_and(|journey| journey.out != Hop::Die) {
+            return Vec::new();
+        }
+        let name = self.fallback.name();
+        let why = format!("fastgc falls back on {name}: no ECC need see a page that may not be copied back");
+        vec![Need::new(Requirement::OtherKnobs, "schemes.path", why, "use \"external\" or \"selective\"")]
     }
 }
 

@@ -1,6 +1,6 @@
 //! Paths that are the same for every page.
 
-use crate::policy::{Journey, MovePath, View};
+use crate::policy::{Journey, MovePath, Need, Requirement, View};
 use crate::schemes::scheme;
 use crate::units::{BlockId, Ppn};
 
@@ -20,6 +20,9 @@ impl MovePath for External {
     fn always(&self) -> Option<Journey> {
         Some(Journey::EXTERNAL)
     }
+    fn survives_chip_failures(&self) -> bool {
+        true
+    }
 }
 
 scheme! {
@@ -37,5 +40,12 @@ impl MovePath for Copyback {
     }
     fn always(&self) -> Option<Journey> {
         Some(Journey::COPYBACK)
+    }
+    fn survives_chip_failures(&self) -> bool {
+        true
+    }
+    fn needs(&self) -> Vec<Need> {
+        let (why, help) = ("copyback stays inside its plane", "use \"plane\", or schemes.path = \"external\"");
+        vec![Need::new(Requirement::MovesInPlane, "gc.destination", why, help)]
     }
 }

@@ -1,6 +1,6 @@
 //! Selective copy-back: pages without errors need not come back across the interconnect (paper E).
 
-use crate::policy::{Hop, Journey, MovePath, View};
+use crate::policy::{Hop, Journey, MovePath, Need, Requirement, View};
 use crate::schemes::scheme;
 use crate::units::{BlockId, Ppn};
 
@@ -56,5 +56,10 @@ impl MovePath for Selective {
     }
     fn back(&mut self, _: &View, _: Ppn, clean: bool) -> Hop {
         if clean { Hop::Fmc } else { Hop::Controller }
+    }
+    fn needs(&self) -> Vec<Need> {
+        let why = "selective saves the way back across an interconnect, and there is none";
+        let help = "set it to \"formula\" or \"array\", or use another path";
+        vec![Need::new(Requirement::Interconnect, "noc.model", why, help)]
     }
 }

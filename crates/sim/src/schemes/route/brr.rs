@@ -47,6 +47,10 @@ impl Route for Brr {
         true
     }
 
+    fn chip_queue(&self) -> Option<u32> {
+        Some(8)
+    }
+
     fn redirect(&self, queues: &dyn Queues, arrival: Nanos, chip: u32, partners: &[u32]) -> bool {
         let read = self.read.unwrap_or_else(|| queues.read_time());
         let program = self.program.unwrap_or_else(|| queues.program_time());

@@ -1,6 +1,6 @@
 //! Dynamic page replication (He et al.), one of paper A's baselines.
 
-use crate::policy::Route;
+use crate::policy::{Need, Requirement, Route};
 use crate::schemes::scheme;
 use crate::units::Ppm;
 
@@ -30,6 +30,14 @@ scheme! {
 }
 
 impl Route for Dpr {
+    fn needs(&self) -> Vec<Need> {
+        if self.k > 0 {
+            return Vec::new();
+        }
+        let why = "dpr with k = 0 copies pages that no read waits for";
+        vec![Need::new(Requirement::OtherKnobs, "schemes.route", why, "use k = 1 or more")]
+    }
+
     fn copies(&self) -> Option<Ppm> {
         Some(self.replica_pages)
     }

@@ -2,7 +2,7 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::policy::{Victim, View};
+use crate::policy::{Need, Requirement, Victim, View};
 use crate::random;
 use crate::schemes::scheme;
 use crate::units::{BlockId, PlaneId};
@@ -50,6 +50,13 @@ impl Victim for DChoices {
             }
         }
         Some(best)
+    }
+    fn needs(&self) -> Vec<Need> {
+        if self.d > 0 {
+            return Vec::new();
+        }
+        let why = "d-choices with d = 0 draws no block";
+        vec![Need::new(Requirement::OtherKnobs, "schemes.victim", why, "use d = 1 or more")]
     }
     fn seed(&mut self, seed: u64) {
         self.rng = random::stream(seed, "victim");

@@ -1,0 +1,161 @@
+//! Victim policies from outside, and what they are told of pages.
+
+use std::sync::{Arc, Mutex};
+
+use proptest::prelude::*;
+use ssdlab_sim::policy::{Victim, View};
+use ssdlab_sim::random::{below, stream};
+use ssdlab_sim::units::{BlockId, Lpn, Nanos, PlaneId, Ppn};
+use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
+
+use crate::common::{config, plane};
+use crate::worlds::{device, requests, submit_all};
+
+/// What a victim policy was told, and when.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Told {
+    Write(u64, Ppn, Lpn),
+    Invalid(u64, Ppn),
+    Pick(u64),
+}
+
+/// Greedy by its own count of valid pages.
+#[derive(Clone, Default)]
+struct Counting {
+    valid: Vec<u32>,
+    told: Arc<Mutex<Vec<Told>>>,
+}
+
+impl Counting {
+    fn count(&mut self, view: &View, page: Ppn) -> &mut u32 {
+        let block = view.geometry.block_of(page).0 as usize;
+        if self.valid.len() <= block {
+            self.valid.resize(block + 1, 0);
+        }
+        &mut self.valid[block]
+    }
+
+    fn tell(&self, told: Told) {
+        self.told.lock().unwrap().push(told);
+    }
+}
+
+impl Victim for Counting {
+    fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
+        self.tell(Told::Pick(view.now.0));
+        for (block, valid) in self.valid.iter().enumerate() {
+            assert_eq!(*valid, u32::from(view.flash.valid(BlockId(block as u32))), "block {block} at {}", view.now);
+        }
+        let valid = |block: &BlockId| self.valid.get(block.0 as usize).copied().unwrap_or(0);
+        let least = view.flash.closed_blocks(plane, view.geometry).min_by_key(|block| (valid(block), block.0))?;
+        (valid(&least) < view.geometry.data_pages).then_some(least)
+    }
+    fn watches(&self) -> bool {
+        true
+    }
+    fn on_write(&mut self, view: &View, page: Ppn, lpn: Lpn) {
+        self.tell(Told::Write(view.now.0, page, lpn));
+        *self.count(view, page) += u32::from(lpn.is_some());
+    }
+    fn on_invalidate(&mut self, view: &View, page: Ppn) {
+        self.tell(Told::Invalid(view.now.0, page));
+        *self.count(view, page) -= 1;
+    }
+}
+
+fn with_counting(config: &Config, check: Check) -> (Ssd, Counting) {
+    let victim = Counting::default();
+    let ssd = Ssd::with_victim(config, victim.clone(), 7, check).unwrap_or_else(|error| panic!("{error}"));
+    (ssd, victim)
+}
+
+/// One plane, a write of 605,120 ns.
+#[test]
+fn hooks_come_in_the_nanosecond_of_the_change_with_page_and_logical_page() {
+    let (mut ssd, victim) = with_counting(&plane(4, 8, 1, ""), Check::Full);
+    let write = |at| Request { arrival: Nanos(at), op: RequestOp::Write, offset: 0, bytes: 4096 };
+    // Twice one after the other, and twice at the same time: the older of these lands stale.
+    [0, 1_000_000, 2_000_000, 2_000_000].into_iter().for_each(|at| ssd.submit(write(at)));
+    ssd.submit(Request { arrival: Nanos(5_000_000), op: RequestOp::Trim, offset: 0, bytes: 4096 });
+    ssd.run();
+    assert_eq!(
+        *victim.told.lock().unwrap(),
+        [
+            Told::Write(605_120, Ppn(0), Lpn(0)),
+            Told::Invalid(1_000_000, Ppn(0)),
+            Told::Write(1_605_120, Ppn(1), Lpn(0)),
+            Told::Invalid(2_000_000, Ppn(1)),
+            Told::Write(2_605_120, Ppn(2), Lpn::NONE),
+            Told::Write(3_210_240, Ppn(3), Lpn(0)),
+            Told::Invalid(5_000_000, Ppn(3)),
+        ]
+    );
+}
+
+/// Block 0 holds logical pages 0 to 3, of which 0 to 2 are written again: a move invalidates its source, then writes its copy.
+#[test]
+fn a_moved_page_becomes_invalid_and_is_written() {
+    let (mut ssd, victim) = with_counting(&plane(4, 8, 26, ""), Check::Full);
+    for lpn in [0, 1, 2, 3, 0, 1, 2] {
+        ssd.submit(Request { arrival: Nanos(0), op: RequestOp::Write, offset: lpn * 4096, bytes: 4096 });
+    }
+    ssd.run();
+    let told = victim.told.lock().unwrap();
+    let due = 7 * 605_120;
+    let landed = due + 50_000 + 2 * 5_120 + 600_000;
+    let gc = told.iter().position(|told| *told == Told::Pick(due)).unwrap();
+    assert_eq!(told[gc - 1], Told::Write(due, Ppn(6), Lpn(2)), "before the policy is asked");
+    assert_eq!(told[gc + 1..][..2], [Told::Invalid(landed, Ppn(3)), Told::Write(landed, Ppn(8), Lpn(3))]);
+}
+
+#[test]
+fn filling_in_no_time_is_told_as_well() {
+    let device = config(
+        "precondition.mode = \"random\"\ngeometry = { channels = 1, chips_per_channel = 1, blocks_per_plane = 16, pages_per_block = 8 }
+         device.over_provisioning = 0.4",
+    );
+    let (mut ssd, victim) = with_counting(&device, Check::Full);
+    assert!(victim.told.lock().unwrap().iter().any(|told| matches!(told, Told::Pick(0))));
+    let mut rng = stream(3, "watching");
+    for i in 0..400 {
+        let offset = below(&mut rng, ssd.capacity_bytes() / 4096) * 4096;
+        ssd.submit(Request { arrival: Nanos(i * 50_000), op: RequestOp::Write, offset, bytes: 4096 });
+    }
+    let filled = Ssd::with_victim(&device, Counting::default(), 7, Check::Full).unwrap().filled();
+    assert!(Ssd::from_filled(&device, &filled).is_ok());
+    ssd.run();
+    let mut named = Ssd::new(&device, 7, Check::Off).unwrap();
+    let mut rng = stream(3, "watching");
+    for i in 0..400 {
+        let offset = below(&mut rng, named.capacity_bytes() / 4096) * 4096;
+        named.submit(Request { arrival: Nanos(i * 50_000), op: RequestOp::Write, offset, bytes: 4096 });
+    }
+    named.run();
+    let told = |ssd: &Ssd| format!("{:?}", ssd.summary(7, String::new(), String::new()));
+    assert!(told(&ssd) == told(&named));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// On any device: counts kept by the hooks are those of the flash at every pick, and results are those of `greedy`.
+    #[test]
+    fn counts_kept_by_the_hooks_are_true(toml in device(), requests in requests()) {
+        let mut config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
+        config.schemes.victim = Default::default();
+        // A spare chip stands in the place of a failed one at once: what that held is not invalidated page by page.
+        config.faults.chip_fails.clear();
+        config.faults.rebuild = 0;
+        if config.check().is_err() {
+            return Ok(());
+        }
+        let (mut counting, _) = with_counting(&config, Check::Full);
+        let mut greedy = Ssd::new(&config, 7, Check::Off).unwrap_or_else(|error| panic!("{error}"));
+        for ssd in [&mut counting, &mut greedy] {
+            submit_all(ssd, &requests);
+            ssd.run();
+        }
+        let told = |ssd: &Ssd| format!("{:?}", ssd.summary(7, String::new(), String::new()));
+        prop_assert_eq!(told(&counting), told(&greedy));
+    }
+}
