@@ -44,7 +44,7 @@ fn outlook(settings: &Settings) -> String {
         ("valid", format!("config digest {}", settings.digest())),
         (
             "device",
-            format!("{} raw in {} planes, {} exported", size(raw), outlook.planes, size(outlook.capacity(config))),
+            format!("{} raw in {} planes, {} exported", size(raw), outlook.planes, size(config.capacity_bytes())),
         ),
         (
             "GC",

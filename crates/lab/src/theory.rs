@@ -1,6 +1,6 @@
 //! What to expect before a run: space, memory, and the write amplification that theory gives for uniform random writes.
 
-use ssdlab_sim::config::{Config, PreconditionMode, RaidLayout, Scope};
+use ssdlab_sim::config::{Config, PreconditionMode, Scope};
 use ssdlab_sim::schemes::AnyVictim;
 use ssdlab_sim::units::Ppm;
 
@@ -52,6 +52,18 @@ impl Memory {
     }
 }
 
+/// Bytes of an entry of the map, and of the reverse map.
+const ENTRY: u64 = 4;
+/// Bytes of the state of a block.
+const BLOCK: u64 = 10;
+/// Bytes of the oracle: the version of a logical page, the tag of a stored page.
+const VERSION: u64 = 4;
+const TAG: u64 = 8;
+/// Logical pages that share a version and a tag in the sampling oracle.
+const SAMPLE: u64 = 32;
+/// Bytes of the program, histograms and buffers, measured on small devices.
+const FIXED: u64 = 10_800_000;
+
 /// Tables of over 2 MiB lie on huge pages, and take whole ones.
 fn huge(bytes: u64) -> u64 {
     const HUGE: u64 = 2 << 20;
@@ -68,7 +80,7 @@ impl Outlook {
             .product::<u64>();
         let (blocks, per_block) = (u64::from(g.blocks_per_plane), u64::from(g.pages_per_block));
         let pages = blocks * per_block;
-        let exported = (1_000_000 - u64::from(config.device.over_provisioning.0)) * pages / 1_000_000;
+        let exported = config.exported_per_plane();
         let scope = match config.gc.scope {
             Scope::Plane => 1,
             Scope::Chip => u64::from(g.planes_per_die * g.dies_per_chip),
@@ -99,23 +111,19 @@ impl Outlook {
             effective_spare: 1.0 - rho,
             write_amplification: amplification,
             memory: Memory {
-                map: huge(4 * logical),
-                reverse: huge(4 * physical),
-                blocks: 10 * planes * blocks + config.array_bytes(),
-                oracle: if full_oracle { 4 * logical + 8 * physical } else { 12 * logical / 32 },
+                map: huge(ENTRY * logical),
+                reverse: huge(ENTRY * physical),
+                blocks: BLOCK * planes * blocks + config.array_bytes(),
+                oracle: if full_oracle {
+                    VERSION * logical + TAG * physical
+                } else {
+                    (VERSION + TAG) * logical / SAMPLE
+                },
                 schemes: config.scheme_bytes(),
                 requests: config.queue_bytes(),
-                fixed: 10_800_000,
+                fixed: FIXED,
             },
         }
-    }
-
-    /// Bytes that the host may address.
-    pub fn capacity(&self, config: &Config) -> u64 {
-        let pages = self.planes * self.exported_per_plane;
-        let group = u64::from(config.raid.group);
-        let exported = if config.raid.layout == RaidLayout::None { pages } else { pages / group * (group - 1) };
-        exported * config.geometry.page_size.0
     }
 }
 

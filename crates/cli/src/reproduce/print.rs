@@ -3,7 +3,8 @@
 use serde_json::json;
 use ssdlab_lab::results::sheet::quoted;
 
-use super::{Chapter, Kind, Row, Verdict};
+use super::chapter::Chapter;
+use super::row::{Kind, Row, Verdict};
 use crate::args::ReproduceArgs;
 use crate::layout::{WIDTH, facts, grid, wrap};
 

@@ -1,6 +1,7 @@
 //! What a device is built from: a checked configuration as plain values of [`crate::device::spec`].
 
 use super::{Config, Ecc, Errors, Exclusion, MappingUnit, NocModel, PortRule, Programming, RaidLayout, Suspendable};
+use crate::device::raid::Layout;
 use crate::device::spec::{ArraySpec, ErrorSpec, NocSpec, PageErrorSpec, ParitySpec, TimingSpec, WearSpec};
 use crate::schemes::Place;
 use crate::units::Ppm;
@@ -11,6 +12,15 @@ impl Config {
         let pages = u64::from(self.geometry.blocks_per_plane) * u64::from(self.geometry.pages_per_block);
         (u128::from(pages) * u128::from(Ppm::ONE - u64::from(self.device.over_provisioning.0)) / u128::from(Ppm::ONE))
             as u64
+    }
+
+    /// Bytes that the host may address, on a checked configuration: a parity group exports one page less than it has chips.
+    pub fn capacity_bytes(&self) -> u64 {
+        let spec = self.array_spec();
+        let mapped =
+            spec.exported_per_plane * spec.channels * spec.chips_per_channel * spec.dies_per_chip * spec.planes_per_die;
+        let pages = Layout::new(&spec).map_or(mapped, |layout| layout.exported());
+        u64::from(pages) * u64::from(spec.flash_page * spec.pages_per_unit)
     }
 
     pub(crate) fn array_spec(&self) -> ArraySpec {

@@ -7,7 +7,7 @@ use ssdlab_sim::units::{Nanos, Ppm, Threshold};
 use ssdlab_sim::{Check, Request, RequestOp, Ssd};
 
 /// The flash of a configuration as a single die of `planes` planes of 16 blocks, collected once half of a plane is written.
-fn bench(config: &Config, planes: u32) -> Config {
+fn die_of(config: &Config, planes: u32) -> Config {
     let mut config = config.clone();
     let geometry = &mut config.geometry;
     (geometry.channels, geometry.chips_per_channel, geometry.dies_per_chip) = (1, 1, 1);
@@ -25,7 +25,7 @@ fn bench(config: &Config, planes: u32) -> Config {
 /// Time of the one collection that begins in plane 0, by kind, whose first block keeps the offsets in `kept[0]`; the first
 /// block of plane `p` keeps those in `kept[p]`. None: the configuration can't work.
 pub(super) fn collect(config: &Config, kept: &[&[u64]]) -> Option<GcTimes> {
-    let config = bench(config, kept.len() as u32);
+    let config = die_of(config, kept.len() as u32);
     let (planes, pages) = (kept.len() as u64, u64::from(config.geometry.pages_per_block));
     let mut ssd = Ssd::new(&config, 1, Check::Full).ok()?;
     let size = ssd.page_bytes();

@@ -1,0 +1,217 @@
+//! What a paper is: its schemes, its tables and figures, the numbers that it prints, and the runs that ours come from.
+//!
+//! All of it is data. A table is an [`Item`] with its lines; a line names what is compared, the paper's number, the source of ours and the
+//! rule that compares them. Lines that repeat for every workload, or that depend on what could be run, come from a function
+//! ([`rows`]).
+
+use super::results::{Figure, Results};
+use super::row::Row;
+
+/// A paper.
+pub(super) struct Paper {
+    /// `a` to `e`.
+    pub(super) letter: &'static str,
+    /// The name of the paper on the command line and of the preset of its device.
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    /// What it compares, the baseline first.
+    pub(super) schemes: &'static [Scheme],
+    /// What it compares them on.
+    pub(super) workloads: &'static [&'static str],
+    /// How `--quick` shrinks the device.
+    pub(super) quick: &'static [&'static str],
+    /// Requests of each workload with `--quick`, and without.
+    pub(super) limits: [u64; 2],
+    /// Factor by which arrival times are stretched, as `--time-scale` takes it, where the models' own rates overload the device all the time.
+    pub(super) stretch: Option<&'static str>,
+    pub(super) items: &'static [Item],
+}
+
+/// What a paper measures: a name of ours and the keys over the preset.
+pub(super) struct Scheme {
+    pub(super) name: &'static str,
+    pub(super) sets: &'static [&'static str],
+}
+
+/// A table or figure.
+pub(super) struct Item {
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    /// The long runs that its lines look at.
+    pub(super) runs: &'static [Grid],
+    pub(super) lines: &'static [Line],
+}
+
+impl Item {
+    /// The table with our numbers filled in.
+    pub(super) fn fill(&self, results: &Results) -> Vec<Row> {
+        self.lines.iter().flat_map(|line| line.rows(results)).collect()
+    }
+}
+
+/// Runs of each workload under each scheme, with each of some sets of keys over the scheme's, and with each of some seeds.
+#[derive(Clone, Copy)]
+pub(super) struct Grid {
+    workloads: &'static [&'static str],
+    schemes: &'static [&'static str],
+    more: &'static [Keys],
+    trials: u64,
+}
+
+/// Keys over a scheme's own, as `--set` takes them.
+pub(super) type Keys = &'static [&'static str];
+
+/// A run that lines look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Run {
+    pub(super) workload: &'static str,
+    pub(super) scheme: &'static str,
+    pub(super) more: Keys,
+    /// Added to the seed.
+    pub(super) trial: u64,
+}
+
+/// Runs of each workload under each scheme.
+pub(super) const fn grid(workloads: &'static [&'static str], schemes: &'static [&'static str]) -> Grid {
+    Grid { workloads, schemes, more: &[&[]], trials: 1 }
+}
+
+impl Grid {
+    /// With each of these sets of keys instead of none.
+    pub(super) const fn with(self, more: &'static [Keys]) -> Grid {
+        Grid { more, ..self }
+    }
+
+    /// With as many seeds instead of one.
+    pub(super) const fn trials(self, trials: u64) -> Grid {
+        Grid { trials, ..self }
+    }
+
+    pub(super) fn runs(self) -> impl Iterator<Item = Run> {
+        self.workloads.iter().flat_map(move |workload| {
+            self.schemes.iter().flat_map(move |scheme| {
+                let run = |more: Keys, trial| Run { workload, scheme, more, trial };
+                self.more.iter().flat_map(move |more| (0..self.trials).map(move |trial| run(more, trial)))
+            })
+        })
+    }
+}
+
+/// A line of a table.
+#[derive(Clone, Copy)]
+pub(super) struct Line {
+    /// What is compared.
+    what: &'static str,
+    rule: Rule,
+    /// Why they differ, or where ours comes from.
+    note: &'static str,
+}
+
+/// The paper's number, the source of ours, and how the two are compared.
+#[derive(Clone, Copy)]
+enum Rule {
+    Parameter(&'static str, fn(&Results) -> String),
+    Exact(&'static str, fn(&Results) -> Option<String>),
+    Factor(f64, Ours),
+    Level(f64, Ours, Unit),
+    Claim(&'static str, fn(&Results) -> Option<(String, bool)>),
+    Rows(fn(&Results) -> Vec<Row>),
+}
+
+/// A number of ours: figures of what was run. None where a run is missing.
+#[derive(Clone, Copy)]
+pub(super) enum Ours {
+    /// Mean over all workloads: scheme, figure.
+    Mean(&'static str, Figure),
+    /// Workload, scheme, figure.
+    On(&'static str, &'static str, Figure),
+    /// Mean over all workloads of a scheme's figure over another's: scheme, baseline, figure.
+    MeanOver(&'static str, &'static str, Figure),
+    /// The same on one workload: workload, scheme, baseline, figure.
+    Over(&'static str, &'static str, &'static str, Figure),
+    /// Any other.
+    From(fn(&Results) -> Option<f64>),
+}
+
+impl Ours {
+    fn of(self, results: &Results) -> Option<f64> {
+        match self {
+            Ours::Mean(scheme, figure) => results.mean(scheme, figure),
+            Ours::On(workload, scheme, figure) => results.summary(workload, scheme).and_then(figure),
+            Ours::MeanOver(scheme, base, figure) => results.mean_ratio(scheme, base, figure),
+            Ours::Over(workload, scheme, base, figure) => results.ratio(workload, scheme, base, figure),
+            Ours::From(ours) => ours(results),
+        }
+    }
+}
+
+/// The unit in which a paper prints a level.
+#[derive(Clone, Copy)]
+pub(super) struct Unit {
+    /// Our figure times this is in the unit of the paper's number.
+    scale: f64,
+    text: fn(f64) -> String,
+}
+
+/// Shares, printed in percent.
+pub(super) const PERCENT: Unit = Unit { scale: 100.0, text: |share| format!("{share:.1} %") };
+/// Counts with one decimal.
+pub(super) const TENTHS: Unit = Unit { scale: 1.0, text: |count| format!("{count:.1}") };
+/// Nanoseconds, printed as milliseconds.
+pub(super) const MILLISECONDS: Unit = Unit { scale: 1.0, text: |ns| format!("{:.3} ms", ns / 1e6) };
+/// Millions of bytes a second.
+pub(super) const MB_PER_SECOND: Unit = Unit { scale: 1.0, text: |rate| format!("{rate:.1} MB/s") };
+
+/// An input of the paper, as the preset or a scheme has it.
+pub(super) const fn parameter(what: &'static str, paper: &'static str, ours: fn(&Results) -> String) -> Line {
+    Line { what, rule: Rule::Parameter(paper, ours), note: "" }
+}
+
+/// A number that has to match to the printed digits; none of ours: the run was refused.
+pub(super) const fn exact(what: &'static str, paper: &'static str, ours: fn(&Results) -> Option<String>) -> Line {
+    Line { what, rule: Rule::Exact(paper, ours), note: "" }
+}
+
+/// A factor over a baseline.
+pub(super) const fn factor(what: &'static str, paper: f64, ours: Ours) -> Line {
+    Line { what, rule: Rule::Factor(paper, ours), note: "" }
+}
+
+/// A figure whose size is compared.
+pub(super) const fn level(what: &'static str, paper: f64, ours: Ours, unit: Unit) -> Line {
+    Line { what, rule: Rule::Level(paper, ours, unit), note: "" }
+}
+
+/// A statement without a number: ours, and whether it holds.
+pub(super) const fn claim(
+    what: &'static str,
+    paper: &'static str,
+    ours: fn(&Results) -> Option<(String, bool)>,
+) -> Line {
+    Line { what, rule: Rule::Claim(paper, ours), note: "" }
+}
+
+/// Rows that repeat for each workload, or that depend on what could be run.
+pub(super) const fn rows(rows: fn(&Results) -> Vec<Row>) -> Line {
+    Line { what: "", rule: Rule::Rows(rows), note: "" }
+}
+
+impl Line {
+    pub(super) const fn note(self, note: &'static str) -> Line {
+        Line { note, ..self }
+    }
+
+    fn rows(&self, results: &Results) -> Vec<Row> {
+        let row = match self.rule {
+            Rule::Parameter(paper, ours) => Row::parameter(self.what, paper, ours(results)),
+            Rule::Exact(paper, ours) => Row::exact(self.what, paper, ours(results).unwrap_or("-".into())),
+            Rule::Factor(paper, ours) => Row::factor(self.what, paper, ours.of(results)),
+            Rule::Level(paper, ours, unit) => {
+                Row::level(self.what, paper, ours.of(results).map(|ours| ours * unit.scale), unit.text)
+            }
+            Rule::Claim(paper, ours) => Row::claim(self.what, paper, ours(results)),
+            Rule::Rows(rows) => return rows(results),
+        };
+        vec![row.note(self.note)]
+    }
+}

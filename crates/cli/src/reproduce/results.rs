@@ -1,0 +1,152 @@
+//! What ran, as the tables look at it.
+
+use std::collections::BTreeMap;
+
+use ssdlab_lab::input::find_workload;
+use ssdlab_lab::text::percent_exact;
+use ssdlab_lab::variants::student;
+use ssdlab_sim::config::Config;
+use ssdlab_sim::report::Summary;
+use ssdlab_sim::units::Threshold;
+use ssdlab_trace::{Collector, Info};
+
+use super::paper::{Keys, Run};
+use super::row::Row;
+
+/// A number of a summary.
+pub(super) type Figure = fn(&Summary) -> Option<f64>;
+
+/// What the tables of a paper look at.
+pub(super) struct Results {
+    /// The paper's preset.
+    pub(super) preset: Config,
+    /// By scheme: its configuration, or why it was refused.
+    pub(super) schemes: BTreeMap<&'static str, Result<Config, String>>,
+    pub(super) runs: BTreeMap<Run, Summary>,
+    pub(super) workloads: &'static [&'static str],
+    /// Workloads that the device does not hold.
+    pub(super) left_out: Vec<&'static str>,
+}
+
+impl Results {
+    /// Workloads that the device holds.
+    pub(super) fn present(&self) -> impl Iterator<Item = &'static str> {
+        self.workloads.iter().copied().filter(|workload| !self.left_out.contains(workload))
+    }
+
+    pub(super) fn summary(&self, workload: &str, scheme: &str) -> Option<&Summary> {
+        self.varied(workload, scheme, &[])
+    }
+
+    /// With keys over the scheme's.
+    pub(super) fn varied(&self, workload: &str, scheme: &str, more: &[&str]) -> Option<&Summary> {
+        let wanted = |run: &Run| (run.workload, run.scheme, run.more, run.trial) == (workload, scheme, more, 0);
+        self.runs.iter().find(|(run, _)| wanted(run)).map(|(_, summary)| summary)
+    }
+
+    /// A figure of one scheme over that of another on a workload.
+    pub(super) fn ratio(&self, workload: &str, scheme: &str, base: &str, figure: Figure) -> Option<f64> {
+        let own = figure(self.summary(workload, scheme)?)?;
+        let other = figure(self.summary(workload, base)?)?;
+        (other > 0.0).then(|| own / other)
+    }
+
+    /// The mean over all workloads that the device holds; none if one has no figure.
+    pub(super) fn mean_by(&self, figure: impl Fn(&'static str) -> Option<f64>) -> Option<f64> {
+        let figures: Option<Vec<f64>> = self.present().map(figure).collect();
+        figures.filter(|figures| !figures.is_empty()).map(|figures| student::mean(&figures))
+    }
+
+    /// The mean of a figure over all workloads.
+    pub(super) fn mean(&self, scheme: &str, figure: Figure) -> Option<f64> {
+        self.mean_by(|workload| figure(self.summary(workload, scheme)?))
+    }
+
+    /// The same with keys over the scheme's.
+    pub(super) fn mean_varied(&self, scheme: &str, more: Keys, figure: Figure) -> Option<f64> {
+        self.mean_by(|workload| figure(self.varied(workload, scheme, more)?))
+    }
+
+    /// The mean over all workloads of a scheme's figure over another's.
+    pub(super) fn mean_ratio(&self, scheme: &str, base: &str, figure: Figure) -> Option<f64> {
+        self.mean_by(|workload| self.ratio(workload, scheme, base, figure))
+    }
+
+    /// A row a workload with the ratios of some schemes to a baseline, as far as there are runs.
+    pub(super) fn by_workload(
+        &self,
+        workloads: &[&'static str],
+        schemes: &[&str],
+        base: &str,
+        figure: Figure,
+    ) -> Vec<Row> {
+        let row = |workload: &&'static str| {
+            let over =
+                |scheme: &&str| self.ratio(workload, scheme, base, figure).map(|ratio| format!("{scheme} {ratio:.3}x"));
+            let texts: Vec<String> = schemes.iter().filter_map(over).collect();
+            (!texts.is_empty()).then(|| Row::stated(format!("{workload}, over {base}"), texts.join(", ")))
+        };
+        workloads.iter().filter_map(row).collect()
+    }
+
+    /// The configuration of a scheme; none if it was refused.
+    pub(super) fn config(&self, scheme: &str) -> Option<&Config> {
+        self.schemes.get(scheme).and_then(|config| config.as_ref().ok())
+    }
+
+    /// A key of a scheme's configuration, of the preset's if the scheme was refused.
+    pub(super) fn key(&self, scheme: &str, pointer: &str) -> Option<serde_json::Value> {
+        let config = self.config(scheme).unwrap_or(&self.preset);
+        serde_json::to_value(config).ok()?.pointer(pointer).cloned()
+    }
+}
+
+// Figures that several papers print.
+
+pub(super) fn read_mean(s: &Summary) -> Option<f64> {
+    s.latency_ns.read.mean
+}
+
+pub(super) fn write_mean(s: &Summary) -> Option<f64> {
+    s.latency_ns.write.mean
+}
+
+pub(super) fn all_mean(s: &Summary) -> Option<f64> {
+    s.latency_ns.all.mean
+}
+
+/// Share of the requests that waited for GC.
+pub(super) fn delayed_by_gc(s: &Summary) -> Option<f64> {
+    Some(s.requests_delayed_by_gc.all as f64 / s.latency_ns.all.count.max(1) as f64)
+}
+
+/// A number of a scheme's own report, by its path in the summary.
+pub(super) fn reported(s: &Summary, pointer: &str) -> Option<f64> {
+    serde_json::to_value(s).ok()?.pointer(pointer)?.as_f64()
+}
+
+/// Figures of models are those of this many requests, on an address space of this many bytes.
+const MODEL_REQUESTS: u64 = 1_000_000;
+const MODEL_BYTES: u64 = 1 << 40;
+const MODEL_PAGE: u64 = 4096;
+
+/// The figures of a model's first million requests, as `trace info` would print them.
+pub(super) fn figures_of(workload: &str) -> Option<Info> {
+    let (_, spec) = find_workload(workload).ok()?;
+    let mut collector = Collector::new();
+    spec.build(MODEL_BYTES, MODEL_PAGE, 1, Some(MODEL_REQUESTS)).ok()?.for_each(|record| collector.add(&record));
+    Some(collector.finish())
+}
+
+/// Whether two figures differ by at most 5 % of the paper's.
+pub(super) fn close(ours: f64, paper: f64) -> bool {
+    (ours - paper).abs() <= 0.05 * paper
+}
+
+/// The threshold of GC, as papers print it.
+pub(super) fn gc_threshold(config: &Config) -> String {
+    match config.gc.threshold {
+        Threshold::Share(share) => percent_exact(share.as_f64()),
+        other => other.to_string(),
+    }
+}
