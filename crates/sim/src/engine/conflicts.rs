@@ -1,6 +1,7 @@
 //! What is counted of collections in the way of host operations. Without one of paper A's schemes, nothing is.
 
 use super::{Nanos, Ssd};
+use crate::device::transaction::Need;
 use crate::report::idle_chip::{
     Bandwidth, Buffer, Conflicts, Counters, IdleChip, Moves, PowerLoss, Space, Starts, Times, drain_ns,
 };
@@ -11,7 +12,7 @@ use crate::units::{OpId, RequestId, UnitId};
 /// Counters, and who waits at the head of the line for any die.
 #[derive(Clone)]
 pub(super) struct Conflict {
-    pub counters: Counters,
+    counters: Counters,
     /// The write at the head of the line that found dies in collection, and when it first did.
     skipped: Option<(OpId, Nanos)>,
 }
@@ -61,8 +62,18 @@ impl Ssd {
     }
 
     /// A host operation has waited for its unit while a collection or a write-back held it.
-    #[cold]
+    #[inline(always)]
     pub(super) fn note_conflict(&mut self, op: OpId, unit: UnitId, gc: u64, back: u64) {
+        if self.features.conflict.is_some() {
+            self.meets(op, unit, gc, back);
+            if self.kernel.ops[op].need == Need::Read {
+                self.note_blocked(self.kernel.ops[op].lpn);
+            }
+        }
+    }
+
+    #[cold]
+    fn meets(&mut self, op: OpId, unit: UnitId, gc: u64, back: u64) {
         let met = self.kernel.dies[unit].collections - self.kernel.ops.host[op].collections;
         let request = self.kernel.ops[op].request;
         let Some(conflict) = self.features.conflict.as_mut().filter(|_| request.is_some()) else { return };
@@ -75,8 +86,15 @@ impl Ssd {
     }
 
     /// The write at the head of the line finds no die.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn note_skip(&mut self) {
+        if self.features.conflict.is_some() {
+            self.skips();
+        }
+    }
+
+    #[inline(never)]
+    fn skips(&mut self) {
         let (op, busy) = (self.host.anywhere.head(), self.kernel.dies.held_gc.busy() > 0);
         if let Some(conflict) = &mut self.features.conflict
             && busy
@@ -87,8 +105,15 @@ impl Ssd {
     }
 
     /// The write at the head of the line has found a die, after waiting for write-backs for so long.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn note_found(&mut self, op: OpId, back: u64) {
+        if self.features.conflict.is_some() {
+            self.found(op, back);
+        }
+    }
+
+    #[inline(never)]
+    fn found(&mut self, op: OpId, back: u64) {
         let Some(conflict) = &mut self.features.conflict else { return };
         let skipped = conflict.skipped.take();
         let record = &mut self.host.requests[self.kernel.ops[op].request.0];
@@ -100,9 +125,24 @@ impl Ssd {
         }
     }
 
+    /// Counts something, where paper A's measures are reported.
+    #[inline(always)]
+    pub(super) fn count_conflict(&mut self, count: impl FnOnce(&mut Counters)) {
+        if let Some(conflict) = &mut self.features.conflict {
+            count(&mut conflict.counters);
+        }
+    }
+
     /// A collection begins.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn note_start(&mut self) {
+        if self.features.conflict.is_some() {
+            self.starts();
+        }
+    }
+
+    #[inline(never)]
+    fn starts(&mut self) {
         let idle = u64::from(self.dev.geometry.chips - self.kernel.dies.chips_busy);
         let pending = self.host.pending();
         let Some(conflict) = &mut self.features.conflict else { return };
@@ -115,8 +155,15 @@ impl Ssd {
     }
 
     /// A measured request is done.
-    #[cold]
+    #[inline(always)]
     pub(super) fn note_done(&mut self, id: RequestId, latency: u64) {
+        if self.features.conflict.is_some() {
+            self.done(id, latency);
+        }
+    }
+
+    #[cold]
+    fn done(&mut self, id: RequestId, latency: u64) {
         let (held, filled) = self.integrals();
         let Some(conflict) = &mut self.features.conflict else { return };
         let record = &self.host.requests[id.0];

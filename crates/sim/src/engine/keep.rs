@@ -33,7 +33,13 @@ impl Ssd {
     }
 
     /// A version that is not the newest has been programmed to `page`: it is kept if none on flash is newer. Returns whether.
+    #[inline(always)]
     pub(super) fn keeps_instead(&mut self, op: OpId, page: Ppn) -> bool {
+        self.rules.keeps && self.replaces_kept(op, page)
+    }
+
+    #[inline(never)]
+    fn replaces_kept(&mut self, op: OpId, page: Ppn) -> bool {
         let (lpn, age) = (self.kernel.ops[op].lpn, self.kernel.ops[op].age);
         if lpn.is_none() {
             return false;

@@ -132,7 +132,7 @@ impl Ssd {
     pub(super) fn begin_metadata(&mut self, op: OpId, unit: UnitId) {
         let plane = self.kernel.ops[op].plane;
         let block = self.dev.geometry.block_of(self.kernel.ops[op].pages[0]);
-        if self.gc_works(op) {
+        if self.is_of_gc(op) {
             let k = self.dev.geometry.plane_in_unit(plane);
             self.seize_for_gc(unit, 1 << k, plane);
         } else {
@@ -149,27 +149,18 @@ impl Ssd {
     /// It has landed.
     #[inline(never)]
     pub(super) fn metadata_ends(&mut self, op: OpId) {
-        let (unit, plane, page, home) = (
-            self.kernel.ops[op].unit,
-            self.kernel.ops[op].plane,
-            self.kernel.ops[op].pages[0],
-            self.kernel.ops[op].home,
-        );
-        if !self.gc_works(op) {
+        self.count_time(op);
+        let record = &self.kernel.ops[op];
+        let (unit, plane, page, home) = (record.unit, record.plane, record.pages[0], record.home);
+        if !self.is_of_gc(op) {
             self.kernel.dies[unit].released_at(self.now);
         }
-        self.release_unit(unit, plane);
+        self.stop(unit, plane);
         self.kernel.ops.remove(op);
         if !self.land_metadata(page) {
             self.metadata_due(self.dev.geometry.block_of(page), JobId::NONE, home);
         }
         self.test_trigger(plane);
-    }
-
-    /// Whether an operation that is not the host's is a collection's work.
-    pub(super) fn gc_works(&self, op: OpId) -> bool {
-        let op = &self.kernel.ops[op];
-        op.class != Class::Metadata || op.job.is_some() || op.home.is_some()
     }
 
     /// A page has landed in no time: so does the metadata that it makes due.

@@ -15,6 +15,7 @@ mod footprint;
 mod joint;
 mod keep;
 mod kernel;
+mod lifecycle;
 mod metadata;
 mod noc;
 mod power;
@@ -376,9 +377,7 @@ impl Ssd {
                 break;
             }
         }
-        if self.rules.watches {
-            self.tell_victim();
-        }
+        self.tell_victim();
         if self.oracle.check() == Check::Full && self.kernel.events_since_scan >= self.rules.scan_every {
             self.kernel.events_since_scan = 0;
             self.scan();

@@ -176,8 +176,15 @@ impl Ssd {
     // Legs.
 
     /// A program begins: its pages cross first.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn cross_in(&mut self, id: OpId) {
+        if self.features.noc.is_some() {
+            self.begins_crossing(id);
+        }
+    }
+
+    #[inline(never)]
+    fn begins_crossing(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
         if op.verb != Verb::Program || op.leg != 0 || self.kernel.ops.crossing[id].crossing == Crossing::Over {
             return;
@@ -211,8 +218,13 @@ impl Ssd {
     }
 
     /// The legs of an operation have ended: does it go on across the interconnect, or from the buffer back to the flash?
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn crosses_out(&mut self, id: OpId) -> bool {
+        self.features.noc.is_some() && self.leaves_crossing(id)
+    }
+
+    #[inline(never)]
+    fn leaves_crossing(&mut self, id: OpId) -> bool {
         let op = &self.kernel.ops[id];
         match (op.verb, self.kernel.ops.crossing[id].crossing) {
             (Verb::Read, Crossing::Ahead) => self.leave_flash(id),
@@ -229,7 +241,7 @@ impl Ssd {
     /// A read's pages go into the buffer, and on from there as far as they are to go.
     fn leave_flash(&mut self, id: OpId) {
         if self.kernel.ops[id].class == Class::Gc {
-            self.count_step_time(id);
+            self.count_time(id);
         }
         if let Some(since) = self.kernel.ops[id].parked_since.take() {
             // R8, without a transfer that would have noted it: it waited for the cache register, which another page's way
@@ -338,8 +350,15 @@ impl Ssd {
 
     /// The program of a page in hand goes to another unit: whether the page comes from its channel's buffer, which is then
     /// that operation's to empty, or across the interconnect.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn crosses_abroad(&mut self, job: JobId, program: OpId) {
+        if self.features.noc.is_some() {
+            self.continues_abroad(job, program);
+        }
+    }
+
+    #[inline(never)]
+    fn continues_abroad(&mut self, job: JobId, program: OpId) {
         let (read, rest) = (self.gc.jobs[job.0].op, self.gc.jobs[job.0].rest);
         if rest != Hop::Fmc {
             return;

@@ -6,7 +6,7 @@ use super::raid::failure::Chunk;
 use super::raid::recover::Begun;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
-use crate::device::transaction::{Class, Fifo, Verb};
+use crate::device::transaction::{Class, Fifo};
 use crate::engine::kernel::dies::Holder;
 use crate::oracle::Check;
 use crate::report::power::PowerCut;
@@ -14,19 +14,25 @@ use crate::units::{BlockId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
 
 /// What a page that is being programmed brings along in bit errors.
 #[derive(Clone, Copy)]
-enum Brings {
+pub(super) enum Brings {
     /// What a program leaves, for data that ECC has had in hand, if it could.
     Own { lost: bool },
     /// Those of the page that it is a move of, unless corrected on the way.
     Of { from: Ppn, corrected: bool },
 }
 
+/// What operations in service leave behind.
+#[derive(Default)]
+pub(super) struct Torn {
+    /// Pages being programmed, with what they would hold.
+    pub(super) programs: Vec<(Ppn, Tag, Brings)>,
+    /// Blocks being erased.
+    pub(super) erases: Vec<BlockId>,
+}
+
 /// What is in flight when power is cut.
 struct InFlight {
-    /// Pages being programmed, with what they would hold.
-    programs: Vec<(Ppn, Tag, Brings)>,
-    /// Blocks being erased.
-    erases: Vec<BlockId>,
+    torn: Torn,
     /// Victims of collections that are not being erased yet.
     victims: Vec<BlockId>,
     /// Newest versions that are in the controller's memory and not being programmed.
@@ -109,8 +115,8 @@ impl Ssd {
             buffered_pages: u64::from(self.dev.staging.filled.pages()),
             drained_pages: 0,
             held_pages: 0,
-            torn_pages: if protected { 0 } else { flight.programs.len() as u64 },
-            torn_erases: flight.erases.len() as u64,
+            torn_pages: if protected { 0 } else { flight.torn.programs.len() as u64 },
+            torn_erases: flight.torn.erases.len() as u64,
             aborted_requests: self.host.in_service(),
             repaired_groups: 0,
             unprotected_pages: 0,
@@ -122,7 +128,7 @@ impl Ssd {
         let was_lost: Vec<bool> =
             (0..self.dev.geometry.mapped).map(|lpn| self.chunk(Lpn(lpn)) == Chunk::Lost).collect();
         self.forget_operations();
-        for (page, tag, brings) in &flight.programs {
+        for (page, tag, brings) in &flight.torn.programs {
             self.oracle.store(*page, if protected { *tag } else { Tag::NONE });
             match brings {
                 Brings::Own { lost } => self.host_programmed(*page, *lost),
@@ -131,9 +137,9 @@ impl Ssd {
                 }
             }
         }
-        self.dev.flash.power_cut(&flight.erases);
-        flight.erases.iter().for_each(|block| self.forget_block(*block));
-        self.lose_copyback_counts(flight.programs.iter().map(|(page, ..)| *page).filter(|_| !protected));
+        self.dev.flash.power_cut(&flight.torn.erases);
+        flight.torn.erases.iter().for_each(|block| self.forget_block(*block));
+        self.lose_copyback_counts(flight.torn.programs.iter().map(|(page, ..)| *page).filter(|_| !protected));
         let mut waiting = Vec::new();
         if protected {
             // Only what the host knows of and flash does not: an overwrite that it was not told of may be lost.
@@ -198,35 +204,18 @@ impl Ssd {
 
     /// Everything that is being programmed or erased, and what is in the controller's memory only.
     fn in_flight(&self, begun: &[Begun]) -> InFlight {
-        let (mut programs, mut erases) = (Vec::new(), Vec::new());
+        let mut torn = Torn::default();
         for unit in &self.kernel.dies.units {
             for op in unit.in_service() {
                 let mut at = op;
                 while at.is_some() {
+                    self.tear(at, &mut torn);
                     let op = &self.kernel.ops[at];
-                    match (op.class, op.verb) {
-                        // On a chip that has failed meanwhile there is nothing to tear.
-                        _ if op.failed => {}
-                        (_, Verb::Read) => {}
-                        (Class::Gc, Verb::Erase) => {
-                            let job = &self.gc.jobs[op.job.0].job;
-                            erases.extend(&job.victims[..usize::from(job.count)]);
-                        }
-                        _ => programs.extend(op.pages.iter().enumerate().map(|(i, page)| {
-                            let brings = match op.from.get(i) {
-                                Some(from) if op.class == Class::Gc => {
-                                    Brings::Of { from: *from, corrected: op.verb != Verb::Copyback }
-                                }
-                                _ => Brings::Own { lost: self.kernel.ops.host[at].lost },
-                            };
-                            (*page, self.kernel.ops.tags[at][i], brings)
-                        })),
-                    }
                     at = if op.class == Class::Host { op.mate } else { OpId::NONE };
                 }
             }
         }
-        let in_program = |tag: Tag| programs.iter().any(|(_, other, _)| *other == tag);
+        let in_program = |tag: Tag| torn.programs.iter().any(|(_, other, _)| *other == tag);
         let in_memory = (0..self.dev.geometry.mapped).map(Lpn).filter_map(|lpn| {
             let Location::Staged(op) = self.dev.map.get(lpn) else { return None };
             let (id, always) =
@@ -237,8 +226,8 @@ impl Ssd {
             (!in_program(tag)).then(|| InMemory { plane, tag, lost, always, part: self.part_of_page(id) })
         });
         let in_memory = in_memory.collect();
-        let victims = self.dev.flash.victims().filter(|block| !erases.contains(block)).collect();
-        InFlight { programs, erases, victims, in_memory }
+        let victims = self.dev.flash.victims().filter(|block| !torn.erases.contains(block)).collect();
+        InFlight { torn, victims, in_memory }
     }
 
     /// Pages that the host knows and whose next version is on its way to flash, unless what the host knows is kept meanwhile.

@@ -6,6 +6,7 @@ use crate::device::mapping::Location;
 use crate::device::staging::Segment;
 use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
 use crate::engine::kernel::dies::Holder;
+use crate::engine::kernel::ops::Buffered;
 use crate::policy::{BackTo, PageSet, Step, WriteBack};
 use crate::units::{JobId, Lpn, OpId, PlaneId, UnitId};
 
@@ -15,8 +16,15 @@ impl Ssd {
     }
 
     /// Tells a collection whether host operations wait for its unit: when it begins, and when pages have been read out.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn look_who_waits(&mut self, id: JobId) {
+        if self.rules.stages {
+            self.notes_who_waits(id);
+        }
+    }
+
+    #[inline(never)]
+    fn notes_who_waits(&mut self, id: JobId) {
         let running = &self.gc.jobs[id.0];
         // After a pause, what was seen before it holds: the host operations that waited then have been let in.
         let mut waits = running.sure && running.job.contended;
@@ -41,9 +49,7 @@ impl Ssd {
                 let before = job.slots.replace(slots);
                 law!(before.is_none(), "law: a collection reserves slots once");
                 self.dev.staging.reserve(slots);
-                if let Some(conflict) = &mut self.features.conflict {
-                    conflict.counters.streams += 1;
-                }
+                self.count_conflict(|counters| counters.streams += 1);
             }
             Step::Stage if self.must_be_placed(id) => {
                 let pages = self.gc.jobs[id.0].job.hand.len() as u32;
@@ -136,9 +142,7 @@ impl Ssd {
             self.dev.map.set(lpn, Location::Staged(op));
             self.gc.jobs[id.0].staged.push(&mut self.kernel.ops, op);
             self.dev.staging.filled.change(1, self.now);
-            if let Some(conflict) = &mut self.features.conflict {
-                conflict.counters.buffered += 1;
-            }
+            self.count_conflict(|counters| counters.buffered += 1);
         }
     }
 
@@ -183,8 +187,15 @@ impl Ssd {
     }
 
     /// The erase of a collection's victims begins: from now on its pages in the buffer are the only ones.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn segment_erased(&mut self, id: JobId) {
+        if self.rules.stages {
+            self.exposes_segment(id);
+        }
+    }
+
+    #[inline(never)]
+    fn exposes_segment(&mut self, id: JobId) {
         let segment = std::mem::replace(&mut self.gc.jobs[id.0].segment, u32::MAX);
         if segment == u32::MAX {
             return;
@@ -242,17 +253,20 @@ impl Ssd {
     }
 
     /// A host write of a page that waits in the buffer replaces it there: nothing is written to flash for it now.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn absorb(&mut self, op: OpId, measured: bool) -> bool {
+        self.rules.stages && self.absorbs(op, measured)
+    }
+
+    #[inline(never)]
+    fn absorbs(&mut self, op: OpId, measured: bool) -> bool {
         let Location::Staged(page) = self.dev.map.get(self.kernel.ops[op].lpn) else { return false };
         if !self.plan().absorb || !self.waits_in_buffer(page) {
             return false;
         }
         self.kernel.ops[op].need = Need::Absorb;
         let tag = self.kernel.ops.tags[op][0];
-        if let Some(conflict) = &mut self.features.conflict {
-            conflict.counters.absorbed += u64::from(measured);
-        }
+        self.count_conflict(|counters| counters.absorbed += u64::from(measured));
         self.overlay(op, self.kernel.ops.tags[page][0]);
         self.kernel.ops.tags[page][0] = tag;
         self.kernel.ops.host[page].lost = false;
@@ -271,7 +285,15 @@ impl Ssd {
     }
 
     /// A trimmed page, or one that is written to flash by a host write of its own, need not wait in the buffer.
+    #[inline(always)]
     pub(super) fn drop_buffered(&mut self, lpn: Lpn) {
+        if self.rules.stages {
+            self.drops_buffered(lpn);
+        }
+    }
+
+    #[inline(never)]
+    fn drops_buffered(&mut self, lpn: Lpn) {
         let Location::Staged(op) = self.dev.map.get(lpn) else { return };
         if self.waits_in_buffer(op) {
             // It stays in line without a page, and is passed over.
@@ -287,8 +309,15 @@ impl Ssd {
     }
 
     /// After all host operations: dies that nobody wants take pages of the buffer.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn dispatch_writebacks(&mut self) {
+        if self.rules.stages && self.dev.staging.waiting > 0 {
+            self.dispatches_writebacks();
+        }
+    }
+
+    #[inline(never)]
+    fn dispatches_writebacks(&mut self) {
         if self.plan().queue_empty && self.host.pending() > 0 {
             self.dev.staging.stale = true;
             return;
@@ -394,10 +423,10 @@ impl Ssd {
         let to = self.dev.flash.take_page(plane, stream, reserve).expect("a plane with room");
         self.stats.count_programs(Class::Writeback, 1);
         let waited = (self.now - self.kernel.ops[id].waits_since).0;
-        if let Some(conflict) = &mut self.features.conflict {
-            conflict.counters.written_back += 1;
-            conflict.counters.waiting.record(waited);
-        }
+        self.count_conflict(|counters| {
+            counters.written_back += 1;
+            counters.waiting.record(waited);
+        });
         self.dev.staging.waiting -= 1;
         if self.plan().free_at_issue {
             self.frees_slot();
@@ -416,23 +445,13 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn writeback_ends(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
-        let (unit, plane, page, lpn, tag) = (op.unit, op.plane, op.pages[0], op.lpn, self.kernel.ops.tags[id][0]);
-        let (absorbed, segment, lost) =
-            (self.kernel.ops.buffer[id].absorbed, self.kernel.ops.buffer[id].segment, self.kernel.ops.host[id].lost);
-        let block = self.dev.geometry.block_of(page);
+        let (unit, plane, page, lpn) = (op.unit, op.plane, op.pages[0], op.lpn);
+        let Buffered { absorbed, segment } = self.kernel.ops.buffer[id];
         let newest = self.dev.map.get(lpn) == Location::Staged(id);
-        let wanted = newest || self.rules.keeps && self.keeps_instead(id, page);
-        self.dev.flash.land(page, block, if wanted { lpn } else { Lpn::NONE });
-        self.oracle.store(page, tag);
-        self.host_programmed(page, lost);
+        let wanted = newest || self.keeps_instead(id, page);
+        self.land_written(id, newest, wanted);
         self.stats.copies.external_pages += 1;
-        self.note_filled(block, JobId::NONE, JobId::NONE);
-        if newest {
-            self.dev.map.set(lpn, Location::Flash(page));
-        }
-        for leg in (0..self.kernel.ops[id].legs.len()).filter_map(|i| self.kernel.ops[id].legs.get(i)) {
-            self.stats.writeback_time.charge(Verb::Program, leg.kind, leg.time.0);
-        }
+        self.count_time(id);
         self.stats.count_moved(!newest);
         self.stats.moves.buffered += 1;
         self.kernel.ops.remove(id);

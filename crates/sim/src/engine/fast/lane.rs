@@ -127,15 +127,14 @@ impl Ssd {
         let op = &self.kernel.ops[id];
         debug_assert!(op.need == Need::Read && op.verb == Verb::Read && op.mate.is_none());
         debug_assert!(op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Bus));
-        let (unit, plane, request, block) = (op.unit, op.plane, op.request, self.dev.geometry.block_of(op.pages[0]));
-        self.oracle.delivered(op.lpn, self.kernel.ops.tags[id][0], self.kernel.ops.host[id].expected);
+        let (unit, plane, request, bus_gc) = (op.unit, op.plane, op.request, op.bus_gc);
+        self.end_read(id, true);
         let state = &mut self.kernel.dies[unit];
         let next = state.queue.head();
         if next.is_some() {
             self.dev.map.expect(self.kernel.ops[next].lpn);
         }
-        self.kernel.dies.release_host(unit, op.bus_gc, now);
-        self.dev.flash.read_ends(block);
+        self.kernel.dies.release_host(unit, bus_gc, now);
         self.chip_in_use(plane, false);
         self.mark_unit(unit);
         self.request_done(request, id);

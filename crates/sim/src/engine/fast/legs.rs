@@ -15,7 +15,7 @@ use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
-use crate::policy::{Journey, PageSet};
+use crate::policy::Journey;
 use crate::units::{JobId, OpId, UnitId};
 
 /// The leg of a move that reads out, comes back and programs as one.
@@ -118,7 +118,7 @@ impl Ssd {
 
     /// What happened when the way out of a fused move had ended and its way back began: from then on it is a program.
     fn page_is_back(&mut self, id: OpId) {
-        self.count_step_time(id);
+        self.count_time(id);
         self.end_read_step(id);
         let job = self.kernel.ops[id].job;
         self.begin_place(job);
@@ -268,19 +268,11 @@ impl Ssd {
         self.stats.gc_time.read += read.get(0).map_or(0, |leg| leg.time.0);
         self.stats.gc_time.transfer += 2 * transfer.0;
         self.stats.gc_time.program += self.dev.timing.program_time(self.dev.geometry.offset(to)).0;
-        self.land_moved(from, to, tag, true);
-        self.stats.sort_lone(1);
+        self.land_one(from, to, tag, true);
         self.stats.count_moves(Journey::EXTERNAL, 1);
         // The block keeps the reader that it has: the next page is in it too.
-        let tag = self.oracle.load(page, self.dev.flash.lpn_of(page));
-        let legs = self.dev.timing.read_one(self.dev.geometry.offset(page), transfer);
-        self.kernel.ops.tags[id][0] = tag;
-        let op = &mut self.kernel.ops[id];
-        op.pages = PageSet::one(page);
-        op.from = op.pages;
-        op.legs = legs;
-        op.leg = 0;
-        self.kernel.timers.set(Timer::Array(unit), time + legs.get(0).map_or(Nanos::ZERO, |leg| leg.time));
+        let array = self.fetch_one(id, page);
+        self.kernel.timers.set(Timer::Array(unit), time + array);
         true
     }
 
@@ -288,29 +280,17 @@ impl Ssd {
     #[inline(never)]
     fn express_next_copyback(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
-        let (job, from, to, tag, plane, unit) =
-            (op.job, op.from[0], op.pages[0], self.kernel.ops.tags[id][0], op.plane, op.unit);
+        let (job, from, to, tag, unit) = (op.job, op.from[0], op.pages[0], self.kernel.ops.tags[id][0], op.unit);
         if !self.goes_on(job, unit) {
             return false;
         }
         let view = self.dev.view(time);
         let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;
-        self.land_moved(from, to, tag, false);
-        self.stats.sort_lone(1);
-        let to = self.gc_page(plane, Stream::Gc, true);
+        self.land_one(from, to, tag, false);
         self.stats.count_moves(Journey::COPYBACK, 1);
-        let tag = self.oracle.load(page, self.dev.flash.lpn_of(page));
-        let offset = |page| self.dev.geometry.offset(page);
-        let (legs, read, program) = self.dev.timing.copyback(&[offset(page)], &[offset(to)]);
-        self.stats.gc_time.read += read.0;
-        self.stats.gc_time.program += program.0;
-        self.kernel.ops.tags[id][0] = tag;
-        let op = &mut self.kernel.ops[id];
-        op.from = PageSet::one(page);
-        op.pages = PageSet::one(to);
-        op.legs = legs;
-        self.kernel.timers.set(Timer::Array(unit), time + (read + program));
+        let array = self.copy_one(id, page);
+        self.kernel.timers.set(Timer::Array(unit), time + array);
         true
     }
 

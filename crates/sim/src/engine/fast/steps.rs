@@ -4,7 +4,6 @@
 //! what cannot happen here. Whatever else is next in line begins as everywhere. Results are the same to the last byte with and
 //! without ([`Ssd::set_fusing`]).
 
-use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
 use crate::engine::kernel::timers::Timer;
@@ -24,7 +23,7 @@ impl Ssd {
         (state.holder, state.awaited) = (OpId::NONE, false);
         self.kernel.timers.clear(Timer::Bus(bus));
         self.mark_bus(bus);
-        self.count_step_time(id);
+        self.count_time(id);
         self.end_read_step(id);
         self.kernel.ops[id].verb = Verb::Program;
         self.pass_on(id);
@@ -41,14 +40,13 @@ impl Ssd {
         let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;
         self.kernel.timers.clear(Timer::Array(unit));
-        self.count_step_time(id);
+        self.count_time(id);
         if program {
             self.gc.jobs[job.0].job.hand = PageSet::EMPTY;
         } else {
             self.end_reads(id);
         }
-        self.land_moved(from, to, tag, program);
-        self.stats.sort_lone(1);
+        self.land_one(from, to, tag, program);
         let op = &mut self.kernel.ops[id];
         (op.verb, op.pages) = (Verb::Read, PageSet::one(page));
         self.pass_on(id);
@@ -94,37 +92,19 @@ impl Ssd {
         let k = self.dev.geometry.plane_in_unit(plane);
         self.kernel.dies[unit].queue.pop(&self.kernel.ops);
         self.kernel.dies.pass_to_gc(unit, id, 1 << k, now);
-        let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
-        self.kernel.ops[id].leg = 0;
         if verb == Verb::Program {
-            let to = self.gc_page(plane, Stream::Gc, false);
-            self.stats.count_programs(Class::Gc, 1);
-            let op = &mut self.kernel.ops[id];
-            op.pages = PageSet::one(to);
-            op.legs = self.dev.timing.program(self.dev.geometry.offset(to), transfer);
-            let bus = op.channel.ix();
-            self.ask(id, bus);
+            self.place_one(id, plane);
+            self.ask(id, self.kernel.ops[id].channel.ix());
             return true;
         }
         let page = self.kernel.ops[id].pages[0];
-        let (block, offset) = (self.dev.geometry.block_of(page), self.dev.geometry.offset(page));
-        self.dev.flash.read_begins(block);
-        self.kernel.ops.tags[id][0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
-        let op = &mut self.kernel.ops[id];
-        op.from = op.pages;
+        self.dev.flash.read_begins(self.dev.geometry.block_of(page));
         let time = if self.rules.plain_moves == Some(Journey::COPYBACK) {
-            let to = self.gc_page(plane, Stream::Gc, true);
-            let (legs, read, program) = self.dev.timing.copyback(&[offset], &[self.dev.geometry.offset(to)]);
             self.stats.count_copybacks(1);
-            self.stats.gc_time.read += read.0;
-            self.stats.gc_time.program += program.0;
-            let op = &mut self.kernel.ops[id];
-            (op.verb, op.pages, op.legs) = (Verb::Copyback, PageSet::one(to), legs);
-            read + program
+            self.copy_one(id, page)
         } else {
             self.stats.count_reads(Class::Gc, 1);
-            op.legs = self.dev.timing.read_one(offset, transfer);
-            op.legs.get(0).map_or(Nanos::ZERO, |leg| leg.time)
+            self.fetch_one(id, page)
         };
         self.kernel.timers.set(Timer::Array(unit), now + time);
         true

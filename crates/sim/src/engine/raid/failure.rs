@@ -184,7 +184,7 @@ impl Ssd {
         let lost_pages = failures.totals.lost_pages - lost;
         failures.failed.push(ChipFailure { chip, at: now, pages, lost_pages, whole_after: None });
         failures.cursor = 0;
-        stalled.into_iter().for_each(|op| self.is_denied(op));
+        stalled.into_iter().for_each(|op| self.page_is_denied(op));
         self.rebuild_more();
     }
 
@@ -237,7 +237,7 @@ impl Ssd {
         let (job, unit) = (self.kernel.ops[id].job, self.kernel.ops[id].unit);
         let plane = self.gc.jobs[job.0].plane;
         self.kernel.dies[unit].job = JobId::NONE;
-        self.count_step_time(id);
+        self.count_time(id);
         self.stop(unit, plane);
         self.kernel.ops.remove(id);
         self.gc.jobs.remove(job.0);
@@ -374,8 +374,13 @@ impl Ssd {
     // Reads.
 
     /// An operation's turn has come on a unit of a chip that has not got what it is about. Returns whether it is so.
+    #[inline(always)]
+    pub(in crate::engine) fn is_rejected(&mut self, id: OpId, unit: UnitId) -> bool {
+        self.features.failures.is_some() && self.rejects(id, unit)
+    }
+
     #[inline(never)]
-    pub(in crate::engine) fn is_turned_away(&mut self, id: OpId, unit: UnitId) -> bool {
+    fn rejects(&mut self, id: OpId, unit: UnitId) -> bool {
         let op = &self.kernel.ops[id];
         let away = match op.need {
             Need::Read if self.reads_group(id) => self.covered(op.lpn).is_none(),
@@ -387,7 +392,7 @@ impl Ssd {
         if away {
             self.leaves_chip(id);
             self.charge_wait(id, unit);
-            self.is_denied(id);
+            self.page_is_denied(id);
             if self.host.runs.any_released() {
                 self.place_merged();
             }
@@ -395,8 +400,8 @@ impl Ssd {
         away
     }
 
-    /// An operation has ended, or would begin, on a chip that has failed: nothing was read or stored.
-    pub(in crate::engine) fn is_denied(&mut self, id: OpId) {
+    /// A page of the host or of a group has ended, or would begin, on a chip that has failed: nothing was read or stored.
+    pub(in crate::engine) fn page_is_denied(&mut self, id: OpId) {
         self.kernel.ops[id].waits_since = self.now;
         let op = &self.kernel.ops[id];
         let (update, part) = (self.kernel.ops.parity[id].stripe, self.kernel.ops.parity[id].decode != u32::MAX);

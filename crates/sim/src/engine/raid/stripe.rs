@@ -18,7 +18,7 @@ use crate::engine::kernel::ops::Ops;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::raid::redirect::{Decode, Decodes};
 use crate::engine::{Nanos, Ssd};
-use crate::units::{JobId, Lpn, OpId, Ppn};
+use crate::units::{Lpn, OpId, Ppn};
 
 /// States of a group beside the number of its record.
 pub(in crate::engine) const EMPTY: u32 = u32::MAX;
@@ -753,8 +753,7 @@ impl Ssd {
                 self.part_of_update_ends(update);
             }
             Need::Write => {
-                let (class, tag, plane, acknowledged) =
-                    (op.class, self.kernel.ops.tags[id][0], op.plane, op.acknowledged);
+                let (class, plane, acknowledged) = (op.class, op.plane, op.acknowledged);
                 let now_at = self.dev.map.get(lpn);
                 // A newer write that waits for this one takes over the page: parity will cover it.
                 let newer = match now_at {
@@ -762,12 +761,8 @@ impl Ssd {
                     _ => None,
                 };
                 let newest = now_at == Location::Staged(id);
-                self.dev.flash.land(page, block, if newest || newer.is_some() { lpn } else { Lpn::NONE });
-                self.oracle.store(page, tag);
-                self.host_programmed(page, false);
-                self.note_filled(block, JobId::NONE, JobId::NONE);
+                self.land_written(id, newest, newest || newer.is_some());
                 if newest {
-                    self.dev.map.set(lpn, Location::Flash(page));
                     self.newest_lands(self.kernel.ops.host[id].run);
                 } else if let Some(write) = newer {
                     (self.kernel.ops.host[write].old, self.kernel.ops.parity[write].behind) = (page, OpId::NONE);

@@ -39,7 +39,7 @@ impl Ssd {
             self.chunk_fails(slot);
             self.dev.flash.invalidate(page, block, slot);
         }
-        self.is_denied(id);
+        self.page_is_denied(id);
         self.repair(index);
     }
 

@@ -92,12 +92,8 @@ impl Ssd {
                 let before = start.map_or(Nanos::ZERO, |start| start.time() - record.request.arrival);
                 self.stats.raid.before_service[writes] += u128::from(before.0);
             }
-            if self.rules.separates {
-                self.note_stage(id, latency);
-            }
-            if self.features.conflict.is_some() {
-                self.note_done(id, latency);
-            }
+            self.note_stage(id, latency);
+            self.note_done(id, latency);
             self.stats.last_completion = self.now;
             self.stats.held_at.1 = self.kernel.dies.held.total(self.now);
             self.stats.gc_units_at.1 = self.kernel.dies.held_gc.total(self.now);

@@ -54,8 +54,13 @@ impl Ssd {
 
     /// A checked move has been read out and decoded. If its pages go back from their registers they are programmed at once, by
     /// the same operation: nothing may use the registers in between.
-    #[inline(never)]
+    #[inline(always)]
     pub(in crate::engine) fn goes_back_inside(&mut self, op: OpId) -> bool {
+        self.rules.separates && self.kernel.ops[op].verb == Verb::Read && self.programs_from_register(op)
+    }
+
+    #[inline(never)]
+    fn programs_from_register(&mut self, op: OpId) -> bool {
         let from = self.kernel.ops[op].from;
         let job = self.kernel.ops[op].job;
         if self.kernel.ops[op].class != Class::Gc || !self.gc.jobs[job.0].journey.checked {
@@ -67,7 +72,7 @@ impl Ssd {
             return false;
         }
         // What has been done so far; the rest is counted when it ends.
-        self.count_step_time(op);
+        self.count_time(op);
         let stream = self.gc.jobs[self.kernel.ops[op].job.0].stream;
         let mut to = PageSet::EMPTY;
         for page in from.iter() {
@@ -176,7 +181,15 @@ impl Ssd {
     }
 
     /// A measured request has completed: response times are told by stage of life.
+    #[inline(always)]
     pub(in crate::engine) fn note_stage(&mut self, request: RequestId, latency: u64) {
+        if self.rules.separates {
+            self.counts_stage(request, latency);
+        }
+    }
+
+    #[inline(never)]
+    fn counts_stage(&mut self, request: RequestId, latency: u64) {
         let (step, from) = self.dev.wear.step_at(self.mean_pe_cycles());
         let read = self.host.reads(request);
         self.stats.copies.completed(step, from, read, latency);
@@ -205,8 +218,13 @@ impl Ssd {
     }
 
     /// Whether the page that an operation wants to read is one of a word line that has not been programmed yet.
-    #[inline(never)]
+    #[inline(always)]
     pub(in crate::engine) fn waits_for_word_line(&self, op: OpId) -> bool {
+        self.rules.one_shot && self.reads_open_word_line(op)
+    }
+
+    #[inline(never)]
+    fn reads_open_word_line(&self, op: OpId) -> bool {
         let page = &self.kernel.ops[op];
         let at = match self.dev.map.get(page.lpn) {
             _ if page.need == Need::Merge => self.merge_source(op),
@@ -217,7 +235,13 @@ impl Ssd {
     }
 
     /// Whether a page's word line has not been programmed yet.
+    #[inline(always)]
     pub(in crate::engine) fn page_waits(&self, page: Ppn) -> bool {
+        self.rules.one_shot && self.word_line_open(page)
+    }
+
+    #[inline(never)]
+    fn word_line_open(&self, page: Ppn) -> bool {
         self.dev.flash.waits_for_word_line(page, self.dev.geometry.block_of(page), WORD_LINE as u32)
     }
 

@@ -44,9 +44,7 @@ impl Ssd {
                 self.look_again(unit);
             }
         }
-        if self.rules.stages && self.dev.staging.waiting > 0 {
-            self.dispatch_writebacks();
-        }
+        self.dispatch_writebacks();
         if self.features.replicas.is_some() {
             self.make_copies();
         }
@@ -138,17 +136,13 @@ impl Ssd {
             self.kernel.ops.host[op].blame.add(Cause::DieGcOther, gc);
             self.kernel.ops.host[op].blame.add(Cause::DieWriteback, back);
             self.kernel.ops.host[op].blame.add(Cause::DieHost, wait - gc - back);
-            if self.features.conflict.is_some() {
-                self.note_found(op, back);
-            }
+            self.note_found(op, back);
             self.update_lag(op, unit);
             self.begin_write(op, unit);
             return true;
         }
         self.host.none_idle = !full;
-        if self.features.conflict.is_some() {
-            self.note_skip();
-        }
+        self.note_skip();
         // Where a die is idle for want of pages, full planes are due, whatever the threshold says. In no time they have some now.
         full && self.claim_full_planes() && self.start_anywhere()
     }
@@ -244,20 +238,15 @@ impl Ssd {
         op.is_some()
     }
 
-    /// An operation's turn has come on a unit.
-    pub(in crate::engine) fn select(&mut self, op: OpId, unit: UnitId) {
-        let page = &self.kernel.ops[op];
-        if !page.class.like_host() {
-            return self.begin_queued_step(op, unit);
-        }
-        if self.features.failures.is_some() && self.is_turned_away(op, unit) {
+    /// The turn of a page of the host or of a group has come on a unit.
+    #[inline(always)]
+    pub(in crate::engine) fn select_page(&mut self, op: OpId, unit: UnitId) {
+        if self.is_rejected(op, unit) {
             return;
         }
         let page = &self.kernel.ops[op];
         match page.need {
-            Need::Read | Need::Merge if self.rules.one_shot && self.waits_for_word_line(op) => {
-                self.take_from_buffer(op, unit)
-            }
+            Need::Read | Need::Merge if self.waits_for_word_line(op) => self.take_from_buffer(op, unit),
             Need::Read if self.reads_group(op) => {
                 let at = self.covered(page.lpn).expect("law: a stripe's members stay while they are read");
                 self.begin_read(op, at, unit);
@@ -428,7 +417,7 @@ impl Ssd {
             Need::Merge => self.merge_source(op),
             Need::Write | Need::Absorb => Ppn::NONE,
         };
-        (at.is_some() && !(self.rules.one_shot && self.page_waits(at))).then_some(at)
+        (at.is_some() && !self.page_waits(at)).then_some(at)
     }
 
     /// An array read begins: the block has a reader, and the data's tag is on its way.
@@ -609,12 +598,7 @@ impl Ssd {
         let k = self.dev.geometry.plane_in_unit(page.plane);
         let gc_own = state.gc_own(self.kernel.dies.gc_by_plane[self.ledger_index(unit, k)], k, self.now)
             - self.kernel.ops.host[op].ledger_gc_own;
-        if self.features.conflict.is_some() {
-            self.note_conflict(op, unit, gc_all, back);
-            if self.kernel.ops[op].need == Need::Read {
-                self.note_blocked(self.kernel.ops[op].lpn);
-            }
-        }
+        self.note_conflict(op, unit, gc_all, back);
         let blame = &mut self.kernel.ops.host[op].blame;
         blame.add(Cause::DieGcOwn, gc_own);
         blame.add(Cause::DieGcOther, gc_all - gc_own);

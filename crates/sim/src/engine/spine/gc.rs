@@ -201,9 +201,7 @@ impl Ssd {
             self.seize_for_gc(unit, planes, plane);
         }
         self.kernel.dies[unit].collections += 1;
-        if self.features.conflict.is_some() {
-            self.note_start();
-        }
+        self.note_start();
         self.gc.ready.push(job);
     }
 
@@ -243,9 +241,7 @@ impl Ssd {
                 return Some(cold);
             }
         }
-        if self.rules.watches {
-            self.tell_victim();
-        }
+        self.tell_victim();
         let victim = self.schemes.victim.policy().pick(&self.dev.view(self.now), plane)?;
         // A policy that takes fully valid blocks too would go on for ever where nothing is left to reclaim.
         let full = u32::from(self.dev.flash.valid(victim)) == self.dev.geometry.data_pages;
@@ -253,8 +249,15 @@ impl Ssd {
     }
 
     /// Tells the victim policy which pages have changed.
-    #[cold]
+    #[inline(always)]
     pub(in crate::engine) fn tell_victim(&mut self) {
+        if self.rules.watches {
+            self.passes_changes_on();
+        }
+    }
+
+    #[cold]
+    fn passes_changes_on(&mut self) {
         let changes = self.dev.flash.take_changes();
         let (view, victim) = (self.dev.view(self.now), self.schemes.victim.policy());
         for change in &changes {
@@ -294,9 +297,7 @@ impl Ssd {
             running.waiting = true;
             return;
         }
-        if self.rules.stages {
-            self.look_who_waits(id);
-        }
+        self.look_who_waits(id);
         if self.rules.preempts && self.gives_way(id) {
             return;
         }
@@ -357,12 +358,6 @@ impl Ssd {
     /// A queued step's turn has come on its unit.
     pub(in crate::engine) fn begin_queued_step(&mut self, op: OpId, unit: UnitId) {
         let job = self.kernel.ops[op].job;
-        if job.is_none() && self.kernel.ops[op].class == Class::Metadata {
-            return self.begin_metadata(op, unit);
-        }
-        if job.is_none() {
-            return self.begin_abroad(op, unit);
-        }
         if self.kernel.ops[op].verb == Verb::Read && self.kernel.ops[op].class == Class::Gc {
             // What the host overwrote while the step waited need not be moved.
             let pages = self.kernel.ops[op].pages;
@@ -392,9 +387,7 @@ impl Ssd {
                 self.begin_place(id);
             }
             Verb::Erase => {
-                if self.rules.stages {
-                    self.segment_erased(id);
-                }
+                self.segment_erased(id);
                 let count = u64::from(self.gc.jobs[id.0].job.count);
                 self.stats.count_erases(count);
                 self.kernel.ops[op].legs = self.dev.timing.erase();
@@ -450,6 +443,59 @@ impl Ssd {
             let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages.len() as u64);
             self.kernel.ops[op].legs = self.dev.timing.read_and_decode(offsets, burst);
         }
+    }
+
+    /// The read of a move of one page is laid out: [`Ssd::begin_move`] where nothing tells pages apart. Returns its time in the array.
+    #[inline(always)]
+    pub(in crate::engine) fn fetch_one(&mut self, id: OpId, page: Ppn) -> Nanos {
+        self.kernel.ops.tags[id][0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
+        let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
+        let legs = self.dev.timing.read_one(self.dev.geometry.offset(page), transfer);
+        let op = &mut self.kernel.ops[id];
+        op.verb = Verb::Read;
+        op.pages = PageSet::one(page);
+        op.from = op.pages;
+        op.legs = legs;
+        op.leg = 0;
+        legs.get(0).map_or(Nanos::ZERO, |leg| leg.time)
+    }
+
+    /// The same for the copyback of a page to one that is taken for it.
+    #[inline(always)]
+    pub(in crate::engine) fn copy_one(&mut self, id: OpId, page: Ppn) -> Nanos {
+        let to = self.gc_page(self.kernel.ops[id].plane, Stream::Gc, true);
+        self.kernel.ops.tags[id][0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
+        let offset = |page| self.dev.geometry.offset(page);
+        let (legs, read, program) = self.dev.timing.copyback(&[offset(page)], &[offset(to)]);
+        self.stats.gc_time.read += read.0;
+        self.stats.gc_time.program += program.0;
+        let op = &mut self.kernel.ops[id];
+        op.verb = Verb::Copyback;
+        op.from = PageSet::one(page);
+        op.pages = PageSet::one(to);
+        op.legs = legs;
+        op.leg = 0;
+        read + program
+    }
+
+    /// The program of a moved page, to one that is taken for it in a plane, is laid out.
+    #[inline(always)]
+    pub(in crate::engine) fn place_one(&mut self, id: OpId, plane: PlaneId) {
+        let to = self.gc_page(plane, Stream::Gc, false);
+        self.stats.count_programs(Class::Gc, 1);
+        let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
+        let legs = self.dev.timing.program(self.dev.geometry.offset(to), transfer);
+        let op = &mut self.kernel.ops[id];
+        op.pages = PageSet::one(to);
+        op.legs = legs;
+        op.leg = 0;
+    }
+
+    /// A move of one page has been programmed: it lands ([`Ssd::land`]).
+    #[inline(always)]
+    pub(in crate::engine) fn land_one(&mut self, from: Ppn, to: Ppn, tag: Tag, corrected: bool) {
+        self.land_moved(from, to, tag, corrected);
+        self.stats.sort_lone(1);
     }
 
     /// A page for moved data. The reserve sees to it that there is one.
@@ -556,9 +602,7 @@ impl Ssd {
         };
         let (source, op) = (running.op, self.kernel.ops.create(op));
         self.kernel.ops.tags[op] = self.kernel.ops.tags[source];
-        if self.features.noc.is_some() {
-            self.crosses_abroad(id, op);
-        }
+        self.crosses_abroad(id, op);
         let running = &mut self.gc.jobs[id.0];
         running.abroad += 1;
         running.busy = false;
@@ -575,20 +619,13 @@ impl Ssd {
 
     /// A moved page's program begins on another unit than its source's.
     #[inline(never)]
-    fn begin_abroad(&mut self, id: OpId, unit: UnitId) {
+    pub(in crate::engine) fn begin_abroad(&mut self, id: OpId, unit: UnitId) {
         let plane = self.kernel.ops[id].plane;
         self.dev.flash.keep_promise(plane);
-        let to = self.gc_page(plane, Stream::Gc, false);
-        self.stats.count_programs(Class::Gc, 1);
+        self.place_one(id, plane);
         let k = self.dev.geometry.plane_in_unit(plane);
         self.set_holder(unit, Holder::Free);
         self.seize_for_gc(unit, 1 << k, plane);
-        let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
-        let offset = self.dev.geometry.offset(to);
-        let op = &mut self.kernel.ops[id];
-        op.pages = PageSet::one(to);
-        op.legs = self.dev.timing.program(offset, burst);
-        op.leg = 0;
         self.kernel.dies[unit].occupy(id);
         self.run_leg(id);
     }
@@ -598,20 +635,13 @@ impl Ssd {
         let op = &self.kernel.ops[id];
         let (job, unit, verb) = (op.job, op.unit, op.verb);
         if op.failed {
-            return self.collection_is_denied(id);
+            return self.is_denied(id);
         }
-        if self.rules.separates && verb == Verb::Read && job.is_some() && self.goes_back_inside(id) {
+        if self.goes_back_inside(id) {
             return;
         }
         self.kernel.dies[unit].vacate();
-        self.count_step_time(id);
-        if job.is_none() {
-            self.mark_unit(unit);
-            if self.kernel.ops[id].class == Class::Metadata {
-                return self.metadata_ends(id);
-            }
-            return self.abroad_ends(id);
-        }
+        self.count_time(id);
         match verb {
             _ if self.kernel.ops[id].class == Class::Metadata => self.metadata_step_ends(id),
             Verb::Read => self.end_read_step(id),
@@ -638,21 +668,6 @@ impl Ssd {
         self.gc.ready.push(job);
     }
 
-    /// What a step's legs took.
-    #[inline]
-    pub(in crate::engine) fn count_step_time(&mut self, id: OpId) {
-        let op = &self.kernel.ops[id];
-        for i in 0..op.legs.len() {
-            if let Some(leg) = op.legs.get(i) {
-                let times = match op.class {
-                    Class::Metadata => &mut self.stats.metadata_time,
-                    _ => &mut self.stats.gc_time,
-                };
-                times.charge(op.verb, leg.kind, leg.time.0);
-            }
-        }
-    }
-
     /// Pages have been read out and are in the job's hand.
     pub(in crate::engine) fn end_read_step(&mut self, id: OpId) {
         self.end_reads(id);
@@ -667,9 +682,13 @@ impl Ssd {
         }
     }
 
+    /// A moved page's program on another unit than its source's has ended.
     #[inline(never)]
-    fn abroad_ends(&mut self, id: OpId) {
+    pub(in crate::engine) fn abroad_ends(&mut self, id: OpId) {
         let (unit, plane, home) = (self.kernel.ops[id].unit, self.kernel.ops[id].plane, self.kernel.ops[id].home);
+        self.kernel.dies[unit].vacate();
+        self.count_time(id);
+        self.mark_unit(unit);
         self.land(id);
         self.kernel.ops.remove(id);
         // A collection that waits for its own pages abroad let this one in; it holds the unit still.

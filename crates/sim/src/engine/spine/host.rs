@@ -572,7 +572,7 @@ impl Ssd {
             self.oracle.expects(op, lpn);
         }
         let page = match self.dev.map.get(lpn) {
-            Location::Flash(page) if !(self.rules.one_shot && self.page_waits(page)) => page,
+            Location::Flash(page) if !self.page_waits(page) => page,
             Location::Staged(newest) if self.needs_old(op, newest) => match self.old_page(newest) {
                 Ppn::NONE => {
                     self.aim(op, self.dev.geometry.static_plane(lpn));
@@ -589,11 +589,9 @@ impl Ssd {
                 };
                 self.oracle.delivered(lpn, tag, expected);
                 self.note_memory_read(op, tag);
-                if let Some(conflict) = &mut self.features.conflict {
-                    let hit =
-                        matches!(place, Location::Staged(newest) if self.kernel.ops[newest].class == Class::Writeback);
-                    conflict.counters.read_hits += u64::from(hit && measured);
-                }
+                let hit =
+                    matches!(place, Location::Staged(newest) if self.kernel.ops[newest].class == Class::Writeback);
+                self.count_conflict(|counters| counters.read_hits += u64::from(hit && measured));
                 self.serve_from_memory(op);
                 return false;
             }
@@ -645,7 +643,7 @@ impl Ssd {
             self.note_write(op, merges);
         }
         self.drop_copy(lpn);
-        if self.rules.stages && self.absorb(op, measured) {
+        if self.absorb(op, measured) {
             return true;
         }
         self.stats.pages.partial_writes += u64::from(partial && measured);
@@ -695,9 +693,7 @@ impl Ssd {
         }
         if self.dev.map.get(lpn) != Location::Nowhere {
             self.stats.pages.trimmed += u64::from(measured);
-            if self.rules.stages {
-                self.drop_buffered(lpn);
-            }
+            self.drop_buffered(lpn);
             self.drop_copy(lpn);
             self.forget(lpn);
             let tag = self.oracle.admit(lpn);

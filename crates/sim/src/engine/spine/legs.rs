@@ -15,9 +15,7 @@ impl Ssd {
     /// Starts an operation's present leg, or ends the operation if there is none left.
     pub(in crate::engine) fn run_leg(&mut self, id: OpId) {
         let now = self.now;
-        if self.features.noc.is_some() {
-            self.cross_in(id);
-        }
+        self.cross_in(id);
         let op = &mut self.kernel.ops[id];
         let Some(leg) = op.legs.get(op.leg) else { return self.finish(id) };
         match leg.kind {
@@ -154,7 +152,7 @@ impl Ssd {
         let now = self.now;
         let id = self.kernel.buses[bus].queue.pop(&self.kernel.ops);
         let host = self.kernel.ops[id].class.like_host();
-        let gc = !host && self.gc_works(id);
+        let gc = !host && self.is_of_gc(id);
         let state = &mut self.kernel.buses[bus];
         let op = &mut self.kernel.ops[id];
         let gc_wait = state.gc(now) - op.bus_ledger + behind_rows;
@@ -316,18 +314,17 @@ impl Ssd {
 
     /// An operation has run all its legs.
     fn finish(&mut self, id: OpId) {
-        if self.features.noc.is_some() && self.crosses_out(id) {
+        if self.crosses_out(id) {
             return;
         }
+        self.ends(id);
+    }
+
+    /// A command of the host or of a group has run all its legs: its pages have.
+    #[inline(always)]
+    pub(in crate::engine) fn command_ends(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
-        let unit = op.unit;
-        match op.class {
-            Class::Host | Class::Parity => {}
-            Class::Writeback => return self.writeback_ends(id),
-            Class::Replica => return self.copy_ends(id),
-            _ => return self.gc_step_ends(id),
-        }
-        let (plane, bus_gc) = (op.plane, op.bus_gc);
+        let (unit, plane, bus_gc) = (op.unit, op.plane, op.bus_gc);
         let state = &mut self.kernel.dies[unit];
         if state.queue.head().is_some() {
             self.dev.map.expect(self.kernel.ops[state.queue.head()].lpn);
@@ -380,12 +377,8 @@ impl Ssd {
         let block = self.dev.geometry.block_of(page);
         match op.need {
             Need::Read => {
-                self.dev.flash.read_ends(block);
-                if self.decodes(page) {
-                    self.oracle.delivered(lpn, self.kernel.ops.tags[id][0], self.kernel.ops.host[id].expected);
-                } else {
-                    self.report_uncorrectable(id);
-                }
+                let good = self.decodes(page);
+                self.end_read(id, good);
                 self.decode(id);
             }
             Need::Merge => {
@@ -394,23 +387,13 @@ impl Ssd {
                 self.decode(id);
             }
             Need::Write => {
-                let (tag, plane, acknowledged, lost, run) = (
-                    self.kernel.ops.tags[id][0],
-                    op.plane,
-                    op.acknowledged,
-                    self.kernel.ops.host[id].lost,
-                    self.kernel.ops.host[id].run,
-                );
+                let (plane, acknowledged) = (op.plane, op.acknowledged);
                 let newest = self.dev.map.get(lpn) == Location::Staged(id);
-                let wanted = newest || self.rules.keeps && self.keeps_instead(id, page);
-                self.dev.flash.land(page, block, if wanted { lpn } else { Lpn::NONE });
-                self.oracle.store(page, tag);
-                self.host_programmed(page, lost);
-                self.note_filled(block, JobId::NONE, JobId::NONE);
+                let wanted = newest || self.keeps_instead(id, page);
+                self.land_written(id, newest, wanted);
                 if newest {
-                    self.dev.map.set(lpn, Location::Flash(page));
                     self.let_go(id);
-                    self.newest_lands(run);
+                    self.newest_lands(self.kernel.ops.host[id].run);
                 }
                 if !acknowledged {
                     self.page_done(id);
@@ -419,6 +402,34 @@ impl Ssd {
                 self.test_trigger(plane);
             }
             Need::Absorb => unreachable!("it is in no die"),
+        }
+    }
+
+    /// A page has been read for the host, and ECC could correct it, if it is `good`.
+    #[inline(always)]
+    pub(in crate::engine) fn end_read(&mut self, id: OpId, good: bool) {
+        let op = &self.kernel.ops[id];
+        self.dev.flash.read_ends(self.dev.geometry.block_of(op.pages[0]));
+        if good {
+            self.oracle.delivered(op.lpn, self.kernel.ops.tags[id][0], self.kernel.ops.host[id].expected);
+        } else {
+            self.report_uncorrectable(id);
+        }
+    }
+
+    /// A program of data that the host wrote has ended: its page holds the logical page if that is `wanted` there, and is where
+    /// the `newest` version is found from now on.
+    #[inline(always)]
+    pub(in crate::engine) fn land_written(&mut self, id: OpId, newest: bool, wanted: bool) {
+        let op = &self.kernel.ops[id];
+        let (lpn, page) = (op.lpn, op.pages[0]);
+        let block = self.dev.geometry.block_of(page);
+        self.dev.flash.land(page, block, if wanted { lpn } else { Lpn::NONE });
+        self.oracle.store(page, self.kernel.ops.tags[id][0]);
+        self.host_programmed(page, self.kernel.ops.host[id].lost);
+        self.note_filled(block, JobId::NONE, JobId::NONE);
+        if newest {
+            self.dev.map.set(lpn, Location::Flash(page));
         }
     }
 
@@ -491,13 +502,7 @@ impl Ssd {
     /// The read is out: the array is handed back.
     fn resume(&mut self, unit: UnitId) {
         let suspended = self.kernel.dies[unit].begin_resumption();
-        let holder = match self.kernel.ops[suspended].class {
-            Class::Gc => Holder::Gc,
-            Class::Metadata if self.gc_works(suspended) => Holder::Gc,
-            Class::Writeback | Class::Replica => Holder::Writeback,
-            _ => Holder::Host,
-        };
-        self.set_holder(unit, holder);
+        self.set_holder(unit, self.holder_of(suspended));
         self.kernel.timers.set(Timer::Array(unit), self.now + self.config.timing.resume);
     }
 

@@ -234,7 +234,7 @@ impl Ssd {
 
     #[inline(never)]
     fn asks_for_old(&self, op: OpId, newest: OpId) -> bool {
-        let waits = self.rules.one_shot && self.page_waits(self.kernel.ops.host[newest].old);
+        let waits = self.page_waits(self.kernel.ops.host[newest].old);
         !waits && self.host.runs.lacks_any(self.kernel.ops.host[newest].run, self.sectors(op))
     }
 
@@ -430,9 +430,7 @@ impl Ssd {
     fn check_memory_read(&mut self, op: OpId, tag: Tag) {
         let (lpn, expected, sectors) = (self.kernel.ops[op].lpn, self.kernel.ops.host[op].expected, self.sectors(op));
         let run = match self.dev.map.get(lpn) {
-            Location::Staged(newest)
-                if self.rules.one_shot && self.lacks(newest) && self.page_waits(self.kernel.ops.host[newest].old) =>
-            {
+            Location::Staged(newest) if self.lacks(newest) && self.page_waits(self.kernel.ops.host[newest].old) => {
                 // The rest is in the buffer, with the word line that the old page waits for.
                 let old = self.oracle.load(self.kernel.ops.host[newest].old, lpn);
                 return self.oracle.read_flash(op, sectors, expected, old, self.kernel.ops.host[newest].run);

@@ -80,9 +80,7 @@ impl Ssd {
                 }
             }
         }
-        if self.rules.watches {
-            self.tell_victim();
-        }
+        self.tell_victim();
         self.settle_groups();
         self.stats.start_measuring();
         self.restart_conflicts();

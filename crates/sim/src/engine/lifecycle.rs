@@ -1,0 +1,105 @@
+//! The life of an operation: what each class does where all have something to do. A class that is added is a compile error here.
+
+use crate::device::transaction::{Class, Verb};
+use crate::engine::Ssd;
+use crate::engine::kernel::dies::Holder;
+use crate::engine::power::{Brings, Torn};
+use crate::units::{OpId, UnitId};
+
+impl Ssd {
+    /// Its turn has come in a unit's queue.
+    pub(super) fn select(&mut self, op: OpId, unit: UnitId) {
+        let step = self.kernel.ops[op].job.is_some();
+        match self.kernel.ops[op].class {
+            Class::Host | Class::Parity => self.select_page(op, unit),
+            Class::Gc | Class::Metadata if step => self.begin_queued_step(op, unit),
+            Class::Gc => self.begin_abroad(op, unit),
+            Class::Metadata => self.begin_metadata(op, unit),
+            Class::Writeback | Class::Replica => unreachable!("law: it begins on an idle die, and never queues"),
+        }
+    }
+
+    /// Its last leg has ended.
+    pub(super) fn ends(&mut self, op: OpId) {
+        let step = self.kernel.ops[op].job.is_some();
+        match self.kernel.ops[op].class {
+            Class::Host | Class::Parity => self.command_ends(op),
+            Class::Gc | Class::Metadata if step => self.gc_step_ends(op),
+            Class::Gc => self.abroad_ends(op),
+            Class::Metadata => self.metadata_ends(op),
+            Class::Writeback => self.writeback_ends(op),
+            Class::Replica => self.copy_ends(op),
+        }
+    }
+
+    /// It was in service on a chip that has failed since: it read or stored nothing.
+    #[inline(never)]
+    pub(super) fn is_denied(&mut self, op: OpId) {
+        match self.kernel.ops[op].class {
+            Class::Host | Class::Parity => self.page_is_denied(op),
+            Class::Gc | Class::Metadata => self.collection_is_denied(op),
+            Class::Writeback | Class::Replica => unreachable!("refused beside failing chips"),
+        }
+    }
+
+    /// It is in service when power is cut: what it leaves behind.
+    pub(super) fn tear(&self, op: OpId, torn: &mut Torn) {
+        let record = &self.kernel.ops[op];
+        match (record.class, record.verb) {
+            // On a chip that has failed meanwhile nothing is left to tear.
+            _ if record.failed => {}
+            (_, Verb::Read) => {}
+            (Class::Gc, Verb::Erase) => {
+                let job = &self.gc.jobs[record.job.0].job;
+                torn.erases.extend(&job.victims[..usize::from(job.count)]);
+            }
+            (Class::Gc, _) => torn.programs.extend(record.pages.iter().enumerate().map(|(i, page)| {
+                let corrected = record.verb != Verb::Copyback;
+                let own = Brings::Own { lost: self.kernel.ops.host[op].lost };
+                let brings = record.from.get(i).map_or(own, |from| Brings::Of { from: *from, corrected });
+                (*page, self.kernel.ops.tags[op][i], brings)
+            })),
+            (Class::Host | Class::Parity | Class::Metadata | Class::Writeback | Class::Replica, _) => {
+                let tags = &self.kernel.ops.tags[op];
+                let brings = Brings::Own { lost: self.kernel.ops.host[op].lost };
+                torn.programs.extend(record.pages.iter().zip(tags).map(|(page, tag)| (*page, *tag, brings)));
+            }
+        }
+    }
+
+    /// The time of its legs is counted.
+    #[inline]
+    pub(super) fn count_time(&mut self, op: OpId) {
+        let record = &self.kernel.ops[op];
+        let times = match record.class {
+            Class::Gc => &mut self.stats.gc_time,
+            Class::Metadata => &mut self.stats.metadata_time,
+            Class::Writeback => &mut self.stats.writeback_time,
+            // Theirs is in the latency of requests, or in no result.
+            Class::Host | Class::Parity | Class::Replica => return,
+        };
+        for i in 0..record.legs.len() {
+            if let Some(leg) = record.legs.get(i) {
+                times.charge(record.verb, leg.kind, leg.time.0);
+            }
+        }
+    }
+
+    /// Who holds its unit while it is in service.
+    pub(super) fn holder_of(&self, op: OpId) -> Holder {
+        match self.kernel.ops[op].class {
+            Class::Host | Class::Parity => Holder::Host,
+            Class::Gc | Class::Metadata if self.is_of_gc(op) => Holder::Gc,
+            Class::Gc | Class::Metadata => Holder::Host,
+            Class::Writeback | Class::Replica => Holder::Writeback,
+        }
+    }
+
+    /// Whether it is work of a collection, of those that are not the host's. Metadata of blocks that the host filled would be
+    /// written without collections too.
+    #[inline(always)]
+    pub(super) fn is_of_gc(&self, op: OpId) -> bool {
+        let op = &self.kernel.ops[op];
+        op.class != Class::Metadata || op.job.is_some() || op.home.is_some()
+    }
+}
