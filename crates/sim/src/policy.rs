@@ -46,6 +46,12 @@ pub enum Requirement {
     PlanesPerDie(u32),
     /// `gc.threshold` counts the pages of a plane.
     PlaneScope,
+    /// Collections take time (`gc.time`).
+    TimedCollections,
+    /// No chip fails.
+    SoundChips,
+    /// So many free pages of a plane are more than `gc.threshold`. The refusal adds both.
+    MoreThanThreshold(Threshold),
     /// Maps single pages, not super pages.
     SinglePages,
     /// An interconnect.
@@ -187,6 +193,24 @@ impl Job {
             self.cursor[victim] += 1;
         }
         None
+    }
+}
+
+/// When is a plane collected? Below `gc.threshold` in any case: a trigger may add other occasions.
+pub trait Trigger {
+    /// Told once what device it works for.
+    fn prepare(&mut self, _geometry: &Geometry) {}
+    /// How long a die has to be idle before [`Trigger::due`] is asked about its planes; none if it never is.
+    fn patience(&self) -> Option<Nanos> {
+        None
+    }
+    /// The die of a plane has been idle for long enough, or has done nothing since but collect: is the plane collected now?
+    fn due(&self, _view: &View, _plane: PlaneId) -> bool {
+        false
+    }
+    /// What it needs of the rest of the configuration.
+    fn needs(&self) -> Vec<Need> {
+        Vec::new()
     }
 }
 
