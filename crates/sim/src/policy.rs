@@ -405,11 +405,15 @@ pub trait Queues {
     fn program_time(&self) -> Nanos;
 }
 
-/// Where is a read served from?
+/// A scheme for reads: it may serve them from elsewhere in one of two ways, or in none.
 pub trait Route {
-    /// Whether it ever serves a read from elsewhere; one that does not is never asked.
-    fn redirects(&self) -> bool {
-        false
+    /// If it computes pages of busy chips from pages of other chips.
+    fn redirects(&self) -> Option<&dyn Redirect> {
+        None
+    }
+    /// If it keeps second copies of pages.
+    fn replicates(&self) -> Option<&dyn Replicate> {
+        None
     }
     /// Default of `order.chip_queue`, where the order has none.
     fn chip_queue(&self) -> Option<u32> {
@@ -419,20 +423,20 @@ pub trait Route {
     fn needs(&self) -> Vec<Need> {
         Vec::new()
     }
-    /// The share of the physical pages that second copies of pages may take, if pages get any.
-    fn copies(&self) -> Option<Ppm> {
-        None
-    }
-    /// So many reads of a page have waited for something internal since it was written or last copied: does it get a copy?
-    fn wants_copy(&self, _waits: u8) -> bool {
-        false
-    }
-    /// A page has a copy: is it read there, its own die and that of the copy being in collection or not?
-    fn takes_copy(&self, _home_in_collection: bool, _copy_in_collection: bool) -> bool {
-        false
-    }
+}
+
+/// Which reads are computed from the other pages of their parity group?
+pub trait Redirect {
     /// A page of `chip` is read for a request that came at `arrival`: is it computed from pages of the `partners` instead?
-    fn redirect(&self, _queues: &dyn Queues, _arrival: Nanos, _chip: u32, _partners: &[u32]) -> bool {
-        false
-    }
+    fn redirect(&self, queues: &dyn Queues, arrival: Nanos, chip: u32, partners: &[u32]) -> bool;
+}
+
+/// Which pages get second copies, and which reads go to them?
+pub trait Replicate {
+    /// The share of the physical pages that copies may take.
+    fn share(&self) -> Ppm;
+    /// So many reads of a page have waited for something internal since it was written or last copied: does it get a copy?
+    fn wants_copy(&self, waits: u8) -> bool;
+    /// A page has a copy: is it read there, its own die and that of the copy being in collection or not?
+    fn takes_copy(&self, home_in_collection: bool, copy_in_collection: bool) -> bool;
 }

@@ -522,10 +522,19 @@ impl Config {
 
     /// Second copies of pages.
     fn check_copies(&self) -> Result<(), ConfigError> {
-        let route = self.schemes.route.policy_ref();
-        self.check_needs(route.needs())?;
-        let Some(share) = route.copies() else { return Ok(()) };
-        let key = "schemes.route";
+        let (key, route) = ("schemes.route", &self.schemes.route);
+        self.check_needs(route.schemes().flat_map(|scheme| scheme.policy_ref().needs()))?;
+        let Some(share) = route.replicate().map(|route| route.share()) else { return Ok(()) };
+        if route.redirect().is_some() {
+            // A copy is found by its logical page, and is dropped when the host writes that. With parity, pages also change without a
+            // write of the host (parity itself), an overwritten page is read until its group's update has begun, and waits
+            // are counted by the chip that the layout gives a page, which is not that of its copy.
+            let message = format!(
+                "{}: reads are redirected through parity groups, and second copies of pages are not simulated with them",
+                route.name()
+            );
+            return refuse(key, message, "use one of them");
+        }
         let (g, pages, spare) = (&self.geometry, self.geometry.pages(), self.device.over_provisioning);
         if pages * u64::from(share.0) < 1_000_000 {
             let message = format!("floor({} x {pages}) = 0 pages could be copies", share.as_f64());
@@ -648,7 +657,7 @@ impl Config {
                 let message = "without parity groups nothing can be read in the place of a failed chip".to_string();
                 return refuse("faults.chip_fails", message, "set raid.layout to \"lci\" or \"traditional\"");
             }
-            if self.schemes.route.policy_ref().redirects() {
+            if self.schemes.route.redirect().is_some() {
                 let message = format!(
                     "{} reads around a chip through its parity groups, and there are none",
                     self.schemes.route.name()

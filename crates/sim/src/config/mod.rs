@@ -508,7 +508,7 @@ impl Config {
 impl Schemes {
     /// Whether one of paper A's schemes is in use, and reports who meets whom.
     pub fn reports_conflicts(&self) -> bool {
-        self.route.policy_ref().copies().is_some() || self.collector.policy_ref().reports_conflicts()
+        self.route.replicate().is_some() || self.collector.policy_ref().reports_conflicts()
     }
 }
 
@@ -785,8 +785,8 @@ impl Config {
 
     /// Sub-requests that a chip takes before requests wait in the window.
     pub fn chip_queue(&self) -> Option<u32> {
-        let (order, route) = (self.schemes.order.policy_ref(), self.schemes.route.policy_ref());
-        self.order.chip_queue.or(order.chip_queue()).or(route.chip_queue())
+        let own = self.order.chip_queue.or(self.schemes.order.policy_ref().chip_queue());
+        own.or(self.schemes.route.chip_queue())
     }
 
     /// Whether reads in the window go before writes that wait there.

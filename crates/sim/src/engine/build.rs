@@ -110,8 +110,8 @@ impl Ssd {
             },
             features: Features {
                 conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
-                replicas: (config.schemes.route.policy_ref().copies())
-                    .map(|share| Box::new(replica::Replicas::new(share, &geometry))),
+                replicas: (config.schemes.route.replicate())
+                    .map(|route| Box::new(replica::Replicas::new(route.share(), &geometry))),
                 idle: patience.map(|after| Box::new(idle::Idle::new(after, geometry.units))),
                 noc,
                 raid: Raid::new(config, &array),

@@ -204,7 +204,7 @@ impl Ssd {
         replicas.totals.blocked += 1;
         let waits = &mut replicas.waits[lpn.ix()];
         *waits = waits.saturating_add(1);
-        let wants = self.schemes.route.policy_ref().wants_copy(*waits);
+        let wants = self.schemes.route.replicate().is_some_and(|route| route.wants_copy(*waits));
         if wants && replicas.copy_of[lpn.ix()] == NONE && replicas.wanted.len() < replicas.most {
             *waits = 0;
             replicas.wanted.push_back(lpn);
@@ -227,7 +227,7 @@ impl Ssd {
         };
         let plane = self.dev.geometry.plane_of(page);
         let (at_home, there) = (self.in_collection(home), self.in_collection(plane));
-        if !self.schemes.route.policy_ref().takes_copy(at_home, there) {
+        if !self.schemes.route.replicate().is_some_and(|route| route.takes_copy(at_home, there)) {
             return home;
         }
         self.kernel.ops[op].old = page;

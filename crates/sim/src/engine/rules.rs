@@ -108,7 +108,7 @@ impl Rules {
             ports: geometry.channels as usize + links,
             queues: !config.noc.priority().is_empty(),
             watches: false,
-            redirects: config.schemes.route.policy_ref().redirects(),
+            redirects: config.schemes.route.redirect().is_some(),
             chip_queue: config.chip_queue(),
             scan_every: (1 << 20).max(8 * physical),
         }

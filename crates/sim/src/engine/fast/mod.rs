@@ -115,11 +115,11 @@ impl FastPaths {
             staging: Staging { slots: _ },
             faults: Faults { power_cut: _, chip_fails, rebuild: _ },
         } = config;
-        let (collector, route, path) = (collector.policy_ref(), route.policy_ref(), path.policy_ref());
+        let (collector, path) = (collector.policy_ref(), path.policy_ref());
         let no_idle_time = trigger.policy_ref().patience().is_none();
         let one_queue = config.noc.priority().is_empty();
         let (no_raid, no_errors) = (*layout == RaidLayout::None, *errors == Errors::None);
-        let no_copies = route.copies().is_none();
+        let no_copies = route.replicate().is_none();
         let (by_page, no_decoder) = (*programming == Programming::Page, *decode == Nanos::ZERO);
         let no_command = *command == Nanos::ZERO;
         let takes_time = |times: &crate::config::PageTimes| !times.types().contains(&Nanos::ZERO);
@@ -165,7 +165,7 @@ impl FastPaths {
             && no_raid
             && no_copies
             && host_link.is_none()
-            && !route.redirects()
+            && route.redirect().is_none()
             && !path.separates()
             && !windowed
             && !config.schemes.reports_conflicts()

@@ -1,6 +1,6 @@
 //! Dynamic page replication (He et al.), one of paper A's baselines.
 
-use crate::policy::{Need, Requirement, Route};
+use crate::policy::{Need, Replicate, Requirement, Route};
 use crate::schemes::scheme;
 use crate::units::Ppm;
 
@@ -30,6 +30,10 @@ scheme! {
 }
 
 impl Route for Dpr {
+    fn replicates(&self) -> Option<&dyn Replicate> {
+        Some(self)
+    }
+
     fn needs(&self) -> Vec<Need> {
         if self.k > 0 {
             return Vec::new();
@@ -37,9 +41,11 @@ impl Route for Dpr {
         let why = "dpr with k = 0 copies pages that no read waits for";
         vec![Need::new(Requirement::OtherKnobs, "schemes.route", why, "use k = 1 or more")]
     }
+}
 
-    fn copies(&self) -> Option<Ppm> {
-        Some(self.replica_pages)
+impl Replicate for Dpr {
+    fn share(&self) -> Ppm {
+        self.replica_pages
     }
 
     fn wants_copy(&self, waits: u8) -> bool {
