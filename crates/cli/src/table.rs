@@ -145,8 +145,11 @@ fn timing(config: &Config) -> String {
 fn schemes(config: &Config) -> String {
     let s = &config.schemes;
     let time = if config.gc.time == GcTime::None { " in no time" } else { "" };
+    // The default is not named: it was the only one for long.
+    let trigger =
+        if s.trigger == Default::default() { String::new() } else { format!(", trigger {}", s.trigger.name()) };
     format!(
-        "order {}, route {}, place {}, victim {}, collector {}{time}, path {}",
+        "order {}, route {}, place {}, victim {}, collector {}{time}, path {}{trigger}",
         s.order.name(),
         s.route.name(),
         s.place,

@@ -139,6 +139,9 @@ impl Ready {
 
         progress.building();
         let config = &settings.config;
+        if how.count_only {
+            config.check_count_only().map_err(|error| settings.refuse(&error))?;
+        }
         let mut device = Device::new(config, how.seed, how.check).map_err(|error| settings.refuse(&error))?;
         let mut input = opened.fit(&device.target(config.device.queue_depth, how.seed))?;
         if input.closed() {

@@ -46,6 +46,12 @@ pub enum Requirement {
     PlanesPerDie(u32),
     /// `gc.threshold` counts the pages of a plane.
     PlaneScope,
+    /// Collections take time (`gc.time`).
+    TimedCollections,
+    /// No chip fails.
+    SoundChips,
+    /// So many free pages of a plane are more than `gc.threshold`. The refusal adds both.
+    MoreThanThreshold(Threshold),
     /// Maps single pages, not super pages.
     SinglePages,
     /// An interconnect.
@@ -190,6 +196,24 @@ impl Job {
     }
 }
 
+/// When is a plane collected? Below `gc.threshold` in any case: a trigger may add other occasions.
+pub trait Trigger {
+    /// Told once what device it works for.
+    fn prepare(&mut self, _geometry: &Geometry) {}
+    /// How long a die has to be idle before [`Trigger::due`] is asked about its planes; none if it never is.
+    fn patience(&self) -> Option<Nanos> {
+        None
+    }
+    /// The die of a plane has been idle for long enough, or has done nothing since but collect: is the plane collected now?
+    fn due(&self, _view: &View, _plane: PlaneId) -> bool {
+        false
+    }
+    /// What it needs of the rest of the configuration.
+    fn needs(&self) -> Vec<Need> {
+        Vec::new()
+    }
+}
+
 /// Which block is reclaimed?
 pub trait Victim {
     /// A closed block of the plane, or none if collecting any would free nothing.
@@ -213,6 +237,18 @@ pub trait Victim {
     fn needs(&self) -> Vec<Need> {
         Vec::new()
     }
+}
+
+/// Who competes with a job for its die, when the collector decides whether the job pauses or resumes.
+pub trait Contention {
+    /// Host operations wait in the die's queue.
+    fn queued(&self) -> bool;
+    /// Host writes wait that any die may take, and this die has not been offered to them at this time.
+    fn unplaced(&self) -> bool;
+    /// Free pages are below `gc.hard_threshold`.
+    fn urgent(&self) -> bool;
+    /// The step is the job's first, or its first since a pause.
+    fn first_step(&self) -> bool;
 }
 
 /// How is a die collected? A collector may wrap another: what it does not say itself is then what the wrapped one says.
@@ -256,9 +292,17 @@ pub trait Collector {
     fn holds(&self) -> bool {
         self.inner().is_none_or(|inner| inner.holds())
     }
-    /// Whether a job that holds its die lets host operations that wait for it go between two steps.
+    /// Whether [`Collector::gives_way`] is asked between the steps of a job that holds its die.
     fn preemptible(&self) -> bool {
         self.inner().is_some_and(|inner| inner.preemptible())
+    }
+    /// A job is about to take its next step: does it pause, so that its die serves host operations first?
+    fn gives_way(&self, contention: &dyn Contention) -> bool {
+        self.inner().is_some_and(|inner| inner.gives_way(contention))
+    }
+    /// Nothing is in service on the die of a paused job: does the job resume?
+    fn resumes(&self, contention: &dyn Contention) -> bool {
+        self.inner().is_none_or(|inner| inner.resumes(contention))
     }
     /// How the pages that jobs leave in the controller's buffer get back to flash; none if they never do.
     fn writes_back(&self) -> Option<WriteBack> {
@@ -381,11 +425,15 @@ pub trait Queues {
     fn program_time(&self) -> Nanos;
 }
 
-/// Where is a read served from?
+/// A scheme for reads: it may serve them from elsewhere in one of two ways, or in none.
 pub trait Route {
-    /// Whether it ever serves a read from elsewhere; one that does not is never asked.
-    fn redirects(&self) -> bool {
-        false
+    /// If it computes pages of busy chips from pages of other chips.
+    fn redirects(&self) -> Option<&dyn Redirect> {
+        None
+    }
+    /// If it keeps second copies of pages.
+    fn replicates(&self) -> Option<&dyn Replicate> {
+        None
     }
     /// Default of `order.chip_queue`, where the order has none.
     fn chip_queue(&self) -> Option<u32> {
@@ -395,20 +443,37 @@ pub trait Route {
     fn needs(&self) -> Vec<Need> {
         Vec::new()
     }
-    /// The share of the physical pages that second copies of pages may take, if pages get any.
-    fn copies(&self) -> Option<Ppm> {
-        None
-    }
-    /// So many reads of a page have waited for something internal since it was written or last copied: does it get a copy?
-    fn wants_copy(&self, _waits: u8) -> bool {
-        false
-    }
-    /// A page has a copy: is it read there, its own die and that of the copy being in collection or not?
-    fn takes_copy(&self, _home_in_collection: bool, _copy_in_collection: bool) -> bool {
-        false
-    }
+}
+
+/// Which reads are computed from the other pages of their parity group?
+pub trait Redirect {
     /// A page of `chip` is read for a request that came at `arrival`: is it computed from pages of the `partners` instead?
-    fn redirect(&self, _queues: &dyn Queues, _arrival: Nanos, _chip: u32, _partners: &[u32]) -> bool {
-        false
-    }
+    fn redirect(&self, queues: &dyn Queues, arrival: Nanos, chip: u32, partners: &[u32]) -> bool;
+}
+
+/// What becomes of a page that wants a second copy, when its turn to be looked at comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyNow {
+    /// It is read for its copy.
+    Read,
+    /// Not now: the next page is looked at.
+    Next,
+    /// Not now, and no other page either.
+    Stop,
+}
+
+/// Which pages get second copies, and which reads go to them?
+pub trait Replicate {
+    /// The share of the physical pages that copies may take.
+    fn share(&self) -> Ppm;
+    /// So many reads of a page have waited for something internal since it was written or last copied: does it get a copy?
+    fn wants_copy(&self, waits: u8) -> bool;
+    /// Dies are free after all host operations and write-backs. Pages that want a copy are looked at in the order of their wishes,
+    /// this one at `place`; is it read for its copy? `unwanted`: nothing waits for its die.
+    fn copies_now(&self, place: usize, unwanted: bool) -> CopyNow;
+    /// A page has been read for its copy: may the copy go to a plane, which has a page for it? `unwanted`: nothing waits for
+    /// the plane's die. `same_chip`: the plane is on the chip of the page.
+    fn stores_copy(&self, unwanted: bool, same_chip: bool) -> bool;
+    /// A page has a copy: is it read there, its own die and that of the copy being in collection or not?
+    fn reads_copy(&self, home_in_collection: bool, copy_in_collection: bool) -> bool;
 }

@@ -71,6 +71,9 @@ struct Filling {
 pub fn sweep(points: &[Point], plan: &Plan, board: &dyn Board) -> Result<Vec<Outcome>> {
     let limit = plan.memory_limit.or_else(perf::memory_limit);
     for point in points {
+        if plan.count_only {
+            point.config.check_count_only().map_err(|error| refused(point, &error))?;
+        }
         memory::fits(&point.config, plan.check, limit)
             .map_err(|large| large.error(|refusal| refused(point, refusal)))?;
     }

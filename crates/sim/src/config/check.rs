@@ -29,6 +29,19 @@ impl Config {
         self.check_raid()
     }
 
+    /// Refuses what makes no sense where requests are only counted, in no time ([`Ssd::apply`](crate::Ssd::apply)).
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    pub fn check_count_only(&self) -> Result<(), ConfigError> {
+        let trigger = &self.schemes.trigger;
+        if trigger.policy_ref().patience().is_some() {
+            let message = format!("{} needs time that passes, but requests are only counted", trigger.name());
+            return refuse("schemes.trigger", message, "use \"threshold\", or do without --count-only");
+        }
+        Ok(())
+    }
+
     /// Whether a scheme has what it needs.
     fn has(&self, what: Requirement) -> bool {
         match what {
@@ -36,10 +49,18 @@ impl Config {
             Requirement::MovesInPlane => self.gc.destination == Destination::Plane,
             Requirement::PlanesPerDie(planes) => self.geometry.planes_per_die == planes,
             Requirement::PlaneScope => self.gc.scope == Scope::Plane,
+            Requirement::TimedCollections => self.gc.time == GcTime::Real,
+            Requirement::SoundChips => self.faults.chip_fails.is_empty(),
+            Requirement::MoreThanThreshold(free) => self.free_pages(&free) > self.free_pages(&self.gc.threshold),
             Requirement::SinglePages => self.device.mapping_unit == MappingUnit::Page,
             Requirement::Interconnect => self.noc.exists(),
             Requirement::SharedWritePoint => !self.schemes.path.policy_ref().separates(),
         }
+    }
+
+    /// Free pages that a threshold stands for.
+    fn free_pages(&self, threshold: &Threshold) -> u64 {
+        threshold.pages(self.pages_in_scope(), u64::from(self.geometry.pages_per_block))
     }
 
     /// Refuses the first of a scheme's needs that the configuration does not meet.
@@ -49,6 +70,10 @@ impl Config {
             Requirement::PlanesPerDie(_) => format!("{}, but a die has {}", need.why, self.geometry.planes_per_die),
             Requirement::SharedWritePoint => {
                 format!("{} has two write points a plane, and {}", self.schemes.path.name(), need.why)
+            }
+            Requirement::MoreThanThreshold(free) => {
+                let (free, threshold) = (self.free_pages(&free), self.free_pages(&self.gc.threshold));
+                format!("{} {free} free pages, but below {threshold} it is collected anyway", need.why)
             }
             _ => need.why,
         };
@@ -428,8 +453,7 @@ impl Config {
             return refuse("staging.slots", message, "use fewer slots");
         }
         if let Some(hard) = &self.gc.hard_threshold {
-            let (pages, per_block) = (self.pages_in_scope(), u64::from(self.geometry.pages_per_block));
-            let (hard, soft) = (hard.pages(pages, per_block), self.gc.threshold.pages(pages, per_block));
+            let (hard, soft) = (self.free_pages(hard), self.free_pages(&self.gc.threshold));
             let queues = !self.noc.priority().is_empty();
             if !preempts && !queues {
                 let message = "only preemptive collections and task queues ask for a hard threshold".to_string();
@@ -498,10 +522,19 @@ impl Config {
 
     /// Second copies of pages.
     fn check_copies(&self) -> Result<(), ConfigError> {
-        let route = self.schemes.route.policy_ref();
-        self.check_needs(route.needs())?;
-        let Some(share) = route.copies() else { return Ok(()) };
-        let key = "schemes.route";
+        let (key, route) = ("schemes.route", &self.schemes.route);
+        self.check_needs(route.schemes().flat_map(|scheme| scheme.policy_ref().needs()))?;
+        let Some(share) = route.replicate().map(|route| route.share()) else { return Ok(()) };
+        if route.redirect().is_some() {
+            // A copy is found by its logical page, and is dropped when the host writes that. With parity, pages also change without a
+            // write of the host (parity itself), an overwritten page is read until its group's update has begun, and waits
+            // are counted by the chip that the layout gives a page, which is not that of its copy.
+            let message = format!(
+                "{}: reads are redirected through parity groups, and second copies of pages are not simulated with them",
+                route.name()
+            );
+            return refuse(key, message, "use one of them");
+        }
         let (g, pages, spare) = (&self.geometry, self.geometry.pages(), self.device.over_provisioning);
         if pages * u64::from(share.0) < 1_000_000 {
             let message = format!("floor({} x {pages}) = 0 pages could be copies", share.as_f64());
@@ -547,6 +580,7 @@ impl Config {
         };
         self.check_needs(collectors(|what| !matches!(what, Requirement::SinglePages | Requirement::SharedWritePoint)))?;
         self.check_needs(self.schemes.victim.policy_ref().needs())?;
+        self.check_needs(self.schemes.trigger.policy_ref().needs())?;
         // A wrapped collector says it better than the one around it.
         self.check_needs(collectors(|what| what == Requirement::SinglePages).into_iter().rev())?;
         if self.device.mapping_unit == MappingUnit::SuperPage {
@@ -623,7 +657,7 @@ impl Config {
                 let message = "without parity groups nothing can be read in the place of a failed chip".to_string();
                 return refuse("faults.chip_fails", message, "set raid.layout to \"lci\" or \"traditional\"");
             }
-            if self.schemes.route.policy_ref().redirects() {
+            if self.schemes.route.redirect().is_some() {
                 let message = format!(
                     "{} reads around a chip through its parity groups, and there are none",
                     self.schemes.route.name()

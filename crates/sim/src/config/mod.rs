@@ -8,7 +8,7 @@ mod spec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim, Place};
+use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyTrigger, AnyVictim, Place};
 use crate::units::{Bytes, Nanos, Ppm, Rate, Threshold, Warmup};
 
 /// A configuration that can't work: which key, why, and what would make it valid.
@@ -92,7 +92,7 @@ section! {
         precondition: Precondition = Precondition::default(),
         /// What of the run is measured.
         run: Run = Run::default(),
-        /// The policy in each of the six slots.
+        /// The policy in each of the seven slots.
         schemes: Schemes = Schemes::default(),
         /// Knobs of the dispatch window.
         order: OrderKnobs = OrderKnobs::default(),
@@ -446,7 +446,7 @@ section! {
 }
 
 section! {
-    /// The policy in each of the six slots: a name, or a table with the policy's own knobs.
+    /// The policy in each of the seven slots: a name, or a table with the policy's own knobs.
     Schemes {
         /// Which request is dispatched next.
         order: AnyOrder = AnyOrder::default(),
@@ -460,6 +460,9 @@ section! {
         collector: AnyCollector = AnyCollector::default(),
         /// How the bits of a moved page travel.
         path: AnyPath = AnyPath::default(),
+        /// When a plane is collected.
+        [since "0.1.1"]
+        trigger: AnyTrigger = AnyTrigger::default(),
     }
 }
 
@@ -505,7 +508,7 @@ impl Config {
 impl Schemes {
     /// Whether one of paper A's schemes is in use, and reports who meets whom.
     pub fn reports_conflicts(&self) -> bool {
-        self.route.policy_ref().copies().is_some() || self.collector.policy_ref().reports_conflicts()
+        self.route.replicate().is_some() || self.collector.policy_ref().reports_conflicts()
     }
 }
 
@@ -782,8 +785,8 @@ impl Config {
 
     /// Sub-requests that a chip takes before requests wait in the window.
     pub fn chip_queue(&self) -> Option<u32> {
-        let (order, route) = (self.schemes.order.policy_ref(), self.schemes.route.policy_ref());
-        self.order.chip_queue.or(order.chip_queue()).or(route.chip_queue())
+        let own = self.order.chip_queue.or(self.schemes.order.policy_ref().chip_queue());
+        own.or(self.schemes.route.chip_queue())
     }
 
     /// Whether reads in the window go before writes that wait there.

@@ -8,7 +8,7 @@ use super::raid::stripe::Raid;
 use super::rules::Rules;
 use super::spine::host::Host;
 use super::spine::timeless::Moving;
-use super::{Device, Features, Gc, PlaneState, Policies, Ssd, conflicts, noc, replica, sizes};
+use super::{Device, Features, Gc, PlaneState, Policies, Ssd, Timer, conflicts, idle, noc, replica, sizes};
 use crate::config::{Config, ConfigError, FreeBlock};
 use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::Flash;
@@ -75,6 +75,7 @@ impl Ssd {
         let flash = Flash::new(&geometry, least_erased, shared, reserve);
         let mut schemes = Policies {
             order: config.schemes.order.clone(),
+            trigger: config.schemes.trigger.clone(),
             victim: VictimPolicy::Named(config.schemes.victim.clone()),
             collector: config.schemes.collector.clone(),
             path: config.schemes.path.clone(),
@@ -82,6 +83,8 @@ impl Ssd {
         };
         schemes.victim.policy().seed(seed);
         schemes.collector.policy().prepare(&geometry, config.gc.threshold);
+        schemes.trigger.policy().prepare(&geometry);
+        let patience = schemes.trigger.policy_ref().patience();
         let physical = geometry.planes * geometry.pages_per_plane;
         let plane = PlaneState { claimed: false, levelled: false, stalled: Fifo::EMPTY };
         let plan = config.schemes.collector.policy_ref().writes_back();
@@ -111,8 +114,9 @@ impl Ssd {
             },
             features: Features {
                 conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
-                replicas: (config.schemes.route.policy_ref().copies())
-                    .map(|share| Box::new(replica::Replicas::new(share, &geometry))),
+                replicas: (config.schemes.route.replicate())
+                    .map(|route| Box::new(replica::Replicas::new(route.share(), &geometry))),
+                idle: patience.map(|after| Box::new(idle::Idle::new(after, geometry.units))),
                 noc,
                 raid,
                 failures: Failures::new(config, geometry.mapped, seed),
@@ -139,6 +143,9 @@ impl Ssd {
         ssd.set_fusing(true);
         ssd.watch_pages();
         ssd.schedule_fault();
+        if let Some(idle) = &ssd.features.idle {
+            ssd.kernel.timers.set(Timer::Idle, idle.next());
+        }
         Ok(ssd)
     }
 }

@@ -50,6 +50,7 @@ impl Filled {
         relevant.gc.time = defaults.gc.time;
         relevant.schemes.order = defaults.schemes.order;
         relevant.schemes.route = defaults.schemes.route;
+        relevant.schemes.trigger = defaults.schemes.trigger;
         relevant.order = defaults.order;
         let (device, default) = (&mut relevant.device, defaults.device);
         device.queue_depth = default.queue_depth;
@@ -83,7 +84,7 @@ impl Ssd {
             seed,
             now,
             dev: Device { geometry: _, timing: _, flash, map, wear, errors, page_errors, staging: _ },
-            schemes: Policies { order: _, victim, collector, path, route: _ },
+            schemes: Policies { order: _, trigger: _, victim, collector, path, route: _ },
             fast: _,
             kernel:
                 Kernel {
@@ -104,6 +105,7 @@ impl Ssd {
                 Features {
                     conflict: _,
                     replicas: _,
+                    idle: _,
                     noc,
                     // Found again in the map.
                     raid: _,

@@ -38,9 +38,8 @@ impl Config {
         let (groups, model) = (self.raid.layout != RaidLayout::None, self.ecc.errors == Errors::Model);
         let copies = schemes
             .route
-            .policy_ref()
-            .copies()
-            .map_or(0, |most| 8 * exported + 4 * blocks + 40 * share(u64::from(most.0)));
+            .replicate()
+            .map_or(0, |route| 8 * exported + 4 * blocks + 40 * share(u64::from(route.share().0)));
         let staged = schemes.collector.policy_ref().writes_back().is_some();
         when(schemes.path.policy_ref().keeps_counts(), pages)
             + when(staged, u64::from(self.staging.slots) * sizes::SEGMENT)

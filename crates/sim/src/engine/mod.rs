@@ -12,6 +12,7 @@ mod conflicts;
 mod fast;
 mod filled;
 mod footprint;
+mod idle;
 mod joint;
 mod keep;
 mod kernel;
@@ -41,7 +42,7 @@ use crate::oracle::{Check, Oracle};
 use crate::policy::{Hop, Job, Journey, View};
 use crate::report::power::PowerCut;
 use crate::schemes::victim::VictimPolicy;
-use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute};
+use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyTrigger};
 use crate::stats::Stats;
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
 use kernel::buses::Bus;
@@ -121,6 +122,8 @@ struct Features {
     conflict: Option<Box<conflicts::Conflict>>,
     /// Second copies of pages, where the route asks for any.
     replicas: Option<Box<replica::Replicas>>,
+    /// Idle dies, where the trigger asks for them.
+    idle: Option<Box<idle::Idle>>,
     /// The interconnect.
     noc: Option<Box<noc::Noc>>,
     /// Parity groups.
@@ -160,6 +163,7 @@ impl Device {
 #[derive(Clone)]
 struct Policies {
     order: AnyOrder,
+    trigger: AnyTrigger,
     victim: VictimPolicy,
     collector: AnyCollector,
     path: AnyPath,
@@ -462,8 +466,8 @@ impl Ssd {
             Timer::Array(unit) => self.kernel.dies[unit].of_event(),
             Timer::Bus(bus) => self.kernel.buses[bus].holder,
             Timer::Memory => self.host.memory[0].1,
-            // The timeout of a parity group comes after what ends at its time.
-            Timer::Encode => return u64::MAX,
+            // The timeout of a parity group comes after what ends at its time; that of an idle die is for the collector.
+            Timer::Encode | Timer::Idle => return u64::MAX,
             Timer::Decoder => self.host.decoding[0].1,
             Timer::Delay(slot) => self.delayed(slot),
         };

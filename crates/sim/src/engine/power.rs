@@ -274,6 +274,7 @@ impl Ssd {
         self.kernel.dies.chip_ops.fill(0);
         self.kernel.dies.chips_busy = 0;
         self.kernel.idle_rounds = 0;
+        self.restart_idle();
         self.host.power_cut();
         if let Some(replicas) = &mut self.features.replicas {
             replicas.power_cut();

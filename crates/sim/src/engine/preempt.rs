@@ -1,27 +1,53 @@
-//! Collections that let their unit serve others between two steps.
+//! Collections that pause between two steps, so that their unit serves others. The collector decides when they pause and resume.
 
 use super::{Nanos, Pause, Ssd};
 use crate::config::Scope;
+use crate::policy::Contention;
 use crate::units::{JobId, PlaneId, UnitId};
 
+/// What the collector sees of a job's competitors.
+struct ContentionView<'a> {
+    ssd: &'a Ssd,
+    unit: UnitId,
+    plane: PlaneId,
+    first_step: bool,
+    /// The die has been offered to the writes that any die may take.
+    offered: bool,
+}
+
+impl Contention for ContentionView<'_> {
+    fn queued(&self) -> bool {
+        !self.ssd.kernel.dies[self.unit].queue.is_empty()
+    }
+
+    fn unplaced(&self) -> bool {
+        !self.offered && !self.ssd.host.anywhere.is_empty()
+    }
+
+    fn urgent(&self) -> bool {
+        self.ssd.below_hard_floor(self.plane)
+    }
+
+    fn first_step(&self) -> bool {
+        self.first_step
+    }
+}
+
 impl Ssd {
-    /// Between two steps of a collection: host operations go first if any wait, and the hard threshold allows. Returns
-    /// whether they do.
+    /// Before a step of a collection: pauses it if the collector says so. Returns whether it did.
     pub(super) fn gives_way(&mut self, id: JobId) -> bool {
         let running = &mut self.gc.jobs[id.0];
-        if !running.holds || std::mem::replace(&mut running.sure, false) {
-            return false;
-        }
-        let (unit, plane) = (running.unit, running.plane);
-        let wanted = !self.kernel.dies[unit].queue.is_empty() || !self.host.anywhere.is_empty();
-        if !wanted || self.below_hard_floor(plane) {
+        let first_step = std::mem::replace(&mut running.sure, false);
+        let (unit, plane, holds) = (running.unit, running.plane, running.holds);
+        let contention = ContentionView { ssd: self, unit, plane, first_step, offered: false };
+        if !holds || !self.schemes.collector.policy_ref().gives_way(&contention) {
             return false;
         }
         self.pause(id, Pause::Preempted);
         true
     }
 
-    /// A collection lets its unit go for a while.
+    /// A collection pauses, and its unit is free for others.
     pub(super) fn pause(&mut self, id: JobId, why: Pause) {
         let running = &mut self.gc.jobs[id.0];
         running.pause = why;
@@ -49,8 +75,7 @@ impl Ssd {
         state.is_free()
     }
 
-    /// A collection of this unit goes on, if it is paused and nothing keeps it so. Writes that any die may take keep it for
-    /// one dispatch: if they went elsewhere, or could not be served here, they wait for another occasion.
+    /// A paused collection of this unit resumes if the collector says so, or if what it waited for is on flash.
     #[inline(never)]
     pub(super) fn try_resume(&mut self, unit: UnitId) {
         let id = self.kernel.dies[unit].job;
@@ -65,8 +90,8 @@ impl Ssd {
             Pause::Durable => {}
             Pause::Preempted => {
                 let offered = running.offered == self.now;
-                let wanted = !self.kernel.dies[unit].queue.is_empty() || !(offered || self.host.anywhere.is_empty());
-                if wanted && !self.below_hard_floor(plane) {
+                let contention = ContentionView { ssd: self, unit, plane, first_step: false, offered };
+                if !self.schemes.collector.policy_ref().resumes(&contention) {
                     self.gc.jobs[id.0].offered = self.now;
                     return;
                 }
@@ -78,7 +103,7 @@ impl Ssd {
         self.gc.ready.push(id);
     }
 
-    /// Whether a unit stands idle because a collection lets host operations go first.
+    /// Whether a unit is free because its collection has paused for host operations.
     pub(super) fn lends(&self, unit: UnitId) -> bool {
         let job = self.kernel.dies[unit].job;
         self.rules.preempts
@@ -87,7 +112,7 @@ impl Ssd {
             && self.array_is_free(unit)
     }
 
-    /// A unit that was lent and not taken: its collection goes on in the next round.
+    /// A unit that was free for host operations and served none: its collection resumes in the next round.
     pub(super) fn look_again(&mut self, unit: UnitId) {
         if self.lends(unit) {
             debug_assert_ne!(self.gc.jobs[self.kernel.dies[unit].job.0].offered, Nanos::NEVER);

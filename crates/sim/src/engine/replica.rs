@@ -1,8 +1,9 @@
-//! Second copies of pages whose reads meet collections (`schemes.route = "dpr"`).
+//! Second copies of pages whose reads meet collections (`schemes.route = "dpr"`). The route decides which pages get one, when and
+//! where; this file carries it out.
 //!
 //! To the flash a copy is an invalid page: no collection moves it, and the erase of its block ends it. Only this table knows
 //! that it still holds what its logical page holds. One copy is made at a time: read from its chip, then programmed on
-//! another, each only when nobody wants the die.
+//! another.
 
 use std::collections::VecDeque;
 
@@ -13,15 +14,12 @@ use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
 use crate::engine::kernel::dies::Holder;
 use crate::oracle::Check;
-use crate::policy::PageSet;
+use crate::policy::{CopyNow, PageSet};
 use crate::report::dpr::Totals;
 use crate::units::{BlockId, Lpn, OpId, PlaneId, Ppm, Ppn, Tag, UnitId};
 
 /// No copy.
 const NONE: u32 = u32::MAX;
-
-/// Of the pages that should have a copy, so many of those that have waited longest are looked at for one whose die is free.
-const LOOK_AT: usize = 16;
 
 /// A copy.
 #[derive(Clone)]
@@ -204,7 +202,7 @@ impl Ssd {
         replicas.totals.blocked += 1;
         let waits = &mut replicas.waits[lpn.ix()];
         *waits = waits.saturating_add(1);
-        let wants = self.schemes.route.policy_ref().wants_copy(*waits);
+        let wants = self.schemes.route.replicate().is_some_and(|route| route.wants_copy(*waits));
         if wants && replicas.copy_of[lpn.ix()] == NONE && replicas.wanted.len() < replicas.most {
             *waits = 0;
             replicas.wanted.push_back(lpn);
@@ -227,7 +225,7 @@ impl Ssd {
         };
         let plane = self.dev.geometry.plane_of(page);
         let (at_home, there) = (self.in_collection(home), self.in_collection(plane));
-        if !self.schemes.route.policy_ref().takes_copy(at_home, there) {
+        if !self.schemes.route.replicate().is_some_and(|route| route.reads_copy(at_home, there)) {
             return home;
         }
         self.kernel.ops.host[op].old = page;
@@ -280,7 +278,7 @@ impl Ssd {
         }
     }
 
-    /// Reads the first page in line that should have a copy and whose die nobody wants.
+    /// Reads the first page in line that the route copies now.
     fn read_for_copy(&mut self) {
         let mut i = 0;
         while let Some(lpn) = self.features.replicas.as_ref().and_then(|replicas| replicas.wanted.get(i)).copied() {
@@ -289,18 +287,19 @@ impl Ssd {
                 self.take_wish(i);
                 continue;
             };
-            let plane = self.dev.geometry.plane_of(page);
-            if self.is_unwanted(self.dev.geometry.unit_of(plane)) {
-                self.take_wish(i);
-                let block = self.dev.geometry.block_of(page);
-                self.array_reads(block);
-                self.stats.count_reads(Class::Replica, 1);
-                let tag = self.oracle.load(page, lpn);
-                return self.begin_copy(lpn, page, tag, Verb::Read);
-            }
-            i += 1;
-            if i == LOOK_AT {
-                return;
+            let unwanted = self.is_unwanted(self.dev.geometry.unit_of(self.dev.geometry.plane_of(page)));
+            let Some(route) = self.schemes.route.replicate() else { return };
+            match route.copies_now(i, unwanted) {
+                CopyNow::Read => {
+                    self.take_wish(i);
+                    let block = self.dev.geometry.block_of(page);
+                    self.array_reads(block);
+                    self.stats.count_reads(Class::Replica, 1);
+                    let tag = self.oracle.load(page, lpn);
+                    return self.begin_copy(lpn, page, tag, Verb::Read);
+                }
+                CopyNow::Next => i += 1,
+                CopyNow::Stop => return,
             }
         }
     }
@@ -311,7 +310,7 @@ impl Ssd {
         }
     }
 
-    /// The page in the controller goes to the next idle die of another chip than its own.
+    /// The page in the controller goes to the next die, in turn, that the route lets it go to.
     fn program_copy(&mut self, tag: Tag) {
         let Some(replicas) = &mut self.features.replicas else { return };
         let (lpn, last) = (replicas.making_of, replicas.last_unit);
@@ -324,10 +323,7 @@ impl Ssd {
         let units = self.dev.geometry.units;
         for step in 1..=units {
             let unit = UnitId((last + step) % units);
-            if !self.is_unwanted(unit) {
-                continue;
-            }
-            let Some(plane) = self.next_plane_off(unit, chip) else { continue };
+            let Some(plane) = self.plane_for_copy(unit, chip) else { continue };
             if let Some(replicas) = &mut self.features.replicas {
                 replicas.last_unit = unit.0;
             }
@@ -337,13 +333,15 @@ impl Ssd {
         }
     }
 
-    /// The next plane of a unit, in turn, that has a page for host data and lies on another chip.
-    fn next_plane_off(&mut self, unit: UnitId, chip: u32) -> Option<PlaneId> {
-        let planes = self.dev.geometry.planes_per_unit;
-        let token = self.kernel.dies[unit].token;
+    /// The next plane of a unit, in turn, that has a page for host data and takes the copy of a page of a chip.
+    fn plane_for_copy(&mut self, unit: UnitId, chip: u32) -> Option<PlaneId> {
+        let route = self.schemes.route.replicate()?;
+        let (planes, token) = (self.dev.geometry.planes_per_unit, self.kernel.dies[unit].token);
+        let unwanted = self.is_unwanted(unit);
         let k = (1..=planes).map(|step| (token + step) % planes).find(|k| {
             let plane = self.dev.geometry.plane_of_unit(unit, *k);
-            self.dev.geometry.chip_of(plane) != chip && self.dev.flash.next_offset(plane, Stream::Host).is_some()
+            route.stores_copy(unwanted, self.dev.geometry.chip_of(plane) == chip)
+                && self.dev.flash.next_offset(plane, Stream::Host).is_some()
         })?;
         self.kernel.dies[unit].token = k;
         Some(self.dev.geometry.plane_of_unit(unit, k))

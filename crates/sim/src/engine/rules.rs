@@ -16,6 +16,12 @@ pub(super) struct Rules {
     pub(super) pauses: bool,
     /// The collector looks between the steps of a move whether the host waits for its die.
     pub(super) yields: bool,
+    /// It matters when an operation joins a die's queue: to the collector, or because the die is not idle any more.
+    pub(super) heeds: bool,
+    /// Dies are collected in idle time.
+    pub(super) idles: bool,
+    /// Collector decisions look at each die before they start collections.
+    pub(super) looks: bool,
     /// A scope with fewer free pages than this is collected.
     pub(super) gc_floor: u32,
     /// Fewer free pages than this in a scope: its collections are not preempted.
@@ -72,11 +78,16 @@ impl Rules {
         let links = if config.timing.host_link.is_some() { 2 } else { 0 };
         let suspends = config.timing.suspendable != Suspendable::None;
         let physical = u64::from(geometry.planes) * u64::from(geometry.pages_per_plane);
+        let pauses = collector.preemptible() || collector.writes_back().is_some_and(|plan| !plan.erase_first);
+        let idles = config.schemes.trigger.policy_ref().patience().is_some();
         Rules {
             collector_holds: collector.holds(),
             preempts: collector.preemptible(),
-            pauses: collector.preemptible() || collector.writes_back().is_some_and(|plan| !plan.erase_first),
+            pauses,
             yields: !collector.in_order(),
+            heeds: !collector.in_order() || idles,
+            idles,
+            looks: pauses || idles,
             gc_floor: config.gc.threshold.pages(scope_pages, per_block) as u32,
             hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| t.pages(scope_pages, per_block) as u32),
             stages: config.stages(),
@@ -97,7 +108,7 @@ impl Rules {
             ports: geometry.channels as usize + links,
             queues: !config.noc.priority().is_empty(),
             watches: false,
-            redirects: config.schemes.route.policy_ref().redirects(),
+            redirects: config.schemes.route.redirect().is_some(),
             chip_queue: config.chip_queue(),
             scan_every: (1 << 20).max(8 * physical),
         }

@@ -8,6 +8,7 @@ pub mod order;
 pub mod path;
 pub mod place;
 pub mod route;
+pub mod trigger;
 pub mod victim;
 
 pub use place::Place;
@@ -153,9 +154,11 @@ pub use collect::AnyCollector;
 pub use order::AnyOrder;
 pub use path::AnyPath;
 pub use route::AnyRoute;
+pub use trigger::AnyTrigger;
 pub use victim::AnyVictim;
 
 /// Every registered scheme, slot by slot.
 pub fn all() -> Vec<SchemeInfo> {
-    [AnyOrder::infos(), AnyRoute::infos(), AnyVictim::infos(), AnyCollector::infos(), AnyPath::infos()].concat()
+    let gc = [AnyTrigger::infos(), AnyVictim::infos(), AnyCollector::infos(), AnyPath::infos()];
+    [AnyOrder::infos(), AnyRoute::infos()].into_iter().chain(gc).flatten().collect()
 }

@@ -13,6 +13,7 @@ mod formulas;
 mod fusing;
 mod gc_timing;
 mod idle_chip;
+mod idle_time;
 mod instructions;
 mod layers;
 mod measuring;

@@ -95,7 +95,7 @@ fn hooks_come_in_the_nanosecond_of_the_change_with_page_and_logical_page() {
 /// Block 0 holds logical pages 0 to 3, of which 0 to 2 are written again: a move invalidates its source, then writes its copy.
 #[test]
 fn a_moved_page_becomes_invalid_and_is_written() {
-    let (mut ssd, victim) = with_counting(&plane(4, 8, 26, ""), Check::Full);
+    let (mut ssd, victim) = with_counting(&plane(4, 4, 26, ""), Check::Full);
     for lpn in [0, 1, 2, 3, 0, 1, 2] {
         ssd.submit(Request { arrival: Nanos(0), op: RequestOp::Write, offset: lpn * 4096, bytes: 4096 });
     }

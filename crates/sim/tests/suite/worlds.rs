@@ -2,8 +2,10 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::{FailurePersistence, FileFailurePersistence};
-use ssdlab_sim::config::RaidLayout;
-use ssdlab_sim::units::Nanos;
+use ssdlab_sim::config::{GcTime, RaidLayout, Scope};
+use ssdlab_sim::schemes::AnyTrigger;
+use ssdlab_sim::schemes::trigger::Idle;
+use ssdlab_sim::units::{Nanos, Threshold};
 use ssdlab_sim::{Check, Config, Filled, Request, RequestOp, Ssd};
 
 /// Cases that once failed run before all others. A new one adds itself, and stays in the repository with its repair.
@@ -528,6 +530,72 @@ fn run(config: &Config, requests: &[(u64, u8, u32, u32)], check: Check, fusing: 
     ssd
 }
 
+/// Nothing is lost, and everything that is counted twice agrees.
+fn adds_up(config: &Config, requests: &[(u64, u8, u32, u32)]) -> Result<(), TestCaseError> {
+    let full = run(config, requests, Check::Full, false);
+    let summary = full.summary(7, String::new(), String::new());
+    let flash = &summary.flash;
+    // Conservation: what collections moved is what they programmed, and what was erased was whole blocks.
+    // What was under way when measuring began counts in part.
+    // So does what a failed chip swallowed.
+    let whole = config.faults.chip_fails.is_empty();
+    if config.run.warmup.is_none() && whole {
+        prop_assert_eq!(summary.gc.moved_pages, flash.programs.gc + flash.copybacks);
+        prop_assert_eq!(summary.gc.collections, flash.erases);
+        // Every page programmed was free at the start, or lies in a block that was erased since, or is written still.
+        let start = Ssd::new(config, 7, Check::Off).map(|ssd| ssd.sample().free_pages).unwrap_or(0);
+        let preloaded = summary.pages.preloaded * u64::from(config.pages_per_unit());
+        let programmed = flash.programs.total + flash.copybacks + preloaded;
+        let erased = flash.erases * u64::from(config.geometry.pages_per_block);
+        // (With a preloaded page comes a parity page, which nobody counts.)
+        if config.raid.layout == RaidLayout::None || summary.pages.preloaded == 0 {
+            prop_assert_eq!(programmed, erased + start - full.sample().free_pages);
+        }
+    }
+    if let Some(report) = &summary.fastgc {
+        prop_assert_eq!(report.copied_pages + report.external_pages, summary.gc.moved_pages);
+        let counted: u64 = report.copied_by_count.iter().chain(&report.external_by_count).sum();
+        // Pages that went through the buffer, and those that were checked, are in no list.
+        prop_assert!(counted <= summary.gc.moved_pages);
+    }
+    let absorbs = config.staging.slots > 0 && config.schemes.collector.policy_ref().writes_back().is_some();
+    if config.pages_per_unit() == 2 {
+        prop_assert!(flash.programs.host.is_multiple_of(2));
+        prop_assert!((summary.pages.written..=2 * summary.pages.written).contains(&flash.programs.host));
+    } else if !absorbs && whole {
+        prop_assert_eq!(flash.programs.host, summary.pages.written);
+    }
+    let p = &flash.programs;
+    prop_assert_eq!(p.total, p.host + p.gc + p.metadata + p.parity + p.replica + p.wasted);
+    if let Some(pagc) = &summary.pagc {
+        prop_assert_eq!(pagc.moved_pages.total(), summary.gc.moved_pages);
+        prop_assert_eq!(2 * pagc.collections.joint + pagc.collections.alone, summary.gc.collections);
+        let terms: u128 = pagc.response_ns.all.columns().iter().map(|(_, ns)| ns).sum();
+        prop_assert_eq!(terms, summary.breakdown_ns.all.0.iter().sum::<u128>());
+    }
+    let by_cause: u128 = summary.breakdown_ns.all.0.iter().sum();
+    let latency = &summary.latency_ns.all;
+    let total = latency.mean.unwrap_or(0.0) * latency.count as f64;
+    prop_assert!((by_cause as f64 - total).abs() <= 1e-9 * total + 1.0);
+    // Whatever is checked, and whether legs share events: the results are the same.
+    let off = run(config, requests, Check::Off, true).summary(7, String::new(), String::new());
+    prop_assert_eq!(format!("{:?}", summary), format!("{:?}", off));
+    Ok(())
+}
+
+/// Collects idle dies of a device as well.
+fn idle(config: &mut Config, after: u64, more: u32) {
+    let pages = config.geometry.blocks_per_plane * config.geometry.pages_per_block;
+    let floor = config.gc.threshold.pages(u64::from(pages), u64::from(config.geometry.pages_per_block)) as u32;
+    let mut trigger = Idle::default();
+    (trigger.after, trigger.below) = (Nanos(after), Threshold::Pages(floor + more));
+    config.schemes.trigger = AnyTrigger::Idle(trigger);
+    config.gc.scope = Scope::Plane;
+    config.gc.time = GcTime::Real;
+    config.faults.chip_fails.clear();
+    config.faults.rebuild = 0;
+}
+
 #[test]
 fn cases_that_once_failed_are_kept_in_a_file_that_can_be_read() {
     let kept = include_str!("worlds.txt").lines().filter(|line| line.starts_with("cc ")).count();
@@ -545,60 +613,26 @@ proptest! {
             prop_assert!(!refusal.help.is_empty());
             return Ok(());
         }
-        let full = run(&config, &requests, Check::Full, false);
-        let summary = full.summary(7, String::new(), String::new());
-        let flash = &summary.flash;
-        // Conservation: what collections moved is what they programmed, and what was erased was whole blocks.
-        // What was under way when measuring began counts in part.
-        // So does what a failed chip swallowed.
-        let whole = config.faults.chip_fails.is_empty();
-        if config.run.warmup.is_none() && whole {
-            prop_assert_eq!(summary.gc.moved_pages, flash.programs.gc + flash.copybacks);
-            prop_assert_eq!(summary.gc.collections, flash.erases);
-            // Every page programmed was free at the start, or lies in a block that was erased since, or is written still.
-            let start = Ssd::new(&config, 7, Check::Off).map(|ssd| ssd.sample().free_pages).unwrap_or(0);
-            let preloaded = summary.pages.preloaded * u64::from(config.pages_per_unit());
-            let programmed = flash.programs.total + flash.copybacks + preloaded;
-            let erased = flash.erases * u64::from(config.geometry.pages_per_block);
-            // (With a preloaded page comes a parity page, which nobody counts.)
-            if config.raid.layout == RaidLayout::None || summary.pages.preloaded == 0 {
-                prop_assert_eq!(programmed, erased + start - full.sample().free_pages);
-            }
+        adds_up(&config, &requests)?;
+    }
+
+    /// The same where idle dies are collected, after any time and from a little above the threshold.
+    #[test]
+    fn collections_in_idle_time_add_up(toml in device(), requests in requests(), after in 0u64..2_000_000, more in 1u32..12) {
+        let mut config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
+        idle(&mut config, after, more);
+        if config.check().is_ok() {
+            adds_up(&config, &requests)?;
         }
-        if let Some(report) = &summary.fastgc {
-            prop_assert_eq!(report.copied_pages + report.external_pages, summary.gc.moved_pages);
-            let counted: u64 = report.copied_by_count.iter().chain(&report.external_by_count).sum();
-            // Pages that went through the buffer, and those that were checked, are in no list.
-            prop_assert!(counted <= summary.gc.moved_pages);
-        }
-        let absorbs = config.staging.slots > 0 && config.schemes.collector.policy_ref().writes_back().is_some();
-        if config.pages_per_unit() == 2 {
-            prop_assert!(flash.programs.host.is_multiple_of(2));
-            prop_assert!((summary.pages.written..=2 * summary.pages.written).contains(&flash.programs.host));
-        } else if !absorbs && whole {
-            prop_assert_eq!(flash.programs.host, summary.pages.written);
-        }
-        let p = &flash.programs;
-        prop_assert_eq!(p.total, p.host + p.gc + p.metadata + p.parity + p.replica + p.wasted);
-        if let Some(pagc) = &summary.pagc {
-            prop_assert_eq!(pagc.moved_pages.total(), summary.gc.moved_pages);
-            prop_assert_eq!(2 * pagc.collections.joint + pagc.collections.alone, summary.gc.collections);
-            let terms: u128 = pagc.response_ns.all.columns().iter().map(|(_, ns)| ns).sum();
-            prop_assert_eq!(terms, summary.breakdown_ns.all.0.iter().sum::<u128>());
-        }
-        let by_cause: u128 = summary.breakdown_ns.all.0.iter().sum();
-        let latency = &summary.latency_ns.all;
-        let total = latency.mean.unwrap_or(0.0) * latency.count as f64;
-        prop_assert!((by_cause as f64 - total).abs() <= 1e-9 * total + 1.0);
-        // Whatever is checked, and whether legs share events: the results are the same.
-        let off = run(&config, &requests, Check::Off, true).summary(7, String::new(), String::new());
-        prop_assert_eq!(format!("{:?}", summary), format!("{:?}", off));
     }
 
     /// Cuts at any moment, with the requests going on after each.
     #[test]
     fn a_power_cut_loses_no_more_than_it_reports(toml in device(), requests in requests(), cuts in prop::collection::vec(0u64..80_000_000, 1..6)) {
         let mut config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
+        if cuts.len() == 5 {
+            idle(&mut config, cuts[0] / 100, 4);
+        }
         config.faults.power_cut = cuts.into_iter().map(Nanos).collect();
         // Torn pages have to be made up for, without memory that survives.
         if !config.device.power_loss_protection {

@@ -82,7 +82,7 @@ impl FastPaths {
             ftl: Ftl { write_points, free_block: _, wear_levelling: _, wear_spread: _ },
             precondition: Precondition { mode: _, valid: _, invalid: _, overwrite: _ },
             run: Run { warmup: _ },
-            schemes: Schemes { order, route, place, victim: _, collector, path },
+            schemes: Schemes { order, route, place, victim: _, collector, path, trigger },
             order: OrderKnobs { chip_queue: _, delay_writes: _ },
             noc:
                 Noc {
@@ -115,10 +115,11 @@ impl FastPaths {
             staging: Staging { slots: _ },
             faults: Faults { power_cut: _, chip_fails, rebuild: _ },
         } = config;
-        let (collector, route, path) = (collector.policy_ref(), route.policy_ref(), path.policy_ref());
+        let (collector, path) = (collector.policy_ref(), path.policy_ref());
+        let no_idle_time = trigger.policy_ref().patience().is_none();
         let one_queue = config.noc.priority().is_empty();
         let (no_raid, no_errors) = (*layout == RaidLayout::None, *errors == Errors::None);
-        let no_copies = route.copies().is_none();
+        let no_copies = route.replicate().is_none();
         let (by_page, no_decoder) = (*programming == Programming::Page, *decode == Nanos::ZERO);
         let no_command = *command == Nanos::ZERO;
         let takes_time = |times: &crate::config::PageTimes| !times.types().contains(&Nanos::ZERO);
@@ -128,7 +129,8 @@ impl FastPaths {
             && (no_raid || no_errors)
             && *suspendable == Suspendable::None
             && !cache_register
-            && *write_ack == WriteAck::AfterProgram;
+            && *write_ack == WriteAck::AfterProgram
+            && no_idle_time;
         // Pages of a collection travel alike, and stay in their plane.
         let plain = legs
             && path.always().is_some()
@@ -163,7 +165,7 @@ impl FastPaths {
             && no_raid
             && no_copies
             && host_link.is_none()
-            && !route.redirects()
+            && route.redirect().is_none()
             && !path.separates()
             && !windowed
             && !config.schemes.reports_conflicts()

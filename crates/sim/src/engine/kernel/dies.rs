@@ -131,6 +131,16 @@ impl Unit {
         self.holder
     }
 
+    /// Since when its holder has held it, or since when it has been free.
+    pub(in crate::engine) fn since(&self) -> Nanos {
+        self.since
+    }
+
+    /// When a host operation last released it.
+    pub(in crate::engine) fn released(&self) -> Nanos {
+        self.released
+    }
+
     /// The operations in service: in the array, in the cache register, suspended; none where there is none.
     pub(in crate::engine) fn in_service(&self) -> [OpId; 3] {
         [self.array, self.cache, self.suspended]

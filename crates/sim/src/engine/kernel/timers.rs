@@ -16,6 +16,8 @@ pub(in crate::engine) enum Timer {
     Encode,
     /// The first page in the decoder.
     Decoder,
+    /// The first die that has been idle for long enough.
+    Idle,
     /// An operation on the interconnect that holds its unit alone.
     Delay(usize),
 }
@@ -31,7 +33,7 @@ pub(in crate::engine) struct Timers {
 impl Timers {
     /// No event lies further ahead than `span`, most of the time.
     pub(in crate::engine) fn new(units: usize, buses: usize, delays: usize, span: Nanos) -> Self {
-        Timers { wheel: Events::new(units + buses + 3 + delays, span), units, buses }
+        Timers { wheel: Events::new(units + buses + 4 + delays, span), units, buses }
     }
 
     #[inline(always)]
@@ -42,7 +44,8 @@ impl Timers {
             Timer::Memory => self.units + self.buses,
             Timer::Encode => self.units + self.buses + 1,
             Timer::Decoder => self.units + self.buses + 2,
-            Timer::Delay(slot) => self.units + self.buses + 3 + slot,
+            Timer::Idle => self.units + self.buses + 3,
+            Timer::Delay(slot) => self.units + self.buses + 4 + slot,
         }
     }
 
@@ -56,7 +59,8 @@ impl Timers {
             Some(0) => Timer::Memory,
             Some(1) => Timer::Encode,
             Some(2) => Timer::Decoder,
-            Some(other) => Timer::Delay(other - 3),
+            Some(3) => Timer::Idle,
+            Some(other) => Timer::Delay(other - 4),
         }
     }
 

@@ -78,11 +78,12 @@ impl Ssd {
         let mut chips = std::mem::take(&mut self.features.partner_chips);
         let may = self.partners(raid, op, &mut chips);
         let request = self.kernel.ops[op].request;
-        let goes = may && {
-            let view = QueueView { ssd: self, raid, request };
-            let route = self.schemes.route.policy_ref();
-            route.redirect(&view, self.host.arrival(request), raid.layout.chip_of(self.kernel.ops[op].lpn), &chips)
-        };
+        let goes = may
+            && self.schemes.route.redirect().is_some_and(|route| {
+                let view = QueueView { ssd: self, raid, request };
+                let chip = raid.layout.chip_of(self.kernel.ops[op].lpn);
+                route.redirect(&view, self.host.arrival(request), chip, &chips)
+            });
         self.features.partner_chips = chips;
         if self.host.requests[request.0].measured && self.kernel.ops[op].need == Need::Read {
             let totals = &mut self.stats.brr;

@@ -40,8 +40,8 @@ impl Ssd {
             if !(self.fast.lane && self.start_in_lane(unit)) {
                 while self.kick(unit) {}
             }
-            if self.rules.pauses {
-                self.look_again(unit);
+            if self.rules.looks {
+                self.look_after_dispatch(unit);
             }
         }
         self.dispatch_writebacks();
@@ -49,6 +49,17 @@ impl Ssd {
             self.make_copies();
         }
         self.kernel.dies.looking.clear();
+    }
+
+    /// A unit has been offered what waits for it.
+    #[inline(never)]
+    fn look_after_dispatch(&mut self, unit: UnitId) {
+        if self.rules.pauses {
+            self.look_again(unit);
+        }
+        if self.rules.idles {
+            self.note_rest(unit);
+        }
     }
 
     /// A die that is free and the device-wide FIFO of writes compete for operations: the oldest goes first.

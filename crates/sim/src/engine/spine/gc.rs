@@ -46,7 +46,7 @@ impl Ssd {
             .min_by_key(|p| (self.dev.flash.free_pages(*p), p.0))
     }
 
-    fn has_garbage(&self, plane: PlaneId) -> bool {
+    pub(in crate::engine) fn has_garbage(&self, plane: PlaneId) -> bool {
         let pages = self.dev.geometry.data_pages as u16;
         self.dev.flash.closed_blocks(plane, &self.dev.geometry).any(|block| self.dev.flash.valid(block) < pages)
     }
@@ -95,8 +95,8 @@ impl Ssd {
             let mut i = 0;
             while i < self.kernel.dies.dirty.len() {
                 let unit = self.kernel.dies.dirty[i];
-                if self.rules.pauses {
-                    self.try_resume(unit);
+                if self.rules.looks {
+                    self.look_before_collections(unit);
                 }
                 if !self.kernel.dies[unit].due.is_empty() {
                     self.kernel.dies.due.push(unit);
@@ -107,6 +107,17 @@ impl Ssd {
             if self.gc.ready.is_empty() {
                 return;
             }
+        }
+    }
+
+    /// Before collections start on a unit: one that was paused may resume, and an idle die may be collected.
+    #[inline(never)]
+    fn look_before_collections(&mut self, unit: UnitId) {
+        if self.rules.pauses {
+            self.try_resume(unit);
+        }
+        if self.rules.idles {
+            self.collect_in_idle_time(unit);
         }
     }
 

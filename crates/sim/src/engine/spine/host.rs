@@ -785,8 +785,10 @@ impl Ssd {
             state.queue.push(&mut self.kernel.ops, op);
         }
         self.mark_unit(unit);
-        if self.rules.yields {
+        if self.rules.heeds {
             self.disturb_unit(unit);
+            let host = self.kernel.ops[op].class.like_host();
+            self.joins_idle(unit, host);
         }
     }
 

@@ -211,6 +211,7 @@ impl Ssd {
             Timer::Memory => return self.memory_ends(),
             Timer::Encode => return self.encode_timeouts(),
             Timer::Decoder => return self.decode_ends(),
+            Timer::Idle => return self.idle_ends(),
             Timer::Delay(slot) => return self.delay_ends(slot),
         };
         let state = &mut self.kernel.buses[bus];

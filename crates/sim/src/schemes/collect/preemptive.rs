@@ -1,7 +1,7 @@
 //! Preemptive collection (Lee et al.), one of paper A's baselines.
 
 use super::AnyCollector;
-use crate::policy::{Collector, Job, Need, Requirement, Step, View};
+use crate::policy::{Collector, Contention, Job, Need, Requirement, Step, View};
 use crate::schemes::scheme;
 
 scheme! {
@@ -42,6 +42,14 @@ impl Collector for Preemptive {
     fn preemptible(&self) -> bool {
         true
     }
+    fn gives_way(&self, contention: &dyn Contention) -> bool {
+        !contention.first_step() && (contention.queued() || contention.unplaced()) && !contention.urgent()
+    }
+    /// Writes that any die may take keep a job paused for one dispatch: if they went elsewhere, or found no page here, the job
+    /// does not wait for them.
+    fn resumes(&self, contention: &dyn Contention) -> bool {
+        !(contention.queued() || contention.unplaced()) || contention.urgent()
+    }
     fn reports_conflicts(&self) -> bool {
         true
     }
@@ -54,5 +62,40 @@ impl Collector for Preemptive {
             needs.push(Need::new(Requirement::OtherKnobs, "schemes.collector", why, help));
         }
         needs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Queued, unplaced, urgent, first step.
+    struct Case(bool, bool, bool, bool);
+
+    impl Contention for Case {
+        fn queued(&self) -> bool {
+            self.0
+        }
+        fn unplaced(&self) -> bool {
+            self.1
+        }
+        fn urgent(&self) -> bool {
+            self.2
+        }
+        fn first_step(&self) -> bool {
+            self.3
+        }
+    }
+
+    #[test]
+    fn host_operations_go_first_but_not_before_the_first_step_nor_below_the_hard_threshold() {
+        let preemptive = Preemptive::default();
+        for bits in 0..16 {
+            let [queued, unplaced, urgent, first] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
+            let case = Case(queued, unplaced, urgent, first);
+            let wanted = (queued || unplaced) && !urgent;
+            assert_eq!(preemptive.gives_way(&case), wanted && !first, "{bits:04b}");
+            assert_eq!(preemptive.resumes(&case), !wanted, "{bits:04b}");
+        }
     }
 }

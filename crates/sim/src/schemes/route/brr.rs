@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::policy::{Queues, Route};
+use crate::policy::{Queues, Redirect, Route};
 use crate::schemes::scheme;
 use crate::units::Nanos;
 
@@ -43,14 +43,16 @@ scheme! {
 }
 
 impl Route for Brr {
-    fn redirects(&self) -> bool {
-        true
+    fn redirects(&self) -> Option<&dyn Redirect> {
+        Some(self)
     }
 
     fn chip_queue(&self) -> Option<u32> {
         Some(8)
     }
+}
 
+impl Redirect for Brr {
     fn redirect(&self, queues: &dyn Queues, arrival: Nanos, chip: u32, partners: &[u32]) -> bool {
         let read = self.read.unwrap_or_else(|| queues.read_time());
         let program = self.program.unwrap_or_else(|| queues.program_time());

@@ -1,8 +1,11 @@
 //! Dynamic page replication (He et al.), one of paper A's baselines.
 
-use crate::policy::{Need, Requirement, Route};
+use crate::policy::{CopyNow, Need, Replicate, Requirement, Route};
 use crate::schemes::scheme;
 use crate::units::Ppm;
+
+/// Of the pages that want a copy, so many of those that have waited longest are looked at for one whose die is free.
+const LOOK_AT: usize = 16;
 
 scheme! {
     /// DPR: pages whose reads often wait for collections get a second copy on another chip.
@@ -30,6 +33,10 @@ scheme! {
 }
 
 impl Route for Dpr {
+    fn replicates(&self) -> Option<&dyn Replicate> {
+        Some(self)
+    }
+
     fn needs(&self) -> Vec<Need> {
         if self.k > 0 {
             return Vec::new();
@@ -37,16 +44,30 @@ impl Route for Dpr {
         let why = "dpr with k = 0 copies pages that no read waits for";
         vec![Need::new(Requirement::OtherKnobs, "schemes.route", why, "use k = 1 or more")]
     }
+}
 
-    fn copies(&self) -> Option<Ppm> {
-        Some(self.replica_pages)
+impl Replicate for Dpr {
+    fn share(&self) -> Ppm {
+        self.replica_pages
     }
 
     fn wants_copy(&self, waits: u8) -> bool {
         waits >= self.k
     }
 
-    fn takes_copy(&self, home_in_collection: bool, copy_in_collection: bool) -> bool {
+    fn copies_now(&self, place: usize, unwanted: bool) -> CopyNow {
+        match unwanted {
+            true => CopyNow::Read,
+            false if place + 1 == LOOK_AT => CopyNow::Stop,
+            false => CopyNow::Next,
+        }
+    }
+
+    fn stores_copy(&self, unwanted: bool, same_chip: bool) -> bool {
+        unwanted && !same_chip
+    }
+
+    fn reads_copy(&self, home_in_collection: bool, copy_in_collection: bool) -> bool {
         home_in_collection && !copy_in_collection
     }
 }

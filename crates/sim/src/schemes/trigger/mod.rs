@@ -1,0 +1,34 @@
+//! When a plane is collected.
+
+mod idle;
+mod threshold;
+
+pub use idle::Idle;
+pub use threshold::Threshold;
+
+use super::{SchemeInfo, list, named_table, slot};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+slot! {
+    /// When a plane is collected.
+    "schemes.trigger" AnyTrigger: crate::policy::Trigger {
+        "threshold" => Threshold(Threshold),
+        "idle" => Idle(Idle),
+    }
+}
+
+impl Default for AnyTrigger {
+    fn default() -> Self {
+        AnyTrigger::Threshold(Threshold::default())
+    }
+}
+
+impl PartialEq for AnyTrigger {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (AnyTrigger::Threshold(_), AnyTrigger::Threshold(_)) => true,
+            (AnyTrigger::Idle(one), AnyTrigger::Idle(other)) => one == other,
+            _ => false,
+        }
+    }
+}
