@@ -574,12 +574,15 @@ impl Config {
         self.check_collector()?;
         self.check_power()?;
         self.check_copies()?;
+        let chain = || self.schemes.collector.chain().map(|one| one.policy_ref());
         let collectors = |which: fn(Requirement) -> bool| -> Vec<Need> {
-            let needs = self.schemes.collector.chain().flat_map(|one| one.policy_ref().needs());
-            needs.filter(|need| which(need.what)).collect()
+            chain().flat_map(|one| one.needs()).filter(|need| which(need.what)).collect()
         };
-        self.check_needs(collectors(|what| !matches!(what, Requirement::SinglePages | Requirement::SharedWritePoint)))?;
+        // The order says which of several broken rules a configuration is refused by.
+        let wrapping = chain().filter(|one| one.inner().is_some()).flat_map(|one| one.needs());
+        self.check_needs(wrapping.filter(|need| need.what == Requirement::MovesInPlane))?;
         self.check_needs(self.schemes.victim.policy_ref().needs())?;
+        self.check_needs(collectors(|what| !matches!(what, Requirement::SinglePages | Requirement::SharedWritePoint)))?;
         self.check_needs(self.schemes.trigger.policy_ref().needs())?;
         // A wrapped collector says it better than the one around it.
         self.check_needs(collectors(|what| what == Requirement::SinglePages).into_iter().rev())?;
