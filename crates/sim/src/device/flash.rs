@@ -155,6 +155,7 @@ impl Flash {
     }
 
     #[cold]
+    #[inline(never)]
     fn record(&mut self, page: Ppn, change: fn(Ppn, Lpn) -> Change, lpn: Lpn) {
         // Pages of metadata hold nothing that a victim policy could count.
         if let Some(changes) = &mut self.changes
@@ -591,7 +592,7 @@ impl Flash {
     }
 
     /// The page's data is not wanted any more.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn invalidate(&mut self, page: Ppn, block: BlockId, lpn: Lpn) {
         let entry = &mut self.lpn_of[page.ix()];
         law_eq!(*entry, lpn, "law: map and reverse map agree");

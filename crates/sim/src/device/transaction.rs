@@ -82,6 +82,8 @@ pub struct Op {
     pub inward: bool,
     /// RAID: its chip has failed under it.
     pub failed: bool,
+    /// Host writes: the old page that they were merged with could not be corrected.
+    pub lost: bool,
     /// The unit that serves it.
     pub unit: UnitId,
     /// The bus it uses.
@@ -126,37 +128,41 @@ const _: () = assert!(size_of::<Op>() == 3 * 64, "an operation's record is three
 
 impl Op {
     /// A blank operation.
-    pub const BLANK: Self = Op {
-        next: OpId::NONE,
-        leg: 0,
-        verb: Verb::Read,
-        class: Class::Host,
-        need: Need::Read,
-        acknowledged: false,
-        stalled: false,
-        lane: false,
-        inward: false,
-        failed: false,
-        unit: UnitId::NONE,
-        channel: ChannelId::NONE,
-        plane: PlaneId::NONE,
-        job: JobId::NONE,
-        home: JobId::NONE,
-        request: RequestId::NONE,
-        lpn: Lpn::NONE,
-        mate: OpId::NONE,
-        age: 0,
-        asked: Nanos::ZERO,
-        turn: 0,
-        legs: Legs::NONE,
-        bus_since: Nanos::ZERO,
-        bus_ledger: 0,
-        parked_since: None,
-        bus_gc: 0,
-        waits_since: Nanos::ZERO,
-        pages: PageSet::EMPTY,
-        from: PageSet::EMPTY,
-    };
+    #[inline(always)]
+    pub fn blank() -> Self {
+        Op {
+            next: OpId::NONE,
+            leg: 0,
+            verb: Verb::Read,
+            class: Class::Host,
+            need: Need::Read,
+            acknowledged: false,
+            stalled: false,
+            lane: false,
+            inward: false,
+            failed: false,
+            lost: false,
+            unit: UnitId::NONE,
+            channel: ChannelId::NONE,
+            plane: PlaneId::NONE,
+            job: JobId::NONE,
+            home: JobId::NONE,
+            request: RequestId::NONE,
+            lpn: Lpn::NONE,
+            mate: OpId::NONE,
+            age: 0,
+            asked: Nanos::ZERO,
+            turn: 0,
+            legs: Legs::NONE,
+            bus_since: Nanos::ZERO,
+            bus_ledger: 0,
+            parked_since: None,
+            bus_gc: 0,
+            waits_since: Nanos::ZERO,
+            pages: PageSet::EMPTY,
+            from: PageSet::EMPTY,
+        }
+    }
 }
 
 /// A slab: ids stay valid until they are given back, and memory is only ever taken for a new high-water mark.
@@ -173,7 +179,7 @@ impl<T: Clone> Slab<T> {
     }
 
     /// Puts an item into a free place.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, item: T) -> u32 {
         if let Some(id) = self.free.pop() {
             self.items[id as usize] = item;

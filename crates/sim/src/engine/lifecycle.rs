@@ -55,13 +55,13 @@ impl Ssd {
             }
             (Class::Gc, _) => torn.programs.extend(record.pages.iter().enumerate().map(|(i, page)| {
                 let corrected = record.verb != Verb::Copyback;
-                let own = Brings::Own { lost: self.kernel.ops.host[op].lost };
+                let own = Brings::Own { lost: self.kernel.ops[op].lost };
                 let brings = record.from.get(i).map_or(own, |from| Brings::Of { from: *from, corrected });
-                (*page, self.kernel.ops.tags[op][i], brings)
+                (*page, self.kernel.ops.host[op].tags[i], brings)
             })),
             (Class::Host | Class::Parity | Class::Metadata | Class::Writeback | Class::Replica, _) => {
-                let tags = &self.kernel.ops.tags[op];
-                let brings = Brings::Own { lost: self.kernel.ops.host[op].lost };
+                let tags = &self.kernel.ops.host[op].tags;
+                let brings = Brings::Own { lost: self.kernel.ops[op].lost };
                 torn.programs.extend(record.pages.iter().zip(tags).map(|(page, tag)| (*page, *tag, brings)));
             }
         }

@@ -60,7 +60,7 @@ impl Ssd {
         let plane = self.dev.geometry.plane_of_block(block);
         let (age, pages) = (self.age(), PageSet::one(self.dev.geometry.page(block, 0)));
         let class = Class::Metadata;
-        let op = Op { class, verb: Verb::Program, pages, age, home, waits_since: self.now, ..Op::BLANK };
+        let op = Op { class, verb: Verb::Program, pages, age, home, waits_since: self.now, ..Op::blank() };
         let op = self.kernel.ops.create(op);
         self.enqueue(op, plane, false);
     }

@@ -222,7 +222,7 @@ impl Ssd {
                 if self.features.raid.is_some() { self.chunk_to_drain(begun, lpn, op)? } else { (op, false) };
             let op = &self.kernel.ops[id];
             let plane = if op.plane.is_some() { op.plane } else { self.dev.geometry.static_plane(lpn) };
-            let (tag, lost) = (self.kernel.ops.tags[id][0], self.kernel.ops.host[id].lost);
+            let (tag, lost) = (self.kernel.ops.host[id].tags[0], self.kernel.ops[id].lost);
             (!in_program(tag)).then(|| InMemory { plane, tag, lost, always, part: self.part_of_page(id) })
         });
         let in_memory = in_memory.collect();

@@ -366,12 +366,12 @@ impl Ssd {
             channel: self.dev.geometry.channel_of(plane),
             lpn,
             pages: PageSet::one(page),
-            ..Op::BLANK
+            ..Op::blank()
         };
         op.legs = if reads { self.dev.timing.read(&[offset], burst) } else { self.dev.timing.program(offset, burst) };
         let id = self.kernel.ops.create(op);
         self.kernel.ops.host[id].bytes = self.dev.geometry.page_size;
-        self.kernel.ops.tags[id][0] = tag;
+        self.kernel.ops.host[id].tags[0] = tag;
         self.start(id, unit, Holder::Writeback, plane);
     }
 
@@ -380,7 +380,7 @@ impl Ssd {
     pub(super) fn copy_ends(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
         let (unit, plane, page, lpn, tag, verb) =
-            (op.unit, op.plane, op.pages[0], op.lpn, self.kernel.ops.tags[id][0], op.verb);
+            (op.unit, op.plane, op.pages[0], op.lpn, self.kernel.ops.host[id].tags[0], op.verb);
         let block = self.dev.geometry.block_of(page);
         self.kernel.ops.remove(id);
         self.stop(unit, plane);

@@ -107,7 +107,7 @@ impl Ssd {
     fn stage_hand(&mut self, id: JobId) {
         let hand = std::mem::replace(&mut self.gc.jobs[id.0].job.hand, PageSet::EMPTY);
         self.take_slots(id, hand.len() as u32);
-        let tags = self.kernel.ops.tags[self.gc.jobs[id.0].op];
+        let tags = self.kernel.ops.host[self.gc.jobs[id.0].op].tags;
         for (i, page) in hand.iter().enumerate() {
             let lpn = self.dev.flash.lpn_of(*page);
             if lpn.is_none() {
@@ -124,20 +124,20 @@ impl Ssd {
                 verb: Verb::Program,
                 need: Need::Write,
                 acknowledged: true,
+                lost: !self.survives_move(*page),
                 plane: self.dev.geometry.plane_of(*page),
                 lpn,
                 age: self.age(),
                 waits_since: self.now,
-                ..Op::BLANK
+                ..Op::blank()
             };
-            let (age, segment, lost) = (op.age, self.segment_of(id), !self.survives_move(*page));
+            let (age, segment) = (op.age, self.segment_of(id));
             let op = self.kernel.ops.create(op);
             let written = &mut self.kernel.ops.host[op];
             written.bytes = self.dev.geometry.page_size;
             written.old_age = age;
-            written.lost = lost;
+            written.tags[0] = tags[i];
             self.kernel.ops.buffer[op].segment = segment;
-            self.kernel.ops.tags[op][0] = tags[i];
             self.dev.flash.invalidate(*page, block, lpn);
             self.dev.map.set(lpn, Location::Staged(op));
             self.gc.jobs[id.0].staged.push(&mut self.kernel.ops, op);
@@ -265,11 +265,11 @@ impl Ssd {
             return false;
         }
         self.kernel.ops[op].need = Need::Absorb;
-        let tag = self.kernel.ops.tags[op][0];
+        let tag = self.kernel.ops.host[op].tags[0];
         self.count_conflict(|counters| counters.absorbed += u64::from(measured));
-        self.overlay(op, self.kernel.ops.tags[page][0]);
-        self.kernel.ops.tags[page][0] = tag;
-        self.kernel.ops.host[page].lost = false;
+        self.overlay(op, self.kernel.ops.host[page].tags[0]);
+        self.kernel.ops.host[page].tags[0] = tag;
+        self.kernel.ops[page].lost = false;
         let buffered = &mut self.kernel.ops.buffer[page];
         let segment = buffered.segment;
         let again = std::mem::replace(&mut buffered.absorbed, true);

@@ -28,7 +28,7 @@ impl Ssd {
         let expected = self.oracle.latest(lpn);
         // Most places were a read's in the lane before: then only what such a read changes, and does not set, begins anew.
         let place = self.kernel.ops.reuse(|op| op.lane);
-        let op = place.unwrap_or_else(|| self.kernel.ops.create(Op { lane: true, ..Op::BLANK }));
+        let op = place.unwrap_or_else(|| self.kernel.ops.create(Op { lane: true, ..Op::blank() }));
         let record = &mut self.kernel.ops[op];
         record.leg = 0;
         record.acknowledged = false;
@@ -88,7 +88,7 @@ impl Ssd {
         op.bus_gc = 0;
         let (plane, request, lpn) = (op.plane, op.request, op.lpn);
         let tag = self.oracle.load(at, lpn);
-        self.kernel.ops.tags[id][0] = tag;
+        self.kernel.ops.host[id].tags[0] = tag;
         self.dev.flash.read_begins(geometry.block_of(at));
         self.stats.count_reads(Class::Host, 1);
         self.chip_in_use(plane, true);

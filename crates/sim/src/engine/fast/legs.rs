@@ -256,7 +256,7 @@ impl Ssd {
     fn express_next(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
         let (job, from, tag, plane, unit, read) =
-            (op.job, op.from[0], self.kernel.ops.tags[id][0], op.plane, op.unit, op.legs);
+            (op.job, op.from[0], self.kernel.ops.host[id].tags[0], op.plane, op.unit, op.legs);
         if !self.goes_on(job, unit) {
             return false;
         }
@@ -280,7 +280,7 @@ impl Ssd {
     #[inline(never)]
     fn express_next_copyback(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
-        let (job, from, to, tag, unit) = (op.job, op.from[0], op.pages[0], self.kernel.ops.tags[id][0], op.unit);
+        let (job, from, to, tag, unit) = (op.job, op.from[0], op.pages[0], self.kernel.ops.host[id].tags[0], op.unit);
         if !self.goes_on(job, unit) {
             return false;
         }

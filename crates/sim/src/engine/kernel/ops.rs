@@ -10,11 +10,7 @@ use crate::units::{Moment, OpId, Ppn, Tag};
 
 /// What a part of a new operation is.
 pub(in crate::engine) trait Blank {
-    const BLANK: Self;
-}
-
-impl Blank for [Tag; MAX_PLANES] {
-    const BLANK: Self = [Tag::NONE; MAX_PLANES];
+    fn blank() -> Self;
 }
 
 /// A table by operation. It stays empty on devices whose operations have no such part.
@@ -26,8 +22,8 @@ impl<T: Blank> ByOp<T> {
     #[inline(always)]
     fn reset(&mut self, op: OpId) {
         match self.0.get_mut(op.ix()) {
-            Some(part) => *part = T::BLANK,
-            None => self.0.push(T::BLANK),
+            Some(part) => *part = T::blank(),
+            None => self.0.push(T::blank()),
         }
     }
 
@@ -54,6 +50,7 @@ impl<T> IndexMut<OpId> for ByOp<T> {
 
 /// What a page of a host request has beside its operation (pages of parity groups too).
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(in crate::engine) struct HostPage {
     /// Where its time went.
     pub(in crate::engine) blame: Blame,
@@ -84,28 +81,34 @@ pub(in crate::engine) struct HostPage {
     pub(in crate::engine) old: Ppn,
     /// Where overwritten pages are kept: writes of this age or a greater one replace `old` when they land.
     pub(in crate::engine) old_age: u64,
-    /// Writes: the old page that they were merged with could not be corrected.
-    pub(in crate::engine) lost: bool,
+    /// What the pages of the operation hold, whatever its class (oracle). The tag of the page that a write is merged with is the
+    /// second one.
+    pub(in crate::engine) tags: [Tag; MAX_PLANES],
 }
 
+const _: () = assert!(size_of::<HostPage>() == 4 * 64, "the part of a host page is four cache lines");
+
 impl Blank for HostPage {
-    const BLANK: Self = HostPage {
-        blame: Blame::ZERO,
-        first_start: None,
-        ledger_gc: 0,
-        ledger_gc_own: 0,
-        ledger_writeback: 0,
-        collections: 0,
-        bytes: 0,
-        offset: 0,
-        chip: u32::MAX,
-        sibling: OpId::NONE,
-        expected: 0,
-        run: u32::MAX,
-        old: Ppn::NONE,
-        old_age: 0,
-        lost: false,
-    };
+    #[inline(always)]
+    fn blank() -> Self {
+        HostPage {
+            blame: Blame::ZERO,
+            first_start: None,
+            ledger_gc: 0,
+            ledger_gc_own: 0,
+            ledger_writeback: 0,
+            collections: 0,
+            bytes: 0,
+            offset: 0,
+            chip: u32::MAX,
+            sibling: OpId::NONE,
+            expected: 0,
+            run: u32::MAX,
+            old: Ppn::NONE,
+            old_age: 0,
+            tags: [Tag::NONE; MAX_PLANES],
+        }
+    }
 }
 
 /// A page's part in its parity group.
@@ -120,7 +123,10 @@ pub(in crate::engine) struct Chunk {
 }
 
 impl Blank for Chunk {
-    const BLANK: Self = Chunk { stripe: u32::MAX, decode: u32::MAX, behind: OpId::NONE };
+    #[inline(always)]
+    fn blank() -> Self {
+        Chunk { stripe: u32::MAX, decode: u32::MAX, behind: OpId::NONE }
+    }
 }
 
 /// A page of the controller's buffer.
@@ -133,7 +139,10 @@ pub(in crate::engine) struct Buffered {
 }
 
 impl Blank for Buffered {
-    const BLANK: Self = Buffered { segment: u32::MAX, absorbed: false };
+    #[inline(always)]
+    fn blank() -> Self {
+        Buffered { segment: u32::MAX, absorbed: false }
+    }
 }
 
 /// Where an operation stands with the interconnect.
@@ -159,11 +168,14 @@ pub(in crate::engine) struct Crosser {
 }
 
 impl Blank for Crosser {
-    const BLANK: Self = Crosser { crossing: Crossing::Ahead, buffered: 0, row_ledger: 0 };
+    #[inline(always)]
+    fn blank() -> Self {
+        Crosser { crossing: Crossing::Ahead, buffered: 0, row_ledger: 0 }
+    }
 }
 
 /// Bytes of an operation beside its record, on every device.
-pub(in crate::engine) const BYTES_BESIDE: u64 = (size_of::<HostPage>() + size_of::<[Tag; MAX_PLANES]>()) as u64;
+pub(in crate::engine) const BYTES_BESIDE: u64 = size_of::<HostPage>() as u64;
 
 /// Which tables a device needs beside those that all need.
 #[derive(Clone, Copy, Debug)]
@@ -181,8 +193,6 @@ pub(in crate::engine) struct Ops {
     /// Whether the device needs any of `parts`.
     any_part: bool,
     pub(in crate::engine) host: ByOp<HostPage>,
-    /// What the pages hold (oracle). The tag of the page that a write is merged with is the second one.
-    pub(in crate::engine) tags: ByOp<[Tag; MAX_PLANES]>,
     pub(in crate::engine) parity: ByOp<Chunk>,
     pub(in crate::engine) buffer: ByOp<Buffered>,
     pub(in crate::engine) crossing: ByOp<Crosser>,
@@ -195,7 +205,6 @@ impl Ops {
             parts,
             any_part: parts.parity || parts.buffer || parts.crossing,
             host: ByOp(Vec::with_capacity(capacity)),
-            tags: ByOp(Vec::with_capacity(capacity)),
             parity: ByOp(Vec::with_capacity(if parts.parity { capacity } else { 0 })),
             buffer: ByOp(Vec::with_capacity(if parts.buffer { capacity } else { 0 })),
             crossing: ByOp(Vec::with_capacity(if parts.crossing { capacity } else { 0 })),
@@ -207,7 +216,6 @@ impl Ops {
     pub(in crate::engine) fn create(&mut self, op: Op) -> OpId {
         let id = OpId(self.records.insert(op));
         self.host.reset(id);
-        self.tags.reset(id);
         if self.any_part {
             self.reset_parts(id);
         }
@@ -237,7 +245,6 @@ impl Ops {
     pub(in crate::engine) fn create_like(&mut self, other: OpId) -> OpId {
         let id = self.create(self.records[other].clone());
         self.host[id] = self.host[other].clone();
-        self.tags[id] = self.tags[other];
         self.parity[id] = self.parity[other].clone();
         id
     }

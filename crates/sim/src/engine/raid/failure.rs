@@ -560,7 +560,7 @@ impl Ssd {
         }
         let raid = self.features.raid.as_mut().expect("only devices with parity get here");
         raid.records[update].kept.push(&mut self.kernel.ops, op);
-        let (lpn, tag) = (self.kernel.ops[op].lpn, self.kernel.ops.tags[op][0]);
+        let (lpn, tag) = (self.kernel.ops[op].lpn, self.kernel.ops.host[op].tags[0]);
         // Until then, its group sums to the version before.
         let before = if self.chunk(lpn) == Chunk::Missing { self.last_tag(lpn).version } else { u32::MAX };
         (self.kernel.ops.host[op].expected, self.kernel.ops[op].waits_since) = (before, self.now);

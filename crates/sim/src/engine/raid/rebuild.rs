@@ -81,7 +81,7 @@ impl Ssd {
             tag
         };
         let op = self.chunk_op(update, slot, Verb::Program, Need::Write);
-        self.kernel.ops.tags[op][0] = tag;
+        self.kernel.ops.host[op].tags[0] = tag;
         self.set_chunk(slot, Chunk::Sound);
         match self.dev.map.get(slot) {
             // A write that waits: the page will be its old one.

@@ -48,7 +48,7 @@ impl Ssd {
             }
             let slots = (0..raid.layout.group).map(|member| raid.layout.slot_of_member(index, member));
             let chunks =
-                slots.filter_map(|slot| self.begun_op(slot, update).map(|op| (slot, self.kernel.ops.tags[op][0])));
+                slots.filter_map(|slot| self.begun_op(slot, update).map(|op| (slot, self.kernel.ops.host[op].tags[0])));
             let chunks = chunks.collect();
             let (writes, target, kept) = (record.phase == Phase::Writing, record.target, record.kept.head);
             let alone = (writes && kept.is_some() && record.mask.count_ones() == 1)

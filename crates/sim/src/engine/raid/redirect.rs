@@ -127,7 +127,7 @@ impl Ssd {
     /// One of the reads has ended. The last one brings the page, and what it waited for is what the page waited for.
     pub(in crate::engine) fn part_ends(&mut self, id: OpId, failed: bool) {
         let (decode, slot, tag) =
-            (self.kernel.ops.parity[id].decode, self.kernel.ops[id].lpn, self.kernel.ops.tags[id][0]);
+            (self.kernel.ops.parity[id].decode, self.kernel.ops[id].lpn, self.kernel.ops.host[id].tags[0]);
         let (blame, start) = (self.kernel.ops.host[id].blame, self.kernel.ops.host[id].first_start);
         let content = if failed { 0 } else { self.content(tag) };
         if self.checks_content() && !failed {

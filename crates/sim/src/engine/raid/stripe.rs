@@ -551,7 +551,7 @@ impl Ssd {
         let mut op = members.head;
         while op.is_some() {
             let next = self.kernel.ops.host[op].sibling;
-            let content = self.content(self.kernel.ops.tags[op][0]);
+            let content = self.content(self.kernel.ops.host[op].tags[0]);
             self.raid().records[update].content ^= content;
             let lacks = self.lacks(op);
             if self.kernel.ops.host[op].old.is_some() && (plan.rmw || plan.all || lacks) {
@@ -594,7 +594,7 @@ impl Ssd {
 
     /// An operation of a group's own.
     pub(in crate::engine) fn chunk_op(&mut self, update: u32, lpn: Lpn, verb: Verb, need: Need) -> OpId {
-        let op = Op { class: Class::Parity, verb, need, lpn, age: self.age(), ..Op::BLANK };
+        let op = Op { class: Class::Parity, verb, need, lpn, age: self.age(), ..Op::blank() };
         let op = self.kernel.ops.create(op);
         self.kernel.ops.host[op].bytes = self.dev.geometry.page_size;
         self.kernel.ops.parity[op].stripe = update;
@@ -641,7 +641,7 @@ impl Ssd {
             self.oracle.set_parity(index, tag, content);
             self.forget(parity);
             let op = self.chunk_op(update, parity, Verb::Program, Need::Write);
-            self.kernel.ops.tags[op][0] = tag;
+            self.kernel.ops.host[op].tags[0] = tag;
             self.dev.map.set(parity, Location::Staged(op));
             self.queue_on_chip(op);
             programs += 1;
@@ -736,14 +736,14 @@ impl Ssd {
                     self.kernel.ops.remove(id);
                     return self.part_of_update_ends(update);
                 }
-                self.oracle.delivered(lpn, self.kernel.ops.tags[id][0], self.kernel.ops.host[id].expected);
+                self.oracle.delivered(lpn, self.kernel.ops.host[id].tags[0], self.kernel.ops.host[id].expected);
                 self.leaves(id);
             }
             Need::Absorb => unreachable!("it is in no die"),
             Need::Merge => {
                 self.dev.flash.read_ends(block);
                 self.kernel.ops[id].waits_since = self.now;
-                let found = Some(self.kernel.ops.tags[id][1]);
+                let found = Some(self.kernel.ops.host[id].tags[1]);
                 self.chunk_is_merged(id, found);
                 // Where a chip may fail, old chunks stay until all is read.
                 if self.features.failures.is_none() {

@@ -36,7 +36,7 @@ impl Ssd {
     pub(in crate::engine) fn page_done(&mut self, op: OpId) {
         self.kernel.ops[op].acknowledged = true;
         if self.kernel.ops[op].need != Need::Read {
-            self.oracle.acknowledge(self.kernel.ops.tags[op][0]);
+            self.oracle.acknowledge(self.kernel.ops.host[op].tags[0]);
         }
         let page = &self.kernel.ops[op];
         let id = page.request;

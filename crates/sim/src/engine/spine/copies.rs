@@ -254,7 +254,7 @@ impl Ssd {
         if page.need == Need::Read {
             return self.serve_from_memory(op);
         }
-        self.kernel.ops.tags[op][1] = self.oracle.load(self.merge_source(op), self.kernel.ops[op].lpn);
+        self.kernel.ops.host[op].tags[1] = self.oracle.load(self.merge_source(op), self.kernel.ops[op].lpn);
         self.merge_ends(op);
         self.place_merged();
     }

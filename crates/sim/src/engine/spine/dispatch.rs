@@ -276,7 +276,7 @@ impl Ssd {
                     self.leaves_chip(op);
                     self.charge_wait(op, unit);
                     if let Location::Staged(newest) = self.dev.map.get(self.kernel.ops[op].lpn) {
-                        self.note_memory_read(op, self.kernel.ops.tags[newest][0]);
+                        self.note_memory_read(op, self.kernel.ops.host[newest].tags[0]);
                     }
                     let measured = self.host.requests[self.kernel.ops[op].request.0].measured;
                     self.stats.pages.from_memory += u64::from(measured);
@@ -440,7 +440,7 @@ impl Ssd {
         let tag = if self.features.replicas.is_some() { self.load_copy(op, at) } else { self.oracle.load(at, lpn) };
         // A merging write carries its own new tag beside that of the old page.
         let place = usize::from(self.kernel.ops[op].need != Need::Read);
-        self.kernel.ops.tags[op][place] = tag;
+        self.kernel.ops.host[op].tags[place] = tag;
         if self.host.runs.any() || self.oracle.tracks_sectors() {
             self.note_flash_read(op, tag);
         }

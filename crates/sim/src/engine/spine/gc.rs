@@ -182,7 +182,7 @@ impl Ssd {
             self.expect_moves(*victim);
         }
         let age = self.age();
-        let op = Op { class: Class::Gc, unit, plane, age, ..Op::BLANK };
+        let op = Op { class: Class::Gc, unit, plane, age, ..Op::blank() };
         let op = self.kernel.ops.create(op);
         let job = JobId(self.gc.jobs.insert(Running {
             job,
@@ -421,7 +421,7 @@ impl Ssd {
             let block = self.dev.geometry.block_of(*page);
             self.array_reads(block);
             let lpn = self.dev.flash.lpn_of(*page);
-            self.kernel.ops.tags[op][i] = self.oracle.load(*page, lpn);
+            self.kernel.ops.host[op].tags[i] = self.oracle.load(*page, lpn);
         }
         let offsets = &offsets[..pages.len()];
         self.gc.jobs[self.kernel.ops[op].job.0].journey = journey;
@@ -459,7 +459,7 @@ impl Ssd {
     /// The read of a move of one page is laid out: [`Ssd::begin_move`] where nothing tells pages apart. Returns its time in the array.
     #[inline(always)]
     pub(in crate::engine) fn fetch_one(&mut self, id: OpId, page: Ppn) -> Nanos {
-        self.kernel.ops.tags[id][0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
+        self.kernel.ops.host[id].tags[0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
         let legs = self.dev.timing.read_one(self.dev.geometry.offset(page), transfer);
         let op = &mut self.kernel.ops[id];
@@ -475,7 +475,7 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn copy_one(&mut self, id: OpId, page: Ppn) -> Nanos {
         let to = self.gc_page(self.kernel.ops[id].plane, Stream::Gc, true);
-        self.kernel.ops.tags[id][0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
+        self.kernel.ops.host[id].tags[0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
         let offset = |page| self.dev.geometry.offset(page);
         let (legs, read, program) = self.dev.timing.copyback(&[offset(page)], &[offset(to)]);
         self.stats.gc_time.read += read.0;
@@ -609,10 +609,10 @@ impl Ssd {
             from: hand,
             waits_since: self.now,
             home: id,
-            ..Op::BLANK
+            ..Op::blank()
         };
         let (source, op) = (running.op, self.kernel.ops.create(op));
-        self.kernel.ops.tags[op] = self.kernel.ops.tags[source];
+        self.kernel.ops.host[op].tags = self.kernel.ops.host[source].tags;
         self.crosses_abroad(id, op);
         let running = &mut self.gc.jobs[id.0];
         running.abroad += 1;
@@ -665,7 +665,7 @@ impl Ssd {
                 let placed = self.kernel.ops[id].from.len();
                 let hand = &mut self.gc.jobs[job.0].job.hand;
                 *hand = hand.after(placed);
-                self.kernel.ops.tags[id].rotate_left(placed);
+                self.kernel.ops.host[id].tags.rotate_left(placed);
             }
             Verb::Erase => self.erased(job),
         }
@@ -724,7 +724,7 @@ impl Ssd {
     /// Moved pages are programmed: each is published if the map still points to where it came from.
     pub(in crate::engine) fn land(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
-        let (from, to, tags, own, home) = (op.from, op.pages, self.kernel.ops.tags[id], op.job, op.home);
+        let (from, to, tags, own, home) = (op.from, op.pages, self.kernel.ops.host[id].tags, op.job, op.home);
         let corrected = op.verb == Verb::Program;
         let job = if own.is_some() { own } else { home };
         let (demanding, joint) = (self.gc.jobs[job.0].plane, self.gc.jobs[job.0].job.count > 1);

@@ -539,7 +539,7 @@ impl Ssd {
             let to = (u64::from(page) * size + size).min(end);
             let lpn = self.logical(Lpn(page));
             let age = self.age();
-            let op = self.kernel.ops.create(Op { request: id, lpn, age, waits_since: self.now, ..Op::BLANK });
+            let op = self.kernel.ops.create(Op { request: id, lpn, age, waits_since: self.now, ..Op::blank() });
             let record = &mut self.kernel.ops.host[op];
             record.offset = (from - u64::from(page) * size) as u32;
             record.bytes = (to - from) as u32;
@@ -583,7 +583,7 @@ impl Ssd {
             place @ (Location::Flash(_) | Location::Staged(_)) => {
                 self.stats.pages.from_memory += u64::from(measured);
                 let tag = match place {
-                    Location::Staged(newest) => self.kernel.ops.tags[newest][0],
+                    Location::Staged(newest) => self.kernel.ops.host[newest].tags[0],
                     Location::Flash(page) => self.oracle.load(page, lpn),
                     Location::Nowhere => unreachable!("it is somewhere"),
                 };
@@ -636,7 +636,7 @@ impl Ssd {
     fn admit_write(&mut self, op: OpId, lpn: Lpn, measured: bool) -> bool {
         let tag = self.oracle.admit(lpn);
         let page = &mut self.kernel.ops[op];
-        (page.verb, page.need, self.kernel.ops.tags[op][0]) = (Verb::Program, Need::Write, tag);
+        (page.verb, page.need, self.kernel.ops.host[op].tags[0]) = (Verb::Program, Need::Write, tag);
         let partial = self.kernel.ops.host[op].bytes < self.dev.geometry.page_size;
         let merges = partial && self.merges(op);
         if merges || self.oracle.tracks_sectors() {

@@ -384,7 +384,7 @@ impl Ssd {
             }
             Need::Merge => {
                 self.dev.flash.read_ends(block);
-                self.kernel.ops.host[id].lost = !self.decodes(page);
+                self.kernel.ops[id].lost = !self.decodes(page);
                 self.decode(id);
             }
             Need::Write => {
@@ -412,7 +412,7 @@ impl Ssd {
         let op = &self.kernel.ops[id];
         self.dev.flash.read_ends(self.dev.geometry.block_of(op.pages[0]));
         if good {
-            self.oracle.delivered(op.lpn, self.kernel.ops.tags[id][0], self.kernel.ops.host[id].expected);
+            self.oracle.delivered(op.lpn, self.kernel.ops.host[id].tags[0], self.kernel.ops.host[id].expected);
         } else {
             self.report_uncorrectable(id);
         }
@@ -426,8 +426,8 @@ impl Ssd {
         let (lpn, page) = (op.lpn, op.pages[0]);
         let block = self.dev.geometry.block_of(page);
         self.dev.flash.land(page, block, if wanted { lpn } else { Lpn::NONE });
-        self.oracle.store(page, self.kernel.ops.tags[id][0]);
-        self.host_programmed(page, self.kernel.ops.host[id].lost);
+        self.oracle.store(page, self.kernel.ops.host[id].tags[0]);
+        self.host_programmed(page, self.kernel.ops[id].lost);
         self.note_filled(block, JobId::NONE, JobId::NONE);
         if newest {
             self.dev.map.set(lpn, Location::Flash(page));

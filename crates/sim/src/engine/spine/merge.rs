@@ -202,11 +202,11 @@ impl Ssd {
         if self.oracle.tracks_sectors() {
             let held = match before {
                 _ if reads => None,
-                Location::Staged(write) => Some(self.kernel.ops.tags[write][0]),
+                Location::Staged(write) => Some(self.kernel.ops.host[write].tags[0]),
                 Location::Flash(page) => Some(self.oracle.load(page, lpn)),
                 Location::Nowhere => None,
             };
-            self.oracle.buffer(run, self.kernel.ops.tags[op][0], sectors.clone(), held);
+            self.oracle.buffer(run, self.kernel.ops.host[op].tags[0], sectors.clone(), held);
             if before == Location::Nowhere && !reads {
                 self.oracle.merged(run, lpn, None);
             }
@@ -216,7 +216,7 @@ impl Ssd {
         if reads && lacks {
             self.kernel.ops[op].need = Need::Merge;
         }
-        self.kernel.ops.host[op].lost = self.host.runs.is_lost(run);
+        self.kernel.ops[op].lost = self.host.runs.is_lost(run);
         lacks
     }
 
@@ -284,17 +284,17 @@ impl Ssd {
     /// A merge read has ended: all of the page is in controller memory now, and the programs that need it may come.
     #[inline(never)]
     pub(in crate::engine) fn merge_ends(&mut self, op: OpId) {
-        let (run, lpn, lost) = (self.kernel.ops.host[op].run, self.kernel.ops[op].lpn, self.kernel.ops.host[op].lost);
+        let (run, lpn, lost) = (self.kernel.ops.host[op].run, self.kernel.ops[op].lpn, self.kernel.ops[op].lost);
         if let Location::Staged(newest) = self.dev.map.get(lpn)
             && self.kernel.ops.host[newest].run == run
             && !self.rules.keeps
         {
             self.let_go(newest);
         }
-        let found = Some(self.kernel.ops.tags[op][1]);
+        let found = Some(self.kernel.ops.host[op].tags[1]);
         self.run_is_read(op, found, lost);
         let page = &mut self.kernel.ops[op];
-        (page.need, self.kernel.ops.host[op].lost) = (Need::Write, self.host.runs.is_lost(run));
+        (page.need, self.kernel.ops[op].lost) = (Need::Write, self.host.runs.is_lost(run));
         self.host.runs.released.push(op);
     }
 
@@ -328,8 +328,8 @@ impl Ssd {
             let since = self.kernel.ops[at].waits_since;
             let page = &mut self.kernel.ops.host[at];
             page.blame.add(Cause::DieHost, (self.now - since).0);
-            page.lost = self.host.runs.is_lost(run);
             let next = page.sibling;
+            self.kernel.ops[at].lost = self.host.runs.is_lost(run);
             self.host.runs.released.push(at);
             at = next;
         }
@@ -390,7 +390,7 @@ impl Ssd {
         }
         if self.oracle.tracks_sectors() {
             let sectors = merges.then(|| self.sectors(op));
-            self.oracle.admit_sectors(self.kernel.ops.tags[op][0], sectors);
+            self.oracle.admit_sectors(self.kernel.ops.host[op].tags[0], sectors);
         }
     }
 
@@ -399,7 +399,7 @@ impl Ssd {
     pub(in crate::engine) fn compose(&mut self, op: OpId) {
         if self.kernel.ops[op].class == Class::Host {
             let own = self.merges(op).then(|| self.sectors(op));
-            self.oracle.compose(self.kernel.ops.tags[op][0], self.kernel.ops.host[op].run, own);
+            self.oracle.compose(self.kernel.ops.host[op].tags[0], self.kernel.ops.host[op].run, own);
         }
     }
 
@@ -414,7 +414,7 @@ impl Ssd {
     pub(in crate::engine) fn overlay(&mut self, op: OpId, before: Tag) {
         if self.oracle.tracks_sectors() {
             let own = self.merges(op).then(|| self.sectors(op));
-            self.oracle.overlay(self.kernel.ops.tags[op][0], before, own);
+            self.oracle.overlay(self.kernel.ops.host[op].tags[0], before, own);
         }
     }
 
@@ -454,7 +454,7 @@ impl Ssd {
         if page.need == Need::Merge {
             self.oracle.delivered(page.lpn, tag, 0);
         } else {
-            self.kernel.ops.tags[op][0] = self.delivers(op, tag);
+            self.kernel.ops.host[op].tags[0] = self.delivers(op, tag);
         }
     }
 
@@ -462,7 +462,7 @@ impl Ssd {
     pub(in crate::engine) fn delivers(&self, op: OpId, tag: Tag) -> Tag {
         let page = &self.kernel.ops[op];
         let (run, delivered) = match self.dev.map.get(page.lpn) {
-            Location::Staged(newest) => (self.kernel.ops.host[newest].run, self.kernel.ops.tags[newest][0]),
+            Location::Staged(newest) => (self.kernel.ops.host[newest].run, self.kernel.ops.host[newest].tags[0]),
             _ => (NO_RUN, tag),
         };
         self.oracle.read_flash(op, self.sectors(op), self.kernel.ops.host[op].expected, tag, run);
@@ -472,6 +472,6 @@ impl Ssd {
     /// Keeps what is known by sector within bounds.
     pub(in crate::engine) fn sweep_sectors(&mut self) {
         let missing = self.features.failures.iter().flat_map(|failures| failures.tags.iter().copied());
-        self.oracle.sweep_sectors(self.kernel.ops.tags.all().copied().flatten().chain(missing));
+        self.oracle.sweep_sectors(self.kernel.ops.host.all().flat_map(|page| page.tags).chain(missing));
     }
 }
