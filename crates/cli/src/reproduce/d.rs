@@ -53,7 +53,7 @@ const THRESHOLDS: &str = "[[0,6],[1300,5],[1500,4],[3000,3],[4000,2],[4300,1],[4
 const BLOCK: u64 = 576;
 
 const TWO_RUNS: &str = "difference of two runs of one collection with 11 and 10 valid pages";
-const VALLEY_NOTE: &str = "the first 50,000 requests as fast as the device takes them, in windows of 500; the quarter of the windows that waits most for GC and the one that waits least. Holds: at least a fifth less";
+const VALLEY_NOTE: &str = "the first 50,000 requests as fast as the device takes them, in windows of 500; the quarter of the windows that wait most for GC against the quarter that wait least; agrees: at least a fifth less";
 const ERRORS_NOTE: &str = "an input: curves that the text does not give in numbers; ours are errors a MiB (ecc.program_errors) chosen so that the thresholds of Fig. 3b are the largest safe ones";
 
 const ITEMS: &[Item] = &[
@@ -215,7 +215,7 @@ fn page_time(r: &Results, path: &str) -> Option<u64> {
     Some(time(11)? - time(10)?)
 }
 
-/// Fig. 2a: requests a second where GC is most and least in the way.
+/// Fig. 2a: requests a second in the windows that wait most and least for GC.
 fn valley(r: &Results) -> Option<(String, bool)> {
     let mut windows = over_time::iops(r.config("TCBGC")?, "d.financial1", 50_000, 500)?;
     if windows.iter().all(|window| window.gc <= 0.0) {
@@ -227,7 +227,7 @@ fn valley(r: &Results) -> Option<(String, bool)> {
         |windows: &[over_time::Window]| student::mean(&windows.iter().map(|window| window.iops).collect::<Vec<_>>());
     let least = mean(&windows[..quarter]);
     let most = mean(&windows[windows.len() - quarter..]);
-    let text = format!("{most:.0} IOPS where GC is most in the way, {least:.0} where it is least");
+    let text = format!("{most:.0} IOPS in the windows that wait most for GC, {least:.0} in those that wait least");
     Some((text, most < 0.8 * least))
 }
 
