@@ -1,4 +1,4 @@
-//! The catalogue of malformed input, as far as it concerns configuration: cases 94 to 115.
+//! Malformed configurations and command lines, as a table: what goes in, and what the error says.
 //!
 //! Each row carries the number of its case, what is given, the exit status, and pieces of the message. The cases that
 //! concern trace readers are in the trace crate's own table.
@@ -66,9 +66,9 @@ fn cases() -> Vec<Case> {
         case(96, "number for a table", "geometry = 8\n", &["geometry: invalid type: integer `8`, expected a table of keys"]),
         case(96, "array for a number", "[geometry]\nchannels = [8]\n", &["geometry.channels: invalid type"]),
         case(96, "date for a number", "[geometry]\nchannels = 2020-01-01\n", &["geometry.channels: invalid type"]),
-        case(97, "nan", "[gc]\nthreshold = nan\n", &["gc.threshold: nan is not a number that means anything here"]),
-        case(97, "inf", "[gc]\nthreshold = inf\n", &["gc.threshold: inf is not a number that means anything here"]),
-        case(97, "negative zero", "[device]\nover_provisioning = -0.0\n", &["device.over_provisioning: -0.0 is not a number"]),
+        case(97, "nan", "[gc]\nthreshold = nan\n", &["gc.threshold: nan is not a usable number"]),
+        case(97, "inf", "[gc]\nthreshold = inf\n", &["gc.threshold: inf is not a usable number"]),
+        case(97, "negative zero", "[device]\nover_provisioning = -0.0\n", &["device.over_provisioning: -0.0 is not a usable number"]),
         case(97, "negative share", "[device]\nover_provisioning = -0.1\n", &["expected a number from 0 to 1"]),
         case(97, "negative time", "[timing]\nread = \"-1us\"\n", &["timing.read: `-1us` is not a duration"]),
         case(98, "beyond 64 bits", "[geometry]\nblocks_per_plane = 99999999999999999999\n", &["99999999999999999999 is beyond 64 bits", "case.toml:2:20"]),
@@ -239,8 +239,8 @@ fn recordings_take_the_place_of_their_models() {
     let (status, table, said) = go("--traces recordings --lba-policy dense");
     assert_eq!(status, Some(0), "{said}");
     assert!(table.contains("a.hm_0: model of") && table.contains("not the recording itself"), "{table}");
-    assert!(said.contains("no recording is called hm_0 in recordings: a.hm_0, a model of it, runs instead"), "{said}");
-    assert!(said.contains("--lba-policy is about recordings and not used"), "{said}");
+    assert!(said.contains("no recording called hm_0 in recordings: its model a.hm_0 runs instead"), "{said}");
+    assert!(said.contains("--lba-policy applies to recordings and is not used"), "{said}");
 
     std::fs::write(recordings.join("hm_0.csv"), line.repeat(10)).unwrap();
     std::fs::write(recordings.join("hm_01.csv"), "no trace at all\n").unwrap();
@@ -259,5 +259,5 @@ fn recordings_take_the_place_of_their_models() {
     assert!(said.contains("cannot read the directory of recordings nowhere"), "{said}");
     let (status, _, said) = go("--lba-policy dense");
     assert_eq!(status, Some(2));
-    assert!(said.contains("--lba-policy is about recorded traces, and a.hm_0 is generated"), "{said}");
+    assert!(said.contains("--lba-policy applies to recorded traces, but a.hm_0 is generated"), "{said}");
 }

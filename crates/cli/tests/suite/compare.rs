@@ -80,7 +80,7 @@ fn a_difference_that_seeds_do_not_bear_out_is_noise() {
     );
     let told: Value = serde_json::from_str(&bench.good(&format!("{what} --json -"))).unwrap();
     let text = bench.good(&what);
-    assert!(text.contains("± half of the 95 % confidence interval") && text.contains("standard deviation"), "{text}");
+    assert!(text.contains("± half the 95 % confidence interval") && text.contains("standard deviation"), "{text}");
     let values = |variant: usize| -> Vec<f64> {
         let values = told["variants"][variant]["figures"]["read_mean_ns"]["values"].as_array().unwrap();
         values.iter().map(|value| value.as_f64().unwrap()).collect()
@@ -149,7 +149,7 @@ fn a_refused_variant_says_so_and_a_refused_baseline_stops() {
     assert!(told["variants"][1].get("figures").is_none());
     let said = bench.bad(&format!("compare {INPUT} --vary gc.threshold=0.9,0.1"), 2);
     assert!(said.contains("gc.threshold: collections would start below") && said.contains("--vary"), "{said}");
-    assert!(said.contains("the first variant is what the others are measured by"), "{said}");
+    assert!(said.contains("the first variant is the baseline of all others"), "{said}");
     // A value that can't be read is no variant.
     let said = bench.bad(&format!("compare {INPUT} --vary schemes.victim=greedy,gredy"), 2);
     assert!(said.contains("`gredy` is not one of its values") && said.contains("did you mean `greedy`?"), "{said}");
@@ -203,7 +203,7 @@ fn what_makes_no_sense_is_refused() {
         ("--preset noc --vary preset=default,noc", "both --preset and --vary preset"),
         ("--vary preset=nok,noc", "no preset is called `nok`"),
         ("--vary gc.time=real,none --csv --json -", "--json - and another form"),
-        ("--vary gc.time=real,none --rows x.txt", "the name says no form"),
+        ("--vary gc.time=real,none --rows x.txt", "the name ends in neither .csv nor .parquet"),
         ("--vary gc.time=real,none --rows x.csv --json x.csv", "both write x.csv"),
     ] {
         let said = bench.bad(&format!("compare {INPUT} {arguments}"), 2);

@@ -250,7 +250,7 @@ fn throughput_is_of_the_bytes_that_were_asked_for() {
     assert_eq!(summary["pages"]["read"], 30);
     let table = bench.good(run);
     assert!(table.contains("host reads 0.003 MB/s, host writes 0.002 MB/s"), "{table}");
-    assert!(table.contains("whole pages that they touch: reads 0.013 MB/s, writes 0.004 MB/s"), "{table}");
+    assert!(table.contains("in whole pages: reads 0.013 MB/s, writes 0.004 MB/s"), "{table}");
     // Requests of a warm-up do not count; without time there is no rate.
     let warm = json(&bench.good(&format!("{run} --json - --set run.warmup=20requests")));
     assert_eq!(warm["bytes"]["read"], 15 * 4096);
@@ -540,7 +540,7 @@ fn builds_without_parquet_say_so() {
     let bench = Bench::new();
     std::fs::write(bench.path().join("a.csv"), "128166372003061629,hm,0,Write,0,4096,1331\n").unwrap();
     let said = bench.bad("trace convert a.csv b.parquet --into parquet", 2);
-    assert!(said.contains("This build writes no Parquet") && said.contains("--features parquet"), "{said}");
+    assert!(said.contains("This build cannot write Parquet") && said.contains("--features parquet"), "{said}");
     std::fs::write(bench.path().join("b.parquet"), b"PAR1\x15\x04\x15\x00\x00").unwrap();
     let said = bench.bad("trace info b.parquet", 3);
     assert!(said.contains("which this build does not read") && said.contains("--features parquet"), "{said}");

@@ -100,7 +100,7 @@ fn warm_up_and_idle_time_have_windows_too() {
     assert_eq!(column("write_mean_ns")[1..3], ["", ""]);
     let said = bench.bad("run tiny.toml --trace gap.spc --format spc --quiet --series s.csv --window 1ns", 2);
     assert!(said.contains("more than 10,000,000 windows") && said.contains("longer --window"), "{said}");
-    assert!(bench.bad(&format!("{WORK} --series s.csv --window 0s"), 2).contains("a window has a length"));
+    assert!(bench.bad(&format!("{WORK} --series s.csv --window 0s"), 2).contains("a window must have a length"));
     assert!(bench.bad(&format!("{WORK} --series s.txt"), 2).contains("ends in .csv or .parquet"));
     assert!(bench.bad(&format!("{WORK} --window 1s"), 2).contains("--series"));
 }
