@@ -21,12 +21,12 @@
 //!
 //! | question | module |
 //! | --- | --- |
-//! | What is configured, and by which text? | [`settings`] over [`presets`] and [`schema`]; [`needs`], [`theory`] and [`memory`] say what follows from it |
+//! | What is configured, and by which text? | [`settings`] over [`presets`] and [`schema`]; [`needs`], [`theory`] and [`memory`] derive the consequences |
 //! | Which requests? | [`input`] |
-//! | How does a device get them, and who watches? | [`drive`] |
+//! | How are they fed to a device and observed? | [`drive`] |
 //! | One run, with its files? | [`run`], which returns an [`outcome`] |
 //! | Many runs, side by side? | [`variants`] |
-//! | What is in the files of a run? | [`results`], written through [`output`]; [`files`] finds two names of one file |
+//! | What is in the files of a run? | [`results`], written through [`output`]; [`files`] detects two names of one file |
 
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::exit)]
 

@@ -87,10 +87,10 @@ impl Outlook {
             Scope::Device => planes,
         };
         let kept_free = config.gc.threshold.pages(scope * pages, per_block) / scope;
-        let share = |ppm: Ppm| (pages * u64::from(ppm.0) + 500_000) / 1_000_000;
+        let rounded = |share: Ppm| (pages * u64::from(share.0) + Ppm::ONE / 2) / Ppm::ONE;
         let taken = match config.precondition.mode {
             PreconditionMode::None => 0,
-            PreconditionMode::Aged => share(config.precondition.valid) + share(config.precondition.invalid),
+            PreconditionMode::Aged => rounded(config.precondition.valid) + rounded(config.precondition.invalid),
             PreconditionMode::Sequential => exported,
             // GC runs during the overwrites too.
             PreconditionMode::Random => exported + (config.precondition.overwrite * exported as f64) as u64,
@@ -140,9 +140,14 @@ fn expected(victim: &AnyVictim, rho: f64, b: u32) -> Option<f64> {
     }
 }
 
+/// Halvings of an interval, after which its ends are neighbouring numbers.
+const HALVINGS: u32 = 64;
+/// Distance that keeps an interval away from an end at which the equation has a trivial solution.
+const APART: f64 = 1e-9;
+
 /// The point where an increasing function crosses zero.
 fn root(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
-    for _ in 0..64 {
+    for _ in 0..HALVINGS {
         let middle = 0.5 * (low + high);
         if f(middle) < 0.0 { low = middle } else { high = middle }
     }
@@ -160,8 +165,8 @@ fn greedy(rho: f64, b: u32) -> f64 {
         harmonic[i] + (v - i as f64) * (harmonic[i + 1] - harmonic[i])
     };
     let b = f64::from(b);
-    // v = b always solves it; the answer is the root below.
-    let v = root(0.0, b * (1.0 - 1e-9), |v| (b - v) / b - rho * (h(b) - h(v))).clamp(0.0, b);
+    // v = b is always a solution; the relevant root is the smaller one.
+    let v = root(0.0, b * (1.0 - APART), |v| (b - v) / b - rho * (h(b) - h(v))).clamp(0.0, b);
     b / (b - v)
 }
 
@@ -183,7 +188,7 @@ fn d_choices(rho: f64, b: u32, d: u32) -> f64 {
         sum
     };
     // The sum falls as kappa grows: blocks that lose pages faster hold fewer.
-    let kappa = root(1e-9, 1.0 / rho, |kappa| rho * f64::from(b) - sum(kappa));
+    let kappa = root(APART, 1.0 / rho, |kappa| rho * f64::from(b) - sum(kappa));
     1.0 / (kappa * rho)
 }
 

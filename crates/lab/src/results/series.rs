@@ -1,7 +1,7 @@
 //! One row per window of simulated time, as CSV or Parquet.
 //!
 //! Windows begin at the first arrival. A request counts in the window in which it completes, warm-up included; a flash
-//! operation in the window in which it begins. What is pending or free is so at the end of the window.
+//! operation in the window in which it begins. Pending requests and free pages are those at the end of the window.
 
 use std::path::Path;
 
@@ -35,21 +35,21 @@ const COLUMNS: [(&str, Kind); 21] = [
     ("flash_reads_gc", Kind::Number),
     ("flash_programs_host", Kind::Number),
     ("flash_programs_gc", Kind::Number),
-    // Both are work of collections alone.
+    // Both count GC only.
     ("flash_copybacks", Kind::Number),
     ("flash_erases", Kind::Number),
     ("collections", Kind::Number),
     ("free_pages", Kind::Number),
 ];
 
-/// Most rows: windows that short are a mistake.
+/// Limit on rows: shorter windows are a mistake.
 const MOST_ROWS: u64 = 10_000_000;
 
-/// Rows on their way into a file; only the present window is kept.
+/// A file of rows being written; only the current window is in memory.
 pub struct Series {
     sheet: Sheet,
     window: u64,
-    /// When the present window began; none before the first arrival.
+    /// When the current window began; none before the first arrival.
     start: Option<Nanos>,
     /// The state when it began.
     before: Option<Sample>,
@@ -62,7 +62,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// Begins a file; its name says in which form.
+    /// Begins a file; its name decides the format.
     ///
     /// # Errors
     /// The window has no length, or as [`Sheet::create`].
