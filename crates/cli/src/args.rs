@@ -358,8 +358,8 @@ impl RunArgs {
   ssdlab compare --workload quickstart --vary gc.threshold=0.02,0.05 --vary 'schemes={},{collector=\"queued\"}'
   ssdlab compare --workload quickstart --vary gc.time=real,none --repeat 5 --markdown
 
-A variant whose configuration is refused has a row that names the rule. Exit status as for run; 2 if the
-first variant, the baseline, is refused.")]
+A variant whose configuration is refused has a row that names the rule. Exit status as for
+run; 2 if the first variant, the baseline, is refused.")]
 pub struct CompareArgs {
     /// Where the configuration comes from.
     #[command(flatten)]
@@ -400,9 +400,9 @@ pub struct CompareArgs {
   ssdlab reproduce all --quick --markdown > docs/reproduction.md
   ssdlab reproduce a --traces /recordings             on the recordings themselves, at full length
 
-Verdicts on measured rows compare effects (a factor minus 1): agrees means the same sign and at least
-half the size, weaker the same sign but less, opposite the other sign. Levels agree within a factor
-of two. Labels such as A2 or D1 are readings of a paper: see docs/papers.")]
+Verdicts on measured rows compare effects (a factor minus 1): agrees means the same sign and
+at least half the size, weaker the same sign but less, opposite the other sign. Levels agree
+within a factor of two. Labels such as A2 or D1 are readings of a paper: see docs/papers.")]
 pub struct ReproduceArgs {
     /// A paper by letter or name: a (idle-chip), b (pagc), c (brr), d (fastgc), e (noc); or `all`
     #[arg(value_name = "PAPER")]
