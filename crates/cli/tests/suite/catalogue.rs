@@ -1,15 +1,14 @@
 //! Malformed configurations and command lines, as a table: what goes in, and what the error says.
 //!
-//! Each row carries the number of its case, what is given, the exit status, and pieces of the message. The cases that
-//! concern trace readers are in the trace crate's own table.
+//! Each row has a number that failures print, the input, the exit status, and pieces of the message. Cases about trace
+//! readers are in the table of the trace crate.
 //!
-//! In 105 no slots at all are no error: a scheme with a buffer of none is its baseline, which papers compare with.
-//!
-//! Two cases are decided otherwise than the catalogue first had it. 110 asks for `--force` before a file is replaced: results
-//! are replaced, as by every command that takes the name of its output (a repeated run is the usual case, and a file appears
-//! whole or not at all); paths stand on the command line only, never in a file. 115: a configuration carries no version. Its
-//! keys are a contract, so an older one reads as it did, and a newer one fails at the first key that is not known, by name;
-//! a `version` key that nothing reads would be an option that does nothing.
+//! Three decisions:
+//! - A staging buffer without slots is no error: it makes a scheme its own baseline, which papers compare with.
+//! - Results replace existing files without asking. A repeated run is the usual case, files appear whole or not at all, and
+//!   paths come from the command line only, never from a file.
+//! - A configuration has no version. Its keys are a contract: an older file reads as before, and a newer file fails at the
+//!   first unknown key, by name.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -43,7 +42,7 @@ impl Case {
     }
 }
 
-/// A line of this many copies.
+/// A line repeated this many times.
 fn long(piece: &str, times: usize, before: &str, after: &str) -> String {
     format!("{before}{}{after}", piece.repeat(times))
 }
@@ -200,7 +199,7 @@ fn no_case_is_forgotten() {
     assert!(missing.is_empty(), "cases without a test: {missing:?}");
 }
 
-/// Case 113: files are called by numbers, whatever the values are.
+/// Files are named by numbers, whatever the values are.
 #[test]
 fn files_of_a_comparison_are_called_by_numbers() {
     let directory = tempfile::tempdir().unwrap();
@@ -217,7 +216,7 @@ fn files_of_a_comparison_are_called_by_numbers() {
     assert_eq!(names, ["1-1.json", "2-1.json", "3-1.json", "4-1.json"]);
 }
 
-/// Case 110: a result that exists is replaced, whole.
+/// An existing result is replaced as a whole.
 #[test]
 fn an_output_that_exists_is_replaced() {
     let directory = tempfile::tempdir().unwrap();
@@ -227,7 +226,7 @@ fn an_output_that_exists_is_replaced() {
     assert!(std::fs::read_to_string(directory.path().join("x.json")).unwrap().starts_with('{'));
 }
 
-/// `--traces`: the recording where there is one, the model where there is none, and always said which.
+/// `--traces`: replays the recording if there is one, otherwise the model; the output says which.
 #[test]
 fn recordings_take_the_place_of_their_models() {
     let directory = tempfile::tempdir().unwrap();

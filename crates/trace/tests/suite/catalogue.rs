@@ -1,4 +1,4 @@
-//! The catalogue of malformed input, as a table: what goes in, and exactly what comes out.
+//! Malformed input as a table: the input and the exact outcome.
 //!
 //! Each row has a number that failures print. `E` rows stop with a code, an exit status and a message; `W` rows are read with
 //! a counted remark; `OK` rows are read without one.
@@ -437,7 +437,7 @@ fn cases() -> Vec<Case> {
         w(58, "filters", "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes,where=4:D", "0,R,0,512,D\n0,R,0,512,C\n", Note::Filtered, 1, 1),
         e(18, "too few columns", "columns:time=0:ns,op=1,offset=2:bytes,size=9:bytes", "0,R,0,512\n", Code::FieldCount, "at least 10"),
         e(45, "no column of volumes", "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes", "0,R,0,512\n", Code::Usage, "no volume names").with(|o| o.device = Some("x".into())),
-        // Rule 1: nothing is skipped beyond what was allowed, nothing in silence.
+        // Rule 1: no more lines are skipped than allowed, and all of them are counted.
         w(20, "bad lines skipped", "msr", format!("{A}junk\n{B}"), Note::BadLine, 1, 2).with(|o| o.on_bad_line = OnBadLine::Skip(3)),
         e(20, "more bad lines than allowed", "msr", format!("{A}junk\njunk\n{B}"), Code::FieldCount, "More than 1 malformed lines").with(|o| o.on_bad_line = OnBadLine::Skip(1)),
     ];
@@ -469,7 +469,7 @@ fn every_case_of_the_table() {
                 if *code != Code::Usage && error.kind() != Kind::Data {
                     wrong.push(format!("{label}: exit status {}", error.kind().exit_status()));
                 }
-                // Rule 2: form, place, fix, and nothing a terminal could obey.
+                // Rule 2: form, place, fix, and no control characters.
                 let form = text.starts_with(&format!("error[{code}]: "))
                     && text.contains("\n  --> t.csv")
                     && text.contains("\n   = fix: ");

@@ -1,4 +1,4 @@
-//! The TOML format: what it accepts, how it refuses, and laws that every generator obeys.
+//! The TOML format: accepted files, error messages, and properties of every generator.
 
 use proptest::prelude::*;
 use ssdlab_trace::workload::Spec;
@@ -88,7 +88,7 @@ fn refusals_name_the_key_and_what_would_help() {
         ("write = 0.5\nshare = 0", "share: the shares of all streams are 0"),
     ];
     for (text, expected) in table {
-        // Where the case is not about it, the workload is otherwise whole.
+        // Keys that the case does not set get valid values.
         let whole = if text.starts_with("write = 0.5\n") {
             let arrivals = if text.contains("arrivals") { "" } else { "arrivals = \"closed\"\n" };
             format!("{text}\nrequests = 10\n{arrivals}")
