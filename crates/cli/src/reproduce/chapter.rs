@@ -206,7 +206,7 @@ fn facts(paper: &Paper, args: &ReproduceArgs, results: &Results, sources: &Sourc
     };
     let refused: Vec<String> = results.schemes.iter().filter_map(refused).collect();
     if !refused.is_empty() {
-        facts.push(("refused", refused.join("; ")));
+        facts.push(("not there", refused.join("; ")));
     }
     facts
 }
