@@ -190,7 +190,7 @@ fn write(to: &Path, format: &Format, fill: impl FnOnce(&mut Writer<&mut dyn Writ
     Ok(())
 }
 
-/// Standard output that knows whether its reader has left.
+/// Standard output that records whether its reader has closed the pipe.
 #[derive(Default)]
 struct StandardOutput {
     closed: bool,
@@ -230,7 +230,7 @@ fn figures(name: &str, info: &Info, reader: &Reader) -> Vec<(&'static str, Strin
                 count(info.skipped)
             ),
         ),
-        ("reads", format!("{} of reads and writes", percent(info.read_ratio))),
+        ("read share", format!("{} of reads and writes", percent(info.read_ratio))),
         ("read", format!("{}, {} a request", size(info.read_bytes), bytes(info.mean_read_bytes))),
         ("written", format!("{}, {} a request", size(info.write_bytes), bytes(info.mean_write_bytes))),
         ("largest request", size(info.max_request_bytes)),

@@ -212,7 +212,7 @@ fn place_of<'p>(places: &'p BTreeMap<String, Place>, key: &str) -> Option<&'p Pl
             return Some(place);
         }
         let (outer, _) = key.rsplit_once('.')?;
-        // A section's header is no place of a key that it does not set; a scheme's slot is.
+        // The header of a section is not the place of a key that it does not set; the slot of a scheme is.
         if !outer.contains('.') {
             return None;
         }

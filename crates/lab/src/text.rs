@@ -61,7 +61,7 @@ pub fn plural(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
-/// At most so many characters of a text.
+/// A text cut to at most `most` characters.
 pub fn clip_to(text: &str, most: usize) -> String {
     if text.chars().count() <= most { text.into() } else { text.chars().take(most - 1).chain(['…']).collect() }
 }

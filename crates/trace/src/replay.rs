@@ -250,7 +250,7 @@ impl Replay {
     /// Opens a trace (`-`: standard input) and fits it.
     ///
     /// # Errors
-    /// Everything [`Reader::open`] refuses; a fit that makes no sense; repeating what can be read only once.
+    /// The errors of [`Reader::open`]; an invalid fit; repeating a trace that can be read only once.
     pub fn open(path: &Path, options: &Options, fit: Fit) -> Result<Replay, TraceError> {
         let name = path.to_string_lossy();
         let usage = |title: &str, fix: &str| Err(TraceError::new(Code::Usage, &name, title).fix(fix));

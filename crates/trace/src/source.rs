@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Memory a decompressor may take: zstd and xz streams that ask for more are refused.
 pub const WINDOW_BYTES: u64 = 128 << 20;
-/// `WINDOW_BYTES` as the exponent zstd wants.
+/// `WINDOW_BYTES` as an exponent, for zstd.
 const WINDOW_LOG: u32 = 27;
 /// A tar header is the longest thing the first bytes are asked about.
 const HEAD_BYTES: usize = 512;

@@ -129,7 +129,7 @@ pub fn points(axes: &[Axis], repeat: u64, most: u64) -> Result<u64> {
 }
 
 /// Every combination of values, the last axis varying fastest. A value that can't be read is an error; a combination that
-/// breaks a rule is a variant that says so.
+/// breaks a rule becomes a variant marked as refused.
 ///
 /// # Errors
 /// As [`Settings::merge`].

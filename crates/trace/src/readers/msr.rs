@@ -76,7 +76,7 @@ impl Parser for Msr {
                 };
                 cx.notes.state(
                     Note::TimeUnit,
-                    format!("timestamps are no filetimes of 1980 to 2100, they look like {likely}; read as 100 ns ticks all the same"),
+                    format!("timestamps are not filetimes of 1980 to 2100, they look like {likely}; read as 100 ns ticks anyway"),
                 );
             }
         }

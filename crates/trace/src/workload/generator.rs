@@ -266,8 +266,8 @@ impl Source {
 }
 
 impl Generator {
-    /// Is this a closed loop: then all arrivals are 0, and a new request goes out when one of so many
-    /// completes (`Some(None)`: as many as the device's queue takes).
+    /// The depth, if this is a closed loop: all arrivals are 0, and a new request is sent when one of that many
+    /// completes (`Some(None)`: the device's queue depth).
     #[must_use]
     pub fn closed(&self) -> Option<Option<u32>> {
         self.closed
