@@ -24,8 +24,8 @@ use ssdlab_trace::{Format, LbaPolicy, OnBadLine, OpCodes, Scale, TimeOrder, With
   ssdlab compare --workload quickstart --vary schemes.victim=greedy,fifo   one table, with ratios
   ssdlab config show --preset pagc                          every value and where it comes from
 
-Exit status: 0 done, 2 command line or configuration, 3 trace data, 4 files, 5 an invariant failed, 130 interrupted,
-129 hung up, 143 terminated.")]
+Exit status: 0 done, 2 command line or configuration, 3 trace data, 4 files, 5 invariant failed,
+129 hung up, 130 interrupted, 143 terminated.")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -35,16 +35,16 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Simulate a trace or a workload and tell what happened
+    /// Simulate a trace or a workload and print what happened
     Run(Box<RunArgs>),
-    /// Simulate the same requests on several configurations: one table, each variant beside the first
+    /// Simulate the same requests on several configurations and print one table, each variant next to the first
     Compare(Box<CompareArgs>),
-    /// Run what a paper ran, and print its tables and figures beside ours
+    /// Rerun a paper's experiments and print its tables and figures next to ours
     Reproduce(Box<ReproduceArgs>),
     /// Show, check or describe a configuration
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Look at, judge, convert or generate traces
+    /// Inspect, check, convert or generate traces
     #[command(subcommand)]
     Trace(Box<TraceCommand>),
     /// List the named configurations, or print one with the source of every value
@@ -52,7 +52,7 @@ pub enum Command {
         /// Name of a preset
         name: Option<String>,
     },
-    /// List the schemes slot by slot, or print the manual of one
+    /// List the schemes by slot, or print the manual of one
     Schemes {
         /// Name of a scheme, or of a slot such as `victim`
         name: Option<String>,
@@ -68,7 +68,7 @@ pub enum Command {
         /// Which shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, or write one a command into a directory
+    /// Print the manual page, or write one per command into a directory
     #[command(hide = true)]
     Manpage {
         /// Where to write them
@@ -80,19 +80,19 @@ pub enum Command {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Configuration")]
 pub struct ConfigArgs {
-    /// Configuration files, each over the one before
+    /// Configuration files; each overrides the ones before it
     #[arg(value_name = "CONFIG.toml")]
     pub files: Vec<PathBuf>,
-    /// A named configuration below the files; see `ssdlab presets`
+    /// A named configuration, which the files override; see `ssdlab presets`
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
-    /// One value over everything else, such as gc.threshold=0.05 or schemes.victim=fifo
+    /// Set one key, overriding everything else, such as gc.threshold=0.05 or schemes.victim=fifo
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
 }
 
 impl ConfigArgs {
-    /// As the layers of a configuration.
+    /// The layers of a configuration.
     pub fn sources(&self) -> Sources {
         Sources { preset: self.preset.clone(), files: self.files.clone(), sets: self.sets.clone(), varied: Vec::new() }
     }
@@ -103,7 +103,7 @@ impl ConfigArgs {
 pub enum ConfigCommand {
     /// Print the effective configuration as TOML, with the origin of every value
     Show(ConfigArgs),
-    /// Check a configuration and say what it amounts to
+    /// Check a configuration and print its capacity, GC start, expected write amplification and memory
     Check(ConfigArgs),
     /// Print the JSON Schema of configuration files, for editors
     Schema,
@@ -116,7 +116,7 @@ pub enum ConfigCommand {
 pub enum WhenArg {
     /// At the times of the trace or workload
     Arrival,
-    /// A new one whenever one of `device.queue_depth` completes
+    /// In a closed loop: a new one when one of `device.queue_depth` completes
     Closed,
 }
 
@@ -129,14 +129,14 @@ impl From<WhenArg> for When {
     }
 }
 
-/// How much the oracle looks at.
+/// How much the oracle checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CheckLevel {
-    /// Only the laws that are always on
+    /// Only the invariants that are always checked
     Off,
-    /// Every read's data, and everything now and then
+    /// Also the data of one logical page in 64
     Sampled,
-    /// Everything, often
+    /// Also the data of every page, and scans of all state
     Full,
 }
 
@@ -160,8 +160,8 @@ pub struct InputArgs {
     /// A generated workload: one of `ssdlab workloads`, or a TOML file
     #[arg(long, value_name = "NAME-or-FILE.toml")]
     pub workload: Option<String>,
-    /// Where recordings lie: a workload that models one (hm_0, Financial1, ...) gives way to the file of that name there,
-    /// such as DIR/hm_0.csv.gz; without one the model runs, and says that it is a model
+    /// Directory of recordings: a file such as DIR/hm_0.csv.gz replaces the workload that models it (hm_0, Financial1, ...);
+    /// without such a file the model runs, and the output says that it is a model
     #[arg(long, value_name = "DIR", requires = "workload")]
     pub traces: Option<PathBuf>,
     /// How the trace is read.
@@ -176,12 +176,12 @@ pub struct InputArgs {
     /// Multiply arrival times by this: a decimal such as 0.5, or a ratio such as 1/3
     #[arg(long, value_name = "X")]
     pub time_scale: Option<Scale>,
-    /// When requests arrive: arrival (at the times of the trace) or closed (a new one whenever one of device.queue_depth
-    /// completes) [default: arrival, or closed where the workload says so]
+    /// When requests arrive: arrival (at the times of the trace) or closed (a new one when one of device.queue_depth
+    /// completes) [default: arrival, or closed if the workload says so]
     #[arg(long, value_name = "arrival|closed", value_enum, hide_possible_values = true)]
     pub replay: Option<WhenArg>,
-    /// What becomes of requests beyond the end of the device: error (stop, and say what would fit), wrap (modulo the
-    /// capacity), clip (left out) or dense (touched pages renumbered in the order of first touch)
+    /// How to treat requests beyond the end of the device: error (stop and say what would fit), wrap (modulo the capacity),
+    /// clip (drop them) or dense (renumber touched pages in order of first touch)
     #[arg(long, value_name = "error|wrap|clip|dense", default_value = "error")]
     pub lba_policy: LbaPolicy,
 }
@@ -206,10 +206,10 @@ impl InputArgs {
     }
 }
 
-/// Requests that a command cannot do without.
+/// The requests of a command that needs some.
 ///
 /// # Errors
-/// There are none.
+/// No requests were given.
 pub fn needed(requests: Option<Requests>) -> Result<Requests> {
     requests.ok_or_else(|| Error::usage("no requests").help("give --trace FILE or --workload NAME"))
 }
@@ -222,30 +222,30 @@ pub struct ReadingArgs {
     /// parquet, or columns:<map> such as columns:time=0:ns,op=4:0r1w,offset=2:sectors,size=3:sectors,sep=space
     #[arg(long, value_name = "FMT", default_value = "auto")]
     pub format: String,
-    /// Only this device (disk, volume, unit) of the trace
+    /// Read only this device (disk, volume, unit) of the trace
     #[arg(long, value_name = "ID")]
     pub device: Option<String>,
-    /// What becomes of lines that can't be read: error, or skip=N to pass over at most N
+    /// How to treat malformed lines: error, or skip=N to skip at most N
     #[arg(long, value_name = "error|skip=N", default_value = "error")]
     pub on_bad_line: OnBadLine,
-    /// What becomes of arrivals that go back in time: error (stop, unless the step is small), keep (a gap of zero), clamp
-    /// (moved up to the latest arrival) or sort (within a bounded window)
+    /// How to treat arrivals that go back in time: error (stop, unless the step is small), keep (a gap of zero), clamp (move
+    /// up to the latest arrival) or sort (within a bounded window)
     #[arg(long, value_name = "error|keep|clamp|sort", default_value = "error")]
     pub time_order: TimeOrder,
     /// Which operation code means a read in SSDsim and MQSim traces
     #[arg(long, value_name = "read-is-one|read-is-zero", default_value = "read-is-one")]
     pub op_codes: OpCodes,
-    /// When requests arrive whose trace counts whole seconds (tencent): once (all at the start, as recorded) or even (at
-    /// equal distances over their second)
+    /// Arrivals of a trace whose clock counts whole seconds (tencent): once (all at the start of their second, as recorded)
+    /// or even (spread evenly over it)
     #[arg(long, value_name = "once|even", default_value = "once")]
     pub within_second: WithinSecond,
-    /// Largest read or write that is believed
+    /// Largest read or write to accept
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = size)]
     pub max_request: u64,
 }
 
 impl ReadingArgs {
-    /// As the readers' options.
+    /// The options of the readers.
     pub fn reading(&self) -> Reading {
         Reading {
             format: self.format.clone(),
@@ -287,41 +287,41 @@ pub struct RunArgs {
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Simulation")]
     pub seed: u64,
-    /// How much the oracle looks at; results don't depend on it
+    /// How much the oracle checks; results do not depend on it
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled, help_heading = "Simulation")]
     pub check: CheckLevel,
-    /// Carry out every request at once: the same placement, map and collections, but no time and no latencies
+    /// Simulate without time: the same placement, map and GC, but no latencies
     #[arg(long, conflicts_with_all = ["requests", "series", "timeline"])]
     pub count_only: bool,
-    /// Most memory that the device may take [default: 80 % of what the machine has free]
+    /// Memory limit of the device [default: 80 % of free memory]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Simulation")]
     pub memory_limit: Option<u64>,
-    /// Write the summary as JSON; `-` is standard output, alone
+    /// Write the summary as JSON; `-` means standard output, in place of the table
     #[arg(long, value_name = "FILE|-", help_heading = "Results")]
     pub json: Option<PathBuf>,
-    /// Write one row a request: times, latency and its causes
+    /// Write one row per request: times, latency and its causes
     #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
     pub requests: Option<PathBuf>,
-    /// Write one row a window of simulated time: rates, latencies, flash work, GC, causes
+    /// Write one row per window of simulated time: rates, latencies, flash work, GC, causes
     #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
     pub series: Option<PathBuf>,
     /// Length of the windows of --series
     #[arg(long, value_name = "TIME", default_value = "1s", requires = "series", help_heading = "Results")]
     pub window: Nanos,
-    /// Write what every plane, channel and request did when, as a Perfetto trace for ui.perfetto.dev; `-` prints a chart
-    /// of a tiny run
+    /// Write the activity of every plane, channel and request over time, as a Perfetto trace for ui.perfetto.dev; `-`
+    /// prints a chart of a tiny run
     #[arg(long, value_name = "FILE|-", help_heading = "Results")]
     pub timeline: Option<PathBuf>,
-    /// Only this part of simulated time in the timeline, such as 10ms..12.5ms or 1s..
+    /// Limit the timeline to this part of simulated time, such as 10ms..12.5ms or 1s..
     #[arg(long, value_name = "FROM..TO", requires = "timeline", help_heading = "Results")]
     pub timeline_window: Option<Span>,
-    /// Write one row a block at the end of the run: erases, valid pages, state; print how they are spread
+    /// Write one row per block at the end of the run: erases, valid pages, state; and print their distribution
     #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
     pub blocks: Option<PathBuf>,
-    /// Write what the simulation itself cost: time, memory, speed
+    /// Write the cost of the simulation itself: time, memory, speed
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub perf: Option<PathBuf>,
-    /// No progress, no remarks on standard error; errors still
+    /// Suppress progress and remarks on standard error; errors are still printed
     #[arg(long, help_heading = "Results")]
     pub quiet: bool,
 }
@@ -333,7 +333,7 @@ impl RunArgs {
         How { seed, check: self.check.into(), count_only, memory_limit }
     }
 
-    /// Files to write; what goes to standard output is none.
+    /// Files to write; standard output is not one of them.
     pub fn outputs(&self) -> Outputs {
         let timeline = self.timeline.as_ref().map(|path| match given(Some(path)) {
             Some(path) => To::File(path.into()),
@@ -358,8 +358,8 @@ impl RunArgs {
   ssdlab compare --workload quickstart --vary gc.threshold=0.02,0.05 --vary 'schemes={},{collector=\"queued\"}'
   ssdlab compare --workload quickstart --vary gc.time=real,none --repeat 5 --markdown
 
-A variant that breaks a rule of the configuration has a row that says which. Exit status as with run; 2 if the first
-variant, which the others are measured by, is refused itself.")]
+A variant whose configuration is refused has a row that names the rule. Exit status as for
+run; 2 if the first variant, the baseline, is refused.")]
 pub struct CompareArgs {
     /// Where the configuration comes from.
     #[command(flatten)]
@@ -367,15 +367,15 @@ pub struct CompareArgs {
     /// Where the requests come from.
     #[command(flatten)]
     pub input: InputArgs,
-    /// Values of a key to compare, such as schemes.victim=greedy,fifo; the first one is what the others are measured by.
-    /// A value may be an inline table; KEY may be `preset` or `file` (a configuration over all others). Several --vary:
+    /// Values of a key to compare, such as schemes.victim=greedy,fifo; the first one is the baseline. A value may be an
+    /// inline table; KEY may be `preset` or `file` (a configuration file that overrides all others). Several --vary give
     /// every combination
     #[arg(long, value_name = "KEY=V1,V2,...", help_heading = "Variants")]
     pub vary: Vec<String>,
     /// Run every variant with this many seeds, from --seed on, and give 95 % confidence intervals of the differences
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Variants")]
     pub repeat: u64,
-    /// Most runs
+    /// Limit on the number of runs
     #[arg(long, value_name = "N", default_value_t = 1_000_000, help_heading = "Variants")]
     pub max_points: u64,
     /// How it is simulated.
@@ -384,7 +384,7 @@ pub struct CompareArgs {
     /// The form of the table.
     #[command(flatten)]
     pub table: TableArgs,
-    /// Write one row a variant with all figures
+    /// Write one row per variant with all figures
     #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
     pub rows: Option<PathBuf>,
     /// Write the summary of every run into this directory, as NUMBER-SEED.json
@@ -400,8 +400,9 @@ pub struct CompareArgs {
   ssdlab reproduce all --quick --markdown > docs/reproduction.md
   ssdlab reproduce a --traces /recordings             on the recordings themselves, at full length
 
-Verdicts on what was measured compare effects (a factor less 1): agrees is the same sign and at least half the size,
-weaker the same sign and less, opposite the other sign. Levels agree within a factor of two.")]
+Verdicts on measured rows compare effects (a factor minus 1): agrees means the same sign and
+at least half the size, weaker the same sign but less, opposite the other sign. Levels agree
+within a factor of two. Labels such as A2 or D1 are readings of a paper: see docs/papers.")]
 pub struct ReproduceArgs {
     /// A paper by letter or name: a (idle-chip), b (pagc), c (brr), d (fastgc), e (noc); or `all`
     #[arg(value_name = "PAPER")]
@@ -409,14 +410,14 @@ pub struct ReproduceArgs {
     /// Its tables and figures, such as fig14a or \"Table II\"; all of them if none is named
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
-    /// A smaller device and fewer requests, as the output states
+    /// Use a smaller device and fewer requests; the output states both
     #[arg(long, help_heading = "Requests")]
     pub quick: bool,
-    /// Where recordings lie, to run in the place of their models
+    /// Directory of recordings to run in place of their models
     #[arg(long, value_name = "DIR", help_heading = "Requests")]
     pub traces: Option<PathBuf>,
-    /// Format of the recordings, or with a recording's name of this one, such as financial1=disksim; may be repeated
-    /// [default: found out file by file]
+    /// Format of the recordings, or NAME=FMT for one of them, such as financial1=disksim; may be repeated [default:
+    /// detected file by file]
     #[arg(long, value_name = "[NAME=]FMT", requires = "traces", help_heading = "Requests")]
     pub format: Vec<String>,
     /// At most this many requests of each workload
@@ -430,7 +431,7 @@ pub struct ReproduceArgs {
     pub table: TableArgs,
 }
 
-/// The form of what several runs come to.
+/// The form of the results of several runs.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Results")]
 pub struct TableArgs {
@@ -440,7 +441,7 @@ pub struct TableArgs {
     /// Print the table as CSV, with all figures
     #[arg(long)]
     pub csv: bool,
-    /// Write all figures as JSON; `-` is standard output, alone
+    /// Write all figures as JSON; `-` means standard output, in place of the table
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
 }
@@ -451,10 +452,10 @@ impl TableArgs {
         given(self.json.as_ref())
     }
 
-    /// Whether JSON alone goes to standard output; if it goes to a file, that file.
+    /// Whether JSON goes to standard output, and the file if it goes to one.
     ///
     /// # Errors
-    /// Another form would go there too.
+    /// Another form would go to standard output too.
     pub fn json_output(&self) -> Result<(bool, Option<Output>)> {
         let to_stdout = self.json.as_deref() == Some(Path::new("-"));
         if to_stdout && (self.csv || self.markdown) {
@@ -472,25 +473,25 @@ pub struct HowArgs {
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// How much the oracle looks at; results don't depend on it
+    /// How much the oracle checks; results do not depend on it
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled)]
     pub check: CheckLevel,
-    /// Carry out every request at once: the same placement, map and collections, but no time and no latencies
+    /// Simulate without time: the same placement, map and GC, but no latencies
     #[arg(long)]
     pub count_only: bool,
-    /// Runs at a time; results don't depend on it [default: one a core, as far as memory goes]
+    /// Runs in parallel; results do not depend on it [default: one per core, as far as memory allows]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub jobs: Option<u64>,
-    /// Most memory that the devices may take [default: 80 % of what the machine has free]
+    /// Memory limit of all devices together [default: 80 % of free memory]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory_limit: Option<u64>,
-    /// No progress, no remarks on standard error; errors still
+    /// Suppress progress and remarks on standard error; errors are still printed
     #[arg(long)]
     pub quiet: bool,
 }
 
 impl HowArgs {
-    /// As the engine of many runs takes it.
+    /// The options of a sweep.
     pub fn plan(&self) -> Plan {
         let HowArgs { seed: _, check, count_only, jobs, memory_limit, quiet: _ } = *self;
         Plan { check: check.into(), count_only, jobs, memory_limit }
@@ -508,11 +509,11 @@ pub enum TraceCommand {
         /// How they are read.
         #[command(flatten)]
         reading: ReadingArgs,
-        /// Write the figures as JSON; `-` is standard output, alone
+        /// Write the figures as JSON; `-` means standard output, in place of the table
         #[arg(long, value_name = "FILE|-")]
         json: Option<PathBuf>,
     },
-    /// Read a trace to its end without simulating, and say what is odd about it
+    /// Read a trace to its end without simulating, and report anything suspicious
     Check {
         /// A trace file, plain or compressed; `-` is standard input
         #[arg(value_name = "FILE")]
@@ -553,10 +554,10 @@ pub enum TraceCommand {
         /// At most this many requests
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
         limit: Option<u64>,
-        /// Bytes of the device that it is made for
+        /// Capacity of the device that the workload is fitted to
         #[arg(long, value_name = "SIZE", default_value = "14GiB", value_parser = size)]
         capacity: u64,
-        /// Bytes of a page of that device
+        /// Page size of that device
         #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size)]
         page_size: u64,
         /// Seed of every random choice

@@ -1,9 +1,9 @@
-//! How valid pages and erases are spread over blocks, as rows of a table.
+//! The distribution of valid pages and erases over blocks, as rows of a table.
 
 use ssdlab_lab::results::blocks::{Bar, Spread};
 use ssdlab_lab::text::{count, percent};
 
-/// Closed blocks by valid pages beside all blocks by erases.
+/// Closed blocks by valid pages next to all blocks by erases.
 pub fn table(spread: &Spread) -> Vec<Vec<String>> {
     let (valid, erases) = (histogram(&spread.valid), histogram(&spread.erases));
     let header = ["valid pages", "closed blocks", "", "erases", "blocks", ""].map(String::from).to_vec();
@@ -13,7 +13,7 @@ pub fn table(spread: &Spread) -> Vec<Vec<String>> {
     std::iter::once(header).chain(rows).collect()
 }
 
-/// Rows of a range, how many blocks fall into it, and their share.
+/// One row per range: how many blocks fall into it, and their share.
 fn histogram(bars: &[Bar]) -> Vec<Vec<String>> {
     let all = bars.iter().map(|bar| bar.blocks).sum::<u64>().max(1);
     let row = |bar: &Bar| {

@@ -13,12 +13,12 @@ use ssdlab_sim::{LegRecord, Resource};
 /// Columns of the bars.
 const BARS: usize = 72;
 
-/// A line a request, bus and plane that did something.
+/// One line per active request, bus and plane.
 pub fn draw(mut chart: Chart) -> String {
     let mut out = String::new();
     let start = chart.requests.iter().map(|r| r.arrival).chain(chart.legs.iter().map(|l| l.start)).min();
     let end = chart.requests.iter().map(|r| r.completion).chain(chart.legs.iter().map(|l| l.end)).max();
-    let (Some(start), Some(end)) = (start, end) else { return "timeline: nothing happened in it\n".into() };
+    let (Some(start), Some(end)) = (start, end) else { return "timeline: nothing happened in this window\n".into() };
     // A whole number of nanoseconds a column, a round one if it can be.
     let least = (end.0 - start.0).div_ceil(BARS as u64).max(1);
     let power = 10u64.pow(least.ilog10());
@@ -27,7 +27,7 @@ pub fn draw(mut chart: Chart) -> String {
         let mut text = String::new();
         for i in 0..BARS as u64 {
             let from = start.0 + i * column;
-            // What takes most of the column, the earlier of equals.
+            // The activity that fills most of the column; the earlier one of equals.
             let mut best = (0, ' ');
             for (a, b, mark) in marks {
                 let share = b.0.min(from + column).saturating_sub(a.0.max(from));
@@ -39,10 +39,10 @@ pub fn draw(mut chart: Chart) -> String {
         }
         text.trim_end().to_string()
     };
-    let _ = writeln!(out, "timeline from {}, a column is {}", duration(start.0 as f64), duration(column as f64));
+    let _ = writeln!(out, "timeline from {}, one column is {}", duration(start.0 as f64), duration(column as f64));
     let _ =
         writeln!(out, "host: R read, P program, = transfer; GC: r read, p program, c copyback, e erase, - transfer");
-    let _ = writeln!(out, "requests: . waits for its first service, # from there on");
+    let _ = writeln!(out, "requests: . waiting for first service, # from first service to completion");
     chart.requests.sort_by_key(|request| request.request);
     for request in &chart.requests {
         let start = request.start.unwrap_or(request.completion);

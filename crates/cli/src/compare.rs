@@ -1,4 +1,4 @@
-//! `ssdlab compare`: the same requests on several configurations, each variant beside the first.
+//! `ssdlab compare`: the same requests on several configurations, each variant next to the first.
 
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
@@ -88,7 +88,7 @@ fn cell(unit: Unit, value: f64) -> String {
     }
 }
 
-/// What a variant is beside the first: its ratio, in parentheses where it may be noise, with its interval where it is not.
+/// A variant against the first: its ratio, in parentheses if it is not significant, with its interval if it is.
 fn beside(figure: &Figure, base: f64) -> String {
     let Some(ratio) = figure.ratio else {
         return if figure.mean == 0.0 { "1x".into() } else { "-".into() };
@@ -116,7 +116,7 @@ fn pair(figure: Option<&Figure>, base: Option<&Figure>, metric: &Metric) -> [Str
     }
 }
 
-/// The table for people.
+/// The table as text.
 fn render(args: &CompareArgs, done: &Comparison) -> String {
     let Comparison { axes, seeds, rows } = done;
     let first = &rows[0].outcomes[0];
@@ -137,7 +137,7 @@ fn render(args: &CompareArgs, done: &Comparison) -> String {
     }
     if seeds.count > 1 {
         let text = format!(
-            "{} to {}: means over {} runs, ± half of the 95 % confidence interval of the difference to the first variant seed by seed (Student's t); in parentheses where that interval holds no difference: noise",
+            "{} to {}: means over {} runs; ± half the 95 % confidence interval of the difference from the first variant, paired by seed (Student's t); a ratio in parentheses is not significant: its interval includes 1",
             seeds.first,
             seeds.last(),
             seeds.count
@@ -165,7 +165,7 @@ fn render(args: &CompareArgs, done: &Comparison) -> String {
     out
 }
 
-/// Why variants have no figures: each rule with the variants that break it.
+/// Why variants were refused: each rule with the variants that break it.
 fn refusals(rows: &[Row]) -> Vec<String> {
     let mut rules: Vec<(String, Vec<String>)> = Vec::new();
     for (i, row) in rows.iter().enumerate() {
@@ -179,7 +179,7 @@ fn refusals(rows: &[Row]) -> Vec<String> {
     rules.into_iter().map(|(rule, numbers)| format!("{}: {rule}", numbers.join(", "))).collect()
 }
 
-/// Figures side by side, as many as a line takes, in as many groups as that needs.
+/// Figures side by side, in as many groups as the width of a line requires.
 fn packed(rows: &[Row]) -> Vec<String> {
     let labels: Vec<String> = rows.iter().enumerate().map(|(i, row)| label(i, row)).collect();
     let shown: Vec<usize> = (0..METRICS.len()).filter(|m| !METRICS[*m].head.is_empty()).collect();
@@ -267,7 +267,7 @@ fn markdown(done: &Comparison) -> String {
     notes.extend(done.cautions().iter().map(ToString::to_string));
     if done.seeds.count > 1 {
         let count = done.seeds.count;
-        notes.push(format!("means over {count} seeds; ± half of the 95 % confidence interval of the paired difference; in parentheses: noise"));
+        notes.push(format!("means over {count} seeds; ± half the 95 % confidence interval of the paired difference; in parentheses: not significant"));
     }
     if !notes.is_empty() {
         out.push('\n');
@@ -276,7 +276,7 @@ fn markdown(done: &Comparison) -> String {
     out
 }
 
-/// All figures, a row a line.
+/// All figures, one row per line.
 fn csv(done: &Comparison) -> String {
     let mut out = done.columns().join(",") + "\n";
     for number in 0..done.rows.len() {

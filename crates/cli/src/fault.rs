@@ -1,4 +1,4 @@
-//! Exit statuses, and errors as people read them.
+//! Exit statuses, and the text of errors.
 
 use std::io::IsTerminal;
 use std::ops::Range;
@@ -12,19 +12,19 @@ use ssdlab_trace::{acts, foreign};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Status {
-    /// The command line or the configuration makes no sense.
+    /// The command line or the configuration is invalid.
     Usage = 2,
-    /// The content of a trace is wrong.
+    /// The content of a trace is invalid.
     Trace = 3,
     /// A file can't be read or written.
     File = 4,
     /// An invariant of the simulator failed.
     Invariant = 5,
-    /// The terminal is gone (SIGHUP).
+    /// The terminal was closed (SIGHUP).
     HungUp = 129,
-    /// Interrupted from outside (SIGINT).
+    /// Interrupted (SIGINT).
     Interrupted = 130,
-    /// Told to end (SIGTERM).
+    /// Terminated (SIGTERM).
     Terminated = 143,
 }
 
@@ -55,7 +55,7 @@ pub fn render(error: &Error, renderer: &Renderer) -> String {
             Snippet::source(still(text)).line_start(first_line).path(sober(&spot.name)).annotation(annotation);
         group = group.element(snippet);
         if cut > 0 {
-            let note = format!("the line is long: what is shown begins at its byte {}", cut + 1);
+            let note = format!("the line is long: the excerpt begins at byte {}", cut + 1);
             group = group.element(Level::NOTE.message(note));
         }
     }
@@ -75,9 +75,8 @@ pub fn print(error: &Error) {
     crate::output::remark(render(error, &renderer));
 }
 
-/// The lines that a span touches, or at most 120 bytes around its start in a line that is longer than a screen, and how
-/// many bytes of the line were left out before: a
-/// configuration may come from anywhere, and a message stays short whatever it holds.
+/// The lines that a span touches, or at most 120 bytes around its start in a line that is longer than a screen; and how
+/// many bytes of the line were cut off before it. A configuration may come from anywhere, so messages are kept short.
 fn excerpt<'t>(text: &'t str, span: &Range<usize>) -> (&'t str, usize, Range<usize>, usize) {
     let floor = |mut at: usize| {
         at = at.min(text.len());
@@ -98,7 +97,7 @@ fn excerpt<'t>(text: &'t str, span: &Range<usize>) -> (&'t str, usize, Range<usi
     (&text[from..to], first_line, start - from..end.clamp(start, to) - from, from - line)
 }
 
-/// Lines that may quote anything: nothing in them acts, and they are no longer than a screen.
+/// Text that may quote foreign text: control characters are escaped, and it is cut to about a screen.
 fn sober(message: &str) -> String {
     const LONGEST: usize = 800;
     let (mut out, mut room) = (String::new(), LONGEST);
@@ -116,8 +115,8 @@ fn sober(message: &str) -> String {
     out
 }
 
-/// A source text whose characters keep their places: what acts becomes a sign of the same length. (The renderer shows the
-/// control characters of ASCII itself.)
+/// A source text with control characters replaced by signs of the same length, so that columns stay right. (The renderer
+/// escapes the control characters of ASCII itself.)
 fn still(text: &str) -> String {
     let sign = |c: char| match (acts(c) && !c.is_ascii(), c.len_utf8()) {
         (true, 2) => '\u{b7}',

@@ -1,5 +1,5 @@
-//! The `ssdlab` command as a library, so that another program may offer it under its own roof. It reads arguments and lays
-//! out text; the work is done by `ssdlab_lab`.
+//! The `ssdlab` command as a library, so that other programs can embed it. It parses arguments and formats text; `ssdlab_lab`
+//! does the work.
 
 pub mod args;
 mod blocks;
@@ -43,7 +43,7 @@ pub fn main_from<I: IntoIterator<Item = OsString>>(arguments: I) -> ExitCode {
         }
     };
     signals::watch();
-    // Broken invariants are panics of the simulator. The hook keeps what they say; they are told below, once.
+    // A broken invariant panics in the simulator. The hook keeps the message; it is printed once, below.
     panic::set_hook(Box::new(|info| {
         let payload = info.payload();
         let what = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
@@ -68,7 +68,7 @@ pub fn main_from<I: IntoIterator<Item = OsString>>(arguments: I) -> ExitCode {
     ExitCode::from(Status::from(error.class()) as u8)
 }
 
-/// The command line in a form that a shell reads back.
+/// The command line, quoted for a shell.
 fn quoted(arguments: &[OsString]) -> String {
     let plain =
         |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./=+,:@%".contains(&b));

@@ -1,16 +1,16 @@
-//! Standard output carries results, standard error remarks.
+//! Results go to standard output, remarks to standard error.
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use ssdlab_lab::error::{Error, Result};
 
-/// Writes a line on standard error. Nothing is left to be done about a standard error that takes no text.
+/// Writes a line to standard error. A failure is ignored: there is no other place to report it.
 pub fn remark(text: impl std::fmt::Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Writes results on standard output. A reader that has seen enough and left is no error.
+/// Writes results to standard output. A reader that closes the pipe early is not an error.
 pub fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -1,4 +1,4 @@
-//! How far runs have come, on a terminal only.
+//! Progress of runs, on a terminal only.
 
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
@@ -20,10 +20,10 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Steps of the bar; requests are told in words, since their total is not always known.
+    /// Steps of the bar. It shows a share: the total number of requests is not always known.
     const STEPS: u64 = 10_000;
 
-    /// Shown now, unless it is not wanted.
+    /// Shows the bar at once, unless `quiet`.
     pub fn new(quiet: bool) -> Progress {
         if quiet || !std::io::stderr().is_terminal() {
             return Progress { bar: ProgressBar::hidden(), quiet };
@@ -39,8 +39,8 @@ impl Progress {
         }
         if requests == TICK {
             let template = match share {
-                Some(_) => "{wide_bar} {percent} %  {msg}  {elapsed} gone, {eta} left",
-                None => "{spinner} {msg}  {elapsed} gone",
+                Some(_) => "{wide_bar} {percent} %  {msg}  {elapsed} elapsed, {eta} left",
+                None => "{spinner} {msg}  {elapsed} elapsed",
             };
             self.bar.set_style(ProgressStyle::with_template(template).expect("a constant template"));
             self.bar.reset();
@@ -89,7 +89,7 @@ impl Drop for Progress {
 /// One progress display for all runs, on a terminal only.
 pub struct Board {
     bar: ProgressBar,
-    /// By point: how far it has come.
+    /// Steps done, by point.
     shares: Vec<AtomicU64>,
     ended: AtomicUsize,
 }
@@ -98,7 +98,7 @@ impl Board {
     /// Steps of the bar for a run.
     const STEPS: u64 = 1000;
 
-    /// Of so many runs; shown now, unless it is not wanted.
+    /// A board of `points` runs; shown at once, unless `quiet`.
     pub fn new(points: usize, quiet: bool) -> Board {
         let shares = (0..points).map(|_| AtomicU64::new(0)).collect();
         let ended = AtomicUsize::new(0);
@@ -107,7 +107,7 @@ impl Board {
         }
         let bar =
             ProgressBar::with_draw_target(Some(points as u64 * Self::STEPS), ProgressDrawTarget::stderr_with_hz(5));
-        let template = "{wide_bar} {percent} %  {msg}  {elapsed} gone, {eta} left";
+        let template = "{wide_bar} {percent} %  {msg}  {elapsed} elapsed, {eta} left";
         bar.set_style(ProgressStyle::with_template(template).expect("a constant template"));
         bar.set_message(format!("0 of {points} runs"));
         bar.enable_steady_tick(Duration::from_millis(200));

@@ -1,4 +1,4 @@
-//! `ssdlab config reference`: every key with its meaning, values and default, from the definitions that read it.
+//! `ssdlab config reference`: every key with its meaning, values and default, from the definitions that parse it.
 
 use serde_json::{Map, Value};
 use ssdlab_lab::schema::{entries, resolve, root_schema};
@@ -58,7 +58,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// The values of a choice, one a line, with the knobs of schemes.
+/// The values of a choice, one per line, with the knobs of schemes.
 fn values(definitions: &Value, choice: &Value) -> String {
     let mut out = String::new();
     for form in choice["oneOf"].as_array().into_iter().flatten() {

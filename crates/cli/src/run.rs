@@ -25,7 +25,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if !args.quiet {
         done.outcome.remarks.iter().for_each(output::remark);
     }
-    // All results are complete: now they appear.
+    // Files appear only once all results are complete.
     done.publish()?;
     if to_stdout {
         output::print(&done.outcome.json())?;
@@ -45,10 +45,10 @@ pub fn run(args: &RunArgs) -> Result<()> {
     Ok(())
 }
 
-/// What the simulation itself cost, in a line.
+/// The cost of the simulation itself, in a line.
 fn cost(perf: &Perf) -> String {
     let text = format!(
-        "simulated in {:.2} s ({:.2} s CPU, {:.2} s of it replay): {:.2} million flash operations a CPU second",
+        "simulated in {:.2} s ({:.2} s CPU, {:.2} s of that for the replay): {:.2} million flash operations per CPU second",
         perf.wall_s,
         perf.cpu_s,
         perf.simulate_cpu_s,

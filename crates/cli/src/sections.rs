@@ -1,4 +1,4 @@
-//! What schemes tell of themselves, as lines for people: the same fields as in the summary, with units from their names.
+//! The reports of schemes as text: the same fields as in the summary, with units from their names.
 
 use serde_json::Value;
 use ssdlab_lab::text::{count, duration, percent, size};
@@ -8,7 +8,7 @@ use ssdlab_sim::schemes::AnyCollector;
 
 use crate::layout::facts;
 
-/// The sections of the schemes in use, each with its fields; nothing if there are none.
+/// The sections of the schemes in use, each with its fields.
 pub(crate) fn render(summary: &Summary, out: &mut String) {
     let Ok(whole) = serde_json::to_value(summary) else { return };
     for section in SCHEME_SECTIONS {
@@ -26,14 +26,15 @@ pub(crate) fn render(summary: &Summary, out: &mut String) {
     }
 }
 
-/// Paper B's figures are in every summary of dies with two planes, for comparisons; people see them where its scheme is used.
+/// Paper B's figures are in every summary of a device with two planes per die, for comparisons; the table shows them only if its
+/// scheme is used.
 fn shown(section: &str, summary: &Summary) -> bool {
     let config = &summary.config;
     let paired = config.device.mapping_unit == MappingUnit::SuperPage;
     section != "pagc" || paired || config.schemes.collector.chain().any(|one| matches!(one, AnyCollector::PaGc(_)))
 }
 
-/// One line a field; the fields of a table that holds plain values only share a line.
+/// One line per field; fields of a table of plain values share one.
 fn flatten(name: &str, value: &Value, lines: &mut Vec<String>) {
     let Value::Object(fields) = value else {
         return lines.push(format!("{}: {}", words(name), show(name, value)));

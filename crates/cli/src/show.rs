@@ -1,4 +1,4 @@
-//! What there is to choose from: configurations, presets, schemes, workloads.
+//! Listings: configurations, presets, schemes, workloads.
 
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::names::{clip, nearest};
@@ -27,7 +27,7 @@ pub fn config(command: &ConfigCommand) -> Result<()> {
     }
 }
 
-/// What a valid configuration amounts to.
+/// What to expect of a valid configuration.
 fn outlook(settings: &Settings) -> String {
     let config = &settings.config;
     let outlook = Outlook::new(config, false);
@@ -37,7 +37,7 @@ fn outlook(settings: &Settings) -> String {
         0 => "from the first host program on".into(),
         n => {
             let all = size((outlook.planes * n).saturating_mul(g.page_size.0));
-            format!("first at host program {} of a plane, after {all} spread evenly over all planes", count(n))
+            format!("first at host program {} of a plane, after {all} written evenly to all planes", count(n))
         }
     };
     let mut lines = vec![
@@ -57,7 +57,7 @@ fn outlook(settings: &Settings) -> String {
         (
             "effective spare",
             format!(
-                "{} of the pages in play; over-provisioning {} less what GC keeps free",
+                "{} of the usable pages: over-provisioning of {} minus the pages that GC keeps free",
                 percent(outlook.effective_spare),
                 percent_exact(config.device.over_provisioning.as_f64())
             ),
@@ -74,7 +74,7 @@ fn outlook(settings: &Settings) -> String {
     ));
     let memory = outlook.memory;
     let schemes =
-        if memory.schemes == 0 { String::new() } else { format!(", {} of it for schemes", size(memory.schemes)) };
+        if memory.schemes == 0 { String::new() } else { format!(", including {} for schemes", size(memory.schemes)) };
     lines.push(("memory", format!("about {}{schemes}", size(memory.total()))));
     let mut out = String::new();
     facts(&mut out, &lines);
@@ -145,7 +145,7 @@ pub fn schemes(name: Option<&str>) -> Result<()> {
     print(&out)
 }
 
-/// Knobs with their defaults, and what a scheme needs and refuses, as tried out on the rules themselves.
+/// Knobs with their defaults, and the rules of the configuration that a scheme meets.
 fn requirements(out: &mut String, scheme: &SchemeInfo) {
     let mut section = |title: &str, lines: &[(String, Vec<String>)]| {
         if lines.is_empty() {
@@ -160,16 +160,16 @@ fn requirements(out: &mut String, scheme: &SchemeInfo) {
             }
         }
     };
-    let told = |knob: needs::Knob| {
+    let described = |knob: needs::Knob| {
         let range = knob.range;
         (format!("{} = {}", knob.name, knob.default), vec![knob.meaning, format!("Takes {range}.")])
     };
-    let knobs: Vec<(String, Vec<String>)> = needs::knobs(scheme).into_iter().map(told).collect();
-    section("Knobs, their defaults and ranges:", &knobs);
+    let knobs: Vec<(String, Vec<String>)> = needs::knobs(scheme).into_iter().map(described).collect();
+    section("Knobs with defaults and ranges:", &knobs);
     let needs::Needs { needs, refuses } = needs::of(scheme);
     let one = |(what, rule): (String, String)| (what, vec![rule]);
-    section("Needs, on the built-in device:", &needs.into_iter().map(one).collect::<Vec<_>>());
-    section("Is refused with:", &refuses.into_iter().map(one).collect::<Vec<_>>());
+    section("Required changes to the built-in device:", &needs.into_iter().map(one).collect::<Vec<_>>());
+    section("Refused with:", &refuses.into_iter().map(one).collect::<Vec<_>>());
 }
 
 /// `ssdlab workloads`

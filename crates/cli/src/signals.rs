@@ -1,4 +1,4 @@
-//! Signals that end a run: files in the making go first, and the status says which signal it was.
+//! Signals that end a run: unfinished files are removed, and the exit status tells the signal.
 
 use ssdlab_lab::output;
 
@@ -9,15 +9,15 @@ fn end(status: Status) {
     std::process::exit(i32::from(status as u8));
 }
 
-/// From now on a signal ends the process as its status says. A second call changes nothing.
+/// Installs the handler: a signal ends the process with its status. A second call has no effect.
 #[cfg(unix)]
 pub fn watch() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
-        // `nohup` has the end of the terminal ignored, and means it.
+        // `nohup` makes the process ignore SIGHUP; that must stay so.
         let ends = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| *signal != SIGHUP || !ignored(SIGHUP));
-        // A file that may not grow any more is an error of the write that tells so, with its file's name.
+        // SIGXFSZ is caught and ignored: the write then fails with an error that names the file.
         let Ok(mut signals) = signal_hook::iterator::Signals::new(ends.chain([SIGXFSZ])) else { return };
         std::thread::spawn(move || {
             for signal in &mut signals {
@@ -32,7 +32,7 @@ pub fn watch() {
     });
 }
 
-/// Whether a signal was ignored when the process began, where the system tells.
+/// Whether a signal was ignored when the process started; false where the system does not say.
 #[cfg(unix)]
 fn ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -41,7 +41,7 @@ fn ignored(signal: i32) -> bool {
     mask >> (signal - 1) & 1 == 1
 }
 
-/// From now on an interrupt ends the process as its status says. A second handler is refused, and the first one does the work.
+/// Installs the handler: an interrupt ends the process with its status. A second call has no effect.
 #[cfg(not(unix))]
 pub fn watch() {
     let _ = ctrlc::set_handler(|| end(Status::Interrupted));

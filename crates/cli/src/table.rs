@@ -1,4 +1,4 @@
-//! The table that a run prints: what was simulated, what happened, where the time went.
+//! The table that a run prints: the device, the results, and where the time went.
 
 use ssdlab_lab::text::{count, duration, percent, percent_exact, plural, rate, size};
 use ssdlab_lab::variants::figures::overloaded;
@@ -8,18 +8,18 @@ use ssdlab_sim::report::{Breakdown, ByOp, Figures, Summary};
 
 use crate::layout::{facts, grid};
 
-/// What the summary doesn't know.
+/// What the table shows besides the summary.
 #[derive(Clone, Debug)]
 pub struct Context {
-    /// What the requests were, in a line or two.
+    /// The source of the requests, in a line or two.
     pub workload: Vec<String>,
     /// Name of the preset, if one was used.
     pub preset: Option<String>,
     /// Bytes that the device exports.
     pub capacity: u64,
-    /// How valid pages and erases are spread over blocks, if asked for.
+    /// The distribution of valid pages and erases over blocks, if asked for.
     pub blocks: Vec<Vec<String>>,
-    /// What happened when, if asked for.
+    /// The chart of a timeline, if asked for.
     pub chart: String,
 }
 
@@ -47,7 +47,7 @@ pub fn render(summary: &Summary, context: &Context) -> String {
     out
 }
 
-/// The device, and what it is asked to do.
+/// The device and its workload.
 pub(crate) fn device_lines(summary: &Summary, context: &Context) -> Vec<(&'static str, String)> {
     let config = &summary.config;
     let g = &config.geometry;
@@ -109,7 +109,7 @@ fn about(summary: &Summary, context: &Context) -> Vec<(&'static str, String)> {
         requests.push_str(&format!("; {} other commands skipped", count(r.skipped)));
     }
     if r.warmup > 0 {
-        requests.push_str(&format!("; {} before them as warm-up", count(r.warmup)));
+        requests.push_str(&format!("; {} more before them as warm-up", count(r.warmup)));
     }
     lines.push(("requests", requests));
     let seconds = summary.simulated_ns as f64 / 1e9;
@@ -128,7 +128,7 @@ fn about(summary: &Summary, context: &Context) -> Vec<(&'static str, String)> {
     lines.push((
         "",
         format!(
-            "whole pages that they touch: reads {} MB/s, writes {} MB/s",
+            "in whole pages: reads {} MB/s, writes {} MB/s",
             by_second(summary.pages.read, page / 1e6),
             by_second(summary.pages.written, page / 1e6)
         ),
@@ -144,8 +144,8 @@ fn timing(config: &Config) -> String {
 
 fn schemes(config: &Config) -> String {
     let s = &config.schemes;
-    let time = if config.gc.time == GcTime::None { " in no time" } else { "" };
-    // The default is not named: it was the only one for long.
+    let time = if config.gc.time == GcTime::None { " in zero time" } else { "" };
+    // Only a trigger other than the default is named.
     let trigger =
         if s.trigger == Default::default() { String::new() } else { format!(", trigger {}", s.trigger.name()) };
     format!(
@@ -172,7 +172,7 @@ fn filled(config: &Config) -> String {
         }
         PreconditionMode::Sequential => "sequential: every exported page written once".into(),
         PreconditionMode::Random => {
-            format!("random: every exported page written once, then {} times as many at random", p.overwrite)
+            format!("random: every exported page written once, then {} x as many random overwrites", p.overwrite)
         }
     }
 }
@@ -198,23 +198,23 @@ fn latencies(latency: &ByOp<Figures>) -> Vec<Vec<String>> {
     rows
 }
 
-/// What a cause means, in a few words.
+/// The meaning of a cause, in a few words.
 fn meaning(cause: Cause) -> &'static str {
     match cause {
-        Cause::Queue => "outside: queue full",
+        Cause::Queue => "device queue full",
         Cause::Order => "in the dispatch window",
         Cause::Space => "no free page for host data",
         Cause::Staging => "no free buffer slot",
         Cause::DieHost => "other requests on the die",
-        Cause::DieLate => "requests GC made late",
+        Cause::DieLate => "requests delayed by GC",
         Cause::DieGcOwn => "GC of the same plane",
         Cause::DieGcOther => "GC of another plane",
-        Cause::DieWriteback => "a write-back on the die",
+        Cause::DieWriteback => "write-backs on the die",
         Cause::BusHost => "other requests on the bus",
         Cause::BusGc => "GC on the bus",
         Cause::NocHost => "other requests on the NoC",
         Cause::NocGc => "GC on the NoC",
-        Cause::Held => "withheld by a scheme",
+        Cause::Held => "held back by a scheme",
         Cause::Array => "service: flash array",
         Cause::Bus => "service: own transfers",
         Cause::Noc => "service: own NoC traffic",
@@ -273,12 +273,12 @@ fn device(summary: &Summary) -> Vec<(&'static str, String)> {
     let time = &gc.time_ns;
     let total: u128 = [time.read, time.transfer, time.program, time.erase].into_iter().map(u128::from).sum();
     if gc.collections == 0 {
-        lines.push(("GC", "no collection".into()));
+        lines.push(("GC", "no collections".into()));
     } else {
         lines.push((
             "GC",
             format!(
-                "{}; each moved {} pages and made room for {} host pages",
+                "{}; each moved {} pages and freed {} for host data",
                 plural(gc.collections, "collection"),
                 or_dash(gc.moved_per_collection, &two),
                 or_dash(gc.host_pages_per_collection, &two)
@@ -301,7 +301,7 @@ fn device(summary: &Summary) -> Vec<(&'static str, String)> {
     lines.push((
         "utilisation",
         format!(
-            "{}s {}, channels {}, chips seen busy by arrivals {}",
+            "{}s {}, channels {}, busy chips at arrival {}",
             serde_json::to_value(summary.config.device.exclusion)
                 .ok()
                 .and_then(|v| v.as_str().map(str::to_owned))
@@ -314,7 +314,7 @@ fn device(summary: &Summary) -> Vec<(&'static str, String)> {
     lines.push((
         "wear",
         format!(
-            "{} erases; a block {} to {}, mean {}, since the device was new",
+            "{} erases; per block {} to {}, mean {}, since the device was new",
             count(flash.erases),
             wear.erases_min,
             wear.erases_max,
@@ -327,11 +327,10 @@ fn device(summary: &Summary) -> Vec<(&'static str, String)> {
 
 fn verdict(summary: &Summary) -> String {
     if summary.latency_ns.all.count == 0 {
-        return "no read or write was measured".into();
+        return "no reads or writes were measured".into();
     }
     if summary.gc.collections == 0 {
-        return "GC did not run: nothing here says how the device behaves once it is full (see precondition.mode)"
-            .into();
+        return "GC did not run, so these results say nothing about a full device (see precondition.mode)".into();
     }
     let share = |breakdown: &Breakdown| {
         let inside = breakdown.0.iter().sum::<u128>() - breakdown.0[Cause::Queue as usize];
@@ -342,7 +341,7 @@ fn verdict(summary: &Summary) -> String {
     let delayed = &summary.requests_delayed_by_gc;
     let of = |delayed: u64, all: u64| percent(delayed as f64 / all as f64);
     let steady = match &summary.write_amplification_halves {
-        None => "Too few collections to tell whether it is steady".into(),
+        None => "Too few collections to tell whether write amplification is steady".into(),
         Some(halves) => {
             let two = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2}"));
             let (first, second) = (two(halves.first), two(halves.second));
@@ -361,7 +360,7 @@ fn verdict(summary: &Summary) -> String {
     ];
     let waited = kinds.iter().filter(|(_, _, all, _)| *all > 0).map(|(name, delayed, all, causes)| {
         format!(
-            "{} of the {name} waited for it ({} of the time of all {name} in the device)",
+            "{} of the {name} waited for it ({} of the time that {name} spent in the device)",
             of(*delayed, *all),
             share(causes)
         )
@@ -370,7 +369,7 @@ fn verdict(summary: &Summary) -> String {
     if overloaded(summary) {
         let (total, outside) = (by.all.0.iter().sum::<u128>(), by.all.0[Cause::Queue as usize]);
         format!(
-            "{gc}. Overloaded: requests spend {} of their time outside, waiting for one of {} places, so latency grows with the length of the run",
+            "{gc}. Overloaded: requests spend {} of their time waiting for one of {} queue slots, so latency grows with the length of the run",
             percent(outside as f64 / total as f64),
             summary.config.device.queue_depth
         )

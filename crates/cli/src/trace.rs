@@ -1,4 +1,4 @@
-//! `ssdlab trace`: figures, judgement, conversion, generation.
+//! `ssdlab trace`: figures, checks, conversion, generation.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,8 @@ use ssdlab_lab::input::{find_workload, read_workload, refuse};
 use ssdlab_lab::names::{clip, clip_line};
 use ssdlab_lab::output::Output;
 use ssdlab_lab::text::{count, duration, percent, rate, size};
-use ssdlab_trace::{Info, Losses, Reader, Record, Severity, Writer, check};
+use ssdlab_trace::workload::{Generator, Spec, SpecError};
+use ssdlab_trace::{Format, Info, Losses, Reader, Severity, Writer, check};
 
 use crate::args::{ReadingArgs, TraceCommand, given};
 use crate::layout::{facts, grid};
@@ -18,92 +19,103 @@ use crate::output;
 /// Runs one of them.
 pub fn trace(command: &TraceCommand) -> Result<()> {
     match command {
-        TraceCommand::Info { files, reading, json } => {
-            told_apart(files, "--json", json.as_ref())?;
-            let traces = files.iter().map(|file| Ok((name(file), read(file, reading)?))).collect::<Result<Vec<_>>>()?;
-            if let Some(path) = json {
-                let figures: Vec<serde_json::Value> = traces
-                    .iter()
-                    .map(|(name, (info, reader))| serde_json::json!({ "trace": name, "format": reader.format().to_string(), "figures": info }))
-                    .collect();
-                let mut text = serde_json::to_string_pretty(&figures).expect("figures are plain data");
-                text.push('\n');
-                if path.as_os_str() == "-" {
-                    return output::print(&text);
-                }
-                let mut file = Output::create(path)?;
-                file.put(text.as_bytes())?;
-                file.finish()?.publish()?;
-            }
-            let mut out = String::new();
-            if let [(name, (info, reader))] = &traces[..] {
-                facts(&mut out, &figures(name, info, reader));
-                out.push('\n');
-            }
-            let mut rows = vec![Info::TABLE_HEAD.map(String::from).to_vec()];
-            rows.extend(files.iter().zip(&traces).map(|(file, (_, (info, _)))| info.table_row(&short(file)).to_vec()));
-            grid(&mut out, &rows, false);
-            output::print(&out)
-        }
-        TraceCommand::Check { file, reading } => {
-            let (info, reader) = read(file, reading)?;
-            let mut out = format!(
-                "{}: {} requests, format {}\n",
-                name(file),
-                count(info.requests),
-                clip_line(&reader.format().to_string())
-            );
-            for lint in check(&info, reader.notes()) {
-                let severity = if lint.severity == Severity::Warning { "warning" } else { "note" };
-                out.push_str(&format!("{severity}[{}]: {}\n", lint.name, lint.text));
-            }
-            output::print(&out)
-        }
+        TraceCommand::Info { files, reading, json } => info(files, reading, json.as_ref()),
+        TraceCommand::Check { file, reading } => judge(file, reading),
         TraceCommand::Convert { from, to, into, limit, reading } => {
-            told_apart(std::slice::from_ref(from), "the output", Some(to))?;
-            let mut reader = open(from, reading)?;
-            let mut left = limit.unwrap_or(u64::MAX);
-            let mut next = |reader: &mut Reader| -> Result<Option<Record>> {
-                if left == 0 {
-                    return Ok(None);
-                }
-                left -= 1;
-                Ok(reader.next()?)
-            };
-            write(to, into, |writer| {
-                while let Some(record) = next(&mut reader)? {
-                    let label = reader.volumes().get(record.volume as usize).map(Vec::as_slice);
-                    writer.write(&record, label)?;
-                }
-                Ok(())
-            })?;
-            reader.notes().lines().for_each(|line| output::remark(format_args!("note: {line}")));
-            Ok(())
+            convert(from, to, into, limit.unwrap_or(u64::MAX), reading)
         }
         TraceCommand::Generate { workload, to, into, limit, capacity, page_size, seed } => {
-            let (name, spec) = find_workload(workload)?;
-            let mut files = Files::new();
-            read_workload(workload, &mut files);
-            files.write_all(&[("the output", given(Some(to)))])?;
-            let generator = spec.build(*capacity, *page_size, *seed, *limit).map_err(|error| refuse(&name, &error))?;
-            if generator.closed().is_some() {
-                output::remark(format_args!(
-                    "note: {} is a closed loop: all requests are written with time 0, for --replay closed",
-                    clip(&name)
-                ));
-            }
-            write(to, into, |writer| {
-                for record in generator {
-                    writer.write(&record, None)?;
-                }
-                Ok(())
-            })
+            let build = |spec: &Spec| spec.build(*capacity, *page_size, *seed, *limit);
+            generate(workload, to, into, build)
         }
     }
 }
 
-/// Traces are read, and none of them is what is written.
-fn told_apart(traces: &[PathBuf], option: &str, output: Option<&PathBuf>) -> Result<()> {
+/// `ssdlab trace info`
+fn info(files: &[PathBuf], reading: &ReadingArgs, json: Option<&PathBuf>) -> Result<()> {
+    distinct_files(files, "--json", json)?;
+    let traces = files.iter().map(|file| Ok((name(file), read(file, reading)?))).collect::<Result<Vec<_>>>()?;
+    if let Some(path) = json {
+        let figures = traces.iter().map(|(name, (info, reader))| {
+            serde_json::json!({ "trace": name, "format": reader.format().to_string(), "figures": info })
+        });
+        let figures: Vec<serde_json::Value> = figures.collect();
+        let mut text = serde_json::to_string_pretty(&figures).expect("figures are plain data");
+        text.push('\n');
+        if path.as_os_str() == "-" {
+            return output::print(&text);
+        }
+        let mut file = Output::create(path)?;
+        file.put(text.as_bytes())?;
+        file.finish()?.publish()?;
+    }
+    let mut out = String::new();
+    if let [(name, (info, reader))] = &traces[..] {
+        facts(&mut out, &figures(name, info, reader));
+        out.push('\n');
+    }
+    let mut rows = vec![Info::TABLE_HEAD.map(String::from).to_vec()];
+    rows.extend(files.iter().zip(&traces).map(|(file, (_, (info, _)))| info.table_row(&short(file)).to_vec()));
+    grid(&mut out, &rows, false);
+    output::print(&out)
+}
+
+/// `ssdlab trace check`
+fn judge(file: &Path, reading: &ReadingArgs) -> Result<()> {
+    let (info, reader) = read(file, reading)?;
+    let format = clip_line(&reader.format().to_string());
+    let mut out = format!("{}: {} requests, format {format}\n", name(file), count(info.requests));
+    for lint in check(&info, reader.notes()) {
+        let severity = if lint.severity == Severity::Warning { "warning" } else { "note" };
+        out.push_str(&format!("{severity}[{}]: {}\n", lint.name, lint.text));
+    }
+    output::print(&out)
+}
+
+/// `ssdlab trace convert`
+fn convert(from: &PathBuf, to: &PathBuf, into: &Format, limit: u64, reading: &ReadingArgs) -> Result<()> {
+    distinct_files(std::slice::from_ref(from), "the output", Some(to))?;
+    let mut reader = open(from, reading)?;
+    write(to, into, |writer| {
+        for _ in 0..limit {
+            let Some(record) = reader.next()? else { break };
+            let label = reader.volumes().get(record.volume as usize).map(Vec::as_slice);
+            writer.write(&record, label)?;
+        }
+        Ok(())
+    })?;
+    reader.notes().lines().for_each(|line| output::remark(format_args!("note: {line}")));
+    Ok(())
+}
+
+/// `ssdlab trace generate`
+fn generate(
+    workload: &str,
+    to: &PathBuf,
+    into: &Format,
+    build: impl FnOnce(&Spec) -> std::result::Result<Generator, SpecError>,
+) -> Result<()> {
+    let (name, spec) = find_workload(workload)?;
+    let mut files = Files::new();
+    read_workload(workload, &mut files);
+    files.write_all(&[("the output", given(Some(to)))])?;
+    let generator = build(&spec).map_err(|error| refuse(&name, &error))?;
+    if generator.closed().is_some() {
+        output::remark(format_args!(
+            "note: {} is a closed loop: all requests are written with time 0, for --replay closed",
+            clip(&name)
+        ));
+    }
+    write(to, into, |writer| {
+        for record in generator {
+            writer.write(&record, None)?;
+        }
+        Ok(())
+    })
+}
+
+/// Refuses an output that is one of the traces read.
+fn distinct_files(traces: &[PathBuf], option: &str, output: Option<&PathBuf>) -> Result<()> {
     let mut files = Files::new();
     traces.iter().for_each(|trace| files.reads("the command", trace));
     files.write_all(&[(option, given(output))])
@@ -133,12 +145,8 @@ fn read(path: &Path, reading: &ReadingArgs) -> Result<(Info, Reader)> {
     Ok((info, reader))
 }
 
-/// Writes a trace to a file, whole or not at all, or to standard output as it comes.
-fn write(
-    to: &Path,
-    format: &ssdlab_trace::Format,
-    fill: impl FnOnce(&mut Writer<&mut dyn Write>) -> Result<()>,
-) -> Result<()> {
+/// Writes a trace to a file, whole or not at all, or streams it to standard output.
+fn write(to: &Path, format: &Format, fill: impl FnOnce(&mut Writer<&mut dyn Write>) -> Result<()>) -> Result<()> {
     if let Some(packed) =
         to.extension().filter(|ending| ["gz", "zst", "xz"].iter().any(|packed| ending.eq_ignore_ascii_case(packed)))
     {
@@ -147,7 +155,7 @@ fn write(
             to.display(),
             packed.display()
         ))
-        .help("leave the ending out and pack the file afterwards, or write to standard output: … - | zstd > FILE"));
+        .help("drop the ending and compress the file afterwards, or write to standard output: … - | zstd > FILE"));
     }
     let run = |out: &mut dyn Write, name: &str| -> Result<(u64, Losses)> {
         let mut writer = Writer::new(out, name, format.clone())?;
@@ -158,7 +166,7 @@ fn write(
     let (written, losses) = if to.as_os_str() == "-" {
         let mut out = StandardOutput::default();
         match run(&mut out, "standard output") {
-            // A reader that has seen enough is no error.
+            // A reader that closes the pipe early is not an error.
             Err(_) if out.closed => return Ok(()),
             done => done?,
         }
@@ -172,7 +180,7 @@ fn write(
     for (what, count_of) in [
         ("times cut to the unit of the format", losses.times_cut),
         ("requests rounded outward to the unit of the format", losses.rounded),
-        ("trims left out because the format has none", losses.trims_left_out),
+        ("trims skipped because the format has none", losses.trims_left_out),
         ("volumes renamed", losses.volumes_renamed),
     ] {
         if count_of > 0 {
@@ -182,7 +190,7 @@ fn write(
     Ok(())
 }
 
-/// Standard output that knows whether its reader has left.
+/// Standard output that records whether its reader has closed the pipe.
 #[derive(Default)]
 struct StandardOutput {
     closed: bool,
@@ -215,14 +223,14 @@ fn figures(name: &str, info: &Info, reader: &Reader) -> Vec<(&'static str, Strin
         (
             "requests",
             format!(
-                "{} reads, {} writes, {} trims; {} left out",
+                "{} reads, {} writes, {} trims; {} skipped",
                 count(info.reads),
                 count(info.writes),
                 count(info.trims),
                 count(info.skipped)
             ),
         ),
-        ("reads", format!("{} of reads and writes", percent(info.read_ratio))),
+        ("read share", format!("{} of reads and writes", percent(info.read_ratio))),
         ("read", format!("{}, {} a request", size(info.read_bytes), bytes(info.mean_read_bytes))),
         ("written", format!("{}, {} a request", size(info.write_bytes), bytes(info.mean_write_bytes))),
         ("largest request", size(info.max_request_bytes)),
@@ -239,23 +247,26 @@ fn figures(name: &str, info: &Info, reader: &Reader) -> Vec<(&'static str, Strin
         (
             "footprint",
             format!(
-                "{} touched, {} written; a written page is written {:.2} times",
+                "{} touched, {} written; {:.2} writes per written page",
                 pages(info.footprint_pages),
                 pages(info.written_pages),
                 info.page_writes_per_written_page
             ),
         ),
-        ("sequential", format!("{} of the requests start where the one before ended", percent(info.sequential_share))),
+        (
+            "sequential",
+            format!("{} of the requests start where the previous one ended", percent(info.sequential_share)),
+        ),
         (
             "aligned",
             format!("{} to 512 B, {} to 4 KiB", percent(info.aligned_512_share), percent(info.aligned_4k_share)),
         ),
         (
-            "order of time",
+            "time order",
             if info.sorted {
                 "kept".into()
             } else {
-                format!("{} arrivals before the one above them", count(info.steps_back))
+                format!("{} arrivals earlier than the one before", count(info.steps_back))
             },
         ),
         ("volumes", count(info.volumes)),

@@ -1,4 +1,4 @@
-//! A device under test: fed through its bounded ring, watched, and run to the end.
+//! A device under test: fed through its bounded ring, observed, and run to the end.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -20,26 +20,26 @@ use crate::results::timeline::Timeline;
 /// A device under test, fed through its bounded ring.
 pub struct Device {
     ssd: Ssd,
-    /// Requests are carried out at once, in no time.
+    /// Requests complete at once, in zero time.
     timeless: bool,
     watchers: Rc<RefCell<Watchers>>,
 }
 
-/// What is collected while the device runs.
+/// Results collected during the run.
 #[derive(Default)]
 pub struct Watchers {
     keep: bool,
     completed: Vec<Completed>,
-    /// A row a window.
+    /// One row per window.
     pub series: Option<Series>,
-    /// What happened when.
+    /// The timeline.
     pub timeline: Option<Timeline>,
-    /// The first that one of them could not do.
+    /// The first error of one of them.
     fault: Option<Error>,
 }
 
 impl Watchers {
-    /// Keeps completed reads and writes if `keep`, and tells a series and a timeline.
+    /// Records completed reads and writes if `keep`, and feeds a series and a timeline.
     pub fn new(keep: bool, series: Option<Series>, timeline: Option<Timeline>) -> Watchers {
         Watchers { keep, series, timeline, ..Watchers::default() }
     }
@@ -108,7 +108,7 @@ impl Device {
         Ok(Device { ssd: Ssd::new(config, seed, check)?, timeless: false, watchers: Rc::default() })
     }
 
-    /// The same device from one that was filled before for a configuration that fills alike.
+    /// The same device, started from a filling made earlier for a configuration that fills alike.
     ///
     /// # Errors
     /// The rule that the configuration breaks.
@@ -116,7 +116,7 @@ impl Device {
         Ok(Device { ssd: Ssd::from_filled(config, filled)?, timeless: false, watchers: Rc::default() })
     }
 
-    /// What filling has left, for other devices.
+    /// The state after filling, for other devices.
     pub fn filled(&self) -> Filled {
         self.ssd.filled()
     }
@@ -126,23 +126,23 @@ impl Device {
         self.ssd.capacity_bytes()
     }
 
-    /// What requests are fitted to.
+    /// The limits that requests are fitted to.
     pub fn target(&self, queue_depth: u32, seed: u64) -> Target {
         let (capacity_bytes, page_bytes) = (self.ssd.capacity_bytes(), self.ssd.page_bytes());
         Target { capacity_bytes, page_bytes, queue_depth, seed }
     }
 
-    /// From now on the device sets the arrival times: a request arrives when one completes.
+    /// Switches to a closed loop: a request arrives when one completes.
     pub fn set_closed(&mut self) {
         self.ssd.set_closed(true);
     }
 
-    /// From now on requests are carried out at once, in no time.
+    /// Switches to zero time: requests complete at once.
     pub fn set_timeless(&mut self) {
         self.timeless = true;
     }
 
-    /// From now on the run is watched, if anything is to be collected.
+    /// Attaches observers, if results are to be collected.
     pub fn watch(&mut self, watchers: Watchers) {
         let wanted = watchers.wanted();
         self.watchers = Rc::new(RefCell::new(watchers));
@@ -151,7 +151,7 @@ impl Device {
         }
     }
 
-    /// Takes the watchers back, with the state at the end of the run.
+    /// Detaches the observers, with the state at the end of the run.
     pub fn unwatch(&mut self) -> (Watchers, Sample) {
         self.ssd.take_observer();
         (self.watchers.take(), self.ssd.sample())
@@ -162,12 +162,12 @@ impl Device {
         std::mem::take(&mut self.watchers.borrow_mut().completed)
     }
 
-    /// The first that a watcher could not do.
+    /// The first error of an observer.
     pub fn take_fault(&mut self) -> Option<Error> {
         self.watchers.borrow_mut().fault.take()
     }
 
-    /// Pages and blocks, to look at.
+    /// The state of pages and blocks.
     pub fn flash(&self) -> &Flash {
         self.ssd.flash()
     }
@@ -177,7 +177,7 @@ impl Device {
         self.ssd.geometry()
     }
 
-    /// Hands in a request whose bytes lie in these extents (none: together); simulates first if the ring has no room.
+    /// Submits a request whose bytes lie in these extents (none: contiguous). If the ring is full, simulates first.
     #[inline]
     pub fn submit(&mut self, request: Request, extents: &[ssdlab_trace::Extent]) {
         let scattered = extents.len() > 1;
@@ -203,7 +203,7 @@ impl Device {
         self.ssd.skip();
     }
 
-    /// Simulates to the end.
+    /// Runs until all requests have completed.
     pub fn run(&mut self) {
         if self.timeless {
             self.ssd.apply_rest();
@@ -216,7 +216,7 @@ impl Device {
         self.ssd.now()
     }
 
-    /// Why the run can't go on, if so.
+    /// The reason why the run cannot continue, if there is one.
     pub fn fault(&self) -> Option<&str> {
         self.ssd.fault()
     }
@@ -232,12 +232,12 @@ impl Device {
     }
 }
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Tick {
     /// Requests submitted.
     pub requests: u64,
-    /// Share of all requests that they are, where that can be told.
+    /// Their share of all requests, if known.
     pub share: Option<f64>,
     /// Simulated time.
     pub now: Nanos,
@@ -246,11 +246,11 @@ pub struct Tick {
 /// Requests between two ticks.
 pub const TICK: u64 = 1024;
 
-/// Feeds every request to the device and runs it to the end. After each [`TICK`] requests `tick` says whether to go on.
-/// Returns how many requests there were.
+/// Feeds every request to the device and runs it to the end. `tick` is called after each [`TICK`] requests and may stop the
+/// run. Returns the number of requests.
 ///
 /// # Errors
-/// The trace can't be read on, the device can't serve it, a result can't be written, or `tick` stopped the run.
+/// The trace can't be read, the device can't serve it, a result can't be written, or `tick` stopped the run.
 pub fn replay(
     device: &mut Device,
     input: &mut Input,
@@ -290,7 +290,7 @@ pub fn replay(
     Ok(submitted)
 }
 
-/// What ended the run before its time, if anything did.
+/// The error that ended the run early, if any.
 fn stopped(device: &mut Device) -> Result<()> {
     if let Some(error) = device.take_fault() {
         return Err(error);

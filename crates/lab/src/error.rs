@@ -1,7 +1,6 @@
-//! Why something was refused or could not be done: the kind of mistake, where it is, and what would make it right.
+//! Errors: their kind, their place in a text, and the fix.
 //!
-//! Options carry the names that they have on the command line. How a message is laid out, and which exit status it leads
-//! to, is up to the caller.
+//! Options carry their command-line names. The caller chooses layout and exit status.
 
 use std::io;
 use std::ops::Range;
@@ -9,27 +8,27 @@ use std::path::{Path, PathBuf};
 
 use ssdlab_trace::TraceError;
 
-/// A reason to stop, with where it is and what would help.
+/// An error with its place and its fix.
 #[derive(Clone, Debug)]
 pub struct Error {
-    /// The kind of mistake, with what only this kind knows.
+    /// The kind, with the data of that kind.
     pub kind: Kind,
-    /// What is wrong, without place and help. That of a trace is laid out already: see [`Kind::Trace`].
+    /// What is wrong, without place and help. The message of a trace is formatted already: see [`Kind::Trace`].
     pub message: String,
-    /// Where in a text the mistake is, if it is in one.
+    /// The place in a text, if there is one.
     pub spot: Option<Box<Spot>>,
-    /// What more there is to know.
+    /// Further facts.
     pub notes: Vec<String>,
-    /// What would make it right.
+    /// How to fix it.
     pub help: Vec<String>,
 }
 
-/// Kinds of mistakes, with what programs may want to know of them.
+/// Kinds of errors, with data for programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Options that make no sense together, a value out of range, or a name that is not known.
+    /// Options that contradict each other, a value out of range, or an unknown name.
     Usage,
-    /// A configuration: the rule or the form of a key is broken.
+    /// A configuration breaks a rule, or a key has a value of the wrong form.
     Config(Box<KeyError>),
     /// A workload file.
     Workload {
@@ -51,53 +50,53 @@ pub enum Kind {
     File {
         /// Its name as given.
         path: PathBuf,
-        /// What the system said.
+        /// The message of the system.
         cause: io::ErrorKind,
-        /// The number of that, where there is one.
+        /// The error number of the system, if there is one.
         code: Option<i32>,
     },
     /// The caller stopped the run.
     Stopped,
-    /// A law of the simulator does not hold: it panics, and whoever catches that may say so here.
+    /// An invariant of the simulator failed. The simulator panics; a caller that catches the panic may report it so.
     Invariant,
 }
 
-/// What is known of a configuration's mistake beside its message.
+/// Details of a configuration error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyError {
     /// Dotted key, such as `gc.threshold`; empty where a text could not be parsed at all.
     pub key: String,
-    /// The names or values that would have been right, where they are a short list.
+    /// The valid names or values, if the list is short.
     pub expected: Vec<String>,
-    /// The one of all known names that was probably meant.
+    /// The known name that was probably meant.
     pub nearest: Option<String>,
 }
 
-/// Kinds of mistakes by who can put them right.
+/// Classes of errors by who can fix them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// The options, the configuration or the workload make no sense.
+    /// The options, the configuration or the workload are invalid.
     Usage,
-    /// The content of a trace is wrong.
+    /// The content of a trace is invalid.
     Trace,
     /// A file can't be read or written.
     File,
-    /// Nothing is wrong: the caller wanted no more.
+    /// No error: the caller stopped the run.
     Stopped,
-    /// The simulator is wrong.
+    /// A defect of the simulator.
     Invariant,
 }
 
 /// A place in a text that the user wrote.
 #[derive(Clone, Debug)]
 pub struct Spot {
-    /// What the text is called: a file name, or `--set`.
+    /// The name of the text: a file name, or `--set`.
     pub name: String,
     /// The whole text.
     pub text: String,
     /// The bytes in question.
     pub span: Range<usize>,
-    /// What is said beside the caret; may be empty.
+    /// The label of the caret; may be empty.
     pub label: String,
 }
 
@@ -130,12 +129,12 @@ impl Error {
         Error { kind, message: message.into(), spot: None, notes: Vec::new(), help: Vec::new() }
     }
 
-    /// Options that make no sense.
+    /// An error about options.
     pub fn usage(message: impl Into<String>) -> Self {
         Error::new(Kind::Usage, message)
     }
 
-    /// A configuration whose key makes no sense; the message names the key.
+    /// An error about a key of a configuration; the message names the key.
     pub fn config(key: impl Into<String>, message: impl Into<String>) -> Self {
         Error::new(Kind::Config(Box::new(KeyError { key: key.into(), ..KeyError::default() })), message)
     }
@@ -154,19 +153,19 @@ impl Error {
         Error::new(kind, format!("cannot {verb} {}: {reason}", path.display()))
     }
 
-    /// Shows a place.
+    /// Adds a place.
     pub fn at(mut self, spot: Spot) -> Self {
         self.spot = Some(Box::new(spot));
         self
     }
 
-    /// Adds what more there is to know.
+    /// Adds a fact.
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
     }
 
-    /// Adds what would make it right; an empty text adds nothing.
+    /// Adds a fix; an empty text adds nothing.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         let help = help.into();
         if !help.is_empty() {
@@ -175,7 +174,7 @@ impl Error {
         self
     }
 
-    /// Who can put it right.
+    /// Its class: who can fix it.
     pub fn class(&self) -> Class {
         match &self.kind {
             Kind::Usage | Kind::Config(_) | Kind::Workload { .. } | Kind::Memory { .. } => Class::Usage,
@@ -191,7 +190,7 @@ impl Error {
         }
     }
 
-    /// This one, unless another one that applies too goes before it: files that can't be written, then the rest.
+    /// This error, unless the other has priority: files that can't be written come first.
     pub fn unless(self, other: Option<Error>) -> Error {
         other.filter(|other| other.class() == Class::File).unwrap_or(self)
     }

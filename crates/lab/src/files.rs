@@ -1,4 +1,4 @@
-//! Which files a piece of work reads and writes. Two names of one file are found out before anything is opened for writing.
+//! The files that a command reads and writes. Two names for one file are detected before any file is opened for writing.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// What makes a file itself, whatever it is called.
+/// The identity of a file, independent of its name.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Identity {
     /// A regular file, by device and inode.
     File(u64, u64),
-    /// A file that is not there yet: its directory, by device and inode, and its name there.
+    /// A file that does not exist yet: its directory, by device and inode, and its name.
     New(u64, u64, OsString),
-    /// A path without links, where the system tells no more.
+    /// A path without links, where the system has no inodes.
     #[cfg(not(unix))]
     Path(PathBuf),
 }
@@ -28,12 +28,12 @@ struct Named {
     written: bool,
 }
 
-/// The files of a piece of work: its inputs are told first, then its outputs.
+/// The files of a command. Inputs are registered first, then outputs.
 #[derive(Debug, Default)]
 pub struct Files(HashMap<Identity, Named>);
 
 impl Files {
-    /// None yet but standard output and standard error, where they are files.
+    /// Only standard output and standard error, if they are files.
     pub fn new() -> Files {
         let mut files = Files::default();
         for (name, stream) in [("standard output", stream(1)), ("standard error", stream(2))] {
@@ -42,7 +42,7 @@ impl Files {
         files
     }
 
-    /// A file is read; `-` is standard input.
+    /// Registers an input; `-` is standard input.
     pub fn reads(&mut self, option: &str, path: &Path) {
         let identity = if path.as_os_str() == "-" { stream(0) } else { identity(path) };
         self.add(identity, option, path, false);
@@ -55,10 +55,10 @@ impl Files {
         }
     }
 
-    /// A file is going to be written.
+    /// Registers an output.
     ///
     /// # Errors
-    /// It is read too, or written as something else.
+    /// The file is also an input, or another output.
     pub fn writes(&mut self, option: &str, path: &Path) -> Result<()> {
         let Some(identity) = identity(path) else { return Ok(()) };
         if let Some(Named { option: other, path: name, written }) = self.0.get(&identity) {
@@ -70,25 +70,25 @@ impl Files {
             };
             let same = format!("{} and {} are one file", name.display(), path.display());
             let fault = if name == path { fault } else { fault.note(same) };
-            return Err(fault.help("give each a file of its own"));
+            return Err(fault.help("use a separate file for each"));
         }
         self.add(Some(identity), option, path, true);
         Ok(())
     }
 
-    /// Files that options name, where they do.
+    /// Registers the outputs of options that were given.
     ///
     /// # Errors
-    /// One of them is read too, or written as something else.
+    /// One of them is also an input, or another output.
     pub fn write_all(&mut self, outputs: &[(&str, Option<&Path>)]) -> Result<()> {
         outputs.iter().try_for_each(|(option, path)| path.map_or(Ok(()), |path| self.writes(option, path)))
     }
 }
 
-/// The file that a path leads to, links followed to their end: a target that is not there yet is named, not the link to it.
+/// The file that a path leads to, with all links followed, even if the target does not exist yet.
 pub fn resolved(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
-    // As many links as systems follow.
+    // The limit on links that operating systems use.
     for _ in 0..40 {
         let Ok(target) = fs::read_link(&path) else { break };
         path = directory(&path).join(target);
@@ -101,7 +101,7 @@ pub fn directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// None: a device, a pipe or a directory, or nothing that could be opened.
+/// None: a device, a pipe, a directory, or a path that cannot be opened.
 fn identity(path: &Path) -> Option<Identity> {
     match fs::metadata(path) {
         Ok(meta) => meta.is_file().then(|| of_file(&meta, path)),
@@ -157,14 +157,14 @@ fn stream(_number: u8) -> Option<Identity> {
     None
 }
 
-/// Longest file that is read whole. No text made by hand comes near it; a wrong file, such as a trace or a device without
-/// an end, soon does.
+/// Limit on files that are read whole. No configuration comes near it; a file named by mistake, such as a trace or an endless
+/// device, exceeds it soon.
 const LONGEST: u64 = 16 << 20;
 
-/// The text of a file; `what` is what the file should be: "configuration", "workload".
+/// The text of a file; `what` names its purpose: "configuration", "workload".
 ///
 /// # Errors
-/// The file can't be read, or is longer than 16 MiB, or no UTF-8 text.
+/// The file can't be read, is longer than 16 MiB, or is not UTF-8 text.
 pub fn read_text(what: &str, path: &Path) -> Result<String> {
     let cannot = |error: std::io::Error| Error::file(&format!("read the {what}"), path, &error);
     let help = format!("a {what} is a TOML file; traces are given with --trace");

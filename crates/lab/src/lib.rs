@@ -1,8 +1,8 @@
-//! What every face of ssdlab shares: from files and options to results, without a word on the screen.
+//! The part that every front end of ssdlab shares: from files and options to results, without any output to the screen.
 //!
-//! A face (the command line, a package for another language) reads what its user wants, calls this crate, and lays out what
-//! comes back. Nothing here prints, reads arguments or ends the process; what a user may have done wrong is an
-//! [`error::Error`] with its kind, place and remedy, and what a run has to say besides its results is a list of remarks.
+//! A front end (the command line, a package for another language) parses its options, calls this crate and formats the
+//! results. Nothing here prints, reads arguments or ends the process. A mistake of the user is an [`error::Error`] with its
+//! kind, place and fix; warnings of a run are a list of remarks.
 //!
 //! ```
 //! use ssdlab_lab::input::{Origin, Requests};
@@ -21,12 +21,12 @@
 //!
 //! | question | module |
 //! | --- | --- |
-//! | What is configured, and by which text? | [`settings`] over [`presets`] and [`schema`]; [`needs`], [`theory`] and [`memory`] say what follows from it |
+//! | What is configured, and by which text? | [`settings`] over [`presets`] and [`schema`]; [`needs`], [`theory`] and [`memory`] derive the consequences |
 //! | Which requests? | [`input`] |
-//! | How does a device get them, and who watches? | [`drive`] |
+//! | How are they fed to a device and observed? | [`drive`] |
 //! | One run, with its files? | [`run`], which returns an [`outcome`] |
 //! | Many runs, side by side? | [`variants`] |
-//! | What is in the files of a run? | [`results`], written through [`output`]; [`files`] finds two names of one file |
+//! | What is in the files of a run? | [`results`], written through [`output`]; [`files`] detects two names of one file |
 
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::exit)]
 

@@ -1,4 +1,4 @@
-//! Whether the machine can hold a device: told before anything is reserved.
+//! Whether the machine has memory for a device, checked before any is allocated.
 
 use ssdlab_sim::{Check, Config, ConfigError};
 
@@ -18,13 +18,13 @@ pub struct TooLarge {
 }
 
 impl TooLarge {
-    /// As an error, from what a caller makes of any refusal.
+    /// As an error; `refuse` adds the place of the key.
     pub fn error(&self, refuse: impl FnOnce(&ConfigError) -> Error) -> Error {
         Error { kind: Kind::Memory { needed: self.needed, limit: self.limit }, ..refuse(&self.refusal) }
     }
 }
 
-/// Looks at a device with its oracle.
+/// Checks a device with its oracle against a limit.
 ///
 /// # Errors
 /// It needs more than `limit` bytes; without a limit, never.

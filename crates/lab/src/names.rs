@@ -1,13 +1,13 @@
-//! Names and lines of unknown origin: shown so that nothing in them acts, and compared with the names that are known.
+//! Names and lines of unknown origin: escaped for output, and compared with known names.
 
 use ssdlab_trace::foreign;
 
-/// A name of unknown origin in a message: short, and nothing in it acts.
+/// A name of unknown origin in a message: cut short, control characters escaped.
 pub fn clip(text: &str) -> String {
     foreign(text, 60)
 }
 
-/// A line of unknown origin beside results, such as the description of a workload.
+/// A line of unknown origin next to results, such as the description of a workload.
 pub fn clip_line(text: &str) -> String {
     foreign(text, 400)
 }

@@ -1,5 +1,5 @@
-//! What a scheme needs, and what it can't be combined with: tried out on the rules that refuse configurations, so that it is
-//! never out of date.
+//! The changes that a scheme requires, and those that it excludes. Both are found by trying configurations against the rules,
+//! so the answer is never out of date.
 
 use ssdlab_sim::config::Config;
 use ssdlab_sim::schemes::SchemeInfo;
@@ -7,13 +7,13 @@ use ssdlab_sim::schemes::SchemeInfo;
 use crate::schema::root_schema;
 use crate::settings::{Settings, Sources};
 
-/// What a configuration changes beside a scheme.
+/// A change of one key besides the scheme.
 struct Probe {
     key: String,
     value: String,
 }
 
-/// The rules that a scheme meets.
+/// The rules that concern a scheme.
 pub struct Needs {
     /// Changes without which the scheme is refused on the built-in device, and the rule.
     pub needs: Vec<(String, String)>,
@@ -21,7 +21,7 @@ pub struct Needs {
     pub refuses: Vec<(String, String)>,
 }
 
-/// Values of keys that no list holds, but that rules look at.
+/// Numbers to try for keys that rules depend on; the schema lists no values for them.
 const NUMBERS: [(&str, &[&str]); 7] = [
     ("geometry.dies_per_chip", &["1"]),
     ("geometry.planes_per_die", &["1", "2", "4"]),
@@ -32,7 +32,7 @@ const NUMBERS: [(&str, &[&str]); 7] = [
     ("wear.pe_cycles", &["0"]),
 ];
 
-/// Every value of every key that takes one of a few, and a handful of numbers.
+/// Every value of every key with a list of values, and `NUMBERS`.
 fn probes() -> Vec<Probe> {
     let schema = root_schema().to_value();
     let definitions = &schema["definitions"];
@@ -66,25 +66,25 @@ fn probes() -> Vec<Probe> {
     probes
 }
 
-/// Whether a device takes these keys: nothing if it does, the rule if not. None: a key is not known here.
+/// The rule that refuses these keys, if any. None: a key is unknown.
 fn tried(sets: &[String]) -> Option<Result<(), String>> {
     let sources = Sources { sets: sets.to_vec(), ..Sources::default() };
     let settings = Settings::merge(&sources).ok()?;
     Some(settings.config.check().map_err(|error| format!("{}: {}; {}", error.key, error.message, error.help)))
 }
 
-/// What a scheme needs.
+/// The rules that concern a scheme.
 pub fn of(scheme: &SchemeInfo) -> Needs {
     let own = format!("{}={}", scheme.slot, scheme.name);
-    // Room for every write stream, so that space is never what is refused.
+    // Space for every write stream, so that no rule about space interferes.
     let base = ["device.over_provisioning=0.2".to_string()];
     let with = |more: &[String]| tried(&[&base[..], std::slice::from_ref(&own), more].concat());
     let mut needs = Vec::new();
     let mut given: Vec<String> = Vec::new();
     let set = |probe: &Probe| format!("{}={}", probe.key, probe.value);
     let probes: Vec<Probe> = probes().into_iter().filter(|probe| probe.key != scheme.slot).collect();
-    // One change after the other, as long as one answers the rule that is broken: the first that is taken as it is, or
-    // that leads to another rule.
+    // One change at a time, as long as one satisfies the broken rule: preferably a change that makes the configuration
+    // valid, otherwise one that leads to another rule.
     for _ in 0..4 {
         let Some(Err(rule)) = with(&given) else { break };
         let changed = |probe: &&Probe| {
@@ -110,7 +110,7 @@ pub fn of(scheme: &SchemeInfo) -> Needs {
         for probe in probes.iter().filter(kept) {
             let mut sets = given.clone();
             sets.push(set(probe));
-            // A rule that the change breaks without the scheme, too, is none of the scheme's.
+            // A rule that the change breaks even without the scheme does not concern the scheme.
             let without: Vec<String> = base.iter().cloned().chain([set(probe)]).collect();
             if let (Some(Err(rule)), Some(Ok(()))) = (with(&sets), tried(&without)) {
                 refuses.push((format!("{} = {}", probe.key, probe.value), rule));
@@ -126,9 +126,9 @@ pub struct Knob {
     pub name: String,
     /// Its default, as JSON writes it.
     pub default: String,
-    /// What it takes.
+    /// The values that it takes.
     pub range: String,
-    /// What it is for.
+    /// Its purpose.
     pub meaning: String,
 }
 
@@ -141,7 +141,7 @@ pub fn knobs(scheme: &SchemeInfo) -> Vec<Knob> {
     let tree = config.and_then(|config| serde_json::to_value(config).ok()).unwrap_or_default();
     let path = format!("/{}/{}", scheme.slot.replace('.', "/"), scheme.name);
     let defaults = tree.pointer(&path).and_then(|knobs| knobs.as_object()).cloned().unwrap_or_default();
-    // The definition with exactly these knobs, among those that the slot refers to.
+    // The definition of the scheme: it has exactly these knobs, and its text begins like the manual.
     let owner = definitions.values().find(|definition| {
         let own = definition["properties"].as_object();
         !defaults.is_empty()
@@ -171,7 +171,7 @@ fn least(scheme: &SchemeInfo, knob: &str) -> u64 {
     (0..64).find(taken).unwrap_or(0)
 }
 
-/// What a knob takes, from the definition that reads it.
+/// The values that a knob takes, from the schema.
 fn range(definitions: &serde_json::Value, property: &serde_json::Value, least: impl Fn() -> u64) -> String {
     let inner = property["allOf"].get(0).or_else(|| property["anyOf"].get(0)).unwrap_or(property);
     let resolved = match inner["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {

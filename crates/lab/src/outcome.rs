@@ -1,4 +1,4 @@
-//! What came out of a run.
+//! The results of a run.
 
 use serde::Serialize;
 use ssdlab_sim::Config;
@@ -8,25 +8,25 @@ use crate::drive::Device;
 use crate::input::{Input, Provenance};
 use crate::settings;
 
-/// What came out of a run.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What happened: the contract `ssdlab.summary/1`.
+    /// The summary: the contract `ssdlab.summary/1`.
     pub summary: Summary,
-    /// What the requests were, in a line or two for people.
+    /// A description of the requests, in a line or two.
     pub about: Vec<String>,
     /// Where the requests came from.
     pub provenance: Provenance,
-    /// What was chosen where the options leave a choice, such as the format of a trace.
+    /// Choices that the options left open, such as the format of a trace.
     pub chosen: Option<String>,
-    /// What the reader of the requests has to say of them, a remark a line.
+    /// Remarks of the reader on the requests, one per line.
     pub remarks: Vec<String>,
     /// Bytes that the device exports.
     pub capacity_bytes: u64,
 }
 
 impl Outcome {
-    /// Of a device that has run all of its input.
+    /// The results of a device that has run all of its input.
     pub fn new(device: &Device, input: &Input, config: &Config, seed: u64) -> Outcome {
         Outcome {
             summary: device.summary(seed, settings::digest(config), input.digest()),

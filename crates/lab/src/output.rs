@@ -1,8 +1,8 @@
 //! Output files that appear whole or not at all.
 //!
-//! A file is written under a temporary name in its own directory, brought to disk and renamed. Temporary files that exist
-//! are listed, so that a handler of signals can remove them: see [`abandon`]. Those that are left because the process was
-//! killed or aborted are removed by the next run that writes into the same directory: see [`tidy`].
+//! A file is written under a temporary name in the target directory, synced and renamed. The process keeps a list of its
+//! temporary files, so that a signal handler can remove them: see [`abandon`]. Files left by a process that was killed are
+//! removed by the next run that writes to the same directory: see [`tidy`].
 
 use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
@@ -18,7 +18,7 @@ use crate::files::{directory, resolved};
 /// Temporary files of this process.
 struct Temporary {
     files: Vec<PathBuf>,
-    /// Directories where what dead processes left was looked for.
+    /// Directories already searched for files of dead processes.
     tidied: BTreeSet<PathBuf>,
 }
 
@@ -28,7 +28,7 @@ fn temporary() -> MutexGuard<'static, Temporary> {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes every temporary file; the process ends next. The list stays locked, so that no new one appears.
+/// Removes every temporary file before the process exits. The list stays locked, so that no new file can appear.
 pub fn abandon() {
     let list = temporary();
     for path in &list.files {
@@ -37,20 +37,20 @@ pub fn abandon() {
     std::mem::forget(list);
 }
 
-/// An output file in the making.
+/// An unfinished output file.
 #[derive(Debug)]
 pub struct Output {
     path: PathBuf,
     writer: BufWriter<File>,
-    /// None where the target is no regular file (a pipe, a device): it is written as it comes.
+    /// None if the target is not a regular file (a pipe, a device): it is written directly.
     temporary: Option<TempPath>,
 }
 
 impl Output {
-    /// Begins a file.
+    /// Creates the file.
     ///
     /// # Errors
-    /// It could never be written: [`Kind::File`](crate::error::Kind::File), as with all that follows.
+    /// The file can't be created: [`Kind::File`](crate::error::Kind::File), as for all methods below.
     pub fn create(path: &Path) -> Result<Output> {
         let cannot = |error: io::Error| Error::file("write", path, &error);
         let existing = std::fs::metadata(path).ok();
@@ -61,7 +61,7 @@ impl Output {
         if existing.as_ref().is_some_and(std::fs::Metadata::is_dir) {
             return Err(cannot(io::ErrorKind::IsADirectory.into()));
         }
-        // A link is followed: its target is replaced, not the link.
+        // Links are followed: the target is replaced, not the link.
         let target = if existing.is_some() { path.canonicalize().map_err(cannot)? } else { resolved(path) };
         let directory = directory(&target);
         let mut builder = Builder::new();
@@ -93,7 +93,7 @@ impl Output {
         self.writer.write_all(bytes).map_err(|error| Error::file("write", &self.path, &error))
     }
 
-    /// Brings everything to disk, under the temporary name still.
+    /// Syncs the file to disk, still under its temporary name.
     ///
     /// # Errors
     /// The file system takes no more.
@@ -117,7 +117,7 @@ impl Write for Output {
     }
 }
 
-/// An output file that is complete but not visible yet.
+/// A complete output file, not visible yet.
 #[derive(Debug)]
 pub struct Finished {
     path: PathBuf,
@@ -125,7 +125,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Makes it visible under its name.
+    /// Renames it to its final name.
     ///
     /// # Errors
     /// The temporary file can't be renamed.
@@ -139,7 +139,7 @@ impl Finished {
     }
 }
 
-/// How names of temporary files end. They begin with [`prefix`], the number of the process and `-`.
+/// The ending of the names of temporary files. They begin with [`prefix`], the number of the process and `-`.
 const SUFFIX: &str = ".part";
 
 #[cfg(unix)]
@@ -149,8 +149,8 @@ fn prefix() -> String {
     format!(".ssdlab-{}-", host.chars().map(plain).take(64).collect::<String>())
 }
 
-/// Locks a new temporary file for as long as it is open. False: another process took it for a dead one's in between, and
-/// removes it. Where a file system has no locks, nobody can take it for that.
+/// Locks a new temporary file while it is open. False: another process has just taken it for a dead process's file and
+/// removes it. On a file system without locks that cannot happen.
 #[cfg(unix)]
 fn claim(file: &File) -> bool {
     use rustix::fs::{FlockOperation, flock};
@@ -161,8 +161,8 @@ fn claim(file: &File) -> bool {
     }
 }
 
-/// Removes what dead processes left in a directory. A file is one of those if its name is that of a temporary file of this host,
-/// no process has the number in it, and nobody holds its lock, who may live in another container of the same name.
+/// Removes files that dead processes left in a directory: files with the name of a temporary file of this host whose process
+/// number is not in use and whose lock is free. (The lock covers processes in another container with the same host name.)
 #[cfg(unix)]
 fn tidy(directory: &Path) {
     let Ok(entries) = std::fs::read_dir(directory) else { return };
@@ -176,7 +176,7 @@ fn tidy(directory: &Path) {
         };
         let gone = rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH);
         if gone && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            // Nothing depends on it: what can't be removed stays.
+            // Cleaning up is optional: files that can't be removed stay.
             let _ = File::open(entry.path()).map(|file| claim(&file).then(|| std::fs::remove_file(entry.path())));
         }
     }
@@ -195,7 +195,7 @@ fn claim(_file: &File) -> bool {
 #[cfg(not(unix))]
 fn tidy(_directory: &Path) {}
 
-/// What a file gets that is created in the ordinary way; the umask applies.
+/// The permissions of an ordinary new file; the umask applies.
 #[cfg(unix)]
 fn ordinary() -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! What the simulation itself cost. None of this is in any result.
+//! The cost of the simulation itself. None of it appears in any result.
 
 use std::time::{Duration, Instant};
 
@@ -31,14 +31,14 @@ pub struct Perf {
     pub requests: u64,
     /// Reads, programs, erases and copybacks executed.
     pub flash_operations: u64,
-    /// Flash operations by CPU second of the whole process.
+    /// Flash operations per CPU second of the whole process.
     pub flash_operations_per_cpu_s: f64,
-    /// Most memory that was resident; null where the system doesn't tell.
+    /// Peak resident memory; null where the system does not report it.
     pub peak_rss_bytes: Option<u64>,
 }
 
 impl Perf {
-    /// Measures up to now.
+    /// The cost so far.
     pub fn measure(start: Moment, simulation: (Moment, Moment), requests: u64, flash_operations: u64) -> Perf {
         let now = Moment::now();
         let cpu_s = now.cpu.as_secs_f64();
@@ -65,7 +65,7 @@ fn cpu_time() -> Duration {
     Duration::ZERO
 }
 
-/// The high-water mark of resident memory, from Linux's own account of the process.
+/// Peak resident memory of the process, as Linux reports it.
 fn peak_rss() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -73,7 +73,7 @@ fn peak_rss() -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// Four fifths of the memory that the machine can still give, where the system tells.
+/// Four fifths of the available memory; none where the system does not report it.
 pub fn memory_limit() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

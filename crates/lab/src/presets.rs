@@ -1,4 +1,4 @@
-//! Configurations by name: the devices of the papers and a modern drive, each value with its source beside it.
+//! Named configurations: the devices of the papers and a modern drive, each value with its source.
 
 use crate::error::{Error, Result};
 use crate::names::{clip, nearest};
@@ -6,7 +6,7 @@ use crate::names::{clip, nearest};
 /// A named configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
-    /// What `--preset` takes.
+    /// The name that `--preset` takes.
     pub name: &'static str,
     /// The TOML document, comments and all.
     pub text: &'static str,

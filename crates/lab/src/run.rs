@@ -1,4 +1,4 @@
-//! One run, in three steps that each refuse what they can: [`Run::new`] (does the device fit into memory), [`Run::open`]
+//! One run, in three steps that each check as much as they can: [`Run::new`] (does the device fit into memory), [`Run::open`]
 //! (are there requests), [`Ready::simulate`] (can the results be written, do the requests fit the device; then the run).
 
 use std::ops::ControlFlow;
@@ -28,9 +28,9 @@ pub struct How {
     pub seed: u64,
     /// How much the oracle looks at.
     pub check: Check,
-    /// Requests are carried out at once: no time, no latencies.
+    /// Requests complete in zero time: no latencies.
     pub count_only: bool,
-    /// Most bytes of memory that the device may take; if not said, four fifths of what the machine has free.
+    /// Memory limit of the device in bytes; by default four fifths of the free memory.
     pub memory_limit: Option<u64>,
 }
 
@@ -41,20 +41,20 @@ impl Default for How {
     }
 }
 
-/// Files that a run writes, beside what it returns. None appears before [`RunOutcome::publish`].
+/// Files that a run writes in addition to its results. None appears before [`RunOutcome::publish`].
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
     /// The summary as JSON.
     pub json: Option<PathBuf>,
-    /// A row a request; `.csv` or `.parquet`.
+    /// One row per request; `.csv` or `.parquet`.
     pub requests: Option<PathBuf>,
-    /// A row a window of simulated time, and the length of the windows; `.csv` or `.parquet`.
+    /// One row per window of simulated time, and the length of the windows; `.csv` or `.parquet`.
     pub series: Option<(PathBuf, Nanos)>,
-    /// What happened when, and in which part of simulated time; all of it if none is given.
+    /// The timeline, and the part of simulated time that it covers; by default all of it.
     pub timeline: Option<(To, Option<Span>)>,
-    /// A row a block at the end of the run; `.csv` or `.parquet`.
+    /// One row per block at the end of the run; `.csv` or `.parquet`.
     pub blocks: Option<PathBuf>,
-    /// What the simulation itself cost, as JSON.
+    /// The cost of the simulation itself, as JSON.
     pub perf: Option<PathBuf>,
 }
 
@@ -62,7 +62,7 @@ pub struct Outputs {
 pub trait Progress {
     /// The device is about to be built and filled.
     fn building(&mut self) {}
-    /// What was chosen where the options leave a choice; the requests come next.
+    /// A choice that the options left open; the requests come next.
     fn chosen(&mut self, _remark: &str) {}
     /// After each [`TICK`](crate::drive::TICK) requests; `Break` stops the run.
     fn at(&mut self, _tick: Tick) -> ControlFlow<()> {
@@ -72,7 +72,7 @@ pub trait Progress {
     fn simulated(&mut self) {}
 }
 
-/// Ignores it.
+/// Ignores progress.
 impl Progress for () {}
 
 /// A run whose device fits into memory.
@@ -88,15 +88,15 @@ pub struct Ready {
     opened: Opened,
 }
 
-/// What came out of a run, and what was asked for beside it.
+/// The results of a run, and the extra results that were requested.
 pub struct RunOutcome {
-    /// What came out.
+    /// The results.
     pub outcome: Outcome,
-    /// How valid pages and erases are spread, where blocks were asked for.
+    /// The distribution of valid pages and erases, if blocks were requested.
     pub spread: Option<Spread>,
-    /// What happened when, where a chart was asked for.
+    /// The timeline, if a chart was requested.
     pub chart: Option<Chart>,
-    /// What the simulation itself cost.
+    /// The cost of the simulation itself.
     pub perf: Perf,
     files: Vec<Finished>,
 }
@@ -126,15 +126,15 @@ impl Ready {
     /// Simulates, and writes the files.
     ///
     /// # Errors
-    /// A file is asked for twice or can't be written, the requests do not fit the device or can't be read, or `progress`
-    /// stopped the run. No file appears then.
+    /// A file is named twice or can't be written, the requests do not fit the device or can't be read, or `progress` stopped
+    /// the run. In that case no file appears.
     pub fn simulate(self, outputs: &Outputs, progress: &mut dyn Progress) -> Result<RunOutcome> {
         let Ready { run: Run { settings, how, start }, opened } = self;
         let mut files = Files::new();
         settings.sources().read_by(&mut files);
         opened.read_by(&mut files);
-        outputs.told(&mut files)?;
-        // Outputs are begun before the work, so that a directory that can't be written to costs nobody an hour.
+        outputs.register(&mut files)?;
+        // Outputs are created before the run, so that a directory without write permission is reported at once.
         let begun = Begun::create(outputs, &settings)?;
 
         progress.building();
@@ -206,8 +206,8 @@ impl RunOutcome {
 }
 
 impl Outputs {
-    /// Tells which files are written.
-    fn told(&self, files: &mut Files) -> Result<()> {
+    /// Registers the files that are written.
+    fn register(&self, files: &mut Files) -> Result<()> {
         let timeline = self.timeline.as_ref().and_then(|(to, _)| match to {
             To::File(path) => Some(path.as_path()),
             To::Chart => None,
@@ -223,7 +223,7 @@ impl Outputs {
     }
 }
 
-/// Files that are begun.
+/// Files being written.
 struct Begun {
     json: Option<Output>,
     rows: Option<Rows>,

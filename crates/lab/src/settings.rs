@@ -1,8 +1,8 @@
 //! The layers of a configuration: built-in defaults, a preset, files, `--set` arguments, and where each value came from.
 //!
 //! Every layer is parsed twice by the same parser, once for values and once for their places in the text, and merged key
-//! by key. The result is read into [`Config`] in one go; whatever it refuses is shown with a caret in the text that set the
-//! value. Nothing is looked up in the environment, and no path in a configuration is expanded.
+//! by key. The result is read into [`Config`] in one step; an error is shown with a caret in the text that set the value.
+//! The environment is not consulted, and no path in a configuration is expanded.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -34,21 +34,21 @@ struct Place {
     value: Range<usize>,
 }
 
-/// Where a configuration comes from, each layer over the ones before.
+/// Where a configuration comes from; each layer overrides the ones before it.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     /// Name of a preset.
     pub preset: Option<String>,
-    /// Configuration files, in turn.
+    /// Configuration files, in order.
     pub files: Vec<PathBuf>,
-    /// `KEY=VALUE` arguments, in turn.
+    /// `KEY=VALUE` arguments, in order.
     pub sets: Vec<String>,
-    /// `KEY=VALUE` that a variant of a comparison sets over all of them.
+    /// `KEY=VALUE` of a variant of a comparison; it overrides all others.
     pub varied: Vec<String>,
 }
 
 impl Sources {
-    /// Tells which files are read.
+    /// Registers the files that are read.
     pub fn read_by(&self, files: &mut Files) {
         self.files.iter().for_each(|path| files.reads("the configuration", path));
     }
@@ -73,10 +73,10 @@ impl Settings {
         Settings::merge(sources)?.checked()
     }
 
-    /// Merges the layers: every value can be read, but whether they work together is not looked at.
+    /// Merges the layers and reads every value, without checking whether the values work together.
     ///
     /// # Errors
-    /// A file can't be read, a text is no TOML, a key is not known, or a value is not of its kind.
+    /// A file can't be read, a text is not TOML, a key is unknown, or a value has the wrong type.
     pub fn merge(sources: &Sources) -> Result<Settings> {
         let mut merge = Merge::default();
         if let Some(name) = &sources.preset {
@@ -95,7 +95,7 @@ impl Settings {
         Ok(Settings { sources: sources.clone(), ..merge.settle()? })
     }
 
-    /// Refuses what can't work.
+    /// Checks that the values work together.
     ///
     /// # Errors
     /// The rule that the configuration breaks, at the place that set the key.
@@ -106,14 +106,14 @@ impl Settings {
         }
     }
 
-    /// A configuration from a text that is there already; `name` is what messages call it.
+    /// A configuration from a text in memory; messages call it `name`.
     pub fn parse(name: &str, text: &str) -> Result<Settings> {
         let mut merge = Merge::default();
         merge.text(name.into(), text.into())?;
         merge.settle()?.checked()
     }
 
-    /// Where it comes from; nothing of a text that was there already.
+    /// Where it comes from; empty for a text in memory.
     pub fn sources(&self) -> &Sources {
         &self.sources
     }
@@ -127,7 +127,7 @@ impl Settings {
         }
     }
 
-    /// Who set a key: `default`, or the layer and the line in it.
+    /// The origin of a key: `default`, or the layer and the line in it.
     pub fn origin(&self, key: &str) -> String {
         match place_of(&self.places, key) {
             None => "default".into(),
@@ -158,7 +158,7 @@ impl Settings {
             }
             out.push_str(&format!("[{section}]\n"));
             for (key, default) in keys {
-                // A key that is newer than digests is not written where it has its default.
+                // A key added after the first digests is not written at its default, so that old digests stay valid.
                 let line = match inline(tree[&section].get(&key).unwrap_or(&default)) {
                     Some(text) => format!("{key} = {text}"),
                     None => format!("# {key} is not set"),
@@ -186,7 +186,7 @@ fn inline(value: &Json) -> Option<String> {
                 .iter()
                 .filter_map(|(key, value)| Some(format!("{} = {}", toml_key(key), inline(value)?)))
                 .collect();
-            // A scheme whose knobs are all at their defaults, or that has none, goes by its name.
+            // A scheme with all knobs at their defaults is written as its name.
             if let [one] = &entries[..]
                 && let Some(name) = one.strip_suffix(" = {}")
             {
@@ -212,7 +212,7 @@ fn place_of<'p>(places: &'p BTreeMap<String, Place>, key: &str) -> Option<&'p Pl
             return Some(place);
         }
         let (outer, _) = key.rsplit_once('.')?;
-        // A section's header says nothing of a key that it does not set; a scheme's slot does.
+        // The header of a section is not the place of a key that it does not set; the slot of a scheme is.
         if !outer.contains('.') {
             return None;
         }
@@ -233,7 +233,7 @@ fn read(path: &Path) -> Result<String> {
     })
 }
 
-/// Layers on their way to a configuration.
+/// The layers merged so far.
 #[derive(Default)]
 struct Merge {
     layers: Vec<Layer>,
@@ -265,7 +265,7 @@ impl Merge {
         Ok(())
     }
 
-    /// A slot that is set anew keeps no places of the knobs it had.
+    /// Setting a slot again discards the places of its previous knobs.
     fn forget_below(&mut self, path: &str, table: &Table) {
         let depth = path.matches('.').count();
         let whole = depth == 0 && !table.get(path).is_some_and(Value::is_table);
@@ -297,7 +297,7 @@ impl Merge {
             .and_then(|parsed| Value::deserialize(toml::de::ValueDeserializer::from(parsed)))
         {
             Ok(value) => value,
-            // Digits, brackets and quotes are meant as TOML: a mistake in them must not end as a strange string.
+            // Digits, brackets and quotes start TOML: a syntax error in them must not turn the value into a string.
             Err(error)
                 if value_text.trim_start().starts_with(['[', '{', '"', '\''])
                     || value_text.trim().bytes().all(|b| b.is_ascii_digit()) =>
@@ -344,7 +344,7 @@ impl Merge {
     /// Forgets the places of everything below a key.
     fn forget(&mut self, key: &str) {
         let below = format!("{key}.");
-        // Only what lies below is looked at: a file may set any number of keys.
+        // Only the keys below are visited: a file may set any number of keys.
         let gone =
             self.places.range(below.clone()..).map(|(known, _)| known).take_while(|known| known.starts_with(&below));
         for known in gone.cloned().collect::<Vec<_>>() {
@@ -352,7 +352,7 @@ impl Merge {
         }
     }
 
-    /// The configuration that the layers amount to.
+    /// The configuration of the merged layers.
     fn settle(self) -> Result<Settings> {
         let config = self.config()?;
         Ok(Settings { config, sources: Sources::default(), layers: self.layers, places: self.places })
@@ -360,7 +360,7 @@ impl Merge {
 
     fn config(&self) -> Result<Config> {
         if let Some((path, value)) = odd_number("", &self.tree) {
-            let fault = Error::config(&*path, format!("{path}: {value} is not a number that means anything here"));
+            let fault = Error::config(&*path, format!("{path}: {value} is not a usable number"));
             return Err(self.at(fault, &path, false).help("expected a finite number that is not negative zero"));
         }
         serde_path_to_error::deserialize(self.tree.clone())
@@ -374,7 +374,7 @@ impl Merge {
         }
     }
 
-    /// Turns serde's message into one for people.
+    /// Rewrites serde's message.
     fn explain(&self, path: &str, error: &toml::de::Error) -> Error {
         let message = error.message();
         let expected: Vec<&str> = message.split_once(", expected ").map_or_else(Vec::new, |(_, list)| quoted(list));
@@ -445,7 +445,7 @@ fn page_times(value: Option<&Value>) -> String {
     )
 }
 
-/// Replaces the names of Rust's types by what they mean.
+/// Replaces the names of Rust types by plain words.
 fn plain_types(message: &str) -> String {
     let (said, expected) = message.split_once("expected ").unwrap_or((message, ""));
     let expected = match expected.trim_end() {

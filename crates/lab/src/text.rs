@@ -22,7 +22,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// A duration in the unit that suits it; whole nanoseconds below a microsecond.
+/// A duration in a suitable unit; whole nanoseconds below a microsecond.
 pub fn duration(ns: f64) -> String {
     match ns {
         v if v < 999.5 => format!("{v:.0} ns"),
@@ -41,7 +41,7 @@ pub fn size(bytes: u64) -> String {
     format!("{text} {unit}")
 }
 
-/// A rate by second: a whole number where it is large.
+/// A rate per second: a whole number if it is large.
 pub fn rate(value: f64) -> String {
     if value >= 100.0 { count(value.round() as u64) } else { digits(value) }
 }
@@ -61,7 +61,7 @@ pub fn plural(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
-/// At most so many characters of a text.
+/// A text cut to at most `most` characters.
 pub fn clip_to(text: &str, most: usize) -> String {
     if text.chars().count() <= most { text.into() } else { text.chars().take(most - 1).chain(['…']).collect() }
 }

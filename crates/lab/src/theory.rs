@@ -4,7 +4,7 @@ use ssdlab_sim::config::{Config, PreconditionMode, Scope};
 use ssdlab_sim::schemes::AnyVictim;
 use ssdlab_sim::units::Ppm;
 
-/// The space of a configured device, and what that leads to.
+/// The space of a configured device, and the consequences for GC and memory.
 #[derive(Clone, Debug)]
 pub struct Outlook {
     /// Planes of the device.
@@ -13,20 +13,20 @@ pub struct Outlook {
     pub pages_per_plane: u64,
     /// Pages of a plane that the host may address.
     pub exported_per_plane: u64,
-    /// Free pages that collections keep in a plane.
+    /// Free pages that GC keeps in a plane.
     pub kept_free: u64,
-    /// The host program of a plane at which its first collection is due; 0 where preconditioning has come that far.
+    /// The host program of a plane at which its first collection is due; 0 if preconditioning reaches that point.
     pub programs_before_gc: u64,
-    /// Share of the pages in play that hold no valid data when the device is full.
+    /// Share of the usable pages (all but those that GC keeps free) without valid data when the device is full.
     pub effective_spare: f64,
-    /// Flash programs by host page written under uniform random page writes in steady state; none where theory has no
-    /// formula for the victim policy.
+    /// Flash programs per host page written, under uniform random page writes in steady state; none if there is no formula
+    /// for the victim policy.
     pub write_amplification: Option<f64>,
     /// Bytes of memory that the simulation takes, oracle included.
     pub memory: Memory,
 }
 
-/// Bytes of memory by what they are for.
+/// Bytes of memory by purpose.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
     /// Logical page to physical page.
@@ -37,16 +37,16 @@ pub struct Memory {
     pub blocks: u64,
     /// The oracle's versions.
     pub oracle: u64,
-    /// What schemes add.
+    /// Memory of schemes.
     pub schemes: u64,
-    /// Places of outstanding requests.
+    /// Slots of outstanding requests.
     pub requests: u64,
-    /// What every run takes: the program, histograms, buffers.
+    /// Memory of every run: the program, histograms, buffers.
     pub fixed: u64,
 }
 
 impl Memory {
-    /// All of it.
+    /// The sum.
     pub fn total(&self) -> u64 {
         self.map + self.reverse + self.blocks + self.oracle + self.schemes + self.requests + self.fixed
     }
@@ -64,14 +64,14 @@ const SAMPLE: u64 = 32;
 /// Bytes of the program, histograms and buffers, measured on small devices.
 const FIXED: u64 = 10_800_000;
 
-/// Tables of over 2 MiB lie on huge pages, and take whole ones.
+/// Tables of over 2 MiB are allocated in whole huge pages.
 fn huge(bytes: u64) -> u64 {
     const HUGE: u64 = 2 << 20;
     if bytes < HUGE { bytes } else { bytes.next_multiple_of(HUGE) }
 }
 
 impl Outlook {
-    /// Of a checked configuration, with the oracle looking at everything or at samples.
+    /// The outlook of a checked configuration, with the full or the sampling oracle.
     pub fn new(config: &Config, full_oracle: bool) -> Outlook {
         let g = &config.geometry;
         let planes = [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die]
@@ -87,15 +87,15 @@ impl Outlook {
             Scope::Device => planes,
         };
         let kept_free = config.gc.threshold.pages(scope * pages, per_block) / scope;
-        let share = |ppm: Ppm| (pages * u64::from(ppm.0) + 500_000) / 1_000_000;
+        let rounded = |share: Ppm| (pages * u64::from(share.0) + Ppm::ONE / 2) / Ppm::ONE;
         let taken = match config.precondition.mode {
             PreconditionMode::None => 0,
-            PreconditionMode::Aged => share(config.precondition.valid) + share(config.precondition.invalid),
+            PreconditionMode::Aged => rounded(config.precondition.valid) + rounded(config.precondition.invalid),
             PreconditionMode::Sequential => exported,
-            // Overwrites are collected as they are made.
+            // GC runs during the overwrites too.
             PreconditionMode::Random => exported + (config.precondition.overwrite * exported as f64) as u64,
         };
-        // Due when fewer than `kept_free` are left.
+        // GC is due when fewer than `kept_free` pages are free.
         let programs_before_gc = (pages + 1).saturating_sub(kept_free + taken);
         let in_play = (pages - kept_free.min(pages)) as f64;
         let rho = exported as f64 / in_play;
@@ -140,9 +140,14 @@ fn expected(victim: &AnyVictim, rho: f64, b: u32) -> Option<f64> {
     }
 }
 
+/// Halvings of an interval, after which its ends are neighbouring numbers.
+const HALVINGS: u32 = 64;
+/// Distance that keeps an interval away from an end at which the equation has a trivial solution.
+const APART: f64 = 1e-9;
+
 /// The point where an increasing function crosses zero.
 fn root(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
-    for _ in 0..64 {
+    for _ in 0..HALVINGS {
         let middle = 0.5 * (low + high);
         if f(middle) < 0.0 { low = middle } else { high = middle }
     }
@@ -160,8 +165,8 @@ fn greedy(rho: f64, b: u32) -> f64 {
         harmonic[i] + (v - i as f64) * (harmonic[i + 1] - harmonic[i])
     };
     let b = f64::from(b);
-    // v = b always solves it; the answer is the root below.
-    let v = root(0.0, b * (1.0 - 1e-9), |v| (b - v) / b - rho * (h(b) - h(v))).clamp(0.0, b);
+    // v = b is always a solution; the relevant root is the smaller one.
+    let v = root(0.0, b * (1.0 - APART), |v| (b - v) / b - rho * (h(b) - h(v))).clamp(0.0, b);
     b / (b - v)
 }
 
@@ -182,8 +187,8 @@ fn d_choices(rho: f64, b: u32, d: u32) -> f64 {
         }
         sum
     };
-    // The faster blocks lose their pages, the fewer they hold.
-    let kappa = root(1e-9, 1.0 / rho, |kappa| rho * f64::from(b) - sum(kappa));
+    // The sum falls as kappa grows: blocks that lose pages faster hold fewer.
+    let kappa = root(APART, 1.0 / rho, |kappa| rho * f64::from(b) - sum(kappa));
     1.0 / (kappa * rho)
 }
 

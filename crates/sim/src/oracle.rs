@@ -132,6 +132,15 @@ impl Oracle {
         }
     }
 
+    /// A program of data that the host wrote ended. Sampled checks follow a page to where it is looked for: a version that was
+    /// overwritten on its way is on flash, but nothing points to it, and an older one may still be read for its parity group.
+    #[inline(always)]
+    pub(crate) fn land(&mut self, page: Ppn, tag: Tag, wanted: bool) {
+        if wanted || self.check == Check::Full {
+            self.store(page, tag);
+        }
+    }
+
     /// An array read begins: what the page holds, as far as it is watched. `lpn` is only a place to look, not what is
     /// returned.
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! Requests written as a trace in any of the formats; what a format cannot carry is counted, never silent.
+//! Requests written as a trace in any of the formats. Losses are counted.
 
 use crate::error::{Code, TraceError};
 use crate::format::{Columns, Format, Measure, OpColumn, Separator};
@@ -13,21 +13,21 @@ const MSR_BASE: u64 = 128_166_336_000_000_000;
 /// The same second as Unix time, for formats that count from 1970.
 const UNIX_BASE_S: u64 = 1_172_160_000;
 
-/// What did not survive a conversion.
+/// The losses of a conversion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Losses {
     /// Arrivals cut to the format's unit of time.
     pub times_cut: u64,
     /// Requests rounded outward to the format's unit of addresses.
     pub rounded: u64,
-    /// Trims left out because the format has none.
+    /// Trims skipped because the format has none.
     pub trims_left_out: u64,
     /// Volumes that got another name.
     pub volumes_renamed: u64,
 }
 
 impl Losses {
-    /// Does reading the result give back exactly what was written?
+    /// Whether reading the result gives back exactly the requests written.
     pub fn is_exact(&self) -> bool {
         self.times_cut == 0 && self.rounded == 0 && self.trims_left_out == 0
     }
@@ -70,7 +70,7 @@ enum Naming {
     Words,
 }
 
-/// What a format can say.
+/// The capabilities of a format.
 struct Grain {
     time_ns: u64,
     offset: u64,
@@ -109,7 +109,7 @@ fn grain(format: &Format) -> Grain {
 
 fn unwritable(name: &str, error: &std::io::Error) -> TraceError {
     TraceError::new(Code::Unwritable, name, format!("Cannot write the trace: {error}"))
-        .fix("check the space and the permissions there")
+        .fix("check free space and permissions")
 }
 
 fn sane_word(label: &[u8]) -> Option<&str> {
@@ -161,7 +161,7 @@ impl<W: Write> Writer<W> {
     pub fn new(out: W, name: &str, format: Format) -> Result<Writer<W>, TraceError> {
         #[cfg(not(feature = "parquet"))]
         if format == Format::Parquet {
-            return Err(TraceError::new(Code::Usage, name, "This build writes no Parquet")
+            return Err(TraceError::new(Code::Usage, name, "This build cannot write Parquet")
                 .fix("build with --features parquet, or write a text format"));
         }
         #[cfg(feature = "parquet")]
@@ -248,7 +248,7 @@ impl<W: Write> Writer<W> {
             return Ok(());
         }
         self.losses.times_cut += u64::from(!record.time_ns.is_multiple_of(grain.time_ns));
-        // Outward, as on the way in: the start falls back to the grain, and the size makes up for it.
+        // Outward, as when reading: the start is rounded down to the grain, and the size grows accordingly.
         let offset = record.offset / grain.offset * grain.offset;
         let end = record.offset.checked_add(record.bytes);
         let Some(bytes) = end.and_then(|end| (end - offset).checked_next_multiple_of(grain.size)) else {
@@ -329,14 +329,14 @@ impl<W: Write> Writer<W> {
             }
             Format::Blkreplay => writeln!(line, "{s:>5}.{ns:09} ; {sector:>12} ; {sectors:>4} ; {letter} ; 0.0 ; 0.0"),
             Format::Vscsi => return self.vscsi(r),
-            // Went another way.
+            // Written elsewhere.
             Format::Parquet => Ok(()),
             Format::Columns(map) => return self.columns(&map.clone(), line, r, volume),
         };
         Ok(())
     }
 
-    /// Version 1 records; binary, so they go past the line.
+    /// Version 1 records. They are binary, so they bypass the line buffer.
     fn vscsi(&mut self, r: &Record) -> Result<(), TraceError> {
         let Ok(bytes) = u32::try_from(r.bytes) else {
             return Err(self.cannot("a request of 4 GiB or more", "write another format"));
@@ -408,7 +408,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Flushes and says what did not survive.
+    /// Flushes and returns the losses.
     ///
     /// # Errors
     /// `T033` if the rest cannot be written.
@@ -428,7 +428,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Writes the rest of a trace in another format: requests written, and what did not survive.
+/// Writes the rest of a trace in another format; returns the number of requests and the losses.
 ///
 /// # Errors
 /// What [`Reader::next`] and [`Writer::write`] refuse.

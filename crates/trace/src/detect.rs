@@ -1,5 +1,5 @@
-//! Which format is this? Asked of the content, never of the name, and never guessed: when two formats fit, or nothing in
-//! the lines vouches for their units, the user is asked.
+//! Detects the format from the content, never from the name, and never guesses: if two formats fit, or nothing in the lines
+//! confirms their units, detection fails and the user has to name the format.
 
 use crate::error::{Code, TraceError};
 use crate::format::Format;
@@ -12,7 +12,7 @@ use std::fmt;
 /// Lines that are tried.
 const SAMPLE_LINES: u64 = 200;
 
-/// What was chosen and why.
+/// The detected format and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detection {
     /// The format.
@@ -33,7 +33,7 @@ impl fmt::Display for Detection {
     }
 }
 
-/// Every text format that can be told by its lines. SSDsim and MQSim have one shape and one reader, so one stands
+/// Every text format that can be detected from its lines. SSDsim and MQSim share shape and reader, so one entry stands
 /// for both.
 fn candidates() -> [Format; 11] {
     [
@@ -55,21 +55,21 @@ struct Trial {
     format: Format,
     good: u64,
     bad: u64,
-    /// Something in the lines themselves says that the units are this format's.
+    /// Whether something in the lines confirms the units of this format.
     sure: bool,
 }
 
 /// Nanoseconds since 1970 of the years 1980 to 2100: a clock that shows such a time counts from 1970, in the format's unit.
 const EPOCH_NS: std::ops::Range<u64> = 315_532_800_000_000_000..4_102_444_800_000_000_000;
 
-/// Do the lines vouch for the units of a format that they fit? A shape alone does not: many tools write the same columns in
-/// other units. A clock that shows a date does, and so do words, column names and marks that only one tool writes.
+/// Whether the lines confirm the units of a format that they fit. A shape alone does not: many tools write the same columns in
+/// other units. A plausible date does, and so do words, column names and marks that only one tool writes.
 fn sure(format: &Format, first_ns: Option<u64>, good: u64, notes: &Notes) -> bool {
     let shows = |years: std::ops::Range<u64>| first_ns.is_none_or(|ns| years.contains(&ns));
     match format {
         Format::Msr => shows(readers::msr::FILETIMES.start * 100..readers::msr::FILETIMES.end * 100),
         Format::Alibaba | Format::Tencent | Format::Systor => shows(EPOCH_NS),
-        // The specification wants digits on both sides of the point, and a point only makes sense in seconds.
+        // The specification requires digits on both sides of the point, and only seconds have a point.
         Format::Spc => notes.count(Note::TimeForm) < good,
         Format::Blkreplay => notes.count(Note::Header) > 0,
         Format::Ssdsim | Format::Mqsim | Format::Disksim | Format::Columns(_) => false,
@@ -119,8 +119,8 @@ fn try_format(format: Format, sample: &[u8], options: &Options) -> Trial {
         }
         cx.first = false;
     }
-    let told = [Note::OtherEvent, Note::OtherOp, Note::NoOp, Note::WaitIgnored, Note::Wait];
-    let good = records + told.iter().map(|note| cx.notes.count(*note)).sum::<u64>();
+    let counted = [Note::OtherEvent, Note::OtherOp, Note::NoOp, Note::WaitIgnored, Note::Wait];
+    let good = records + counted.iter().map(|note| cx.notes.count(*note)).sum::<u64>();
     let sure = sure(&format, first_ns, good, &cx.notes);
     Trial { format, good, bad, sure }
 }
@@ -129,7 +129,7 @@ pub(crate) fn is_blank(line: &[u8]) -> bool {
     line.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r'))
 }
 
-/// The formats that fit a sample best; more than one if they cannot be told apart.
+/// The formats that fit a sample best; more than one if the sample does not distinguish them.
 fn fitting(sample: &[u8], options: &Options) -> Vec<Trial> {
     if sample.starts_with(b"fio version ") {
         return vec![Trial { format: Format::Fio, good: 0, bad: 0, sure: true }];
@@ -140,14 +140,14 @@ fn fitting(sample: &[u8], options: &Options) -> Vec<Trial> {
         .filter(|trial| trial.good > 0 && trial.good >= trial.bad)
         .collect();
     let fewest = trials.iter().map(|trial| trial.bad).min().unwrap_or(0);
-    // Five columns between blanks are one shape: a bad code in one line must not decide which of its formats it is.
+    // Five columns between blanks are one shape: a bad code in one line must not decide between its formats.
     let five = |trial: &Trial| matches!(trial.format, Format::Ssdsim | Format::Disksim);
     let fits_five = trials.iter().any(|trial| five(trial) && trial.bad == fewest);
     trials.retain(|trial| trial.bad == fewest || fits_five && five(trial));
     trials
 }
 
-/// Whole lines of a sample; the last one may be cut unless the stream ends there.
+/// Whole lines of a sample; the last one is dropped unless the stream ends there.
 fn whole_lines(sample: &[u8], ended: bool) -> &[u8] {
     if ended {
         return sample;
@@ -157,7 +157,7 @@ fn whole_lines(sample: &[u8], ended: bool) -> &[u8] {
 
 /// Chooses the format by the first bytes.
 pub(crate) fn detect(name: &str, sample: &[u8], ended: bool, options: &Options) -> Result<Detection, TraceError> {
-    // Two digits or letters never stand beside NUL in a text.
+    // No text has NUL bytes next to letters or digits.
     if sample.iter().take(80).any(|&b| b == 0) {
         if readers::vscsi::fits(sample) {
             return Ok(Detection { format: Format::Vscsi, good: 0, tried: 0 });
@@ -187,18 +187,18 @@ pub(crate) fn detect(name: &str, sample: &[u8], ended: bool, options: &Options) 
             })
             .collect();
         let title = match &names[..] {
-            [one] => format!("The lines have the shape of {one}, and nothing in them says that its units are meant"),
+            [one] => format!("The lines have the shape of {one}, but nothing in them confirms its units"),
             several => format!("Several formats fit: {}", several.join(" and ")),
         };
         let (mut choices, mut maps): (Vec<String>, Vec<&str>) =
             trials.iter().map(|trial| choices(&trial.format)).unzip();
         maps.retain(|map| !map.is_empty());
         maps.dedup();
-        choices.extend(maps.iter().map(|map| format!("--format columns:{map} with the units that are meant")));
+        choices.extend(maps.iter().map(|map| format!("--format columns:{map} with the right units")));
         return Err(TraceError::new(Code::Ambiguous, name, title)
             .at(number, first, 0..first.len())
-            .expected("lines that only one format, in its units, can mean")
-            .fix(format!("say which is meant: {}", choices.join(", or "))));
+            .expected("lines that match one format and its units only")
+            .fix(format!("name the format: {}", choices.join(", or "))));
     }
     let Some(trial) = trials.pop() else {
         return Err(TraceError::new(Code::UnknownFormat, name, "No known format fits the first lines")
@@ -220,7 +220,7 @@ pub(crate) fn better_than(declared: &Format, sample: &[u8], options: &Options) -
 }
 
 pub(crate) fn no_requests(name: &str) -> TraceError {
-    TraceError::new(Code::NoRequests, name, "The trace holds no requests")
+    TraceError::new(Code::NoRequests, name, "The trace contains no requests")
         .expected("at least one request")
         .fix("check that this is the right file and that its export finished")
 }

@@ -1,7 +1,7 @@
-//! What can go wrong with a trace, in one message form.
+//! Errors of traces, in one message form.
 //!
-//! Every error says where (file, line, column, field), shows an excerpt that is safe to print, and ends in what to
-//! do about it. Nothing here ever prints: callers render with `Display` or serialise with serde.
+//! Every error gives its place (file, line, column, field) and an excerpt that is safe to print, and ends with the fix.
+//! Nothing here prints: callers render with `Display` or serialise with serde.
 
 use crate::notes::{Note, Notes};
 use crate::shown::{Excerpt, foreign};
@@ -12,9 +12,9 @@ use std::fmt::{self, Write as _};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// The request itself makes no sense (exit status 2).
+    /// The options are invalid (exit status 2).
     Usage,
-    /// The trace's content is wrong (exit status 3).
+    /// The content of the trace is invalid (exit status 3).
     Data,
     /// A file could not be opened, read or written (exit status 4).
     File,
@@ -59,13 +59,13 @@ codes! {
     NoRequests = 1, Data;
     /// A file could not be opened or read, or changed while it was read.
     Unreadable = 2, File;
-    /// A line or a field is longer than any trace needs.
+    /// A line or a field beyond the length limit.
     TooLong = 3, Data;
     /// Control bytes, NUL or a text encoding other than UTF-8.
     NotText = 4, Data;
     /// The last record is cut off.
     Truncated = 5, Data;
-    /// Fields are separated by something else than the format says.
+    /// Fields have another separator than the format.
     Separator = 6, Data;
     /// Too few or too many fields.
     FieldCount = 7, Data;
@@ -73,11 +73,11 @@ codes! {
     Empty = 8, Data;
     /// A field is not a number, or has junk after it.
     NotANumber = 9, Data;
-    /// A number in a notation that is not read: hexadecimal, signed, floating point.
+    /// A number in an unsupported notation: hexadecimal, signed, floating point.
     Notation = 10, Data;
     /// A number, or a sum of two, beyond its range.
     Range = 11, Data;
-    /// An operation nobody knows.
+    /// An unknown operation.
     Operation = 12, Data;
     /// A request larger than the documented maximum.
     TooLarge = 13, Data;
@@ -93,7 +93,7 @@ codes! {
     PastDevice = 18, Data;
     /// Two formats fit.
     Ambiguous = 19, Data;
-    /// The format that was asked for does not fit.
+    /// The given format does not fit.
     WrongFormat = 20, Data;
     /// No format fits.
     UnknownFormat = 21, Data;
@@ -105,7 +105,7 @@ codes! {
     Nested = 24, Data;
     /// An archive of several files.
     Archive = 25, Data;
-    /// More volumes than are kept, or the one asked for is absent.
+    /// Too many volumes, or the selected one is absent.
     Volumes = 26, Data;
     /// A binary or otherwise foreign file that another tool must convert first.
     Foreign = 27, Data;
@@ -140,7 +140,7 @@ impl Serialize for Code {
 /// Longest file name in a message, in bytes as shown.
 const PATH_BYTES: usize = 4 << 10;
 
-/// Everything a message says; serialises to the form of `--errors json`.
+/// The content of a message; serialises to JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// What is wrong, as a stable code.
@@ -155,11 +155,11 @@ pub struct Report {
     pub column: Option<u64>,
     /// Name of the field.
     pub field: Option<&'static str>,
-    /// The offending piece.
+    /// The offending text.
     pub excerpt: Option<Excerpt>,
-    /// What would have been right.
+    /// What was expected.
     pub expected: String,
-    /// What to do.
+    /// The fix.
     pub fix: String,
 }
 
@@ -200,7 +200,7 @@ impl TraceError {
         self
     }
 
-    /// At the first line of which one of these remarks was made, if there is one.
+    /// With the first line at which one of these remarks was made, if any.
     pub(crate) fn at_first(mut self, notes: &Notes, of: &[Note]) -> TraceError {
         self.0.line = of.iter().filter_map(|note| notes.get(*note)?.lines.first()).min().copied();
         self
@@ -222,7 +222,7 @@ impl TraceError {
         &mut self.0
     }
 
-    /// What the message says, field by field.
+    /// The content of the message, field by field.
     pub fn report(&self) -> &Report {
         &self.0
     }

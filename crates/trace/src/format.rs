@@ -38,7 +38,7 @@ pub enum Format {
     Columns(Columns),
 }
 
-/// What an unreadable format name gets as an answer.
+/// The error for an invalid format name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct FormatError(pub String);
@@ -166,7 +166,7 @@ impl FromStr for Format {
     }
 }
 
-/// What stands between two columns.
+/// The separator of columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Separator {
     /// One byte.
@@ -175,7 +175,7 @@ pub enum Separator {
     Blanks,
 }
 
-/// Where the operation comes from.
+/// The source of the operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum OpColumn {
     /// A column with the usual words: `R`, `Read`, `W`, `Write`, `D`, `Discard`, `Trim`, … in any case.
@@ -232,7 +232,7 @@ pub struct Columns {
     pub filters: Vec<(usize, Vec<u8>)>,
 }
 
-/// No trace has more columns than this; it bounds the work a line can cause.
+/// More columns than any trace has; bounds the work per line.
 pub(crate) const MAX_COLUMNS: usize = 256;
 
 fn column(key: &str, text: &str) -> Result<usize, FormatError> {
@@ -249,7 +249,7 @@ fn column(key: &str, text: &str) -> Result<usize, FormatError> {
 fn measure(key: &'static str, text: &str) -> Result<Measure, FormatError> {
     let (number, unit) = text.split_once(':').ok_or_else(|| {
         let example = if key == "time" { "time=0:ns" } else { "offset=2:sectors" };
-        FormatError(format!("columns: {key} needs a unit, as in {example}; nothing is guessed"))
+        FormatError(format!("columns: {key} needs a unit, as in {example}; units are never guessed"))
     })?;
     let known = match (key, unit) {
         ("time", "ns") => Some(1),
@@ -313,7 +313,7 @@ fn op_column(text: &str) -> Result<OpColumn, FormatError> {
             _ => return Err(bad()),
         };
         rest = &rest[1..];
-        // A quote belongs around a value, never into it: there would be no way to write it down again.
+        // A quote inside a value is refused: there would be no way to write such a map.
         if value.is_empty()
             || value.contains(&b'\'')
             || meanings.iter().any(|(known, _)| *known == value)
@@ -348,7 +348,7 @@ impl FromStr for Columns {
         };
         for pair in map.split(',') {
             let (key, value) = pair.split_once('=').ok_or_else(|| {
-                FormatError(format!("columns: {} is no key=value pair", crate::shown::escape(pair.as_bytes())))
+                FormatError(format!("columns: {} is not a key=value pair", crate::shown::escape(pair.as_bytes())))
             })?;
             match key {
                 "time" if value == "none" => once(&mut time, key, None)?,
@@ -529,7 +529,7 @@ mod tests {
     #[test]
     fn maps_say_what_is_wrong() {
         for (map, says) in [
-            ("", "no key=value"),
+            ("", "not a key=value"),
             ("time=0:ns", "offset is missing"),
             ("time=0,offset=1:bytes,size=2:bytes,op=3", "needs a unit"),
             ("time=0:h,offset=1:bytes,size=2:bytes,op=3", "unknown unit h"),

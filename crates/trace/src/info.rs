@@ -1,4 +1,4 @@
-//! The figures of a trace: what `ssdlab trace info` prints and `trace check` judges.
+//! The figures of a trace: `ssdlab trace info` prints them, `trace check` judges them.
 
 use crate::error::TraceError;
 use crate::notes::{Note, Notes};
@@ -9,11 +9,11 @@ use serde::Serialize;
 
 /// Bytes of the pages in which footprints are counted, whatever page the device has.
 pub const INFO_PAGE_BYTES: u64 = 4096;
-/// A request that comes at most this long after the one before belongs to a burst (0.2 ms, as in published tables).
+/// Largest gap inside a burst (0.2 ms, as in published tables).
 pub const BURST_NS: u64 = 200_000;
 /// Two equal requests at most this far apart may be one request logged twice.
 const TWIN_NS: u64 = 100_000_000;
-/// Requests among which a twin is looked for.
+/// Number of preceding requests searched for a twin.
 const TWIN_REACH: usize = 16;
 
 /// The figures of one trace. Shares are in [0, 1]; means are exact sums divided once.
@@ -51,11 +51,11 @@ pub struct Info {
     pub footprint_pages: u64,
     /// Distinct 4 KiB pages written.
     pub written_pages: u64,
-    /// 4 KiB pages written, each as often as it was.
+    /// 4 KiB pages written, counted once per write.
     pub page_writes: u64,
-    /// `page_writes` by `written_pages`: 1 if nothing is ever overwritten.
+    /// `page_writes` per `written_pages`: 1 if nothing is ever overwritten.
     pub page_writes_per_written_page: f64,
-    /// Bytes written by bytes of the written pages. Below `page_writes_per_written_page` if writes are partial.
+    /// Bytes written per byte of the written pages. Below `page_writes_per_written_page` if writes are partial.
     pub overwrite_factor: f64,
     /// Requests that start where the one before on the same volume ended.
     pub sequential_share: f64,
@@ -67,11 +67,11 @@ pub struct Info {
     pub aligned_512_share: f64,
     /// Requests whose offset and size are multiples of 4 KiB.
     pub aligned_4k_share: f64,
-    /// Requests whose offset and size are multiples of 256 KiB. Near 1 it tells that bytes were taken for sectors.
+    /// Requests whose offset and size are multiples of 256 KiB. Near 1 suggests that bytes were read as sectors.
     pub aligned_256k_share: f64,
-    /// Was every arrival at or after the one above it?
+    /// Whether no arrival is earlier than the one before it.
     pub sorted: bool,
-    /// Arrivals before the one above them, as the file has them.
+    /// Arrivals earlier than the one before, in file order.
     pub steps_back: u64,
     /// Requests equal to one of the 16 before them within 0.1 s.
     pub twins: u64,
@@ -119,7 +119,7 @@ impl Pages {
 #[derive(Default)]
 pub struct Collector {
     info: Info,
-    /// Pages touched and written; `None` where no footprint is asked for.
+    /// Pages touched and written; `None` if no footprint is requested.
     footprint: Option<(Pages, Pages)>,
     /// End of the last request and highest end, by volume.
     ends: Vec<(Option<u64>, u64)>,
@@ -145,7 +145,7 @@ impl Collector {
         Collector { footprint: Some(Default::default()), ..Collector::default() }
     }
 
-    /// Collects all but footprints, which [`check`] needs for no warning: memory stays as it is.
+    /// Collects all figures but footprints, in constant memory. No warning of [`check`] needs footprints.
     pub(crate) fn without_footprint() -> Collector {
         Collector::default()
     }
@@ -189,7 +189,7 @@ impl Collector {
             Some(previous) => self.bursts += u64::from(record.time_ns.saturating_sub(previous) <= BURST_NS),
         }
         self.previous_ns = Some(record.time_ns);
-        // Seldom does even the offset agree: one look over sixteen numbers settles most requests.
+        // Even the offset rarely agrees, so comparing sixteen offsets settles most requests.
         let twin = self.offsets.contains(&record.offset)
             && self.recent.iter().any(|other| {
                 (other.offset, other.bytes, other.volume, other.op)
@@ -254,7 +254,7 @@ impl Info {
     /// Column names of [`Info::table_row`].
     pub const TABLE_HEAD: [&'static str; 9] = ["trace", "WR", "WSS", "AS", "ARS", "AWS", "SR", "IA", "bursts"];
 
-    /// The figures as published tables of trace characteristics have them: write ratio, working set, accessed bytes,
+    /// The columns of published tables of trace characteristics: write ratio, working set, accessed bytes,
     /// mean read and write, sequential share, mean inter-arrival time, share of bursts. GB and KB are powers of 1024.
     pub fn table_row(&self, name: &str) -> [String; 9] {
         let gib = |bytes: f64| format!("{:.1} GB", bytes / (1u64 << 30) as f64);
@@ -273,7 +273,7 @@ impl Info {
     }
 }
 
-/// How much a finding matters.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -288,9 +288,9 @@ pub enum Severity {
 pub struct Lint {
     /// Stable name.
     pub name: &'static str,
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
-    /// What was found and what it may mean.
+    /// The finding and its likely meaning.
     pub text: String,
 }
 
@@ -314,7 +314,7 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
         add(
             "one_instant",
             Severity::Warning,
-            "all requests are given out at one time: use --replay closed, or name the column of the time".into(),
+            "all requests arrive at one time: use --replay closed, or name the time column".into(),
         );
     }
     if count(Note::LongGap) > 0 {
@@ -328,20 +328,20 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
             .max()
             .unwrap_or(0);
         let text = format!(
-            "{} arrivals before the one above them, largest step {}.{:09} s",
+            "{} arrivals earlier than the one before, largest step {}.{:09} s",
             info.steps_back,
             largest / 1_000_000_000,
             largest % 1_000_000_000
         );
         add("time_back", Severity::Warning, text);
-        // A 32-bit counter of ns, 100 ns, us or ms that ran over goes back by nearly its whole range.
+        // A 32-bit counter of ns, 100 ns, us or ms that wraps around goes back by nearly its whole range.
         for (unit, ns) in [("1 ns", 1u64), ("100 ns", 100), ("1 us", 1_000), ("1 ms", 1_000_000)] {
             let range = ns << 32;
             if largest > range - range / 100 && largest <= range {
                 add(
                     "time_wrap",
                     Severity::Warning,
-                    format!("time goes back by nearly 2^32 times {unit}: a counter may have run over"),
+                    format!("time goes back by nearly 2^32 times {unit}: a counter may have wrapped around"),
                 );
             }
         }
@@ -353,14 +353,14 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
                 add(
                     "address_wrap",
                     Severity::Warning,
-                    format!("addresses end just below 2^{bits} {unit}: they may have been cut to {bits} bits"),
+                    format!("addresses end just below 2^{bits} {unit}: they may have been truncated to {bits} bits"),
                 );
             }
         }
     }
     if info.twins * 10 > info.requests * 3 {
         let text = format!(
-            "{} of {} requests repeat one just before them: two events a request may have been logged, and overwrites count double",
+            "{} of {} requests repeat one just before them: two events per request may have been logged, and overwrites count double",
             info.twins, info.requests
         );
         add("twins", Severity::Warning, text);
@@ -372,7 +372,7 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
         add(
             "alignment",
             Severity::Note,
-            format!("{share:.2} % of requests are no whole sectors and will be rounded outward"),
+            format!("{share:.2} % of requests are not whole sectors and will be rounded outward"),
         );
     }
     if info.max_end_bytes > 1 << 50 {
@@ -382,12 +382,12 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
             format!("the highest address is {} TiB: the unit of the offset may be wrong", info.max_end_bytes >> 40),
         );
     }
-    // Benchmarks may well use 256 KiB throughout, but then they seldom reach far.
+    // Benchmarks may use 256 KiB throughout, but then their addresses are usually low.
     if info.requests >= 100 && info.aligned_256k_share > 0.99 && info.max_end_bytes > 1 << 40 {
         add(
             "address_unit",
             Severity::Warning,
-            "all offsets and sizes are multiples of 256 KiB: they may be bytes that were taken for sectors".into(),
+            "all offsets and sizes are multiples of 256 KiB: byte addresses may have been read as sectors".into(),
         );
     }
     if let Some(tally) = notes.get(Note::OpCodes) {
@@ -395,7 +395,7 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
     }
     if info.writes > 0 && info.page_writes_per_written_page < 1.1 {
         let text = format!(
-            "each written page is written {:.2} times: without preconditioning or --loop nothing will be collected",
+            "each written page is written {:.2} times: without preconditioning or --loop GC will not run",
             info.page_writes_per_written_page
         );
         add("few_overwrites", Severity::Note, text);
@@ -421,7 +421,7 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
     lints
 }
 
-/// The warnings of [`check`] that no line of the notes says already: what a run adds to the notes that it prints.
+/// The warnings of [`check`] that the notes do not already contain; a run prints them after its notes.
 pub(crate) fn warnings(info: &Info, notes: &Notes) -> Vec<Lint> {
     let mut lints = check(info, notes);
     lints.retain(|lint| {

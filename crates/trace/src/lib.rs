@@ -3,8 +3,8 @@
 //! Every reader and generator yields [`Record`]s: times in integer nanoseconds, addresses in bytes.
 //!
 //! A trace is read in layers, each in bounded memory: [`Source`] unpacks bytes, [`Reader`] turns them into requests
-//! in the order of time, [`Replay`] fits those to a device. Whatever a layer drops, holds or rounds is counted in
-//! [`Notes`]; whatever it cannot accept is a [`TraceError`] that says where, why and what to do.
+//! in the order of time, [`Replay`] fits those to a device. Everything that a layer drops, holds or rounds is counted in
+//! [`Notes`]; everything that it cannot accept is a [`TraceError`] with place, reason and fix.
 //!
 //! ```
 //! use ssdlab_trace::{Fit, LbaPolicy, Options, Replay};

@@ -13,7 +13,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Line,
-    /// A line beyond [`LINE_BYTES`]; the next step passes over the rest of it.
+    /// A line beyond [`LINE_BYTES`]; the next step skips the rest.
     TooLong,
     End,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Lines {
     terminated: bool,
     overlong: bool,
     ended: bool,
-    /// An error met while looking ahead; it is due when the bytes before it are used up.
+    /// An error met while reading ahead; it is returned once the bytes before it are consumed.
     pending: Option<TraceError>,
 }
 
@@ -64,7 +64,7 @@ impl Lines {
         &self.buffer[self.current.clone()]
     }
 
-    /// Did the current line end in a newline?
+    /// Whether the current line ended in a newline.
     pub fn terminated(&self) -> bool {
         self.terminated
     }
@@ -95,7 +95,7 @@ impl Lines {
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    // What was read before the damage is still good, up to the last whole line.
+                    // Data before the damage is valid up to the last whole line.
                     self.ended = true;
                     return Err(self.source.failure(&error, self.number + 1));
                 }
@@ -103,7 +103,7 @@ impl Lines {
         }
     }
 
-    /// The first bytes that are not yet read, up to a line's greatest length, without taking them.
+    /// The next bytes, up to the greatest length of a line, without consuming them.
     pub fn peek(&mut self) -> &[u8] {
         while self.end - self.start < LINE_BYTES && self.pending.is_none() {
             match self.fill() {
@@ -118,7 +118,7 @@ impl Lines {
         &self.buffer[self.start..self.end]
     }
 
-    /// Passes over blank lines, however many there are.
+    /// Skips all blank lines.
     pub fn skip_blank(&mut self) -> Result<(), TraceError> {
         loop {
             while self.start < self.end {
@@ -135,7 +135,7 @@ impl Lines {
         }
     }
 
-    /// The current line and whatever is read already behind it.
+    /// The current line and all bytes already buffered after it.
     pub fn ahead(&self) -> &[u8] {
         &self.buffer[self.current.start..self.end.max(self.current.end)]
     }

@@ -1,4 +1,4 @@
-//! What was dropped, clamped, rounded or assumed: counted, never silent.
+//! Remarks: everything that was dropped, clamped, rounded or assumed is counted.
 
 use crate::shown::escape;
 use serde::Serialize;
@@ -23,7 +23,7 @@ macro_rules! notes {
                 match self { $(Note::$name => $text,)* }
             }
 
-            /// Does each occurrence drop one request or line of the trace?
+            /// Whether each occurrence drops one request or line of the trace.
             pub fn skips(self) -> bool {
                 match self { $(Note::$name => $skips,)* }
             }
@@ -47,11 +47,11 @@ notes! {
     /// A discarded write-zeroes or similar command that changes data.
     ChangesData = "commands that change data but carry none skipped", true;
     /// An event that is not the chosen one.
-    OtherEvent = "events of other kinds passed over", false;
+    OtherEvent = "events of other kinds skipped", false;
     /// A record of a volume that was not selected.
-    OtherDevice = "requests of other devices left out", false;
+    OtherDevice = "requests of other devices skipped", false;
     /// A line a `where` filter left out.
-    Filtered = "lines left out by a where filter", false;
+    Filtered = "lines skipped by a where filter", false;
     /// Time went back a little and was held.
     TimeClamped = "arrivals that went back in time moved up to the latest one", false;
     /// Time went back and the gap was taken as zero.
@@ -69,27 +69,27 @@ notes! {
     /// A gap of more than thirty days.
     LongGap = "gaps of more than 30 days", false;
     /// Every request arrives at once.
-    OneInstant = "all requests arrive at the same time: closed replay may be meant", false;
+    OneInstant = "all requests arrive at the same time: consider --replay closed", false;
     /// Times look as if they were in another unit.
     TimeUnit = "the unit of time looks wrong", false;
-    /// A response time that cannot be.
-    Response = "response times that cannot be (they are not used)", false;
+    /// An impossible response time.
+    Response = "impossible response times (they are not used)", false;
     /// An MSR line whose host has no name.
     NoHost = "requests without a host name", false;
     /// A label with bytes that are not UTF-8.
     Label = "labels that are not UTF-8, shown escaped", false;
     /// Nearly all requests are of one kind in a format whose codes are often swapped.
     OpCodes = "nearly all requests are of one kind: the operation codes may be swapped", false;
-    /// An SPC file whose unit numbers leave some out.
-    UnitHoles = "unit numbers leave some out", false;
-    /// Waits are read as the manual of fio has them.
+    /// An SPC file with gaps in its unit numbers.
+    UnitHoles = "gaps in the unit numbers", false;
+    /// Waits are read as the manual of fio defines them.
     Wait = "waits read as microseconds since the previous wait", false;
     /// Waits where they have no meaning.
     WaitIgnored = "waits ignored", false;
     /// A file opened twice.
     OpenTwice = "files opened twice", false;
     /// The file grew.
-    Grew = "the file grew while it was read; read up to its first size", false;
+    Grew = "the file grew while it was read; only its initial size was read", false;
     /// Which event was counted.
     Action = "one event of each request is counted", false;
     /// Several volumes and where they lie.
@@ -101,11 +101,11 @@ notes! {
     /// A request cut at the end of the device.
     Clipped = "requests cut at the end of the device", false;
     /// A request beyond the device.
-    Dropped = "requests beyond the end of the device left out", true;
-    /// A request that became several.
+    Dropped = "requests beyond the end of the device skipped", true;
+    /// A request whose pages are not contiguous.
     Scattered = "requests whose pages are not neighbours on the device", false;
-    /// A trim of pages nobody touched.
-    TrimUntouched = "trims of pages never touched left out", true;
+    /// A trim of untouched pages.
+    TrimUntouched = "trims of untouched pages skipped", true;
     /// The trace was repeated.
     Looped = "the trace was repeated", false;
 }
@@ -117,7 +117,7 @@ pub struct Tally {
     pub count: u64,
     /// The first lines concerned, five at most.
     pub lines: Vec<u64>,
-    /// What more there is to say: the layout, the likely unit, the first error.
+    /// Details: the layout, the likely unit, the first error.
     pub detail: String,
     /// Largest step back in time, in nanoseconds, where that applies.
     pub largest_ns: u64,
@@ -187,7 +187,7 @@ impl Notes {
         self.0.iter().filter(|(note, _)| note.skips()).map(|(_, tally)| tally.count).sum()
     }
 
-    /// Is there nothing to say?
+    /// Whether there are no remarks.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -197,7 +197,7 @@ impl Notes {
         self.0.iter().map(|(note, tally)| (*note, tally))
     }
 
-    /// One printable line a class.
+    /// One printable line per class.
     pub fn lines(&self) -> impl Iterator<Item = String> {
         self.0.iter().map(|(note, tally)| Line(*note, tally).to_string())
     }
@@ -209,7 +209,7 @@ impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Line(note, tally) = self;
         f.write_str(note.text())?;
-        // A class that is stated once for the whole file has no lines; a count of 1 would only confuse.
+        // A remark about the whole file has no line; a count of 1 would confuse.
         if tally.count != 1 || !tally.lines.is_empty() {
             write!(f, ": {}", tally.count)?;
         }

@@ -2,11 +2,11 @@
 
 use crate::error::Code;
 
-/// Why a field is not the number it should be.
+/// Why a field is not a valid number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub code: Code,
-    /// Reads on after the field's name: "Offset *is negative*".
+    /// Continues the field's name: "Offset *is negative*".
     pub what: &'static str,
     /// A hint that is better than the general one.
     pub hint: Option<&'static str>,
@@ -20,7 +20,7 @@ const fn fault(code: Code, what: &'static str) -> Fault {
 #[inline]
 pub(crate) fn integer(field: &[u8]) -> Result<u64, Fault> {
     let mut value: u64 = 0;
-    // 19 digits always fit; only longer fields need the checked way.
+    // 19 digits always fit; only longer fields need checked arithmetic.
     if field.is_empty() || field.len() > 19 {
         return integer_slow(field);
     }
@@ -48,7 +48,7 @@ fn integer_slow(field: &[u8]) -> Result<u64, Fault> {
         value = value
             .checked_mul(10)
             .and_then(|v| v.checked_add(u64::from(digit)))
-            .ok_or(fault(Code::Range, "is larger than 64 bits hold"))?;
+            .ok_or(fault(Code::Range, "does not fit in 64 bits"))?;
     }
     Ok(value)
 }
@@ -62,14 +62,14 @@ pub(crate) fn hexadecimal(field: &[u8]) -> Result<u64, Fault> {
     for &byte in field {
         let digit = (byte as char).to_digit(16).ok_or_else(|| classify(field))?;
         if value >> 60 != 0 {
-            return Err(fault(Code::Range, "is larger than 64 bits hold"));
+            return Err(fault(Code::Range, "does not fit in 64 bits"));
         }
         value = (value << 4) | u64::from(digit);
     }
     Ok(value)
 }
 
-/// Names what is wrong with a field that is not plain digits.
+/// Describes what is wrong with a field that is not plain digits.
 #[cold]
 pub(crate) fn classify(field: &[u8]) -> Fault {
     let digits = |bytes: &[u8]| !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit);
@@ -77,7 +77,7 @@ pub(crate) fn classify(field: &[u8]) -> Fault {
         return fault(Code::Empty, "is empty");
     }
     if field.iter().any(|b| b.is_ascii_control()) {
-        return fault(Code::NotText, "holds control bytes");
+        return fault(Code::NotText, "contains control bytes");
     }
     if let Some(rest) = field.strip_prefix(b"-")
         && rest.first().is_some_and(u8::is_ascii_digit)
@@ -117,7 +117,7 @@ pub(crate) fn classify(field: &[u8]) -> Fault {
     fault(Code::NotANumber, "is not a number")
 }
 
-/// A decimal number times a unit, with what was unusual about how it is written.
+/// A decimal number times a unit, with the oddities of its notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Decimal {
     /// The value in units of one nanosecond (or one byte), cut, never rounded.
@@ -145,7 +145,7 @@ pub(crate) fn decimal(field: &[u8], unit: u64) -> Result<Decimal, Fault> {
     let whole_value = if whole.is_empty() {
         0
     } else {
-        // A second look at the whole field names the fault better than the part alone.
+        // The whole field gives a better message than the part alone.
         integer(whole).map_err(|part| if part.code == Code::Range { part } else { decimal_fault(field) })?
     };
     let mut part: u64 = 0;
@@ -156,7 +156,7 @@ pub(crate) fn decimal(field: &[u8], unit: u64) -> Result<Decimal, Fault> {
         if digit > 9 {
             return Err(decimal_fault(field));
         }
-        // 18 digits are finer than any unit here needs; more could only be cut.
+        // 18 digits are finer than any unit here; more digits would be cut anyway.
         if i < 18 {
             part = part * 10 + u64::from(digit);
             scale *= 10;
@@ -170,7 +170,7 @@ pub(crate) fn decimal(field: &[u8], unit: u64) -> Result<Decimal, Fault> {
     let value = whole_value
         .checked_mul(unit)
         .and_then(|v| v.checked_add(below))
-        .ok_or(fault(Code::Range, "is larger than the clock holds"))?;
+        .ok_or(fault(Code::Range, "is beyond the range of the clock"))?;
     Ok(Decimal { value, cut, form: whole.is_empty() || fraction.is_empty() })
 }
 
@@ -178,7 +178,7 @@ pub(crate) fn decimal(field: &[u8], unit: u64) -> Result<Decimal, Fault> {
 fn decimal_fault(field: &[u8]) -> Fault {
     let found = classify(field);
     if found.what == "is a floating-point number" {
-        // Decimals are welcome here; exponents are not.
+        // Decimals are valid here; exponents are not.
         return fault(Code::Notation, "has an exponent");
     }
     found

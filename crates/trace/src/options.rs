@@ -1,4 +1,4 @@
-//! How a trace is to be read: what users choose, below the readers that obey it.
+//! Options of the readers.
 
 use crate::format::Format;
 use std::str::FromStr;
@@ -30,13 +30,13 @@ impl FromStr for OnBadLine {
 /// What to do when time goes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum TimeOrder {
-    /// Hold steps of up to the reorder window at the latest time (counted), refuse larger ones.
+    /// Clamp steps of up to the reorder window to the latest time (counted), refuse larger ones.
     #[default]
     Error,
-    /// Keep the order of the file and its forward gaps: a step back counts as a gap of zero, and time goes on from
-    /// there. For traces whose clock was set while they were taken.
+    /// Keep the order of the file and its forward gaps: a step back counts as a gap of zero, and time continues from
+    /// there. For traces whose clock was set during the recording.
     Keep,
-    /// Hold every step back at the latest time seen.
+    /// Clamp every step back to the latest time seen.
     Clamp,
     /// Sort, within a window of [`crate::SORT_RECORDS`] requests.
     Sort,
@@ -78,13 +78,13 @@ impl FromStr for OpCodes {
     }
 }
 
-/// When requests arrive whose trace counts time in whole seconds.
+/// Arrivals of a trace whose clock counts whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum WithinSecond {
     /// All at the start of their second, as recorded.
     #[default]
     Once,
-    /// In their order, at equal distances over their second.
+    /// In their order, spread evenly over their second.
     Even,
 }
 
@@ -100,7 +100,7 @@ impl FromStr for WithinSecond {
     }
 }
 
-/// The largest read or write that is believed, unless [`Options::max_request_bytes`] says otherwise.
+/// The largest read or write to accept, unless [`Options::max_request_bytes`] says otherwise.
 pub const MAX_REQUEST_BYTES: u64 = 64 << 20;
 
 /// How a trace is to be read.

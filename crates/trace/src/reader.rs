@@ -1,4 +1,4 @@
-//! From a source to requests in the order of time: bad lines, small steps back and volumes are settled here.
+//! From a source to requests in the order of time: handles bad lines, small steps back in time and volumes.
 
 use crate::detect::{self, Detection};
 use crate::error::{Code, TraceError};
@@ -16,15 +16,15 @@ use std::path::Path;
 
 /// Requests that `sort` can hold at a time.
 pub const SORT_RECORDS: usize = 1 << 20;
-/// Steps back in time of up to this many nanoseconds are held, not refused.
+/// Largest step back in time, in nanoseconds, that is clamped and not refused.
 pub const REORDER_WINDOW_NS: u64 = 1_000_000_000;
-/// Latest time since the first request that is read. What a simulation takes ends earlier, after loops and scale, at
+/// Latest time since the first request that can be read. The limit of a simulation, after loops and scale, is lower:
 /// [`crate::CLOCK_MAX_NS`].
 const LATEST_NS: u64 = i64::MAX as u64;
 
 const DAY_NS: u64 = 86_400_000_000_000;
 
-/// A request that waits for its place in time.
+/// A request held for sorting.
 #[derive(PartialEq, Eq)]
 struct Waiting {
     time_ns: u64,
@@ -48,7 +48,7 @@ impl PartialOrd for Waiting {
 /// Reads requests from one trace, in bounded memory.
 ///
 /// Times start at 0 and never go back; sizes are never 0; offset plus size never overflows; every operation moves or
-/// discards data. Whatever was done to get there is in [`Reader::notes`].
+/// discards data. Every correction is counted in [`Reader::notes`].
 pub struct Reader {
     lines: Lines,
     parser: Box<dyn Parser>,
@@ -70,9 +70,9 @@ pub struct Reader {
     base: Option<u64>,
     /// Latest time seen, as the trace has it.
     high: u64,
-    /// Time of the request given out last, as the trace has it.
+    /// Time of the last request returned, as in the trace.
     previous: u64,
-    /// Time given out last.
+    /// Last time returned.
     now: u64,
     given: u64,
     line: u64,
@@ -93,7 +93,7 @@ impl Reader {
     /// Opens a trace; `-` is standard input.
     ///
     /// # Errors
-    /// Everything [`Source::open`] refuses; archives; text that is not UTF-8; a format that cannot be told.
+    /// The errors of [`Source::open`]; archives; text that is not UTF-8; an unknown format.
     pub fn open(path: &Path, options: &Options) -> Result<Reader, TraceError> {
         Reader::new(Source::open(path)?, options)
     }
@@ -103,7 +103,7 @@ impl Reader {
     /// # Errors
     /// As [`Reader::open`].
     pub fn new(mut source: Source, options: &Options) -> Result<Reader, TraceError> {
-        // A column map is the last resort and takes any bytes; an archive's headers are then lines to skip.
+        // A column map is the last resort and accepts any bytes; an archive's headers are then lines to skip.
         if source.is_archive() && !matches!(options.format, Some(Format::Columns(_))) {
             return Err(source.refuse_archive());
         }
@@ -126,7 +126,7 @@ impl Reader {
             (Some(format), labels) if labels.is_some() != (*format == Format::Parquet) => {
                 let (is, fix) = match labels {
                     Some(_) => ("is Parquet", "use --format parquet, or leave the option out"),
-                    None => ("is no Parquet file", "leave --format out to have the format told by the content"),
+                    None => ("is not a Parquet file", "leave --format out to detect the format from the content"),
                 };
                 return Err(TraceError::new(Code::WrongFormat, &name, format!("The trace {is}")).fix(fix));
             }
@@ -136,7 +136,7 @@ impl Reader {
                 let sample = lines.peek();
                 let ended = sample.len() < crate::lines::LINE_BYTES;
                 if sample.is_empty() {
-                    // Damage before the first byte is a better answer than "no requests".
+                    // A damaged stream is a better explanation than "no requests".
                     let step = lines.advance()?;
                     debug_assert_eq!(step, Step::End);
                     return Err(detect::no_requests(&name));
@@ -157,7 +157,7 @@ impl Reader {
             Format::Parquet => Box::new(readers::parquet::Rows::new(labels.unwrap_or_default())),
             _ => readers::parser(&format, options),
         };
-        // Lines of several processors come merged roughly; everything else is meant to be in order.
+        // blkparse merges the lines of several processors only roughly; all other formats should be in order.
         let merged = matches!(format, Format::Blkparse(_)) && options.time_order == TimeOrder::Error;
         Ok(Reader {
             lines,
@@ -190,7 +190,7 @@ impl Reader {
     /// The next request, or `None` at the end.
     ///
     /// # Errors
-    /// The first line that is not what it should be, with where and why; after an error the reader is at its end.
+    /// The first invalid line, with place and reason; after an error the reader is at its end.
     #[expect(clippy::should_implement_trait, reason = "a fallible stream, not an iterator")]
     pub fn next(&mut self) -> Result<Option<Record>, TraceError> {
         let step = match self.options.within_second {
@@ -258,7 +258,7 @@ impl Reader {
             return Err(self
                 .error(Code::Usage, "--within-second even is for traces that count time in whole seconds")
                 .expected("times without a fraction of a second")
-                .fix("leave it out: this trace says when its requests arrive"));
+                .fix("leave it out: the clock of this trace is finer"));
         }
         Ok(Some((record, self.line)))
     }
@@ -295,7 +295,7 @@ impl Reader {
             self.cx.notes.add(Note::LongGap, line);
         }
         let now = if self.order == TimeOrder::Sort {
-            // In order by now; `high` runs ahead with what is still waiting.
+            // Requests are in order here; `high` is ahead, since it includes requests still held.
             Some(time_ns.saturating_sub(base))
         } else if self.order == TimeOrder::Keep {
             if time_ns < self.previous {
@@ -323,7 +323,7 @@ impl Reader {
             }
             None => Err(self
                 .lines
-                .error(Code::Clock, "The arrival is later than any clock of a trace counts", 0..self.lines.text().len())
+                .error(Code::Clock, "The arrival is beyond the range of a trace's clock", 0..self.lines.text().len())
                 .expected(format!("at most {LATEST_NS} ns after the first arrival"))
                 .fix("check the unit of time of this format")),
         }
@@ -342,7 +342,7 @@ impl Reader {
             .fix("sort the trace, or use --time-order sort, clamp or keep")
     }
 
-    /// The next request in the order of time, as far as the window reaches.
+    /// The next request in the order of time, within the sort window.
     fn next_sorted(&mut self) -> Result<Option<(Raw, u64)>, TraceError> {
         loop {
             let due = match self.heap.peek() {
@@ -362,13 +362,13 @@ impl Reader {
             let line = self.lines.number();
             if raw.time_ns < self.high {
                 let step = self.high - raw.time_ns;
-                // What was already given out cannot be overtaken any more.
+                // A request earlier than one already returned cannot be sorted in.
                 if self.given > 0 && raw.time_ns < self.previous {
                     let fix = if self.sort_ns.is_some() {
                         "use --time-order sort, or clamp or keep".to_owned()
                     } else {
                         format!(
-                            "--time-order sort reaches over {SORT_RECORDS} requests: sort the file itself, or use --time-order clamp"
+                            "--time-order sort covers a window of {SORT_RECORDS} requests: sort the file itself, or use --time-order clamp"
                         )
                     };
                     return Err(self.time_back(step, line).fix(fix));
@@ -381,7 +381,7 @@ impl Reader {
         }
     }
 
-    /// The next request as the file has it.
+    /// The next request in file order.
     #[inline]
     fn next_raw(&mut self) -> Result<Option<Raw>, TraceError> {
         if self.ended {
@@ -443,7 +443,7 @@ impl Reader {
             return Err(TraceError::new(
                 Code::Usage,
                 self.name(),
-                "--device chooses a volume, but this trace names none",
+                "--device selects a volume, but this trace has no volume names",
             )
             .at_line(self.lines.number())
             .fix("leave --device out; with --format columns:... name the column of the volume with vol=N"));
@@ -470,7 +470,7 @@ impl Reader {
         Ok(Some(raw))
     }
 
-    /// A declared format that cannot read the very first line: which one could?
+    /// If the given format cannot read the first line, suggests one that can.
     #[cold]
     fn other_format(&self, mut bad: Box<Bad>) -> Box<Bad> {
         if self.options.format.is_none() || self.parser.record_bytes().is_some() {
@@ -484,10 +484,10 @@ impl Reader {
         bad
     }
 
-    /// Drops a bad line if that is allowed, or turns it into an error.
+    /// Drops a bad line if that is allowed; otherwise returns it as an error.
     #[cold]
     fn refuse(&mut self, mut bad: Bad) -> Result<(), TraceError> {
-        // Beyond the cap the volumes would be mixed up; no number of skipped lines makes that right.
+        // Beyond the limit volumes would be mixed up, so these lines can't be skipped.
         if let (OnBadLine::Skip(most), true) = (self.options.on_bad_line, bad.code != Code::Volumes) {
             if self.bad < most {
                 self.bad += 1;
@@ -520,7 +520,7 @@ impl Reader {
             .fix(fix.unwrap_or_else(|| general.to_owned())))
     }
 
-    /// What can only be said at the end.
+    /// Remarks that are known only at the end.
     fn finish(&mut self) -> Result<(), TraceError> {
         if self.lines.end_check()? {
             self.cx.notes.state(Note::Grew, String::new());
@@ -573,7 +573,7 @@ impl Reader {
         let others = self.cx.volumes.others();
         if let (Some(device), false) = (&self.options.device, others.is_empty()) {
             let device = crate::shown::escape(device.as_bytes());
-            return TraceError::new(Code::Volumes, self.name(), format!("No request of device {device} in the trace"))
+            return TraceError::new(Code::Volumes, self.name(), format!("No requests of device {device} in the trace"))
                 .at_first(&self.cx.notes, &[Note::OtherDevice])
                 .expected(format!("one of the devices that occur: {others}"))
                 .fix("choose one of them with --device, or leave the option out");
@@ -599,12 +599,12 @@ impl Reader {
         &self.format
     }
 
-    /// What was detected and why, if the format was not given.
+    /// The detected format and the reason, if none was given.
     pub fn detection(&self) -> Option<&Detection> {
         self.detection.as_ref()
     }
 
-    /// What was dropped, clamped or assumed so far; complete once [`Reader::next`] returned `None`.
+    /// Dropped, clamped and assumed data so far; complete once [`Reader::next`] returned `None`.
     pub fn notes(&self) -> &Notes {
         &self.cx.notes
     }
@@ -628,7 +628,7 @@ impl Reader {
         self.line
     }
 
-    /// How often a request came before the one above it in the file.
+    /// Number of requests earlier than the one before them in the file.
     pub fn steps_back(&self) -> u64 {
         self.steps_back
     }
@@ -656,7 +656,7 @@ fn lower_first(text: &str) -> String {
     }
 }
 
-/// UTF-16 and UTF-32, by their marks or by the NUL beside every letter.
+/// UTF-16 and UTF-32, by their marks or by the NUL next to every letter.
 fn wide_encoding(head: &[u8]) -> Option<&'static str> {
     if head.starts_with(&[0xff, 0xfe, 0, 0]) || head.starts_with(&[0, 0, 0xfe, 0xff]) {
         return Some("UTF-32");

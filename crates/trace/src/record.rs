@@ -1,6 +1,6 @@
-//! What every reader and generator yields.
+//! The records that every reader and generator yields.
 
-/// What a record asks of the device.
+/// The operation of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Read data.

@@ -12,21 +12,21 @@ use std::str::FromStr;
 
 /// Requests are rounded outward to this many bytes.
 pub const SECTOR_BYTES: u64 = 512;
-/// Latest arrival that can be simulated, after loops and scale: half of what the simulator's clock counts, so that there is
-/// room for what comes after it.
+/// Latest arrival that can be simulated, after loops and scale: half the range of the simulator's clock, so that the
+/// requests can still complete.
 pub const CLOCK_MAX_NS: u64 = (1 << 61) - 1;
-/// How far a trace is read on to say how large a device it needs.
+/// Requests read after an error to find the size of the device that the trace needs.
 const LOOK_AHEAD: u64 = 1 << 20;
 
-/// What to do with requests beyond the device.
+/// How to treat requests beyond the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LbaPolicy {
-    /// Refuse the trace and say what would make it fit.
+    /// Refuse the trace; the error says what would fit.
     #[default]
     Error,
-    /// Take addresses modulo the device; what lies over its end continues at its start.
+    /// Take addresses modulo the device; a request across its end continues at its start.
     Wrap,
-    /// Leave out what lies beyond the device, cut what crosses its end.
+    /// Drop requests beyond the device, cut those that cross its end.
     Clip,
     /// Renumber touched pages in the order of first touch: the pages of a request may then lie anywhere. Memory grows
     /// with the footprint.
@@ -131,7 +131,7 @@ impl Fit {
 }
 
 /// Digest of normalised accepted records, as the device sees them: after rebasing, rounding, fitting, looping and
-/// limiting. Packing, the names of files and volumes, and the text's own spelling do not matter.
+/// limiting. Compression, names of files and volumes, and the notation of the text do not matter.
 ///
 /// [`Replay`] keeps one; workload generators, which need no fitting, can feed their own.
 pub struct Digest {
@@ -144,20 +144,20 @@ impl Digest {
     /// Marks the operation of an extent that belongs to the same record as the one before it.
     const CONTINUES: u8 = 0x80;
 
-    /// Of no records yet.
+    /// The digest of no records.
     pub fn new() -> Digest {
         let mut hasher = blake3::Hasher::new();
         hasher.update(b"ssdlab.trace/1\n");
         Digest { hasher, buffer: Vec::with_capacity(Digest::BUFFER) }
     }
 
-    /// Takes in the next record.
+    /// Adds the next record.
     #[inline]
     pub fn add(&mut self, record: &Record) {
         self.take(record.time_ns, record.offset, record.bytes, record.op, 0);
     }
 
-    /// Takes in the next record, whose bytes lie in these places.
+    /// Adds the next record, whose bytes lie in these extents.
     #[inline]
     fn add_scattered(&mut self, record: &Record, extents: &[Extent]) {
         for (i, extent) in extents.iter().enumerate() {
@@ -219,7 +219,7 @@ pub struct Replay {
     /// First byte of each volume; grows to all volumes when a second one appears.
     bases: Vec<u64>,
     dense: Dense,
-    /// The request found last, until it is given out, and where its bytes lie.
+    /// The last request read, until it is returned, and its extents.
     pending: Option<Record>,
     extents: Vec<Extent>,
     digest: Option<Digest>,
@@ -250,7 +250,7 @@ impl Replay {
     /// Opens a trace (`-`: standard input) and fits it.
     ///
     /// # Errors
-    /// Everything [`Reader::open`] refuses; a fit that makes no sense; repeating what can be read only once.
+    /// The errors of [`Reader::open`]; an invalid fit; repeating a trace that can be read only once.
     pub fn open(path: &Path, options: &Options, fit: Fit) -> Result<Replay, TraceError> {
         let name = path.to_string_lossy();
         let usage = |title: &str, fix: &str| Err(TraceError::new(Code::Usage, &name, title).fix(fix));
@@ -379,14 +379,14 @@ impl Replay {
         self.reader = Reader::open(&self.path, &self.options)?;
         if self.reader.progress().1 != self.size {
             return Err(TraceError::new(Code::Unreadable, self.reader.name(), "The file changed between two passes")
-                .fix("let whoever writes it finish"));
+                .fix("wait until the file is complete"));
         }
         Ok(())
     }
 
     fn clock(&self) -> TraceError {
         self.reader
-            .error(Code::Clock, "The arrival is later than the simulator's clock can count")
+            .error(Code::Clock, "The arrival is beyond the range of the simulator's clock")
             .expected(format!("at most {CLOCK_MAX_NS} ns after the first arrival"))
             .fix("check the unit of time, --loop and --time-scale")
     }
@@ -397,7 +397,7 @@ impl Replay {
         if record.volume as usize >= self.bases.len() && self.fit.lba_policy != LbaPolicy::Dense {
             self.lay_out()?;
         }
-        // Sectors: data grows to whole ones, a trim shrinks, for it must not discard what was not named.
+        // Whole sectors: data is rounded outward, a trim inward, so that it discards nothing that was not named.
         let end = record.offset + record.bytes;
         let (from, to) = if record.op == Op::Trim {
             (
@@ -427,7 +427,7 @@ impl Replay {
         }
         let Some(first_extent) = self.extents.first() else { return Ok(()) };
         let (offset, bytes) = (first_extent.offset, self.extents.iter().map(|extent| extent.bytes).sum());
-        // Only accepted requests have a say in time.
+        // Only accepted requests count for times.
         let first = *self.first_ns.get_or_insert(record.time_ns);
         let since = record.time_ns.saturating_sub(first);
         if self.pass == 0 {
@@ -481,7 +481,7 @@ impl Replay {
         let page = self.fit.page_bytes;
         let line = self.reader.line();
         if record.op == Op::Trim {
-            // A trim touches nothing: it concerns the pages that were touched, and a huge one costs no more than those.
+            // A trim touches no pages: it applies to touched pages only, so a huge trim costs no more than those.
             let (first, last) = (from / page, (to - 1) / page);
             let mut hit: Vec<(u64, u64)> = if last - first < self.dense.pages.len() as u64 {
                 (first..=last).filter_map(|p| self.dense.pages.get(&(record.volume, p)).map(|d| (p, *d))).collect()
@@ -524,7 +524,7 @@ impl Replay {
         Ok(())
     }
 
-    /// One page more, which may continue the extent before it.
+    /// Adds a page, extending the last extent if it is adjacent.
     #[inline]
     fn add_extent(&mut self, offset: u64, bytes: u64) {
         match self.extents.last_mut() {
@@ -577,13 +577,17 @@ impl Replay {
             .fix(format!("{scope} a device of {needed} bytes; or use --lba-policy wrap, clip or dense"))
     }
 
-    /// A second volume appeared: where does each begin? Only a pass over the whole file can tell how far each reaches.
+    /// Lays out volumes when a second one appears. Their sizes are only known after a pass over the whole file.
     #[cold]
     fn lay_out(&mut self) -> Result<(), TraceError> {
         if self.size.is_none() {
-            return Err(TraceError::new(Code::Usage, self.reader.name(), "Several volumes can be laid end to end only after a first look at the whole trace, and a pipe can be read only once")
-                .at_line(self.reader.line())
-                .fix("choose one with --device ID, use --lba-policy dense, or save the trace to a file"));
+            return Err(TraceError::new(
+                Code::Usage,
+                self.reader.name(),
+                "Laying out several volumes takes a first pass over the whole trace, and a pipe can be read only once",
+            )
+            .at_line(self.reader.line())
+            .fix("choose one with --device ID, use --lba-policy dense, or save the trace to a file"));
         }
         let mut scan = Reader::open(&self.path, &self.options)?;
         let mut ends: Vec<u64> = Vec::new();
@@ -613,12 +617,12 @@ impl Replay {
         Ok(())
     }
 
-    /// The reader behind it: format, detection, volumes, progress.
+    /// The underlying reader: format, detection, volumes, progress.
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
 
-    /// What was dropped, held, rounded or moved so far: the first pass's reading, and the fitting of all passes.
+    /// Remarks so far: reading in the first pass, and fitting in all passes.
     pub fn notes(&self) -> Notes {
         let mut notes = self.first_pass.as_ref().unwrap_or_else(|| self.reader.notes()).clone();
         notes.merge(&self.own);
@@ -635,13 +639,13 @@ impl Replay {
         notes
     }
 
-    /// Where the bytes of the request given out last lie, in its order: one extent, or several where `wrap` or `dense`
-    /// moved its pages apart.
+    /// The extents of the last request returned, in its order: one, or several where `wrap` or `dense` moved its pages
+    /// apart.
     pub fn extents(&self) -> &[Extent] {
         &self.extents
     }
 
-    /// What [`crate::check`] would warn of in the part of the trace that was read so far and [`Replay::notes`] does not say.
+    /// Warnings of [`crate::check`] about the part of the trace read so far that [`Replay::notes`] does not contain.
     pub fn warnings(&self) -> Vec<Lint> {
         info::warnings(&self.figures.finish(), &self.notes())
     }

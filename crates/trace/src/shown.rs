@@ -80,17 +80,17 @@ fn push_escaped(text: &mut String, byte: u8) {
     }
 }
 
-/// Does a terminal, or whoever reads on it, take this character for anything but itself? Control characters act;
-/// marks of direction, line ends and characters without width make a text look like another.
+/// Whether a terminal or its reader may take this character for something else: control characters, marks of direction,
+/// line ends and characters without width.
 pub fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Text of unknown origin as it may be shown: letters of any script stay, what acts ([`acts`]) and bytes that are no
-/// UTF-8 are shown as escapes, and the text is cut after `most` bytes. Everything that comes out of a file passes
-/// through here before it is printed.
+/// Text of unknown origin, safe to print: letters of any script stay; characters that act ([`acts`]) and bytes that are not
+/// UTF-8 are escaped; the text is cut after `most` bytes. Every text from a file passes through here before it is
+/// printed.
 pub fn foreign(text: impl AsRef<[u8]>, most: usize) -> String {
     let mut shown = String::new();
     for chunk in text.as_ref().utf8_chunks() {

@@ -1,7 +1,7 @@
-//! Bytes of a trace, whatever they are packed in.
+//! The bytes of a trace, compressed or not.
 //!
-//! The first bytes decide, never the name: gzip, zstd and xz are opened as they are read (all members, all frames),
-//! windows are bounded, and one layer is all. Archives of several files are refused with the list of their members.
+//! The first bytes decide, never the name. gzip, zstd and xz are decompressed while they are read (all members, all frames)
+//! with bounded windows, one layer only. Archives of several files are refused with a list of their members.
 
 use crate::error::{Code, TraceError};
 use crate::shown::escape;
@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Memory a decompressor may take: zstd and xz streams that ask for more are refused.
 pub const WINDOW_BYTES: u64 = 128 << 20;
-/// `WINDOW_BYTES` as the exponent zstd wants.
+/// `WINDOW_BYTES` as an exponent, for zstd.
 const WINDOW_LOG: u32 = 27;
 /// A tar header is the longest thing the first bytes are asked about.
 const HEAD_BYTES: usize = 512;
-/// How far an archive is read to list its members.
+/// Bytes of an archive that are searched for members.
 const LIST_BYTES: u64 = 64 << 20;
 /// How many members are listed.
 const LIST_MEMBERS: usize = 12;
@@ -58,7 +58,7 @@ impl Compression {
     }
 }
 
-/// What the innermost reader saw, shared with whoever writes the message.
+/// State of the innermost reader, for error messages.
 #[derive(Debug, Default)]
 struct Progress {
     bytes: AtomicU64,
@@ -66,7 +66,7 @@ struct Progress {
     short: AtomicBool,
 }
 
-/// Counts, stops at the size the file had when it was opened, and remembers whose fault an error is.
+/// Counts bytes, stops at the size that the file had when it was opened, and records whether an error came from the file.
 struct Counted {
     inner: Box<dyn Read + Send>,
     left: Option<u64>,
@@ -155,7 +155,7 @@ impl Source {
                     format!("Cannot read this Parquet file: {}", escape(error.to_string().as_bytes())),
                 )
                 .expected(crate::format::Format::Parquet.shape())
-                .fix("write it anew with ssdlab trace convert, or export it as CSV and use --format columns:<map>")
+                .fix("rewrite it with ssdlab trace convert, or export it as CSV and use --format columns:<map>")
             };
             let open = crate::readers::parquet::open(file).map_err(|error| damaged(&error))?;
             let stream = Box::new(BufReader::with_capacity(128 << 10, open.rows));
@@ -170,7 +170,7 @@ impl Source {
                 parquet: Some(open.labels),
             });
         }
-        // Files below /proc and the like say 0 and still have content: only a real size is a bound.
+        // Files such as those under /proc report size 0 but have content: only a size above 0 is a bound.
         let size = (meta.is_file() && meta.len() > 0).then_some(meta.len());
         let known = size.map(|size| (path.to_owned(), size));
         Source::build(&name, Box::new(file), size, known)
@@ -241,7 +241,7 @@ impl Source {
         Ok(source)
     }
 
-    /// Looks at the first bytes without taking them.
+    /// Returns the first bytes without consuming them.
     fn peek(&mut self) -> Result<(), TraceError> {
         let mut head = vec![0; HEAD_BYTES];
         let mut filled = 0;
@@ -254,7 +254,7 @@ impl Source {
             }
         }
         head.truncate(filled);
-        // A byte order mark says nothing but "UTF-8"; no reader should have to know it.
+        // A UTF-8 byte order mark carries no data: dropped here, so that no reader has to.
         if head.starts_with(b"\xef\xbb\xbf") {
             head.drain(..3);
         }
@@ -264,7 +264,7 @@ impl Source {
         Ok(())
     }
 
-    /// Formats that start with an unmistakable mark and are not for us.
+    /// Formats with an unmistakable mark that cannot be read here.
     fn refuse_foreign(&self) -> Result<(), TraceError> {
         let head = self.head.as_slice();
         let foreign = |title: &str, fix: &str| Err(TraceError::new(Code::Foreign, &self.name, title).fix(fix));
@@ -276,7 +276,7 @@ impl Source {
             (
                 b"PAR1",
                 if cfg!(feature = "parquet") {
-                    "This is a Parquet file, which can only be read from a file of its own, not from a pipe or packed"
+                    "This is a Parquet file, which cannot be read from a pipe or inside compression"
                 } else {
                     "This is a Parquet file, which this build does not read"
                 },
@@ -290,7 +290,7 @@ impl Source {
             (b"%PDF", "This is a PDF document", "name the trace itself"),
         ];
         for (mark, title, fix) in marks {
-            // A text that merely begins with these letters goes on in printable letters too.
+            // A text that begins with these letters continues with printable characters.
             let binary = head.iter().take(64).any(|&b| b == 0 || b >= 0x80) || mark == b"%PDF";
             if head.starts_with(mark) && binary {
                 return foreign(title, fix);
@@ -314,7 +314,7 @@ impl Source {
         is_zip(&self.head) || tar_member(&self.head).is_some()
     }
 
-    /// The refusal of an archive, with the members that could be found; reads on in the stream.
+    /// The error for an archive, with the members that were found; consumes the stream.
     pub(crate) fn refuse_archive(&mut self) -> TraceError {
         let zip = is_zip(&self.head);
         let mut names = Vec::new();
@@ -342,11 +342,11 @@ impl Source {
         TraceError::new(
             Code::Archive,
             &self.name,
-            format!("This is {kind}, not a trace; it holds: {list}{tail}"),
+            format!("This is {kind}, not a trace; it contains: {list}{tail}"),
         )
         .expected("one trace")
         .fix(format!(
-            "choose one member: {how} | ssdlab ... --trace -; a trace with an archive's debris around it reads with --format columns:<map>"
+            "choose one member: {how} | ssdlab ... --trace -; a trace surrounded by archive headers can be read with --format columns:<map>"
         ))
     }
 
@@ -419,7 +419,7 @@ impl Source {
             let (code, title, fix) = match error.kind() {
                 io::ErrorKind::Unsupported => (
                     Code::Foreign,
-                    format!("This Parquet file holds what is not read: {text}"),
+                    format!("This Parquet file uses an unsupported feature: {text}"),
                     "write it again without that, or export it as CSV and use --format columns:<map>",
                 ),
                 _ => (
@@ -450,29 +450,27 @@ impl Source {
             return TraceError::new(
                 Code::Window,
                 &self.name,
-                format!("The {name} stream asks for more memory than is given: its {what} is above the limit"),
+                format!("The {name} stream needs more memory than allowed: its {what} is above the limit"),
             )
             .expected(format!("at most {} MiB to unpack", WINDOW_BYTES >> 20))
             .at_line(line)
-            .fix(format!("the file need not be damaged; unpack it outside: {outside}"));
+            .fix(format!("the file may be intact; decompress it first: {outside}"));
         }
-        // What a packer may write and this decoder does not know, by the decoder's own words.
+        // Valid features that this decoder does not support, by the decoder's message.
         let foreign = match compression {
             Compression::Gzip if text.contains("too long") => Some("a name or comment above 64 KiB in its header"),
             Compression::Zstd if text.contains("Dictionary mismatch") => Some("a dictionary that is not in the file"),
             Compression::Zstd if text.contains("not supported") || text.contains("Unsupported") => {
-                Some("a form of zstd that is not read")
+                Some("an unsupported form of zstd")
             }
-            Compression::Xz if matches!(packed, Some(liblzma::stream::Error::Options)) => {
-                Some("a filter that is not read")
-            }
+            Compression::Xz if matches!(packed, Some(liblzma::stream::Error::Options)) => Some("an unsupported filter"),
             _ => None,
         };
         if let Some(what) = foreign {
             return TraceError::new(Code::Foreign, &self.name, format!("The {name} stream uses {what}"))
                 .expected("what the usual packer writes by default")
                 .at_line(line)
-                .fix(format!("unpack it outside: {outside}"));
+                .fix(format!("decompress it first: {outside}"));
         }
         let at = self.position();
         TraceError::new(
@@ -487,7 +485,7 @@ impl Source {
         .at_line(line)
     }
 
-    /// Called at the end: did the file stay as it was?
+    /// Called at the end: whether the file changed while it was read.
     ///
     /// `Ok(true)` means it grew while it was read.
     pub(crate) fn end(&self, line: u64) -> Result<bool, TraceError> {
@@ -502,7 +500,7 @@ impl Source {
         })
     }
 
-    /// The first bytes, unpacked; they are still to be read.
+    /// The first decompressed bytes, not consumed.
     pub(crate) fn head(&self) -> &[u8] {
         &self.head
     }
@@ -572,7 +570,7 @@ fn tar_member(block: &[u8]) -> Option<(Vec<u8>, u8, u64)> {
         field[..field.iter().position(|&b| b == 0).unwrap_or(field.len())].to_vec()
     };
     let mut name = text(345..500);
-    // GNU tar ends its mark in blanks, and keeps times and holes where POSIX has the first part of the name.
+    // GNU tar ends its mark with blanks and stores times and sparse maps where POSIX stores the name's prefix.
     if !block[257..].starts_with(b"ustar\0") {
         name.clear();
     }

@@ -59,8 +59,10 @@ const TABLE_2: [[f64; 8]; 8] = [
     [62.9, 2.1, 99.7, 47.4, 13.5, 95.9, 27.5, 48.77],
     [79.9, 0.2, 44.9, 16.6, 12.1, 93.8, 52.8, 84.83],
 ];
-/// Fig. 19: bandwidth of proposed over traditional, preemptive and DPR.
-const BANDWIDTH: [(&str, Figure, [(&str, f64); 3]); 3] = [
+/// Bandwidth of one type of request: proposed over each of the others.
+type Bandwidth = (&'static str, Figure, [(&'static str, f64); 3]);
+/// Fig. 19.
+const BANDWIDTH: [Bandwidth; 3] = [
     ("read", read_rate, [("traditional", 1.11), ("preemptive", 1.09), ("DPR", 1.04)]),
     ("write", write_rate, [("traditional", 1.14), ("preemptive", 1.05), ("DPR", 1.06)]),
     ("all", all_rate, [("traditional", 1.14), ("preemptive", 1.07), ("DPR", 1.06)]),
@@ -114,7 +116,7 @@ const ITEMS: &[Item] = &[
     },
     Item {
         id: "Fig 6",
-        title: "collections in idle periods; idle chips beside collections (16 channels x 1 chip, A2)",
+        title: "GC in idle periods; idle chips during GC (16 channels x 1 chip, A2)",
         runs: &[grid(&TRACES, TRADITIONAL).with(&[ONE_CHIP])],
         lines: &[
             level(
@@ -124,7 +126,7 @@ const ITEMS: &[Item] = &[
                 PERCENT,
             ),
             level(
-                "idle chips when a collection began and requests were there",
+                "idle chips when a collection began with requests outstanding",
                 21.0,
                 From(|r| on_one_chip(r, "/idle_chip/gc_starts/idle_chips_share")),
                 PERCENT,
@@ -176,7 +178,7 @@ const ITEMS: &[Item] = &[
             level("host pages a collection, mean", 43.5, Mean("traditional", host_pages), TENTHS),
             level("pages moved a collection, mean", VALID, Mean("traditional", moved), TENTHS),
             level("their sum", 64.0, From(pages_of_a_collection), TENTHS)
-                .note("in a steady state exactly the pages of a block; more where host pages of the time before the first collections count. The paper's own figures add up to 65.6"),
+                .note("in steady state exactly the pages of a block; more if host pages from before the first collection count. The paper's own figures add up to 65.6"),
         ],
     },
     Item {

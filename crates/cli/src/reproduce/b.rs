@@ -50,7 +50,7 @@ const TRACES: [&str; 15] = [
 ];
 const LOW: &[&str] = &["b.fin1", "b.proj0", "b.prxy0", "b.src20", "b.stg0", "b.ts0", "b.usr0", "b.usr1"];
 const HIGH: &[&str] = &["b.hm0", "b.msnfs0", "b.msnfs1", "b.msnfs4", "b.msnfs5", "b.prn0", "b.proj2"];
-/// B-PaGC makes these slower.
+/// Traces that B-PaGC slows down.
 const FOUR: &[&str] = &["b.src20", "b.stg0", "b.ts0", "b.usr0"];
 /// Fig. 14: those of the high group without a number of their own.
 const OTHERS: &[&str] = &["b.msnfs0", "b.msnfs1", "b.msnfs4", "b.msnfs5", "b.proj2"];
@@ -76,7 +76,7 @@ const CATEGORIES: [&str; 4] = ["pard_pawr", "srrd_pawr", "srrd_srwr_d", "srrd_sr
 /// Fig. 6: the valid pages of both planes' victims, of 8 pages a block.
 const FIG_6: [&[u64]; 2] = [&[0, 1, 2, 3], &[0, 3, 4]];
 
-const SERVERS_NOTE: &str = "stand-ins from the paper's traces: proj2 for streaming, msnfs1 for a file server, usr0 for a workstation, fin1 for a database; means over the run where the figure shows time";
+const SERVERS_NOTE: &str = "stand-ins from the paper's traces: proj2 for streaming, msnfs1 for a file server, usr0 for a workstation, fin1 for a database; means over the run, where the figure shows time";
 const MOVES_NOTE: &str =
     "a run of one collection; array time of the moves, without the erase and the transfer of odd pages";
 const COST_NOTE: &str = "a run of one joint collection: moves + erase";

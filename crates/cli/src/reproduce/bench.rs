@@ -10,20 +10,23 @@ use ssdlab_sim::{Check, Request, RequestOp, Ssd};
 fn die_of(config: &Config, planes: u32) -> Config {
     let mut config = config.clone();
     let geometry = &mut config.geometry;
-    (geometry.channels, geometry.chips_per_channel, geometry.dies_per_chip) = (1, 1, 1);
-    (geometry.planes_per_die, geometry.blocks_per_plane) = (planes, 16);
+    geometry.channels = 1;
+    geometry.chips_per_channel = 1;
+    geometry.dies_per_chip = 1;
+    geometry.planes_per_die = planes;
+    geometry.blocks_per_plane = 16;
     config.device.over_provisioning = Ppm(500_000);
     config.gc.threshold = Threshold::Pages(8 * geometry.pages_per_block);
     config.precondition.mode = PreconditionMode::None;
     config.schemes.place = Place::default();
     config.run.warmup = None;
-    // A buffer made for the whole device may be larger than this one; no run here uses it.
+    // A buffer for the whole device may be larger than this die; no run here uses it.
     config.staging.slots = 0;
     config
 }
 
-/// Time of the one collection that begins in plane 0, by kind, whose first block keeps the offsets in `kept[0]`; the first
-/// block of plane `p` keeps those in `kept[p]`. None: the configuration can't work.
+/// Time of one collection in plane 0, by kind. The first block of plane `p` has valid pages at the offsets `kept[p]`. None: the
+/// configuration is refused.
 pub(super) fn collect(config: &Config, kept: &[&[u64]]) -> Option<GcTimes> {
     let config = die_of(config, kept.len() as u32);
     let (planes, pages) = (kept.len() as u64, u64::from(config.geometry.pages_per_block));
@@ -35,7 +38,7 @@ pub(super) fn collect(config: &Config, kept: &[&[u64]]) -> Option<GcTimes> {
             ssd.run_until_room();
         }
         ssd.submit(Request { arrival: Nanos(at), op, offset: (planes * n + plane) * size, bytes: size });
-        // Long enough that the write is over, and that nothing else waits.
+        // Far enough apart that each request finds an idle device.
         at += 1_000_000_000;
     };
     (0..8 * pages).for_each(|n| submit(&mut ssd, RequestOp::Write, 0, n));
@@ -43,25 +46,25 @@ pub(super) fn collect(config: &Config, kept: &[&[u64]]) -> Option<GcTimes> {
     for (plane, kept) in kept.iter().enumerate() {
         (0..pages).filter(|n| !kept.contains(n)).for_each(|n| submit(&mut ssd, RequestOp::Trim, plane as u64, n));
     }
-    // One page more, of those that block 0 has lost: plane 0 is due.
+    // One more write, to a page that was trimmed from block 0: now plane 0 is due.
     let lost = (0..pages).find(|n| !kept[0].contains(n))?;
     submit(&mut ssd, RequestOp::Write, 0, lost);
     ssd.run();
     Some(ssd.summary(1, String::new(), String::new()).gc.time_ns)
 }
 
-/// The same for one plane whose victim keeps its first `valid` pages.
+/// The same for one plane whose victim has its first `valid` pages valid.
 pub(super) fn victim(config: &Config, valid: u64) -> Option<GcTimes> {
     let kept: Vec<u64> = (0..valid).collect();
     collect(config, &[&kept])
 }
 
-/// All of it.
+/// The sum.
 pub(super) fn total(times: &GcTimes) -> u64 {
     times.read + times.transfer + times.program + times.erase
 }
 
-/// Between two whole numbers of valid pages: times are linear in them.
+/// Times between two whole numbers of valid pages, in which they are linear.
 pub(super) fn between(config: &Config, valid: f64) -> Option<[f64; 4]> {
     let (low, share) = (valid.floor(), valid.fract());
     let times =

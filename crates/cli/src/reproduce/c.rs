@@ -86,7 +86,7 @@ const ITEMS: &[Item] = &[
         runs: &[grid(&TRACES, FIFO)],
         lines: &[
             level("mean of 12 traces", 22.7, Mean("Async_FIFO", busy), PERCENT).note(
-                "depends on arrival rates, which the paper does not give and the models chose from Table II's utilisation",
+                "depends on arrival rates: the paper gives none, and the models derive them from Table II's utilisation",
             ),
             claim("below 30 %", "most of 12", below_30_percent),
         ],

@@ -112,7 +112,10 @@ impl<'a> Plan<'a> {
         {
             traces = None;
             let place = clip_line(&directory.to_string_lossy());
-            once(&mut self.remarks, format!("note: no recording of {} in {place}: the model runs", run.workload));
+            once(
+                &mut self.remarks,
+                format!("note: no recording of {} in {place}: its model runs instead", run.workload),
+            );
         }
         let scheme = self.paper.schemes.iter().find(|scheme| scheme.name == run.scheme).expect("a scheme of the paper");
         match load(self.paper, scheme.sets, run.more, self.args.quick) {
@@ -172,8 +175,9 @@ fn facts(paper: &Paper, args: &ReproduceArgs, results: &Results, sources: &Sourc
         );
         facts.push(("runs", text));
         if args.quick {
-            let scaled = if paper.quick.is_empty() { "as the preset has it".into() } else { paper.quick.join(", ") };
-            facts.push(("quick", format!("the device is {scaled}")));
+            let scaled =
+                if paper.quick.is_empty() { "the geometry of the preset".into() } else { paper.quick.join(", ") };
+            facts.push(("quick", format!("device with {scaled}")));
         }
         if let Some(factor) = paper.stretch {
             let text = format!("stretched by {factor}: at the models' own rates the device is overloaded");
@@ -187,7 +191,7 @@ fn facts(paper: &Paper, args: &ReproduceArgs, results: &Results, sources: &Sourc
             overloaded.iter().map(|run| format!("{} on {}", run.scheme, run.workload)).collect();
         names.dedup();
         let text = format!(
-            "{} of {runs} runs are overloaded, so that their latencies grow with the length of the run: {}",
+            "{} of {runs} runs are overloaded, so their latencies grow with the length of the run: {}",
             overloaded.len(),
             names.join(", ")
         );
@@ -195,7 +199,7 @@ fn facts(paper: &Paper, args: &ReproduceArgs, results: &Results, sources: &Sourc
     }
     if !results.left_out.is_empty() {
         let names = results.left_out.join(", ");
-        facts.push(("left out", format!("{names}: the device is too small for them, and means are over the others")));
+        facts.push(("left out", format!("{names}: the device is too small for them; means are over the others")));
     }
     let refused = |(name, config): (&&str, &std::result::Result<Config, String>)| {
         config.as_ref().err().map(|refusal| format!("{name}: {refusal}"))

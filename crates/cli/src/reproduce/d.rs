@@ -47,13 +47,13 @@ const READS: Improvements =
     [("FastGC 6", [66.3, 25.0, 8.3, 8.6, 18.7]), ("FastGC 1", [62.9, 23.7, 7.9, 5.5, 11.4]), ("FastGC 0", [0.0; 5])];
 /// Fig. 6c: write amplification of FastGC, % of TCBGC's.
 const AMPLIFICATION: [f64; 5] = [104.4, 101.6, 99.6, 99.9, 100.7];
-/// Fig. 3b: from these P/E cycles on, so many copybacks of a page.
+/// Fig. 3b: P/E cycles, and the copybacks of a page that are safe from there on.
 const THRESHOLDS: &str = "[[0,6],[1300,5],[1500,4],[3000,3],[4000,2],[4300,1],[4500,0]]";
 /// Pages of a block.
 const BLOCK: u64 = 576;
 
 const TWO_RUNS: &str = "difference of two runs of one collection with 11 and 10 valid pages";
-const VALLEY_NOTE: &str = "the first 50,000 requests as fast as the device takes them, in windows of 500; the quarter of the windows that waits most for GC and the one that waits least. Holds: at least a fifth less";
+const VALLEY_NOTE: &str = "the first 50,000 requests as fast as the device takes them, in windows of 500; the quarter of the windows that wait most for GC against the quarter that wait least; agrees: at least a fifth less";
 const ERRORS_NOTE: &str = "an input: curves that the text does not give in numbers; ours are errors a MiB (ecc.program_errors) chosen so that the thresholds of Fig. 3b are the largest safe ones";
 
 const ITEMS: &[Item] = &[
@@ -215,7 +215,7 @@ fn page_time(r: &Results, path: &str) -> Option<u64> {
     Some(time(11)? - time(10)?)
 }
 
-/// Fig. 2a: requests a second where GC is most and least in the way.
+/// Fig. 2a: requests a second in the windows that wait most and least for GC.
 fn valley(r: &Results) -> Option<(String, bool)> {
     let mut windows = over_time::iops(r.config("TCBGC")?, "d.financial1", 50_000, 500)?;
     if windows.iter().all(|window| window.gc <= 0.0) {
@@ -227,17 +227,17 @@ fn valley(r: &Results) -> Option<(String, bool)> {
         |windows: &[over_time::Window]| student::mean(&windows.iter().map(|window| window.iops).collect::<Vec<_>>());
     let least = mean(&windows[..quarter]);
     let most = mean(&windows[windows.len() - quarter..]);
-    let text = format!("{most:.0} IOPS where GC is most in the way, {least:.0} where it is least");
+    let text = format!("{most:.0} IOPS in the windows that wait most for GC, {least:.0} in those that wait least");
     Some((text, most < 0.8 * least))
 }
 
-/// Time of a collection of so many pages over the bus: of the transfers, and all of it.
+/// Time of a collection with `valid` pages moved over the bus: the transfers, and the sum.
 fn collection(r: &Results, valid: u64) -> Option<[f64; 2]> {
     let times = bench::victim(&with_path(&r.preset, "external"), valid)?;
     Some([times.transfer as f64, bench::total(&times) as f64])
 }
 
-/// A block without an invalid page is no victim: its time is that of 575 pages and one page more.
+/// A block without an invalid page is never a victim, so its time is extrapolated from 574 and 575 pages.
 fn full_collection(r: &Results) -> Option<[f64; 2]> {
     let [more, less] = [collection(r, BLOCK - 1)?, collection(r, BLOCK - 2)?];
     Some([2.0 * more[0] - less[0], 2.0 * more[1] - less[1]])

@@ -84,9 +84,9 @@ const ORDER: &str = "Cassandra, Dbench, MySQL, SQLite, MongoDB, RocksDB";
 
 const TRIALS_NOTE: &str =
     "five seeds; the paper's trials are runs of its own tool, so only the order of magnitude means something";
-const PATTERN_NOTE: &str = "an input: the paper prints no numbers to fit a pattern by, so requests of the models come at random times, at one rate; \
+const PATTERN_NOTE: &str = "an input: the paper prints no numbers to fit a pattern by, so the models' requests arrive at random times at a constant rate; \
                             ours is the standard deviation of requests a window over their mean, in 100 windows of the first 200,000 requests";
-const PENDING_NOTE: &str = "over the whole run; agrees: SQLite's share at most half of MySQL's (the paper gives no number); weaker: smaller, but not so much";
+const PENDING_NOTE: &str = "over the whole run; agrees: SQLite's share is at most half of MySQL's (the paper gives no number); weaker: smaller, but more than half";
 
 const ITEMS: &[Item] = &[
     Item {
@@ -303,7 +303,7 @@ fn pending(r: &Results) -> Row {
     let shares = share("e.mysql").zip(share("e.sqlite"));
     let text = |(mysql, sqlite)| (format!("MySQL {mysql:.1} %, SQLite {sqlite:.1} %"), mysql >= 2.0 * sqlite);
     let paper = "MySQL: GC causes pending requests; SQLite: few";
-    let row = Row::claim("requests that GC keeps waiting", paper, shares.map(text)).note(PENDING_NOTE);
+    let row = Row::claim("requests delayed by GC", paper, shares.map(text)).note(PENDING_NOTE);
     match shares {
         Some((mysql, sqlite)) if sqlite < mysql && mysql < 2.0 * sqlite => Row { verdict: Verdict::Weaker, ..row },
         _ => row,

@@ -1,6 +1,6 @@
-//! `ssdlab reproduce`: a paper's tables and figures, the paper's numbers beside ours.
+//! `ssdlab reproduce`: a paper's tables and figures, its numbers next to ours.
 //!
-//! One file a paper holds its schemes, tables, printed numbers and runs as data ([`paper`]). A [`chapter`] runs what the tables need, in
+//! One file per paper holds its schemes, tables, printed numbers and runs as data ([`paper`]). A [`chapter`] runs what the tables need, in
 //! one sweep, and fills in our numbers: parameters come from the preset, exact values from arithmetic or small runs, measured
 //! ones from runs of the workload models (or of recordings, with `--traces`). Rules judge them ([`row`]).
 

@@ -8,7 +8,7 @@ use ssdlab_sim::config::Config;
 use ssdlab_sim::{Check, Completed, Observer, Request, RequestOp, Ssd};
 use ssdlab_trace::{Op, Record};
 
-/// Requests of a model that are looked at.
+/// Number of requests of a model that are examined.
 const REQUESTS: u64 = 200_000;
 
 fn records(workload: &str, capacity: u64, page: u64, limit: u64) -> Option<Vec<Record>> {
@@ -16,8 +16,8 @@ fn records(workload: &str, capacity: u64, page: u64, limit: u64) -> Option<Vec<R
     Some(spec.build(capacity, page, 1, Some(limit)).ok()?.collect())
 }
 
-/// How much the number of requests a window varies over time: the standard deviation of reads and writes, of reads, and of
-/// writes in 100 equal windows, over their means. Requests at random times would have 1 / sqrt(mean).
+/// Variation of the number of requests per window: standard deviation over mean in 100 equal windows, for all requests, for
+/// reads and for writes. Requests at random times would have 1 / sqrt(mean).
 pub(super) fn variation(workload: &str) -> Option<[f64; 3]> {
     const WINDOWS: usize = 100;
     let records = records(workload, 1 << 40, 4096, REQUESTS)?;
@@ -46,11 +46,11 @@ impl Observer for Log {
     }
 }
 
-/// A stretch of a run.
+/// A part of a run.
 pub(super) struct Window {
-    /// Requests a second that completed.
+    /// Completed requests per second.
     pub(super) iops: f64,
-    /// Share of the time of its requests in which they waited for collections.
+    /// Share of its requests' latency spent waiting for GC.
     pub(super) gc: f64,
 }
 

@@ -14,7 +14,7 @@ fn kind(row: &Row) -> &'static str {
     KINDS.iter().find(|(kind, _)| *kind == row.kind).map_or("", |(_, name)| name)
 }
 
-/// How many rows of each kind came to which verdict.
+/// The number of rows by kind and verdict.
 fn tally(chapter: &Chapter) -> String {
     let rows = || chapter.items.iter().flat_map(|(_, rows)| rows);
     let part = |(of, name): (Kind, &str)| {
@@ -36,7 +36,7 @@ fn tally(chapter: &Chapter) -> String {
     KINDS.into_iter().filter_map(part).collect::<Vec<_>>().join("; ")
 }
 
-/// For people.
+/// As text for a terminal.
 pub(super) fn text(chapters: &[Chapter]) -> String {
     let mut out = String::new();
     for (i, chapter) in chapters.iter().enumerate() {
@@ -74,14 +74,14 @@ pub(super) fn text(chapters: &[Chapter]) -> String {
     out
 }
 
-/// For documents.
+/// As Markdown.
 pub(super) fn markdown(chapters: &[Chapter]) -> String {
     let escape = |text: &str| text.replace('|', "\\|");
     let mut out = String::from(
-        "# Papers and what comes out here\n\nWritten by `ssdlab reproduce`. Parameters are printed from the preset; exact values have to match to the printed digits, or a \
-         note says why they don't. What was measured is compared as an effect, a factor less 1: *agrees* is the same sign and at least half the size, *weaker* the same sign \
-         and less, *opposite* the other sign; levels agree within a factor of two. The workloads are models of the papers' traces unless the runs are said to be of \
-         recordings.\n\n",
+        "# Papers and our results\n\nWritten by `ssdlab reproduce`. Parameters come from the preset. Exact values have to match to the printed digits, or a note says why \
+         they do not. Measured values are compared as effects, a factor minus 1: *agrees* means the same sign and at least half the size, *weaker* the same sign but less, \
+         *opposite* the other sign; levels agree within a factor of two. The workloads are models of the papers' traces unless a paper's facts say that recordings \
+         ran. Labels such as A2 are readings of a paper; its page in `papers/` explains them.\n\n",
     );
     for chapter in chapters {
         out.push_str(&format!("## Paper {}: {}\n\n", chapter.paper.letter.to_uppercase(), chapter.paper.title));
@@ -102,7 +102,7 @@ pub(super) fn markdown(chapters: &[Chapter]) -> String {
     out
 }
 
-/// One row a line.
+/// As CSV, one row per line.
 pub(super) fn csv(chapters: &[Chapter]) -> String {
     let mut out = String::from("paper,id,kind,what,stated,ours,ratio,verdict,note\n");
     for chapter in chapters {
@@ -125,7 +125,7 @@ pub(super) fn csv(chapters: &[Chapter]) -> String {
     out
 }
 
-/// For programs.
+/// As JSON.
 pub(super) fn json(chapters: &[Chapter], args: &ReproduceArgs) -> String {
     let row = |row: &Row| {
         json!({ "what": row.what, "kind": kind(row), "paper": row.paper, "ours": row.ours, "ratio": row.ratio,

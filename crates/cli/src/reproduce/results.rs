@@ -72,7 +72,7 @@ impl Results {
         self.mean_by(|workload| self.ratio(workload, scheme, base, figure))
     }
 
-    /// A row a workload with the ratios of some schemes to a baseline, as far as there are runs.
+    /// One row per workload with the ratios of some schemes to a baseline, as far as there are runs.
     pub(super) fn by_workload(
         &self,
         workloads: &[&'static str],

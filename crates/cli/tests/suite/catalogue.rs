@@ -1,15 +1,14 @@
-//! The catalogue of malformed input, as far as it concerns configuration: cases 94 to 115.
+//! Malformed configurations and command lines, as a table: what goes in, and what the error says.
 //!
-//! Each row carries the number of its case, what is given, the exit status, and pieces of the message. The cases that
-//! concern trace readers are in the trace crate's own table.
+//! Each row has a number that failures print, the input, the exit status, and pieces of the message. Cases about trace
+//! readers are in the table of the trace crate.
 //!
-//! In 105 no slots at all are no error: a scheme with a buffer of none is its baseline, which papers compare with.
-//!
-//! Two cases are decided otherwise than the catalogue first had it. 110 asks for `--force` before a file is replaced: results
-//! are replaced, as by every command that takes the name of its output (a repeated run is the usual case, and a file appears
-//! whole or not at all); paths stand on the command line only, never in a file. 115: a configuration carries no version. Its
-//! keys are a contract, so an older one reads as it did, and a newer one fails at the first key that is not known, by name;
-//! a `version` key that nothing reads would be an option that does nothing.
+//! Three decisions:
+//! - A staging buffer without slots is no error: it makes a scheme its own baseline, which papers compare with.
+//! - Results replace existing files without asking. A repeated run is the usual case, files appear whole or not at all, and
+//!   paths come from the command line only, never from a file.
+//! - A configuration has no version. Its keys are a contract: an older file reads as before, and a newer file fails at the
+//!   first unknown key, by name.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -43,7 +42,7 @@ impl Case {
     }
 }
 
-/// A line of this many copies.
+/// A line repeated this many times.
 fn long(piece: &str, times: usize, before: &str, after: &str) -> String {
     format!("{before}{}{after}", piece.repeat(times))
 }
@@ -66,9 +65,9 @@ fn cases() -> Vec<Case> {
         case(96, "number for a table", "geometry = 8\n", &["geometry: invalid type: integer `8`, expected a table of keys"]),
         case(96, "array for a number", "[geometry]\nchannels = [8]\n", &["geometry.channels: invalid type"]),
         case(96, "date for a number", "[geometry]\nchannels = 2020-01-01\n", &["geometry.channels: invalid type"]),
-        case(97, "nan", "[gc]\nthreshold = nan\n", &["gc.threshold: nan is not a number that means anything here"]),
-        case(97, "inf", "[gc]\nthreshold = inf\n", &["gc.threshold: inf is not a number that means anything here"]),
-        case(97, "negative zero", "[device]\nover_provisioning = -0.0\n", &["device.over_provisioning: -0.0 is not a number"]),
+        case(97, "nan", "[gc]\nthreshold = nan\n", &["gc.threshold: nan is not a usable number"]),
+        case(97, "inf", "[gc]\nthreshold = inf\n", &["gc.threshold: inf is not a usable number"]),
+        case(97, "negative zero", "[device]\nover_provisioning = -0.0\n", &["device.over_provisioning: -0.0 is not a usable number"]),
         case(97, "negative share", "[device]\nover_provisioning = -0.1\n", &["expected a number from 0 to 1"]),
         case(97, "negative time", "[timing]\nread = \"-1us\"\n", &["timing.read: `-1us` is not a duration"]),
         case(98, "beyond 64 bits", "[geometry]\nblocks_per_plane = 99999999999999999999\n", &["99999999999999999999 is beyond 64 bits", "case.toml:2:20"]),
@@ -200,7 +199,7 @@ fn no_case_is_forgotten() {
     assert!(missing.is_empty(), "cases without a test: {missing:?}");
 }
 
-/// Case 113: files are called by numbers, whatever the values are.
+/// Files are named by numbers, whatever the values are.
 #[test]
 fn files_of_a_comparison_are_called_by_numbers() {
     let directory = tempfile::tempdir().unwrap();
@@ -217,7 +216,7 @@ fn files_of_a_comparison_are_called_by_numbers() {
     assert_eq!(names, ["1-1.json", "2-1.json", "3-1.json", "4-1.json"]);
 }
 
-/// Case 110: a result that exists is replaced, whole.
+/// An existing result is replaced as a whole.
 #[test]
 fn an_output_that_exists_is_replaced() {
     let directory = tempfile::tempdir().unwrap();
@@ -227,7 +226,7 @@ fn an_output_that_exists_is_replaced() {
     assert!(std::fs::read_to_string(directory.path().join("x.json")).unwrap().starts_with('{'));
 }
 
-/// `--traces`: the recording where there is one, the model where there is none, and always said which.
+/// `--traces`: replays the recording if there is one, otherwise the model; the output says which.
 #[test]
 fn recordings_take_the_place_of_their_models() {
     let directory = tempfile::tempdir().unwrap();
@@ -239,8 +238,8 @@ fn recordings_take_the_place_of_their_models() {
     let (status, table, said) = go("--traces recordings --lba-policy dense");
     assert_eq!(status, Some(0), "{said}");
     assert!(table.contains("a.hm_0: model of") && table.contains("not the recording itself"), "{table}");
-    assert!(said.contains("no recording is called hm_0 in recordings: a.hm_0, a model of it, runs instead"), "{said}");
-    assert!(said.contains("--lba-policy is about recordings and not used"), "{said}");
+    assert!(said.contains("no recording called hm_0 in recordings: its model a.hm_0 runs instead"), "{said}");
+    assert!(said.contains("--lba-policy applies to recordings and is not used"), "{said}");
 
     std::fs::write(recordings.join("hm_0.csv"), line.repeat(10)).unwrap();
     std::fs::write(recordings.join("hm_01.csv"), "no trace at all\n").unwrap();
@@ -259,5 +258,5 @@ fn recordings_take_the_place_of_their_models() {
     assert!(said.contains("cannot read the directory of recordings nowhere"), "{said}");
     let (status, _, said) = go("--lba-policy dense");
     assert_eq!(status, Some(2));
-    assert!(said.contains("--lba-policy is about recorded traces, and a.hm_0 is generated"), "{said}");
+    assert!(said.contains("--lba-policy applies to recorded traces, but a.hm_0 is generated"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! `ssdlab compare`: what it compares is what `run` tells, and how many runs go on at once never shows.
+//! `ssdlab compare`: its figures are those of `run`, and results do not depend on the number of parallel runs.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +54,7 @@ fn jobs_never_show() {
         assert_eq!(figure["verdict"], "same", "the first variant is its own measure");
         assert_eq!(figure["difference"]["mean"], 0.0);
     }
-    // Zero-cost collections block nobody, and they are a lower bound.
+    // Zero-cost GC delays no request, so its latency is a lower bound.
     let free = &told["variants"][1]["figures"];
     assert_eq!(free["all_gc_ns"]["mean"], 0.0);
     assert_eq!(free["all_mean_ns"]["verdict"], "lower");
@@ -74,13 +74,13 @@ fn a_difference_that_seeds_do_not_bear_out_is_noise() {
     ));
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!(told["variants"][1]["figures"]["all_mean_ns"]["verdict"], "same", "one scheme in two spellings");
-    // Two orders of erased blocks, which seeds do not tell apart, and two programs, which they do.
+    // Two orders of erased blocks do not differ significantly, two program times do.
     let what = format!(
         "compare {INPUT} --set precondition.mode=random --vary ftl.free_block=round-robin,least-erased --vary timing.program=600us,300us --repeat 3"
     );
     let told: Value = serde_json::from_str(&bench.good(&format!("{what} --json -"))).unwrap();
     let text = bench.good(&what);
-    assert!(text.contains("± half of the 95 % confidence interval") && text.contains("standard deviation"), "{text}");
+    assert!(text.contains("± half the 95 % confidence interval") && text.contains("standard deviation"), "{text}");
     let values = |variant: usize| -> Vec<f64> {
         let values = told["variants"][variant]["figures"]["read_mean_ns"]["values"].as_array().unwrap();
         values.iter().map(|value| value.as_f64().unwrap()).collect()
@@ -149,8 +149,8 @@ fn a_refused_variant_says_so_and_a_refused_baseline_stops() {
     assert!(told["variants"][1].get("figures").is_none());
     let said = bench.bad(&format!("compare {INPUT} --vary gc.threshold=0.9,0.1"), 2);
     assert!(said.contains("gc.threshold: collections would start below") && said.contains("--vary"), "{said}");
-    assert!(said.contains("the first variant is what the others are measured by"), "{said}");
-    // A value that can't be read is no variant.
+    assert!(said.contains("the first variant is the baseline of all others"), "{said}");
+    // A value that can't be read is an error, not a variant.
     let said = bench.bad(&format!("compare {INPUT} --vary schemes.victim=greedy,gredy"), 2);
     assert!(said.contains("`gredy` is not one of its values") && said.contains("did you mean `greedy`?"), "{said}");
 }
@@ -203,7 +203,7 @@ fn what_makes_no_sense_is_refused() {
         ("--preset noc --vary preset=default,noc", "both --preset and --vary preset"),
         ("--vary preset=nok,noc", "no preset is called `nok`"),
         ("--vary gc.time=real,none --csv --json -", "--json - and another form"),
-        ("--vary gc.time=real,none --rows x.txt", "the name says no form"),
+        ("--vary gc.time=real,none --rows x.txt", "the name ends in neither .csv nor .parquet"),
         ("--vary gc.time=real,none --rows x.csv --json x.csv", "both write x.csv"),
     ] {
         let said = bench.bad(&format!("compare {INPUT} {arguments}"), 2);

@@ -1,4 +1,4 @@
-//! No output takes the place of what a command reads, or of another output, whatever the file is called.
+//! No output replaces an input of the same command or another output, under any name of the file.
 #![cfg(unix)]
 
 use std::fs::{self, File};
@@ -102,7 +102,7 @@ fn two_outputs_are_two_files() {
     }
     assert_eq!(bench.text("old.csv"), "old");
     assert!(!at("sub/new.csv").exists());
-    // A link to a file that is not there yet: the file appears, the link stays.
+    // A link to a missing file: the file is created, the link stays.
     bench.good("run tiny.toml --trace in.csv --format msr --quiet --requests dangling.csv");
     assert!(at("sub/new.csv").is_file() && at("dangling.csv").is_symlink());
 }
@@ -147,7 +147,7 @@ fn standard_streams_that_are_files_are_files_too() {
     assert!(bench.text("log").contains("standard error and --json both write log"));
 }
 
-/// What keeps nothing, and what a reader takes as it comes, may be named as often as one likes.
+/// Devices and pipes may be named more than once.
 #[test]
 fn devices_and_pipes_take_more_than_one_result() {
     let bench = bench();

@@ -1,5 +1,5 @@
-//! Files from elsewhere: what they say is shown so that nothing in it acts, whole files are read within a limit, and what a
-//! check of a trace warns of, a run says too.
+//! Files of unknown origin: their text is escaped in output, files are read within a limit, and a run prints the same warnings
+//! about a trace as `trace check`.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn run(bench: &Bench, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_ssdlab")).current_dir(bench.path()).args(arguments).output().unwrap()
 }
 
-/// Nothing in what a command says acts; it fails, or not, as it should.
+/// The output of a command contains no control characters, and its exit status is as expected.
 fn harmless(arguments: &[&str], output: &Output, statuses: &[i32]) {
     for said in [&output.stdout, &output.stderr] {
         let text = std::str::from_utf8(said).expect("UTF-8");
@@ -134,7 +134,7 @@ fn nothing_in_the_name_of_a_file_acts() {
             harmless(&arguments, &run(&bench, &arguments), &[4]);
         }
     }
-    // Bytes that are no text at all.
+    // Bytes that are not text.
     let name = std::ffi::OsStr::from_bytes(b"\xff\x1b[31m.csv");
     std::fs::write(bench.path().join(name), "x\n").unwrap();
     let output =
@@ -153,7 +153,7 @@ fn whole_files_are_read_within_a_limit() {
     }
     std::fs::write(bench.path().join("w.toml"), b"size = 4096\nname = \"\xff\"\n").unwrap();
     assert!(bench.bad("run --workload w.toml", 2).contains("w.toml is not UTF-8 text: invalid byte in line 2"));
-    // Half a million keys that nobody knows: refused at the first, and no slower than the file is read.
+    // Half a million unknown keys: refused at the first one, as fast as the file is read.
     let keys: String = (0..500_000).map(|i| format!("unknown_{i} = {i}\n")).collect();
     std::fs::write(bench.path().join("keys.toml"), &keys).unwrap();
     std::fs::write(bench.path().join("section.toml"), format!("[gc]\n{keys}")).unwrap();
@@ -165,7 +165,7 @@ fn whole_files_are_read_within_a_limit() {
     }
 }
 
-/// Bytes that are taken for sectors read without error; whoever runs them hears of it as whoever checks them.
+/// Bytes read as sectors cause no error; a run warns about them as `trace check` does.
 #[test]
 fn a_run_warns_as_a_check_does() {
     let bench = Bench::new();
@@ -183,7 +183,7 @@ fn a_run_warns_as_a_check_does() {
     }
 }
 
-/// The device's clock has room for what comes after the last arrival; a later one is a fault of the trace, with its line.
+/// The clock of the device has room for completions after the last arrival; a later arrival is an error with its line.
 #[test]
 fn arrivals_end_before_the_clock_does() {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! Every fuzz target for a moment: seeds, mutated seeds and noise, the same on every run.
+//! Runs every fuzz target briefly on seeds, mutated seeds and noise, the same on every run.
 //!
 //! `SSDLAB_FUZZ_SECONDS=600` gives each target that long; `SSDLAB_FUZZ_SEED=7` starts elsewhere; `SSDLAB_FUZZ_CORPUS=DIR`
 //! writes the seeds as corpora for cargo-fuzz.
@@ -10,11 +10,11 @@ mod targets;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// Inputs and time for a target where nothing else is said.
+/// Default number of inputs and time per target.
 const INPUTS: u64 = 3_000;
 const MOMENT: Duration = Duration::from_millis(400);
 
-/// SplitMix64: all that is asked of it is to be the same everywhere.
+/// SplitMix64: it only has to give the same numbers everywhere.
 struct Random(u64);
 
 impl Random {
@@ -30,7 +30,7 @@ impl Random {
     }
 }
 
-/// Pieces that parsers trip over.
+/// Fragments that tend to break parsers.
 const PIECES: [&str; 26] = [
     "18446744073709551615",
     "18446744073709551616",

@@ -1,4 +1,4 @@
-//! Results of one version stay what they are: a program that answers otherwise has another version.
+//! Results of a version never change: other results need a new version.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -45,7 +45,7 @@ fn digest(arguments: &str) -> String {
     blake3::hash(text.replace(&version, "").as_bytes()).to_hex().to_string()
 }
 
-/// `goldens.txt`: the version, then a line a run. Where results change, the version changes with them.
+/// `goldens.txt`: the version, then one line per run. If results change, the version has to change too.
 #[test]
 fn results_change_only_with_the_version() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/goldens.txt");

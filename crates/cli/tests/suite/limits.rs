@@ -1,4 +1,4 @@
-//! No value of a key, and no length of a run, ends in anything but a result or a message.
+//! Every value of a key, and every length of a run, ends in a result or a message.
 
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -68,15 +68,15 @@ fn outstanding_requests_have_places_that_fit_into_memory() {
     let run = "run tiny.toml --workload mixed-70-30 --limit 10 --quiet --set device.queue_depth=1000000";
     let said = bench.bad(&format!("{run} --memory-limit 1GiB"), 2);
     assert!(said.contains("device.queue_depth: the device needs about") && said.contains("requests "), "{said}");
-    // A variant that no host would want says so, and the others are compared.
+    // A variant that needs too much memory is refused, and the others are compared.
     let table = bench.good(
         "compare tiny.toml --workload mixed-70-30 --limit 10 --quiet --vary device.queue_depth=32,4294967295 --csv",
     );
     assert!(table.lines().nth(2).unwrap().contains("4294967295 outstanding requests"), "{table}");
 }
 
-/// What is kept by channel, chip, die and plane counts too, not only what is kept by page. Places of operations and collections are
-/// reserved from the start, and take memory as they are used.
+/// Memory per channel, chip, die and plane counts too, not only memory per page. Slots of operations and collections are
+/// reserved at the start, and use memory once they are touched.
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_of_wide_arrays_is_foretold() {
@@ -94,7 +94,7 @@ fn memory_of_wide_arrays_is_foretold() {
     }
 }
 
-/// Two requests far apart: the time between them is looked at before a row of it is written.
+/// Two requests far apart: the number of windows is checked before rows are written.
 #[test]
 fn windows_without_end_are_refused_at_once() {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! Everything that is tested about the command line, a module a subject, in one program. `cargo test -p ssdlab --test suite run::` runs
+//! The tests of the command line, one module per subject, in one program. `cargo test -p ssdlab --test suite run::` runs
 //! one module.
 
 mod catalogue;

@@ -1,4 +1,4 @@
-//! Every command of the README runs. (What the first one prints is a transcript: see `transcripts.rs`.)
+//! Every command of the README runs. (`transcripts.rs` compares the output.)
 
 use std::path::Path;
 use std::process::Command;
@@ -27,7 +27,7 @@ fn shell(directory: &Path, command: &str) -> std::process::Output {
 #[test]
 fn every_command_of_the_readme_runs() {
     let directory = tempfile::tempdir().expect("a directory");
-    // A short trace stands in for the reader's own.
+    // A short trace takes the place of the reader's own.
     let made = shell(
         directory.path(),
         "ssdlab trace generate quickstart web.load --into blkreplay --limit 3000 && mv web.load web.load.zst",

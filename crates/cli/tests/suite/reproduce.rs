@@ -16,7 +16,7 @@ fn reproduce(arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// By paper: what needs no long run, and what does.
+/// By paper: items without long runs, and items with them.
 const IDS: [(&str, &[&str], &[&str]); 5] = [
     (
         "a",
@@ -107,7 +107,7 @@ fn papers_go_by_letter_and_name() {
 fn recordings_run_in_the_place_of_their_models() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
-    // The same request in two formats; SSDsim's and DiskSim's lines look alike, so their files have to be told apart.
+    // The same request in two formats; SSDsim's and DiskSim's lines look alike, so their format has to be named.
     let msr = "128166372003061629,hm,0,Write,4096,4096,1331\n";
     std::fs::write(at.join("hm_0.csv"), msr.repeat(50)).unwrap();
     std::fs::write(at.join("wdev_0.ascii"), "100 0 8 8 0\n".repeat(50)).unwrap();

@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// 8 MiB in four planes; full enough that garbage is collected at once.
+/// 8 MiB in four planes; full enough that GC starts at once.
 const TINY: &str = r#"
 [geometry]
 channels = 2
@@ -159,7 +159,7 @@ fn later_layers_win_and_every_value_knows_its_origin() {
     assert_eq!(line("over_provisioning"), "over_provisioning = 0.15 # preset idle-chip:26");
     assert_eq!(line("cache_register"), "cache_register = false # default");
 
-    // What is shown is a configuration, and the same one.
+    // The output is a configuration again, and the same one.
     std::fs::write(bench.path().join("shown.toml"), &shown).unwrap();
     let check = bench
         .good("config check --preset idle-chip a.toml b.toml --set schemes.path=copyback --set device={queue_depth=7}");
@@ -199,7 +199,7 @@ fn keys_that_came_later_leave_digests_as_they_were() {
         json(&bench.good(&run))["config"]["timing"].get("bus_width").cloned()
     };
     assert_eq!((width(""), width("--set timing.bus_width=16")), (None, Some(16.into())));
-    // People see all keys all the same.
+    // The printed configuration still has all keys.
     let shown = bench.good("config show");
     assert!(shown.contains("bus_width = 8  "), "{shown}");
 }
@@ -223,7 +223,7 @@ fn transfers_are_as_wide_as_the_bus() {
     assert!(slow.contains("timing.host_link: a page of 4KiB") && slow.contains("longer than an hour"), "{slow}");
 }
 
-/// 4 KiB reads and 8 KiB writes of pages of 16 KiB: the host gets what it asked for, and pages are told beside it.
+/// 4 KiB reads and 8 KiB writes of pages of 16 KiB: rates of the host count the bytes requested, and whole pages are printed too.
 #[test]
 fn throughput_is_of_the_bytes_that_were_asked_for() {
     let bench = Bench::new();
@@ -250,7 +250,7 @@ fn throughput_is_of_the_bytes_that_were_asked_for() {
     assert_eq!(summary["pages"]["read"], 30);
     let table = bench.good(run);
     assert!(table.contains("host reads 0.003 MB/s, host writes 0.002 MB/s"), "{table}");
-    assert!(table.contains("whole pages that they touch: reads 0.013 MB/s, writes 0.004 MB/s"), "{table}");
+    assert!(table.contains("in whole pages: reads 0.013 MB/s, writes 0.004 MB/s"), "{table}");
     // Requests of a warm-up do not count; without time there is no rate.
     let warm = json(&bench.good(&format!("{run} --json - --set run.warmup=20requests")));
     assert_eq!(warm["bytes"]["read"], 15 * 4096);
@@ -302,7 +302,7 @@ fn presets_load_check_and_run() {
         let text = bench.good(&format!("presets {}", preset.name));
         assert_eq!(text, preset.text);
         bench.good(&format!("config show --preset {}", preset.name));
-        // Every value has its source beside it.
+        // Every value has its source next to it.
         for line in text.lines().filter(|line| line.contains(" = ") && !line.starts_with('#')) {
             assert!(line.contains(" # "), "{}: {line}", preset.name);
         }
@@ -446,7 +446,7 @@ fn traces_are_looked_at_converted_and_generated() {
     assert!(bench.good("trace check a.csv").contains("capacity"));
     let table = bench.good("trace info a.csv");
     assert!(table.contains("needs a device of") && table.lines().all(|line| line.chars().count() <= 100), "{table}");
-    // A reader that leaves early is no error.
+    // A reader that closes the pipe early is not an error.
     let mut child =
         bench.command("trace generate quickstart -").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = [0; 40];
@@ -540,7 +540,7 @@ fn builds_without_parquet_say_so() {
     let bench = Bench::new();
     std::fs::write(bench.path().join("a.csv"), "128166372003061629,hm,0,Write,0,4096,1331\n").unwrap();
     let said = bench.bad("trace convert a.csv b.parquet --into parquet", 2);
-    assert!(said.contains("This build writes no Parquet") && said.contains("--features parquet"), "{said}");
+    assert!(said.contains("This build cannot write Parquet") && said.contains("--features parquet"), "{said}");
     std::fs::write(bench.path().join("b.parquet"), b"PAR1\x15\x04\x15\x00\x00").unwrap();
     let said = bench.bad("trace info b.parquet", 3);
     assert!(said.contains("which this build does not read") && said.contains("--features parquet"), "{said}");

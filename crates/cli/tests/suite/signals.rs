@@ -1,4 +1,4 @@
-//! Whatever ends a run, no half-written file stays, and the exit status says what it was.
+//! However a run ends, it leaves no half-written file, and the exit status tells the cause.
 #![cfg(unix)]
 
 use std::os::unix::process::ExitStatusExt;
@@ -34,7 +34,7 @@ fn shell(bench: &Bench, text: &str) -> Output {
 const LONG: &str =
     "exec ssdlab run tiny.toml --workload mixed-70-30 --loop 1000000 --quiet --json out.json --requests rows.csv";
 
-/// Begins a run that would take hours, and waits until so many of its files have begun.
+/// Starts a run that would take hours, and waits until it has created this many files.
 fn begun(bench: &Bench, text: &str, more: usize) -> Child {
     let before = parts(bench);
     let new = || parts(bench).iter().filter(|name| !before.contains(name)).count();
@@ -96,7 +96,7 @@ fn a_file_that_may_not_grow_is_an_error_of_that_file() {
     }
 }
 
-/// What nobody can clean up after, the next run does; files of others stay.
+/// Files left by a killed run are removed by the next run; files of other processes stay.
 #[test]
 fn leftovers_of_dead_runs_go_with_the_next_one() {
     let bench = Bench::new();
@@ -106,7 +106,7 @@ fn leftovers_of_dead_runs_go_with_the_next_one() {
         send(&child, signal);
         assert!(child.wait().unwrap().signal().is_some());
         assert_eq!(parts(&bench).len(), 2, "{signal}");
-        // Of another host, of a process that lives, of an older version, of nobody: none of them is known to be dead.
+        // Files of another host, of a live process, of an older version, and foreign files: none is known to be abandoned.
         let dead = parts(&bench).remove(0);
         let number = child.id().to_string();
         let foreign =
@@ -124,7 +124,7 @@ fn leftovers_of_dead_runs_go_with_the_next_one() {
     }
 }
 
-/// Results that were written are a success, even if nobody could be told of them.
+/// A run whose results are written succeeds even if standard error accepts no text.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_standard_error_that_takes_no_text_changes_nothing() {
@@ -143,7 +143,7 @@ fn a_standard_error_that_takes_no_text_changes_nothing() {
     }
 }
 
-/// A file that can't be written goes before a trace that can't be read.
+/// An output that can't be written is reported before a trace that can't be read.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_gravest_status_is_the_one_that_is_told() {

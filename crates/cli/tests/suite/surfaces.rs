@@ -1,4 +1,4 @@
-//! What a run shows over time and block by block.
+//! Results over time and per block.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -78,7 +78,7 @@ fn windows_add_up_to_the_run() {
         assert_eq!(number("pending"), requests.iter().filter(waiting).count() as u64, "window {i}");
         assert_eq!(row["iops"], format!("{}.000", number("requests") * 20));
     }
-    // Watching changes nothing, and the same run gives the same bytes.
+    // Observing does not change a run, and the same run gives the same bytes.
     let first = bench.text("s.csv");
     assert_eq!(json(&bench.good(&format!("{WORK} --json - --series s.csv --window 50ms --check off"))), summary);
     assert_eq!(first, bench.text("s.csv"));
@@ -100,7 +100,7 @@ fn warm_up_and_idle_time_have_windows_too() {
     assert_eq!(column("write_mean_ns")[1..3], ["", ""]);
     let said = bench.bad("run tiny.toml --trace gap.spc --format spc --quiet --series s.csv --window 1ns", 2);
     assert!(said.contains("more than 10,000,000 windows") && said.contains("longer --window"), "{said}");
-    assert!(bench.bad(&format!("{WORK} --series s.csv --window 0s"), 2).contains("a window has a length"));
+    assert!(bench.bad(&format!("{WORK} --series s.csv --window 0s"), 2).contains("a window must have a length"));
     assert!(bench.bad(&format!("{WORK} --series s.txt"), 2).contains("ends in .csv or .parquet"));
     assert!(bench.bad(&format!("{WORK} --window 1s"), 2).contains("--series"));
 }
@@ -118,7 +118,7 @@ struct Timeline {
 }
 
 impl Timeline {
-    /// Reads a trace back; tracks are known before their events, and what begins ends.
+    /// Reads a trace back; tracks are described before their events, and every slice that begins also ends.
     fn parse(bytes: &[u8]) -> Timeline {
         let trace = Trace::decode(bytes).unwrap();
         let mut names: BTreeMap<u64, String> = BTreeMap::new();
@@ -266,7 +266,7 @@ fn the_verdict_counts_requests_that_waited_for_collections() {
     assert_eq!(summary["requests_delayed_by_gc"]["write"], delayed("write"));
     assert_eq!(summary["requests_delayed_by_gc"]["all"], delayed("read") + delayed("write"));
     assert_eq!(summary["write_amplification_halves"]["steady"], false);
-    // A device that was filled and overwritten long enough no longer changes.
+    // A device that was filled and overwritten for long enough is in steady state.
     let aged = "run tiny.toml --workload random-write --limit 20000 --quiet --json - --set precondition.overwrite=5";
     let halves = json(&bench.good(aged))["write_amplification_halves"].clone();
     assert_eq!(halves["steady"], true, "{halves}");

@@ -1,4 +1,4 @@
-//! What the command says, word by word. `TRYCMD=overwrite cargo test -p ssdlab --test suite transcripts::` writes it anew.
+//! The output of the command, word by word. `TRYCMD=overwrite cargo test -p ssdlab --test suite transcripts::` updates it.
 
 #[test]
 fn messages_and_lists_are_as_written_down() {

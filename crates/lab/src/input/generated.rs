@@ -1,4 +1,4 @@
-//! A generated workload as a stream of records: repeated, cut short and scaled in time.
+//! A generated workload as a stream of records: repeated, limited and scaled in time.
 
 use ssdlab_trace::workload::Generator;
 use ssdlab_trace::{CLOCK_MAX_NS, Digest, Record, Scale};
@@ -13,7 +13,7 @@ pub(crate) struct Generated {
     loops_left: u32,
     limit: Option<u64>,
     scale: Scale,
-    /// Of the current pass; none beyond 64 bits.
+    /// Start of the current pass; none beyond 64 bits.
     shift: Option<u64>,
     given: u64,
     last: u64,
@@ -50,7 +50,7 @@ impl Generated {
                 self.last = record.time_ns;
                 let time = self.shift.and_then(|ns| ns.checked_add(record.time_ns)).and_then(|ns| self.scale.apply(ns));
                 let too_late = || {
-                    Error::usage("an arrival is later than the clock of the simulator can count")
+                    Error::usage("an arrival is beyond the range of the simulator's clock")
                         .help("check --loop and --time-scale")
                 };
                 record.time_ns = time.filter(|ns| *ns <= CLOCK_MAX_NS).ok_or_else(too_late)?;
@@ -68,21 +68,21 @@ impl Generated {
         }
     }
 
-    /// When a late one arrives; the last may arrive later.
+    /// The latest arrival among the first requests; the last may arrive later.
     pub(crate) fn span(&self) -> Option<u64> {
-        /// Enough to see a mistake, few enough to take no time.
+        /// Enough to notice a mistake, few enough to be fast.
         const MOST: u64 = 1 << 20;
         let first = self.first.clone().take(self.limit.unwrap_or(u64::MAX).min(MOST) as usize);
         first.last().and_then(|record| self.scale.apply(record.time_ns))
     }
 
-    /// How many were given out, and how many there are, if that can be told.
+    /// How many were returned, and how many there are, if known.
     pub(crate) fn progress(&self) -> (u64, Option<u64>) {
         let total = self.first.total().map(|total| total.saturating_mul(u64::from(self.loops)));
         (self.given, total.into_iter().chain(self.limit).min())
     }
 
-    /// Digest of those given out.
+    /// Digest of the records returned so far.
     pub(crate) fn digest(&self) -> String {
         self.digest.hex()
     }

@@ -27,11 +27,11 @@ pub use workloads::{find_workload, read_workload, refuse};
 pub enum When {
     /// At the times of the trace or workload.
     Arrival,
-    /// A new one whenever one of `device.queue_depth` completes.
+    /// In a closed loop: a new one when one of `device.queue_depth` completes.
     Closed,
 }
 
-/// What holds the requests.
+/// The source of the requests.
 #[derive(Clone, Debug)]
 pub enum Origin {
     /// A recorded trace, plain or compressed; `-` is standard input.
@@ -40,7 +40,7 @@ pub enum Origin {
     Workload {
         /// One that comes with the program, or a TOML file.
         name: String,
-        /// A directory: the recording that the workload models runs in its place if it lies there.
+        /// A directory of recordings: the one that the workload models is replayed in its place, if it is there.
         recordings: Option<PathBuf>,
     },
 }
@@ -48,7 +48,7 @@ pub enum Origin {
 /// Which requests a run serves.
 #[derive(Clone, Debug)]
 pub struct Requests {
-    /// What holds them.
+    /// Their source.
     pub from: Origin,
     /// How a recorded trace is read.
     pub reading: Reading,
@@ -58,9 +58,9 @@ pub struct Requests {
     pub loops: u32,
     /// Arrival times are multiplied by this.
     pub time_scale: Option<Scale>,
-    /// When they arrive; if not said, at their times, or in a closed loop where the workload says so.
+    /// When they arrive; by default at their times, or in a closed loop if the workload says so.
     pub replay: Option<When>,
-    /// What becomes of requests of a trace beyond the end of the device.
+    /// How to treat requests of a trace beyond the end of the device.
     pub lba_policy: LbaPolicy,
 }
 
@@ -72,18 +72,18 @@ impl Requests {
     }
 }
 
-/// Where requests come from, for those who judge results by it.
+/// Where requests come from: results of a model are not results of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provenance {
     /// Recorded on a real machine.
     Recording,
     /// Generated to the published figures of a recording.
     Model,
-    /// Generated to no recording's figures.
+    /// Generated, not modelled on any recording.
     Generated,
 }
 
-/// What requests are fitted to.
+/// The device that requests are fitted to.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// Bytes that the host may address.
@@ -92,15 +92,15 @@ pub struct Target {
     pub page_bytes: u64,
     /// Most outstanding requests.
     pub queue_depth: u32,
-    /// Seed of what is generated.
+    /// Seed of generated requests.
     pub seed: u64,
 }
 
-/// Requests that are found but not fitted to a device yet: what can be refused without one has been.
+/// Requests that are found but not fitted to a device yet. All checks that need no device have passed.
 pub struct Opened {
     requests: Requests,
     what: What,
-    /// What was chosen on the way.
+    /// Remarks on the choices made.
     remarks: Vec<String>,
 }
 
@@ -113,7 +113,7 @@ enum What {
 /// Opens a trace, or looks a workload up.
 ///
 /// # Errors
-/// There is no such trace or workload, it can't be read, or options that only recordings take are given for a workload.
+/// The trace or workload does not exist or can't be read, or options for recordings are given with a generated workload.
 pub fn open(requests: &Requests) -> Result<Opened> {
     let mut remarks = Vec::new();
     let what = match &requests.from {
@@ -124,7 +124,7 @@ pub fn open(requests: &Requests) -> Result<Opened> {
             let given = requests.reading.given().or(policy);
             match (recordings, given) {
                 (None, Some(option)) => {
-                    return Err(Error::usage(format!("{option} is about recorded traces, and {name} is generated"))
+                    return Err(Error::usage(format!("{option} applies to recorded traces, but {name} is generated"))
                         .help("leave it out, or name a recording with --trace FILE or --traces DIR"));
                 }
                 (None, None) => What::Workload(name, spec),
@@ -134,15 +134,17 @@ pub fn open(requests: &Requests) -> Result<Opened> {
                         let place = clip_line(&directory.to_string_lossy());
                         let name = clip(&name);
                         remarks.push(match spec.trace.as_str() {
-                            "" => format!("note: {name} models no recording that could be looked for in {place}"),
+                            "" => format!("note: {name} does not model a recording, so none is used from {place}"),
                             trace => {
                                 format!(
-                                    "note: no recording is called {} in {place}: {name}, a model of it, runs instead",
+                                    "note: no recording called {} in {place}: its model {name} runs instead",
                                     clip(trace)
                                 )
                             }
                         });
-                        remarks.extend(given.map(|option| format!("note: {option} is about recordings and not used")));
+                        remarks.extend(
+                            given.map(|option| format!("note: {option} applies to recordings and is not used")),
+                        );
                         What::Workload(name, spec)
                     }
                 },
@@ -152,7 +154,7 @@ pub fn open(requests: &Requests) -> Result<Opened> {
     Ok(Opened { requests: requests.clone(), what, remarks })
 }
 
-/// A recorded trace. It is opened a second time later; a wrong name or format is reported before a large device is built.
+/// A recorded trace. It is opened a second time later, so that a wrong name or format is reported before a large device is built.
 fn recording(path: &Path, requests: &Requests, instead_of: Option<String>) -> Result<What> {
     let options = requests.reading.options()?;
     if path.as_os_str() != "-" && path.is_file() {
@@ -178,7 +180,7 @@ enum Source {
 }
 
 impl Opened {
-    /// Tells which file is read, if any is.
+    /// Registers the file that is read, if any.
     pub fn read_by(&self, files: &mut Files) {
         match (&self.what, &self.requests.from) {
             (What::Trace(path, _, None), _) => files.reads("--trace", path),
@@ -251,7 +253,7 @@ impl Opened {
     }
 }
 
-/// Builds a workload: its requests, whether it is a closed loop, and what to say of it.
+/// Builds a workload: its requests, whether it is a closed loop, and its description.
 fn workload(requests: &Requests, name: &str, spec: &Spec, target: &Target) -> Result<(Source, bool, Vec<String>)> {
     let Target { capacity_bytes, page_bytes, queue_depth, seed } = *target;
     let generator = spec.build(capacity_bytes, page_bytes, seed, None).map_err(|error| refuse(name, &error))?;
@@ -284,11 +286,11 @@ fn workload(requests: &Requests, name: &str, spec: &Spec, target: &Target) -> Re
     Ok((Source::Generated(Box::new(generated)), closed, about))
 }
 
-/// What comes next.
+/// The next item of a stream.
 pub enum Next {
     /// A request to simulate.
     Request(Request),
-    /// A command that is counted only.
+    /// A command that is only counted.
     Skip,
 }
 
@@ -296,7 +298,7 @@ impl Input {
     /// The next one; none at the end.
     ///
     /// # Errors
-    /// The trace can't be read on, or an arrival is beyond the simulator's clock.
+    /// The trace can't be read, or an arrival is beyond the simulator's clock.
     pub fn pull(&mut self) -> Result<Option<Next>> {
         let record = match &mut self.source {
             Source::Trace(replay) => replay.next()?,
@@ -317,7 +319,7 @@ impl Input {
         })))
     }
 
-    /// Where the bytes of the request pulled last lie; empty if together.
+    /// The extents of the last request returned; empty if its bytes are contiguous.
     pub fn extents(&self) -> &[Extent] {
         match &self.source {
             Source::Trace(replay) => replay.extents(),
@@ -325,7 +327,7 @@ impl Input {
         }
     }
 
-    /// Commands that the reader itself passed over because there is nothing to simulate.
+    /// Commands that the reader skipped because there is nothing to simulate.
     pub fn skipped(&self) -> u64 {
         match &self.source {
             Source::Trace(replay) => {
@@ -341,7 +343,7 @@ impl Input {
         self.closed
     }
 
-    /// Time from the start to a late arrival, where that is known before the run; the last may be later.
+    /// A lower bound of the last arrival, if known before the run.
     pub fn span(&self) -> Option<Nanos> {
         match &self.source {
             Source::Generated(generated) if !self.closed => generated.span().map(Nanos),
@@ -349,17 +351,17 @@ impl Input {
         }
     }
 
-    /// What the requests are, in a line or two for people.
+    /// A description of the requests, in a line or two.
     pub fn about(&self) -> Vec<String> {
         self.about.clone()
     }
 
-    /// Where they come from.
+    /// Their provenance.
     pub fn provenance(&self) -> Provenance {
         self.provenance
     }
 
-    /// Share of the requests that were given out, if it can be told.
+    /// Share of the requests returned so far, if known.
     pub fn share(&self) -> Option<f64> {
         let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
         match &self.source {
@@ -384,7 +386,7 @@ impl Input {
         }
     }
 
-    /// What was chosen where the options leave a choice, once the first requests were read.
+    /// Choices that the options left open, such as the format; complete once the first requests were read.
     pub fn chosen(&self) -> Option<String> {
         match &self.source {
             Source::Trace(replay) => replay.reader().detection().map(|detection| format!("note: format {detection}")),
@@ -392,7 +394,7 @@ impl Input {
         }
     }
 
-    /// Remarks on the choice and on the trace, one a line.
+    /// Remarks on the choice and on the trace, one per line.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = self.remarks.clone();
         if let Source::Trace(replay) = &self.source {

@@ -1,4 +1,4 @@
-//! How a recorded trace is read: the options of the readers, before any of them has been looked at.
+//! How a recorded trace is read: the options of the readers, not yet parsed.
 
 use ssdlab_trace::{Format, OnBadLine, OpCodes, Options, TimeOrder, WithinSecond};
 
@@ -11,15 +11,15 @@ pub struct Reading {
     pub format: String,
     /// Only this device (disk, volume, unit) of the trace.
     pub device: Option<String>,
-    /// What becomes of lines that can't be read.
+    /// How to treat malformed lines.
     pub on_bad_line: OnBadLine,
-    /// What becomes of arrivals that go back in time.
+    /// How to treat arrivals that go back in time.
     pub time_order: TimeOrder,
     /// Which operation code means a read in SSDsim and MQSim traces.
     pub op_codes: OpCodes,
-    /// When requests arrive whose trace counts whole seconds.
+    /// Arrivals of a trace whose clock counts whole seconds.
     pub within_second: WithinSecond,
-    /// Largest read or write that is believed, in bytes.
+    /// Largest read or write to accept, in bytes.
     pub max_request: u64,
 }
 
@@ -39,7 +39,7 @@ impl Default for Reading {
 }
 
 impl Reading {
-    /// An option that is not at its default, where there is nothing to read.
+    /// An option that is not at its default; an error for generated workloads.
     pub fn given(&self) -> Option<&'static str> {
         let defaults = Options::default();
         let table = [
@@ -54,10 +54,10 @@ impl Reading {
         table.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
     }
 
-    /// As the readers take it.
+    /// The options in the form of the readers.
     ///
     /// # Errors
-    /// No format is called so.
+    /// The format is unknown.
     pub fn options(&self) -> Result<Options> {
         Ok(Options {
             format: Format::parse_or_auto(&self.format).map_err(|error| Error::usage(format!("--format: {error}")))?,

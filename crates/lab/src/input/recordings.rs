@@ -15,13 +15,13 @@ const ENDINGS: [&[&str]; 2] =
 /// Whether a directory holds the recording that a workload models.
 ///
 /// # Errors
-/// The directory can't be read, or holds two of them.
+/// The directory can't be read, or holds two such files.
 pub fn has_recording(directory: &Path, workload: &str) -> Result<bool> {
     let (_, spec) = find_workload(workload)?;
     Ok(find_recording(directory, &spec.trace)?.is_some())
 }
 
-/// Tells which recordings of workloads a directory holds.
+/// Registers the recordings of workloads in a directory.
 pub fn read_recordings(directory: &Path, files: &mut Files) {
     for workload in all() {
         if let Ok(Some(path)) = find_recording(directory, &workload.spec.trace) {
@@ -30,7 +30,7 @@ pub fn read_recordings(directory: &Path, files: &mut Files) {
     }
 }
 
-/// The file in a directory that is called as the recording, whatever its endings; two of them are one too many.
+/// The file in a directory with the name of the recording and any of the endings; two of them are an error.
 pub(crate) fn find_recording(directory: &Path, trace: &str) -> Result<Option<PathBuf>> {
     let cannot = |error: std::io::Error| Error::file("read the directory of recordings", directory, &error);
     let mut found = Vec::new();

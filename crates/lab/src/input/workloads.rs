@@ -8,10 +8,10 @@ use crate::error::{Error, Kind, Result};
 use crate::files::{Files, read_text};
 use crate::names::{clip, nearest};
 
-/// A workload by name or file: its name in messages, and what it says.
+/// A workload by name or file: its name in messages, and its content.
 ///
 /// # Errors
-/// No workload is called so, or its file can't be read or makes no sense.
+/// The workload is unknown, or its file can't be read or is invalid.
 pub fn find_workload(name: &str) -> Result<(String, Spec)> {
     if let Some(workload) = named(name) {
         return Ok((workload.name.into(), workload.spec.clone()));
@@ -29,14 +29,14 @@ pub fn find_workload(name: &str) -> Result<(String, Spec)> {
     Ok((if spec.name.is_empty() { stem } else { spec.name.clone() }, spec))
 }
 
-/// Tells which file a workload is read from, if from any.
+/// Registers the file that a workload is read from, if any.
 pub fn read_workload(name: &str, files: &mut Files) {
     if named(name).is_none() {
         files.reads("the workload", Path::new(name));
     }
 }
 
-/// What a workload file gets wrong.
+/// An error about a workload file.
 pub fn refuse(name: &str, error: &SpecError) -> Error {
     let colon = if error.path.is_empty() { "" } else { ": " };
     let message = format!("workload {}: {}{colon}{}", clip(name), error.path, error.message);

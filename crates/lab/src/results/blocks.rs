@@ -1,4 +1,4 @@
-//! The wear and the content of every block at the end of a run, and how they are spread.
+//! The wear and content of every block at the end of a run, and their distribution.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ const COLUMNS: [(&str, Kind); 6] = [
     ("state", Kind::Word),
 ];
 
-/// Begins a file; its name says in which form.
+/// Begins a file; its name decides the format.
 ///
 /// # Errors
 /// As [`Sheet::create`].
@@ -27,7 +27,7 @@ pub fn create(path: &Path) -> Result<Sheet> {
     Sheet::create("--blocks", path, &COLUMNS)
 }
 
-/// A block for people: `erased`, `open` (being filled) or `closed` (full).
+/// The state of a block in a word: `erased`, `open` (being filled) or `closed` (full).
 fn state(flash: &Flash, block: BlockId) -> &'static str {
     match flash.written(block) {
         _ if flash.is_closed(block) => "closed",
@@ -42,7 +42,7 @@ fn blocks(geometry: &Geometry) -> impl Iterator<Item = (PlaneId, u32, BlockId)> 
         .flat_map(|plane| geometry.blocks(plane).enumerate().map(move |(i, b)| (plane, i as u32, BlockId(b as u32))))
 }
 
-/// Writes a row a block, plane by plane.
+/// Writes one row per block, plane by plane.
 ///
 /// # Errors
 /// As [`Sheet::row`] and [`Sheet::finish`].
@@ -66,7 +66,7 @@ pub struct Bar {
     pub blocks: u64,
 }
 
-/// How valid pages and erases are spread over the blocks of a device.
+/// The distribution of valid pages and erases over the blocks of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spread {
     /// Closed blocks by valid pages.
@@ -76,7 +76,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of a device as it is now.
+    /// The distribution in the current state of a device.
     pub fn of(flash: &Flash, geometry: &Geometry) -> Spread {
         let valid: Vec<u32> = blocks(geometry)
             .filter(|(_, _, block)| flash.is_closed(*block))

@@ -1,4 +1,4 @@
-//! What a run may leave beside its summary: rows of requests, of windows of time and of blocks, and timelines.
+//! Optional results of a run besides its summary: rows per request, window of time or block, and timelines.
 
 pub mod blocks;
 pub mod perfetto;

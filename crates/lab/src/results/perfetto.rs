@@ -14,7 +14,7 @@ pub struct TracePacket {
     /// In nanoseconds.
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
-    /// Who wrote it.
+    /// The writer of the packet.
     #[prost(uint32, optional, tag = "10")]
     pub trusted_packet_sequence_id: Option<u32>,
     /// An event.
@@ -34,13 +34,13 @@ pub struct TrackDescriptor {
     /// Its name.
     #[prost(string, optional, tag = "2")]
     pub name: Option<String>,
-    /// The track that it lies in.
+    /// The parent track.
     #[prost(uint64, optional, tag = "5")]
     pub parent_uuid: Option<u64>,
     /// How the tracks in it are ordered; see [`EXPLICIT`].
     #[prost(int32, optional, tag = "11")]
     pub child_ordering: Option<i32>,
-    /// Its place among the tracks beside it.
+    /// Its rank among the tracks of its parent.
     #[prost(int32, optional, tag = "12")]
     pub sibling_order_rank: Option<i32>,
 }
@@ -48,19 +48,19 @@ pub struct TrackDescriptor {
 /// The beginning or the end of a slice.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct TrackEvent {
-    /// What more there is to know.
+    /// Details.
     #[prost(message, repeated, tag = "4")]
     pub debug_annotations: Vec<DebugAnnotation>,
     /// [`SLICE_BEGIN`] or [`SLICE_END`].
     #[prost(int32, optional, tag = "9")]
     pub r#type: Option<i32>,
-    /// Where.
+    /// The track.
     #[prost(uint64, optional, tag = "11")]
     pub track_uuid: Option<u64>,
     /// `host` or `gc`.
     #[prost(string, repeated, tag = "22")]
     pub categories: Vec<String>,
-    /// What.
+    /// The name of the slice.
     #[prost(string, optional, tag = "23")]
     pub name: Option<String>,
     /// Slices with the same number belong together.

@@ -1,4 +1,4 @@
-//! One row a request, in the order in which they were submitted, as CSV or Parquet.
+//! One row per request in the order of submission, as CSV or Parquet.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -22,7 +22,7 @@ const COLUMNS: [(&str, Kind); 8] = [
     ("latency_ns", Kind::Number),
 ];
 
-/// Rows on their way into a file. Requests complete out of order; a row waits here for those before it.
+/// A file of rows being written. Requests complete out of order; a row waits until all rows before it are complete.
 pub struct Rows {
     sheet: Sheet,
     /// Submitted reads and writes without a row yet, in order.
@@ -32,7 +32,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Begins a file; its name says in which form.
+    /// Begins a file; its name decides the format.
     ///
     /// # Errors
     /// As [`Sheet::create`].
@@ -48,7 +48,7 @@ impl Rows {
         self.expected.push_back(request);
     }
 
-    /// A read or write completed. Those of a warm-up make way for later ones and have no row.
+    /// A read or write completed. Requests of the warm-up have no row.
     ///
     /// # Errors
     /// As [`Sheet::row`].
@@ -95,7 +95,7 @@ impl Rows {
     }
 }
 
-/// What a request asks for, in a word.
+/// The operation of a request, in a word.
 pub fn op(op: RequestOp) -> &'static str {
     match op {
         RequestOp::Read => "read",

@@ -1,7 +1,7 @@
-//! A row a window of simulated time, as CSV or Parquet.
+//! One row per window of simulated time, as CSV or Parquet.
 //!
 //! Windows begin at the first arrival. A request counts in the window in which it completes, warm-up included; a flash
-//! operation in the window in which it begins. What is pending or free is so at the end of the window.
+//! operation in the window in which it begins. Pending requests and free pages are those at the end of the window.
 
 use std::path::Path;
 
@@ -35,21 +35,21 @@ const COLUMNS: [(&str, Kind); 21] = [
     ("flash_reads_gc", Kind::Number),
     ("flash_programs_host", Kind::Number),
     ("flash_programs_gc", Kind::Number),
-    // Both are work of collections alone.
+    // Both count GC only.
     ("flash_copybacks", Kind::Number),
     ("flash_erases", Kind::Number),
     ("collections", Kind::Number),
     ("free_pages", Kind::Number),
 ];
 
-/// Most rows: windows that short are a mistake.
+/// Limit on rows: shorter windows are a mistake.
 const MOST_ROWS: u64 = 10_000_000;
 
-/// Rows on their way into a file; only the present window is kept.
+/// A file of rows being written; only the current window is in memory.
 pub struct Series {
     sheet: Sheet,
     window: u64,
-    /// When the present window began; none before the first arrival.
+    /// When the current window began; none before the first arrival.
     start: Option<Nanos>,
     /// The state when it began.
     before: Option<Sample>,
@@ -62,13 +62,13 @@ pub struct Series {
 }
 
 impl Series {
-    /// Begins a file; its name says in which form.
+    /// Begins a file; its name decides the format.
     ///
     /// # Errors
     /// The window has no length, or as [`Sheet::create`].
     pub fn create(path: &Path, window: Nanos) -> Result<Series> {
         if window == Nanos::ZERO {
-            return Err(Error::usage("--window 0ns: a window has a length").help("for example --window 100ms"));
+            return Err(Error::usage("--window 0ns: a window must have a length").help("for example --window 100ms"));
         }
         let causes = CAUSES.iter().map(|(_, name)| (*name, Kind::Maybe));
         // Paper B's sums of causes (its Fig. 3).
@@ -88,7 +88,7 @@ impl Series {
         })
     }
 
-    /// Looks at how long a run is known to last.
+    /// Checks the number of windows against the known length of a run.
     ///
     /// # Errors
     /// It has too many windows.
@@ -96,7 +96,7 @@ impl Series {
         self.holds(span.0)
     }
 
-    /// Whether rows for a time from the first arrival on are not too many.
+    /// Checks the number of rows for a time since the first arrival.
     fn holds(&self, span: u64) -> Result<()> {
         let rows = span / self.window;
         if rows <= MOST_ROWS {
@@ -108,7 +108,7 @@ impl Series {
         Err(Error::usage(message).help("give a longer --window"))
     }
 
-    /// When the present window ends; before the first arrival, whenever the clock moves.
+    /// When the current window ends; before the first arrival, at any move of the clock.
     pub fn sample_at(&self) -> Nanos {
         self.start.map_or(Nanos::ZERO, |start| Nanos(start.0.saturating_add(self.window)))
     }
@@ -199,7 +199,7 @@ impl Series {
             Cell::Number(sample.collections - before.collections),
             Cell::Number(sample.free_pages),
         ];
-        // A sum of more than 584 years has no place in a column of 64 bits.
+        // A sum of more than 584 years does not fit in a column of 64 bits.
         let total = |ns: u128| Cell::Maybe(u64::try_from(ns).ok());
         let causes = self.breakdown.0.map(total);
         let terms = Terms::of(&self.breakdown).columns().map(|(_, ns)| total(ns));
@@ -207,7 +207,9 @@ impl Series {
         self.start = Some(Nanos(start.0.saturating_add(self.window)));
         self.before = Some(sample.clone());
         self.latencies.iter_mut().for_each(Distribution::clear);
-        (self.sums, self.counts, self.warmup) = ([0; 2], [0; 2], 0);
+        self.sums = [0; 2];
+        self.counts = [0; 2];
+        self.warmup = 0;
         self.breakdown = Breakdown::ZERO;
         Ok(())
     }

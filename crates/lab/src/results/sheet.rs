@@ -1,4 +1,4 @@
-//! Tables on their way into files: CSV, or Parquet in builds that ask for it. The name of the file says which.
+//! Tables written to files: CSV, or Parquet in builds with that feature. The file name decides which.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::output::{Finished, Output};
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A whole number.
@@ -40,16 +40,16 @@ pub enum Cell<'t> {
     Real(Option<f64>),
 }
 
-/// A text as a cell of CSV: quoted where it has to be, and never a formula of a spreadsheet.
+/// A text as a cell of CSV: quoted where necessary, and never read as a formula by a spreadsheet program.
 pub fn quoted(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = if formula { format!("'{text}") } else { text.to_string() };
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
-/// A table in the making.
+/// An unfinished table.
 pub enum Sheet {
-    /// Text, and the line in hand.
+    /// Text, and the current line.
     Csv(Output, String),
     /// Columns.
     #[cfg(feature = "parquet")]
@@ -60,7 +60,7 @@ impl Sheet {
     /// Begins a file for the results of an option.
     ///
     /// # Errors
-    /// Its name says no form that this build writes, or it can't be written.
+    /// Its name has no ending that this build supports, or it can't be written.
     pub fn create(option: &str, path: &Path, columns: &[(&str, Kind)]) -> Result<Sheet> {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("csv") => {
@@ -72,14 +72,16 @@ impl Sheet {
             #[cfg(feature = "parquet")]
             Some("parquet") => Ok(Sheet::Parquet(Box::new(parquet_file::Sink::create(path, columns)?))),
             #[cfg(not(feature = "parquet"))]
-            Some("parquet") => Err(Error::usage(format!("{option} {}: this build writes no Parquet", path.display()))
-                .help("give a name that ends in .csv, or build without --no-default-features")),
-            _ => Err(Error::usage(format!("{option} {}: the name says no form", path.display()))
+            Some("parquet") => {
+                Err(Error::usage(format!("{option} {}: this build cannot write Parquet", path.display()))
+                    .help("give a name that ends in .csv, or build without --no-default-features"))
+            }
+            _ => Err(Error::usage(format!("{option} {}: the name ends in neither .csv nor .parquet", path.display()))
                 .help("give a name that ends in .csv or .parquet")),
         }
     }
 
-    /// Writes a row: a cell a column, of its kind.
+    /// Writes a row: one cell per column, of the column's type.
     ///
     /// # Errors
     /// The file system takes no more.

@@ -1,4 +1,4 @@
-//! What every plane, channel and request did when: as a Perfetto trace, or as it is for a small chart.
+//! The activity of every plane, channel and request over time: as a Perfetto trace, or as records for a small chart.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ const MOST_SLICES: u64 = 5_000_000;
 /// Most legs of a chart.
 const MOST_LEGS: usize = 200;
 
-/// A stretch of simulated time, from its beginning to just before its end.
+/// A part of simulated time, including its beginning but not its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// The beginning.
@@ -36,7 +36,7 @@ pub struct Span {
 impl Span {
     const ALL: Span = Span { from: Nanos::ZERO, to: Nanos::NEVER };
 
-    /// Whether anything that lasts from `start` to `end` falls into it.
+    /// Whether it overlaps the time from `start` to `end`.
     fn meets(&self, start: Nanos, end: Nanos) -> bool {
         start < self.to && (end > self.from || (start == end && end == self.from))
     }
@@ -58,24 +58,24 @@ impl std::str::FromStr for Span {
 pub enum To {
     /// Into a file, as a Perfetto trace.
     File(PathBuf),
-    /// Back to the caller, as it is: for tiny runs.
+    /// Back to the caller as records, for tiny runs.
     Chart,
 }
 
-/// A timeline that is complete.
+/// A complete timeline.
 pub enum Ended {
     /// A file, not visible yet.
     File(Finished),
-    /// What happened.
+    /// The records.
     Chart(Chart),
 }
 
-/// What happened when in a tiny run.
+/// The records of a tiny run.
 #[derive(Clone, Debug)]
 pub struct Chart {
     /// The device's geometry.
     pub geometry: Geometry,
-    /// Stretches on arrays and buses.
+    /// Activity of arrays and buses.
     pub legs: Vec<LegRecord>,
     /// Requests, in the order of completion.
     pub requests: Vec<Completed>,
@@ -88,7 +88,7 @@ impl Chart {
     }
 }
 
-/// A timeline in the making.
+/// An unfinished timeline.
 pub struct Timeline {
     span: Span,
     bounded: bool,
@@ -101,7 +101,7 @@ enum Form {
 }
 
 impl Timeline {
-    /// Begins a timeline of everything, or of a stretch of time.
+    /// Begins a timeline of the whole run, or of a part of simulated time.
     ///
     /// # Errors
     /// The file can't be written.
@@ -119,7 +119,7 @@ impl Timeline {
     /// The file system takes no more.
     pub fn arrived(&mut self, number: u64, request: &Request) -> Result<()> {
         let Form::File(file) = &mut self.form else { return Ok(()) };
-        // Whether one that arrives before the window is in it shows when it completes.
+        // A request that arrives before the window may still overlap it; that is known when it completes.
         let begins = self.span.from <= request.arrival && request.arrival < self.span.to;
         let lane = file.lanes.enter(begins);
         if begins { file.begin(lane, number, request) } else { Ok(()) }
@@ -149,7 +149,7 @@ impl Timeline {
         }
     }
 
-    /// A leg was or is being run.
+    /// A leg has run or is running.
     ///
     /// # Errors
     /// There are too many, or the file system takes no more.
@@ -191,10 +191,10 @@ impl Timeline {
     }
 }
 
-/// Tracks for requests: one is free again as soon as its request has completed, so that slices on it never overlap.
+/// Tracks for requests. A track is free again when its request has completed, so slices on a track never overlap.
 #[derive(Default)]
 struct Lanes {
-    /// Lanes of requests that have arrived, from the oldest that has not completed on, and whether their slices have begun.
+    /// Lanes of requests since the oldest outstanding one, and whether their slices have begun.
     taken: VecDeque<Option<(u32, bool)>>,
     /// The number of the first of them.
     first: u64,
@@ -232,17 +232,17 @@ fn track(group: u64, number: u64) -> u64 {
     group << 32 | (number + 1)
 }
 
-/// Set in the flow numbers of collections.
+/// Bit that marks flow numbers of collections.
 const COLLECTION: u64 = 1 << 63;
 
-/// A Perfetto trace in the making.
+/// An unfinished Perfetto trace.
 struct File {
     output: Output,
-    /// Packets not yet in the output.
+    /// Packets not yet written.
     trace: Trace,
     bytes: Vec<u8>,
     channels: u32,
-    /// Whether the interconnect's ports have tracks: where there is none, they have not.
+    /// Whether there are tracks for the ports of the interconnect.
     ports: bool,
     lanes: Lanes,
     /// Lanes that have a track.
@@ -335,7 +335,7 @@ impl File {
         self.write()
     }
 
-    /// Where its time went is known when it ends.
+    /// The causes of its latency are known only at its end.
     fn end(&mut self, lane: u32, request: &Completed) -> Result<()> {
         let causes = CAUSES.iter().map(|(cause, name)| (request.blame.0[*cause as usize], name));
         let event = TrackEvent {

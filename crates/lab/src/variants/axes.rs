@@ -12,7 +12,7 @@ use crate::text::count;
 pub struct Axis {
     /// A dotted key, `preset` or `file`.
     pub key: String,
-    /// As they are written.
+    /// The values as written.
     pub values: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ impl Axis {
     }
 }
 
-/// Where values end: at commas outside brackets, braces and quotes, and at the end.
+/// The ends of values: at commas outside brackets, braces and quotes, and at the end of the text.
 fn cuts(text: &str) -> Vec<usize> {
     let (mut depth, mut quote, mut escaped) = (0i32, None, false);
     let mut cuts = Vec::new();
@@ -99,7 +99,7 @@ pub fn axes(arguments: &[String]) -> Result<Vec<Axis>> {
     Ok(axes)
 }
 
-/// Whether axes and the configuration under them say the same thing once.
+/// Refuses axes that contradict the configuration below them.
 ///
 /// # Errors
 /// A preset is both given and varied.
@@ -129,7 +129,7 @@ pub fn points(axes: &[Axis], repeat: u64, most: u64) -> Result<u64> {
 }
 
 /// Every combination of values, the last axis varying fastest. A value that can't be read is an error; a combination that
-/// breaks a rule is a variant that says so.
+/// breaks a rule becomes a variant marked as refused.
 ///
 /// # Errors
 /// As [`Settings::merge`].

@@ -1,4 +1,4 @@
-//! The same requests on several configurations, each variant beside the first.
+//! The same requests on several configurations, each variant compared with the first.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -38,7 +38,7 @@ impl Seeds {
     }
 }
 
-/// Runs that are found to make sense but have not begun.
+/// Runs that have been checked but not started.
 pub struct Planned {
     axes: Vec<Axis>,
     seeds: Seeds,
@@ -48,13 +48,13 @@ pub struct Planned {
     sources: Sources,
 }
 
-/// What came out.
+/// The results.
 pub struct Comparison {
     /// What was varied.
     pub axes: Vec<Axis>,
     /// What each variant was run with.
     pub seeds: Seeds,
-    /// A row a variant, the baseline first; it has not been refused.
+    /// One row per variant, the baseline first; the baseline is never refused.
     pub rows: Vec<Row>,
 }
 
@@ -70,23 +70,23 @@ pub struct Row {
     pub figures: Vec<Option<Figure>>,
 }
 
-/// What makes figures hard to compare, with the variants that it holds of.
+/// A caution with the variants that it concerns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caution {
-    /// What it is.
+    /// The reason.
     pub what: Doubt,
     /// Numbers of variants, from 1.
     pub variants: Vec<usize>,
 }
 
-/// What makes figures hard to compare.
+/// A reason to distrust a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// Requests spend most of their time outside, waiting for a place.
+    /// Requests spend most of their time waiting for a queue slot.
     Overloaded,
     /// Write amplification changes from the first half of the writes to the second.
     NotSteady,
-    /// Pages were written, and none was collected.
+    /// Pages were written, but GC never ran.
     NoGc,
     /// The requests are not those of the first variant.
     OtherRequests,
@@ -97,11 +97,13 @@ impl fmt::Display for Caution {
         let numbers = self.variants.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let text = match self.what {
             Doubt::Overloaded => {
-                "overloaded: most time is spent outside, waiting for a place, so latency grows with the run"
+                "overloaded: most time is spent waiting for a queue slot, so latency grows with the run"
             }
             Doubt::NotSteady => "write amplification is not steady",
             Doubt::NoGc => "GC did not run",
-            Doubt::OtherRequests => "the requests are not those of variant 1: devices of another size or depth",
+            Doubt::OtherRequests => {
+                "the requests differ from those of variant 1: the device has another size or queue depth"
+            }
         };
         write!(f, "{numbers}: {text}")
     }
@@ -136,16 +138,13 @@ impl Planned {
         }
         let variants = axes::variants(sources, &axes)?;
         if let Some(error) = &variants[0].refused {
-            return Err(variants[0]
-                .settings
-                .refuse(error)
-                .note("the first variant is what the others are measured by"));
+            return Err(variants[0].settings.refuse(error).note("the first variant is the baseline of all others"));
         }
         let names = variants.iter().map(|variant| name(variant, &axes)).collect();
         Ok(Planned { axes, seeds, variants, names, sources: sources.clone() })
     }
 
-    /// Tells which files the variants are read from, and the requests.
+    /// Registers the files that the variants and the requests are read from.
     pub fn read_by(&self, requests: &Opened, files: &mut Files) {
         self.sources.read_by(files);
         requests.read_by(files);
@@ -158,7 +157,7 @@ impl Planned {
         (1..=self.variants.len()).flat_map(|number| self.seeds.all().map(move |seed| summary_name(number, seed)))
     }
 
-    /// Begins a file for the rows; its name says in which form.
+    /// Begins a file for the rows; its name decides the format.
     ///
     /// # Errors
     /// As [`Sheet::create`].
@@ -187,7 +186,7 @@ impl Planned {
             .collect()
     }
 
-    /// Runs what is not refused.
+    /// Runs all variants that are not refused.
     ///
     /// # Errors
     /// As [`sweep`].
@@ -226,7 +225,7 @@ fn name(variant: &Variant, axes: &[Axis]) -> String {
     axes.iter().zip(&variant.values).map(value).collect::<Vec<_>>().join(", ")
 }
 
-/// Its name is a number and a seed, never a value.
+/// The file name of a summary: number and seed, since a value may hold any character.
 fn summary_name(variant: usize, seed: u64) -> String {
     format!("{variant}-{seed}.json")
 }
@@ -281,7 +280,7 @@ impl Comparison {
         columns(&self.axes, self.seeds).into_iter().map(|(name, _)| name).collect()
     }
 
-    /// A row's figures, one a column. `number` counts rows from 0.
+    /// A row's figures, one per column. `number` counts rows from 0.
     pub fn entries(&self, number: usize) -> Vec<Entry> {
         let row = &self.rows[number];
         let mut entries = vec![Entry::Number(number as u64 + 1)];
@@ -329,7 +328,7 @@ impl Comparison {
         Ok(finished)
     }
 
-    /// What readers had to say, each remark once.
+    /// The remarks of the readers, each once.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks: Vec<String> = Vec::new();
         let outcomes = self.rows.iter().flat_map(|row| &row.outcomes);
@@ -341,7 +340,7 @@ impl Comparison {
         remarks
     }
 
-    /// What makes figures hard to compare.
+    /// Reasons to distrust the comparison.
     pub fn cautions(&self) -> Vec<Caution> {
         type Holds = fn(&Summary) -> bool;
         let table: [(Doubt, Holds); 3] = [

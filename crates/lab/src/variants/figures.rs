@@ -1,4 +1,4 @@
-//! The figures that variants are compared by: what they are, and how those of a variant differ from the first one's.
+//! The figures that variants are compared by, and how those of a variant differ from the baseline's.
 
 use serde::Serialize;
 use ssdlab_sim::blame::{BY_GC, Cause};
@@ -6,16 +6,16 @@ use ssdlab_sim::report::{Breakdown, Figures, Summary};
 
 use crate::variants::student::{deviation, half_width, mean};
 
-/// What a figure is counted in.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Nanoseconds.
     Time,
     /// A number of things.
     Count,
-    /// A number of things by second of simulated time.
+    /// A number of things per second of simulated time.
     Rate,
-    /// Bytes by second of simulated time, shown in millions.
+    /// Bytes per second of simulated time, shown in millions.
     Megabytes,
     /// A ratio.
     Factor,
@@ -26,15 +26,15 @@ pub enum Unit {
 pub struct Metric {
     /// Its name in JSON, CSV and Parquet.
     pub key: &'static str,
-    /// Its head in tables for people; empty: it is in files only.
+    /// Its heading in printed tables; empty: only files have it.
     pub head: &'static str,
-    /// What it is counted in.
+    /// Its unit.
     pub unit: Unit,
-    /// Takes it from a summary; none where the run had nothing to count.
+    /// Reads it from a summary; none if the run had nothing to count.
     pub of: fn(&Summary) -> Option<f64>,
 }
 
-/// Mean time a request waited for collections.
+/// Mean time that a request waited for GC.
 fn blocked(by: &Breakdown, figures: &Figures) -> Option<f64> {
     let total: u128 = BY_GC.iter().map(|cause: &Cause| by.0[*cause as usize]).sum();
     ssdlab_sim::report::mean(total, figures.count)
@@ -69,7 +69,7 @@ pub const METRICS: &[Metric] = metrics! {
     "all_waiting_ns" "waiting" Time |s| s.waiting_ns.all.mean;
     "read_gc_ns" "" Time |s| blocked(&s.breakdown_ns.read, &s.latency_ns.read);
     "write_gc_ns" "" Time |s| blocked(&s.breakdown_ns.write, &s.latency_ns.write);
-    "all_gc_ns" "of it GC" Time |s| blocked(&s.breakdown_ns.all, &s.latency_ns.all);
+    "all_gc_ns" "waiting on GC" Time |s| blocked(&s.breakdown_ns.all, &s.latency_ns.all);
     "write_amplification" "WAF" Factor |s| s.write_amplification;
     "erases" "erases" Count |s| Some(s.flash.erases as f64);
     "moved_pages" "" Count |s| Some(s.gc.moved_pages as f64);
@@ -87,7 +87,7 @@ pub const METRICS: &[Metric] = metrics! {
 pub enum Verdict {
     /// Not at all.
     Same,
-    /// Less than chance allows to tell: the confidence interval of the difference holds zero.
+    /// Not significantly: the confidence interval of the difference includes zero.
     Noise,
     /// It is less.
     Lower,
@@ -113,7 +113,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Of values by seed beside those of the baseline.
+    /// The figure of some values by seed, compared with those of the baseline.
     pub fn new(values: Vec<f64>, base: &[f64]) -> Figure {
         let differences: Vec<f64> = values.iter().zip(base).map(|(value, base)| value - base).collect();
         let (own, other) = (mean(&values), mean(base));
@@ -127,7 +127,7 @@ impl Figure {
         }
     }
 
-    /// How it differs from the baseline. With one seed there is no interval, and nothing is called noise.
+    /// How it differs from the baseline. With one seed there is no interval, so every difference counts.
     pub fn verdict(&self) -> Verdict {
         match self.difference {
             0.0 if self.half_width.is_none_or(|half| half == 0.0) => Verdict::Same,
@@ -138,7 +138,7 @@ impl Figure {
     }
 }
 
-/// Whether requests spend most of their time outside, waiting for a place.
+/// Whether requests spend most of their time waiting for a queue slot.
 pub fn overloaded(summary: &Summary) -> bool {
     let causes = &summary.breakdown_ns.all.0;
     2 * causes[Cause::Queue as usize] > causes.iter().sum()

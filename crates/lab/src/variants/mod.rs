@@ -1,4 +1,4 @@
-//! Many runs, and what they are compared by.
+//! Many runs, and the figures that compare them.
 
 pub mod axes;
 pub mod comparison;

@@ -1,7 +1,7 @@
-//! Many runs, several at a time. Results come in the order of the points, and do not depend on how many run at once.
+//! Many runs, several in parallel. Results come in the order of the points and do not depend on the number of threads.
 //!
-//! Points whose configurations are filled alike (see [`Filled::key`]) share one filling: they run one after the other, from
-//! a copy of it, and it is dropped after the last of them.
+//! Points whose configurations are filled alike (see [`Filled::key`]) share one filling. Each of them starts from a copy;
+//! the filling is dropped after the last one.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -22,7 +22,7 @@ use crate::theory::Outlook;
 /// One run.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub name: String,
     /// A checked configuration.
     pub config: Config,
@@ -39,9 +39,9 @@ pub struct Plan {
     pub check: Check,
     /// No time, no latencies.
     pub count_only: bool,
-    /// Runs at a time; if not said, one a core, as far as memory goes.
+    /// Runs in parallel; by default one per core, as far as memory allows.
     pub jobs: Option<u64>,
-    /// Most bytes of memory for devices; if not said, four fifths of what the machine has free.
+    /// Memory limit of all devices in bytes; by default four fifths of the free memory.
     pub memory_limit: Option<u64>,
 }
 
@@ -55,10 +55,10 @@ pub trait Board: Sync {
     fn ended(&self, _point: usize) {}
 }
 
-/// Ignores it.
+/// Ignores progress.
 impl Board for () {}
 
-/// A filling and how many points still want it.
+/// A filling and the number of points that still need it.
 struct Filling {
     filled: Mutex<Option<Arc<Filled>>>,
     wanted: AtomicUsize,
@@ -67,7 +67,7 @@ struct Filling {
 /// Runs all points.
 ///
 /// # Errors
-/// The first, in the order of work, that a run could not do.
+/// The first error in the order of work.
 pub fn sweep(points: &[Point], plan: &Plan, board: &dyn Board) -> Result<Vec<Outcome>> {
     let limit = plan.memory_limit.or_else(perf::memory_limit);
     for point in points {
@@ -99,7 +99,7 @@ pub fn sweep(points: &[Point], plan: &Plan, board: &dyn Board) -> Result<Vec<Out
     }
     let mut taken: Vec<Option<Result<Outcome>>> =
         results.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
-    // Work is taken in order, so that the first failure in that order is always among what was done.
+    // Points start in order, so the first failure in that order is always among those that ran.
     if let Some(failed) = order.iter().find(|i| matches!(taken[**i], Some(Err(_)))) {
         return Err(taken[*failed].take().and_then(Result::err).expect("as found"));
     }
@@ -135,7 +135,7 @@ fn group(points: &[Point]) -> (Vec<usize>, Vec<Option<usize>>, Vec<Filling>) {
     (members.concat(), groups, fillings)
 }
 
-/// Runs at a time: one a core, and no more than fit into memory beside a filling each.
+/// Runs in parallel: one per core, and no more than fit into memory, each with a filling.
 fn jobs(points: &[Point], plan: &Plan, limit: Option<u64>) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let wanted = plan.jobs.map_or(cores, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX)).min(points.len()).max(1);
@@ -152,7 +152,7 @@ fn one(point: &Point, plan: &Plan, filling: Option<&Filling>, board: &dyn Board,
     let mut device = match filling {
         None => Device::new(&point.config, point.seed, plan.check).map_err(refuse)?,
         Some(filling) => {
-            // Whoever comes first fills; the others of the group wait for it.
+            // The first point of a group makes the filling; the others wait for it.
             let mut slot = filling.filled.lock().unwrap_or_else(PoisonError::into_inner);
             let last = filling.wanted.fetch_sub(1, Ordering::Relaxed) == 1;
             match slot.clone() {

@@ -1,4 +1,4 @@
-//! Is a difference more than chance? Means, deviations and Student's t, in plain arithmetic that every machine does alike.
+//! Is a difference significant? Means, deviations and Student's t, in arithmetic that gives the same bits on every machine.
 
 /// Mean of some values; not a number if there are none.
 pub fn mean(values: &[f64]) -> f64 {

@@ -23,7 +23,7 @@ fn compare(vary: &[&str], limit: u64, jobs: u64, board: &dyn Board) -> Result<Co
     planned.run(&points, &plan, board)
 }
 
-/// Counts what it hears; from the first tick on it wants no more, if so told.
+/// Counts calls; stops at the first tick if `stop` is set.
 #[derive(Default)]
 struct Counter {
     stop: bool,
@@ -74,7 +74,7 @@ fn a_variant_is_its_own_run_and_a_refused_one_says_why() {
 
 #[test]
 fn cautions_carry_the_numbers_of_variants() {
-    // Twice the device, twice the addresses: other requests. Without collections: another caution.
+    // A device twice as large has other addresses, so other requests. Without GC there is another caution.
     let done = compare(&["geometry.blocks_per_plane=16,32", "precondition.mode=sequential,none"], 200, 1, &()).unwrap();
     let of = |doubt: Doubt| done.cautions().into_iter().find(|caution| caution.what == doubt).map(|c| c.variants);
     assert_eq!(of(Doubt::OtherRequests), Some(vec![3, 4]));

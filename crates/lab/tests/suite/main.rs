@@ -1,5 +1,5 @@
-//! What every face relies on: typed refusals, files that appear whole or not at all, runs that can be stopped, comparisons.
-//! What the results are is tested through the command line, byte by byte.
+//! The contract with front ends: typed errors, files that appear whole or not at all, runs that can be stopped, comparisons.
+//! The tests of the command line compare the results themselves, byte by byte.
 
 mod comparisons;
 mod layers;
@@ -13,7 +13,7 @@ use ssdlab_lab::perf::Moment;
 use ssdlab_lab::run::{How, Run};
 use ssdlab_lab::settings::{Settings, Sources};
 
-/// 8 MiB in four planes, all of it written: collections begin at once.
+/// 8 MiB in four planes, all of it written: GC starts at once.
 const TINY: [&str; 8] = [
     "geometry.channels=2",
     "geometry.chips_per_channel=2",

@@ -1,4 +1,4 @@
-//! Refusals that programs can tell apart, and place, without reading the message.
+//! Errors whose kind and place programs can get without parsing the message.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

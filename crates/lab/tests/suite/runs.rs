@@ -24,7 +24,7 @@ fn outputs(directory: &Path) -> Outputs {
     }
 }
 
-/// Listens, and stops the run at a tick.
+/// Records progress, and stops the run at a tick.
 #[derive(Default)]
 struct Listener {
     stop_at: Option<u64>,
@@ -74,7 +74,7 @@ fn files_appear_together_when_they_are_published_and_hold_what_is_returned() {
     assert_eq!(spread.erases.iter().map(|bar| bar.blocks).sum::<u64>(), 64);
     assert_eq!(text("blocks.csv").lines().count(), 65);
 
-    // The same run again, not published: what is there stays, and nothing else is left.
+    // The same run again, not published: existing files stay, and no others appear.
     std::fs::write(directory.path().join("requests.csv"), "mine").unwrap();
     let again = ready().simulate(&outputs, &mut ()).unwrap();
     assert_eq!(again.outcome.json(), done.outcome.json());

@@ -1,9 +1,9 @@
 //! blkparse text: `dev cpu seq time pid action RWBS sector + n [process]`.
 //!
-//! Every line is looked at whole, also those of events that are not counted: a line that is cut or changed says that the
-//! capture is damaged, whatever it was about. One request shows as several events (Q queued, G got a request, I inserted, D issued, C completed); one of them is
+//! Every line is parsed completely, even lines of events that are not counted: a cut or changed line means that the capture
+//! is damaged. One request appears as several events (Q queued, G got a request, I inserted, D issued, C completed); one of them is
 //! counted, `Q` unless the format says otherwise. Lines of one processor are in order, those of several are merged
-//! roughly: the reader sorts within a window. The summary at the end is passed over. Source: `blkparse_fmt.c`.
+//! roughly: the reader sorts within a window. The summary at the end is skipped. Source: `blkparse_fmt.c`.
 
 use crate::error::Code;
 use crate::notes::Note;
@@ -49,7 +49,7 @@ fn is_device(field: &[u8]) -> bool {
 /// origin; a message is free text.
 fn tail(line: &[u8], action: &[u8], rwbs: &[u8], at: [&[u8]; 3]) -> Result<Option<(u64, u64)>, Box<Bad>> {
     let cut = |part: &[u8], expected: &str| {
-        Bad::new(Code::FieldCount, "Line is not in blkparse's own layout", line)
+        Bad::new(Code::FieldCount, "Line is not in blkparse's default layout", line)
             .on("Event", line, part)
             .expected(expected)
             .fix("if this is the last line, the capture was cut: drop it with --on-bad-line skip=1; else run blkparse without -f (a custom output format)")
@@ -118,7 +118,7 @@ impl Parser for Blkparse {
             if self.summary && line.contains(&b':') {
                 return Ok(Parsed::Pass);
             }
-            return Err(Bad::new(Code::FieldCount, "Line is not in blkparse's own layout", line)
+            return Err(Bad::new(Code::FieldCount, "Line is not in blkparse's default layout", line)
                 .on("Device", line, device)
                 .expected("'major,minor cpu sequence seconds pid action RWBS sector + n [process]'")
                 .fix("run blkparse without -f (a custom output format): blkparse -i NAME -o -"));
@@ -172,11 +172,11 @@ impl Parser for Blkparse {
             return Err(bad_number(line, sector, "Sector", number::classify(sector)));
         };
         let offset = first.checked_mul(512).ok_or_else(|| {
-            let fault = Fault { code: Code::Range, what: "is larger than 64 bits hold", hint: None };
+            let fault = Fault { code: Code::Range, what: "does not fit in 64 bits", hint: None };
             bad_number(line, sector, "Sector", fault)
         })?;
         if sectors >= u64::from(u32::MAX) {
-            return Err(Bad::new(Code::TooLarge, "Sector count is no real size", line)
+            return Err(Bad::new(Code::TooLarge, "Sector count is not a valid size", line)
                 .on("Sector count", line, count)
                 .expected("the sectors of one request"));
         }

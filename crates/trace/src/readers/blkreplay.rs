@@ -1,7 +1,7 @@
 //! blkreplay loads: `start ; sector ; length ; op ; …`, seconds and 512 B sectors.
 //!
-//! Free text (a licence) precedes the data, sometimes twice, with a line of column names below it; it is passed over
-//! and counted. `RA` is a read-ahead.
+//! Free text (a licence) precedes the data, sometimes twice, with a line of column names below it; it is skipped and
+//! counted. `RA` is a read-ahead.
 
 use crate::notes::Note;
 use crate::readers::line::*;

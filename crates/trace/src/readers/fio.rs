@@ -65,7 +65,7 @@ impl Parser for Fio {
             b"add" | b"open" | b"close" => 2,
             _ => 4,
         };
-        // `wait` carries one or two numbers, depending on who wrote the log.
+        // `wait` has one or two numbers, depending on the program that wrote the log.
         let wait = action == b"wait";
         if count != lead + wanted && !(wait && count == lead + 3) {
             let bad = wrong_count(line, count, &(lead + wanted).to_string(), b' ');

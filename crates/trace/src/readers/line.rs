@@ -1,4 +1,4 @@
-//! What the formats share: lines, fields, numbers, volumes, and what can be wrong with them.
+//! Code that the formats share: lines, fields, numbers, volumes, and their errors.
 
 use crate::error::Code;
 use crate::notes::{Note, Notes, name_list};
@@ -13,7 +13,7 @@ pub(crate) const FIELD_BYTES: usize = 4 << 10;
 /// Distinct volumes that are kept apart.
 pub(crate) const MAX_VOLUMES: usize = 4096;
 
-/// A request as the line has it: absolute time, nothing rounded.
+/// A request as written in the line: absolute time, nothing rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Raw {
     pub time_ns: u64,
@@ -23,14 +23,14 @@ pub(crate) struct Raw {
     pub op: Op,
 }
 
-/// What a line was.
+/// The result of parsing a line.
 pub(crate) enum Parsed {
     Record(Raw),
-    /// No request; whatever there is to say is in the notes.
+    /// No request; the notes say why.
     Pass,
 }
 
-/// Why a line is not what it should be. Boxed: it is rare, and results should stay small.
+/// Why a line is invalid. Boxed: it is rare, and results should stay small.
 #[derive(Debug)]
 pub(crate) struct Bad {
     pub code: Code,
@@ -72,7 +72,7 @@ pub(crate) fn span(line: &[u8], part: &[u8]) -> Range<usize> {
     if start <= line.len() { start..(start + part.len()).min(line.len()) } else { 0..line.len() }
 }
 
-/// What parsers share: where they are, what they noticed, which volumes there are.
+/// State that parsers share: position, notes and volumes.
 pub(crate) struct Context {
     /// Current line, from 1.
     pub line: u64,
@@ -91,7 +91,7 @@ impl Context {
         self.notes.add(note, self.line);
     }
 
-    /// Notes what was unusual about a decimal time and returns its nanoseconds.
+    /// Notes an unusual notation of a decimal time and returns its nanoseconds.
     #[inline]
     pub fn time(&mut self, decimal: Decimal) -> u64 {
         if decimal.cut {
@@ -153,8 +153,8 @@ impl Context {
             }
             None
         };
-        // One name can be written in many ways (blanks, leading text), and others may be left out by the million:
-        // what is remembered stays bounded.
+        // One name can be written in many ways (blanks, leading text), and millions of others may be skipped: the cache
+        // must stay bounded.
         if volumes.by_raw.len() >= 2 * MAX_VOLUMES {
             volumes.by_raw.clear();
         }
@@ -172,10 +172,10 @@ impl Context {
 /// The volumes of a trace in the order of first appearance.
 pub(crate) struct Volumes {
     names: Vec<Vec<u8>>,
-    /// What raw bytes of a line stand for.
+    /// The volume of raw bytes of a line.
     by_raw: FxHashMap<Vec<u8>, Option<u32>>,
     wanted: Option<Vec<u8>>,
-    /// A few of the volumes that were left out, for the message that the wanted one is absent.
+    /// Some of the volumes that were skipped, for the message that the wanted one is absent.
     others: Vec<Vec<u8>>,
     /// Labels looked at; 0 means that `last` means nothing yet.
     known: u64,
@@ -213,7 +213,7 @@ pub(crate) trait Parser: Send {
         None
     }
 
-    /// Lines at the start that are passed over unseen.
+    /// Lines at the start that are skipped unparsed.
     fn leading_lines(&self) -> u64 {
         0
     }
@@ -229,7 +229,7 @@ pub(crate) trait Parser: Send {
 /// The fields of a line.
 pub(crate) struct Fields<'a, const N: usize> {
     pub at: [&'a [u8]; N],
-    /// How many there are, also beyond `N`.
+    /// Number of fields, even beyond `N`.
     pub count: usize,
 }
 
@@ -244,7 +244,7 @@ pub(crate) fn trim(mut field: &[u8]) -> &[u8] {
     field
 }
 
-/// Splits at a byte; blanks around fields and balanced quotes do not belong to them.
+/// Splits at a byte; removes blanks around fields and balanced quotes.
 #[inline]
 pub(crate) fn split<const N: usize>(line: &[u8], separator: u8) -> Result<Fields<'_, N>, Box<Bad>> {
     if memchr::memchr(b'"', line).is_some() {
@@ -348,7 +348,7 @@ fn check_lengths(line: &[u8], fields: &[&[u8]]) -> Result<(), Box<Bad>> {
     Ok(())
 }
 
-/// The right number of fields, or a message that knows about wrong separators.
+/// Checks the number of fields; the error points out a wrong separator.
 #[cold]
 pub(crate) fn wrong_count(line: &[u8], found: usize, wanted: &str, separator: u8) -> Box<Bad> {
     let name = |byte: u8| match byte {
@@ -382,13 +382,13 @@ pub(crate) fn wrong_count(line: &[u8], found: usize, wanted: &str, separator: u8
     Bad::new(Code::FieldCount, format!("Line has {few} instead of {wanted}"), line).expected(format!("{wanted} fields"))
 }
 
-/// A number, or what is wrong with it.
+/// A number, or an error about it.
 #[inline]
 pub(crate) fn number(line: &[u8], field: &[u8], name: &'static str) -> Result<u64, Box<Bad>> {
     number::integer(field).map_err(|fault| bad_number(line, field, name, fault))
 }
 
-/// A decimal number times `unit`, or what is wrong with it.
+/// A decimal number times `unit`, or an error about it.
 #[inline]
 pub(crate) fn decimal(line: &[u8], field: &[u8], name: &'static str, unit: u64) -> Result<Decimal, Box<Bad>> {
     number::decimal(field, unit).map_err(|fault| bad_number(line, field, name, fault))
@@ -399,7 +399,7 @@ pub(crate) fn decimal(line: &[u8], field: &[u8], name: &'static str, unit: u64) 
 pub(crate) fn scaled(line: &[u8], field: &[u8], name: &'static str, unit: u64) -> Result<u64, Box<Bad>> {
     let value = number(line, field, name)?;
     value.checked_mul(unit).ok_or_else(|| {
-        let fault = Fault { code: Code::Range, what: "is larger than 64 bits hold", hint: None };
+        let fault = Fault { code: Code::Range, what: "does not fit in 64 bits", hint: None };
         let mut bad = bad_number(line, field, name, fault);
         bad.expected = format!("0 to {}", u64::MAX / unit);
         bad
@@ -428,7 +428,7 @@ pub(crate) fn bad_op(line: &[u8], field: &[u8], name: &'static str, known: &[&st
         return Bad::new(Code::Empty, format!("{name} is empty"), line).on(name, line, field).expected(words);
     }
     if field.iter().any(u8::is_ascii_control) {
-        return Bad::new(Code::NotText, format!("{name} holds control bytes"), line)
+        return Bad::new(Code::NotText, format!("{name} contains control bytes"), line)
             .on(name, line, field)
             .expected(words);
     }
@@ -439,7 +439,7 @@ pub(crate) fn bad_op(line: &[u8], field: &[u8], name: &'static str, known: &[&st
         .filter(|(distance, word)| *distance <= 2 && *distance < word.len())
         .min();
     let hint = near.map_or(String::new(), |(_, word)| format!(" (did you mean {word}?)"));
-    Bad::new(Code::Operation, format!("{name} is no known operation"), line)
+    Bad::new(Code::Operation, format!("{name} is not a known operation"), line)
         .on(name, line, field)
         .expected(format!("{words}{hint}"))
 }
@@ -482,7 +482,7 @@ fn is_float_word(field: &[u8]) -> bool {
     ["nan", "inf", "infinity"].iter().any(|word| field.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// A header is fine on the first line and nowhere else.
+/// A header is only valid on the first line.
 #[cold]
 pub(crate) fn header(line: &[u8], cx: &mut Context) -> Outcome {
     if cx.first {
@@ -491,14 +491,14 @@ pub(crate) fn header(line: &[u8], cx: &mut Context) -> Outcome {
     }
     Err(Bad::new(Code::Header, "Header row in the middle of the data", line)
         .expected("a header on the first line only")
-        .fix("two files seem to be glued together: read them one by one, or drop the line with --on-bad-line skip=1"))
+        .fix("two files seem to be concatenated: read them one by one, or drop the line with --on-bad-line skip=1"))
 }
 
-/// The sum that must not overflow: every later step adds these two.
+/// Offset plus size must not overflow: later steps rely on it.
 #[inline]
 pub(crate) fn check_end(line: &[u8], offset: u64, bytes: u64, field: &[u8]) -> Result<(), Box<Bad>> {
     if offset.checked_add(bytes).is_none() {
-        return Err(Bad::new(Code::Range, "Offset plus size is larger than 64 bits hold", line)
+        return Err(Bad::new(Code::Range, "Offset plus size does not fit in 64 bits", line)
             .on("Size", line, field)
             .expected(format!("at most {}", u64::MAX - offset)));
     }

@@ -1,4 +1,4 @@
-//! One file a format. A parser turns a line into a request and knows nothing of files, order or devices.
+//! One file per format. A parser turns a line into a request; it does not handle files, order or devices.
 
 pub(crate) mod alibaba;
 pub(crate) mod ascii;

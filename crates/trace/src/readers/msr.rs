@@ -56,11 +56,11 @@ impl Parser for Msr {
                 .on("DiskNumber", line, disk)
                 .expected("a name"));
         }
-        // Some exports leave the name of the host out; the disk alone tells its volumes apart.
+        // Some exports have no host name; the disk number alone then names the volume.
         if host.is_empty() {
             cx.note(Note::NoHost);
         }
-        // The response time is not used, so a bad one costs a remark and not the request.
+        // The response time is not used, so an invalid one is only noted.
         if !number::integer(response).is_ok_and(|ticks| ticks <= RESPONSE_MAX) {
             cx.note(Note::Response);
         }
@@ -76,7 +76,7 @@ impl Parser for Msr {
                 };
                 cx.notes.state(
                     Note::TimeUnit,
-                    format!("timestamps are no filetimes of 1980 to 2100, they look like {likely}; read as 100 ns ticks all the same"),
+                    format!("timestamps are not filetimes of 1980 to 2100, they look like {likely}; read as 100 ns ticks anyway"),
                 );
             }
         }

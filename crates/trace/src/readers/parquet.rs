@@ -1,11 +1,11 @@
-//! Parquet, as `ssdlab trace convert` writes it: one row a request, columns by name.
+//! Parquet, as `ssdlab trace convert` writes it: one row per request, columns by name.
 //!
 //! `time_ns` (int64, since the first request), `op` (text: `read`, `write`, `trim`), `offset` and `bytes` (64-bit), and
 //! optionally `volume` (int32, in the order of first appearance). The names of the volumes are in the file's metadata
 //! under `ssdlab.volumes`, percent-encoded between commas: any bytes come back as they were.
 //!
 //! The file's own library unpacks rows batch by batch into the fixed-size records that the parser below reads, so that
-//! everything behind it (limits, order of time, volumes) is the same as for any other format. The library is only there in
+//! all later steps (limits, order of time, volumes) are the same as for any other format. The library is only part of
 //! builds with the feature `parquet`.
 
 use crate::error::Code;
@@ -54,7 +54,7 @@ impl Parser for Rows {
                 .fix("correct the column op, or leave such rows out"));
         };
         if offset.checked_add(bytes).is_none() {
-            return Err(Bad::new(Code::Range, "Offset plus size is larger than 64 bits", row)
+            return Err(Bad::new(Code::Range, "Offset plus size does not fit in 64 bits", row)
                 .expected("addresses below 18446744073709551616"));
         }
         let mut volume = 0;
@@ -111,7 +111,7 @@ mod file {
         io::Error::new(io::ErrorKind::InvalidData, text.into())
     }
 
-    /// A good file that holds what is not read here.
+    /// A valid file with an unsupported feature.
     fn not_read(text: impl Into<String>) -> io::Error {
         io::Error::new(io::ErrorKind::Unsupported, text.into())
     }
@@ -121,10 +121,10 @@ mod file {
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(result) => result.map_err(|error| match error {
                 ParquetError::NYI(what) => not_read(what),
-                // The library's word for a packing that this build leaves out.
+                // The library's message for a compression that this build lacks.
                 ParquetError::General(what) if what.starts_with("Disabled feature at compile time") => {
                     let packing = what.rsplit(' ').next().unwrap_or_default();
-                    not_read(format!("its columns are packed with {packing}; packings that are read are none and zstd"))
+                    not_read(format!("its columns are compressed with {packing}; supported are none and zstd"))
                 }
                 error => broken(error.to_string()),
             }),
@@ -286,7 +286,7 @@ mod file {
                 .map(decode)
                 .collect::<Option<_>>()
                 .ok_or_else(|| broken(format!("the names of its volumes ({LABELS}) are not percent-encoded")))?,
-            // Somebody else's file: volumes are called by their numbers.
+            // A file of another program: volumes are named by their numbers.
             (None, Some(_)) => vec![b"0".to_vec()],
             (_, None) => Vec::new(),
         };
@@ -314,7 +314,7 @@ mod file {
         Some(label)
     }
 
-    /// What the library wrote and nobody took yet.
+    /// Bytes that the library wrote, not yet taken.
     #[derive(Clone, Default)]
     struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -335,7 +335,7 @@ mod file {
         }
     }
 
-    /// Rows on their way into a file.
+    /// A file of rows being written.
     pub(crate) struct Sink {
         writer: SerializedFileWriter<Shared>,
         shared: Shared,

@@ -30,7 +30,7 @@ impl Version {
         }
     }
 
-    /// Do the first records agree? Two are enough to tell the versions apart.
+    /// Whether the first records agree on the version. Two are enough.
     fn fits(self, head: &[u8]) -> bool {
         let size = self.bytes();
         head.len() >= size && self.is(head) && (head.len() < 2 * size || self.is(&head[size..]))
@@ -110,7 +110,7 @@ impl Parser for Vscsi {
             }
         };
         let range = |name, part| {
-            Bad::new(Code::Range, format!("{name} is larger than 64 bits hold"), record).on(name, record, part)
+            Bad::new(Code::Range, format!("{name} does not fit in 64 bits"), record).on(name, record, part)
         };
         let offset = block.checked_mul(512).ok_or_else(|| range("lbn", &record[16..24]))?;
         let time_ns = time_us.checked_mul(1_000).ok_or_else(|| range("ts", &record[24..32]))?;

@@ -1,5 +1,5 @@
 //! Draws that give the same bytes on every machine: raw 64-bit words, integer range reduction, tables
-//! built once. No distribution code of another crate is involved, so none can change under us.
+//! built once. No distribution code of another crate is used, so an update cannot change results.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 /// One stream of random words.
 pub(super) type Stream = Xoshiro256PlusPlus;
 
-/// Hands out one independent stream a purpose: each is 2^128 words further along the same sequence.
+/// Returns one independent stream per purpose: each is 2^128 words further along the same sequence.
 pub(super) struct Streams {
     next: Stream,
 }
@@ -218,7 +218,7 @@ impl Shuffle {
         }
     }
 
-    /// Where rank `x` lives.
+    /// The position of rank `x`.
     #[inline]
     pub(super) fn apply(&self, x: u64) -> u64 {
         let mut x = x;

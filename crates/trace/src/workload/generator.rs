@@ -39,16 +39,16 @@ struct Plan {
 struct State {
     clock: Clock,
     streams: Vec<Source>,
-    /// First arrival of this phase that would be too late.
+    /// Arrivals from this time on are beyond the phase.
     end_ns: u64,
 }
 
-/// Who says when the next request comes, and from which stream.
+/// The arrival process and the choice of the stream.
 #[derive(Clone, Debug)]
 enum Clock {
     /// One process; the stream is drawn by share.
     Common { gaps: Gaps, shares: Option<(Alias, Stream)> },
-    /// A process a stream; the earliest goes next, ties to the first.
+    /// One process per stream; the earliest arrival is next, ties go to the first stream.
     Each { next_ns: Vec<(u64, Gaps)> },
 }
 
@@ -198,7 +198,7 @@ impl SizeTable {
     }
 }
 
-/// Where a request that continues nothing goes.
+/// The address of a request that does not continue another.
 #[derive(Clone, Debug)]
 enum Place {
     /// Continue if possible, else from the start of the range.
@@ -260,14 +260,14 @@ impl Source {
                 return here;
             }
         };
-        // A request that would stick out ends with the range instead.
+        // A request that would cross the end of the range is moved to end with it.
         slot.min(positions - 1) * self.align
     }
 }
 
 impl Generator {
-    /// Is this a closed loop: then all arrivals are 0, and a new request goes out when one of so many
-    /// completes (`Some(None)`: as many as the device's queue takes).
+    /// The depth, if this is a closed loop: all arrivals are 0, and a new request is sent when one of that many
+    /// completes (`Some(None)`: the device's queue depth).
     #[must_use]
     pub fn closed(&self) -> Option<Option<u32>> {
         self.closed
@@ -545,7 +545,7 @@ impl Spec {
     }
 }
 
-/// What is known of the device, and by how much absolute ranges shrink on it.
+/// The device, and the factor by which absolute ranges shrink to fit it.
 struct Device {
     capacity: u64,
     page: u64,

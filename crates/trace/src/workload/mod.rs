@@ -2,8 +2,8 @@
 //!
 //! A [`Spec`] says what the requests look like; [`Spec::build`] fits it to a device and gives a [`Generator`],
 //! which yields [`Record`](crate::Record)s. [`all`] lists the workloads that come with the crate, among them
-//! models calibrated to the trace tables of published papers. A model reproduces the figures of a table; it is
-//! never the trace. The format and the fitting are described in `docs/workloads.md`.
+//! models calibrated to the trace tables of published papers. A model reproduces the figures of a table, not the
+//! trace. The format and the fitting are described in `docs/workloads.md`.
 //!
 //! ```
 //! use ssdlab_trace::{Op, workload::Spec};

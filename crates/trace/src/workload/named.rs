@@ -7,7 +7,7 @@ use crate::workload::spec::Spec;
 /// A workload that comes with the crate.
 #[derive(Clone, Debug)]
 pub struct Named {
-    /// What to call it on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
     /// The TOML text.
     pub text: &'static str,
@@ -81,7 +81,7 @@ const BUNDLED: &[(&str, &str)] = bundled! {
 
 static ALL: LazyLock<Vec<Named>> = LazyLock::new(|| {
     let parse = |&(name, text)| {
-        // A bundled text that is no workload is a mistake of ours, and a test parses each of them.
+        // Every bundled text is valid: a test parses each of them.
         let spec = Spec::parse(text).unwrap_or_else(|e| panic!("workloads/{name}.toml: {e}"));
         Named { name, text, spec }
     };

@@ -1,4 +1,4 @@
-//! The TOML format of a workload: what may be written, and messages for people where it may not.
+//! The TOML format of a workload and its error messages.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visi
 
 use crate::workload::units::{Nanos, Ppm, Size, micro, parse_size};
 
-/// What is wrong with a workload, where, and what would make it right.
+/// An error in a workload, with its place and its fix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}{message}{}{help}", path, if path.is_empty() { "" } else { ": " }, if help.is_empty() { "" } else { "; " })]
 pub struct SpecError {
@@ -15,7 +15,7 @@ pub struct SpecError {
     pub path: String,
     /// What is wrong.
     pub message: String,
-    /// What would make it right; may be empty.
+    /// The fix; may be empty.
     pub help: String,
 }
 
@@ -35,22 +35,22 @@ pub struct Spec {
     pub name: String,
     /// One line for `ssdlab workloads`.
     pub description: String,
-    /// Where the figures come from (paper and table); empty if nowhere.
+    /// The source of the figures (paper and table); may be empty.
     pub source: String,
-    /// Is this a model of a recorded trace: then every mention says "model of", never the trace's bare name.
+    /// Whether this is a model of a recorded trace. Output then says "a model", never the trace's bare name.
     pub model: bool,
-    /// Name of the recorded trace that this is a model of, as its files are called (`hm_0`): who has the
-    /// recording can run that instead. Empty where there is none to be had.
+    /// Name of the recorded trace that this models, as in its file name (`hm_0`): the recording can be replayed instead.
+    /// Empty if there is none.
     pub trace: String,
     /// Shrink all absolute address ranges in proportion if the largest does not fit the device.
     pub scale: bool,
     /// The phases, at least one.
     pub phases: Vec<Phase>,
-    /// Were the keys of the only phase and of its only stream written further out (for paths in messages).
+    /// Whether the keys of the only phase, and of its only stream, were written at a higher level (for paths in messages).
     lifted: (bool, bool),
 }
 
-/// A stretch of a workload during which nothing about it changes.
+/// A part of a workload with constant properties.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
@@ -295,7 +295,7 @@ impl<'de> Deserialize<'de> for Arrivals {
                 match v {
                     "closed" => Ok(Arrivals::Closed { depth: None }),
                     _ => Err(E::custom(format!(
-                        "`{v}` is no arrival process by itself: use \"closed\" or, for example, {{ poisson = {{ rate = 5000 }} }}"
+                        "`{v}` is not an arrival process by itself: use \"closed\" or, for example, {{ poisson = {{ rate = 5000 }} }}"
                     ))),
                 }
             }
@@ -534,7 +534,7 @@ impl Spec {
         })
     }
 
-    /// What to call the workload wherever its results are shown; a model never passes for its trace.
+    /// The name of the workload in output; a model is always marked as one.
     #[must_use]
     pub fn label(&self) -> String {
         if self.model { format!("{} (a model, not the trace)", self.name) } else { self.name.clone() }

@@ -30,7 +30,7 @@ pub(super) fn micro(value: f64) -> Result<u64, String> {
     }
     let scaled = value * 1e6;
     let whole = libm::rint(scaled);
-    // A literal with six decimals is off by no more than its own rounding.
+    // A literal with six decimals differs from its value by its own rounding only.
     if (scaled - whole).abs() > 1e-9 * scaled.max(1.0) {
         return Err(format!("{value} has more than six decimals"));
     }
@@ -74,7 +74,7 @@ fn quantity(text: &str, what: &str, units: &[(&str, u128)], known: &str) -> Resu
         units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|&(_, factor)| factor).ok_or_else(|| {
             match unit {
                 "" => format!("`{text}` has no unit: use one of {known}"),
-                _ => format!("`{unit}` is no unit of {what}: use one of {known}"),
+                _ => format!("`{unit}` is not a unit of {what}: use one of {known}"),
             }
         })?;
     let (whole, part) = number.split_once('.').unwrap_or((&number, ""));

@@ -1,7 +1,7 @@
-//! The catalogue of malformed input, as a table: what goes in, and exactly what comes out.
+//! Malformed input as a table: the input and the exact outcome.
 //!
-//! Each row carries the number of its case in the catalogue. `E` rows stop with a code, an exit status and a message;
-//! `W` rows are read with a counted remark; `OK` rows are read as they are.
+//! Each row has a number that failures print. `E` rows stop with a code, an exit status and a message; `W` rows are read with
+//! a counted remark; `OK` rows are read without one.
 
 use ssdlab_trace::{
     CLOCK_MAX_NS, Code, Fit, Format, Info, Kind, LbaPolicy, Note, OnBadLine, Op, Options, Reader, Replay, Source,
@@ -252,11 +252,11 @@ fn cases() -> Vec<Case> {
     let hour = |h: u64| (128_166_372_003_061_629 + h * 36_000_000_000).to_string();
     let mut list = vec![
         // Common to all readers.
-        e(1, "empty file", "msr", "", Code::NoRequests, "holds no requests"),
-        e(1, "empty file, any format", "auto", "", Code::NoRequests, "holds no requests"),
-        e(2, "only blank lines", "msr", "\n \n\r\n\t\n", Code::NoRequests, "holds no requests"),
-        e(2, "only blank lines, any format", "auto", "\n".repeat(200_000), Code::NoRequests, "holds no requests"),
-        e(2, "only comments", "auto", "# a\n# b\n", Code::NoRequests, "holds no requests"),
+        e(1, "empty file", "msr", "", Code::NoRequests, "contains no requests"),
+        e(1, "empty file, any format", "auto", "", Code::NoRequests, "contains no requests"),
+        e(2, "only blank lines", "msr", "\n \n\r\n\t\n", Code::NoRequests, "contains no requests"),
+        e(2, "only blank lines, any format", "auto", "\n".repeat(200_000), Code::NoRequests, "contains no requests"),
+        e(2, "only comments", "auto", "# a\n# b\n", Code::NoRequests, "contains no requests"),
         ok(8, "CRLF", "msr", ab.replace('\n', "\r\n"), 2),
         ok(9, "mixed LF and CRLF", "msr", format!("{}{B}", A.replace('\n', "\r\n")), 2),
         ok(10, "no newline at the end", "msr", ab.trim_end(), 2),
@@ -266,8 +266,8 @@ fn cases() -> Vec<Case> {
         e(13, "UTF-16 with mark", "msr", utf16(&ab, true), Code::NotText, "iconv -f UTF-16 -t UTF-8"),
         e(13, "UTF-16 without mark", "auto", utf16(&ab, false), Code::NotText, "iconv -f UTF-16LE"),
         w(14, "label that is not UTF-8", "msr", b"128166372003061629,h\xff,0,Read,0,512,1\n", Note::Label, 1, 1),
-        e(15, "NUL in a number", "msr", msr(T, "Read", "1\x002", "512"), Code::NotText, "Offset holds control bytes"),
-        e(15, "escape in the type", "msr", msr(T, "Re\x1bad", "0", "512"), Code::NotText, "Type holds control bytes"),
+        e(15, "NUL in a number", "msr", msr(T, "Read", "1\x002", "512"), Code::NotText, "Offset contains control bytes"),
+        e(15, "escape in the type", "msr", msr(T, "Re\x1bad", "0", "512"), Code::NotText, "Type contains control bytes"),
         ok(16, "trailing blanks", "msr", A.replace('\n', " \t\n"), 1),
         ok(16, "tabs for blanks", "ssdsim", "0\t0\t8 \t8\t1\n", 1),
         e(17, "semicolons", "msr", A.replace(',', ";"), Code::Separator, "separated by a semicolon, not by a comma"),
@@ -281,8 +281,8 @@ fn cases() -> Vec<Case> {
         e(21, "plus sign", "msr", msr(T, "Read", "+512", "512"), Code::Notation, "plus sign"),
         ok(21, "leading zeros are decimal", "msr", msr(T, "Read", "000512", "0512"), 1),
         e(22, "float", "msr", msr("1.28e17", "Read", "0", "512"), Code::Notation, "a spreadsheet"),
-        e(23, "above 64 bits", "msr", msr(T, "Read", "18446744073709551616", "512"), Code::Range, "larger than 64 bits"),
-        e(23, "sectors above 64 bits of bytes", "spc", "0,36028797018963968,512,r,0.0\n", Code::Range, "larger than 64 bits"),
+        e(23, "above 64 bits", "msr", msr(T, "Read", "18446744073709551616", "512"), Code::Range, "does not fit in 64 bits"),
+        e(23, "sectors above 64 bits of bytes", "spc", "0,36028797018963968,512,r,0.0\n", Code::Range, "does not fit in 64 bits"),
         e(24, "offset plus size", "msr", msr(T, "Read", "18446744073709551615", "512"), Code::Range, "Offset plus size"),
         e(27, "negative offset", "msr", msr(T, "Write", "-4096", "4096"), Code::Negative, "^^^^^ expected 0 to"),
         e(27, "negative size", "msr", msr(T, "Write", "0", "-1"), Code::Negative, "Size is negative"),
@@ -298,7 +298,7 @@ fn cases() -> Vec<Case> {
         w(32, "large step back, sorted", "msr", format!("{}{}", msr(&hour(1), "Read", "0", "512"), msr(&hour(0), "Read", "0", "512")), Note::TimeSorted, 1, 2)
             .with(|o| o.time_order = TimeOrder::Sort),
         w(33, "epoch times", "msr", &ab, Note::Rebased, 1, 2),
-        e(34, "time beyond the clock", "ssdsim", "0 0 0 8 1\n18446744073709551615 0 0 8 1\n", Code::Clock, "any clock of a trace"),
+        e(34, "time beyond the clock", "ssdsim", "0 0 0 8 1\n18446744073709551615 0 0 8 1\n", Code::Clock, "a trace's clock"),
         w(35, "gap of more than 30 days", "msr", format!("{}{}", msr(&hour(0), "Read", "0", "512"), msr(&hour(24 * 31), "Read", "0", "512")), Note::LongGap, 1, 2),
         w(36, "all at once", "ssdsim", "5 0 0 8 1\n5 0 8 8 1\n", Note::OneInstant, 1, 2),
         ok(37, "many requests at one time", "ssdsim", "0 0 0 8 1\n".repeat(100_000) + "1000000000 0 0 8 0\n", 100_001),
@@ -343,20 +343,20 @@ fn cases() -> Vec<Case> {
         e(51, "dictionary outside the file", "msr", zstd_with_dictionary(ab.as_bytes()), Code::Foreign, "a dictionary that is not in the file"),
         e(51, "name of 70 KB in the gzip header", "msr", gzip_named(ab.as_bytes()), Code::Foreign, "its header"),
         e(52, "bomb as one line", "msr", gzip(&vec![b'1'; 5_000_000]), Code::TooLong, "longer than 64 KiB"),
-        e(53, "bomb of blank lines", "auto", gzip(&vec![b'\n'; 30_000_000]), Code::NoRequests, "holds no requests"),
+        e(53, "bomb of blank lines", "auto", gzip(&vec![b'\n'; 30_000_000]), Code::NoRequests, "contains no requests"),
         e(54, "gzip in zstd", "msr", zstd_of(&gzip(ab.as_bytes())), Code::Nested, "gzip in zstd"),
         e(54, "xz in gzip", "auto", gzip(&xz(ab.as_bytes())), Code::Nested, "xz in gzip"),
-        e(55, "tar", "auto", tar(&["a.csv", "b.csv"]), Code::Archive, "it holds: a.csv, b.csv"),
+        e(55, "tar", "auto", tar(&["a.csv", "b.csv"]), Code::Archive, "it contains: a.csv, b.csv"),
         e(55, "tar in gzip", "msr", gzip(&tar(&["hour/0.csv"])), Code::Archive, "tar -xzOf FILE MEMBER"),
-        e(55, "zip", "auto", zip(0, &["a.csv", "b.csv"]), Code::Archive, "it holds: a.csv, b.csv"),
+        e(55, "zip", "auto", zip(0, &["a.csv", "b.csv"]), Code::Archive, "it contains: a.csv, b.csv"),
         e(56, "names that climb", "auto", tar(&["../../etc/passwd", "/abs"]), Code::Archive, "../../etc/passwd, /abs"),
         e(57, "encrypted zip", "auto", zip(1, &["a.csv"]), Code::Archive, "an encrypted zip archive"),
         e(57, "many members", "auto", tar(&["m"; 1_000]), Code::Archive, "and more"),
-        e(57, "sparse tar", "auto", sparse_tar("trace.csv"), Code::Archive, "it holds: trace.csv"),
+        e(57, "sparse tar", "auto", sparse_tar("trace.csv"), Code::Archive, "it contains: trace.csv"),
         e(57, "sparse tar of 2^60 bytes in zstd", "msr", zstd_of(&sparse_tar("huge.csv")), Code::Archive, "tar --zstd -xOf"),
         // MSR.
         w(58, "header row", "msr", format!("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n{ab}"), Note::Header, 1, 2),
-        e(59, "header row in the middle", "msr", format!("{A}Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n{B}"), Code::Header, "glued together"),
+        e(59, "header row in the middle", "msr", format!("{A}Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n{B}"), Code::Header, "concatenated"),
         ok(60, "type in other case", "msr", ab.replace("Read", "READ").replace("Write", "write"), 2),
         e(61, "response time missing", "msr", "128166372003061629,hm,0,Read,383496192,32768\n", Code::FieldCount, "columns:time=0:100ns"),
         w(62, "response time negative", "msr", "128166372003061629,hm,0,Read,383496192,32768,-5\n", Note::Response, 1, 1),
@@ -407,7 +407,7 @@ fn cases() -> Vec<Case> {
         e(83, "custom output", "blkparse", "R 223490 8\n", Code::FieldCount, "run blkparse without -f"),
         e(84, "binary blktrace", "auto", b"\x07tae\0\0\0\0\0\0\0\0", Code::Foreign, "run blkparse first"),
         w(85, "no sectors", "blkparse", format!("{Q}{}", Q.replace("+ 8", "+ 0")), Note::ZeroSize, 1, 1),
-        e(85, "2^32-1 sectors", "blkparse", Q.replace("+ 8", "+ 4294967295"), Code::TooLarge, "no real size"),
+        e(85, "2^32-1 sectors", "blkparse", Q.replace("+ 8", "+ 4294967295"), Code::TooLarge, "not a valid size"),
         // fio.
         e(86, "no version line", "fio", "d0 add\n", Code::Version, "fio version 2 iolog"),
         e(86, "unknown version", "auto", "fio version 9 iolog\nd0 add\n", Code::Version, "version line is missing or unknown"),
@@ -436,8 +436,8 @@ fn cases() -> Vec<Case> {
         e(39, "word that the map does not know", "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes", "0,X,0,512\n", Code::Operation, "op=4:0r1w"),
         w(58, "filters", "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes,where=4:D", "0,R,0,512,D\n0,R,0,512,C\n", Note::Filtered, 1, 1),
         e(18, "too few columns", "columns:time=0:ns,op=1,offset=2:bytes,size=9:bytes", "0,R,0,512\n", Code::FieldCount, "at least 10"),
-        e(45, "no column of volumes", "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes", "0,R,0,512\n", Code::Usage, "names none").with(|o| o.device = Some("x".into())),
-        // Rule 1: nothing is skipped beyond what was allowed, nothing in silence.
+        e(45, "no column of volumes", "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes", "0,R,0,512\n", Code::Usage, "no volume names").with(|o| o.device = Some("x".into())),
+        // Rule 1: no more lines are skipped than allowed, and all of them are counted.
         w(20, "bad lines skipped", "msr", format!("{A}junk\n{B}"), Note::BadLine, 1, 2).with(|o| o.on_bad_line = OnBadLine::Skip(3)),
         e(20, "more bad lines than allowed", "msr", format!("{A}junk\njunk\n{B}"), Code::FieldCount, "More than 1 malformed lines").with(|o| o.on_bad_line = OnBadLine::Skip(1)),
     ];
@@ -469,7 +469,7 @@ fn every_case_of_the_table() {
                 if *code != Code::Usage && error.kind() != Kind::Data {
                     wrong.push(format!("{label}: exit status {}", error.kind().exit_status()));
                 }
-                // Rule 2: form, place, fix, and nothing a terminal could obey.
+                // Rule 2: form, place, fix, and no control characters.
                 let form = text.starts_with(&format!("error[{code}]: "))
                     && text.contains("\n  --> t.csv")
                     && text.contains("\n   = fix: ");

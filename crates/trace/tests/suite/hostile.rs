@@ -1,4 +1,4 @@
-//! No bytes whatsoever make a reader panic or hang, or a replay leave its device.
+//! No input makes a reader panic or hang, or a replay leave its device.
 
 use proptest::prelude::*;
 use ssdlab_trace::{
@@ -127,11 +127,11 @@ fn read_all(bytes: &[u8], options: &Options) -> Result<(), TraceError> {
     let mut last = 0;
     let mut figures = Collector::new();
     while let Some(record) = reader.next()? {
-        // What the rest of the crate relies on.
+        // Invariants that the rest of the crate relies on.
         assert!(record.bytes > 0 && record.offset.checked_add(record.bytes).is_some());
         assert!(record.time_ns >= last && record.time_ns <= i64::MAX as u64);
         last = record.time_ns;
-        // Footprints of what only a raised limit lets through would cost memory and prove nothing here.
+        // Footprints of requests above the default limit would cost memory and prove nothing.
         if record.bytes <= 64 << 20 {
             figures.add(&record);
         }
@@ -173,7 +173,7 @@ proptest! {
     ) {
         let mut file = tempfile::NamedTempFile::new().expect("temporary file");
         file.write_all(&bytes).expect("temporary file");
-        // A trim or write of 2^60 bytes is refused or cheap, but a page map of 64 MiB writes is all the test can pay for.
+        // A trim or write of 2^60 bytes is refused or cheap, but the page map of large writes costs the test too much memory.
         let options = Options { max_request_bytes: options.max_request_bytes.min(64 << 20), ..options };
         let fit = Fit { lba_policy: policy, loops, limit, time_scale: scale.parse().expect("scale"), ..Fit::new(capacity) };
         let Ok(mut replay) = Replay::open(file.path(), &options, fit) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! No import runs up: each file of the crate uses only what stands before it in this list, so there is no circle either.
+//! Each file of the crate imports only files that stand before it in this list, so there are no cycles.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Everything that is tested about traces from outside, a module a subject, in one program. `cargo test -p ssdlab-trace --test suite
+//! The tests of traces through the public interface, one module per subject, in one program. `cargo test -p ssdlab-trace --test suite
 //! hostile::` runs one module.
 
 mod catalogue;

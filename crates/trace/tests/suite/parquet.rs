@@ -1,4 +1,4 @@
-//! Parquet: what is written reads back as it was, and files that are damaged or foreign are refused in words.
+//! Parquet: written files read back unchanged, and damaged or foreign files are refused with a message.
 
 use ssdlab_trace::workload::named;
 use ssdlab_trace::{Code, Format, Op, Options, Reader, Record, TraceError, Writer};
@@ -48,7 +48,7 @@ fn what_is_written_reads_back() {
     let one = Options { device: Some("hm_0".into()), ..Options::default() };
     assert_eq!(read(file.path(), &one).expect("reads").len(), 37_500);
 
-    // A trace without volumes stays one.
+    // A trace without volumes reads back without volumes.
     let generator = named("mixed-70-30").expect("bundled").spec.build(1 << 30, 4096, 1, Some(5_000)).expect("builds");
     let records: Labelled = generator.map(|record| (record, None)).collect();
     assert!(read(write(&records).path(), &Options::default()).expect("reads") == records);
@@ -77,7 +77,7 @@ fn what_is_no_parquet_and_what_is_damaged() {
     assert_eq!(refused(&whole, Some(Format::Msr)).expect_err("is Parquet").code(), Code::WrongFormat);
     assert_eq!(refused(b"0,1,512,r,0.0\n", Some(Format::Parquet)).expect_err("is text").code(), Code::WrongFormat);
     assert_eq!(refused(&whole[..whole.len() - 9], None).expect_err("is cut").code(), Code::Compressed);
-    // Any byte changed: the same rows, other rows or a message; never a panic that gets out.
+    // Any byte changed: the same rows, other rows or an error, but no panic.
     for at in (4..whole.len()).step_by(11) {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x55;

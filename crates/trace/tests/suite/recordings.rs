@@ -1,6 +1,6 @@
 //! Every recording is read with the options it needs, and its figures equal those of the folder's manifest.
 //!
-//! The recordings are not part of the project: they are looked for in `SSDLAB_TRACES`, then beside the workspace.
+//! The recordings are not part of the project: the tests look for them in `SSDLAB_TRACES`, then next to the workspace.
 
 use serde_json::Value;
 use ssdlab_trace::{Fit, Format, Info, LbaPolicy, Note, OnBadLine, Options, Reader, Replay, Severity, TimeOrder};
@@ -26,7 +26,7 @@ fn recording(folder: &Path, file: &str) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// Says that something the tests need is not here, and fails where `SSDLAB_REQUIRE` is set: then nothing may pass unlooked at.
+/// Reports that test data is missing, and fails if `SSDLAB_REQUIRE` is set: then no test may pass without running.
 fn absent(what: &str) {
     assert!(std::env::var_os("SSDLAB_REQUIRE").is_none(), "{what}, and SSDLAB_REQUIRE is set");
     eprintln!("{what}; skipped");
@@ -181,7 +181,7 @@ fn every_recording_equals_the_manifest() {
     assert!(missing.is_empty(), "recordings without options: {missing:?}");
 }
 
-/// Left to itself, each recording is told rightly, or refused with what to write.
+/// Without a format, each recording is detected correctly, or refused with the formats to choose from.
 #[test]
 fn auto_is_right_or_asks() {
     let Some(folder) = folder() else { return };
@@ -204,7 +204,7 @@ fn auto_is_right_or_asks() {
     }
 }
 
-/// A file in the wrong unit reads without error; only its figures give it away, to whoever checks it and to whoever runs it.
+/// A file in the wrong unit reads without error; only its figures show it, in `trace check` and in a run.
 #[test]
 fn bytes_taken_for_sectors_are_seen() {
     let Some(path) = folder().and_then(|folder| recording(&folder, "msr/hm_0_cut0105_10k.trace.zst")) else { return };

@@ -1,4 +1,4 @@
-//! What is written in a format reads back as the same requests, and a second, slow reader agrees on every line.
+//! Written traces read back as the same requests, and a second, slow reader agrees on every line.
 
 use crate::reference;
 use proptest::prelude::*;

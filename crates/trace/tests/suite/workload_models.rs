@@ -7,7 +7,7 @@ use ssdlab_trace::workload::{Generator, all, named};
 const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 const DEVICE: u64 = 64 << 30;
 
-/// What a paper's table says of a trace; NaN where it says nothing.
+/// The figures of a trace in a paper's table; NaN where the table has none.
 #[derive(Clone, Copy)]
 struct Published {
     name: &'static str,
@@ -236,7 +236,7 @@ fn digest(generator: Generator) -> u64 {
     hash
 }
 
-/// A changed line here changes every result that was ever computed from that workload: say so in the changelog.
+/// A changed line here changes every result of that workload: record it in the changelog.
 #[test]
 fn the_bytes_of_every_workload_are_frozen() {
     let ours: String = all()
@@ -261,7 +261,7 @@ fn bundled_workloads_are_described() {
     assert!(named("hm_0").is_none(), "a model is never called by its trace's bare name");
 }
 
-/// What does not fit is refused with what would fit, and scaling makes it fit.
+/// A workload that does not fit is refused with the size that would fit, and scaling makes it fit.
 #[test]
 fn a_model_too_large_for_the_device_says_so() {
     let mut spec = named("a.prxy_0").expect("bundled").spec.clone();

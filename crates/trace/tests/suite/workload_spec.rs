@@ -1,4 +1,4 @@
-//! The TOML format: what it accepts, how it refuses, and laws that every generator obeys.
+//! The TOML format: accepted files, error messages, and properties of every generator.
 
 use proptest::prelude::*;
 use ssdlab_trace::workload::Spec;
@@ -44,7 +44,7 @@ fn refusals_name_the_key_and_what_would_help() {
         ("write = 1.5", "write: 1.5 is not between 0 and 1"),
         ("write = 0.1234567", "write: 0.1234567 has more than six decimals"),
         ("write = 0.5\nread = 0.6", "write: read 0.6 + write 0.5 + trim 0 is 1.1, not 1"),
-        ("write = 0.5\nsize = \"4 apples\"", "size: `apples` is no unit of size"),
+        ("write = 0.5\nsize = \"4 apples\"", "size: `apples` is not a unit of size"),
         ("write = 0.5\nsize = \"4\"", "size: `4` has no unit"),
         ("write = 0.5\nsize = \"100B\"", "size: a size is not a multiple of 512 bytes"),
         ("write = 0.5\nsize = []", "size: no size has a weight above 0"),
@@ -73,7 +73,7 @@ fn refusals_name_the_key_and_what_would_help() {
             "pattern.hot-cold.hot_space: 0 of 262144 slots",
         ),
         ("write = 0.5\npattern = \"sequential\"\nsequential = 0.5", "sequential: pattern = \"sequential\" is"),
-        ("write = 0.5\narrivals = \"poisson\"", "arrivals: `poisson` is no arrival process by itself"),
+        ("write = 0.5\narrivals = \"poisson\"", "arrivals: `poisson` is not an arrival process by itself"),
         ("write = 0.5\narrivals = { poison = { rate = 5 } }", "unknown choice `poison`; did you mean `poisson`?"),
         ("write = 0.5\narrivals = { poisson = { rate = 0 } }", "arrivals: a rate of 0 requests a second"),
         ("write = 0.5\narrivals = { poisson = { rate = inf } }", "arrivals: a mean gap of 0 ns is not between"),
@@ -88,7 +88,7 @@ fn refusals_name_the_key_and_what_would_help() {
         ("write = 0.5\nshare = 0", "share: the shares of all streams are 0"),
     ];
     for (text, expected) in table {
-        // Where the case is not about it, the workload is otherwise whole.
+        // Keys that the case does not set get valid values.
         let whole = if text.starts_with("write = 0.5\n") {
             let arrivals = if text.contains("arrivals") { "" } else { "arrivals = \"closed\"\n" };
             format!("{text}\nrequests = 10\n{arrivals}")

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// 8 MiB in four planes; full enough that garbage is collected at once.
+/// 8 MiB in four planes; full enough that GC starts at once.
 const TINY: &str = include_str!("../../cmd/timeline.in/tiny.toml");
 
 /// A directory with a tiny device.
@@ -21,7 +21,7 @@ impl Bench {
         self.0.path()
     }
 
-    /// A word is an argument; a text in quotes is one too.
+    /// Splits a command line into words and quoted texts.
     pub fn run(&self, arguments: &str) -> Output {
         let mut words: Vec<String> = Vec::new();
         for (i, piece) in arguments.split('\'').enumerate() {

@@ -426,7 +426,7 @@ impl Ssd {
         let (lpn, page) = (op.lpn, op.pages[0]);
         let block = self.dev.geometry.block_of(page);
         self.dev.flash.land(page, block, if wanted { lpn } else { Lpn::NONE });
-        self.oracle.store(page, self.kernel.ops.host[id].tags[0]);
+        self.oracle.land(page, self.kernel.ops.host[id].tags[0], wanted);
         self.host_programmed(page, self.kernel.ops[id].lost);
         self.note_filled(block, JobId::NONE, JobId::NONE);
         if newest {
