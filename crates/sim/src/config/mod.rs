@@ -450,7 +450,7 @@ section! {
     Schemes {
         /// Which request is dispatched next.
         order: AnyOrder = AnyOrder::default(),
-        /// Where a read is served from.
+        /// Where a read is served from: one scheme, or a list of one that redirects reads and one that replicates pages.
         route: AnyRoute = AnyRoute::default(),
         /// Which plane a host write goes to.
         place: Place = Place::default(),
