@@ -146,9 +146,9 @@ impl schemars::JsonSchema for AnyRoute {
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let one = generator.subschema_for::<RouteScheme>();
         let mut schema = RouteScheme::json_schema(generator);
-        let both = serde_json::json!({ "type": "array", "items": one, "minItems": 1, "maxItems": 2 });
+        let both = schemars::json_schema!({ "type": "array", "items": one, "minItems": 1, "maxItems": 2 });
         if let Some(forms) = schema.get_mut("oneOf").and_then(|forms| forms.as_array_mut()) {
-            forms.push(both);
+            forms.push(both.to_value());
         }
         schema
     }
