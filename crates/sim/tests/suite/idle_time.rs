@@ -144,7 +144,7 @@ fn what_makes_no_sense_is_refused() {
     };
     assert_eq!(
         refused("schemes.trigger = { idle = { below = \"3 blocks\" } }"),
-        "schemes.trigger: idle collects a plane below 192 free pages, but below 192 it is collected anyway"
+        "schemes.trigger: idle collects a plane below 192 free pages, but GC starts below 192 anyway"
     );
     assert_eq!(
         refused("schemes.trigger = { idle = { after = \"2h\" } }"),
@@ -163,7 +163,7 @@ fn what_makes_no_sense_is_refused() {
 #[test]
 fn idle_time_needs_time() {
     let refusal = config("schemes.trigger = \"idle\"").check_count_only().unwrap_err();
-    assert_eq!(refusal.message, "idle needs time that passes, but requests are only counted");
+    assert_eq!(refusal.message, "idle needs simulated time, but requests are only counted");
     assert!(config("").check_count_only().is_ok());
 }
 
