@@ -145,7 +145,7 @@ mod tests {
         (0..layout.chips).filter(|chip| layout.group_of(*chip) == group).collect()
     }
 
-    /// Paper A, Fig. 8.
+    /// Paper C, Fig. 8.
     #[test]
     fn nine_chips_in_three_groups() {
         let lci = Layout::of(LCI, 9, 3, 6);
