@@ -1,16 +1,16 @@
-//! Causes: where the time of a request went. They sum exactly to its latency.
+//! Causes of latency. The causes of a request sum exactly to its latency.
 
 /// Declares the causes with their names in results.
 macro_rules! causes {
     ($($(#[$doc:meta])* $name:ident = $text:literal),+ $(,)?) => {
-        /// What a stretch of a request's latency was spent on.
+        /// A cause of latency.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Cause { $($(#[$doc])* $name),+ }
         /// The causes in their fixed order, waits first.
         pub const CAUSES: [(Cause, &str); Cause::COUNT] = [$((Cause::$name, $text)),+];
         impl Cause {
-            /// How many causes there are.
+            /// Number of causes.
             pub const COUNT: usize = [$($text),+].len();
         }
     };
@@ -21,29 +21,29 @@ causes! {
     Queue = "queue",
     /// In the dispatch window.
     Order = "order",
-    /// The plane had no page that a host program may take.
+    /// The plane had no page for a host program.
     Space = "space",
-    /// No slot of controller buffer was free.
+    /// No slot of the controller's buffer was free.
     Staging = "staging",
     /// The die served other host operations.
     DieHost = "die_host",
-    /// The die served host operations that collections had made late.
+    /// The die served host operations that GC had delayed.
     DieLate = "die_late",
-    /// A collection in the same plane held the die.
+    /// GC in the same plane held the die.
     DieGcOwn = "die_gc_own",
-    /// A collection in another plane held the die.
+    /// GC in another plane held the die.
     DieGcOther = "die_gc_other",
     /// A write-back held the die.
     DieWriteback = "die_writeback",
     /// The bus carried other host data.
     BusHost = "bus_host",
-    /// The bus carried data of collections.
+    /// The bus carried GC data.
     BusGc = "bus_gc",
     /// The interconnect carried other host data.
     NocHost = "noc_host",
-    /// The interconnect carried data of collections.
+    /// The interconnect carried GC data.
     NocGc = "noc_gc",
-    /// The resource was free and withheld.
+    /// The resource was free but withheld.
     Held = "held",
     /// Service: the flash array.
     Array = "array",
@@ -57,10 +57,10 @@ causes! {
     Memory = "memory",
 }
 
-/// How many of the causes are waits; the rest are service.
+/// Number of causes that are waits; the rest are service.
 pub const WAITS: usize = Cause::Array as usize;
 
-/// The waits that there would not be without collections.
+/// Waits that would not exist without GC.
 pub const BY_GC: [Cause; 6] =
     [Cause::Space, Cause::DieLate, Cause::DieGcOwn, Cause::DieGcOther, Cause::BusGc, Cause::NocGc];
 
@@ -69,7 +69,7 @@ pub const BY_GC: [Cause; 6] =
 pub struct Blame(pub [u64; Cause::COUNT]);
 
 impl Blame {
-    /// Nothing yet.
+    /// All zero.
     pub const ZERO: Self = Self([0; Cause::COUNT]);
 
     /// Adds time to a cause.
@@ -78,26 +78,25 @@ impl Blame {
         self.0[cause as usize] += ns;
     }
 
-    /// Each is at most some latency, so that no sum comes near the end of 64 bits: no addition is checked, and the compiler
-    /// takes several at a time.
+    /// Every value is at most some latency, so no sum comes near 2^64. Unchecked additions let the compiler vectorize.
     #[inline(always)]
     fn sum(causes: &[u64]) -> u64 {
         causes.iter().fold(0, |sum: u64, ns| sum.wrapping_add(*ns))
     }
 
-    /// The waits that there would not be without collections.
+    /// Sum of the waits that would not exist without GC.
     #[inline(always)]
     pub fn by_gc(&self) -> u64 {
         BY_GC.iter().fold(0, |sum: u64, cause| sum.wrapping_add(self.0[*cause as usize]))
     }
 
-    /// The waits.
+    /// Sum of the waits.
     #[inline(always)]
     pub fn waits(&self) -> u64 {
         Self::sum(&self.0[..WAITS])
     }
 
-    /// All but the waits.
+    /// Sum of the service times.
     #[inline(always)]
     pub fn service(&self) -> u64 {
         Self::sum(&self.0[WAITS..])

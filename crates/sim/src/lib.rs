@@ -14,15 +14,15 @@
 //! # Ok::<(), ssdlab_sim::ConfigError>(())
 //! ```
 //!
-//! [`config`] says what can be asked for, [`device`] is mechanism, [`schemes`] are policy behind the seam in [`policy`],
-//! [`engine`] is the event loop, [`blame`] and [`report`] are what comes out, [`oracle`] watches. ARCHITECTURE.md is the map.
+//! [`config`] defines the keys, [`device`] is mechanism, [`schemes`] are policy behind the traits of [`policy`], [`engine`] is
+//! the event loop, [`blame`] and [`report`] are the results, [`oracle`] checks them. See ARCHITECTURE.md.
 
-/// A law of flash, or of the simulation: it holds in release builds too. `--cfg ssdlab_without_laws` shows what that costs.
+/// Asserts a law of flash or of the simulation, also in release builds. `--cfg ssdlab_without_laws` measures its cost.
 #[cfg(not(ssdlab_without_laws))]
 macro_rules! law {
     ($($law:tt)*) => { assert!($($law)*) };
 }
-/// A law that two values are equal: see `law`.
+/// Asserts that two values are equal: see `law`.
 #[cfg(not(ssdlab_without_laws))]
 macro_rules! law_eq {
     ($($law:tt)*) => { assert_eq!($($law)*) };

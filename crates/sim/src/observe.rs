@@ -1,4 +1,4 @@
-//! Watching a run from outside.
+//! Observation of a run from outside.
 
 use crate::blame::Blame;
 use crate::device::timing::LegKind;
@@ -11,112 +11,113 @@ use crate::units::{Lpn, Nanos, PlaneId, Ppn};
 /// A completed host request.
 #[derive(Clone, Debug)]
 pub struct Completed {
-    /// Its number in order of submission, from 0.
+    /// Index of the request in order of submission, from 0.
     pub request: u64,
-    /// Whether it counts: requests before the end of a warm-up don't.
+    /// Whether it is measured: requests during the warm-up are not.
     pub measured: bool,
-    /// When it arrived.
+    /// Time of arrival.
     pub arrival: Nanos,
-    /// What it asked for.
+    /// Kind of request.
     pub op: RequestOp,
     /// First byte.
     pub offset: u64,
     /// Bytes.
     pub bytes: u64,
-    /// First service of the page that finished last; none if it had none of its own (its chip had failed, and its parity holds it).
+    /// First service of the page that finished last; none if that page had no service of its own (its chip had failed and it was
+    /// reconstructed).
     pub start: Option<Nanos>,
-    /// When its last page completed.
+    /// Time at which its last page completed.
     pub completion: Nanos,
-    /// Pages that ECC could not correct: their data was reported lost, and not delivered.
+    /// Uncorrectable pages: reported as lost, not delivered.
     pub uncorrectable: u32,
-    /// Where the time of the page that finished last went, the wait outside the device included.
+    /// Causes of the latency of the page that finished last, including the wait outside the device.
     pub blame: Blame,
 }
 
-/// What a leg occupied.
+/// The resource of a leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// The arrays of planes.
     Planes,
     /// The bus of a channel.
     Channel(u32),
-    /// The link from the host (`true`) or to it.
+    /// The host link: towards the device (`true`) or towards the host.
     HostLink(bool),
     /// The interconnect port of a channel.
     Port(u32),
 }
 
-/// A stretch of an operation on one resource: it began, it ended, nothing came between.
+/// Uninterrupted use of a resource by an operation.
 #[derive(Clone, Copy, Debug)]
 pub struct LegRecord {
-    /// When it began.
+    /// Start time.
     pub start: Nanos,
-    /// When it ended, or will end.
+    /// End time, which may be in the future.
     pub end: Nanos,
-    /// What it occupied.
+    /// The resource.
     pub resource: Resource,
-    /// The planes that take part; none beyond those.
+    /// Participating planes, followed by `NONE`.
     pub planes: [PlaneId; MAX_PLANES],
-    /// Who asked.
+    /// Origin of the operation.
     pub class: Class,
-    /// What the operation does.
+    /// Verb of the operation.
     pub verb: Verb,
-    /// In the array or on a bus.
+    /// Kind of the leg.
     pub kind: LegKind,
-    /// The number of the host request, or of the collection (unique, rising, with gaps).
+    /// Index of the host request, or number of the collection (unique, ascending, with gaps).
     pub number: u64,
-    /// Logical page of the first page, if it has one still.
+    /// Logical page of the first page, if it still has one.
     pub lpn: Lpn,
-    /// The first page read, programmed or copied to, or the first of the block erased.
+    /// The first page read, programmed or copied to, or the first page of the erased block.
     pub ppn: Ppn,
 }
 
 impl LegRecord {
-    /// The planes that take part.
+    /// Participating planes.
     pub fn planes(&self) -> impl Iterator<Item = PlaneId> {
         self.planes.into_iter().take_while(|plane| plane.is_some())
     }
 }
 
-/// The state of a device at a time, and what it has counted since it was built, warm-up included.
+/// State of a device at a time, and its counters since construction, including warm-up.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// The time: everything before it has happened, nothing at it.
+    /// The time: all earlier events have happened, and none at this time.
     pub at: Nanos,
-    /// Flash operations begun.
+    /// Flash operations started.
     pub flash: FlashOps,
     /// Collections completed.
     pub collections: u64,
-    /// Requests that have arrived and not completed.
+    /// Requests that have arrived but not completed.
     pub pending: u64,
     /// Unprogrammed pages of the whole device.
     pub free_pages: u64,
 }
 
-/// What can be watched. It sees and never changes anything.
+/// Callbacks for an observer. They cannot change the run.
 pub trait Observer {
-    /// A request has arrived; requests are numbered in this order, trims included.
+    /// A request has arrived. Requests are numbered in this order, including trims.
     fn arrived(&mut self, _number: u64, _request: &Request) {}
-    /// A request has completed, measured or not; trims too.
+    /// A request has completed, measured or not; includes trims.
     fn completed(&mut self, _request: &Completed) {}
-    /// A leg: transfers are told when they begin, array legs when they end or are suspended.
+    /// A leg: transfers are reported when they start, array legs when they end or are suspended.
     fn leg(&mut self, _leg: &LegRecord) {}
-    /// When to be shown a [`Sample`] next; asked for when the observer is set and after each one.
+    /// Time of the next [`Sample`]. Called when the observer is set and after each sample.
     fn sample_at(&self) -> Nanos {
         Nanos::NEVER
     }
-    /// The clock is about to move to or past [`Observer::sample_at`].
+    /// The clock is about to reach or pass [`Observer::sample_at`].
     fn sample(&mut self, _sample: &Sample) {}
 }
 
-/// The place of an observer, with what only it needs. A copy of a device is not watched.
+/// Holds an observer and the data that only it needs. The clone of a device has no observer.
 pub(crate) struct Slot {
     pub(crate) observer: Option<Box<dyn Observer>>,
-    /// When it wants its next sample.
+    /// Time of its next sample.
     pub(crate) sample_at: Nanos,
-    /// By unit: since when the array runs without interruption.
+    /// By unit: start of the array's current uninterrupted run.
     pub(crate) running_since: Vec<Nanos>,
-    /// By operation: the number of its request, which may complete before the operation does.
+    /// By operation: index of its request, which may complete before the operation does.
     pub(crate) numbers: Vec<u64>,
 }
 

@@ -1,14 +1,15 @@
-//! The oracle: no write lost, no stale read, no page mixed up.
+//! The oracle: checks that no write is lost, no read is stale, and no page is mixed up.
 //!
-//! It stands beside the device and knows nothing of how it works. Every write has a version; the tag (logical page, version)
-//! travels with the data as a value, is stored when a program ends, and is read back when an array read begins. Consistency
-//! rule `admission-order`: a read returns the newest version admitted before it, or one admitted while it waited.
+//! It is independent of the device's internals. Every write has a version. The tag (logical page, version) moves with the data,
+//! is stored when a program ends, and is read back when an array read begins. Consistency rule `admission-order`: a read returns
+//! the newest version admitted before it, or one admitted while it waited.
 //!
-//! Checked always: the laws in [`crate::device::flash`], one holder a resource, causes that sum to the latency. Checked on
-//! `sampled`: tags of one logical page in 64. On `full`: tags of every page, from the first partial write on the version of every
-//! sector, and a scan of all state every max(2^20, 8 x physical pages) events and at the end.
+//! Always checked: the laws in [`crate::device::flash`], one holder per resource, and causes that sum to the latency. With
+//! `sampled`: tags of one logical page in 64. With `full`: tags of every page, the version of every sector from the first partial
+//! write on, and a scan of all state every max(2^20, 8 x physical pages) events and at the end.
 //!
-//! Not checked: timing (the tests' work), wear limits. On `full` it also knows what the host was told, for power cuts.
+//! Not checked: timing (tests do that) and wear limits. With `full`, acknowledgements to the host are recorded as well, for power
+//! cuts.
 
 use std::ops::Range;
 
@@ -18,22 +19,22 @@ use crate::sectors::Sectors;
 pub use crate::units::Tag;
 use crate::units::{Lpn, OpId, Ppn};
 
-/// How much the oracle looks at.
+/// Extent of the oracle's checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Check {
-    /// The laws only.
+    /// Laws only.
     Off,
     /// Tags of one logical page in 64.
     #[default]
     Sampled,
-    /// Tags of all pages, and scans.
+    /// Tags of all pages, and full scans.
     Full,
 }
 
-/// Multiples of it spread evenly over 32 bits: it is 2^32 over the golden ratio.
+/// 2^32 over the golden ratio: its multiples are spread evenly over 32 bits.
 const HASH: u32 = 0x9E37_79B1;
 
-/// Logical pages of which `sampled` watches one at most.
+/// Size of a group of logical pages; `sampled` watches at most one page per group.
 const GROUP: usize = 32;
 
 /// Versions and tags.
@@ -42,12 +43,12 @@ pub struct Oracle {
     check: Check,
     /// Newest admitted version by watched logical page.
     latest: Vec<u32>,
-    /// `Full`: the tag stored in each page. `Sampled`: by group of 32 logical pages, the page and version last stored for the
-    /// one that is watched, if any is.
+    /// `Full`: the tag stored in each page. `Sampled`: by group of 32 logical pages, the physical page and version that was last
+    /// stored for the watched one, if any.
     stored: Vec<(u32, u32)>,
-    /// `Full`: by logical page, the newest version of which the host knows, and whether that is a trim (or nothing at all).
+    /// `Full`: by logical page, the newest acknowledged version, and whether it is a trim (or nothing).
     acknowledged: Vec<(u32, bool)>,
-    /// `Full`, with parity: by parity group, what its two newest versions of parity hold.
+    /// `Full`, with parity: by parity group, the contents of its two newest parity versions.
     parity: Vec<[u64; 2]>,
     /// `Full`, once a page has been written in part: versions by sector.
     sectors: Option<Box<Sectors>>,
@@ -70,13 +71,13 @@ impl Oracle {
         }
     }
 
-    /// How much is looked at.
+    /// Extent of the checks.
     pub fn check(&self) -> Check {
         self.check
     }
 
-    /// Whether a logical page is watched: all of them, or one in 64, by a hash that no seed changes and that never picks two of
-    /// a group.
+    /// Whether a logical page is watched: all pages, or one in 64. A hash independent of the seed selects them, at most one per
+    /// group.
     #[inline(always)]
     fn watched(&self, lpn: Lpn) -> Option<usize> {
         match self.check {
@@ -86,7 +87,7 @@ impl Oracle {
         }
     }
 
-    /// Says that a logical page will be asked for soon.
+    /// Prefetches for a logical page that will soon be used.
     #[inline(always)]
     pub(crate) fn expect(&self, lpn: Lpn) {
         if self.check == Check::Full {
@@ -95,7 +96,7 @@ impl Oracle {
         }
     }
 
-    /// A write (or trim) is admitted: the version it makes.
+    /// A write (or trim) is admitted. Returns its version.
     #[inline(always)]
     pub fn admit(&mut self, lpn: Lpn) -> Tag {
         match self.watched(lpn) {
@@ -107,20 +108,21 @@ impl Oracle {
         }
     }
 
-    /// The newest version of a watched page, else 0.
+    /// The newest version of a watched page, otherwise 0.
     #[inline(always)]
     pub fn latest(&self, lpn: Lpn) -> u32 {
         self.watched(lpn).map_or(0, |i| self.latest[i])
     }
 
-    /// A program ended: the page now holds this.
+    /// A program ended: the page now holds `tag`.
     #[inline(always)]
     pub fn store(&mut self, page: Ppn, tag: Tag) {
         match self.check {
             Check::Off => {}
             Check::Full => self.stored[page.ix()] = (tag.lpn.0, tag.version),
             Check::Sampled => {
-                // A page put on flash in no time has a tag even where it is not watched; its neighbour's place is not its own.
+                // A page put on flash in no time has a tag even if it is not watched. It must not use the entry of a watched page
+                // in its group.
                 let watched = if tag.lpn.is_some() { self.watched(tag.lpn) } else { None };
                 if let Some(i) = watched {
                     let entry = &mut self.stored[i];
@@ -132,8 +134,8 @@ impl Oracle {
         }
     }
 
-    /// A program of data that the host wrote ended. Sampled checks follow a page to where it is looked for: a version that was
-    /// overwritten on its way is on flash, but nothing points to it, and an older one may still be read for its parity group.
+    /// A program of host data ended. Sampled checks store a tag only if its version is `wanted`: a version that was overwritten in
+    /// flight is on flash, but nothing points to it, and an older one may still be read for its parity group.
     #[inline(always)]
     pub(crate) fn land(&mut self, page: Ppn, tag: Tag, wanted: bool) {
         if wanted || self.check == Check::Full {
@@ -141,8 +143,7 @@ impl Oracle {
         }
     }
 
-    /// An array read begins: what the page holds, as far as it is watched. `lpn` is only a place to look, not what is
-    /// returned.
+    /// An array read begins. Returns the page's tag, if it is watched. `lpn` only locates the entry; it is not what is returned.
     #[inline(always)]
     pub fn load(&self, page: Ppn, lpn: Lpn) -> Tag {
         match self.check {
@@ -162,7 +163,7 @@ impl Oracle {
         }
     }
 
-    /// A page is moved as it is, in no time: [`Oracle::load`] and [`Oracle::store`] in one.
+    /// A page is moved unchanged, in no time: [`Oracle::load`] and [`Oracle::store`] in one.
     #[inline(always)]
     pub fn carry(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
         match self.check {
@@ -178,7 +179,7 @@ impl Oracle {
         }
     }
 
-    /// A read of `lpn`, admitted when its newest version was `expected`, delivers `tag`.
+    /// A read of `lpn` delivers `tag`. When it was admitted, the newest version was `expected`.
     #[inline(always)]
     pub fn delivered(&self, lpn: Lpn, tag: Tag, expected: u32) {
         if let Some(i) = self.watched(lpn) {
@@ -193,11 +194,11 @@ impl Oracle {
         }
     }
 
-    /// The host has been told that a version is written, or it was there from the beginning.
+    /// A version is acknowledged to the host, or existed from the start.
     #[inline(always)]
     pub(crate) fn acknowledge(&mut self, tag: Tag) {
         if self.check == Check::Full && tag.lpn.is_some() {
-            // Parity has numbers of its own.
+            // Parity pages are not host pages, and have no entry.
             let Some(entry) = self.acknowledged.get_mut(tag.lpn.ix()) else { return };
             if tag.version >= entry.0 {
                 *entry = (tag.version, false);
@@ -212,13 +213,13 @@ impl Oracle {
         }
     }
 
-    /// What the host knows of a logical page: the newest version, none if it is trimmed or was never written.
+    /// The newest acknowledged version of a logical page; none if it is trimmed or was never written.
     pub(crate) fn known(&self, lpn: Lpn) -> Option<u32> {
         let (version, gone) = self.acknowledged[lpn.ix()];
         (!gone).then_some(version)
     }
 
-    /// After a power cut: this is what a logical page holds now. Returns whether an old version has come back from a trim.
+    /// After a power cut: the version that a logical page holds now. Returns whether a trimmed version has come back.
     pub(crate) fn recovered(&mut self, lpn: Lpn, found: Option<u32>) -> bool {
         let (version, gone) = self.acknowledged[lpn.ix()];
         if let Some(sectors) = &mut self.sectors {
@@ -234,14 +235,14 @@ impl Oracle {
         gone && found.is_some_and(|found| found < version)
     }
 
-    /// What is gone of a logical page was never written.
+    /// A lost logical page counts as never written.
     pub(crate) fn never_written(&mut self, lpn: Lpn) {
         if let Some(entry) = self.acknowledged.get_mut(lpn.ix()).filter(|entry| entry.0 == 0) {
             entry.1 = true;
         }
     }
 
-    /// Nothing is left of a logical page: it counts as never written.
+    /// No version of a logical page is left: it counts as never written.
     pub(crate) fn forget(&mut self, lpn: Lpn) {
         (self.latest[lpn.ix()], self.acknowledged[lpn.ix()]) = (0, (0, true));
         if let Some(sectors) = &mut self.sectors {
@@ -249,8 +250,8 @@ impl Oracle {
         }
     }
 
-    /// What a page that holds `tag` contributes to a sum of pages: nothing if it was never written, else a number that stands
-    /// for its data. `group` is the parity group of a parity page; its number was noted when it was made.
+    /// Contribution of a page with `tag` to the sum of its parity group: 0 if it was never written, otherwise a number that
+    /// represents its data. `group` is the parity group of a parity page; its number was recorded when parity was computed.
     pub(crate) fn content(&self, tag: Tag, group: Option<u32>) -> u64 {
         if tag.version == 0 {
             return 0;
@@ -261,7 +262,7 @@ impl Oracle {
         }
     }
 
-    /// New parity is made for a group: it will hold this.
+    /// Records the content of new parity of a group.
     pub(crate) fn set_parity(&mut self, group: u32, tag: Tag, content: u64) {
         if self.check == Check::Full {
             if self.parity.len() <= group as usize {
@@ -271,7 +272,7 @@ impl Oracle {
         }
     }
 
-    /// At the end: the page that a logical page maps to holds its newest version.
+    /// At the end: checks that the mapped page holds the newest version of its logical page.
     pub(crate) fn at_rest(&self, lpn: Lpn, page: Ppn) {
         if let Some(i) = self.watched(lpn) {
             let tag = self.load(page, lpn);
@@ -282,15 +283,15 @@ impl Oracle {
         }
     }
 
-    // By sector, from the first partial write on. What each call means is said at `Sectors`.
+    // By sector, from the first partial write on. `Sectors` documents these calls.
 
-    /// Whether versions are known by sector.
+    /// Whether versions are tracked by sector.
     #[inline(always)]
     pub(crate) fn tracks_sectors(&self) -> bool {
         self.sectors.is_some()
     }
 
-    /// A page, of so many sectors, is written in part.
+    /// Starts tracking at the first partial write. A page has `per_page` sectors.
     pub(crate) fn track_sectors(&mut self, per_page: u32) {
         if self.check == Check::Full && self.sectors.is_none() {
             self.sectors = Some(Box::new(Sectors::new(per_page as usize)));
@@ -339,14 +340,14 @@ impl Oracle {
         self.by_sector(|by| by.expects(read.0, lpn.0));
     }
 
-    /// A read gets what is stored under `tag` and, of sectors that a run has in memory, that.
+    /// A read gets the data stored under `tag`, and newer sectors that a run has in memory.
     pub(crate) fn read_flash(&self, read: OpId, sectors: Range<u32>, expected: u32, tag: Tag, run: u32) {
         if let Some(by) = &self.sectors {
             by.read(read.0, sectors, expected, Some(tag), run);
         }
     }
 
-    /// A read gets what memory has of a run, or of the write of `tag`, which is alone.
+    /// A read gets the data that a run, or else the single write of `tag`, has in memory.
     pub(crate) fn read_memory(&self, read: OpId, sectors: Range<u32>, expected: u32, tag: Tag, run: u32) {
         if let Some(by) = &self.sectors {
             by.read(read.0, sectors, expected, (!by.buffers(run)).then_some(tag), run);
@@ -358,7 +359,7 @@ impl Oracle {
         self.by_sector(Sectors::power_cut);
     }
 
-    /// Forgets what tags stand for that are neither stored anywhere nor among those in flight.
+    /// Forgets the content of tags that are neither stored nor in flight.
     pub(crate) fn sweep_sectors(&mut self, in_flight: impl Iterator<Item = Tag>) {
         let (stored, Some(by)) = (&self.stored, &mut self.sectors) else { return };
         if by.is_crowded(stored.len()) {
@@ -367,7 +368,7 @@ impl Oracle {
     }
 }
 
-/// Stirs 64 bits (the finaliser of SplitMix64): two sums of pages agree by accident once in 2^64.
+/// Mixes 64 bits (the finaliser of SplitMix64). Two sums of pages agree by accident once in 2^64.
 fn mix(bits: u64) -> u64 {
     let bits = bits.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -379,7 +380,7 @@ fn mix(bits: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Two watched pages of a group would be less than a group apart, and so would their multiples of the hash be close.
+    /// Two watched pages of a group would be less than a group apart, so their multiples of the hash would be close.
     #[test]
     fn one_page_in_64_is_watched_and_never_two_of_a_group() {
         let close = |apart: u32| apart.wrapping_mul(HASH).min(apart.wrapping_mul(HASH).wrapping_neg()) < u32::MAX / 64;

@@ -1,4 +1,4 @@
-//! The seam between mechanism and policy: what a scheme is asked, what it may see, what it may answer.
+//! The seam between mechanism and policy: questions to a scheme, the state that it may see, and its possible answers.
 
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
@@ -8,7 +8,7 @@ pub use crate::device::staging::{BackTo, WriteBack};
 use crate::device::wear::Wear;
 use crate::units::{BlockId, Lpn, Nanos, PlaneId, Ppm, Ppn, RequestId, Threshold};
 
-/// All that a policy may look at: read-only, borrowed, cheap.
+/// State that a policy may read: borrowed and cheap.
 pub struct View<'a> {
     /// The simulated time.
     pub now: Nanos,
@@ -22,75 +22,75 @@ pub struct View<'a> {
     pub staging: &'a Staging,
 }
 
-/// Something that a scheme needs of the rest of the configuration: a configuration without it is refused.
+/// A scheme's requirement on the rest of the configuration. A configuration that does not meet it is rejected.
 #[derive(Clone, Debug)]
 pub struct Need {
-    /// What it needs.
+    /// The requirement.
     pub what: Requirement,
-    /// The key that the refusal names.
+    /// The key that the error names.
     pub key: &'static str,
-    /// Why, in the words of the refusal.
+    /// The reason, as the error states it.
     pub why: String,
-    /// What would make it work.
+    /// The remedy.
     pub help: &'static str,
 }
 
-/// What a scheme may need.
+/// Requirements of schemes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requirement {
-    /// Other values of its own knobs.
+    /// Other values of its own settings.
     OtherKnobs,
     /// Moved pages stay in their plane (`gc.destination`).
     MovesInPlane,
-    /// Dies of so many planes. The refusal adds how many a die has.
+    /// Dies with this many planes. The error adds the actual number.
     PlanesPerDie(u32),
     /// `gc.threshold` counts the pages of a plane.
     PlaneScope,
-    /// Collections take time (`gc.time`).
+    /// GC takes time (`gc.time`).
     TimedCollections,
     /// No chip fails.
     SoundChips,
-    /// So many free pages of a plane are more than `gc.threshold`. The refusal adds both.
+    /// This many free pages of a plane are more than `gc.threshold`. The error adds both.
     MoreThanThreshold(Threshold),
-    /// Maps single pages, not super pages.
+    /// A map of single pages, not of super pages.
     SinglePages,
     /// An interconnect.
     Interconnect,
-    /// A path without a write point of its own. The refusal names the path first.
+    /// A path without a separate write point. The error starts with the path's name.
     SharedWritePoint,
 }
 
 impl Need {
-    /// A need of the scheme in the slot `key`.
+    /// A requirement of the scheme in slot `key`.
     pub fn new(what: Requirement, key: &'static str, why: impl Into<String>, help: &'static str) -> Self {
         Need { what, key, why: why.into(), help }
     }
 }
 
-/// Where a page's bits rest on their way between two flash pages.
+/// Where a page's data is between two flash pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hop {
-    /// The plane's page register: the bits never leave the die.
+    /// The plane's page register: the data never leaves the die.
     Die,
-    /// The flash controller's buffer at the channel's end of an interconnect.
+    /// The flash controller's buffer at the channel's end of the interconnect.
     Fmc,
-    /// Controller memory: the bits cross the channel, and the interconnect if there is one.
+    /// Controller memory: the data crosses the channel, and the interconnect if there is one.
     Controller,
 }
 
 impl Hop {
-    /// The one of two that is farther from the flash.
+    /// The hop farther from the flash.
     pub fn farther(self, other: Hop) -> Hop {
         self.max(other)
     }
 }
 
-/// How the bits of a moved page travel: out to a hop, and back from there.
+/// Route of a moved page: out to a hop, and back from there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Journey {
-    /// Where the bits go.
+    /// The farthest hop.
     pub out: Hop,
-    /// Whether a nearer hop keeps them until error correction has looked at them: then the path is asked for the way back.
+    /// Whether a nearer hop keeps the data until error correction has checked it. The path then chooses the hop to program from.
     pub checked: bool,
 }
 
@@ -99,60 +99,60 @@ impl Journey {
     pub const COPYBACK: Self = Self { out: Hop::Die, checked: false };
     /// Out to the controller and back.
     pub const EXTERNAL: Self = Self { out: Hop::Controller, checked: false };
-    /// Out to the controller, with the way back decided there.
+    /// Out to the controller, where the way back is decided.
     pub const CHECKED: Self = Self { out: Hop::Controller, checked: true };
-    /// To the flash controller, with the way back decided there.
+    /// To the flash controller, while the way back is decided.
     pub const LOCAL: Self = Self { out: Hop::Fmc, checked: true };
 }
 
-/// The next atomic piece of a collection.
+/// The next atomic step of a collection.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// Read these valid pages of the victims, at most one a plane, and move them to a write point of their planes as the
-    /// path slot says. Pages that stay in their die are programmed by the same command, or, where their write points stand
-    /// at different offsets, one after the other; pages that leave it are then in the job's hand.
+    /// Read these valid pages of the victims, at most one per plane, and move them to a write point of their planes. The path
+    /// slot decides how. Pages that stay in their die are programmed by the same command, or one after the other if their write
+    /// points have different offsets. Pages that leave the die are then in the job's hand.
     Move(PageSet, Stream),
-    /// Read these valid pages of the victims, at most one a plane, and carry them to the controller, whatever the path slot
-    /// says: they are then in the job's hand. Should they be placed after all, the stream says where.
+    /// Read these valid pages of the victims, at most one per plane, into the controller, independent of the path slot. They are
+    /// then in the job's hand. The stream is their write point if they are placed after all.
     Fetch(PageSet, Stream),
-    /// Reserve so many free slots of the controller's buffer for this job's pages, in no time. Once a job.
+    /// Reserve this many free slots of the controller's buffer for this job's pages, in no time. Once per job.
     Reserve(u32),
-    /// Leave the pages in hand in reserved slots of the controller's buffer, in no time.
+    /// Leave the pages in hand in reserved slots of the buffer, in no time.
     Stage,
-    /// Program the pages in hand at the write points that the move named: as many as one command can, so that more may be
-    /// left.
+    /// Program pages in hand at the write points that the move named, as many as fit into one command. Others stay in hand.
     Place,
-    /// Give up so many erased pages at a write point of this victim's plane, in no time: wasted until their block is erased.
+    /// Skip this many erased pages at a write point of this victim's plane, in no time. They are wasted until their block is
+    /// erased.
     Skip(usize, u32, Stream),
     /// Erase the victims in one command.
     Erase,
-    /// The collection is over.
+    /// The collection is complete.
     Done,
 }
 
 /// A collection in progress.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The blocks that are reclaimed, at most one a plane.
+    /// Victims, at most one per plane.
     pub victims: [BlockId; MAX_PLANES],
-    /// How many victims.
+    /// Number of victims.
     pub count: u8,
-    /// Per victim, the offset from which valid pages have not been looked at yet.
+    /// By victim: offset of the next page to examine.
     pub cursor: [u32; MAX_PLANES],
-    /// Pages that were read out and are not programmed yet.
+    /// Pages that have been read out and not programmed yet.
     pub hand: PageSet,
-    /// How far it has come, in the collector's own count.
+    /// Progress, in the collector's own encoding.
     pub phase: u8,
     /// Whether the victims have been erased.
     pub erased: bool,
-    /// Slots of the controller's buffer that are reserved for its pages and not filled; none before it has reserved any.
+    /// Reserved buffer slots that are still empty; none before the reservation.
     pub slots: Option<u32>,
-    /// Host operations wait for the die. Looked at when the job begins and each time that pages have been read out.
+    /// Host operations wait for the die. Updated when the job begins and after each read-out.
     pub contended: bool,
 }
 
 impl Job {
-    /// The collection of one block.
+    /// A collection of one block.
     pub fn new(victim: BlockId) -> Self {
         let mut victims = [BlockId::NONE; MAX_PLANES];
         victims[0] = victim;
@@ -168,20 +168,20 @@ impl Job {
         }
     }
 
-    /// Adds the victim of another plane of the die.
+    /// Adds a victim in another plane of the die.
     pub fn join(&mut self, victim: BlockId) {
         self.victims[usize::from(self.count)] = victim;
         self.count += 1;
     }
 
-    /// The next page of a victim that is still valid, in ascending order; it is not offered again.
+    /// The next valid page of a victim, in ascending order, which is then consumed.
     pub fn next_valid(&mut self, view: &View, victim: usize) -> Option<Ppn> {
         let page = self.peek_valid(view, victim);
         self.cursor[victim] += u32::from(page.is_some());
         page
     }
 
-    /// The same, but it will be offered again.
+    /// Like `next_valid`, without consuming the page.
     pub fn peek_valid(&mut self, view: &View, victim: usize) -> Option<Ppn> {
         let block = self.victims[victim];
         let pages = view.geometry.pages_per_block;
@@ -196,54 +196,54 @@ impl Job {
     }
 }
 
-/// When is a plane collected? Below `gc.threshold` in any case: a trigger may add other occasions.
+/// Decides when a plane is collected. Below `gc.threshold` it always is; a trigger may add occasions.
 pub trait Trigger {
-    /// Told once what device it works for.
+    /// Called once, with the device's geometry.
     fn prepare(&mut self, _geometry: &Geometry) {}
-    /// How long a die has to be idle before [`Trigger::due`] is asked about its planes; none if it never is.
+    /// Idle time of a die after which [`Trigger::due`] is called for its planes; none if it is never called.
     fn patience(&self) -> Option<Nanos> {
         None
     }
-    /// The die of a plane has been idle for long enough, or has done nothing since but collect: is the plane collected now?
+    /// The plane's die has been idle long enough, or has done nothing but GC since. Whether the plane is collected now.
     fn due(&self, _view: &View, _plane: PlaneId) -> bool {
         false
     }
-    /// What it needs of the rest of the configuration.
+    /// Requirements on the rest of the configuration.
     fn needs(&self) -> Vec<Need> {
         Vec::new()
     }
 }
 
-/// Which block is reclaimed?
+/// Selects the block to reclaim.
 pub trait Victim {
-    /// A closed block of the plane, or none if collecting any would free nothing.
+    /// A closed block of the plane, or none if no collection would free a page.
     fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId>;
-    /// Whether [`Victim::on_write`] and [`Victim::on_invalidate`] are called. Asked once; a device whose victim policy does not
-    /// use them does no work for them, and one whose policy does takes no shortcuts.
+    /// Whether [`Victim::on_write`] and [`Victim::on_invalidate`] are called. Read once. If not, the device does no work for
+    /// them; if so, it takes no shortcuts.
     fn watches(&self) -> bool {
         false
     }
-    /// A data page has been programmed: with a logical page, or with none if it was stale before its program ended.
+    /// A data page has been programmed: with its logical page, or with none if it was stale before its program ended.
     ///
-    /// Called in the order in which pages change, in the nanosecond of the change, and before the next [`Victim::pick`]. What
-    /// the view shows of flash may be later changes of the same nanosecond already. A power cut rebuilds the map from the pages:
-    /// pages found valid then are reported as written once more.
+    /// Calls follow the order of changes. They come in the nanosecond of the change and before the next [`Victim::pick`], but the
+    /// view may already show later changes of the same nanosecond. A power cut rebuilds the map from the pages: valid pages that
+    /// it finds are reported as written again.
     fn on_write(&mut self, _view: &View, _page: Ppn, _lpn: Lpn) {}
-    /// A page has become invalid that was valid: it was overwritten, trimmed or moved. Called as [`Victim::on_write`] is.
+    /// A valid page has become invalid: it was overwritten, trimmed or moved. Called like [`Victim::on_write`].
     fn on_invalidate(&mut self, _view: &View, _page: Ppn) {}
-    /// Starts the policy's own random stream.
+    /// Seeds the policy's own random stream.
     fn seed(&mut self, _seed: u64) {}
-    /// What it needs of the rest of the configuration.
+    /// Requirements on the rest of the configuration.
     fn needs(&self) -> Vec<Need> {
         Vec::new()
     }
 }
 
-/// Who competes with a job for its die, when the collector decides whether the job pauses or resumes.
+/// Competitors of a job for its die, when the collector decides whether the job pauses or resumes.
 pub trait Contention {
     /// Host operations wait in the die's queue.
     fn queued(&self) -> bool;
-    /// Host writes wait that any die may take, and this die has not been offered to them at this time.
+    /// Host writes that any die may serve are waiting, and this die has not been offered to them at the current time.
     fn unplaced(&self) -> bool;
     /// Free pages are below `gc.hard_threshold`.
     fn urgent(&self) -> bool;
@@ -251,120 +251,121 @@ pub trait Contention {
     fn first_step(&self) -> bool;
 }
 
-/// How is a die collected? A collector may wrap another: what it does not say itself is then what the wrapped one says.
+/// Decides how a die is collected. A collector may wrap another one; methods that it does not override are those of the wrapped
+/// one.
 pub trait Collector {
-    /// The collector that this one wraps, if it does.
+    /// The wrapped collector, if there is one.
     fn inner(&self) -> Option<&dyn Collector> {
         None
     }
-    /// The same, to be told something.
+    /// The wrapped collector, for updates.
     fn inner_mut(&mut self) -> Option<&mut dyn Collector> {
         None
     }
-    /// Told once what device it works for: its geometry, and `gc.threshold`.
+    /// Called once, with the device's geometry and `gc.threshold`.
     fn prepare(&mut self, geometry: &Geometry, threshold: Threshold) {
         if let Some(inner) = self.inner_mut() {
             inner.prepare(geometry, threshold);
         }
     }
-    /// The die is the job's: what is its next step?
+    /// The job holds its die. Its next step.
     fn next(&mut self, view: &View, job: &mut Job) -> Step;
-    /// `plane` is collected: should `other`, on the same die, be collected along with it?
+    /// `plane` is collected. Whether `other`, on the same die, is collected with it.
     fn joins(&self, view: &View, plane: PlaneId, other: PlaneId) -> bool {
         self.inner().is_some_and(|inner| inner.joins(view, plane, other))
     }
-    /// Write points a plane that its moves fill: each needs a block of the reserve.
+    /// GC write points per plane; each needs a reserved block.
     fn streams(&self) -> u32 {
         self.inner().map_or(1, |inner| inner.streams())
     }
-    /// Whether it does what `serial` does with one victim, whatever happens meanwhile: valid pages in ascending order, each
-    /// placed as soon as it is in hand, then the erase. The engine may then carry out several steps as one. Not passed on by
-    /// a collector that wraps: it decides between the steps.
+    /// Whether it always behaves like `serial` with one victim: valid pages in ascending order, each placed as soon as it is in
+    /// hand, then the erase. The engine may then merge several steps. A wrapper does not inherit this, because it decides between
+    /// steps.
     fn in_order(&self) -> bool {
         false
     }
-    /// Whether it does so as long as no host operation waits for the die ([`Job::contended`]) and its job has no slots of the
-    /// controller's buffer left.
+    /// Whether it behaves so as long as no host operation waits for the die ([`Job::contended`]) and its job has no empty buffer
+    /// slot left.
     fn undisturbed(&self) -> bool {
         self.in_order()
     }
-    /// Whether a job keeps its die from start to end, or queues each step behind what waits there.
+    /// Whether a job holds its die from start to end. If not, each step is queued behind the operations that wait there.
     fn holds(&self) -> bool {
         self.inner().is_none_or(|inner| inner.holds())
     }
-    /// Whether [`Collector::gives_way`] is asked between the steps of a job that holds its die.
+    /// Whether [`Collector::gives_way`] is called between the steps of a job that holds its die.
     fn preemptible(&self) -> bool {
         self.inner().is_some_and(|inner| inner.preemptible())
     }
-    /// A job is about to take its next step: does it pause, so that its die serves host operations first?
+    /// A job is about to take its next step. Whether it pauses so that its die serves host operations first.
     fn gives_way(&self, contention: &dyn Contention) -> bool {
         self.inner().is_some_and(|inner| inner.gives_way(contention))
     }
-    /// Nothing is in service on the die of a paused job: does the job resume?
+    /// The die of a paused job is idle. Whether the job resumes.
     fn resumes(&self, contention: &dyn Contention) -> bool {
         self.inner().is_none_or(|inner| inner.resumes(contention))
     }
-    /// How the pages that jobs leave in the controller's buffer get back to flash; none if they never do.
+    /// How buffered pages return to flash; none if jobs leave none in the controller's buffer.
     fn writes_back(&self) -> Option<WriteBack> {
         self.inner().and_then(|inner| inner.writes_back())
     }
-    /// Whether runs with it report which host operations met collections (paper A).
+    /// Whether its runs report conflicts of host operations with GC (paper A).
     fn reports_conflicts(&self) -> bool {
         self.inner().is_some_and(|inner| inner.reports_conflicts())
     }
-    /// Whether its collections are known to be right on a chip that fails. Not passed on by a collector that wraps.
+    /// Whether its collections are verified on a failing chip. A wrapper does not inherit this.
     fn survives_chip_failures(&self) -> bool {
         false
     }
-    /// What it needs of the rest of the configuration, without what a wrapped collector needs.
+    /// Requirements on the rest of the configuration, without those of a wrapped collector.
     fn needs(&self) -> Vec<Need> {
         Vec::new()
     }
 }
 
-/// How do moved bits travel?
+/// Decides how moved pages travel.
 pub trait MovePath {
-    /// The journey of a page. `to` is the block of its own plane that a copyback would fill, where the path keeps counts.
+    /// The journey of a page. `to` is the block of its own plane that a copyback would fill, if the path keeps counts.
     ///
-    /// Pages that one command moves go the same way: if one of them has to leave the die, all do.
+    /// Pages of one command travel together: if one must leave the die, all do.
     fn journey(&mut self, view: &View, from: Ppn, to: BlockId) -> Journey;
-    /// A checked page is in hand and has been decoded: where is it programmed from? `clean`: no error was found.
+    /// A checked page has been decoded. The hop from which it is programmed. `clean`: no error was found.
     fn back(&mut self, _view: &View, _from: Ppn, _clean: bool) -> Hop {
         Hop::Controller
     }
-    /// Whether error correction looks at every page that it copies.
+    /// Whether error correction checks every page that it copies.
     fn checks_all(&self) -> bool {
         false
     }
-    /// Whether copied pages go to a write point of their own.
+    /// Whether copied pages have a separate write point.
     fn separates(&self) -> bool {
         false
     }
-    /// Whether the path decides by copyback counts: they are kept then, with metadata pages in each block.
+    /// Whether the path uses copyback counts. They are then kept, with metadata pages in each block.
     fn keeps_counts(&self) -> bool {
         false
     }
-    /// The journey of every page, if all pages travel alike.
+    /// The journey of every page, if it is the same for all.
     fn always(&self) -> Option<Journey> {
         None
     }
-    /// Whether its moves are known to be right on a chip that fails.
+    /// Whether its moves are verified on a failing chip.
     fn survives_chip_failures(&self) -> bool {
         false
     }
-    /// What it needs of the rest of the configuration, without what a path that it falls back on needs.
+    /// Requirements on the rest of the configuration, without those of a path that it falls back on.
     fn needs(&self) -> Vec<Need> {
         Vec::new()
     }
 }
 
-/// What an order may look at: the requests that wait for dispatch, and how busy the chips are.
+/// State that an order may read: the requests that wait for dispatch, and the load of chips.
 pub trait Window {
     /// Pending requests in order of arrival.
     fn pending(&self) -> &[RequestId];
-    /// Calls `visit` with the chip of each sub-request that has one.
+    /// Calls `visit` with the chip of each sub-request with a known chip.
     fn chips(&self, request: RequestId, visit: &mut dyn FnMut(u32));
-    /// Whether a request reads.
+    /// Whether a request is a read.
     fn reads(&self, request: RequestId) -> bool;
     /// Whether two requests have a page in common.
     fn overlap(&self, one: RequestId, other: RequestId) -> bool;
@@ -374,9 +375,9 @@ pub trait Window {
     fn dispatched(&self) -> u32;
     /// Dispatched sub-requests of a chip that have not finished.
     fn outstanding(&self, chip: u32) -> u32;
-    /// Whether a chip takes `more` sub-requests beside those it has.
+    /// Whether a chip accepts `more` sub-requests in addition to its current ones.
     fn room(&self, chip: u32, more: u32) -> bool;
-    /// Whether `is` holds for a chip of a request.
+    /// Whether `is` holds for any chip of a request.
     fn any_chip(&self, request: RequestId, is: &dyn Fn(u32) -> bool) -> bool {
         let mut any = false;
         self.chips(request, &mut |chip| any |= is(chip));
@@ -393,13 +394,13 @@ pub trait Window {
     }
 }
 
-/// Which request is dispatched next?
+/// Selects the request to dispatch next.
 pub trait Order {
-    /// The window is about to be looked through: a request has joined it, or chips have finished something.
+    /// The window is about to be searched: a request has joined it, or chips have finished sub-requests.
     fn drain(&mut self, _window: &dyn Window) {}
-    /// A pending request that may go now, as its position in the window. Asked until there is none.
+    /// A pending request that may be dispatched now, as its position in the window. Called until it returns none.
     fn next(&mut self, window: &dyn Window) -> Option<usize>;
-    /// Whether every request goes at once as long as chips take any number of sub-requests.
+    /// Whether every request is dispatched at once as long as chips accept any number of sub-requests.
     fn eager(&self) -> bool {
         false
     }
@@ -413,11 +414,11 @@ pub trait Order {
     }
 }
 
-/// How busy the chips are when a read is dispatched.
+/// Load of the chips when a read is dispatched.
 pub trait Queues {
-    /// Sub-requests that are queued or in service on a chip: reads, programs.
+    /// Sub-requests queued or in service on a chip: reads, programs.
     fn load(&self, chip: u32) -> [u32; 2];
-    /// When the next request of the window arrived that wants a chip and arrived after the one that is dispatched, or never.
+    /// Arrival of the next request in the window that uses a chip and arrived after the one being dispatched, or never.
     fn next_arrival(&self, chip: u32) -> Nanos;
     /// Array and bus time of a page read.
     fn read_time(&self) -> Nanos;
@@ -425,55 +426,56 @@ pub trait Queues {
     fn program_time(&self) -> Nanos;
 }
 
-/// A scheme for reads: it may serve them from elsewhere in one of two ways, or in none.
+/// A scheme for reads. It may serve them from elsewhere in one of two ways, or in none.
 pub trait Route {
-    /// If it computes pages of busy chips from pages of other chips.
+    /// Present if it reconstructs pages of busy chips from pages of other chips.
     fn redirects(&self) -> Option<&dyn Redirect> {
         None
     }
-    /// If it keeps second copies of pages.
+    /// Present if it keeps second copies of pages.
     fn replicates(&self) -> Option<&dyn Replicate> {
         None
     }
-    /// Default of `order.chip_queue`, where the order has none.
+    /// Default of `order.chip_queue`, if the order has none.
     fn chip_queue(&self) -> Option<u32> {
         None
     }
-    /// What it needs of the rest of the configuration.
+    /// Requirements on the rest of the configuration.
     fn needs(&self) -> Vec<Need> {
         Vec::new()
     }
 }
 
-/// Which reads are computed from the other pages of their parity group?
+/// Decides which reads are reconstructed from the other pages of their parity group.
 pub trait Redirect {
-    /// A page of `chip` is read for a request that came at `arrival`: is it computed from pages of the `partners` instead?
+    /// A page of `chip` is read for a request that arrived at `arrival`. Whether it is reconstructed from pages of the
+    /// `partners`.
     fn redirect(&self, queues: &dyn Queues, arrival: Nanos, chip: u32, partners: &[u32]) -> bool;
 }
 
-/// What becomes of a page that wants a second copy, when its turn to be looked at comes.
+/// Decision about a page that wants a second copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyNow {
-    /// It is read for its copy.
+    /// Read the page for its copy.
     Read,
-    /// Not now: the next page is looked at.
+    /// Not now; continue with the next page.
     Next,
-    /// Not now, and no other page either.
+    /// Not now; do not consider further pages either.
     Stop,
 }
 
-/// Which pages get second copies, and which reads go to them?
+/// Decides which pages get second copies, and which reads use them.
 pub trait Replicate {
-    /// The share of the physical pages that copies may take.
+    /// Largest share of physical pages for copies.
     fn share(&self) -> Ppm;
-    /// So many reads of a page have waited for something internal since it was written or last copied: does it get a copy?
+    /// `waits` reads of a page have waited for internal operations since it was written or last copied. Whether it gets a copy.
     fn wants_copy(&self, waits: u8) -> bool;
-    /// Dies are free after all host operations and write-backs. Pages that want a copy are looked at in the order of their wishes,
-    /// this one at `place`; is it read for its copy? `unwanted`: nothing waits for its die.
+    /// Dies are free after all host operations and write-backs. Pages that want a copy are considered in the order of their
+    /// requests; this one is at `place`. Whether it is read now for its copy. `unwanted`: no operation waits for its die.
     fn copies_now(&self, place: usize, unwanted: bool) -> CopyNow;
-    /// A page has been read for its copy: may the copy go to a plane, which has a page for it? `unwanted`: nothing waits for
-    /// the plane's die. `same_chip`: the plane is on the chip of the page.
+    /// A page has been read for its copy. Whether a plane with a free page may hold the copy. `unwanted`: no operation waits for
+    /// the plane's die. `same_chip`: the plane is on the page's chip.
     fn stores_copy(&self, unwanted: bool, same_chip: bool) -> bool;
-    /// A page has a copy: is it read there, its own die and that of the copy being in collection or not?
+    /// A page has a copy. Whether a read uses the copy, given whether GC is active on the page's own die and on the copy's die.
     fn reads_copy(&self, home_in_collection: bool, copy_in_collection: bool) -> bool;
 }

@@ -1,8 +1,8 @@
-//! What a host asks of a device.
+//! Requests of a host to a device.
 
 use crate::units::Nanos;
 
-/// What a host request asks for.
+/// Kind of a host request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestOp {
     /// Read data.
@@ -16,9 +16,9 @@ pub enum RequestOp {
 /// A host request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// When it arrives; not before the one submitted before it. A closed loop sets it anew.
+    /// Time of arrival, not before that of the previous request. A closed loop replaces it.
     pub arrival: Nanos,
-    /// What it asks for.
+    /// Kind of request.
     pub op: RequestOp,
     /// First byte.
     pub offset: u64,
@@ -26,7 +26,7 @@ pub struct Request {
     pub bytes: u64,
 }
 
-/// Bytes of a request that lie together.
+/// A contiguous part of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// First byte.

@@ -1,4 +1,4 @@
-//! JSON Schema of what is written as text ([`text_forms`]), and of scheme slots; everything else derives its own.
+//! JSON Schema of text forms ([`text_forms`]) and of scheme slots. All other types derive their own.
 
 use schemars::{Schema, json_schema};
 
@@ -55,7 +55,7 @@ text_forms! {
     },
 }
 
-/// A slot: a name, or a table of one name and its knobs.
+/// A slot: a name, or a table with one name and its settings.
 pub(crate) fn slot<const N: usize>(policies: [(&str, &str, Schema); N], aliases: &[&str]) -> Schema {
     let mut forms = Vec::new();
     for (name, manual, knobs) in policies {

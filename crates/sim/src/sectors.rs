@@ -1,24 +1,24 @@
-//! Versions by sector, for the full oracle: which version each sector of a page holds, where partial writes mix them.
+//! Versions by sector, for the full oracle: the version in each sector of a page, where partial writes mix them.
 //!
-//! Pages that are not listed hold one version throughout. What a program stores belongs to its tag (logical page, version), and
-//! so goes wherever the tag goes.
+//! Pages that are not listed hold one version in all sectors. The content of a program belongs to its tag (logical page,
+//! version), so it moves with the tag.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::units::Tag;
 
-/// See the module.
+/// See the module's documentation.
 #[derive(Clone, Debug)]
 pub(crate) struct Sectors {
     per_page: usize,
     /// By logical page: the newest admitted version of each sector.
     newest: BTreeMap<u32, Vec<u32>>,
-    /// By run of partial writes: what controller memory has of its page.
+    /// By run of partial writes: the versions in controller memory.
     memory: BTreeMap<u32, Vec<Option<u32>>>,
-    /// By tag: what is programmed under it.
+    /// By tag: the programmed versions.
     held: BTreeMap<(u32, u32), Vec<u32>>,
-    /// By read in flight: the newest versions when it was admitted.
+    /// By read in flight: the newest versions at its admission.
     expected: BTreeMap<u32, Vec<u32>>,
 }
 
@@ -32,17 +32,17 @@ impl Sectors {
         (tag.lpn.0, tag.version)
     }
 
-    /// What is stored under a tag.
+    /// Versions stored under a tag.
     fn held(&self, tag: Tag) -> Vec<u32> {
         self.held.get(&Self::key(tag)).cloned().unwrap_or_else(|| vec![tag.version; self.per_page])
     }
 
-    /// The newest version of each sector of a page whose newest version this is.
+    /// The newest version of each sector of a page; `latest` is the page's newest version.
     fn newest(&self, latest: Tag) -> Vec<u32> {
         self.newest.get(&latest.lpn.0).cloned().unwrap_or_else(|| vec![latest.version; self.per_page])
     }
 
-    /// A write is admitted: of these sectors, or of the whole page.
+    /// A write of `sectors`, or of the whole page, is admitted.
     pub(crate) fn admit(&mut self, tag: Tag, sectors: Option<Range<u32>>) {
         let Some(sectors) = sectors else {
             self.newest.remove(&tag.lpn.0);
@@ -53,7 +53,7 @@ impl Sectors {
         newest[sectors.start as usize..sectors.end as usize].fill(tag.version);
     }
 
-    /// A write of a run is in controller memory; `held`: what all of its page held there before it, if the run is new.
+    /// A write of a run is in controller memory. `held`: content of the whole page in memory before it, if the run is new.
     pub(crate) fn buffer(&mut self, run: u32, tag: Tag, sectors: Range<u32>, held: Option<Tag>) {
         if !self.memory.contains_key(&run) {
             let before = held.map(|tag| self.held(tag).into_iter().map(Some).collect());
@@ -64,8 +64,8 @@ impl Sectors {
         }
     }
 
-    /// What a run lacks has come from a page that holds `found`. If there is none, nothing newer than what the host last wrote there
-    /// can be asked for.
+    /// Missing sectors of a run have been read from a page that holds `found`. Without such a page, reads of them can expect only
+    /// the version that the host last wrote there.
     pub(crate) fn merged(&mut self, run: u32, latest: Tag, found: Option<Tag>) {
         let held = found.map(|tag| self.held(tag)).unwrap_or_else(|| self.newest(latest));
         for (sector, held) in self.memory.get_mut(&run).into_iter().flatten().zip(held) {
@@ -77,12 +77,13 @@ impl Sectors {
         self.memory.remove(&run);
     }
 
-    /// Whether it is known what memory has of a run.
+    /// Whether the memory content of a run is known.
     pub(crate) fn buffers(&self, run: u32) -> bool {
         self.memory.contains_key(&run)
     }
 
-    /// A program begins: its own sectors and, for the others, what memory has of its run. All if it is of a whole page.
+    /// A program begins. It contains its own sectors and, for the others, the memory of its run. A whole-page write owns all
+    /// sectors.
     pub(crate) fn compose(&mut self, tag: Tag, run: u32, own: Option<Range<u32>>) {
         self.held.remove(&Self::key(tag));
         let Some(own) = own else { return };
@@ -114,7 +115,7 @@ impl Sectors {
         }
     }
 
-    /// A read of these sectors gets what is stored under a tag, or what memory has of a run, where it has it.
+    /// A read of these sectors gets the data in the memory of a run, and otherwise the data stored under a tag.
     pub(crate) fn read(&self, read: u32, sectors: Range<u32>, expected: u32, flash: Option<Tag>, run: u32) {
         let (held, memory) = (flash.map(|tag| self.held(tag)), self.memory.get(&run));
         for i in sectors.start as usize..sectors.end as usize {
@@ -127,16 +128,16 @@ impl Sectors {
         }
     }
 
-    /// At the end: a page holds the newest version of every sector.
+    /// At the end: checks that a page holds the newest version of every sector.
     pub(crate) fn at_rest(&self, tag: Tag) {
         law_eq!(self.held(tag), self.newest(tag), "oracle: logical page {} holds the newest of each sector", tag.lpn.0);
     }
 
-    /// After a power cut a logical page holds this version, or nothing.
+    /// After a power cut, a logical page holds this version, or nothing.
     pub(crate) fn recovered(&mut self, lpn: u32, found: Option<u32>) {
         self.newest.remove(&lpn);
         let Some(version) = found else { return self.forget(lpn) };
-        // Numbers beyond it are given again.
+        // Later version numbers are assigned again.
         let later: Vec<(u32, u32)> =
             self.held.range((lpn, version + 1)..=(lpn, u32::MAX)).map(|(key, _)| *key).collect();
         later.iter().for_each(|key| _ = self.held.remove(key));
@@ -146,7 +147,7 @@ impl Sectors {
         }
     }
 
-    /// Nothing is left of a logical page: its versions begin anew.
+    /// No version of a logical page is left: its versions start from the beginning.
     pub(crate) fn forget(&mut self, lpn: u32) {
         self.newest.remove(&lpn);
         let of_page: Vec<(u32, u32)> = self.held.range((lpn, 0)..=(lpn, u32::MAX)).map(|(key, _)| *key).collect();
@@ -159,12 +160,12 @@ impl Sectors {
         self.expected.clear();
     }
 
-    /// Whether more is kept than so many pages can hold.
+    /// Whether more tags are kept than `pages` pages can hold.
     pub(crate) fn is_crowded(&self, pages: usize) -> bool {
         self.held.len() > 2 * pages
     }
 
-    /// Keeps what these tags stand for.
+    /// Drops the content of all tags except these.
     pub(crate) fn keep(&mut self, tags: impl Iterator<Item = (u32, u32)>) {
         let tags: BTreeSet<(u32, u32)> = tags.collect();
         self.held.retain(|key, _| tags.contains(key));

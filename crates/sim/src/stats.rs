@@ -1,4 +1,4 @@
-//! What is counted while a run is measured.
+//! Counters of the measured part of a run.
 
 use crate::blame::Blame;
 use crate::device::transaction::Class;
@@ -17,15 +17,15 @@ pub(crate) struct OpStats {
     pub latency: Distribution,
     pub waiting: Distribution,
     breakdown: Breakdown,
-    /// What was not added to it yet: in machine words as long as their total, which bounds each, fits one.
+    /// Amounts not yet added to the sums. They are machine words as long as their total fits one, because the total bounds each.
     recent: Blame,
     recent_total: u64,
-    /// Requests that waited for collections.
+    /// Requests that GC delayed.
     pub delayed_by_gc: u64,
 }
 
 impl OpStats {
-    /// A request's latency was spent so.
+    /// Adds a request's latency and its causes.
     #[inline]
     pub(crate) fn spend(&mut self, blame: &Blame, latency: u64) {
         match self.recent_total.checked_add(latency) {
@@ -36,7 +36,7 @@ impl OpStats {
             }
         }
         for (sum, ns) in self.recent.0.iter_mut().zip(blame.0) {
-            // No cause's sum is more than the total, which fits.
+            // No cause exceeds the total, and the total fits.
             *sum = sum.wrapping_add(ns);
         }
     }
@@ -52,7 +52,7 @@ impl OpStats {
 /// Counters of the measured part of a run.
 #[derive(Clone)]
 pub(crate) struct Stats {
-    /// Flash pages of a page: see `Geometry`.
+    /// Flash pages per page: see `Geometry`.
     per_unit: u64,
     pub requests: Requests,
     pub pages: Pages,
@@ -67,43 +67,43 @@ pub(crate) struct Stats {
     pub metadata_time: GcTimes,
     pub copies: CopyCounters,
     pub ecc: EccCounters,
-    /// Collections of a die by who took part, and moved pages by category.
+    /// Collections of a die by participating planes, and moved pages by category.
     pub parties: Parties,
     pub moves: Moves,
-    /// What crossed the interconnect.
+    /// Traversals of the interconnect.
     pub noc: crate::report::noc::Counts,
     pub raid: RaidTotals,
     pub brr: BrrTotals,
     pub writeback_time: GcTimes,
-    /// When measuring began.
+    /// Time at which measuring started.
     pub measured_from: Nanos,
     /// First measured arrival and last measured completion.
     pub first_arrival: Option<Nanos>,
     pub last_completion: Nanos,
-    /// Integral of held units at the first arrival and the last completion.
+    /// Integral of held units, at the first arrival and at the last completion.
     pub held_at: (u128, u128),
-    /// Of units held by collections, and of planes that take part in those.
+    /// The same for units held by GC, and for planes that take part in GC.
     pub gc_units_at: (u128, u128),
     pub gc_planes_at: (u128, u128),
-    /// Busy time of all channels at the first arrival.
+    /// Busy time of all channels, at the first arrival.
     pub transferring_from: u128,
-    /// The same for the ports of the interconnect.
+    /// The same for ports of the interconnect.
     pub ports_busy_from: u128,
-    /// Sum over arrivals of the chips with an operation in service, and how many arrivals.
+    /// Sum over arrivals of the chips with an operation in service, and the number of arrivals.
     pub chips_busy: u64,
     pub arrivals: u64,
     /// Sum over arrivals of the requests in the dispatch window.
     pub window: u64,
-    /// Flash operations since the beginning, warm-up included.
+    /// Flash operations since the start, including warm-up.
     pub operations: u64,
-    /// Requests completed since the beginning, warm-up included.
+    /// Requests completed since the start, including warm-up.
     pub completed: u64,
-    /// What was counted before measuring began, and for requests that don't count.
+    /// Flash work before measuring started, and for requests that are not measured.
     pub forgotten: FlashOps,
     pub forgotten_collections: u64,
-    /// Host pages written and pages programmed at about equal distances of host pages, at most [`CHECKPOINTS`] of them.
+    /// Pairs of host pages written and pages programmed, at about equal distances of host pages; at most [`CHECKPOINTS`].
     checkpoints: Vec<(u64, u64)>,
-    /// Their distance, and how many host pages the next one waits for.
+    /// Distance of checkpoints, and the host pages at which the next one is due.
     distance: u64,
     next_checkpoint: u64,
 }
@@ -162,7 +162,7 @@ impl Stats {
         }
     }
 
-    /// Forgets the flash work counted so far: what follows is measured.
+    /// Resets the counters of flash work: measuring starts.
     pub(crate) fn start_measuring(&mut self) {
         self.forgotten = self.forgotten.plus(&std::mem::take(&mut self.flash));
         self.forgotten_collections += self.collections;
@@ -180,18 +180,18 @@ impl Stats {
         self.requests = Requests { warmup: self.requests.warmup, ..Requests::default() };
     }
 
-    /// Whether it is time to note how far programs have come, which is every so many host pages.
+    /// Whether the next checkpoint is due.
     #[inline(always)]
     pub(crate) fn checkpoint_due(&self) -> bool {
         self.pages.written >= self.next_checkpoint
     }
 
-    /// Notes how far programs have come.
+    /// Adds a checkpoint.
     #[cold]
     pub(crate) fn note_checkpoint(&mut self) {
         self.checkpoints.push((self.pages.written, self.flash.programs.total + self.flash.copybacks));
         if self.checkpoints.len() == CHECKPOINTS {
-            // Every second one stays.
+            // Keeps every second one.
             for i in 0..CHECKPOINTS / 2 {
                 self.checkpoints[i] = self.checkpoints[2 * i + 1];
             }
@@ -201,7 +201,7 @@ impl Stats {
         self.next_checkpoint = self.pages.written + self.distance;
     }
 
-    /// Write amplification before and after the middle of the host pages written. None: too little was collected to tell.
+    /// Write amplification in both halves of the host pages written. None if there was too little GC to tell.
     pub(crate) fn halves(&self, planes: u32) -> Option<Halves> {
         let (written, programs) = (self.pages.written, self.flash.programs.total + self.flash.copybacks);
         let (w1, p1) = *self.checkpoints.iter().find(|(at, _)| 2 * at >= written)?;
@@ -209,26 +209,26 @@ impl Stats {
         if self.collections < u64::from(planes) || w2 == 0 || self.checkpoints.len() < CHECKPOINTS / 4 {
             return None;
         }
-        // p1 / w1 against p2 / w2, in whole numbers: at most a twentieth of the first apart.
+        // Compares p1 / w1 with p2 / w2 in integers: they may differ by 5 % of the first.
         let (first, second) = (u128::from(p1) * u128::from(w2), u128::from(p2) * u128::from(w1));
         let steady = first.abs_diff(second) * 20 <= first;
         Some(Halves { first: mean(u128::from(p1), w1), second: mean(u128::from(p2), w2), steady })
     }
 
-    /// A collection of so many victims has ended.
+    /// A collection of `victims` blocks has ended.
     pub(crate) fn count_collection(&mut self, victims: u64) {
         let blocks = victims * self.per_unit;
         self.collections += blocks;
         *if blocks > 1 { &mut self.parties.joint } else { &mut self.parties.alone } += 1;
     }
 
-    /// Pages of a victim without a partner have landed, all of them published.
+    /// Pages of a victim without a partner have landed, and all were published.
     pub(crate) fn count_sorted(&mut self, pages: u64) {
         self.moved += pages * self.per_unit;
         self.sort_lone(pages);
     }
 
-    /// The category of moves of a victim without a partner.
+    /// Category of moves of a victim without a partner.
     #[inline(always)]
     pub(crate) fn sort_lone(&mut self, pages: u64) {
         let category = if self.per_unit > 1 { &mut self.moves.pard_pawr } else { &mut self.moves.srrd_srwr_d };
@@ -258,7 +258,7 @@ impl Stats {
         self.operations += pages;
     }
 
-    /// Pages of requests that don't count: series show them all the same.
+    /// Pages of requests that are not measured. Time series show them.
     pub(crate) fn count_unmeasured(&mut self, class: Class, programs: bool, pages: u64) {
         let pages = pages * self.per_unit;
         let by = if programs { &mut self.forgotten.programs } else { &mut self.forgotten.reads };
@@ -266,7 +266,7 @@ impl Stats {
         self.operations += pages;
     }
 
-    /// Pages that collections move one by one.
+    /// Pages that GC moves one by one.
     pub(crate) fn count_moves(&mut self, journey: Journey, pages: u64) {
         let commands = if self.per_unit > 1 { pages } else { 0 };
         let pages = pages * self.per_unit;

@@ -1,29 +1,29 @@
-//! Quantities and ids: time, sizes, rates, fractions, and the numbers that name pages, blocks and planes.
+//! Quantities and ids: time, sizes, rates, fractions, and the ids of pages, blocks and planes.
 //!
-//! Everything that decides is an integer. Text such as `"1.5ms"` or `"333MB/s"` is parsed here, exactly: a value that is
-//! not a whole number of nanoseconds (or bytes, or millionths) is an error, never a rounded guess.
+//! Every value that decides is an integer. Text such as `"1.5ms"` or `"333MB/s"` is parsed here, exactly: a value that is not a
+//! whole number of nanoseconds (or bytes, or millionths) is an error; it is never rounded.
 
 use std::fmt;
 use std::num::NonZeroU64;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Defines an id: a `u32` that indexes one kind of thing and can't be mistaken for another.
+/// Defines an id: a `u32` index with a type of its own, so that ids of different kinds cannot be mixed up.
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub u32);
         impl $name {
-            /// No such thing.
+            /// No id.
             pub const NONE: Self = Self(u32::MAX);
             /// As an array index.
             #[inline(always)]
             pub fn ix(self) -> usize { self.0 as usize }
-            /// Whether it names something.
+            /// Whether it is an id.
             #[inline(always)]
             pub fn is_some(self) -> bool { self.0 != u32::MAX }
-            /// Whether it names nothing.
+            /// Whether it is `NONE`.
             #[inline(always)]
             pub fn is_none(self) -> bool { self.0 == u32::MAX }
         }
@@ -39,11 +39,11 @@ ids! {
     BlockId,
     /// A plane of the device, in CWDP order (channel varies fastest, then chip, die, plane).
     PlaneId,
-    /// A unit of exclusion: what serves one operation at a time (a die by default, or a chip, or a channel).
+    /// A unit of exclusion, which serves one operation at a time: a die by default, or a chip, or a channel.
     UnitId,
     /// A channel, with its bus.
     ChannelId,
-    /// A flash operation in the arena.
+    /// A flash operation in the slab.
     OpId,
     /// A host request in service.
     RequestId,
@@ -56,24 +56,24 @@ ids! {
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// Later than anything that happens.
+    /// Later than any event.
     pub const NEVER: Self = Self(u64::MAX);
 }
 
-/// When something happened that may not have happened: in an `Option` as small as a time, and no arithmetic on it without a look.
+/// Time of an event that may not have happened. Its `Option` is as small as a time, and has no arithmetic without a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(NonZeroU64);
 
 impl Moment {
-    /// That moment.
+    /// The moment of a time.
     #[inline(always)]
     pub fn at(time: Nanos) -> Self {
         Moment(NonZeroU64::MIN.saturating_add(time.0))
     }
 
-    /// When it was.
+    /// The time of the moment.
     #[inline(always)]
     pub fn time(self) -> Nanos {
         Nanos(self.0.get() - 1)
@@ -96,7 +96,7 @@ impl std::ops::Sub for Nanos {
     }
 }
 
-/// A non-negative decimal number as a fraction `digits / 10^decimals`, and what follows it.
+/// A non-negative decimal number as a fraction `digits / 10^decimals`, and the text after it.
 fn decimal(text: &str) -> Option<(u128, u32, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -109,7 +109,7 @@ fn decimal(text: &str) -> Option<(u128, u32, &str)> {
     Some((digits, fraction.len() as u32, unit.trim()))
 }
 
-/// `digits / 10^decimals * scale` if that is a whole number below 2^63.
+/// `digits / 10^decimals * scale`, if it is a whole number below 2^63.
 fn exact(digits: u128, decimals: u32, scale: u128) -> Option<u64> {
     let (product, divisor) = (digits.checked_mul(scale)?, 10u128.pow(decimals));
     (product % divisor == 0).then(|| u64::try_from(product / divisor).ok()).flatten().filter(|v| *v < 1 << 63)
@@ -140,7 +140,7 @@ impl std::str::FromStr for Nanos {
 }
 
 impl fmt::Display for Nanos {
-    /// The largest unit in which the value is a whole number.
+    /// Uses the largest unit in which the value is a whole number.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let (name, scale) = TIMES[2..]
             .iter()
@@ -185,7 +185,7 @@ impl fmt::Display for Bytes {
 pub struct Rate {
     ns: u64,
     per: u64,
-    /// It counts transfers, of a byte each as long as nothing else is said.
+    /// The rate counts transfers. A transfer is one byte until a bus width is applied.
     transfers: bool,
     text: String,
 }
@@ -196,18 +196,18 @@ impl Rate {
         self.checked_time(bytes).expect("a transfer of less than 584 years")
     }
 
-    /// The same; none if it is beyond what 64 bits count.
+    /// Like `time`; none if it exceeds 64 bits.
     pub fn checked_time(&self, bytes: u64) -> Option<Nanos> {
         let (product, per) = (u128::from(bytes) * u128::from(self.ns), u128::from(self.per));
         u64::try_from((2 * product + per) / (2 * per)).ok().map(Nanos)
     }
 
-    /// Whether it counts transfers, and a bus has to say how many bits each moves.
+    /// Whether it counts transfers, so that a bus width is needed.
     pub fn counts_transfers(&self) -> bool {
         self.transfers
     }
 
-    /// The rate in bytes over a bus of so many bits; one that counts bytes stays as it is.
+    /// The rate in bytes on a bus of `bits` bits. A rate that counts bytes is unchanged.
     pub fn over(&self, bits: u32) -> Rate {
         if !self.transfers {
             return self.clone();
@@ -299,7 +299,7 @@ text_serde! {
 pub struct Ppm(pub u32);
 
 impl Ppm {
-    /// The whole.
+    /// The value of the fraction 1.
     pub const ONE: u64 = 1_000_000;
 
     fn from_f64(value: f64) -> Result<Self, String> {
@@ -315,7 +315,7 @@ impl Ppm {
         (u128::from(whole) * u128::from(self.0) / u128::from(Self::ONE)) as u64
     }
 
-    /// As a number, for people.
+    /// The fraction as a number for people.
     pub fn as_f64(self) -> f64 {
         f64::from(self.0) / 1e6
     }
@@ -350,19 +350,19 @@ impl Serialize for Ppm {
     }
 }
 
-/// An amount of free space: a share of its scope, or whole blocks, or pages.
+/// An amount of free space: a share of its scope, or a number of blocks or pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threshold {
     /// A share of all pages in scope.
     Share(Ppm),
-    /// So many blocks' worth of pages.
+    /// The pages of this many blocks.
     Blocks(u32),
-    /// So many pages.
+    /// This many pages.
     Pages(u32),
 }
 
 impl Threshold {
-    /// Whether `free` pages are fewer than this threshold in a scope of `pages`; strict, in integers.
+    /// Whether `free` pages are fewer than this threshold in a scope of `pages`; strict comparison, in integers.
     pub fn above(self, free: u64, pages: u64, pages_per_block: u64) -> bool {
         match self {
             Threshold::Share(Ppm(ppm)) => u128::from(free) * u128::from(Ppm::ONE) < u128::from(ppm) * u128::from(pages),
@@ -445,12 +445,12 @@ impl fmt::Display for Threshold {
     }
 }
 
-/// A threshold of free space: one of its own, or a multiple of `gc.threshold`.
+/// A threshold of free space: an amount, or a multiple of `gc.threshold`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FreeBelow {
-    /// Its own.
+    /// An amount.
     Own(Threshold),
-    /// So many millionths of `gc.threshold`.
+    /// Millionths of `gc.threshold`.
     TimesGc(u64),
 }
 
@@ -469,7 +469,7 @@ impl FreeBelow {
         u64::try_from(product).unwrap_or(u64::MAX)
     }
 
-    /// Whether nothing is ever below it.
+    /// Whether no amount of free space is below it.
     pub fn is_zero(self) -> bool {
         self == FreeBelow::TimesGc(0) || matches!(self, FreeBelow::Own(own) if own.pages(1, 1) == 0)
     }
@@ -529,12 +529,12 @@ impl Serialize for FreeBelow {
     }
 }
 
-/// How much of a run is not measured.
+/// Part of a run that is not measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warmup {
-    /// The first so many requests.
+    /// The first requests.
     Requests(u64),
-    /// Until the host has written so many millionths of the exported space.
+    /// Until the host has written this many millionths of the exported space.
     DriveWrites(u64),
 }
 
@@ -563,17 +563,17 @@ impl fmt::Display for Warmup {
     }
 }
 
-/// What a page holds: which version of which logical page.
+/// Content of a page: a version of a logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
     /// The logical page.
     pub lpn: Lpn,
-    /// Its version; the n-th admitted write makes version n.
+    /// Its version: the n-th admitted write has version n.
     pub version: u32,
 }
 
 impl Tag {
-    /// Nothing known.
+    /// Unknown content.
     pub const NONE: Self = Tag { lpn: Lpn::NONE, version: 0 };
 }
 

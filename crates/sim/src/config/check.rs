@@ -1,24 +1,24 @@
-//! Every rule about configurations: what can't work is refused, with its arithmetic and what would make it work.
+//! Rules about configurations. A broken rule is reported with its arithmetic and a remedy.
 
 use super::*;
 use crate::policy::{BackTo, Need, Requirement};
 
-/// A rule that is broken.
+/// Reports a broken rule.
 fn refuse<T>(key: &str, message: String, help: impl Into<String>) -> Result<T, ConfigError> {
     Err(ConfigError { key: key.to_string(), message, help: help.into() })
 }
 
-/// Physical pages that four-byte map entries can tell apart.
+/// Physical pages that four-byte map entries can distinguish.
 const MAX_PAGES: u64 = (1 << 31) - 1;
 
-/// Outstanding requests: more than any host keeps, and every one has its place from the start.
+/// Outstanding requests. No host keeps more, and memory for all of them is allocated at the start.
 const MAX_QUEUE_DEPTH: u32 = 1 << 20;
 
 impl Config {
-    /// Refuses what can't work.
+    /// Checks every rule.
     ///
     /// # Errors
-    /// The first rule that is broken, with its arithmetic and what would make it valid.
+    /// The first broken rule, with its arithmetic and a remedy.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.check_geometry()?;
         self.check_times()?;
@@ -29,20 +29,20 @@ impl Config {
         self.check_raid()
     }
 
-    /// Refuses what makes no sense where requests are only counted, in no time ([`Ssd::apply`](crate::Ssd::apply)).
+    /// Rejects settings that make no sense where requests are only counted, in no time ([`Ssd::apply`](crate::Ssd::apply)).
     ///
     /// # Errors
-    /// The first rule that is broken.
+    /// The first broken rule.
     pub fn check_count_only(&self) -> Result<(), ConfigError> {
         let trigger = &self.schemes.trigger;
         if trigger.policy_ref().patience().is_some() {
-            let message = format!("{} needs time that passes, but requests are only counted", trigger.name());
-            return refuse("schemes.trigger", message, "use \"threshold\", or do without --count-only");
+            let message = format!("{} needs simulated time, but requests are only counted", trigger.name());
+            return refuse("schemes.trigger", message, "use \"threshold\", or omit --count-only");
         }
         Ok(())
     }
 
-    /// Whether a scheme has what it needs.
+    /// Whether the configuration meets a scheme's requirement.
     fn has(&self, what: Requirement) -> bool {
         match what {
             Requirement::OtherKnobs => false,
@@ -58,12 +58,12 @@ impl Config {
         }
     }
 
-    /// Free pages that a threshold stands for.
+    /// Number of free pages for a threshold.
     fn free_pages(&self, threshold: &Threshold) -> u64 {
         threshold.pages(self.pages_in_scope(), u64::from(self.geometry.pages_per_block))
     }
 
-    /// Refuses the first of a scheme's needs that the configuration does not meet.
+    /// Rejects the first of a scheme's needs that the configuration does not meet.
     fn check_needs(&self, needs: impl IntoIterator<Item = Need>) -> Result<(), ConfigError> {
         let Some(need) = needs.into_iter().find(|need| !self.has(need.what)) else { return Ok(()) };
         let message = match need.what {
@@ -73,7 +73,7 @@ impl Config {
             }
             Requirement::MoreThanThreshold(free) => {
                 let (free, threshold) = (self.free_pages(&free), self.free_pages(&self.gc.threshold));
-                format!("{} {free} free pages, but below {threshold} it is collected anyway", need.why)
+                format!("{} {free} free pages, but GC starts below {threshold} anyway", need.why)
             }
             _ => need.why,
         };
@@ -97,18 +97,19 @@ impl Config {
             }
         }
         if self.device.queue_depth > MAX_QUEUE_DEPTH {
-            let message = format!("{} outstanding requests are more than {MAX_QUEUE_DEPTH}", self.device.queue_depth);
+            let message =
+                format!("{} outstanding requests exceed the limit of {MAX_QUEUE_DEPTH}", self.device.queue_depth);
             return refuse("device.queue_depth", message, format!("use at most {MAX_QUEUE_DEPTH}"));
         }
         if g.pages_per_block > 0x7FFF {
             return refuse(
                 "geometry.pages_per_block",
-                format!("{} is more than 32767", g.pages_per_block),
-                "use fewer pages a block",
+                format!("{} exceeds the limit of 32767", g.pages_per_block),
+                "use fewer pages per block",
             );
         }
         if g.page_size.0 == 0 || !g.page_size.0.is_multiple_of(512) || g.page_size.0 > 1 << 20 {
-            let message = format!("{} is not a multiple of the 512 B sector up to 1MiB", g.page_size);
+            let message = format!("{} is not a multiple of 512 B (a sector), up to 1MiB", g.page_size);
             return refuse("geometry.page_size", message, "use for example \"4KiB\"");
         }
         if self.device.mapping_unit == MappingUnit::SuperPage && g.planes_per_die != 2 {
@@ -120,7 +121,7 @@ impl Config {
         let pages = factors.iter().try_fold(1u64, |product, factor| product.checked_mul(u64::from(*factor)));
         if pages.is_none_or(|pages| pages > MAX_PAGES) {
             let product = factors.map(|f| f.to_string()).join(" x ");
-            let message = format!("{product} pages are more than {MAX_PAGES}, which four-byte map entries tell apart");
+            let message = format!("{product} pages exceed {MAX_PAGES}, the limit of four-byte map entries");
             return refuse("geometry", message, "use larger pages, or a smaller array");
         }
         let planes = match self.device.exclusion {
@@ -129,7 +130,7 @@ impl Config {
             Exclusion::Channel => g.planes_per_die * g.dies_per_chip * g.chips_per_channel,
         };
         if planes > 64 {
-            let message = format!("{planes} planes would share one unit of exclusion; at most 64 may");
+            let message = format!("{planes} planes would share one unit of exclusion; the limit is 64");
             return refuse("device.exclusion", message, "use a narrower exclusion");
         }
         Ok(())
@@ -155,7 +156,7 @@ impl Config {
             let count = times.types().len();
             if count == 0 || count > self.geometry.pages_per_block as usize {
                 let message = format!("{count} page types for blocks of {} pages", self.geometry.pages_per_block);
-                return refuse(key, message, "list one time a page type, such as [\"50us\", \"90us\", \"110us\"]");
+                return refuse(key, message, "list one time per page type, such as [\"50us\", \"90us\", \"110us\"]");
             }
         }
         let times = [
@@ -183,7 +184,7 @@ impl Config {
             }
         }
         if t.suspendable == Suspendable::None && (t.suspend > Nanos::ZERO || t.resume > Nanos::ZERO) {
-            let message = "a suspend or resume time without anything that may be suspended".to_string();
+            let message = "a suspend or resume time, but no operation may be suspended".to_string();
             return refuse(
                 "timing.suspendable",
                 message,
@@ -202,14 +203,14 @@ impl Config {
         if !rises(&mut ecc.program_errors.iter().map(|(from, _)| *from)) {
             return refuse(
                 "ecc.program_errors",
-                "the P/E cycles of its points do not rise".into(),
+                "the P/E cycles of its points are not ascending".into(),
                 "list pairs such as [[0, 13300], [4500, 53062]]",
             );
         }
         if let Some((cycles, _)) = ecc.program_errors.iter().find(|(cycles, _)| *cycles > 1_000_000) {
             return refuse(
                 "ecc.program_errors",
-                format!("{cycles} P/E cycles are more than 1000000"),
+                format!("{cycles} P/E cycles exceed the limit of 1000000"),
                 "check the point",
             );
         }
@@ -217,21 +218,22 @@ impl Config {
         if let CopybackThresholds::Steps(steps) = &wear.copyback_thresholds {
             if !rises(&mut steps.iter().map(|(from, _)| *from)) {
                 let help = "list pairs such as [[0, 6], [4500, 0]]";
-                return refuse(key, "the P/E cycles of its steps do not rise".into(), help);
+                return refuse(key, "the P/E cycles of its steps are not ascending".into(), help);
             }
             if steps[0].0 > 0 || steps.windows(2).any(|pair| pair[0].1 < pair[1].1) {
-                let message = "a worn block would allow more copybacks than a fresher one".to_string();
-                return refuse(key, message, "begin at 0 P/E cycles, and let thresholds fall");
+                let message = "a worn block would allow more copybacks than a less worn one".to_string();
+                return refuse(key, message, "begin at 0 P/E cycles, with thresholds that do not rise");
             }
         }
         let most = crate::device::errors::MAX_THRESHOLD;
         if let Some((_, threshold)) = self.copyback_steps().iter().find(|(_, threshold)| *threshold > most) {
-            return refuse(key, format!("{threshold} is more than {most}"), format!("use at most {most}"));
+            return refuse(key, format!("{threshold} exceeds the limit of {most}"), format!("use at most {most}"));
         }
         if wear.programming == Programming::OneShot {
             let key = "wear.programming";
             if !self.geometry.pages_per_block.is_multiple_of(3) {
-                let message = format!("{} pages a block are not whole word lines of 3", self.geometry.pages_per_block);
+                let message =
+                    format!("{} pages per block are not whole word lines of 3", self.geometry.pages_per_block);
                 return refuse(key, message, "use geometry.pages_per_block = a multiple of 3, or \"page\"");
             }
             if self.timing.program.types().len() > 1 {
@@ -243,14 +245,15 @@ impl Config {
                 return refuse("timing.copyback", message, "leave it out, or use wear.programming = \"page\"");
             }
             if !self.device.power_loss_protection {
-                let message = "pages that wait for their word line are in the controller's buffer".to_string();
+                let message =
+                    "pages that wait for the rest of their word line are in the controller's buffer".to_string();
                 return refuse(key, message, "use device.power_loss_protection = true, or \"page\"");
             }
         }
         if ecc.page_error_probability.is_some() && ecc.bit_error_rate.is_some() {
             return refuse(
                 "ecc.bit_error_rate",
-                "given beside ecc.page_error_probability, which says the same".into(),
+                "given together with ecc.page_error_probability, which has the same meaning".into(),
                 "leave one of them out",
             );
         }
@@ -260,8 +263,8 @@ impl Config {
         }
         if ecc.errors == Errors::Model && (ecc.page_error_probability.is_some() || ecc.bit_error_rate.is_some()) {
             let message =
-                "the error model says which pages have errors; a chance beside it would not be used".to_string();
-            return refuse("ecc.errors", message, "leave the chance out, or use ecc.errors = \"none\"");
+                "the error model decides which pages have errors; a probability would have no effect".to_string();
+            return refuse("ecc.errors", message, "leave the probability out, or use ecc.errors = \"none\"");
         }
         if ecc.decode.0 > 3_600_000_000_000 {
             return refuse("ecc.decode", format!("{} is longer than an hour", ecc.decode), "check the unit");
@@ -277,7 +280,7 @@ impl Config {
         let reserve = u64::from(self.reserve());
         if exported == 0 {
             let message = format!(
-                "floor((1 - {}) x {pages}) = 0 pages a plane would be exported",
+                "floor((1 - {}) x {pages}) = 0 pages per plane would be exported",
                 self.device.over_provisioning.as_f64()
             );
             return refuse("device.over_provisioning", message, "use a smaller share");
@@ -285,13 +288,13 @@ impl Config {
         let streams = u64::from(self.gc_streams());
         if reserve < streams {
             let message = format!(
-                "{reserve} erased blocks, but collections fill {streams} write points a plane, each of which may need one"
+                "{reserve} erased blocks, but GC fills {streams} write points per plane, and each may need one"
             );
             return refuse("gc.reserve", message, format!("use {streams} or more, or leave it out"));
         }
         if reserve + streams >= blocks {
             let message =
-                format!("{reserve} reserved and {streams} open GC blocks leave none of the {blocks} blocks of a plane");
+                format!("{reserve} reserved and {streams} open GC blocks use up all {blocks} blocks of a plane");
             return refuse(
                 "gc.reserve",
                 message,
@@ -300,17 +303,17 @@ impl Config {
         }
         let metadata = u64::from(self.metadata_pages());
         let data = per_block - metadata;
-        // A program for a page that no longer counts, or does not yet, needs a page even where all others are valid: a partial
-        // write that a newer one has overtaken while it read, or one whose old page is kept until it lands.
+        // One page is needed even if all others are valid: by a partial write that is overwritten during its read phase, or by a
+        // program whose old page is kept until it lands.
         let (keeps, merges) =
             (self.device.keep_overwritten, self.device.partial_write == PartialWrite::ReadModifyWrite);
         let kept = u64::from(keeps || merges);
         let most = (blocks - reserve - streams) * data - kept;
         if exported > most {
             let message = format!(
-                "{exported} of {pages} pages a plane are exported, but {reserve} reserved and {streams} open GC blocks leave ({blocks} - {reserve} - {streams}) x {data}{} = {most}{}",
-                if kept > 0 { " - 1 for a write under way" } else { "" },
-                if metadata > 0 { format!(" without {metadata} metadata pages a block") } else { String::new() }
+                "{exported} of {pages} pages per plane are exported, but {reserve} reserved and {streams} open GC blocks leave ({blocks} - {reserve} - {streams}) x {data}{} = {most}{}",
+                if kept > 0 { " - 1 for a write in flight" } else { "" },
+                if metadata > 0 { format!(" without {metadata} metadata pages per block") } else { String::new() }
             );
             let enough = (pages - most) as f64 / pages as f64;
             return refuse(
@@ -319,14 +322,13 @@ impl Config {
                 format!("use at least {:.6}", (enough * 1e6).ceil() / 1e6),
             );
         }
-        // The metadata pages of blocks full of data are never free.
+        // Metadata pages of full blocks are never free.
         let spare = pages - exported - exported.div_ceil(data) * metadata;
         let in_scope = self.pages_in_scope();
         let (floor, spare) = (self.gc.threshold.pages(in_scope, per_block), in_scope / pages * spare);
         if floor > spare {
-            let message = format!(
-                "collections would start below {floor} free pages, but a full device never has more than {spare}"
-            );
+            let message =
+                format!("GC would start below {floor} free pages, but a full device never has more than {spare}");
             return refuse(
                 "gc.threshold",
                 message,
@@ -337,7 +339,7 @@ impl Config {
             let share = |ppm: Ppm| (pages * u64::from(ppm.0) + 500_000) / 1_000_000;
             let (valid, invalid) = (share(self.precondition.valid), share(self.precondition.invalid));
             if valid > exported {
-                let message = format!("{valid} valid pages a plane, but only {exported} are exported");
+                let message = format!("{valid} valid pages per plane, but only {exported} are exported");
                 return refuse(
                     "precondition.valid",
                     message,
@@ -347,7 +349,7 @@ impl Config {
             let room = (blocks - reserve) * data;
             if valid + invalid > room {
                 let message = format!(
-                    "{valid} valid and {invalid} invalid pages a plane, but the reserve leaves {room} of {pages}"
+                    "{valid} valid and {invalid} invalid pages per plane, but the reserve leaves {room} of {pages}"
                 );
                 return refuse(
                     "precondition.invalid",
@@ -374,19 +376,19 @@ impl Config {
             return refuse("ecc.bit_error_rate", format!("{rate} is not a number from 0 to 1"), "use for example 1e-9");
         }
         if self.ecc.page_error_probability.is_some() && self.ecc.bit_error_rate.is_some() {
-            let message = "both a page error probability and a bit error rate: one follows from the other".to_string();
+            let message = "given together with ecc.page_error_probability, which has the same meaning".to_string();
             return refuse("ecc.bit_error_rate", message, "leave one of them out");
         }
         if let Some(list) = &noc.priority {
             if !noc.exists() {
-                let message = "task queues without an interconnect to queue for".to_string();
+                let message = "task queues need an interconnect".to_string();
                 return refuse("noc.priority", message, "set noc.model = \"formula\" or \"array\", or leave it out");
             }
             let all = [Task::Rhost, Task::Whost, Task::Rgc, Task::Wgc].iter().all(|task| list.contains(task));
             let complete = all && list.len() == 4;
             if !complete && !list.is_empty() {
-                let message = format!("{} task queues listed; every one of the four is served", list.len());
-                let help = "list \"rhost\", \"whost\", \"rgc\", \"wgc\" once each, or nothing at all for one FIFO";
+                let message = format!("{} task queues listed; each of the four must be listed once", list.len());
+                let help = "list \"rhost\", \"whost\", \"rgc\", \"wgc\" once each, or nothing for one FIFO";
                 return refuse("noc.priority", message, help);
             }
         }
@@ -402,12 +404,12 @@ impl Config {
             }
         }
         if noc.cycle == Nanos::ZERO {
-            let message = "pages would cross the interconnect in no time".to_string();
+            let message = "a page would cross the interconnect in no time".to_string();
             return refuse("noc.cycle", message, "use for example \"87ns\", or noc.model = \"none\"");
         }
         let bits = self.geometry.page_size.0 * 8;
         if noc.flit_bits == 0 || u64::from(noc.flit_bits) > bits {
-            let message = format!("{} bits at once, of a page's {bits}", noc.flit_bits);
+            let message = format!("{} bits at once; a page has {bits}", noc.flit_bits);
             return refuse("noc.flit_bits", message, "use for example 4");
         }
         if !(1.0..=1e6).contains(&noc.mean_slices) {
@@ -424,14 +426,14 @@ impl Config {
             }
             if noc.port == PortRule::Delayed {
                 let message =
-                    "an array is about pages in each other's way, and delayed ports keep out of it".to_string();
+                    "an array models pages that block each other, but delayed ports block nothing".to_string();
                 return refuse("noc.port", message, "use \"occupied\", or noc.model = \"formula\"");
             }
         }
         Ok(())
     }
 
-    /// What collectors that wrap others, and the buffer, need.
+    /// Checks collectors that wrap others, and the buffer.
     fn check_collector(&self) -> Result<(), ConfigError> {
         let collector = &self.schemes.collector;
         let chain: Vec<&AnyCollector> = collector.chain().collect();
@@ -449,37 +451,39 @@ impl Config {
         let preempts = collector.policy_ref().preemptible();
         let pages = self.geometry.pages();
         if u64::from(self.staging.slots) > pages {
-            let message = format!("a buffer of {} pages beside {pages} pages of flash", self.staging.slots);
+            let message = format!("a buffer of {} pages, more than the {pages} pages of flash", self.staging.slots);
             return refuse("staging.slots", message, "use fewer slots");
         }
         if let Some(hard) = &self.gc.hard_threshold {
             let (hard, soft) = (self.free_pages(hard), self.free_pages(&self.gc.threshold));
             let queues = !self.noc.priority().is_empty();
             if !preempts && !queues {
-                let message = "only preemptive collections and task queues ask for a hard threshold".to_string();
+                let message = "only preemptive collectors and task queues use a hard threshold".to_string();
                 let help = "leave it out, or use schemes.collector = \"preemptive\", or an interconnect (noc.model)";
                 return refuse("gc.hard_threshold", message, help);
             }
             if hard > soft {
-                let message = format!("collections start below {soft} free pages, but from {hard} on they go first");
+                let message = format!("GC starts below {soft} free pages, but takes priority below {hard}");
                 return refuse("gc.hard_threshold", message, "use at most gc.threshold");
             }
         }
         let Some(plan) = collector.policy_ref().writes_back() else { return Ok(()) };
         if self.staging.slots > 0 && self.raid.layout != RaidLayout::None {
             let message =
-                "a page in the controller's buffer is on no chip, and its parity group would miss a member".to_string();
+                "a page in the controller's buffer is on no chip, so its parity group would lack a member".to_string();
             return refuse("staging.slots", message, "use 0, or raid.layout = \"none\"");
         }
         if plan.to == BackTo::IdleChips && self.staging.slots > 0 && self.schemes.place != Place::Dynamic {
             let message = format!(
-                "place = \"{}\" binds every page to a plane, but buffered pages go to whichever chip is idle",
+                "place = \"{}\" fixes the plane of every page, but buffered pages go to any idle chip",
                 self.schemes.place
             );
             return refuse("schemes.place", message, "use \"dynamic\", or staging.slots = 0");
         }
         if plan.queue_empty && !plan.erase_first {
-            let message = "collections would wait for an empty host queue, whose writes may wait for them".to_string();
+            let message =
+                "a collection would wait for an empty host queue, and writes in it may wait for the collection"
+                    .to_string();
             return refuse(
                 "schemes.collector",
                 message,
@@ -489,28 +493,29 @@ impl Config {
         Ok(())
     }
 
-    /// What has to do with power cuts.
+    /// Checks power cuts and kept pages.
     fn check_power(&self) -> Result<(), ConfigError> {
         if self.device.keep_overwritten {
             let key = "device.keep_overwritten";
             if self.raid.layout != RaidLayout::None {
-                let message = "parity groups keep the pages that they need by themselves".to_string();
+                let message = "parity groups already keep the old pages that they need".to_string();
                 return refuse(key, message, "leave it out, or use raid.layout = \"none\"");
             }
             if self.wear.programming == Programming::OneShot {
-                let message = "pages that wait for their word line are in the controller's buffer".to_string();
+                let message =
+                    "pages that wait for the rest of their word line are in the controller's buffer".to_string();
                 return refuse(key, message, "leave it out, or use wear.programming = \"page\"");
             }
         }
         if !self.faults.power_cut.is_empty() {
             if self.noc.model != NocModel::None {
-                let message = "recovery knows nothing of an interconnect's queues".to_string();
+                let message = "recovery of an interconnect's queues is not modelled".to_string();
                 return refuse("faults.power_cut", message, "use noc.model = \"none\", or leave it out");
             }
             let (streams, reserve) = (self.gc_streams(), self.reserve());
             if !self.device.power_loss_protection && reserve <= streams {
                 let message = format!(
-                    "a cut tears pages and undoes overwrites, so that what is left of a victim may take up to {} pages more than its collection found: a block beside the {streams} of its write points, but {reserve} reserved",
+                    "a power cut tears pages and undoes overwrites, so a victim may need up to {} more pages than at the start of its collection: one block more than its {streams} write points, but {reserve} reserved",
                     self.geometry.pages_per_block
                 );
                 let help = format!("use {} or more, or device.power_loss_protection = true", streams + 1);
@@ -520,15 +525,15 @@ impl Config {
         Ok(())
     }
 
-    /// Second copies of pages.
+    /// Checks second copies of pages.
     fn check_copies(&self) -> Result<(), ConfigError> {
         let (key, route) = ("schemes.route", &self.schemes.route);
         self.check_needs(route.schemes().flat_map(|scheme| scheme.policy_ref().needs()))?;
         let Some(share) = route.replicate().map(|route| route.share()) else { return Ok(()) };
         if route.redirect().is_some() {
-            // A copy is found by its logical page, and is dropped when the host writes that. With parity, pages also change without a
-            // write of the host (parity itself), an overwritten page is read until its group's update has begun, and waits
-            // are counted by the chip that the layout gives a page, which is not that of its copy.
+            // A copy is found by its logical page and dropped when the host writes that page. With parity, pages also change
+            // without a host write (parity itself), an overwritten page is read until its group's update begins, and waits are
+            // counted by the chip of the layout, which is not the copy's chip.
             let message = format!(
                 "{}: reads are redirected through parity groups, and second copies of pages are not simulated with them",
                 route.name()
@@ -537,7 +542,7 @@ impl Config {
         }
         let (g, pages, spare) = (&self.geometry, self.geometry.pages(), self.device.over_provisioning);
         if pages * u64::from(share.0) < 1_000_000 {
-            let message = format!("floor({} x {pages}) = 0 pages could be copies", share.as_f64());
+            let message = format!("floor({} x {pages}) = 0 pages could be second copies", share.as_f64());
             return refuse(key, message, "use a greater share of replica_pages, or \"direct\"");
         }
         if share.0 > spare.0 {
@@ -551,7 +556,7 @@ impl Config {
         if g.channels * g.chips_per_channel == 1 {
             return refuse(
                 key,
-                "a copy goes to another chip, and there is one".into(),
+                "a second copy needs another chip, and there is only one".into(),
                 "use more chips, or \"direct\"",
             );
         }
@@ -584,22 +589,22 @@ impl Config {
         self.check_needs(self.schemes.victim.policy_ref().needs())?;
         self.check_needs(collectors(|what| !matches!(what, Requirement::SinglePages | Requirement::SharedWritePoint)))?;
         self.check_needs(self.schemes.trigger.policy_ref().needs())?;
-        // A wrapped collector says it better than the one around it.
+        // An inner collector gives the more specific reason, so inner ones come first.
         self.check_needs(collectors(|what| what == Requirement::SinglePages).into_iter().rev())?;
         if self.device.mapping_unit == MappingUnit::SuperPage {
             if self.raid.layout != RaidLayout::None {
-                let message = "stripes are of pages, but there are super pages only".to_string();
+                let message = "stripes consist of pages, not of super pages".to_string();
                 return refuse("device.mapping_unit", message, "use \"page\", or raid.layout = \"none\"");
             }
             if self.device.multi_plane {
-                let message = "super pages leave no second plane of a die to share a command with".to_string();
+                let message = "a super page already occupies both planes of its die".to_string();
                 return refuse("device.multi_plane", message, "leave it out, or use device.mapping_unit = \"page\"");
             }
         }
         if self.order.chip_queue == Some(0) {
             return refuse(
                 "order.chip_queue",
-                "a chip that takes no sub-request serves nothing".into(),
+                "a chip must accept at least one sub-request".into(),
                 "use 1 or more, or leave it out",
             );
         }
@@ -618,7 +623,7 @@ impl Config {
         }
         if (path.separates() || wears) && self.pages_per_unit() > 1 {
             let message =
-                "copyback counts, checked copies, bit errors, decode time and one-shot programming are told by page"
+                "copyback counts, checked copies, bit errors, decode time and one-shot programming need single pages"
                     .to_string();
             return refuse(
                 "device.mapping_unit",
@@ -628,7 +633,7 @@ impl Config {
         }
         self.check_needs(collectors(|what| what == Requirement::SharedWritePoint))?;
         if path.separates() && self.ftl.write_points == WritePoints::Shared {
-            let message = format!("{} fills blocks of its own with copied pages", self.schemes.path.name());
+            let message = format!("{} fills separate blocks with copied pages", self.schemes.path.name());
             return refuse("ftl.write_points", message, "use \"separate\"");
         }
         if path.keeps_counts() && self.geometry.pages_per_block < 2 {
@@ -637,13 +642,13 @@ impl Config {
         }
         if self.gc.destination != Destination::Plane && self.schemes.place != Place::Dynamic {
             let message = format!(
-                "place = \"{}\" binds every page to a plane, which pages from elsewhere would overfill",
+                "place = \"{}\" fixes the plane of every page; pages from elsewhere would overfill it",
                 self.schemes.place
             );
             return refuse("gc.destination", message, "use \"plane\", or schemes.place = \"dynamic\"");
         }
         if self.ftl.wear_levelling == WearLevelling::Static && self.ftl.wear_spread == 0 {
-            return refuse("ftl.wear_spread", "no difference at all would be tolerated".into(), "use 1 or more");
+            return refuse("ftl.wear_spread", "no difference would be tolerated".into(), "use 1 or more");
         }
         Ok(())
     }
@@ -652,12 +657,12 @@ impl Config {
         let (raid, g) = (&self.raid, &self.geometry);
         let chips = g.channels * g.chips_per_channel;
         if self.faults.rebuild > 0 && self.faults.chip_fails.is_empty() {
-            let message = "no chip fails that could be rebuilt".to_string();
+            let message = "no chip fails, so none can be rebuilt".to_string();
             return refuse("faults.rebuild", message, "leave it out, or use faults.chip_fails");
         }
         if raid.layout == RaidLayout::None {
             if !self.faults.chip_fails.is_empty() {
-                let message = "without parity groups nothing can be read in the place of a failed chip".to_string();
+                let message = "without parity groups, pages of a failed chip cannot be reconstructed".to_string();
                 return refuse("faults.chip_fails", message, "set raid.layout to \"lci\" or \"traditional\"");
             }
             if self.schemes.route.redirect().is_some() {
@@ -679,8 +684,9 @@ impl Config {
             return refuse("raid.layout", message, "use \"none\", or leave ecc.decode and wear.programming out");
         }
         if ecc.errors == Errors::Model && !(self.faults.chip_fails.is_empty() && self.faults.power_cut.is_empty()) {
-            let message = "what a fault and bit errors take of one parity group is not told apart".to_string();
-            return refuse("ecc.errors", message, "use \"none\", or leave faults.chip_fails and faults.power_cut out");
+            let message =
+                "losses by a fault and losses by bit errors in one parity group are not distinguished".to_string();
+            return refuse("ecc.errors", message, "use \"none\", or leave out faults.chip_fails and faults.power_cut");
         }
         if !(2..=64).contains(&raid.group) || !chips.is_multiple_of(raid.group) {
             let fits: Vec<String> =
@@ -705,12 +711,12 @@ impl Config {
             return refuse("schemes.place", message, "use a static order, of which dies and planes count");
         }
         if self.gc.destination == Destination::Any {
-            let message = "pages moved to other chips would bring two members of a stripe together".to_string();
+            let message = "a page moved to another chip may meet another page of its stripe there".to_string();
             return refuse("gc.destination", message, "use \"plane\"");
         }
         if self.staging.slots > 0 {
             let message = format!(
-                "{} pages of parity groups could wait in the controller's buffer, where no update of their group would find them",
+                "{} pages of parity groups could wait in the controller's buffer, where updates of their group do not find them",
                 self.staging.slots
             );
             return refuse("staging.slots", message, "use 0, or raid.layout = \"none\"");
@@ -725,7 +731,7 @@ impl Config {
     fn check_chip_failures(&self, chips: u32) -> Result<(), ConfigError> {
         for fails in &self.faults.chip_fails {
             if fails.at.is_some() == fails.within.is_some() {
-                let message = "a chip fails either at a time or at one drawn from the seed".to_string();
+                let message = "a chip fails either at a given time or at one drawn from the seed".to_string();
                 return refuse("faults.chip_fails", message, "say at = \"2s\", or within = \"10s\"");
             }
             if let Some(chip) = fails.chip.filter(|chip| *chip >= chips) {
@@ -734,24 +740,23 @@ impl Config {
             }
         }
         if self.device.exclusion == Exclusion::Channel {
-            let message = "operations of other chips are in the same queue as those of a chip that fails".to_string();
+            let message = "operations of a failed chip and of other chips would share a queue".to_string();
             return refuse("device.exclusion", message, "use \"die\" or \"chip\"");
         }
         if self.device.write_ack == WriteAck::AfterTransfer {
-            let message =
-                "a write would be acknowledged that only the register of a chip holds, which may fail".to_string();
+            let message = "an acknowledged write might be only in a chip's register, and the chip may fail".to_string();
             return refuse("device.write_ack", message, "use \"after_program\"");
         }
         if !self.schemes.collector.policy_ref().survives_chip_failures() {
-            let message = "what becomes of its collections when a chip fails is only known of the plain collectors";
+            let message = "chip failures are modelled for plain collectors only";
             return refuse("schemes.collector", message.to_string(), "use \"serial\" or \"queued\"");
         }
         if !self.schemes.path.policy_ref().survives_chip_failures() {
-            let message = "what becomes of its moves when a chip fails is only known of the plain paths".to_string();
+            let message = "chip failures are modelled for plain paths only".to_string();
             return refuse("schemes.path", message, "use \"external\" or \"copyback\"");
         }
         if self.gc.destination != Destination::Plane || self.gc.scope == Scope::Device {
-            let message = "free pages of a failed chip would count, and pages might move there".to_string();
+            let message = "free pages of a failed chip would be counted, and pages might be moved there".to_string();
             let key = if self.gc.scope == Scope::Device { "gc.scope" } else { "gc.destination" };
             return refuse(key, message, "use \"plane\"");
         }

@@ -1,7 +1,7 @@
 //! The configuration of a run: every key, its meaning, unit and default, and every check that spans keys.
 //!
-//! A [`Config`] is plain data that `serde` reads; [`Config::check`] refuses what can't work and says what would. Once
-//! checked, building and running a device can't fail.
+//! A [`Config`] is plain data that `serde` reads. [`Config::check`] rejects what cannot work and says what would. A checked
+//! configuration can always be built and run.
 
 mod check;
 mod spec;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyTrigger, AnyVictim, Place};
 use crate::units::{Bytes, Nanos, Ppm, Rate, Threshold, Warmup};
 
-/// A configuration that can't work: which key, why, and what would make it valid.
+/// A configuration that cannot work: the key, the reason, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     /// Dotted key, such as `gc.threshold`.
@@ -30,8 +30,8 @@ impl std::fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// Writes the fields of a struct that decides runs. One marked `[since "VERSION"]` is written only where it differs from its
-/// default: a key that came later leaves the digest of every configuration that does not use it as it was.
+/// Serializes a section. A field marked `[since "VERSION"]` is written only where it differs from its default, so a key added
+/// after 0.1 does not change the digest of configurations that do not use it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! record {
@@ -59,8 +59,8 @@ macro_rules! record {
     };
 }
 
-/// Declares a section: a struct whose fields carry their documentation and default in one place. A field that came after 0.1 is
-/// marked with the version that brought it: see [`record`].
+/// Declares a section: each field's documentation and default in one place. A field added after 0.1 is marked with the version
+/// that added it: see [`record`].
 macro_rules! section {
     ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $([since $version:literal])? $field:ident: $ty:ty = $default:expr),+ $(,)? }) => {
         $(#[$doc])*
@@ -80,7 +80,7 @@ section! {
     Config {
         /// The flash array.
         geometry: Geometry = Geometry::default(),
-        /// How long things take.
+        /// Times of flash operations and transfers.
         timing: Timing = Timing::default(),
         /// The controller around the array.
         device: Device = Device::default(),
@@ -88,25 +88,25 @@ section! {
         gc: Gc = Gc::default(),
         /// Write points, free blocks, wear levelling.
         ftl: Ftl = Ftl::default(),
-        /// What the device holds before the first request.
+        /// State of the device before the first request.
         precondition: Precondition = Precondition::default(),
-        /// What of the run is measured.
+        /// Which part of the run is measured.
         run: Run = Run::default(),
         /// The policy in each of the seven slots.
         schemes: Schemes = Schemes::default(),
-        /// Knobs of the dispatch window.
+        /// Settings of the dispatch window.
         order: OrderKnobs = OrderKnobs::default(),
         /// The interconnect between flash controllers and CPU.
         noc: Noc = Noc::default(),
-        /// Wear, and what it still allows.
+        /// Wear, and how many copybacks it allows.
         wear: Wear = Wear::default(),
         /// Bit errors and their correction.
         ecc: Ecc = Ecc::default(),
         /// Parity across chips.
         raid: Raid = Raid::default(),
-        /// The controller's buffer for collections.
+        /// The controller's buffer for GC.
         staging: Staging = Staging::default(),
-        /// What goes wrong.
+        /// Faults that the run injects.
         faults: Faults = Faults::default(),
     }
 }
@@ -125,7 +125,7 @@ macro_rules! choice {
 section! {
     /// The flash array: `channels x chips_per_channel x dies_per_chip x planes_per_die` planes.
     Geometry {
-        /// Channels, each with a bus of its own.
+        /// Channels; each has its own bus.
         channels: u32 = 8,
         /// Chips (packages) on a channel.
         chips_per_channel: u32 = 4,
@@ -142,7 +142,7 @@ section! {
     }
 }
 
-/// One time for all pages, or one a page type: page `i` of a block has type `i mod n`.
+/// One time for all pages, or one per page type: page `i` of a block has type `i mod n`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -177,7 +177,7 @@ choice! {
 }
 
 section! {
-    /// How long things take.
+    /// Times of flash operations and transfers.
     Timing {
         /// Array time of a page read (tR).
         read: PageTimes = PageTimes::All(Nanos(50_000)),
@@ -185,30 +185,30 @@ section! {
         program: PageTimes = PageTimes::All(Nanos(600_000)),
         /// Array time of a block erase (tBERS).
         erase: Nanos = Nanos(3_500_000),
-        /// Time of a byte on the channel, as a rate or per byte.
+        /// Bus time per byte, as a rate or as a time.
         transfer: Rate = "800MB/s".parse().expect("a rate"),
-        /// Bits that one transfer moves, where a rate counts transfers (`"1200MT/s"`).
+        /// Bits per transfer, for rates that count transfers (`"1200MT/s"`).
         [since "0.1.1"]
         bus_width: u32 = 8,
-        /// Command and address time of an operation on the channel.
+        /// Bus time of an operation's command and address.
         command: Nanos = Nanos::ZERO,
-        /// Whether a die may transfer one page while it reads or programs the next (rule R8).
+        /// Whether a die may transfer one page while its array reads or programs the next (rule R8).
         cache_register: bool = false,
-        /// Time of a byte between host and controller, each direction on its own; none by default (rule R6).
+        /// Transfer time per byte between host and controller, for each direction separately; none by default (rule R6).
         host_link: Option<Rate> = None,
-        /// Time until a suspended operation lets go of the array (tSUS).
+        /// Time to suspend an operation (tSUS): its array is free afterwards.
         suspend: Nanos = Nanos::ZERO,
-        /// Time to take a suspended operation up again (tRES).
+        /// Time to resume a suspended operation (tRES).
         resume: Nanos = Nanos::ZERO,
-        /// What a read may suspend.
+        /// Operations that a read may suspend.
         suspendable: Suspendable = Suspendable::None,
-        /// Array time of a whole copyback in place of tR + tPROG.
+        /// Array time of a whole copyback, instead of tR + tPROG.
         copyback: Option<Nanos> = None,
     }
 }
 
 impl Geometry {
-    /// Pages of the device.
+    /// Physical pages of the device.
     pub fn pages(&self) -> u64 {
         let planes = [self.channels, self.chips_per_channel, self.dies_per_chip, self.planes_per_die];
         let blocks = [self.blocks_per_plane, self.pages_per_block];
@@ -217,17 +217,17 @@ impl Geometry {
 }
 
 impl Timing {
-    /// Time of a byte on the channel.
+    /// Bus time per byte.
     pub fn channel(&self) -> Rate {
         self.transfer.over(self.bus_width)
     }
 
-    /// Time of a byte between host and controller, if there is any.
+    /// Transfer time per byte between host and controller, if it is modelled.
     pub fn link(&self) -> Option<Rate> {
         self.host_link.as_ref().map(|rate| rate.over(self.bus_width))
     }
 
-    /// About the longest time that an operation holds a resource at a stretch.
+    /// Estimate of the longest time that an operation occupies a resource without a break.
     pub(crate) fn longest(&self) -> Nanos {
         let arrays = self.read.types().iter().chain(self.program.types());
         arrays.chain([&self.erase]).chain(&self.copyback).fold(Nanos::ZERO, |longest, time| longest.max(*time))
@@ -235,7 +235,7 @@ impl Timing {
 }
 
 choice! {
-    /// What serves one operation at a time.
+    /// Unit of exclusion: the hardware that serves one operation at a time.
     Exclusion("lowercase") {
         /// A die.
         Die,
@@ -255,9 +255,9 @@ choice! {
     }
 }
 choice! {
-    /// What a read of a page that was never written does.
+    /// How a read of a page that was never written is served.
     UnwrittenRead("snake_case") {
-        /// The page is put on flash in no time, then read.
+        /// The page is written to flash in no time, then read.
         Preload,
         /// The read takes no flash time.
         ZeroCost,
@@ -266,7 +266,7 @@ choice! {
     }
 }
 choice! {
-    /// What a write of part of a page does.
+    /// How a write of part of a page is served.
     PartialWrite("kebab-case") {
         /// Read the old page, then program the new one.
         ReadModifyWrite,
@@ -276,12 +276,12 @@ choice! {
 }
 
 choice! {
-    /// What one entry of the page map stands for.
+    /// Size of a page map entry.
     MappingUnit("kebab-case") {
         /// A page of a plane.
         Page,
-        /// A page of each of a die's two planes, at the same place in both: blocks are paired, and every operation is a
-        /// multi-plane command. A write of part of it is a partial write (paper B's superblock).
+        /// A page of each of a die's two planes, at the same place in both. Blocks are paired, and every operation is a
+        /// multi-plane command. A write of part of a super page is a partial write (paper B's superblock).
         SuperPage,
     }
 }
@@ -289,54 +289,54 @@ choice! {
 section! {
     /// The controller around the array.
     Device {
-        /// What serves one operation at a time.
+        /// Unit of exclusion: the hardware that serves one operation at a time.
         exclusion: Exclusion = Exclusion::Die,
         /// When a host write is acknowledged.
         write_ack: WriteAck = WriteAck::AfterProgram,
         /// Whether the controller's buffer survives a power cut.
         power_loss_protection: bool = true,
-        /// Whether an overwritten page stays valid, to be moved by collections, until its newer version is on flash. Without
-        /// a capacitor nothing else keeps it from being erased first.
+        /// Whether an overwritten page stays valid until its newer version is on flash. GC moves it meanwhile. Without this key
+        /// or a capacitor it may be erased before the newer version is safe.
         keep_overwritten: bool = false,
-        /// Outstanding host requests; the others wait outside in arrival order.
+        /// Outstanding host requests. Further requests wait in arrival order outside the device.
         queue_depth: u32 = 32,
-        /// Share of the physical pages that is not exported.
+        /// Share of physical pages that is not exported.
         over_provisioning: Ppm = Ppm(100_000),
-        /// What a read of a page that was never written does.
+        /// How a read of a page that was never written is served.
         unwritten_read: UnwrittenRead = UnwrittenRead::Preload,
-        /// Whether host pages of one request on one die at equal page offset share a multi-plane command.
+        /// Whether pages of one host request on one die, at equal page offset, share a multi-plane command.
         multi_plane: bool = false,
-        /// What a write of part of a page does.
+        /// How a write of part of a page is served.
         partial_write: PartialWrite = PartialWrite::ReadModifyWrite,
-        /// What one entry of the page map stands for: a page, or the paired pages of a die's two planes.
+        /// Size of a page map entry: a page, or the paired pages of a die's two planes.
         mapping_unit: MappingUnit = MappingUnit::Page,
-        /// Time of a page that controller memory serves.
+        /// Time to serve a page from controller memory.
         memory: Nanos = Nanos::ZERO,
     }
 }
 
 choice! {
-    /// Over what free pages are counted.
+    /// Where free pages are counted.
     Scope("lowercase") {
-        /// Each plane on its own.
+        /// In each plane.
         Plane,
-        /// All planes of a chip together.
+        /// In all planes of a chip together.
         Chip,
-        /// The whole device.
+        /// In the whole device.
         Device,
     }
 }
 choice! {
-    /// Whether collections take time.
+    /// Whether GC takes time.
     GcTime("lowercase") {
-        /// They occupy dies and buses.
+        /// GC occupies dies and buses.
         Real,
-        /// They happen at once and hold nothing: the zero-cost collector that papers compare with.
+        /// GC happens at once and occupies nothing: the zero-cost collector that papers compare with.
         None,
     }
 }
 choice! {
-    /// Where externally moved pages go.
+    /// Destination of pages that leave their die during GC.
     Destination("lowercase") {
         /// The victim's plane.
         Plane,
@@ -348,28 +348,28 @@ choice! {
 }
 
 section! {
-    /// When and where garbage is collected.
+    /// When GC starts, and where it moves pages.
     Gc {
-        /// A plane (or chip, or device) with fewer free pages than this is collected.
+        /// GC starts when a plane (or chip, or device: `gc.scope`) has fewer free pages than this.
         threshold: Threshold = Threshold::Blocks(3),
-        /// With fewer free pages than this, collections are not preempted, and their task queues (`noc.priority`) are served
-        /// before those of the host; none by default.
+        /// Below this many free pages, GC is not preempted, and its task queues (`noc.priority`) are served before the host's.
+        /// None by default.
         hard_threshold: Option<Threshold> = None,
-        /// Over what free pages are counted.
+        /// Where free pages are counted.
         scope: Scope = Scope::Plane,
-        /// Erased blocks a plane that host writes may never take; by default one a GC write stream.
+        /// Erased blocks per plane that are reserved for GC: host writes never take them. By default one per GC write point.
         reserve: Option<u32> = None,
-        /// Whether collections take time.
+        /// Whether GC takes time.
         time: GcTime = GcTime::Real,
-        /// Where externally moved pages go.
+        /// Destination of pages that leave their die during GC.
         destination: Destination = Destination::Plane,
     }
 }
 
 choice! {
-    /// Whether host and GC programs share a block.
+    /// Whether host and GC programs share a write point.
     WritePoints("lowercase") {
-        /// Host and GC fill blocks of their own.
+        /// Host and GC each fill their own block.
         Separate,
         /// Host and GC fill the same block.
         Shared,
@@ -378,19 +378,19 @@ choice! {
 choice! {
     /// Which erased block is opened next.
     FreeBlock("kebab-case") {
-        /// The next one after the last opened, by index, circular.
+        /// The next by index after the last one opened, circular.
         RoundRobin,
-        /// The one erased least often; ties to the lowest index.
+        /// The least erased one; ties go to the lowest index.
         LeastErased,
     }
 }
 choice! {
-    /// Whether cold blocks are moved to spread wear.
+    /// Whether cold blocks are moved to level wear.
     WearLevelling("lowercase") {
-        /// They are not.
+        /// They are not moved.
         None,
-        /// Every second collection of a plane whose erase counts differ by more than `ftl.wear_spread` takes the
-        /// closed block erased least often.
+        /// If erase counts of a plane differ by more than `ftl.wear_spread`, every second collection there selects the least
+        /// erased closed block.
         Static,
     }
 }
@@ -398,11 +398,11 @@ choice! {
 section! {
     /// Write points, free blocks, wear levelling.
     Ftl {
-        /// Whether host and GC programs share a block.
+        /// Whether host and GC programs share a write point.
         write_points: WritePoints = WritePoints::Separate,
         /// Which erased block is opened next.
         free_block: FreeBlock = FreeBlock::RoundRobin,
-        /// Whether cold blocks are moved to spread wear.
+        /// Whether cold blocks are moved to level wear.
         wear_levelling: WearLevelling = WearLevelling::None,
         /// Difference of erase counts within a plane that static wear levelling tolerates.
         wear_spread: u32 = 16,
@@ -410,21 +410,21 @@ section! {
 }
 
 choice! {
-    /// What the device holds before the first request.
+    /// State of the device before the first request.
     PreconditionMode("lowercase") {
-        /// Nothing.
+        /// Empty.
         None,
-        /// Built directly: `valid` and `invalid` shares of every plane's pages.
+        /// Built directly: shares `valid` and `invalid` of every plane's pages.
         Aged,
-        /// The whole logical space, written once in ascending order.
+        /// The whole logical space is written once in ascending order.
         Sequential,
-        /// Sequential, then uniformly random page writes of `overwrite` times the logical space.
+        /// Like `sequential`, followed by uniformly random page writes of `overwrite` times the logical space.
         Random,
     }
 }
 
 section! {
-    /// What the device holds before the first request. No time passes and nothing of it is measured, except wear.
+    /// State of the device before the first request. Preconditioning takes no time, and only its wear is measured.
     Precondition {
         /// How the device is filled.
         mode: PreconditionMode = PreconditionMode::None,
@@ -438,27 +438,27 @@ section! {
 }
 
 section! {
-    /// What of the run is measured.
+    /// Which part of the run is measured.
     Run {
-        /// What is not measured at the start: `"N requests"` or `"X drive writes"`.
+        /// Start of the run that is not measured: `"N requests"` or `"X drive writes"`.
         warmup: Option<Warmup> = None,
     }
 }
 
 section! {
-    /// The policy in each of the seven slots: a name, or a table with the policy's own knobs.
+    /// The policy in each of the seven slots: a name, or a table with the policy's settings.
     Schemes {
         /// Which request is dispatched next.
         order: AnyOrder = AnyOrder::default(),
-        /// Where a read is served from: one scheme, or a list of one that redirects reads and one that replicates pages.
+        /// Where a read is served: one scheme, or a list of one that redirects reads and one that replicates pages.
         route: AnyRoute = AnyRoute::default(),
         /// Which plane a host write goes to.
         place: Place = Place::default(),
-        /// Which block is reclaimed.
+        /// Which block GC reclaims.
         victim: AnyVictim = AnyVictim::default(),
-        /// How a die is collected.
+        /// How GC uses a die.
         collector: AnyCollector = AnyCollector::default(),
-        /// How the bits of a moved page travel.
+        /// How a moved page travels.
         path: AnyPath = AnyPath::default(),
         /// When a plane is collected.
         [since "0.1.1"]
@@ -467,35 +467,35 @@ section! {
 }
 
 section! {
-    /// What goes wrong, and when.
+    /// Faults that the run injects, and when.
     Faults {
-        /// Times at which power is cut. Requests in service are gone, the device recovers in no time, and later requests
-        /// arrive as usual; the summary says what was lost. Checks the whole run like `--check full`.
+        /// Times of power cuts. Requests in service are lost, the device recovers in no time, and later requests arrive as usual.
+        /// The summary reports what was lost. The whole run is checked as with `--check full`.
         power_cut: Vec<Nanos> = Vec::new(),
-        /// Chips that fail, such as `[{ chip = 3, at = "2s" }]`; needs `raid.layout`. From then on nothing on a failed chip can
-        /// be read or programmed: reads of its pages read the rest of their parity group.
-        /// Without `chip` the seed draws one, and with `within` in the place of `at` the time.
+        /// Chips that fail, such as `[{ chip = 3, at = "2s" }]`; needs `raid.layout`. From then on no page of a failed chip can
+        /// be read or programmed: a read of such a page reads the rest of its parity group. Without `chip` the seed draws the
+        /// chip; with `within` instead of `at` it draws the time.
         chip_fails: Vec<ChipFails> = Vec::new(),
-        /// Pages that are rebuilt at a time. More than 0: a spare chip takes the place of a failed one at once, and what that held
-        /// is computed and programmed there, beside what the host asks for.
+        /// Pages that are rebuilt at a time. If it is more than 0, a spare chip replaces a failed one at once. The failed chip's
+        /// content is computed and programmed there while host requests continue.
         rebuild: u32 = 0,
     }
 }
 section! {
     /// A chip that fails.
     ChipFails {
-        /// Which; by default drawn from the seed.
+        /// Index of the chip; by default drawn from the seed.
         chip: Option<u32> = None,
-        /// When, before anything else of that time. A time after the run's last event is too late to be seen.
+        /// Time of the failure, before any other event of that time. A time after the last event of the run has no effect.
         at: Option<Nanos> = None,
-        /// In the place of `at`: it fails at a time drawn from the seed, uniform up to this one.
+        /// Instead of `at`: the failure's time is drawn from the seed, uniform from 0 to this one.
         within: Option<Nanos> = None,
     }
 }
 
 impl Config {
-    /// Whether no power cut loses, or brings an older version back of, what the host was told is written: the controller's
-    /// memory survives, or nothing is acknowledged or erased before what it stands for is on flash. Trims promise nothing.
+    /// Whether acknowledged writes survive power cuts, in their newest version: either the controller's memory survives, or
+    /// nothing is acknowledged or erased before its data is on flash. Trims are not covered.
     pub fn survives_power_cuts(&self) -> bool {
         let plan = self.schemes.collector.policy_ref().writes_back().filter(|_| self.staging.slots > 0);
         self.device.power_loss_protection
@@ -506,28 +506,28 @@ impl Config {
 }
 
 impl Schemes {
-    /// Whether one of paper A's schemes is in use, and reports who meets whom.
+    /// Whether one of paper A's schemes is in use, so conflicts are reported.
     pub fn reports_conflicts(&self) -> bool {
         self.route.replicate().is_some() || self.collector.policy_ref().reports_conflicts()
     }
 }
 
 section! {
-    /// The controller's buffer, in which collections leave pages that go back to flash later.
+    /// The controller's buffer. Collectors may leave pages there and write them back to flash later.
     Staging {
-        /// Pages that it holds; collectors that use none leave it empty. When it is full, pages move in flash.
+        /// Pages that the buffer holds; used by some collectors only. When it is full, pages move in flash.
         slots: u32 = 0,
     }
 }
 
 section! {
-    /// Knobs of the dispatch window.
+    /// Settings of the dispatch window.
     OrderKnobs {
-        /// Sub-requests that a chip takes, queued or in service, before requests wait in the window; by default 8 with `piq`,
-        /// `sync-piq` or `brr`, else no limit. With `raid.layout`, reads and programs for parity count too, and writes that
-        /// wait for their group don't.
+        /// Sub-requests that a chip accepts, queued or in service. Further requests wait in the window. By default 8 with `piq`,
+        /// `sync-piq` or `brr`, otherwise unlimited. With `raid.layout`, reads and programs for parity count too; writes that
+        /// wait for their group do not.
         chip_queue: Option<u32> = None,
-        /// Whether reads in the window go before writes that wait there; by default with `piq` and `sync-piq`.
+        /// Whether reads in the window are dispatched before waiting writes; by default with `piq` and `sync-piq`.
         delay_writes: Option<bool> = None,
     }
 }
@@ -544,39 +544,41 @@ choice! {
     }
 }
 choice! {
-    /// How the parity of an update is made.
+    /// How an update computes its parity.
     WriteMode("lowercase") {
         /// Read-modify-write: read the old chunks and the old parity.
         Rmw,
-        /// Reconstruct-write: read the chunks that do not change.
+        /// Reconstruct-write: read the chunks that are not written.
         Rcw,
-        /// Whichever reads less: read-modify-write up to (`raid.group` - 2) / 2 chunks.
+        /// Whichever reads less: read-modify-write for up to (`raid.group` - 2) / 2 chunks.
         Auto,
     }
 }
 
 section! {
-    /// Chip-level RAID-5: every chip holds one page of every stripe, one page in `raid.group` is parity.
+    /// Chip-level RAID-5: every chip holds one page of every stripe, and one page in `raid.group` is parity.
     Raid {
         /// Which chips form a parity group.
         layout: RaidLayout = RaidLayout::None,
-        /// Chips of a parity group, its parity chunk included.
+        /// Chips of a parity group, including its parity chunk.
         group: u32 = 8,
-        /// A group written for the first time waits so long for its other chunks before its parity is made without them.
+        /// How long a group that is written for the first time waits for its remaining chunks. Its parity is then computed
+        /// without them.
         encode_timeout: Nanos = Nanos(10_000_000),
-        /// How the parity of an update is made.
+        /// How an update computes its parity.
         write_mode: WriteMode = WriteMode::Rmw,
     }
 }
 
-/// How often data may be copied inside its plane before the controller has to see it, by the P/E cycles of the destination.
+/// How many times in a row data may be copied inside its plane before it must pass through the controller, by the P/E cycles of
+/// the destination block.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged, expecting = "expected a threshold from 0 to 255, pairs [P/E cycles, threshold], or \"model\"")]
 pub enum CopybackThresholds {
     /// The same at any wear.
     Fixed(u8),
-    /// Pairs of P/E cycles and the threshold that holds from there on.
+    /// Pairs of P/E cycles and the threshold from there on.
     Steps(Vec<(u32, u8)>),
     /// Derived from the error model of section `ecc`.
     Named(ThresholdSource),
@@ -590,27 +592,27 @@ choice! {
     }
 }
 choice! {
-    /// What one program of the array writes.
+    /// What one array program writes.
     Programming("kebab-case") {
         /// One page.
         Page,
-        /// The three pages of a TLC word line. The first two wait in the controller's buffer until the third has come.
+        /// The three pages of a TLC word line. The first two wait in the controller's buffer for the third.
         OneShot,
     }
 }
 
 section! {
-    /// Wear, and what it still allows.
+    /// Wear, and how many copybacks it allows.
     Wear {
-        /// P/E cycles that every block has behind it before the run.
+        /// P/E cycles of every block before the run.
         pe_cycles: u32 = 0,
-        /// Copybacks that data may have behind it, by the P/E cycles of the block that it is copied to: one number, pairs
-        /// `[P/E cycles, threshold]` (0 before the first), or `"model"`. Default: paper D, Fig. 3b.
+        /// Consecutive copybacks that data may undergo, by the P/E cycles of the destination block: one number, pairs `[P/E
+        /// cycles, threshold]` (the first at 0), or `"model"`. Default: paper D, Fig. 3b.
         copyback_thresholds: CopybackThresholds =
             CopybackThresholds::Steps(vec![(0, 6), (1300, 5), (1500, 4), (3000, 3), (4000, 2), (4300, 1), (4500, 0)]),
-        /// P/E cycles at which a block counts as worn out, for estimates of lifetime.
+        /// P/E cycles at which a block counts as worn out, for lifetime estimates.
         rated_pe_cycles: u32 = 4500,
-        /// What one program of the array writes.
+        /// What one array program writes.
         programming: Programming = Programming::Page,
     }
 }
@@ -618,44 +620,44 @@ section! {
 choice! {
     /// Whether bit errors are simulated.
     Errors("lowercase") {
-        /// They are not: every read is good.
+        /// Not simulated: every read is good.
         None,
-        /// Page by page, from wear, copybacks, read disturb and retention.
+        /// Simulated page by page, from wear, copybacks, read disturb and retention.
         Model,
     }
 }
 
 choice! {
-    /// What carries pages between the flash controllers' buffers and the CPU.
+    /// Model of the interconnect between the flash controllers' buffers and the CPU.
     NocModel("lowercase") {
-        /// Nothing: pages are in the controller once they have left the channel.
+        /// No interconnect: a page is in the controller once it has left the channel.
         None,
         /// A traversal takes (page bits / `flit_bits` + `mean_slices` - 1) x `cycle`, rounded half up.
         Formula,
-        /// An array of routing slices: a traversal takes (page bits / `flit_bits` + slices on its path - 1) x `cycle` and
-        /// one of the `rows` for that time.
+        /// An array of routing slices: a traversal takes (page bits / `flit_bits` + slices on its path - 1) x `cycle`, and
+        /// occupies one of the `rows` for that time.
         Array,
     }
 }
 choice! {
-    /// What a traversal does to its channel's port.
+    /// How a traversal uses its channel's port.
     PortRule("lowercase") {
         /// It occupies the port.
         Occupied,
-        /// It takes its time and leaves the port to others.
+        /// It takes time, but leaves the port free for other pages.
         Delayed,
     }
 }
 choice! {
     /// The four task queues of a channel.
     Task("lowercase") {
-        /// Reads of the host, those of partial writes included.
+        /// Host reads, including those of partial writes.
         Rhost,
-        /// Writes of the host.
+        /// Host writes.
         Whost,
-        /// Reads of collections.
+        /// GC reads.
         Rgc,
-        /// Programs and erases of collections.
+        /// GC programs and erases.
         Wgc,
     }
 }
@@ -663,26 +665,26 @@ choice! {
 section! {
     /// The interconnect between the flash controllers at the channels and the CPU, where host data and error correction are.
     Noc {
-        /// What carries pages; by default nothing, and the other keys of this section have no say.
+        /// Model of the interconnect. By default there is none, and the other keys of this section have no effect.
         model: NocModel = NocModel::None,
         /// Time from one routing slice to the next.
         cycle: Nanos = Nanos(87),
         /// Bits that move at once.
         flit_bits: u32 = 4,
-        /// `formula`: routing slices that a page passes, on average; at most three decimals count.
+        /// `formula`: mean number of routing slices that a page passes; at most three decimals count.
         mean_slices: f64 = 13.5,
-        /// `array`: columns of slices; the channels' ports are spread evenly over them.
+        /// `array`: columns of slices, over which the channels' ports are spread evenly.
         columns: u32 = 16,
-        /// `array`: rows of slices, each with a port of the CPU at its end.
+        /// `array`: rows of slices, each with a CPU port at its end.
         rows: u32 = 8,
-        /// What a traversal does to its channel's port.
+        /// How a traversal uses its channel's port.
         port: PortRule = PortRule::Occupied,
         /// Time to write a page into the flash controller's buffer.
         sram_write: Nanos = Nanos(12_000),
         /// Time to read a page from the flash controller's buffer.
         sram_read: Nanos = Nanos(12_000),
-        /// The task queues that a unit of exclusion serves, the first with a task first; an empty list is one FIFO. By default
-        /// `["rhost", "whost", "rgc", "wgc"]`.
+        /// Task queues of a unit of exclusion in priority order: the first that is not empty is served. An empty list means one
+        /// FIFO. By default `["rhost", "whost", "rgc", "wgc"]`.
         priority: Option<Vec<Task>> = None,
     }
 }
@@ -693,7 +695,7 @@ impl Noc {
         self.model != NocModel::None
     }
 
-    /// The order in which task queues are served; empty for one FIFO.
+    /// Task queues in priority order; empty for one FIFO.
     pub fn priority(&self) -> &[Task] {
         const PAPER: [Task; 4] = [Task::Rhost, Task::Whost, Task::Rgc, Task::Wgc];
         match &self.priority {
@@ -705,33 +707,33 @@ impl Noc {
 }
 
 section! {
-    /// Bit errors and their correction. Amounts of errors are expected bit errors a MiB, 1,024 times those of a KiB.
+    /// Bit errors and their correction. Error amounts are expected bit errors per MiB, which is 1,024 times the amount per KiB.
     Ecc {
-        /// Bit errors a KiB that are corrected.
+        /// Bit errors per KiB that can be corrected.
         correctable: u32 = 120,
-        /// Time to decode a page, after it has left the die.
+        /// Time to decode a page after it has left the die.
         decode: Nanos = Nanos::ZERO,
-        /// Probability that a page which a path looks at has errors. By default 0.0001 with `schemes.path = "selective"`, and 1
-        /// with `"checked"`, on worn TLC.
+        /// Probability that a page has errors when its path checks it. By default 0.0001 with `schemes.path = "selective"`, and 1
+        /// (worn TLC) with `"checked"`.
         page_error_probability: Option<Ppm> = None,
-        /// Probability that a bit is wrong, in place of `page_error_probability`: 1 - (1 - rate)^(bits of a page).
+        /// Bit error rate, instead of `page_error_probability`: 1 - (1 - rate)^(bits of a page).
         bit_error_rate: Option<f64> = None,
         /// Whether bit errors are simulated page by page.
         errors: Errors = Errors::None,
-        /// Bit errors that a program leaves in a page, as pairs `[P/E cycles, errors a MiB]`, linear in between. Default: what
+        /// Bit errors that a program leaves in a page, as pairs `[P/E cycles, errors per MiB]`, linear in between. The default
         /// makes the thresholds of paper D, Fig. 3b, the largest safe ones.
         program_errors: Vec<(u32, u32)> = vec![
             (0, 13_300), (1300, 15_161), (1500, 17_688), (3000, 21_225), (4000, 26_531), (4300, 35_375), (4500, 53_062),
             (10_000, 106_000),
         ],
-        /// How far pages differ: errors that a program leaves are multiplied by a factor of the page, 1 - spread to 1 + spread.
+        /// Variation between pages: a page's program errors are multiplied by its own factor, from 1 - spread to 1 + spread.
         spread: Ppm = Ppm(100_000),
-        /// Bit errors a MiB that 1,000 reads of a block add to its pages. Default: 1.0e-9 a bit and read (Cai et al., DSN 2015,
-        /// MLC at 2,000 P/E cycles).
+        /// Bit errors per MiB that 1,000 reads of a block add to its pages. Default: 1.0e-9 per bit and read (Cai et al., DSN
+        /// 2015, MLC at 2,000 P/E cycles).
         read_disturb: u32 = 8,
-        /// Share of the errors a program leaves that a day of retention adds. Paper D leaves retention out.
+        /// Bit errors that a day of retention adds, as a share of those that a program leaves. Paper D ignores retention.
         retention: Ppm = Ppm(0),
-        /// Share of the correctable errors that derived thresholds leave for read disturb and retention.
+        /// Share of the correctable errors that derived thresholds keep for read disturb and retention.
         margin: Ppm = Ppm(50_000),
     }
 }
@@ -739,25 +741,26 @@ section! {
 impl std::str::FromStr for Config {
     type Err = toml::de::Error;
 
-    /// Reads a configuration file; keys that are left out have their defaults. Whether it can work is for [`Config::check`].
+    /// Reads a configuration file. Missing keys have their defaults. [`Config::check`] tells whether the result can work.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         toml::from_str(text)
     }
 }
 
 impl Config {
-    /// Erased blocks of a plane that host programs leave alone.
+    /// Erased blocks per plane that are reserved for GC.
     pub fn reserve(&self) -> u32 {
         self.gc.reserve.unwrap_or(self.gc_streams())
     }
 
-    /// Write points a plane that collections fill: the collector's, and one more where the path keeps copied pages apart.
+    /// GC write points per plane: the collector's, and one more if the path keeps copied pages apart.
     fn gc_streams(&self) -> u32 {
         self.schemes.collector.policy_ref().streams() + u32::from(self.schemes.path.policy_ref().separates())
     }
 
-    /// Pages at the end of each block that hold the copyback counts of the others: ceil(5 B x (pages - 1) / page size), for a
-    /// logical page number of four bytes and a count of one. None where no block ever allows a copyback: wear only grows.
+    /// Pages at the end of each block that hold the copyback counts of its other pages: ceil(5 B x (pages - 1) / page size), for
+    /// a four-byte logical page number and a one-byte count. There are none if the initial wear allows no copyback, because wear
+    /// only grows.
     pub fn metadata_pages(&self) -> u32 {
         let counts = self.schemes.path.policy_ref().keeps_counts();
         let steps = self.copyback_steps();
@@ -767,7 +770,7 @@ impl Config {
         (5 * (u64::from(self.geometry.pages_per_block) - 1)).div_ceil(self.geometry.page_size.0) as u32
     }
 
-    /// The copyback thresholds as steps, ascending in P/E cycles.
+    /// Copyback thresholds as steps, ascending in P/E cycles.
     pub(crate) fn copyback_steps(&self) -> Vec<(u32, u8)> {
         match &self.wear.copyback_thresholds {
             CopybackThresholds::Fixed(threshold) => vec![(0, *threshold)],
@@ -778,26 +781,26 @@ impl Config {
         }
     }
 
-    /// Whether collections leave pages in the controller's buffer.
+    /// Whether GC leaves pages in the controller's buffer.
     pub(crate) fn stages(&self) -> bool {
         self.staging.slots > 0 && self.schemes.collector.policy_ref().writes_back().is_some()
     }
 
-    /// Sub-requests that a chip takes before requests wait in the window.
+    /// Sub-requests that a chip accepts before further requests wait in the window.
     pub fn chip_queue(&self) -> Option<u32> {
         let own = self.order.chip_queue.or(self.schemes.order.policy_ref().chip_queue());
         own.or(self.schemes.route.chip_queue())
     }
 
-    /// Whether reads in the window go before writes that wait there.
+    /// Whether reads in the window are dispatched before waiting writes.
     pub fn delays_writes(&self) -> bool {
         self.order.delay_writes.unwrap_or(self.schemes.order.policy_ref().delays_writes())
     }
 
-    /// Pages over which free ones are counted.
+    /// Pages of one scope (`gc.scope`).
     fn pages_in_scope(&self) -> u64 {
         let g = &self.geometry;
-        // Paired planes are one, with pages twice as large.
+        // Paired planes count as one, with pages twice as large.
         let per_die = g.planes_per_die / self.pages_per_unit();
         let planes = match self.gc.scope {
             Scope::Plane => 1,

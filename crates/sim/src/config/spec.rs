@@ -1,4 +1,4 @@
-//! What a device is built from: a checked configuration as plain values of [`crate::device::spec`].
+//! Turns a checked configuration into the plain values of [`crate::device::spec`], from which a device is built.
 
 use super::{Config, Ecc, Errors, Exclusion, MappingUnit, NocModel, PortRule, Programming, RaidLayout, Suspendable};
 use crate::device::raid::Layout;
@@ -7,14 +7,14 @@ use crate::schemes::Place;
 use crate::units::Ppm;
 
 impl Config {
-    /// Logical pages a plane, parity included: `floor((1 - over_provisioning) * pages a plane)`.
+    /// Logical pages per plane, including parity: `floor((1 - over_provisioning) * pages per plane)`.
     pub fn exported_per_plane(&self) -> u64 {
         let pages = u64::from(self.geometry.blocks_per_plane) * u64::from(self.geometry.pages_per_block);
         (u128::from(pages) * u128::from(Ppm::ONE - u64::from(self.device.over_provisioning.0)) / u128::from(Ppm::ONE))
             as u64
     }
 
-    /// Bytes that the host may address, on a checked configuration: a parity group exports one page less than it has chips.
+    /// Capacity for the host, on a checked configuration. A parity group exports one page less per stripe than it has chips.
     pub fn capacity_bytes(&self) -> u64 {
         let spec = self.array_spec();
         let mapped =
@@ -77,13 +77,13 @@ impl Config {
         }
     }
 
-    /// None where bit errors are not simulated.
+    /// None if bit errors are not simulated.
     pub(crate) fn error_spec(&self) -> Option<ErrorSpec> {
         (self.ecc.errors == Errors::Model).then(|| self.ecc.spec())
     }
 
-    /// By default paper E's rate where there is an interconnect, unless every page is checked, and otherwise paper D's worn
-    /// flash, on which every page has errors.
+    /// Default share of pages with errors: paper D's (every page, worn flash) without an interconnect or if every page is
+    /// checked, otherwise paper E's.
     pub(crate) fn page_error_spec(&self) -> PageErrorSpec {
         let every = !self.noc.exists() || self.schemes.path.policy_ref().checks_all();
         let default = if every { Ppm(1_000_000) } else { Ppm(100) };
@@ -108,7 +108,7 @@ impl Config {
         })
     }
 
-    /// Flash pages of a page of the map: 2 for super pages.
+    /// Flash pages per map entry: 2 for super pages.
     pub fn pages_per_unit(&self) -> u32 {
         match self.device.mapping_unit {
             MappingUnit::Page => 1,

@@ -1,7 +1,7 @@
-//! Raw bit errors, page by page: what a program leaves, what copies carry along, what reads and time add, and what ECC corrects.
+//! Raw bit errors, page by page: from programs, copies, reads and retention, and the limit that ECC corrects.
 //!
-//! Amounts are expected bit errors a MiB of the page, so that 1,024 is one a KiB, the unit in which ECC strength is told. All
-//! of it is integer arithmetic. A page that the controller has decoded starts anew; a copied page brings what it had.
+//! Amounts are expected bit errors per MiB of the page; 1,024 of them are one error per KiB, the usual unit of ECC strength. The
+//! arithmetic is integer. A page that the controller has decoded starts without errors; a copied page keeps those of its source.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
@@ -11,20 +11,20 @@ use super::spec::{ErrorSpec, PageErrorSpec};
 use crate::random;
 use crate::units::{BlockId, Nanos, Ppm, Ppn};
 
-/// Errors of data that could not be corrected when it was moved or merged: no pass through ECC brings it back.
+/// Errors of data that was uncorrectable when it was moved or merged. No pass through ECC restores it.
 pub const LOST: u32 = u32::MAX;
 
-/// Nanoseconds of a day.
+/// Nanoseconds per day.
 const DAY: u64 = 86_400_000_000_000;
 
-/// What the pages of a device have wrong.
+/// Bit errors of all pages of a device.
 #[derive(Clone, Debug)]
 pub struct ErrorModel {
     spec: ErrorSpec,
     seed: u64,
-    /// Errors a MiB that ECC corrects.
+    /// Errors per MiB that ECC corrects.
     limit: u32,
-    /// By page: errors when it was programmed, and when that was.
+    /// By page: errors when it was programmed, and the time of that.
     programmed: Vec<(u32, Nanos)>,
     /// By block: reads since its erase.
     reads: Vec<u32>,
@@ -42,7 +42,7 @@ impl ErrorModel {
         }
     }
 
-    /// Errors that a program leaves in a page of a block of so many P/E cycles.
+    /// Errors that a program leaves in a page, for a block with this many P/E cycles.
     fn left(&self, page: Ppn, pe_cycles: u32) -> u32 {
         let spread = u64::from(self.spec.spread.0);
         let own = mix(self.seed ^ u64::from(page.0)) % (2 * spread + 1);
@@ -50,7 +50,7 @@ impl ErrorModel {
         (u64::from(curve(&self.spec.program_errors, pe_cycles)) * factor / Ppm::ONE).min(u64::from(LOST - 1)) as u32
     }
 
-    /// Errors of a page as it reads now.
+    /// Errors of a page if it is read now.
     pub fn errors(&self, page: Ppn, block: BlockId, now: Nanos) -> u32 {
         let (programmed, since) = self.programmed[page.ix()];
         if programmed == LOST {
@@ -62,35 +62,35 @@ impl ErrorModel {
         (u128::from(programmed) + u128::from(disturbed) + kept).min(u128::from(LOST - 1)) as u32
     }
 
-    /// Whether ECC corrects so many.
+    /// Whether ECC corrects this many errors.
     pub fn corrects(&self, errors: u32) -> bool {
         errors <= self.limit
     }
 
-    /// A page of a block is read.
+    /// Counts a read of a page of `block`.
     pub(crate) fn read(&mut self, block: BlockId) {
         self.reads[block.ix()] = self.reads[block.ix()].saturating_add(1);
     }
 
-    /// A page is programmed with data that brings `carried` errors along.
+    /// Sets a page's errors at its program; its data already has `carried` errors.
     pub(crate) fn program(&mut self, page: Ppn, pe_cycles: u32, carried: u32, now: Nanos) {
         let errors =
             if carried == LOST { LOST } else { carried.saturating_add(self.left(page, pe_cycles)).min(LOST - 1) };
         self.programmed[page.ix()] = (errors, now);
     }
 
-    /// A block is erased.
+    /// Resets the read count of an erased block.
     pub(crate) fn erased(&mut self, block: BlockId) {
         self.reads[block.ix()] = 0;
     }
 }
 
-/// Errors a MiB that are corrected.
+/// Errors per MiB that are corrected.
 fn limit(ecc: &ErrorSpec) -> u32 {
     ecc.correctable.saturating_mul(1024).min(LOST - 2)
 }
 
-/// The height of a curve through points of rising abscissa: linear between them, level beyond them.
+/// Value at `x` of a curve through points of ascending abscissa: linear between them, constant beyond them.
 fn curve(points: &[(u32, u32)], x: u32) -> u32 {
     let after = points.partition_point(|(from, _)| *from <= x);
     match (after.checked_sub(1).map(|i| points[i]), points.get(after).copied()) {
@@ -103,8 +103,8 @@ fn curve(points: &[(u32, u32)], x: u32) -> u32 {
     }
 }
 
-/// The largest safe thresholds by P/E cycles: after a program and `threshold` copybacks, each into a page of the worst kind, what
-/// is left of the correctable errors is still `ecc.margin` of them.
+/// The largest safe thresholds by P/E cycles. After a program and `threshold` copybacks, each into a page of the worst kind,
+/// `ecc.margin` of the correctable errors must still be unused.
 pub(crate) fn derived_thresholds(ecc: &ErrorSpec) -> Vec<(u32, u8)> {
     let usable = u128::from(limit(ecc)) * (u128::from(Ppm::ONE) - u128::from(ecc.margin.0));
     let worst = u128::from(Ppm::ONE) + u128::from(ecc.spread.0);
@@ -124,7 +124,7 @@ pub(crate) fn derived_thresholds(ecc: &ErrorSpec) -> Vec<(u32, u8)> {
     steps
 }
 
-/// Largest threshold: counts are a byte, and reports list them one by one.
+/// Largest threshold: counts are bytes, and reports have one row per count.
 pub(crate) const MAX_THRESHOLD: u8 = 63;
 
 /// SplitMix64: spreads seed and page over all bits.
@@ -135,11 +135,11 @@ fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// What error correction finds where errors are not simulated page by page.
+/// Result of error correction where errors are drawn, not simulated page by page.
 #[derive(Clone, Debug)]
 pub struct PageErrors {
     rng: Xoshiro256PlusPlus,
-    /// A draw below this is a page with errors; 2^64 is all of them.
+    /// A draw below this is a page with errors; 2^64 means every page.
     below: u128,
 }
 
@@ -153,7 +153,7 @@ impl PageErrors {
         PageErrors { rng: random::stream(seed, "page errors"), below }
     }
 
-    /// Whether a page that is looked at has errors: one draw a page.
+    /// Whether a checked page has errors: one draw per page.
     pub fn in_page(&mut self) -> bool {
         u128::from(self.rng.next_u64()) < self.below
     }
@@ -161,9 +161,9 @@ impl PageErrors {
 
 const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
-/// Probability that a page of so many bits has errors.
+/// Probability that a page of `bits` bits has errors.
 fn page_errors(rate: f64, bits: u64) -> f64 {
-    // With functions that give the same bits on every machine.
+    // libm gives the same bits on every machine.
     -libm::expm1(bits as f64 * libm::log1p(-rate))
 }
 

@@ -1,12 +1,12 @@
 //! The clock's next event.
 //!
-//! Each resource has at most one event. They stand in a wheel of buckets, each as wide as a small part of the longest
-//! operation, so that almost every bucket holds none or one, and a word of bits finds the next one that holds any. Nothing is
-//! ever allocated, and an event costs the same however many resources there are.
+//! Each resource has at most one event. Events are kept in a wheel of buckets. A bucket is a small fraction of the longest
+//! operation wide, so almost every bucket holds at most one event, and a bit set finds the next one that is not empty. Nothing is
+//! allocated after construction, and the cost of an event does not depend on the number of resources.
 
 use crate::units::Nanos;
 
-/// Buckets of the wheel, and how many words tell which of them hold events.
+/// Buckets of the wheel, and the words of the bit set that marks those in use.
 const BUCKETS: usize = 1024;
 const WORDS: usize = BUCKETS / 64;
 
@@ -27,17 +27,17 @@ pub struct Events {
     entries: Vec<Entry>,
     /// By bucket: the first resource in it.
     heads: Box<[u32; BUCKETS]>,
-    /// By bucket, a bit: holds any.
+    /// By bucket, a bit: not empty.
     filled: [u64; WORDS],
     /// `log2` of a bucket's width in nanoseconds.
     shift: u32,
-    /// The next event's time, or never, and a resource that has one then.
+    /// Time of the next event (or never), and a resource that has an event at that time.
     next: Nanos,
     first: u32,
 }
 
 impl Events {
-    /// `span` is about the longest time that events are set ahead; longer ones are allowed and cost more.
+    /// `span` estimates how far ahead events are set. Events further ahead are allowed and cost more.
     pub(crate) fn new(resources: usize, span: Nanos) -> Self {
         let width = (span.0 / (BUCKETS as u64 - 1) + 1).next_power_of_two();
         Events {
@@ -50,24 +50,24 @@ impl Events {
         }
     }
 
-    /// The first time that no event can have.
+    /// End of the clock: events must be earlier.
     pub fn horizon(&self) -> Nanos {
         Nanos(1 << 62)
     }
 
-    /// When the next event is, or never.
+    /// Time of the next event, or never.
     #[inline(always)]
     pub fn next(&self) -> Nanos {
         self.next
     }
 
-    /// The resource of the event that [`Events::pop`] would take; there is one.
+    /// The resource whose event [`Events::pop`] would take. Precondition: there is an event.
     #[inline(always)]
     pub fn first(&self) -> usize {
         self.first as usize
     }
 
-    /// When a resource's event is, or never.
+    /// Time of a resource's event, or never.
     #[inline(always)]
     pub fn get(&self, resource: usize) -> Nanos {
         self.entries[resource].time
@@ -85,7 +85,7 @@ impl Events {
             self.unlink(resource);
         }
         if time != Nanos::NEVER {
-            law!(time < self.horizon(), "an event before the end of the clock");
+            law!(time < self.horizon(), "an event at or after the end of the clock");
             self.link(resource, time);
         } else if self.first as usize == resource {
             self.find();
@@ -131,7 +131,7 @@ impl Events {
         }
     }
 
-    /// Whether no other event is at the time of the next one.
+    /// Whether the next event is the only one at its time.
     #[inline]
     pub fn alone(&self) -> bool {
         let mut at = self.heads[self.bucket(self.next)];
@@ -154,7 +154,7 @@ impl Events {
         resource
     }
 
-    /// Shows all events of the earliest time, in any order, as resources.
+    /// Visits all events of the earliest time as resources, in any order.
     #[inline(always)]
     pub fn each(&self, mut each: impl FnMut(usize)) {
         let mut at = self.heads[self.bucket(self.next)];
@@ -167,7 +167,7 @@ impl Events {
         }
     }
 
-    /// Takes all events of the earliest time, in any order, as resources.
+    /// Takes all events of the earliest time as resources, in any order.
     #[inline]
     pub fn take_all(&mut self, mut each: impl FnMut(usize)) {
         let bucket = self.bucket(self.next);
@@ -187,12 +187,12 @@ impl Events {
         self.find();
     }
 
-    /// Looks for the next event. None is earlier than the last one, from whose bucket the search goes once around.
+    /// Finds the next event. None is earlier than the last one, so the search starts in its bucket and visits each bucket once.
     #[inline]
     fn find(&mut self) {
         let from = if self.next == Nanos::NEVER { Nanos::ZERO } else { self.next };
         let start = self.bucket(from);
-        // Events in the buckets from `start` on, once around, are before this time; others there are a turn later.
+        // From bucket `start` on, events of this turn of the wheel are before this time; later ones belong to a further turn.
         let turn = ((from.0 >> self.shift) + BUCKETS as u64) << self.shift;
         let mut word = start / 64;
         let mut bits = self.filled[word] & (u64::MAX << (start % 64));
@@ -210,7 +210,7 @@ impl Events {
         self.find_far();
     }
 
-    /// Makes the earliest event of a bucket before `turn` the next one, if there is any.
+    /// Makes the earliest event of a bucket before `turn` the next one, if there is one.
     #[inline(always)]
     fn take_first_of(&mut self, bucket: usize, turn: u64) -> bool {
         let (mut least, mut first) = (Nanos(turn), NONE);
@@ -228,7 +228,7 @@ impl Events {
         first != NONE
     }
 
-    /// All events are more than a turn ahead, or there are none.
+    /// Slow case: all events are more than a turn ahead, or there are none.
     #[cold]
     fn find_far(&mut self) {
         (self.next, self.first) = (Nanos::NEVER, NONE);
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
     use crate::random::{below, stream};
 
-    /// Against a plain list, with events set ahead a little, a turn, many turns, and in the past of others.
+    /// Compares with a plain list. Events are set a little ahead, a turn ahead, many turns ahead, and earlier than others.
     #[test]
     fn every_event_comes_in_order_of_time() {
         let mut rng = stream(7, "events");

@@ -1,42 +1,42 @@
 //! Pages and blocks, and the laws of real flash.
 //!
-//! The laws hold whatever a scheme asks, in release builds too; a violation stops the run with a panic that names it:
-//! pages of a block are programmed in order and once an erase; a block is erased only without valid pages and without
-//! programs or readers in flight; validity and the reverse map agree.
+//! The laws hold for every scheme, also in release builds. A violation stops the run with a panic that names the law: the pages
+//! of a block are programmed in order and once per erase; a block is erased only without valid pages and without programs or
+//! reads in flight; validity and the reverse map agree.
 
 use ssdlab_memory::{Table, prefetch};
 
 use super::geometry::Geometry;
 use crate::units::{BlockId, Lpn, PlaneId, Ppn};
 
-/// Valid counts carry this bit while their block is not closed, so that a plain minimum over counts finds a victim.
+/// Set in the valid count of a block that is not closed, so that a plain minimum over counts finds a victim.
 const NOT_CLOSED: u16 = 0x8000;
 
-/// Which of a plane's open blocks a program goes to.
+/// Write point of a plane that a program uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
-    /// Host data (and all data where write points are shared).
+    /// Host data (and all data if write points are shared).
     Host = 0,
-    /// Data that collections move.
+    /// Data that GC moves.
     Gc = 1,
     /// Data that joint collections move in pairs: the planes of a die keep these write points at equal offsets.
     Aligned = 2,
-    /// Data that a path copies inside the plane, where it keeps that apart from data that the controller has seen.
+    /// Data that a path copies inside the plane, if it keeps such data apart from data that passed through the controller.
     Copyback = 3,
 }
 
 const STREAMS: usize = 4;
 
-/// A page that has changed, where changes are recorded.
+/// A change of a page, where changes are recorded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change {
-    /// A data page was programmed, with a logical page or with none.
+    /// A data page was programmed, with or without a logical page.
     Written(Ppn, Lpn),
     /// A valid page became invalid.
     Invalid(Ppn),
 }
 
-/// How far a block is filled and what is in flight.
+/// Fill level of a block, and its operations in flight.
 #[derive(Clone, Copy, Debug, Default)]
 struct Use {
     /// Pages programmed or being programmed since the last erase.
@@ -47,20 +47,20 @@ struct Use {
     readers: u16,
 }
 
-/// A plane's counters and open blocks.
+/// Counters and open blocks of a plane.
 #[derive(Clone, Debug)]
 pub(crate) struct Plane {
     free_pages: u32,
     free_blocks: u32,
-    /// Block index from which the circular search for an erased block goes on.
+    /// Block index at which the circular search for an erased block continues.
     cursor: u32,
-    /// Blocks closed so far.
+    /// Number of blocks closed so far.
     closings: u32,
-    /// Whether a collection runs, and the pages that it may still need.
+    /// Whether a collection runs; `debt` is the number of pages that it may still need.
     collecting: bool,
     /// See `collecting`.
     debt: u32,
-    /// Pages promised to data that is moved here from other planes or comes back from the controller's buffer.
+    /// Pages promised to data that arrives from other planes or from the controller's buffer.
     promised: u32,
     open: [BlockId; STREAMS],
 }
@@ -68,15 +68,15 @@ pub(crate) struct Plane {
 /// The state of every page, block and plane.
 #[derive(Clone, Debug)]
 pub struct Flash {
-    /// By page: the logical page it validly holds, or none.
+    /// By page: the logical page whose valid copy it holds, or none.
     lpn_of: Table<Lpn>,
     /// By block: valid pages, with `NOT_CLOSED` while the block is free, open or being collected.
     valid: Vec<u16>,
-    /// By block: how far it is filled and what is in flight.
+    /// By block: fill level, and operations in flight.
     use_of: Vec<Use>,
-    /// By block: erases since the beginning.
+    /// By block: erases since the start.
     erases: Vec<u32>,
-    /// By block: the plane's count of closings when the block was closed.
+    /// By block: the plane's `closings` when it was closed.
     closed_at: Vec<u32>,
     /// By block, a bit: erased and not open.
     free: Vec<u64>,
@@ -85,16 +85,16 @@ pub struct Flash {
     blocks_per_plane: u32,
     pages_per_block: u32,
     data_pages: u32,
-    /// Whether the next block to open is the one erased least often.
+    /// Whether the least erased block is opened next.
     least_erased: bool,
     shared: bool,
     reserve: u32,
     /// Free pages of the device.
     free_total: u64,
-    /// Pages programmed so far, and pages of erased blocks: their difference is what is written now.
+    /// Pages programmed so far, and pages of erased blocks; the difference is the number of written pages.
     programmed: u64,
     reclaimed: u64,
-    /// What has changed since it was last taken; none where nobody reads it.
+    /// Changes since they were last taken; none if nothing reads them.
     changes: Option<Vec<Change>>,
 }
 
@@ -138,17 +138,17 @@ impl Flash {
         }
     }
 
-    /// Records changes of pages from now on.
+    /// Starts to record changes of pages.
     pub(crate) fn record_changes(&mut self) {
         self.changes.get_or_insert_default();
     }
 
-    /// The changes since this was last asked, oldest first. Give the list back, so that its memory is used again.
+    /// Changes since the last call, oldest first. Return the list with [`Flash::reuse`], so that its memory is used again.
     pub(crate) fn take_changes(&mut self) -> Vec<Change> {
         self.changes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Takes a list back that [`Flash::take_changes`] gave.
+    /// Reuses the memory of a list from [`Flash::take_changes`].
     pub(crate) fn reuse(&mut self, mut list: Vec<Change>) {
         list.clear();
         self.changes = Some(list);
@@ -157,7 +157,7 @@ impl Flash {
     #[cold]
     #[inline(never)]
     fn record(&mut self, page: Ppn, change: fn(Ppn, Lpn) -> Change, lpn: Lpn) {
-        // Pages of metadata hold nothing that a victim policy could count.
+        // Metadata pages hold nothing that a victim policy could count.
         if let Some(changes) = &mut self.changes
             && page.0 % self.pages_per_block < self.data_pages
         {
@@ -165,7 +165,7 @@ impl Flash {
         }
     }
 
-    // What a policy may ask.
+    // Queries for policies.
 
     /// Whether a page holds the valid copy of a logical page.
     #[inline(always)]
@@ -173,26 +173,26 @@ impl Flash {
         self.lpn_of[page.ix()].is_some()
     }
 
-    /// The logical page that a page validly holds, or none.
+    /// The logical page whose valid copy a page holds, or none.
     #[inline(always)]
     pub fn lpn_of(&self, page: Ppn) -> Lpn {
         self.lpn_of[page.ix()]
     }
 
-    /// Says that a page will become stale soon.
+    /// Prefetches for a page that will soon become stale.
     #[inline(always)]
     pub(crate) fn expect_stale(&self, page: Ppn, block: BlockId) {
         prefetch(&self.lpn_of, page.ix());
         prefetch(&self.valid, block.ix());
     }
 
-    /// Says that a page of a block will be read soon.
+    /// Prefetches for a page of a block that will soon be read.
     #[inline(always)]
     pub(crate) fn expect_read(&self, block: BlockId) {
         prefetch(&self.use_of, block.ix());
     }
 
-    /// Says that host data will be programmed in a plane soon.
+    /// Prefetches for host data that will soon be programmed in a plane.
     #[inline(always)]
     pub(crate) fn expect_program(&self, plane: PlaneId) {
         let open = self.planes[plane.ix()].open[Stream::Host as usize];
@@ -202,7 +202,7 @@ impl Flash {
         }
     }
 
-    /// Says that a victim's pages will be moved to its plane's write point soon.
+    /// Prefetches for the pages of a victim that will soon move to its plane's write point.
     #[inline]
     pub(crate) fn expect_run(&self, plane: PlaneId, victim: BlockId) {
         let open = self.planes[plane.ix()].open[self.stream(Stream::Gc)];
@@ -228,7 +228,7 @@ impl Flash {
         self.valid[block.ix()] & NOT_CLOSED == 0
     }
 
-    /// By block of the device: valid pages if the block is closed, else more than any block has pages.
+    /// By block of the device: valid pages of a closed block, otherwise more than a block has pages.
     pub fn valid_if_closed(&self) -> &[u16] {
         &self.valid
     }
@@ -238,7 +238,7 @@ impl Flash {
         geometry.blocks(plane).map(|block| BlockId(block as u32)).filter(|block| self.is_closed(*block))
     }
 
-    /// When a closed block was closed, in closings of its plane.
+    /// The plane's `closings` when a closed block was closed.
     pub fn closed_at(&self, block: BlockId) -> u32 {
         self.closed_at[block.ix()]
     }
@@ -248,7 +248,7 @@ impl Flash {
         self.planes[plane.ix()].closings
     }
 
-    /// Erases of a block.
+    /// Number of erases of a block.
     pub fn erases(&self, block: BlockId) -> u32 {
         self.erases[block.ix()]
     }
@@ -258,14 +258,14 @@ impl Flash {
         u32::from(self.use_of[block.ix()].written)
     }
 
-    /// Whether a page's word line is still to be programmed, where pages of `word_line` are programmed together.
+    /// Whether a page's word line is not programmed yet, where `word_line` pages are programmed together.
     pub(crate) fn waits_for_word_line(&self, page: Ppn, block: BlockId, word_line: u32) -> bool {
         let used = self.use_of[block.ix()];
         let end = (page.0 - block.0 * self.pages_per_block) / word_line * word_line + word_line;
         u32::from(used.written) < end || u32::from(used.written) == end && used.unlanded > 0
     }
 
-    /// Unprogrammed pages of a plane, open blocks included.
+    /// Unprogrammed pages of a plane, including open blocks.
     #[inline(always)]
     pub fn free_pages(&self, plane: PlaneId) -> u32 {
         self.planes[plane.ix()].free_pages
@@ -281,7 +281,7 @@ impl Flash {
         self.free_total
     }
 
-    /// Erases of all blocks together.
+    /// Erases of all blocks.
     pub(crate) fn erases_total(&self) -> u64 {
         self.reclaimed / u64::from(self.pages_per_block)
     }
@@ -296,19 +296,19 @@ impl Flash {
         self.reclaimed
     }
 
-    // What mechanism does.
+    // Mechanism.
 
     fn stream(&self, stream: Stream) -> usize {
         if self.shared && stream == Stream::Gc { Stream::Host as usize } else { stream as usize }
     }
 
-    /// Unprogrammed data pages of a stream's open block; none if it has no open block.
+    /// Unprogrammed data pages in a stream's open block; 0 without an open block.
     pub(crate) fn room(&self, plane: PlaneId, stream: Stream) -> u32 {
         let open = self.planes[plane.ix()].open[self.stream(stream)];
         if open.is_none() { 0 } else { self.data_pages - u32::from(self.use_of[open.ix()].written) }
     }
 
-    /// The offset at which the next program of a stream would land in its plane, if it may.
+    /// Offset in the plane of a stream's next program, if it may take a page.
     pub(crate) fn next_offset(&self, plane: PlaneId, stream: Stream) -> Option<u32> {
         let collects = stream != Stream::Host;
         let open = self.planes[plane.ix()].open[self.stream(stream)];
@@ -318,8 +318,8 @@ impl Flash {
         self.may_open(plane, collects).then_some(0)
     }
 
-    /// Whether a stream may take a page of its open block: of a shared one, host programs leave what the running collection
-    /// still needs and what the next one must find.
+    /// Whether a stream may take a page of its open block. In a shared block, host programs leave the pages that the running
+    /// collection still needs and the next one must find.
     #[inline(always)]
     fn may_fill(&self, plane: PlaneId, collects: bool) -> bool {
         let state = &self.planes[plane.ix()];
@@ -329,30 +329,30 @@ impl Flash {
                 > state.debt + state.promised + (self.reserve - u32::from(state.collecting)) * self.pages_per_block
     }
 
-    /// Whether a plane has room for pages moved from other planes without touching its own reserve.
+    /// Whether a plane has room for pages from other planes outside its own reserve.
     pub(crate) fn takes_foreign(&self, plane: PlaneId) -> bool {
         let state = &self.planes[plane.ix()];
         state.free_blocks > self.reserve + state.promised / self.data_pages + 1
     }
 
-    /// A page of this plane is promised to one that comes from another plane, or back from the controller's buffer.
+    /// Promises a page of this plane to data from another plane or from the controller's buffer.
     pub(crate) fn promise(&mut self, plane: PlaneId) {
         self.planes[plane.ix()].promised += 1;
     }
 
-    /// It has come.
+    /// Redeems a promise: the data has arrived.
     pub(crate) fn keep_promise(&mut self, plane: PlaneId) {
         self.planes[plane.ix()].promised -= 1;
     }
 
-    /// Whether a stream may take one more erased block: host programs leave the reserve alone.
+    /// Whether a stream may open one more erased block. Host programs leave the reserve.
     fn may_open(&self, plane: PlaneId, collects: bool) -> bool {
         let state = &self.planes[plane.ix()];
         let kept = if collects { 0 } else { self.reserve + state.promised.div_ceil(self.data_pages) };
         state.free_blocks > kept
     }
 
-    /// Takes the next page of a stream's open block, opening one if need be. None: no page that this stream may take.
+    /// Takes the next page of a stream's open block, and opens a block if necessary. None if the stream may take no page.
     #[inline]
     pub(crate) fn take_page(&mut self, plane: PlaneId, stream: Stream, collects: bool) -> Option<Ppn> {
         let point = self.stream(stream);
@@ -378,12 +378,12 @@ impl Flash {
         state.debt -= u32::from(collects && state.debt > 0);
         self.free_total -= 1;
         self.programmed += 1;
-        // It lands when many other pages have been looked at.
+        // The entry is needed at landing; by then many other entries have been accessed.
         prefetch(&self.lpn_of, page.ix());
         Some(page)
     }
 
-    /// Gives up the next pages of a collection's write point: they hold nothing until their block is erased.
+    /// Skips the next pages of a collection's write point: they hold nothing until their block is erased.
     pub(crate) fn skip_pages(&mut self, plane: PlaneId, stream: Stream, count: u32) {
         let debt = self.planes[plane.ix()].debt;
         for _ in 0..count {
@@ -391,11 +391,11 @@ impl Flash {
                 self.take_page(plane, stream, true).expect("law: the reserve leaves a page for every collection");
             self.land(page, BlockId(page.0 / self.pages_per_block), Lpn::NONE);
         }
-        // None of them took a page that the collection still has to move.
+        // Skipped pages do not count as moved by the collection.
         self.planes[plane.ix()].debt = debt;
     }
 
-    /// The block that the next page of a stream would come from; none if the plane has no page for it.
+    /// Block of a stream's next page; none if the plane has no page for it.
     pub(crate) fn next_block(&self, plane: PlaneId, stream: Stream) -> Option<BlockId> {
         let open = self.planes[plane.ix()].open[self.stream(stream)];
         if open.is_some() {
@@ -405,7 +405,7 @@ impl Flash {
         free.then(|| BlockId(plane.0 * self.blocks_per_plane + self.next_free(plane)))
     }
 
-    /// Whether a block's data pages are full and landed, and pages for its metadata are left.
+    /// Whether a block's data pages are full and landed, and its metadata pages are not written yet.
     #[inline(always)]
     pub(crate) fn wants_metadata(&self, block: BlockId) -> bool {
         let used = self.use_of[block.ix()];
@@ -426,7 +426,7 @@ impl Flash {
         page
     }
 
-    /// The erased block that is opened next, by place in its plane.
+    /// The next erased block to open, by index in its plane.
     fn next_free(&self, plane: PlaneId) -> u32 {
         let base = plane.0 * self.blocks_per_plane;
         let words = &self.free[plane.ix() * self.free_words..][..self.free_words];
@@ -440,7 +440,7 @@ impl Flash {
             .expect("a free block, as counted")
     }
 
-    /// Takes an erased block out of the free set, as `ftl.free_block` says.
+    /// Removes an erased block from the free set, according to `ftl.free_block`.
     fn open_block(&mut self, plane: PlaneId) -> BlockId {
         let base = plane.0 * self.blocks_per_plane;
         let block = self.next_free(plane);
@@ -454,7 +454,7 @@ impl Flash {
         block
     }
 
-    /// A program ended: the page is valid if `lpn` is some, stale at once otherwise.
+    /// A program ends: the page is valid if `lpn` is some, otherwise stale.
     #[inline]
     pub(crate) fn land(&mut self, page: Ppn, block: BlockId, lpn: Lpn) {
         let b = block.ix();
@@ -473,7 +473,7 @@ impl Flash {
         self.close_if_full(b);
     }
 
-    /// A block that is full and landed is a possible victim from now on.
+    /// Makes a block that is full and landed a possible victim.
     #[inline(always)]
     fn close_if_full(&mut self, b: usize) {
         if u32::from(self.use_of[b].written) == self.pages_per_block && self.use_of[b].unlanded == 0 {
@@ -484,7 +484,7 @@ impl Flash {
         }
     }
 
-    /// Programs the next page of the host's write point with `lpn`, in no time. None: no page that host data may take.
+    /// Programs the next page of the host's write point with `lpn`, in no time. None if host data may take no page.
     #[inline(always)]
     pub(crate) fn program_now(&mut self, plane: PlaneId, lpn: Lpn) -> Option<Ppn> {
         let mut open = self.planes[plane.ix()].open[Stream::Host as usize];
@@ -519,21 +519,21 @@ impl Flash {
         Some(page)
     }
 
-    /// Whether host data has an open block with room, and free pages are no fewer than `floor`: nothing to collect for.
+    /// Whether the host's open block has room and at least `floor` pages are free, so that GC is not necessary.
     #[inline(always)]
     pub(crate) fn has_room(&self, plane: PlaneId, floor: u32) -> bool {
         let state = &self.planes[plane.ix()];
         state.open[Stream::Host as usize].is_some() && state.free_pages >= floor && self.may_fill(plane, false)
     }
 
-    /// The valid pages of a block, in ascending order: where they are in it, and what they hold. Room for a block's pages is
-    /// given. Returns how many there are.
+    /// Collects the valid pages of a block in ascending order: offsets, and logical pages. The slices must have room for a
+    /// block's pages. Returns the number of valid pages.
     #[inline]
     pub(crate) fn list_valid(&self, block: BlockId, offsets: &mut [u16], lpns: &mut [Lpn]) -> usize {
         let pages = self.pages_per_block as usize;
         let held = &self.lpn_of[block.ix() * pages..][..pages];
         let mut count = 0;
-        // Without a branch: which pages are valid can't be foretold.
+        // Branchless: which pages are valid is unpredictable.
         for (offset, lpn) in held.iter().enumerate() {
             (offsets[count], lpns[count]) = (offset as u16, *lpn);
             count += usize::from(lpn.is_some());
@@ -541,8 +541,8 @@ impl Flash {
         count
     }
 
-    /// Programs up to so many pages in a row of a write point in no time: all that fit into its open block, which is opened if
-    /// need be. Returns the first of them, and how many.
+    /// Programs consecutive pages of a write point in no time, as many as fit into its open block. Opens a block if necessary.
+    /// Returns the first page, and the number of pages.
     pub(crate) fn program_run(&mut self, plane: PlaneId, stream: Stream, lpns: &[Lpn]) -> (Ppn, usize) {
         let (point, collects) = (self.stream(stream), stream != Stream::Host);
         let mut open = self.planes[plane.ix()].open[point];
@@ -556,7 +556,7 @@ impl Flash {
         let count = (lpns.len() as u32).min(self.pages_per_block - written);
         let first = Ppn(open.0 * self.pages_per_block + written);
         let entries = &mut self.lpn_of[first.ix()..][..count as usize];
-        // All are looked at, so that the compiler takes many at a time.
+        // Checks all entries without an early exit, so that the compiler can vectorize.
         let held = entries.iter().fold(u32::MAX, |all, lpn| all & lpn.0);
         law_eq!(Lpn(held), Lpn::NONE, "law: a page is programmed once an erase");
         entries.copy_from_slice(&lpns[..count as usize]);
@@ -579,19 +579,19 @@ impl Flash {
         (first, count as usize)
     }
 
-    /// So many pages of a victim have been programmed elsewhere.
+    /// `count` pages of a victim have been programmed elsewhere.
     pub(crate) fn leave(&mut self, victim: BlockId, count: usize) {
         self.valid[victim.ix()] -= count as u16;
     }
 
-    /// All pages that a victim held have been programmed elsewhere.
+    /// All valid pages of a victim have been programmed elsewhere.
     pub(crate) fn vacate(&mut self, victim: BlockId) {
         law_eq!(self.valid(victim), 0, "law: all valid pages of a victim are moved");
         let pages = self.pages_per_block as usize;
         self.lpn_of[victim.ix() * pages..][..pages].fill(Lpn::NONE);
     }
 
-    /// The page's data is not wanted any more.
+    /// Invalidates a page.
     #[inline(always)]
     pub(crate) fn invalidate(&mut self, page: Ppn, block: BlockId, lpn: Lpn) {
         let entry = &mut self.lpn_of[page.ix()];
@@ -603,19 +603,19 @@ impl Flash {
         }
     }
 
-    /// An array read begins: its block may not be erased until it ends.
+    /// An array read begins: its block must not be erased until the read ends.
     #[inline(always)]
     pub(crate) fn read_begins(&mut self, block: BlockId) {
         self.use_of[block.ix()].readers += 1;
     }
 
-    /// The array read is over.
+    /// An array read ends.
     #[inline(always)]
     pub(crate) fn read_ends(&mut self, block: BlockId) {
         self.use_of[block.ix()].readers -= 1;
     }
 
-    /// A closed block becomes the victim of a collection.
+    /// Makes a closed block a victim.
     pub(crate) fn begin_collection(&mut self, block: BlockId) {
         law!(self.is_closed(block), "law: a victim is a closed block");
         let plane = &mut self.planes[block.ix() / self.blocks_per_plane as usize];
@@ -629,7 +629,7 @@ impl Flash {
         self.erase_now(block);
     }
 
-    /// A block is erased in no time. A read in flight has its data already: in no time nothing can come between.
+    /// Erases a block in no time. Reads in flight already have their data, since nothing can come between.
     pub(crate) fn erase_now(&mut self, block: BlockId) {
         let b = block.ix();
         law_eq!(self.valid[b], NOT_CLOSED, "law: a victim without valid pages is erased");
@@ -649,7 +649,7 @@ impl Flash {
         law_eq!(self.programmed - self.reclaimed, written, "law: programs - reclaimed pages = written pages");
     }
 
-    /// The blocks that are being collected and not erased yet.
+    /// Blocks that are being collected and not erased yet.
     pub(crate) fn victims(&self) -> impl Iterator<Item = BlockId> + '_ {
         (0..self.valid.len()).filter_map(|b| {
             let full = u32::from(self.use_of[b].written) == self.pages_per_block && self.use_of[b].unlanded == 0;
@@ -657,7 +657,7 @@ impl Flash {
         })
     }
 
-    /// Power is cut: nothing is in flight, no page is known to be valid, and blocks whose erase was interrupted are erased.
+    /// Power is cut: nothing is in flight, no page is known to be valid, and blocks with an interrupted erase are erased.
     pub(crate) fn power_cut(&mut self, erases: &[BlockId]) {
         self.lpn_of.iter_mut().for_each(|lpn| *lpn = Lpn::NONE);
         self.valid.fill(NOT_CLOSED);
@@ -675,8 +675,7 @@ impl Flash {
         }
     }
 
-    /// A plane of another chip stands in the place of one that has failed: it is erased, and nothing is in flight there.
-    /// Erases go on counting.
+    /// Replaces a failed plane by one of a spare chip, which is erased and has nothing in flight. Erase counts continue.
     pub(crate) fn replace(&mut self, plane: PlaneId) {
         let plane = plane.ix();
         let blocks = plane * self.blocks_per_plane as usize..(plane + 1) * self.blocks_per_plane as usize;
@@ -697,7 +696,7 @@ impl Flash {
         self.programmed -= written;
     }
 
-    /// A page is found to hold the newest version of a logical page.
+    /// Recovery finds that a page holds the newest version of a logical page.
     pub(crate) fn found(&mut self, page: Ppn, block: BlockId, lpn: Lpn) {
         self.lpn_of[page.ix()] = lpn;
         self.valid[block.ix()] += 1;
@@ -706,7 +705,7 @@ impl Flash {
         }
     }
 
-    /// Recounts everything from the pages up and compares (the full oracle's scan).
+    /// Recounts everything from the pages and compares (scan of the full oracle).
     pub(crate) fn recount(&self) {
         let mut free_total = 0;
         for (p, plane) in self.planes.iter().enumerate() {

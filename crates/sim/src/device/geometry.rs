@@ -1,8 +1,8 @@
-//! Ids and places: which chip, die and plane a number names, and how static placement spreads logical pages.
+//! Ids and places: the chip, die and plane of a number, and static placement of logical pages.
 //!
-//! Planes are numbered in CWDP order: `plane = ((p * dies + d) * chips + w) * channels + c`. So the die, the chip and the
-//! channel of a plane are plain remainders, the default placement is `lpn mod planes`, and "lowest index" means the same
-//! everywhere. Chips are numbered channel first: `chip = way * channels + channel`.
+//! Planes are numbered in CWDP order: `plane = ((p * dies + d) * chips + w) * channels + c`. So the die, the chip and the channel
+//! of a plane are plain remainders, the default placement is `lpn mod planes`, and "lowest index" has one meaning. Chips are
+//! numbered channel first: `chip = way * channels + channel`.
 
 use strength_reduce::{StrengthReducedU32, StrengthReducedU64};
 
@@ -28,26 +28,26 @@ pub struct Geometry {
     pub blocks_per_plane: u32,
     /// Pages of a block.
     pub pages_per_block: u32,
-    /// Of the pages of a block, from the first on, those that hold data; the others hold the block's records.
+    /// Data pages of a block: its first ones. The others hold the block's metadata.
     pub data_pages: u32,
     /// Pages of a plane.
     pub pages_per_plane: u32,
-    /// Data bytes of a page (of a super page, where planes are paired).
+    /// Data bytes of a page (of a super page, if planes are paired).
     pub page_size: u32,
-    /// Flash pages of a page: 1, or 2 where the map's entries are super pages. Paired planes are one plane here, their blocks
-    /// one block, and what is counted is multiplied when it is counted.
+    /// Flash pages per page: 1, or 2 for super pages. Paired planes are one plane here and their blocks one block; counts of
+    /// flash pages are multiplied when they are taken.
     pub pages_per_unit: u32,
     /// Pages that the host may address.
     pub exported: u32,
-    /// Logical pages of the map: the exported ones, and parity where there is any.
+    /// Logical pages of the map: the exported ones, and parity.
     pub mapped: u32,
-    /// What is divided by all the time: a multiplication or a shift each.
+    /// Constant divisors: each division is a multiplication or a shift.
     by: Divisors,
     /// `log2` of the page size, if it is a power of two.
     page_shift: Option<u32>,
-    /// By plane: where it is.
+    /// By plane: its place.
     spots: Vec<Spot>,
-    /// Static placement: plane of a logical page by its number modulo `planes`.
+    /// Static placement: plane of a logical page, by its number modulo `planes`.
     stripe: Vec<PlaneId>,
 }
 
@@ -60,11 +60,11 @@ struct Divisors {
     planes: StrengthReducedU32,
 }
 
-/// Where a plane is: what its number modulo the number of each would say.
+/// Place of a plane, precomputed instead of divided.
 #[derive(Clone, Copy, Debug)]
 struct Spot {
     unit: UnitId,
-    /// Its place among the planes of its unit.
+    /// Index of the plane in its unit.
     in_unit: u32,
     die: u32,
     chip: u32,
@@ -121,12 +121,12 @@ impl Geometry {
         }
     }
 
-    /// Logical pages whose static place is one plane.
+    /// Logical pages that static placement gives to one plane.
     pub fn exported_per_plane(&self) -> u32 {
         self.mapped / self.planes
     }
 
-    /// The page of the host in which a byte lies.
+    /// The host page that contains a byte.
     #[inline(always)]
     pub fn page_at(&self, byte: u64) -> Lpn {
         Lpn(match self.page_shift {
@@ -135,7 +135,7 @@ impl Geometry {
         } as u32)
     }
 
-    /// The plane that static placement gives a logical page.
+    /// The plane of a logical page by static placement.
     #[inline(always)]
     pub fn static_plane(&self, lpn: Lpn) -> PlaneId {
         self.stripe[(lpn.0 % self.by.planes) as usize]
@@ -153,7 +153,7 @@ impl Geometry {
         PlaneId(k * self.units + unit.0)
     }
 
-    /// Where a plane stands among the planes of its unit.
+    /// Index of a plane in its unit.
     #[inline(always)]
     pub fn plane_in_unit(&self, plane: PlaneId) -> u32 {
         self.spots[plane.ix()].in_unit

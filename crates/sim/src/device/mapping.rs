@@ -1,4 +1,4 @@
-//! Where the newest version of each logical page is.
+//! Page map: location of the newest version of each logical page.
 
 use ssdlab_memory::{Table, prefetch};
 
@@ -6,21 +6,21 @@ use super::flash::Flash;
 use super::geometry::Geometry;
 use crate::units::{Lpn, OpId, Ppn};
 
-/// Where the newest version of a logical page is.
+/// Location of the newest version of a logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Location {
     /// Nowhere: never written, or trimmed.
     Nowhere,
     /// On flash.
     Flash(Ppn),
-    /// In controller memory, on its way to flash with this operation.
+    /// In controller memory; this operation carries it to flash.
     Staged(OpId),
 }
 
 const STAGED: u32 = 1 << 31;
 const NOWHERE: u32 = u32::MAX;
 
-/// The page map. An entry is a [`Location`] in four bytes: the top bit tells staged from flash.
+/// The page map. An entry is a [`Location`] in four bytes: the top bit distinguishes staged from flash.
 #[derive(Clone, Debug)]
 pub struct Mapping {
     entries: Table<u32>,
@@ -31,7 +31,7 @@ impl Mapping {
         Mapping { entries: Table::filled(geometry.mapped as usize, NOWHERE) }
     }
 
-    /// Where the newest version of `lpn` is.
+    /// Location of the newest version of `lpn`.
     #[inline(always)]
     pub fn get(&self, lpn: Lpn) -> Location {
         match self.entries[lpn.ix()] {
@@ -41,7 +41,7 @@ impl Mapping {
         }
     }
 
-    /// Says that a page will be asked for soon.
+    /// Prefetches the entry of a page that will soon be looked up.
     #[inline(always)]
     pub(crate) fn expect(&self, lpn: Lpn) {
         prefetch(&self.entries, lpn.ix());
@@ -56,7 +56,7 @@ impl Mapping {
         };
     }
 
-    /// Every page that the map points to says so too.
+    /// Checks that every mapped page holds the valid copy of its logical page.
     pub(crate) fn recount(&self, flash: &Flash) {
         for lpn in (0..self.entries.len() as u32).map(Lpn) {
             if let Location::Flash(page) = self.get(lpn) {

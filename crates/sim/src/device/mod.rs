@@ -1,4 +1,4 @@
-//! Mechanism: what the device can do, how long it takes, and who waits for whom. No policy lives here.
+//! Mechanism: operations of the device, their times, and their conflicts. It contains no policy.
 
 pub mod errors;
 pub mod events;

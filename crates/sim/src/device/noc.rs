@@ -1,4 +1,4 @@
-//! The interconnect between the flash controllers at the channels and the CPU: how long a page takes to cross it.
+//! The interconnect between the flash controllers at the channels and the CPU: traversal times of pages.
 
 use super::spec::NocSpec;
 use crate::units::Nanos;
@@ -6,20 +6,20 @@ use crate::units::Nanos;
 /// Times and paths of an interconnect.
 #[derive(Clone, Debug)]
 pub struct Interconnect {
-    /// Data units of a page are `8 x bytes / flit_bits`, rounded up.
+    /// A page has `8 x bytes / flit_bits` data units, rounded up.
     flit_bits: u64,
     cycle: Nanos,
     /// `formula`: thousandths of routing slices on the mean path.
     mean_slices: u64,
     columns: u32,
     channels: u32,
-    /// Rows of an array, each with a port of the CPU; none for the formula.
+    /// Rows of an array, each with a CPU port; none for the formula.
     pub rows: u32,
-    /// Whether a traversal only takes time.
+    /// Whether a traversal takes time without occupying the port.
     pub delayed: bool,
     /// Time to write a page into a flash controller's buffer.
     pub sram_write: Nanos,
-    /// Time to read a page from it.
+    /// Time to read a page from a flash controller's buffer.
     pub sram_read: Nanos,
 }
 
@@ -38,12 +38,12 @@ impl Interconnect {
         }
     }
 
-    /// Movements of the data units of some bytes, those of the first one through the slices left out.
+    /// Data units of `bytes`, without the first one's way through the slices.
     fn units(&self, bytes: u32) -> u64 {
         (8 * u64::from(bytes)).div_ceil(self.flit_bits)
     }
 
-    /// A traversal by the formula, rounded half up to the nanosecond once. In an array: the part that no path changes.
+    /// Traversal by the formula, rounded half up to the nanosecond once. In an array: the part that is the same on every path.
     pub fn traversal(&self, bytes: u32) -> Nanos {
         if self.rows > 0 {
             return Nanos((self.units(bytes) - 1) * self.cycle.0);
@@ -52,7 +52,7 @@ impl Interconnect {
         Nanos((thousandths + 500) / 1000)
     }
 
-    /// Slices on the mean path: as configured, or over all channels and rows of an array.
+    /// Slices on the mean path: as configured, or the mean over all channels and rows of an array.
     pub fn mean_slices(&self) -> f64 {
         if self.rows == 0 {
             return self.mean_slices as f64 / 1000.0;
@@ -61,19 +61,19 @@ impl Interconnect {
         columns as f64 / f64::from(self.channels) + f64::from(self.rows - 1) / 2.0
     }
 
-    /// A page's traversal on the mean path, for people: not rounded for an array.
+    /// A page's traversal on the mean path, for reports: not rounded for an array.
     pub fn mean_traversal(&self, bytes: u32) -> f64 {
         let path = if self.rows == 0 { 0.0 } else { self.mean_slices() * self.cycle.0 as f64 };
         self.traversal(bytes).0 as f64 + path
     }
 
-    /// Slices between a channel's port and a row's: along the column, then along the row, the corner counted once.
+    /// Slices between a channel's port and a row's: along the column, then along the row. The corner counts once.
     pub fn slices(&self, channel: u32, row: u32) -> u32 {
         let column = ((u64::from(channel) + 1) * u64::from(self.columns) / u64::from(self.channels)) as u32;
         column + row
     }
 
-    /// What the slices of a path add to a traversal.
+    /// Time that the slices of a path add to a traversal.
     pub fn path(&self, channel: u32, row: u32) -> Nanos {
         Nanos(u64::from(self.slices(channel, row)) * self.cycle.0)
     }
@@ -92,7 +92,7 @@ mod tests {
     fn a_page_takes_the_papers_713_791_5_ns_rounded_half_up() {
         let noc = interconnect("noc.model = \"formula\"");
         assert_eq!(noc.traversal(4096), Nanos(713_792));
-        // Every term counts: half the page, wider units, a longer path, a slower slice.
+        // Every term has an effect: half the page, wider units, a longer path, a slower slice.
         assert_eq!(noc.traversal(2048), Nanos((4_108_500 * 87 + 500) / 1000));
         assert_eq!(interconnect("noc = { model = \"formula\", flit_bits = 32 }").traversal(4096), Nanos(90_176));
         assert_eq!(interconnect("noc = { model = \"formula\", mean_slices = 12.0 }").traversal(4096), Nanos(8203 * 87));

@@ -1,11 +1,11 @@
-//! Pages that one command carries.
+//! Pages of one command.
 
 use crate::units::Ppn;
 
-/// Most pages that one multi-plane command carries.
+/// Largest number of pages of a multi-plane command.
 pub const MAX_PLANES: usize = 4;
 
-/// Pages that one command carries, at most one a plane.
+/// Pages of one command, at most one per plane.
 #[derive(Clone, Copy, Debug)]
 pub struct PageSet {
     pages: [Ppn; MAX_PLANES],
@@ -16,7 +16,7 @@ impl PageSet {
     /// No page.
     pub const EMPTY: Self = Self { pages: [Ppn::NONE; MAX_PLANES], len: 0 };
 
-    /// One page.
+    /// A single page.
     pub fn one(page: Ppn) -> Self {
         let mut set = Self::EMPTY;
         set.push(page);

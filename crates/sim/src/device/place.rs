@@ -1,4 +1,4 @@
-//! Static placement: the plane that a logical page's number gives.
+//! Static placement: a logical page's number determines its plane.
 
 /// A static order: the first letter varies fastest (`CWDP`: channel = LPN mod C, then chip, die, plane).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ impl StaticOrder {
         &self.0
     }
 
-    /// The plane of number `n` on an array of `radix = [channels, chips, dies, planes]`.
+    /// Plane of number `n` on an array of `radix = [channels, chips, dies, planes]`.
     pub fn plane(self, n: u32, radix: [u32; 4]) -> u32 {
         let mut rest = n;
         let mut digits = [0; 4];
@@ -27,7 +27,7 @@ impl StaticOrder {
         ((p * radix[2] + d) * radix[1] + w) * radix[0] + c
     }
 
-    /// The same order of dies and planes, below channels and chips: for layouts that fix the chip.
+    /// The same order of dies and planes, with channels and chips fastest: for layouts that fix the chip.
     pub fn within_chip(self) -> Self {
         let mut order = [0, 1, 2, 3];
         order[2..].iter_mut().zip(self.0.into_iter().filter(|axis| *axis > 1)).for_each(|(slot, axis)| *slot = axis);

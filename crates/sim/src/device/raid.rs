@@ -1,20 +1,20 @@
-//! Chip-level RAID-5: which chips form a parity group, and which chunk of a stripe lies on which chip.
+//! Chip-level RAID-5: the chips of a parity group, and the chip of each chunk of a stripe.
 //!
 //! A *slot* is a place in a stripe: `slot = stripe * chips + chip`. A chunk is a page, so every chip holds one page of every
-//! stripe, and slots are the logical pages of the map: the host's pages are the slots that hold no parity, in ascending
-//! order. Collections, the landing rule and the oracle treat a parity page like any other.
+//! stripe. Slots are the logical pages of the map. Host pages are the slots without parity, in ascending order. GC, the landing
+//! rule and the oracle treat a parity page like any other.
 
 use super::spec::ArraySpec;
 use crate::units::Lpn;
 
-/// Where chunks and parity lie. Arithmetic only: a layout is a bijection between pages of the host and slots.
+/// Places of data chunks and parity. A layout is pure arithmetic: a bijection between host pages and data slots.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// Chips of the device.
     pub chips: u32,
-    /// Chips of a parity group: data chunks and one parity chunk.
+    /// Chips of a parity group: its data chunks and one parity chunk.
     pub group: u32,
-    /// Parity groups of a stripe.
+    /// Parity groups per stripe.
     pub groups: u32,
     /// Stripes of the device.
     pub stripes: u32,
@@ -23,19 +23,20 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// None without parity groups.
+    /// None without parity.
     pub(crate) fn new(spec: &ArraySpec) -> Option<Self> {
         let chips = spec.channels * spec.chips_per_channel;
         let stripes = spec.exported_per_plane * spec.dies_per_chip * spec.planes_per_die;
         spec.parity.map(|parity| Self::of(parity.spread, chips, parity.group, stripes))
     }
 
-    /// A layout of `chips` chips in groups of `group`, which divides them; `spread`: their chips lie as far apart as possible.
+    /// A layout of `chips` chips in groups of `group`, which divides `chips`. With `spread`, a group's chips are as far apart as
+    /// possible.
     pub fn of(spread: bool, chips: u32, group: u32, stripes: u32) -> Self {
         Layout { chips, group, groups: chips / group, stripes, spread }
     }
 
-    /// Pages that the host may address.
+    /// Host pages.
     pub fn exported(&self) -> u32 {
         self.stripes * self.data_chunks()
     }
@@ -62,7 +63,7 @@ impl Layout {
         if self.spread { chip % self.groups } else { chip / self.group }
     }
 
-    /// Where a chip stands in its group.
+    /// Index of a chip in its group.
     pub fn member_of(&self, chip: u32) -> u32 {
         if self.spread { chip / self.groups } else { chip % self.group }
     }
@@ -72,17 +73,17 @@ impl Layout {
         if self.spread { group + member * self.groups } else { group * self.group + member }
     }
 
-    /// The member that holds the parity of a stripe, the same in every group: the last one first, then round robin.
+    /// The member that holds the parity of a stripe, the same in every group: the last one in stripe 0, then round robin.
     pub fn parity_member(&self, stripe: u32) -> u32 {
         self.group - 1 - stripe % self.group
     }
 
-    /// The slot of a page of the host: the chips of a stripe that hold no parity, in ascending order.
+    /// The slot of a host page. Chips without parity are counted in ascending order.
     pub fn slot(&self, page: Lpn) -> Lpn {
         let (stripe, rank) = (page.0 / self.data_chunks(), page.0 % self.data_chunks());
         let parity = self.parity_member(stripe);
         let chip = if self.spread {
-            // The parity chips are neighbours, one a group.
+            // Parity chips of a stripe are neighbours, one per group.
             rank + if rank < parity * self.groups { 0 } else { self.groups }
         } else {
             let (group, nth) = (rank / (self.group - 1), rank % (self.group - 1));
@@ -91,7 +92,7 @@ impl Layout {
         Lpn(stripe * self.chips + chip)
     }
 
-    /// The page of the host that a slot holds, or none if it holds parity.
+    /// The host page of a slot, or none if it holds parity.
     pub fn page(&self, slot: Lpn) -> Option<Lpn> {
         let (stripe, chip) = (self.stripe_of(slot), self.chip_of(slot));
         let parity = self.parity_member(stripe);
@@ -107,26 +108,26 @@ impl Layout {
         Some(Lpn(stripe * self.data_chunks() + rank))
     }
 
-    /// The number of a slot's parity group among all groups of all stripes.
+    /// Index of a slot's parity group among all groups of all stripes.
     #[inline(always)]
     pub fn group_index(&self, slot: Lpn) -> u32 {
         self.stripe_of(slot) * self.groups + self.group_of(self.chip_of(slot))
     }
 
-    /// The slot of a member of a numbered group.
+    /// The slot of a member of the group `index`.
     #[inline(always)]
     pub fn slot_of_member(&self, index: u32, member: u32) -> Lpn {
         let (stripe, group) = (index / self.groups, index % self.groups);
         Lpn(stripe * self.chips + self.chip(group, member))
     }
 
-    /// The slot that holds the parity of a numbered group.
+    /// The parity slot of the group `index`.
     #[inline(always)]
     pub fn parity_slot(&self, index: u32) -> Lpn {
         self.slot_of_member(index, self.parity_member(index / self.groups))
     }
 
-    /// The slots that hold a numbered group's data.
+    /// The data slots of the group `index`.
     pub fn data_slots(&self, index: u32) -> impl Iterator<Item = Lpn> + use<> {
         let (layout, parity) = (self.clone(), self.parity_member(index / self.groups));
         (0..self.group).filter(move |m| *m != parity).map(move |m| layout.slot_of_member(index, m))
@@ -144,7 +145,7 @@ mod tests {
         (0..layout.chips).filter(|chip| layout.group_of(*chip) == group).collect()
     }
 
-    /// Fig. 8 and semantics 4.2.
+    /// Paper C, Fig. 8.
     #[test]
     fn nine_chips_in_three_groups() {
         let lci = Layout::of(LCI, 9, 3, 6);
@@ -163,7 +164,7 @@ mod tests {
         assert_eq!(traditional.parity_slot(0), Lpn(2));
     }
 
-    /// The correct groups, not the paper's transposed formula.
+    /// The correct groups, not those of the paper's transposed formula.
     #[test]
     fn sixty_four_chips_in_groups_of_4_8_and_16() {
         for (length, first) in
@@ -204,7 +205,7 @@ mod tests {
                     chips.dedup();
                     assert_eq!(chips.len() as u32, group, "no two members on one chip");
                 }
-                // Parity takes turns.
+                // Parity rotates.
                 let turns: Vec<u32> = (0..group).map(|stripe| layout.parity_member(stripe)).collect();
                 assert_eq!(turns, (0..group).rev().collect::<Vec<_>>());
             }

@@ -1,4 +1,5 @@
-//! What a device is built from: plain values. A configuration turns into it (`config/spec.rs`); the device knows no key.
+//! Specification of a device in plain values. `config/spec.rs` makes it from a configuration; the device does not import
+//! `config`.
 
 use super::place::StaticOrder;
 use crate::units::{Nanos, Ppm, Rate};
@@ -8,27 +9,27 @@ use crate::units::{Nanos, Ppm, Rate};
 pub struct ArraySpec {
     /// Channels.
     pub channels: u32,
-    /// Chips of a channel.
+    /// Chips per channel.
     pub chips_per_channel: u32,
-    /// Dies of a chip.
+    /// Dies per chip.
     pub dies_per_chip: u32,
-    /// Planes of a die; a pair of planes with one page counts once.
+    /// Planes per die; paired planes count as one.
     pub planes_per_die: u32,
-    /// Blocks of a plane.
+    /// Blocks per plane.
     pub blocks_per_plane: u32,
-    /// Pages of a block.
+    /// Pages per block.
     pub pages_per_block: u32,
-    /// Of those, from the first on, the pages that hold data.
+    /// Data pages of a block: its first ones.
     pub data_pages: u32,
-    /// Bytes of a flash page.
+    /// Data bytes of a flash page.
     pub flash_page: u32,
-    /// Flash pages of a page: 2 where planes are paired.
+    /// Flash pages per page: 2 if planes are paired.
     pub pages_per_unit: u32,
-    /// Units that serve one operation at a time: dies, chips or channels.
+    /// Units of exclusion: dies, chips or channels.
     pub units: u32,
-    /// Logical pages a plane, parity included.
+    /// Logical pages per plane, including parity.
     pub exported_per_plane: u32,
-    /// How static placement spreads logical pages over planes.
+    /// Order in which static placement spreads logical pages over planes.
     pub order: StaticOrder,
     /// Parity groups, if there are any.
     pub parity: Option<ParitySpec>,
@@ -37,80 +38,80 @@ pub struct ArraySpec {
 /// Parity groups.
 #[derive(Clone, Copy, Debug)]
 pub struct ParitySpec {
-    /// Chips of a group.
+    /// Chips per group.
     pub group: u32,
     /// Whether a group's chips are spread as far apart as possible (LCI layout).
     pub spread: bool,
 }
 
-/// How long things take.
+/// Times of flash operations and transfers.
 #[derive(Clone, Debug)]
 pub struct TimingSpec {
-    /// Array time of a read, by page type in turn.
+    /// Array time of a read, by page type.
     pub read: Vec<Nanos>,
-    /// Array time of a program, by page type in turn.
+    /// Array time of a program, by page type.
     pub program: Vec<Nanos>,
     /// Array time of an erase.
     pub erase: Nanos,
-    /// Array time of a copyback, if it is not that of a read and a program.
+    /// Array time of a copyback, if it is not the sum of a read and a program.
     pub copyback: Option<Nanos>,
     /// Bus time of a command.
     pub command: Nanos,
-    /// Bytes a time of a channel.
+    /// Transfer rate of a channel.
     pub channel: Rate,
-    /// Bytes a time between host and controller, if that takes any.
+    /// Transfer rate between host and controller, if it is modelled.
     pub link: Option<Rate>,
-    /// Time of the decoder for a page.
+    /// Decode time per page.
     pub decode: Nanos,
-    /// Whether the last page of a word line starts the program of all of them.
+    /// Whether the last page of a word line starts the program of all its pages.
     pub one_shot: bool,
-    /// Whether copybacks have a leg for each half.
+    /// Whether a copyback has one leg for each half.
     pub splits: bool,
 }
 
 /// P/E cycles and copyback counts.
 #[derive(Clone, Debug)]
 pub struct WearSpec {
-    /// P/E cycles of every block when the device is new.
+    /// P/E cycles of every block at the start.
     pub pe_cycles: u32,
-    /// From this many P/E cycles on, this copyback threshold: ascending.
+    /// Pairs of P/E cycles and the copyback threshold from there on, ascending.
     pub thresholds: Vec<(u32, u8)>,
-    /// Whether copybacks are counted at all.
+    /// Whether copybacks are counted.
     pub counted: bool,
 }
 
-/// Bit errors by page.
+/// Bit errors, page by page.
 #[derive(Clone, Debug)]
 pub struct ErrorSpec {
-    /// Errors a KiB that ECC corrects.
+    /// Errors per KiB that ECC corrects.
     pub correctable: u32,
-    /// Points (P/E cycles, errors a MiB) of what a program leaves.
+    /// Errors that a program leaves: points (P/E cycles, errors per MiB).
     pub program_errors: Vec<(u32, u32)>,
-    /// Spread of pages around that.
+    /// Relative variation of pages around that curve.
     pub spread: Ppm,
-    /// Thousandths of errors a MiB that a read of its block adds to a page.
+    /// Errors per MiB that 1,000 reads of a block add to its pages.
     pub read_disturb: u32,
-    /// Share of its errors that a page gains a day.
+    /// Share of a program's errors that retention adds per day.
     pub retention: Ppm,
-    /// Share of the correctable errors that derived thresholds leave.
+    /// Share of the correctable errors that derived thresholds keep unused.
     pub margin: Ppm,
 }
 
-/// How many pages have errors, where those are drawn page by page.
+/// How pages with errors are drawn, without page-by-page simulation.
 #[derive(Clone, Copy, Debug)]
 pub enum PageErrorSpec {
-    /// This share of pages.
+    /// A page has errors with this probability.
     Share(Ppm),
-    /// Each bit with this probability.
+    /// A bit is wrong with this probability.
     BitErrorRate(f64),
 }
 
 /// An interconnect between flash controllers and CPU.
 #[derive(Clone, Copy, Debug)]
 pub struct NocSpec {
-    /// Bits of a data unit.
+    /// Bits per data unit.
     pub flit_bits: u32,
-    /// Time a unit takes through a slice.
+    /// Time of a data unit through a slice.
     pub cycle: Nanos,
     /// Slices on the mean path.
     pub mean_slices: f64,
@@ -118,10 +119,10 @@ pub struct NocSpec {
     pub columns: u32,
     /// Rows of an array; 0 for the formula.
     pub rows: u32,
-    /// Whether a traversal takes time only, and no port.
+    /// Whether a traversal takes time without occupying its port.
     pub delayed: bool,
     /// Time to write a page into a flash controller's buffer.
     pub sram_write: Nanos,
-    /// Time to read a page from it.
+    /// Time to read a page from a flash controller's buffer.
     pub sram_read: Nanos,
 }

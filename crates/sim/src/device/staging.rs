@@ -1,8 +1,8 @@
-//! The controller's buffer: slots that hold pages on their way from a victim back to flash.
+//! The controller's buffer: slots for pages between their victim and their program.
 //!
-//! A page in the buffer is an operation of class write-back from the moment it is staged until its program has landed; the
-//! map points to the operation. Pages of one collection are a segment: they may be written back once the last of them has
-//! been staged, in the order of staging; segments follow one another in the order of these times.
+//! A buffered page is an operation of class write-back from staging until its program has landed; the map points to the
+//! operation. The pages of one collection are a segment. A segment may be written back once its last page is staged, in the order
+//! of staging; segments are ordered by that time.
 
 use super::transaction::{Fifo, Slab};
 use crate::units::{JobId, Nanos};
@@ -12,38 +12,38 @@ use crate::units::{JobId, Nanos};
 pub(crate) struct Segment {
     /// Pages that have not landed on flash.
     pub pending: u32,
-    /// Of those: overwritten by the host since.
+    /// Pending pages that the host has overwritten since.
     pub absorbed: u32,
     /// The collection, until its victims are erased.
     pub job: JobId,
 }
 
-/// Where pages of the controller's buffer are written back to.
+/// Destination of write-backs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackTo {
-    /// The plane that each was read from.
+    /// The plane from which each page was read.
     OwnPlane,
     /// Idle chips in turn.
     IdleChips,
 }
 
-/// How pages that collections leave in the controller's buffer get back to flash: after all host operations, and only to
-/// dies that nobody wants.
+/// How pages in the controller's buffer return to flash. Write-backs come after all host operations and use only dies without
+/// waiting operations.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteBack {
-    /// Where they go.
+    /// Destination of the pages.
     pub to: BackTo,
-    /// Whether they wait until no host request is outstanding at all.
+    /// Whether write-backs wait until no host request is outstanding.
     pub queue_empty: bool,
-    /// Whether a slot is free as soon as its page's write-back begins.
+    /// Whether a slot becomes free when its page's write-back begins.
     pub free_at_issue: bool,
-    /// Whether a host write of a page that waits in the buffer only replaces what the slot holds.
+    /// Whether a host write of a buffered page only replaces the slot's content.
     pub absorb: bool,
-    /// Whether a victim may be erased while pages of it are in the buffer only.
+    /// Whether a victim may be erased while some of its pages are only in the buffer.
     pub erase_first: bool,
 }
 
-/// A number of pages over time.
+/// A number of pages, integrated over time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Level {
     pages: u32,
@@ -53,22 +53,22 @@ pub struct Level {
 }
 
 impl Level {
-    /// Pages now.
+    /// Current number of pages.
     pub fn pages(&self) -> u32 {
         self.pages
     }
 
-    /// Most pages at one time.
+    /// Largest number of pages at one time.
     pub fn worst(&self) -> u32 {
         self.worst
     }
 
-    /// Pages x nanoseconds up to now.
+    /// Pages x nanoseconds until now.
     pub fn total(&self, now: Nanos) -> u128 {
         self.total + u128::from(self.pages) * u128::from((now - self.since).0)
     }
 
-    /// There are so many more, or fewer.
+    /// Changes the number of pages.
     pub(crate) fn change(&mut self, by: i64, now: Nanos) {
         self.total = self.total(now);
         self.since = now;
@@ -76,7 +76,7 @@ impl Level {
         self.worst = self.worst.max(self.pages);
     }
 
-    /// Forgets the past.
+    /// Restarts the statistics.
     pub(crate) fn restart(&mut self, now: Nanos) {
         (self.total, self.since, self.worst) = (0, now, self.pages);
     }
@@ -86,23 +86,23 @@ impl Level {
 #[derive(Clone, Debug)]
 pub struct Staging {
     slots: u32,
-    /// Slots neither filled nor reserved.
+    /// Slots that are neither filled nor reserved.
     free: u32,
     pub(crate) plan: Option<WriteBack>,
-    /// Pages that wait to be written back to any chip.
+    /// Pages that may be written back to any chip.
     pub(crate) ready: Fifo,
-    /// By unit: pages that wait to be written back to their own planes.
+    /// By unit: pages to be written back to their own planes.
     pub(crate) own: Vec<Fifo>,
-    /// Pages in either.
+    /// Number of pages in `ready` and `own`.
     pub(crate) waiting: u32,
-    /// More wait than when dies were last looked at for them.
+    /// Whether pages have been added since the last search for free dies.
     pub(crate) stale: bool,
-    /// The unit that the last page went to, of those that any may take.
+    /// The unit of the last page from `ready`.
     pub(crate) last_unit: u32,
     pub(crate) segments: Slab<Segment>,
     /// Filled slots.
     pub(crate) filled: Level,
-    /// Pages whose newest acknowledged version is in the buffer only.
+    /// Pages whose newest acknowledged version is only in the buffer.
     pub(crate) exposed: Level,
 }
 
@@ -124,7 +124,7 @@ impl Staging {
         }
     }
 
-    /// Slots that collections may use at all.
+    /// Total slots.
     #[inline(always)]
     pub fn slots(&self) -> u32 {
         self.slots
@@ -145,7 +145,7 @@ impl Staging {
         law!(self.free <= self.slots, "law: a slot is released once");
     }
 
-    /// Power is cut: the buffer is empty.
+    /// Power is cut: the buffer loses its content.
     pub(crate) fn power_cut(&mut self, now: Nanos) {
         self.free = self.slots;
         self.ready = Fifo::EMPTY;
@@ -157,9 +157,9 @@ impl Staging {
         }
     }
 
-    /// Nothing is left in the buffer.
+    /// Asserts that the buffer is empty.
     pub(crate) fn assert_empty(&self) {
-        law_eq!(self.free, self.slots, "a slot is left");
+        law_eq!(self.free, self.slots, "a slot is still in use");
         law_eq!((self.filled.pages, self.exposed.pages, self.waiting), (0, 0, 0), "a page is left in the buffer");
         law_eq!(self.segments.in_use(), 0, "a segment is left");
     }

@@ -1,39 +1,39 @@
-//! Verbs as lists of legs: which resource an operation holds for how long, in order (rules R1 to R9).
+//! Operations as lists of legs: the resources that each occupies, in order, and for how long (rules R1 to R9 of docs/model.md).
 
 use super::spec::{ArraySpec, TimingSpec};
 use crate::units::{Nanos, Rate};
 
-/// What a leg occupies.
+/// The resource of a leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LegKind {
-    /// The array of the die, which the operation holds anyway.
+    /// The array of the die. The operation holds the die in all its legs.
     Array,
     /// The bus of the channel, granted in order of request.
     Bus,
-    /// The decoder, while the operation keeps its die.
+    /// The decoder. The operation still holds its die.
     Decode,
     /// The interconnect, from the flash controller's buffer to the controller or back.
     Noc,
-    /// The flash controller's buffer, written or read.
+    /// The flash controller's buffer, for a write or a read.
     Buffer,
 }
 
-/// One stretch of an operation on one resource.
+/// The use of one resource by an operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Leg {
     /// The resource.
     pub kind: LegKind,
-    /// How long it is held.
+    /// Time for which the resource is occupied.
     pub time: Nanos,
 }
 
 /// Pages of a TLC word line.
 pub const WORD_LINE: usize = 3;
 
-/// Most legs of an operation.
+/// Largest number of legs of an operation.
 pub const MAX_LEGS: usize = 4;
 
-/// The legs of an operation. Legs without length are left out: they need no grant.
+/// The legs of an operation. Legs of length zero are omitted: they need no grant.
 #[derive(Clone, Copy, Debug)]
 pub struct Legs {
     /// Nanoseconds, with the kind in the lowest three bits.
@@ -53,18 +53,18 @@ impl Legs {
         }
     }
 
-    /// How many legs.
+    /// Number of legs.
     #[inline(always)]
     pub fn len(&self) -> u8 {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no legs.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The `i`-th leg, if there are so many.
+    /// The `i`-th leg, if it exists.
     #[inline(always)]
     pub fn get(&self, i: u8) -> Option<Leg> {
         let leg = self.legs[usize::from(i) % MAX_LEGS];
@@ -82,7 +82,7 @@ impl Legs {
         (i < self.len).then_some(Leg { kind, time: Nanos(leg >> 3) })
     }
 
-    /// The same legs with others before them.
+    /// These legs, preceded by `first`.
     pub(crate) fn after(self, first: &[(LegKind, Nanos)]) -> Self {
         let mut legs = Legs::NONE;
         first.iter().for_each(|(kind, time)| legs.push(*kind, *time));
@@ -91,7 +91,7 @@ impl Legs {
     }
 }
 
-/// How long things take on this device.
+/// Times of operations on this device.
 #[derive(Clone, Debug)]
 pub struct Timing {
     read: Box<[Nanos]>,
@@ -99,16 +99,16 @@ pub struct Timing {
     erase: Nanos,
     copyback: Option<Nanos>,
     command: Nanos,
-    /// Bus time of a whole page (super page), and its bytes.
+    /// Bus time of a whole page (super page).
     page: Nanos,
     page_size: u32,
-    /// Bytes of one flash page: bus time is rounded once for each.
+    /// Bytes of a flash page. Bus time is rounded once per flash page.
     flash_page: u32,
     rate: Rate,
-    /// Between host and controller.
+    /// Transfer rate between host and controller.
     link: Option<Rate>,
     decode: Nanos,
-    /// Whether copybacks have a leg for each half.
+    /// Whether a copyback has one leg for each half.
     splits: bool,
 }
 
@@ -120,7 +120,7 @@ impl Timing {
         let (flash_page, per_unit) = (array.flash_page, array.pages_per_unit);
         let mut program = by_offset(&spec.program);
         if spec.one_shot {
-            // The last page of a word line starts the program of all of them.
+            // The last page of a word line starts the program of all its pages.
             program
                 .iter_mut()
                 .enumerate()
@@ -152,19 +152,19 @@ impl Timing {
         } else if bytes <= self.flash_page {
             self.rate.time(u64::from(bytes))
         } else {
-            // Part of a super page: one page whole, one in part.
+            // Part of a super page: one whole page and part of the other.
             self.rate.time(u64::from(self.flash_page)) + self.rate.time(u64::from(bytes - self.flash_page))
         }
     }
 
-    /// Time of `bytes` between host and controller; none where that takes none.
+    /// Time of `bytes` between host and controller; zero if it is not modelled.
     #[inline(always)]
     pub fn host_link(&self, bytes: u64) -> Option<Nanos> {
         self.link.as_ref().map(|rate| rate.time(bytes))
     }
 
-    /// Array time of reading pages at these offsets: planes read together where offsets agree, one after the other where
-    /// they differ (R9).
+    /// Array time of reading pages at these offsets. Planes with equal offsets are read together, otherwise one after the other
+    /// (R9).
     #[inline(always)]
     fn read_time(&self, offsets: &[u32]) -> Nanos {
         let mut total = Nanos::ZERO;
@@ -176,13 +176,13 @@ impl Timing {
         total
     }
 
-    /// R1: command, array, data-out; `burst` is the bus time of all pages that leave the die.
+    /// R1: command, array, data-out. `burst` is the bus time of all pages that leave the die.
     #[inline(always)]
     pub fn read(&self, offsets: &[u32], burst: Nanos) -> Legs {
         self.read_legs(self.read_time(offsets), burst)
     }
 
-    /// The same for one page.
+    /// R1 for a single page.
     #[inline(always)]
     pub fn read_one(&self, offset: u32, burst: Nanos) -> Legs {
         self.read_legs(self.read[offset as usize], burst)
@@ -197,7 +197,7 @@ impl Timing {
         legs
     }
 
-    /// The same for pages that a collection takes out: each is decoded before anything else is done with it.
+    /// R1 for GC, with a decode leg: every page is decoded before it is used.
     #[inline(always)]
     pub fn read_and_decode(&self, offsets: &[u32], burst: Nanos) -> Legs {
         let mut legs = self.read(offsets, burst);
@@ -205,7 +205,7 @@ impl Timing {
         legs
     }
 
-    /// The second half of a copyback: what the plane's register holds is programmed. Also the array time.
+    /// The second half of a copyback: programs the content of the plane's register. Also returns the array time.
     pub fn program_from_register(&self, to: u32) -> (Legs, Nanos) {
         let mut legs = Legs::NONE;
         legs.push(LegKind::Bus, self.command);
@@ -213,12 +213,12 @@ impl Timing {
         (legs, self.program[to as usize])
     }
 
-    /// Array and bus time of a page read, on average over page types.
+    /// Array and bus time of a page read, averaged over page types.
     pub fn page_read(&self) -> Nanos {
         mean(&self.read) + self.command + self.page
     }
 
-    /// Array and bus time of a page program, on average over page types.
+    /// Array and bus time of a page program, averaged over page types.
     pub fn page_program(&self) -> Nanos {
         mean(&self.program) + self.command + self.page
     }
@@ -246,9 +246,9 @@ impl Timing {
         legs
     }
 
-    /// R9: command, array read, command, array program, all inside the planes. Without command time nothing can come
-    /// between the two, and they are one leg, unless the program alone can be suspended. Planes are programmed together where the offsets in `to` agree, one after the
-    /// other where they differ. Also the array time of the reads and of the programs.
+    /// R9: command, array read, command, array program, all inside the planes. Without command time nothing can come between the
+    /// two, so they are one leg, unless the program alone can be suspended. Planes with equal offsets in `to` are programmed
+    /// together, otherwise one after the other. Also returns the array times of the reads and of the programs.
     pub fn copyback(&self, from: &[u32], to: &[u32]) -> (Legs, Nanos, Nanos) {
         let mut legs = Legs::NONE;
         let first = self.program[to[0] as usize];

@@ -1,4 +1,4 @@
-//! Operations in flight: what each does, where it stands, and what its time has been spent on.
+//! Operations in flight.
 
 use ssdlab_memory::prefetch_value;
 
@@ -9,118 +9,118 @@ use crate::units::{ChannelId, JobId, Lpn, Moment, Nanos, OpId, PlaneId, RequestI
 /// What an operation does to the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
-    /// Read pages, and carry those that leave the die over the channel.
+    /// Reads pages. Those that leave the die use the channel.
     Read,
-    /// Program pages; those not yet in the die come over the channel.
+    /// Programs pages. Those that are not in the die yet use the channel.
     Program,
-    /// Read and program pages inside their planes.
+    /// Reads and programs pages inside their planes.
     Copyback,
-    /// Erase blocks.
+    /// Erases blocks.
     Erase,
 }
 
-/// Who asked for an operation.
+/// Origin of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// The host.
     Host,
-    /// A collection.
+    /// GC.
     Gc,
-    /// The controller's buffer, writing a page that a collection left there back to flash.
+    /// A write-back of a page from the controller's buffer to flash.
     Writeback,
-    /// A block's own records.
+    /// A block's metadata.
     Metadata,
-    /// A parity group.
+    /// An update of a parity group.
     Parity,
     /// A second copy of a page.
     Replica,
 }
 
 impl Class {
-    /// Whether it goes the way of a host page: through the die's FIFO, the cache register, and the free pages of host data.
+    /// Whether it is served like a host page: by the die's FIFO, the cache register, and the free pages for host data.
     #[inline(always)]
     pub fn like_host(self) -> bool {
         matches!(self, Class::Host | Class::Parity)
     }
 }
 
-/// What a host page still needs.
+/// What a host page still needs from flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// The page's data for the host.
+    /// A read for the host.
     Read,
-    /// The old page's data, to merge a partial write with.
+    /// A read of the old page, for a partial write.
     Merge,
     /// A program.
     Write,
-    /// Nothing of the flash: a page that waits in the controller's buffer has been overwritten there.
+    /// Nothing: the page replaces one in the controller's buffer.
     Absorb,
 }
 
-/// An operation: one page of a host request on its way through the device, or one step of a collection. Three cache lines, which
-/// all that happens to an operation looks at; what only some operations have stands beside it.
+/// An operation: one page of a host request, or one step of a collection. The record has three cache lines, which every operation
+/// uses. Data that only some operations need is kept in side arrays.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Op {
-    /// Next in whatever list the operation stands in.
+    /// Next operation in the same list.
     pub next: OpId,
-    /// Index of the leg that runs, or that waits for its resource.
+    /// Index of the leg that runs or waits for its resource.
     pub leg: u8,
-    /// What it does now.
+    /// Its current verb.
     pub verb: Verb,
-    /// Who asked.
+    /// Its origin.
     pub class: Class,
-    /// Host pages: what is still needed.
+    /// Host pages: what is still needed from flash.
     pub need: Need,
-    /// Host pages: acknowledged, though the program may still run.
+    /// Host pages: acknowledged, although the program may still run.
     pub acknowledged: bool,
-    /// Host pages: waits for a free page of its plane.
+    /// Host pages: stalled until its plane has a free page.
     pub stalled: bool,
-    /// A read that takes the fast lane.
+    /// A read on the fast lane.
     pub lane: bool,
-    /// On the host link: towards the device.
+    /// On the host link: direction to the device.
     pub inward: bool,
-    /// RAID: its chip has failed under it.
+    /// RAID: its chip failed while it was in service.
     pub failed: bool,
-    /// Host writes: the old page that they were merged with could not be corrected.
+    /// Host writes: the old page that they were merged with was uncorrectable.
     pub lost: bool,
-    /// The unit that serves it.
+    /// Its unit of exclusion.
     pub unit: UnitId,
-    /// The bus it uses.
+    /// Its bus.
     pub channel: ChannelId,
-    /// The plane (of its first page).
+    /// The plane of its first page.
     pub plane: PlaneId,
     /// The collection of a GC step.
     pub job: JobId,
-    /// GC programs at another unit: the collection that waits for them.
+    /// GC programs in another unit: the collection that waits for them.
     pub home: JobId,
     /// The request of a host page.
     pub request: RequestId,
     /// Host pages: the logical page.
     pub lpn: Lpn,
-    /// The next page that the same multi-plane command carries.
+    /// The next page of the same multi-plane command.
     pub mate: OpId,
-    /// Order among operations: lower is older. A step of a collection is as old as its collection.
+    /// Rank among operations: lower is older. A step of a collection has the age of its collection.
     pub age: u64,
-    /// When it asked for the bus: the order of grants. (`bus_since` is earlier if it waited for the cache register.)
+    /// Time of its bus request, which orders grants. (`bus_since` is earlier if it waited for the cache register.)
     pub asked: Nanos,
-    /// The age that decides among those who asked at the same time: its own, or that of the data-out that it goes before.
+    /// Rank among bus requests of the same time: its own age, or that of the data-out that it precedes.
     pub turn: u64,
     /// The legs.
     pub legs: Legs,
-    /// When it asked for the bus, and the bus's ledger then.
+    /// Time from which it has waited for the bus, and the bus's ledger at that time.
     pub bus_since: Nanos,
     /// See `bus_since`.
     pub bus_ledger: u64,
-    /// Since when it waits for the cache register or the array behind it (R8).
+    /// Start of its wait for the cache register or the array behind it (R8).
     pub parked_since: Option<Moment>,
-    /// Bus time lost to collections during the present service.
+    /// Bus time lost to GC during the current service.
     pub bus_gc: u64,
-    /// When it began to wait for what it waits for.
+    /// Start of its current wait.
     pub waits_since: Nanos,
-    /// Pages read, programmed or copied to, or pages of the blocks erased.
+    /// Pages that it reads, programs or copies to, or pages of the blocks that it erases.
     pub pages: PageSet,
-    /// GC programs: where the pages came from.
+    /// GC programs: source pages.
     pub from: PageSet,
 }
 
@@ -165,7 +165,7 @@ impl Op {
     }
 }
 
-/// A slab: ids stay valid until they are given back, and memory is only ever taken for a new high-water mark.
+/// A slab: ids stay valid until they are freed, and memory is allocated only at a new high-water mark.
 #[derive(Clone, Debug)]
 pub struct Slab<T> {
     items: Vec<T>,
@@ -173,7 +173,7 @@ pub struct Slab<T> {
 }
 
 impl<T: Clone> Slab<T> {
-    /// Room for `capacity` items before any more memory is taken.
+    /// Allocates memory for `capacity` items.
     pub fn with_capacity(capacity: usize) -> Self {
         Slab { items: Vec::with_capacity(capacity), free: Vec::with_capacity(capacity) }
     }
@@ -189,36 +189,36 @@ impl<T: Clone> Slab<T> {
         (self.items.len() - 1) as u32
     }
 
-    /// The place that the next item would be put into, with what it held last, if that suits.
+    /// The place of the next item, with its old content, if a place is free.
     #[inline(always)]
     pub fn reuse(&mut self, suits: impl Fn(&T) -> bool) -> Option<u32> {
         self.free.pop_if(|id| suits(&self.items[*id as usize]))
     }
 
-    /// Gives a place back.
+    /// Frees a place.
     #[inline]
     pub fn remove(&mut self, id: u32) {
         self.free.push(id);
     }
 
-    /// Says that an item will be asked for soon.
+    /// Prefetches an item that will soon be used.
     #[inline(always)]
     pub fn expect(&self, id: u32) {
         prefetch_value(&self.items[id as usize]);
     }
 
-    /// Gives all places back.
+    /// Frees all places.
     pub fn clear(&mut self) {
         self.items.clear();
         self.free.clear();
     }
 
-    /// All items, those of free places with what they held last.
+    /// All items, including the old content of free places.
     pub fn all(&self) -> impl Iterator<Item = &T> {
         self.items.iter()
     }
 
-    /// Items in use.
+    /// Number of items in use.
     pub fn in_use(&self) -> usize {
         self.items.len() - self.free.len()
     }
@@ -262,22 +262,22 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// Nobody waits.
+    /// The empty FIFO.
     pub const EMPTY: Self = Fifo { head: OpId::NONE, tail: OpId::NONE };
 
-    /// The first in line, or none.
+    /// The first operation, or none.
     #[inline(always)]
     pub fn head(&self) -> OpId {
         self.head
     }
 
-    /// Whether nobody waits.
+    /// Whether it is empty.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.head.is_none()
     }
 
-    /// Joins at the end.
+    /// Appends an operation.
     #[inline]
     pub fn push(&mut self, ops: &mut Slab<Op>, op: OpId) {
         ops[op].next = OpId::NONE;
@@ -289,7 +289,7 @@ impl Fifo {
         self.tail = op;
     }
 
-    /// Joins before the first one for which `after` holds.
+    /// Inserts an operation before the first one for which `after` holds.
     pub fn insert_before(&mut self, ops: &mut Slab<Op>, op: OpId, after: impl Fn(&Op) -> bool) {
         if self.tail.is_none() || !after(&ops[self.tail]) {
             let mut scan = self.head;
@@ -316,7 +316,7 @@ impl Fifo {
         }
     }
 
-    /// Takes the first in line.
+    /// Removes the first operation.
     #[inline(always)]
     pub fn pop(&mut self, ops: &Slab<Op>) -> OpId {
         let op = self.head;
@@ -329,7 +329,7 @@ impl Fifo {
         op
     }
 
-    /// Takes one that stands in line, wherever it stands.
+    /// Removes an operation at any position.
     pub fn remove(&mut self, ops: &mut Slab<Op>, op: OpId) {
         let (mut previous, mut at) = (OpId::NONE, self.head);
         while at != op {
@@ -338,7 +338,7 @@ impl Fifo {
         self.unlink(ops, previous, at);
     }
 
-    /// Takes the first one for which `wanted` holds, wherever it stands.
+    /// Removes the first operation for which `wanted` holds.
     pub fn take(&mut self, ops: &mut Slab<Op>, wanted: impl Fn(&Op) -> bool) -> OpId {
         let (mut previous, mut at) = (OpId::NONE, self.head);
         while at.is_some() && !wanted(&ops[at]) {
@@ -350,7 +350,7 @@ impl Fifo {
         at
     }
 
-    /// Takes the one after `previous`, or the first if that is none.
+    /// Unlinks the operation after `previous`, or the first if that is none.
     fn unlink(&mut self, ops: &mut Slab<Op>, previous: OpId, op: OpId) {
         let next = ops[op].next;
         if previous.is_some() {

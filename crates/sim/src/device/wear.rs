@@ -1,12 +1,11 @@
-//! Wear: how many program/erase cycles blocks have seen, how often their pages may be copied without a look at them, and how
-//! often each page has been.
+//! Wear: P/E cycles of blocks, copyback thresholds, and copyback counts of pages.
 
 use super::flash::Flash;
 use super::geometry::Geometry;
 use super::spec::WearSpec;
 use crate::units::{BlockId, Ppn};
 
-/// A page's count after a power cut that its block's records did not survive: as good as exhausted, whatever the threshold.
+/// Count of a page whose block's metadata did not survive a power cut: above every threshold.
 pub const UNKNOWN: u8 = u8::MAX;
 
 /// P/E cycles, thresholds and copyback counts.
@@ -14,9 +13,9 @@ pub const UNKNOWN: u8 = u8::MAX;
 pub struct Wear {
     /// P/E cycles of every block before the first erase of the run.
     initial: u32,
-    /// From this many P/E cycles on, this threshold: ascending.
+    /// Pairs of P/E cycles and the threshold from there on, ascending.
     steps: Vec<(u32, u8)>,
-    /// By physical page: copybacks of its data since the controller last had it in hand. Empty where no path asks.
+    /// By physical page: copybacks of its data since it last passed through the controller. Empty if no path uses counts.
     counts: Vec<u8>,
 }
 
@@ -26,28 +25,28 @@ impl Wear {
         Wear { initial: spec.pe_cycles, steps: spec.thresholds, counts: vec![0; if spec.counted { pages } else { 0 }] }
     }
 
-    /// P/E cycles of a block: those it began with, and its erases.
+    /// P/E cycles of a block: its initial ones, and its erases.
     pub fn pe_cycles(&self, flash: &Flash, block: BlockId) -> u32 {
         self.initial.saturating_add(flash.erases(block))
     }
 
-    /// How many copybacks data may have behind it once it has been copied to a block of this many P/E cycles.
+    /// Copybacks allowed for data in a block with this many P/E cycles.
     pub fn threshold_at(&self, pe_cycles: u32) -> u8 {
         threshold(&self.steps, pe_cycles)
     }
 
-    /// The step of the thresholds that holds at so many P/E cycles: its number, and where it begins.
+    /// The threshold step for this many P/E cycles: its index and its first P/E cycle.
     pub(crate) fn step_at(&self, pe_cycles: u32) -> (usize, u32) {
         let step = self.steps.partition_point(|(from, _)| *from <= pe_cycles).saturating_sub(1);
         (step, self.steps[step].0)
     }
 
-    /// The threshold of a block by its present P/E cycles.
+    /// The threshold of a block at its current P/E cycles.
     pub fn threshold(&self, flash: &Flash, block: BlockId) -> u8 {
         self.threshold_at(self.pe_cycles(flash, block))
     }
 
-    /// Copybacks of a page's data since the controller last had it in hand, or [`UNKNOWN`].
+    /// Copybacks of a page's data since it last passed through the controller, or [`UNKNOWN`].
     #[inline(always)]
     pub fn count(&self, page: Ppn) -> u8 {
         self.counts[page.ix()]
@@ -64,20 +63,20 @@ impl Wear {
         self.counts[page.ix()] = count;
     }
 
-    /// A page has been copied: one more.
+    /// A page has been copied: its count increases by one.
     pub(crate) fn copied(&mut self, flash: &Flash, from: Ppn, to: Ppn, block: BlockId) {
         let count = self.counts[from.ix()];
         law!(count < self.threshold(flash, block), "law: data is copied inside its plane while its count allows it");
         self.counts[to.ix()] = count + 1;
     }
 
-    /// A block is erased: what is written there next comes from the host or the controller.
+    /// Resets the counts of an erased block: new data comes from the host or the controller.
     pub(crate) fn erased(&mut self, first: Ppn, pages: u32) {
         self.counts[first.ix()..][..pages as usize].fill(0);
     }
 
-    /// After a power cut: counts are in the controller's memory until a block's records are written, so those of blocks without
-    /// records are lost.
+    /// Power is cut: counts are in the controller's memory until a block's metadata is written, so those of blocks without
+    /// metadata are lost.
     pub(crate) fn lose(&mut self, flash: &Flash, geometry: &Geometry) {
         if !self.counts() {
             return;
@@ -90,7 +89,7 @@ impl Wear {
         }
     }
 
-    /// The counts of a block's first pages are lost.
+    /// Marks the counts of a block's first pages as lost.
     pub(crate) fn lose_block(&mut self, first: Ppn, pages: u32) {
         if self.counts() {
             self.counts[first.ix()..][..pages as usize].fill(UNKNOWN);
@@ -98,7 +97,7 @@ impl Wear {
     }
 }
 
-/// The threshold of the last step that begins at or below `pe_cycles`; none before the first: 0.
+/// The threshold of the last step at or below `pe_cycles`; 0 before the first step.
 pub(crate) fn threshold(steps: &[(u32, u8)], pe_cycles: u32) -> u8 {
     steps.iter().rev().find(|(from, _)| *from <= pe_cycles).map_or(0, |(_, threshold)| *threshold)
 }

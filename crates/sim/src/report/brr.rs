@@ -1,4 +1,4 @@
-//! What balanced redirected reads did.
+//! Report of balanced redirected reads.
 
 use serde::Serialize;
 
@@ -12,18 +12,18 @@ pub(crate) struct BrrTotals {
     pub redirected: u64,
 }
 
-/// What balanced redirected reads did (`schemes.route = "brr"`).
+/// Balanced redirected reads (`schemes.route = "brr"`).
 #[derive(Clone, Debug, Serialize)]
 pub struct BrrSummary {
     /// Page reads dispatched to flash.
     pub page_reads: u64,
-    /// Of those: of a clean stripe with all its pages on flash, so that they might have been redirected.
+    /// Page reads that could have been redirected: their stripe was clean and all its pages were on flash.
     pub candidate_reads: u64,
-    /// Of those: redirected.
+    /// Page reads that were redirected.
     pub redirected_reads: u64,
     /// `redirected_reads / page_reads`.
     pub redirected_share: Option<f64>,
-    /// Reads beyond one a page: `raid.group` - 2 for each redirected read.
+    /// Extra page reads: `raid.group` - 2 for each redirected read.
     pub extra_reads: u64,
 }
 

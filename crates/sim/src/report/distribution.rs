@@ -1,11 +1,11 @@
-//! Values by size: latencies and waits.
+//! Distributions of latencies and waits.
 
 use super::{Figures, mean};
 
-/// Values of one kind (latencies or waits, in nanoseconds), in buckets of three significant digits beside exact extremes and sum.
+/// A distribution of latencies or waits, in nanoseconds: buckets of three significant digits, with exact extremes and sum.
 ///
-/// The buckets are those of an HDR histogram of three digits, over all 64 bits: values below 2,048 have one each; above, each
-/// doubling has 1,024. They are counted here because recording is on the path of every request.
+/// Buckets are those of an HDR histogram of three digits over all 64 bits. Values below 2,048 have one bucket each; above, each
+/// doubling has 1,024. The histogram is implemented here because every request records values.
 #[derive(Clone, Debug)]
 pub struct Distribution {
     buckets: Box<[u64]>,
@@ -15,17 +15,17 @@ pub struct Distribution {
     max: u64,
 }
 
-/// `log2` of the buckets of a doubling.
+/// `log2` of the number of buckets per doubling.
 const DIGITS: u32 = 10;
 
-/// Where a value is counted.
+/// The bucket of a value.
 #[inline(always)]
 fn bucket(value: u64) -> usize {
     let doublings = (63 - (value | 1 << DIGITS).leading_zeros()) - DIGITS;
     ((doublings << DIGITS) as u64 + (value >> doublings)) as usize
 }
 
-/// The largest value that is counted in a bucket.
+/// The largest value of a bucket.
 fn edge(bucket: usize) -> u64 {
     let doublings = (bucket >> DIGITS).saturating_sub(1);
     let step = (bucket - (doublings << DIGITS)) as u64;
@@ -33,7 +33,7 @@ fn edge(bucket: usize) -> u64 {
 }
 
 impl Distribution {
-    /// Nothing recorded; takes all its memory now.
+    /// An empty distribution. Allocates all its memory.
     pub fn new() -> Self {
         let buckets = vec![0; bucket(u64::MAX) + 1].into();
         Distribution { buckets, count: 0, sum: 0, min: u64::MAX, max: 0 }
@@ -49,7 +49,7 @@ impl Distribution {
         self.max = self.max.max(value);
     }
 
-    /// Forgets everything.
+    /// Removes all values.
     pub fn clear(&mut self) {
         if self.count > 0 {
             self.buckets.fill(0);
@@ -57,17 +57,17 @@ impl Distribution {
         }
     }
 
-    /// Values recorded.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Their exact sum.
+    /// Exact sum of all values.
     pub fn sum(&self) -> u128 {
         self.sum
     }
 
-    /// Adds everything that another one recorded.
+    /// Adds all values of another distribution.
     pub fn merge(&mut self, other: &Distribution) {
         self.buckets.iter_mut().zip(&other.buckets).for_each(|(count, more)| *count += more);
         self.count += other.count;
@@ -76,11 +76,11 @@ impl Distribution {
         self.max = self.max.max(other.max);
     }
 
-    /// The figures, or nulls if nothing was recorded. A percentile is the upper edge of the bucket of rank `ceil(q n)`,
-    /// never above the maximum.
+    /// The figures, or nulls without values. A percentile is the upper edge of the bucket of rank `ceil(q n)`, at most the
+    /// maximum.
     pub fn figures(&self) -> Figures {
         let some = |value: u64| (self.count > 0).then_some(value);
-        // (numerator, denominator) of each quantile, in rising order, so that one pass over the buckets serves all.
+        // (numerator, denominator) of each quantile, ascending, so that one pass over the buckets is enough.
         const QUANTILES: [(u128, u128); 6] = [(1, 2), (9, 10), (95, 100), (99, 100), (999, 1000), (9999, 10000)];
         let mut values = [None; 6];
         let (mut seen, mut next) = (0u128, 0);
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::random::{below, stream};
 
-    /// Bucket by bucket against a well-known implementation, at every edge and at random values.
+    /// Compares with a well-known implementation, at every edge and at random values.
     #[test]
     fn buckets_are_those_of_an_hdr_histogram() {
         let hdr = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 1 << 62, 3).unwrap();

@@ -1,4 +1,4 @@
-//! What second copies of pages did.
+//! Report of second copies of pages.
 
 use serde::Serialize;
 
@@ -14,24 +14,24 @@ pub(crate) struct Totals {
     pub most: u64,
 }
 
-/// What second copies of pages did (`schemes.route = "dpr"`).
+/// Second copies of pages (`schemes.route = "dpr"`).
 #[derive(Clone, Debug, Serialize)]
 pub struct Dpr {
-    /// Page reads that waited for a collection, a write-back or the making of a copy at their die.
+    /// Page reads that waited at their die for GC, a write-back or a program of a second copy.
     pub blocked_reads: u64,
-    /// Copies made.
+    /// Copies programmed.
     pub copies: u64,
-    /// Page reads that a copy served.
+    /// Page reads that were served from a copy.
     pub redirected_reads: u64,
     /// Copies dropped because the host overwrote or trimmed their pages.
     pub dropped_overwritten: u64,
     /// Copies dropped because their block was erased.
     pub dropped_erased: u64,
-    /// Copies dropped for newer ones, there being as many as `replica_pages` allows.
+    /// Copies dropped for newer ones, because `replica_pages` limits their number.
     pub dropped_replaced: u64,
     /// Copies at the end.
     pub pages: u64,
-    /// Most copies at one time.
+    /// Largest number of copies at one time.
     pub pages_max: u64,
 }
 
@@ -49,7 +49,7 @@ impl Totals {
         }
     }
 
-    /// Counting begins anew, with so many copies.
+    /// Restarts the counters, with `pages` copies present.
     pub(crate) fn restart(&mut self, pages: u64) {
         *self = Totals { most: pages, ..Totals::default() };
     }

@@ -1,8 +1,8 @@
-//! What error correction found, where bit errors are simulated.
+//! Report of error correction, where bit errors are simulated.
 
 use serde::Serialize;
 
-/// What reads found.
+/// Results of decoding.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EccCounters {
     pub pages_decoded: u64,
@@ -13,7 +13,7 @@ pub(crate) struct EccCounters {
 }
 
 impl EccCounters {
-    /// A page was read for the host.
+    /// Counts a page decoded for the host.
     pub(crate) fn decoded(&mut self, errors: u32, good: bool) {
         self.pages_decoded += 1;
         self.pages_uncorrectable += u64::from(!good);
@@ -29,13 +29,14 @@ impl EccCounters {
 pub struct Ecc {
     /// Pages decoded for the host.
     pub pages_decoded: u64,
-    /// Of those: beyond correction. They are reported to the host and not delivered, unless a parity group gives them back.
+    /// Pages beyond correction among them. They are reported to the host and not delivered, unless their parity group restores
+    /// them.
     pub pages_uncorrectable: u64,
-    /// Pages that external moves found beyond correction: they stay so.
+    /// Pages beyond correction among external moves. They stay uncorrectable.
     pub moves_uncorrectable: u64,
-    /// Mean bit errors a KiB of the pages that could be corrected.
+    /// Mean bit errors per KiB of the pages that were correctable.
     pub errors_per_kib_mean: Option<f64>,
-    /// Most of them.
+    /// Largest number of bit errors per KiB of those pages.
     pub errors_per_kib_max: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What failed chips cost.
+//! Report of failed chips.
 
 use serde::Serialize;
 
@@ -7,16 +7,16 @@ use crate::units::Nanos;
 /// A chip that has failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChipFailure {
-    /// Which.
+    /// Index of the chip.
     pub chip: u32,
-    /// When.
+    /// Time of the failure.
     #[serde(rename = "at_ns", serialize_with = "nanos")]
     pub at: Nanos,
-    /// Valid pages on it, parity and pages about to be overwritten included.
+    /// Valid pages on the chip, including parity and pages that were about to be overwritten.
     pub pages: u64,
-    /// Pages that the rest of their group could not give back, for want of another one.
+    /// Lost pages: the rest of their group could not restore them because another page was missing too.
     pub lost_pages: u64,
-    /// How long it was from then until no page was missing anywhere, if that time came.
+    /// Time from the failure until no page was missing anywhere; none if that never happened.
     #[serde(rename = "whole_after_ns")]
     pub whole_after: Option<u64>,
 }
@@ -35,31 +35,30 @@ pub(crate) struct FailureTotals {
     pub unprotected: u128,
 }
 
-/// What failed chips cost (where `faults.chip_fails` says that any fail), or pages of parity groups beyond correction (where
-/// `ecc.errors` simulates errors): those are missing as if their chip had failed under them alone.
+/// Failed chips (if `faults.chip_fails` lists any), or uncorrectable pages of parity groups (if `ecc.errors` simulates errors).
+/// An uncorrectable page is missing like a page of a failed chip.
 #[derive(Clone, Debug, Serialize)]
 pub struct Failed {
-    /// Chips that have failed, in order.
+    /// Failed chips, in order of failure.
     pub chips: Vec<ChipFailure>,
-    /// Page reads whose page was computed from the rest of its group.
+    /// Page reads whose page was reconstructed from the rest of its group.
     pub degraded_reads: u64,
-    /// Pages read in their place.
+    /// Pages read for these reconstructions.
     pub degraded_page_reads: u64,
-    /// Page reads of lost pages, each reported to its request.
+    /// Page reads of lost pages. Each is reported to its request.
     pub lost_reads: u64,
-    /// Page writes that could not be stored, or not be merged with a lost page, each reported to its request.
+    /// Page writes that could not be stored, or could not be merged with a lost page. Each is reported to its request.
     pub lost_writes: u64,
-    /// Pages lost, over the whole run.
+    /// Lost pages, over the whole run.
     pub lost_pages: u64,
-    /// Pages that ECC could not correct when they were read, parity included, over the whole run.
+    /// Pages that ECC could not correct when they were read, including parity, over the whole run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uncorrectable_pages: Option<u64>,
-    /// Pages rebuilt on chips that took the places of failed ones, or written anew because they could not be corrected, over the
-    /// whole run.
+    /// Pages rebuilt on spare chips, or rewritten because they were uncorrectable, over the whole run.
     pub rebuilt_pages: u64,
-    /// Pages read for that.
+    /// Pages read for rebuilding.
     pub rebuild_page_reads: u64,
-    /// Time with a page missing somewhere: one failure more in its group would have been too many.
+    /// Time during which a page was missing, so that a further failure in its group would have lost data.
     #[serde(serialize_with = "super::total")]
     pub unprotected_ns: u128,
 }

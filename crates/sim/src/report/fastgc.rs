@@ -1,4 +1,4 @@
-//! What paper D reports: how pages moved, what metadata cost, and how response times change as the flash wears.
+//! Paper D's measures: moved pages, cost of metadata, and response times as the flash wears.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,7 @@ use crate::device::wear::UNKNOWN;
 
 const COUNTS: usize = MAX_THRESHOLD as usize + 1;
 
-/// Moved pages by the copybacks that their data had behind it.
-/// Requests completed while one step of the thresholds was in force.
+/// Requests completed during one step of the thresholds.
 #[derive(Clone, Copy, Debug, Default)]
 struct StageSums {
     pe_cycles: u32,
@@ -46,7 +45,7 @@ impl Default for CopyCounters {
 }
 
 impl CopyCounters {
-    /// A page with so many copybacks behind it has moved.
+    /// Counts a moved page with `count` earlier copybacks.
     #[inline]
     pub(crate) fn moved(&mut self, count: u8, externally: bool) {
         if count == UNKNOWN {
@@ -57,7 +56,7 @@ impl CopyCounters {
         }
     }
 
-    /// A request has completed while the step number `step`, which begins at so many P/E cycles, was in force.
+    /// Counts a request that completed during the threshold step `step`, which begins at `pe_cycles`.
     pub(crate) fn completed(&mut self, step: usize, pe_cycles: u32, read: bool, latency: u64) {
         if self.stages.len() <= step {
             self.stages.resize(step + 1, StageSums::default());
@@ -71,59 +70,58 @@ impl CopyCounters {
     }
 }
 
-/// Response times while one step of the copyback thresholds was in force.
+/// Response times during one step of the copyback thresholds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Stage {
     /// Reads completed.
     pub reads: u64,
-    /// Their mean latency.
+    /// Mean latency of reads.
     pub read_mean_ns: Option<f64>,
     /// Writes completed.
     pub writes: u64,
-    /// Their mean latency.
+    /// Mean latency of writes.
     pub write_mean_ns: Option<f64>,
 }
 
-/// How collections moved pages by paths that keep copied pages apart.
+/// Moved pages, for paths that keep copied pages apart.
 #[derive(Clone, Debug, Serialize)]
 pub struct FastGc {
     /// Pages copied inside their planes.
     pub copied_pages: u64,
-    /// Pages moved through the controller; those that a buffer wrote back are in no list below.
+    /// Pages moved through the controller. Pages written back from a buffer are not in the lists below.
     pub external_pages: u64,
-    /// Of the copied pages: by the copybacks behind them, from none up.
+    /// Copied pages by the number of earlier copybacks, from 0 up.
     pub copied_by_count: Vec<u64>,
-    /// Of the external pages: the same.
+    /// External pages by the number of earlier copybacks, from 0 up.
     pub external_by_count: Vec<u64>,
-    /// Of the external pages: those whose count a power cut took.
+    /// External pages whose count was lost in a power cut.
     pub unknown_counts: u64,
-    /// Most copybacks that any moved page has behind it now.
+    /// Largest copyback count of any moved page.
     pub largest_count: u32,
-    /// Moved pages per host page programmed: what paper D calls write amplification (its equation 1).
+    /// Moved pages per host page programmed: paper D's write amplification (its equation 1).
     pub moved_per_host_page: Option<f64>,
-    /// Metadata pages of a block.
+    /// Metadata pages per block.
     pub metadata_pages_per_block: u32,
     /// Metadata pages read and programmed.
     pub metadata_reads: u64,
     /// See `metadata_reads`.
     pub metadata_programs: u64,
-    /// Their flash time.
+    /// Flash time of metadata.
     pub metadata_time_ns: GcTimes,
-    /// Flash time of collections and of metadata together.
+    /// Flash time of GC and metadata.
     pub collection_time_ns: u64,
-    /// Share of transfers in the flash time of collections, metadata left out.
+    /// Share of transfers in the flash time of GC, without metadata.
     pub transfer_share: Option<f64>,
     /// Mean P/E cycles of a block at the end.
     pub pe_cycles: u32,
-    /// Response times by the step of `wear.copyback_thresholds` in force at the blocks' mean P/E cycles, named after the cycles
-    /// at which it begins.
+    /// Response times by threshold step. The step is that of the blocks' mean P/E cycles; its name is its first P/E cycle.
     pub stages: BTreeMap<String, Stage>,
-    /// Host writes, as a multiple of the exported space, until blocks reach `wear.rated_pe_cycles` on average at the measured rate
-    /// of erases; none if nothing was erased.
+    /// Host writes until blocks reach `wear.rated_pe_cycles` on average, at the measured erase rate, as a multiple of the
+    /// exported space; none if nothing was erased.
     pub lifetime_drive_writes: Option<f64>,
 }
 
-/// What of the device the report needs beside the counters.
+/// Facts about the device that the report needs beside the counters.
 pub(crate) struct Facts {
     pub moved: u64,
     pub host_programs: u64,
@@ -154,7 +152,7 @@ impl FastGc {
             write_mean_ns: mean(sums.write_ns, sums.writes),
         };
         let stages = counters.stages.iter().filter(|sums| sums.reads + sums.writes > 0);
-        // Erases left, over erases a host page, over pages of a drive write: all exact until the last division.
+        // Remaining erases, divided by erases per host page and by pages per drive write: exact until the last division.
         let left = u128::from(facts.rated.saturating_sub(facts.pe_cycles)) * u128::from(facts.blocks);
         let lifetime = (facts.erases > 0 && facts.exported > 0).then(|| {
             (left * u128::from(facts.host_pages)) as f64

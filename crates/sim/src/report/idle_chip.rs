@@ -1,16 +1,16 @@
-//! What paper A reports of collections that are in host operations' way, of the buffer, and of what a power cut would cost.
+//! Paper A's measures: conflicts of host operations with GC, the buffer, and the cost of a power cut.
 
 use serde::Serialize;
 
 use super::{ByOp, Distribution, Figures, mean};
 
-/// Requests that met collections at their chips.
+/// Requests in conflict with GC at their chips.
 #[derive(Clone, Debug, Serialize)]
 pub struct Conflicted {
-    /// Requests of which a sub-request waited while a collection held its chip (or, of a write that any chip may take, at
-    /// the head of the line while chips were in collection).
+    /// Requests with a sub-request that waited while GC held its chip. A write that any chip may serve counts if it waited at the
+    /// head of the queue while chips were in GC.
     pub requests: u64,
-    /// Their latency, summed: divided by that of another scheme it is the normalised sum.
+    /// Sum of their latencies. Divided by that of another scheme it is the normalised sum.
     #[serde(serialize_with = "super::total")]
     pub latency_ns: u128,
     /// `requests` / all requests.
@@ -19,10 +19,10 @@ pub struct Conflicted {
     pub latency_share: Option<f64>,
 }
 
-/// One sub-request meeting one collection, or one write-back.
+/// Conflicts: one sub-request that waits for one collection or one write-back.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Conflicts {
-    /// With collections.
+    /// With GC.
     pub gc: u64,
     /// With write-backs of buffered pages.
     pub writeback: u64,
@@ -30,22 +30,22 @@ pub struct Conflicts {
     pub total: u64,
 }
 
-/// What the device was doing when collections began.
+/// State of the device when collections began.
 #[derive(Clone, Debug, Serialize)]
 pub struct Starts {
     /// Collections that began.
     pub collections: u64,
-    /// While no host request was outstanding.
+    /// Collections that began while no host request was outstanding.
     pub in_idle_periods: u64,
-    /// Share of those.
+    /// `in_idle_periods / collections`.
     pub in_idle_periods_share: Option<f64>,
-    /// Idle chips, summed over the other ones.
+    /// Idle chips at the start of the other collections, summed.
     pub idle_chips: u64,
-    /// Mean share of the chips that were idle at those.
+    /// Mean share of idle chips at the start of the other collections.
     pub idle_chips_share: Option<f64>,
 }
 
-/// Valid pages and where they went.
+/// Valid pages and their destinations.
 #[derive(Clone, Debug, Serialize)]
 pub struct Moves {
     /// Collections that became valid page movement streams.
@@ -54,34 +54,34 @@ pub struct Moves {
     pub buffered: u64,
     /// Pages moved by `inner`.
     pub in_flash: u64,
-    /// `buffered` / both.
+    /// `buffered / (buffered + in_flash)`.
     pub buffered_share: Option<f64>,
     /// Buffered pages whose write-back began.
     pub written_back: u64,
-    /// Page reads that the buffer served.
+    /// Page reads served from the buffer.
     pub read_hits: u64,
-    /// Page writes that ended in the buffer.
+    /// Page writes absorbed by the buffer.
     pub absorbed_writes: u64,
 }
 
 /// The buffer over time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Buffer {
-    /// Pages that it holds.
+    /// Capacity in pages.
     pub slots: u32,
-    /// Mean pages in it, from the first arrival to the last completion.
+    /// Mean number of buffered pages, from the first arrival to the last completion.
     pub pages_mean: Option<f64>,
-    /// Most pages in it at one time.
+    /// Largest number of buffered pages.
     pub pages_max: u32,
 }
 
 /// Flash time, in nanoseconds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Times {
-    /// Time that collections held chips (or dies), from the first arrival to the last completion.
+    /// Time for which GC held chips (or dies), from the first arrival to the last completion.
     #[serde(serialize_with = "super::total")]
     pub held_by_gc: u128,
-    /// Time that write-backs held them, or second copies that were being made.
+    /// Time for which write-backs or programs of second copies held them.
     #[serde(serialize_with = "super::total")]
     pub held_by_writeback: u128,
     /// Write-backs: transfers on the channel.
@@ -90,52 +90,52 @@ pub struct Times {
     pub writeback_program: u64,
 }
 
-/// What a power cut would find.
+/// Data at risk in a power cut.
 #[derive(Clone, Debug, Serialize)]
 pub struct PowerLoss {
-    /// `device.power_loss_protection`: the buffer survives, and what follows is written back on the capacitor's charge.
+    /// `device.power_loss_protection`: the buffer survives, and its pages are written back on the capacitor's charge.
     pub protected: bool,
-    /// Whether victims are erased while pages of them are in the buffer only.
+    /// Whether victims are erased while some of their pages are only in the buffer.
     pub erase_before_durable: bool,
-    /// Pages whose newest acknowledged version is in the buffer only, times nanoseconds.
+    /// Pages whose newest acknowledged version is only in the buffer, times nanoseconds.
     #[serde(serialize_with = "super::total")]
     pub exposed_page_ns: u128,
-    /// Most such pages at one time.
+    /// Largest number of such pages at one time.
     pub exposed_pages_max: u32,
-    /// Eq. (1) with the mean pages in the buffer, rounded: n tRAM + floor(n / chips) (tX + tPROG).
+    /// Eq. (1) with the mean number of buffered pages, rounded: n tRAM + floor(n / chips) (tX + tPROG).
     pub drain_mean_ns: u64,
-    /// Eq. (1) with the most pages in the buffer.
+    /// Eq. (1) with the largest number of buffered pages.
     pub drain_max_ns: u64,
     /// Eq. (1) with a full buffer.
     pub drain_full_ns: u64,
 }
 
-/// Bytes of completed requests / (last completion - first arrival), in 10^6 bytes a second.
+/// Bytes of completed requests / (last completion - first arrival), in 10^6 bytes per second.
 #[derive(Clone, Debug, Serialize)]
 pub struct Bandwidth {
     /// Bytes read.
     pub read_bytes: u64,
     /// Bytes written.
     pub write_bytes: u64,
-    /// Of reads.
+    /// Read bandwidth.
     pub read_mb_per_s: Option<f64>,
-    /// Of writes.
+    /// Write bandwidth.
     pub write_mb_per_s: Option<f64>,
-    /// Of both.
+    /// Total bandwidth.
     pub all_mb_per_s: Option<f64>,
 }
 
-/// Pages taken and given back from the start of measuring to now: programmed = erased + free at the start - free now.
+/// Pages used and reclaimed since measuring started: programmed = erased + free at the start - free now.
 #[derive(Clone, Debug, Serialize)]
 pub struct Space {
     /// Free pages of the device at the start.
     pub free_pages_start: u64,
     /// Free pages now.
     pub free_pages_end: u64,
-    /// Pages programmed, whoever asked for it; those that reads of unwritten pages put on flash in no time are among them.
+    /// Pages programmed by all operations, including those that reads of unwritten pages put on flash in no time.
     pub programmed_pages: u64,
-    /// Of those: for requests that had been admitted before. They are in no count of `flash`: `programmed_pages` is these,
-    /// `flash.programs.total`, `flash.copybacks` and `pages.preloaded`.
+    /// Pages programmed for requests that were admitted before measuring started. They are in no count of `flash`:
+    /// `programmed_pages` is the sum of these, `flash.programs.total`, `flash.copybacks` and `pages.preloaded`.
     pub unmeasured_pages: u64,
     /// Pages of erased blocks.
     pub erased_pages: u64,
@@ -144,17 +144,17 @@ pub struct Space {
 /// Paper A's measures.
 #[derive(Clone, Debug, Serialize)]
 pub struct IdleChip {
-    /// Requests that met collections.
+    /// Requests in conflict with GC.
     pub conflicted: ByOp<Conflicted>,
-    /// Meetings of sub-requests and collections.
+    /// Conflicts of sub-requests with GC and write-backs.
     pub conflicts: Conflicts,
-    /// When collections began.
+    /// State of the device when collections began.
     pub gc_starts: Starts,
-    /// Where valid pages went.
+    /// Destinations of valid pages.
     pub moves: Moves,
     /// The buffer.
     pub buffer: Buffer,
-    /// From a page's arrival in the buffer to the beginning of its write-back.
+    /// Time from a page's arrival in the buffer to the start of its write-back.
     pub buffer_waiting_ns: Figures,
     /// Flash time.
     pub time_ns: Times,
@@ -166,10 +166,10 @@ pub struct IdleChip {
     pub space: Space,
 }
 
-/// What is counted for it while a run is measured.
+/// Counters of the measured part of a run.
 #[derive(Clone)]
 pub(crate) struct Counters {
-    /// Conflicted requests and their latency, of reads and of writes.
+    /// Requests in conflict and their latency, of reads and of writes.
     pub conflicted: [(u64, u128); 2],
     pub bytes: [u64; 2],
     pub conflicts_gc: u64,
@@ -186,7 +186,7 @@ pub(crate) struct Counters {
     /// Integrals at the first arrival and the last completion: pages in the buffer, exposed pages, units held.
     pub filled_at: (u128, u128),
     pub held_at: ([u128; 2], [u128; 2]),
-    /// Free, programmed, erased and unmeasured pages when measuring began.
+    /// Free, programmed, erased and unmeasured pages when measuring started.
     pub space: [u64; 4],
 }
 
@@ -212,7 +212,7 @@ impl Counters {
         }
     }
 
-    /// The conflicted ones of so many requests with so much latency.
+    /// Requests in conflict among `requests` with total latency `latency`.
     pub(crate) fn conflicted(&self, kinds: &[usize], requests: u64, latency: u128) -> Conflicted {
         let count = kinds.iter().map(|kind| self.conflicted[*kind].0).sum();
         let ns: u128 = kinds.iter().map(|kind| self.conflicted[*kind].1).sum();
@@ -225,7 +225,7 @@ impl Counters {
     }
 }
 
-/// Eq. (1) of the paper: the time to write `pages` of the buffer back on all chips at once.
+/// Eq. (1) of the paper: the time to write back `pages` buffered pages, on all chips at once.
 pub fn drain_ns(pages: u64, chips: u64, ram_ns: u64, program_ns: u64) -> u64 {
     pages * ram_ns + pages / chips * program_ns
 }

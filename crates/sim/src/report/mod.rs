@@ -1,4 +1,4 @@
-//! The summary of a run: integers and histograms, and the one documented form in which they leave.
+//! The summary of a run: integers and histograms, and their one documented form.
 
 mod brr;
 mod distribution;
@@ -25,13 +25,13 @@ use crate::config::Config;
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Verb};
 
-/// An exact quotient as a number for people; none over nothing.
+/// An exact quotient as a number for people; none if the divisor is 0.
 pub fn mean(sum: u128, count: u64) -> Option<f64> {
     let count = u128::from(count);
     (count > 0).then(|| (sum / count) as f64 + (sum % count) as f64 / count as f64)
 }
 
-/// What is told of a distribution, in nanoseconds.
+/// Figures of a distribution, in nanoseconds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
     /// Values recorded.
@@ -56,26 +56,26 @@ pub struct Figures {
     pub p99_99: Option<u64>,
 }
 
-/// The same thing told of reads, of writes and of both.
+/// A value for reads, for writes and for both.
 #[derive(Clone, Debug, Serialize)]
 pub struct ByOp<T> {
-    /// Of reads.
+    /// For reads.
     pub read: T,
-    /// Of writes.
+    /// For writes.
     pub write: T,
-    /// Of reads and writes.
+    /// For reads and writes.
     pub all: T,
 }
 
-/// Total nanoseconds by cause; all causes are listed, and they sum exactly to the total latency.
+/// Total nanoseconds by cause. All causes are listed, and they sum exactly to the total latency.
 #[derive(Clone, Debug)]
 pub struct Breakdown(pub [u128; Cause::COUNT]);
 
 impl Breakdown {
-    /// Nothing yet.
+    /// All zero.
     pub const ZERO: Self = Self([0; Cause::COUNT]);
 
-    /// Adds everything of another one.
+    /// Adds another breakdown.
     pub fn merge(&mut self, other: &Breakdown) {
         for (total, ns) in self.0.iter_mut().zip(other.0) {
             *total += ns;
@@ -91,7 +91,7 @@ impl Breakdown {
     }
 }
 
-/// A sum of times: a number of 64 bits in every format, and a wider one where it is.
+/// A sum of times: a 64-bit number in every format if it fits, otherwise a wider one.
 struct Total(u128);
 
 impl Serialize for Total {
@@ -121,72 +121,72 @@ impl Serialize for Breakdown {
 /// Requests by kind.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Requests {
-    /// Reads measured.
+    /// Measured reads.
     pub read: u64,
-    /// Writes measured.
+    /// Measured writes.
     pub write: u64,
-    /// Trims measured.
+    /// Measured trims.
     pub trim: u64,
     /// Flushes and other commands that are not simulated.
     pub skipped: u64,
-    /// Completed before the warm-up ended; not measured.
+    /// Requests completed before the warm-up ended; not measured.
     pub warmup: u64,
 }
 
 /// Pages by direction.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Pages {
-    /// Pages that reads asked for.
+    /// Pages of reads.
     pub read: u64,
-    /// Pages that writes asked for.
+    /// Pages of writes.
     pub written: u64,
-    /// Of the pages read: never written before.
+    /// Pages read that had never been written.
     pub unwritten_read: u64,
-    /// Of those: put on flash in no time by `device.unwritten_read = "preload"`.
+    /// Unwritten pages put on flash in no time (`device.unwritten_read = "preload"`).
     pub preloaded: u64,
-    /// Of the pages read or merged: served from controller memory.
+    /// Pages read or merged that were served from controller memory.
     pub from_memory: u64,
-    /// Of the pages written: only in part.
+    /// Pages written in part.
     pub partial_writes: u64,
     /// Pages that trims discarded.
     pub trimmed: u64,
-    /// Host programs that waited because their plane had no page they may take.
+    /// Host programs that waited for a free page of their plane.
     pub space_stalls: u64,
 }
 
-/// Bytes that requests asked for, by direction.
+/// Bytes of requests, by direction.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct HostBytes {
-    /// By reads.
+    /// Read.
     pub read: u64,
-    /// By writes.
+    /// Written.
     pub written: u64,
 }
 
 impl HostBytes {
-    /// A rate by second of simulated time; none in no time.
+    /// Bytes per second of simulated time; none if no time passed.
     pub fn per_second(bytes: u64, simulated_ns: u64) -> Option<f64> {
         mean(u128::from(bytes) * 1_000_000_000, simulated_ns)
     }
 }
 
-/// Operations by who asked for them.
+/// Operations by origin.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ByCause {
     /// Host data.
     pub host: u64,
-    /// Collections, pages that went through the controller's buffer included.
+    /// GC, including pages that went through the controller's buffer.
     pub gc: u64,
-    /// Records of blocks.
+    /// Metadata of blocks.
     pub metadata: u64,
     /// Parity groups.
     pub parity: u64,
     /// Second copies of pages.
     pub replica: u64,
-    /// Pages given up so that write points stand at equal offsets; left out where there are none.
+    /// Pages skipped so that write points have equal offsets; absent if 0.
     #[serde(skip_serializing_if = "is_zero")]
     pub wasted: u64,
-    /// All of them.
+    /// Sum of all.
     pub total: u64,
 }
 
@@ -204,13 +204,13 @@ impl ByCause {
         self.total += pages;
     }
 
-    /// Counts pages that are given up.
+    /// Counts skipped pages.
     pub(crate) fn waste(&mut self, pages: u32) {
         self.wasted += u64::from(pages);
         self.total += u64::from(pages);
     }
 
-    /// Both together.
+    /// Sum of both.
     fn plus(&self, other: &ByCause) -> ByCause {
         ByCause {
             host: self.host + other.host,
@@ -224,7 +224,7 @@ impl ByCause {
     }
 }
 
-/// Whether there is nothing to tell.
+/// Whether a count is omitted from the summary.
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
@@ -242,12 +242,12 @@ pub struct MultiPlane {
     pub copybacks: u64,
 }
 
-/// Flash operations; a multi-plane operation counts a page (or block) each.
+/// Flash operations. A multi-plane operation counts once per page (or block).
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FlashOps {
     /// Pages read.
     pub reads: ByCause,
-    /// Pages programmed, copybacks not among them.
+    /// Pages programmed, without copybacks.
     pub programs: ByCause,
     /// Blocks erased.
     pub erases: u64,
@@ -258,7 +258,7 @@ pub struct FlashOps {
 }
 
 impl FlashOps {
-    /// Both together.
+    /// Sum of both.
     pub fn plus(&self, other: &FlashOps) -> FlashOps {
         let (m, n) = (&self.multi_plane, &other.multi_plane);
         FlashOps {
@@ -276,18 +276,18 @@ impl FlashOps {
     }
 }
 
-/// Write amplification before and after the middle of the host pages written, to tell whether it still changes.
+/// Write amplification in the first and second half of the host pages written, to see whether it still changes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Halves {
-    /// Of the first half.
+    /// In the first half.
     pub first: Option<f64>,
-    /// Of the second half.
+    /// In the second half.
     pub second: Option<f64>,
-    /// Whether the second differs from the first by at most a twentieth of the first.
+    /// Whether the second differs from the first by at most 5 % of the first.
     pub steady: bool,
 }
 
-/// Array and bus time of collections, in nanoseconds.
+/// Array and bus time of GC, in nanoseconds.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct GcTimes {
     /// Page reads.
@@ -298,37 +298,37 @@ pub struct GcTimes {
     pub program: u64,
     /// Block erases.
     pub erase: u64,
-    /// Decoding of pages on their way, where that takes time.
+    /// Decoding of moved pages, if it takes time.
     #[serde(skip_serializing_if = "is_zero")]
     pub decode: u64,
 }
 
 impl GcTimes {
-    /// Adds a leg of a step.
+    /// Adds the time of a leg.
     #[inline]
     pub(crate) fn charge(&mut self, verb: Verb, kind: LegKind, ns: u64) {
         *match (kind, verb) {
             (LegKind::Bus, _) => &mut self.transfer,
             (LegKind::Decode, _) => &mut self.decode,
-            // Told with the interconnect.
+            // Reported with the interconnect.
             (LegKind::Noc | LegKind::Buffer, _) => return,
             (_, Verb::Read) => &mut self.read,
             (_, Verb::Erase) => &mut self.erase,
             (_, Verb::Program) => &mut self.program,
-            // Both kinds at once: entered when it begins.
+            // Reads and programs at once: counted when the copyback begins.
             (_, Verb::Copyback) => return,
         } += ns;
     }
 }
 
-/// What collections did.
+/// Garbage collection.
 #[derive(Clone, Debug, Serialize)]
 pub struct GcSummary {
     /// Collections completed.
     pub collections: u64,
     /// Valid pages moved.
     pub moved_pages: u64,
-    /// Of those: overwritten or trimmed while they moved, so that they landed stale.
+    /// Moved pages that were overwritten or trimmed during the move, so that they landed stale.
     pub moved_stale: u64,
     /// `moved_pages / collections`.
     pub moved_per_collection: Option<f64>,
@@ -341,18 +341,18 @@ pub struct GcSummary {
 /// Shares of time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Utilisation {
-    /// Share of die time (of units of exclusion) held, from the first arrival to the last completion.
+    /// Share of time in which dies (units of exclusion) were held, from the first arrival to the last completion.
     pub die: Option<f64>,
-    /// Share of channel time in transfer, over the same span.
+    /// Share of time in which channels transferred, over the same span.
     pub channel: Option<f64>,
-    /// Mean over request arrivals of the share of chips with an operation in service.
+    /// Mean share of chips with an operation in service, at request arrivals.
     pub chip_at_arrival: Option<f64>,
-    /// Mean over request arrivals of the requests that waited in the dispatch window, where there is one.
+    /// Mean number of requests in the dispatch window at request arrivals, if there is a window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_at_arrival: Option<f64>,
 }
 
-/// Erase counts by block since the device was new.
+/// Erase counts of blocks since the start.
 #[derive(Clone, Debug, Serialize)]
 pub struct Wear {
     /// Fewest erases of a block.
@@ -363,10 +363,10 @@ pub struct Wear {
     pub erases_mean: Option<f64>,
 }
 
-/// The sections of a [`Summary`] that belong to one scheme each and are left out where it is not in use.
+/// Sections of a [`Summary`] that belong to one scheme each. They are absent if the scheme is not in use.
 pub const SCHEME_SECTIONS: [&str; 8] = ["idle_chip", "pagc", "brr", "dpr", "fastgc", "noc", "raid", "ecc"];
 
-/// Everything that a run tells. The same configuration, trace, seed and version give the same bytes.
+/// Summary of a run. Equal configuration, trace, seed and version give equal bytes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     /// `ssdlab.summary/1`.
@@ -381,7 +381,7 @@ pub struct Summary {
     pub config_digest: String,
     /// Digest of the accepted requests.
     pub trace_digest: String,
-    /// What a read may return.
+    /// Consistency rule of reads.
     pub consistency_rule: &'static str,
     /// When a host write is acknowledged.
     pub write_ack: crate::config::WriteAck,
@@ -389,13 +389,13 @@ pub struct Summary {
     pub requests: Requests,
     /// Pages by direction.
     pub pages: Pages,
-    /// Bytes that requests asked for.
+    /// Bytes of requests.
     pub bytes: HostBytes,
     /// Last host completion - first arrival.
     pub simulated_ns: u64,
-    /// Bytes read by second of simulated time.
+    /// Bytes read per second of simulated time.
     pub host_read_bytes_per_s: Option<f64>,
-    /// Bytes written by second of simulated time.
+    /// Bytes written per second of simulated time.
     pub host_written_bytes_per_s: Option<f64>,
     /// Completion - arrival.
     pub latency_ns: ByOp<Figures>,
@@ -405,22 +405,22 @@ pub struct Summary {
     pub breakdown_ns: ByOp<Breakdown>,
     /// Flash operations.
     pub flash: FlashOps,
-    /// Reads and writes with a wait that there would not be without collections.
+    /// Reads and writes whose wait would be shorter without GC.
     pub requests_delayed_by_gc: ByOp<u64>,
     /// All programs (copybacks included) / host pages written.
     pub write_amplification: Option<f64>,
-    /// The same before and after the middle of the host pages written; none if collections were fewer than planes.
+    /// Write amplification of both halves of the host pages written; none with fewer collections than planes.
     pub write_amplification_halves: Option<Halves>,
-    /// What collections did.
+    /// Garbage collection.
     pub gc: GcSummary,
     /// Shares of time.
     pub utilisation: Utilisation,
     /// Erase counts.
     pub wear: Wear,
-    /// Moves by copyback where counts or checks decide.
+    /// Copybacks, if counts or checks decide about them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fastgc: Option<fastgc::FastGc>,
-    /// Bit errors, where they are simulated.
+    /// Bit errors, if they are simulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecc: Option<ecc::Ecc>,
     /// Balanced redirected reads.
@@ -438,13 +438,13 @@ pub struct Summary {
     /// Paper A's measures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_chip: Option<idle_chip::IdleChip>,
-    /// Power cuts and what was recovered.
+    /// Power cuts and their recovery.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub power_cuts: Vec<power::PowerCut>,
-    /// Paper B's figures, where a die has two planes.
+    /// Paper B's measures, if a die has two planes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pagc: Option<pagc::PaGcSummary>,
-    /// What crossed the interconnect, on devices that have one.
+    /// The interconnect, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noc: Option<noc::NocSummary>,
 }

@@ -1,8 +1,8 @@
-//! What crossed the interconnect (paper E).
+//! Report of the interconnect (paper E).
 
 use serde::Serialize;
 
-/// Who crosses, and which way.
+/// Kind and direction of a traversal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     HostRead,
@@ -14,15 +14,15 @@ pub(crate) enum Way {
 /// Pages that crossed the interconnect.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Traversals {
-    /// Read by the host.
+    /// Host reads.
     pub host_read: u64,
-    /// Written by the host.
+    /// Host writes.
     pub host_write: u64,
-    /// Read by collections, or their copies on the way to error correction.
+    /// GC reads, including copies on the way to error correction.
     pub gc_out: u64,
-    /// Programmed by collections.
+    /// GC programs.
     pub gc_back: u64,
-    /// All of them.
+    /// Sum of all.
     pub total: u64,
 }
 
@@ -38,52 +38,52 @@ impl Traversals {
     }
 }
 
-/// Moved pages by what became of them.
+/// Moved pages by result.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Moved {
     /// Valid pages moved: the paper's copy-backs.
     pub total: u64,
-    /// That error correction looked at, the last ones perhaps not programmed yet.
+    /// Moved pages that passed error correction; the last ones may not be programmed yet.
     pub checked: u64,
-    /// Of those: with errors.
+    /// Checked pages with errors.
     pub errors: u64,
-    /// Programmed from the flash controller's buffer, without a way back across the interconnect.
+    /// Pages programmed from the flash controller's buffer, without crossing the interconnect back.
     pub from_buffer: u64,
 }
 
-/// Latencies as paper E tells them.
+/// Paper E's latencies.
 #[derive(Clone, Debug, Serialize)]
 pub struct Latency {
-    /// Mean of reads.
+    /// Mean latency of reads.
     pub read_mean: Option<f64>,
-    /// The longest read.
+    /// Longest read.
     pub read_max: Option<u64>,
-    /// Mean of writes.
+    /// Mean latency of writes.
     pub write_mean: Option<f64>,
-    /// The longest write.
+    /// Longest write.
     pub write_max: Option<u64>,
 }
 
-/// What crossed the interconnect, and what that did.
+/// The interconnect: traversals, and their effect.
 #[derive(Clone, Debug, Serialize)]
 pub struct NocSummary {
     /// A page's traversal on the mean path.
     pub traversal_ns: f64,
-    /// Routing slices on the mean path: as configured, or over all channels and rows of an array. The paper has 13.5.
+    /// Routing slices on the mean path: as configured, or the mean over all channels and rows of an array. The paper has 13.5.
     pub mean_slices: f64,
-    /// Routing slices on the paths that pages took, in an array.
+    /// Mean routing slices on the paths of pages, in an array.
     pub travelled_slices: Option<f64>,
-    /// Pages that crossed.
+    /// Traversals of pages.
     pub traversals: Traversals,
-    /// Traversals of collections a moved page: 2 by way of the CPU and back, 1 for clean pages.
+    /// GC traversals per moved page: 2 through the CPU and back, 1 for clean pages.
     pub traversals_per_moved_page: Option<f64>,
-    /// Time of all traversals together.
+    /// Total time of traversals.
     pub busy_ns: u64,
-    /// Share of the ports' time, from the first arrival to the last completion.
+    /// Share of time in which ports were busy, from the first arrival to the last completion.
     pub busy_share: Option<f64>,
     /// Valid pages moved.
     pub moved_pages: Moved,
-    /// Most pages that one flash controller's buffer held.
+    /// Largest number of pages in one flash controller's buffer.
     pub buffer_pages_max: u64,
     /// Mean and peak latencies.
     pub latency_ns: Latency,
@@ -95,11 +95,11 @@ pub(crate) struct Counts {
     pub traversals: Traversals,
     /// Time of traversals that occupied no port.
     pub delayed_ns: u64,
-    /// Moved pages that error correction looked at, those it found errors in, and those that came back from the buffer.
+    /// Moved pages that were checked, those with errors, and those programmed from the buffer.
     pub checked: u64,
     pub errors: u64,
     pub local: u64,
-    /// `array`: traversals and the slices on their paths.
+    /// `array`: traversals, and the slices on their paths.
     pub paths: u64,
     pub slices: u64,
     pub buffer_pages_max: u64,

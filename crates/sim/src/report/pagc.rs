@@ -1,56 +1,56 @@
-//! What paper B tells of collections on dies with two planes, whatever collects them, so that baselines stand beside it.
+//! Paper B's measures of GC on dies with two planes, for every collector, so that baselines can be compared.
 
 use serde::Serialize;
 
 use super::{Breakdown, ByOp, mean};
 use crate::blame::{CAUSES, Cause};
 
-/// Section `pagc` of a summary: there whenever a die has two planes.
+/// Section `pagc` of a summary: present whenever a die has two planes.
 #[derive(Clone, Debug, Serialize)]
 pub struct PaGcSummary {
-    /// Collections by who took part.
+    /// Collections by participating planes.
     pub collections: Parties,
     /// Moved pages by category.
     pub moved_pages: Moves,
-    /// The same per collection of a die: Figs. 7 and 11.
+    /// Moved pages per collection of a die, by category: Figs. 7 and 11.
     pub moved_per_collection: Option<MovesMean>,
-    /// Most pages in the controller's buffer at one time.
+    /// Largest number of pages in the controller's buffer.
     pub buffered_pages_max: u32,
     /// Total response time by paper B's terms.
     pub response_ns: ByOp<Terms>,
-    /// Total over planes of the time in which their die was collected, up to the last completion.
+    /// Time in which a plane's die was in GC, summed over planes, up to the last completion.
     pub plane_ns: PlaneTimes,
-    /// Mean over planes of the share of time in which the plane was collected.
+    /// Mean over planes of the share of time in which the plane was in GC.
     pub plane_gc_busy_share: Option<f64>,
-    /// Mean over planes of the share of time in which the plane was idle because the other one was collected.
+    /// Mean over planes of the share of time in which the plane was idle because of GC in the other one.
     pub plane_gc_idle_share: Option<f64>,
 }
 
-/// Collections of a die by who took part.
+/// Collections of a die by participating planes.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Parties {
     /// Both planes.
     pub joint: u64,
-    /// The plane that ran low alone.
+    /// Only the plane below the threshold.
     pub alone: u64,
-    /// Of those: the other one was to join and had no block with an invalid page.
+    /// Collections of one plane whose partner had no block with an invalid page.
     pub without_partner: u64,
 }
 
-/// Moved pages by category: how they were read, how they were programmed.
+/// Moved pages by how they were read and programmed.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Moves {
-    /// In pairs at equal offsets to equal offsets.
+    /// Read in pairs at equal offsets, programmed in pairs at equal offsets.
     pub pard_pawr: u64,
-    /// In pairs at equal offsets, to different ones.
+    /// Read in pairs at equal offsets, programmed at different ones.
     pub pard_srwr: u64,
-    /// In pairs at different offsets to equal offsets.
+    /// Read at different offsets, programmed in pairs at equal offsets.
     pub srrd_pawr: u64,
-    /// Singly, in the plane that ran low.
+    /// Moved singly, in the plane below the threshold.
     pub srrd_srwr_d: u64,
-    /// Singly, in the other plane.
+    /// Moved singly, in the other plane.
     pub srrd_srwr_nd: u64,
-    /// Read singly, and written back later from the controller's buffer.
+    /// Read singly, written back later from the controller's buffer.
     pub buffered: u64,
 }
 
@@ -72,7 +72,7 @@ pub struct MovesMean {
 }
 
 impl Moves {
-    /// All of them.
+    /// Sum of all.
     pub fn total(&self) -> u64 {
         self.pard_pawr + self.pard_srwr + self.srrd_pawr + self.srrd_srwr_d + self.srrd_srwr_nd + self.buffered
     }
@@ -90,40 +90,40 @@ impl Moves {
     }
 }
 
-/// Time of planes whose die is collected.
+/// Time of planes whose die is in GC.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PlaneTimes {
-    /// The plane itself is.
+    /// The plane itself is in GC.
     pub gc_busy: u64,
-    /// Only the other one is.
+    /// Only the other plane is in GC.
     pub gc_idle: u64,
 }
 
-/// Response time by paper B's terms (section IV), which sum to it, and what lies outside the die.
+/// Response time by the terms of paper B (section IV), and by waits outside the die. The parts sum to the response time.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Terms {
     /// Service: array, own transfers, controller memory.
     #[serde(serialize_with = "super::total")]
     pub st: u128,
-    /// Conflict with requests that would be in the way without collections too.
+    /// Conflict with requests that would also occur without GC.
     #[serde(serialize_with = "super::total")]
     pub cngc: u128,
-    /// Conflict with collections of the same plane, waits for a free page of the plane included.
+    /// Conflict with GC of the same plane, including waits for a free page of the plane.
     #[serde(serialize_with = "super::total")]
     pub csgc: u128,
-    /// Conflict with collections of other planes.
+    /// Conflict with GC of other planes.
     #[serde(serialize_with = "super::total")]
     pub cogc: u128,
-    /// Late conflict: with requests that collections have made late.
+    /// Late conflict: with requests that GC has delayed.
     #[serde(serialize_with = "super::total")]
     pub lc: u128,
-    /// Before dispatch: outside the device while the queue is full, or in the window. The paper does not name it.
+    /// Before dispatch: outside the device while the queue is full, or in the window. Not a term of the paper.
     #[serde(serialize_with = "super::total")]
     pub outside: u128,
 }
 
 impl Terms {
-    /// The terms of a sum of causes.
+    /// Splits a breakdown into the terms.
     pub fn of(breakdown: &Breakdown) -> Terms {
         let mut terms = Terms::default();
         for (cause, _) in CAUSES {
@@ -142,7 +142,7 @@ impl Terms {
         terms
     }
 
-    /// The terms in their fixed order, with the names of columns.
+    /// The terms in column order, with the names of columns.
     pub fn columns(&self) -> [(&'static str, u128); 6] {
         [
             ("st", self.st),

@@ -1,4 +1,4 @@
-//! What parity groups did.
+//! Report of parity groups.
 
 use serde::Serialize;
 
@@ -14,42 +14,42 @@ pub(crate) struct RaidTotals {
     pub unprotected: u128,
     pub gathering: u128,
     pub longest: u64,
-    /// From arrival to first service, of reads and of writes.
+    /// Time from arrival to first service, of reads and of writes.
     pub before_service: [u128; 2],
 }
 
-/// What parity groups did (in use where `raid.layout` is not `"none"`).
+/// Parity groups (if `raid.layout` is not `"none"`).
 #[derive(Clone, Debug, Serialize)]
 pub struct RaidSummary {
     /// Updates of groups that had parity.
     pub updates: u64,
-    /// Parity made for groups that had none.
+    /// Parity computed for groups that had none.
     pub encodings: u64,
-    /// Of those: begun by `raid.encode_timeout`, with chunks missing.
+    /// Encodings that `raid.encode_timeout` started with chunks missing.
     pub encodings_by_timeout: u64,
     /// Parity pages programmed per host page written.
     pub parity_write_amplification: Option<f64>,
-    /// Time that groups held written data which their parity did not cover yet.
+    /// Time in which groups held written data that their parity did not cover yet.
     pub unprotected_ns: Unprotected,
-    /// Where the latency of reads went, in all (paper C, Fig. 6).
+    /// Total latency of reads by part (paper C, Fig. 6).
     pub read_ns: Response,
-    /// Where the latency of writes went, in all.
+    /// Total latency of writes by part.
     pub write_ns: Response,
 }
 
-/// The parts of a latency, summed over requests; each is that of the page that finished last.
+/// Parts of a latency, summed over requests. Each request counts the page that finished last.
 #[derive(Clone, Debug, Serialize)]
 pub struct Response {
-    /// T_w: from arrival to first service. A page that had no service of its own (its chip had failed) adds nothing.
+    /// T_w: from arrival to first service; zero for a page without a service of its own (its chip has failed).
     #[serde(serialize_with = "super::total")]
     pub t_w: u128,
-    /// T_b: own transfers on the bus.
+    /// T_b: own bus transfers.
     #[serde(serialize_with = "super::total")]
     pub t_b: u128,
-    /// T_c: in the flash array.
+    /// T_c: own time in the flash array.
     #[serde(serialize_with = "super::total")]
     pub t_c: u128,
-    /// Everything else: waits after first service, such as that of an update for its parity, and controller memory.
+    /// The rest: waits after the first service, such as an update's wait for its parity, and controller memory.
     #[serde(serialize_with = "super::total")]
     pub rest: u128,
 }
@@ -63,16 +63,16 @@ impl Response {
     }
 }
 
-/// Time without parity, summed over groups.
+/// Time without valid parity, summed over groups.
 #[derive(Clone, Debug, Serialize)]
 pub struct Unprotected {
-    /// All of it: first writes from their arrival, updates from when their first program may begin, to the last program.
+    /// Total: from the arrival of first writes, or from the earliest possible program of an update, to the last program.
     #[serde(serialize_with = "super::total")]
     pub total: u128,
-    /// Of that: first writes that waited for the rest of their group.
+    /// Part of it in which first writes waited for the rest of their group.
     #[serde(serialize_with = "super::total")]
     pub gathering: u128,
-    /// The longest of one group.
+    /// Longest time of one group.
     pub longest: u64,
 }
 

@@ -1,7 +1,7 @@
-//! Policy: one file a scheme, one line here to register it.
+//! Policy: one file per scheme, and one line here to register it.
 //!
-//! A scheme's struct is its configuration, its doc comment is its manual page. It is asked, looks at a read-only
-//! [`crate::policy::View`], and answers with a value; it never touches time.
+//! A scheme's struct is its configuration, its doc comment is its manual page. Its methods read a [`crate::policy::View`] and
+//! return a value. A scheme never changes time.
 
 pub mod collect;
 pub mod order;
@@ -15,7 +15,7 @@ pub use place::Place;
 
 use serde::{Serialize, Serializer};
 
-/// What `ssdlab schemes` prints of one scheme.
+/// The description of a scheme that `ssdlab schemes` prints.
 #[derive(Clone, Copy, Debug)]
 pub struct SchemeInfo {
     /// The configuration key of its slot.
@@ -26,8 +26,8 @@ pub struct SchemeInfo {
     pub manual: &'static str,
 }
 
-/// Declares a slot: the closed set of policies that can fill it, by name. A policy reads from its name alone (all knobs at
-/// their defaults) or from a table `{ name = { knob = … } }`.
+/// Declares a slot: the closed set of its policies, by name. A policy is read from its name alone (all settings at their
+/// defaults) or from a table `{ name = { knob = … } }`.
 macro_rules! slot {
     ($(#[$doc:meta])* $slot:literal $any:ident: $trait:path { $($name:literal $(| $alias:literal)* => $variant:ident($ty:ty)),+ $(,)? }) => {
         $(#[$doc])*
@@ -35,20 +35,20 @@ macro_rules! slot {
         pub enum $any { $(#[doc = concat!("`", $name, "`")] $variant($ty)),+ }
 
         impl $any {
-            /// The names that fill this slot, in the order of registration.
+            /// The names of this slot's policies, in the order of registration.
             pub const NAMES: &[&str] = &[$($name),+];
 
             /// The name of this policy.
             pub fn name(&self) -> &'static str { match self { $(Self::$variant(_) => $name),+ } }
 
-            /// The policy itself.
+            /// The policy.
             #[inline(always)]
             pub fn policy(&mut self) -> &mut dyn $trait { match self { $(Self::$variant(policy) => policy),+ } }
 
-            /// The policy itself, to look at.
+            /// The policy, read-only.
             pub fn policy_ref(&self) -> &dyn $trait { match self { $(Self::$variant(policy) => policy),+ } }
 
-            /// One entry a policy.
+            /// One entry per policy.
             pub fn infos() -> Vec<SchemeInfo> { vec![$(SchemeInfo { slot: $slot, name: $name, manual: <$ty>::MANUAL }),+] }
 
             fn named(name: &str) -> Option<Self> {
@@ -102,7 +102,7 @@ macro_rules! slot {
 }
 pub(crate) use slot;
 
-/// A policy without knobs is written as its name, one with knobs as a table.
+/// A policy without settings is written as its name, one with settings as a table.
 fn named_table<S: Serializer>(
     serializer: S,
     name: &'static str,
@@ -122,8 +122,8 @@ fn list(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Declares a scheme: a struct whose fields are its knobs with their defaults, and whose doc comment is its manual page. A knob
-/// that came after 0.1 is marked with the version that brought it: see [`record`](crate::record).
+/// Declares a scheme: a struct whose fields are its settings with their defaults, and whose doc comment is its manual page. A
+/// setting added after 0.1 is marked with the version that added it: see [`record`](crate::record).
 #[macro_export]
 macro_rules! scheme {
     ($(#[doc = $doc:literal])+ $name:ident { $($(#[doc = $fdoc:literal])* $([since $version:literal])? $field:ident: $ty:ty = $default:expr),* $(,)? }
@@ -143,7 +143,7 @@ macro_rules! scheme {
         impl $name {
             /// The manual page.
             pub const MANUAL: &'static str = concat!($($doc, "\n"),+);
-            /// The names of the knobs.
+            /// The names of the settings.
             pub const KNOBS: &'static [&'static str] = &[$(stringify!($field)),*];
         }
     };

@@ -1,4 +1,4 @@
-//! Which plane a host write goes to: one of the 24 static orders, or wherever a die is idle.
+//! The plane of a host write: one of the 24 static orders, or any idle die.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -6,13 +6,12 @@ use crate::device::place::StaticOrder;
 
 const LETTERS: [u8; 4] = *b"CWDP";
 
-/// Where host writes go.
+/// Placement of host writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// To the plane that the logical page number gives.
+    /// The plane that the logical page number determines.
     Static(StaticOrder),
-    /// To the first idle die after the last one used, in CWDP order; while none is idle, writes wait in one device-wide
-    /// FIFO.
+    /// The first idle die after the last one used, in CWDP order. While none is idle, writes wait in one device-wide FIFO.
     Dynamic,
 }
 

@@ -144,26 +144,26 @@ fn what_makes_no_sense_is_refused() {
     };
     assert_eq!(
         refused("schemes.trigger = { idle = { below = \"3 blocks\" } }"),
-        "schemes.trigger: idle collects a plane below 192 free pages, but below 192 it is collected anyway"
+        "schemes.trigger: idle collects a plane below 192 free pages, but GC starts below 192 anyway"
     );
     assert_eq!(
         refused("schemes.trigger = { idle = { after = \"2h\" } }"),
         "schemes.trigger: idle with after = \"7200s\", longer than an hour"
     );
     let (idle, text) = ("schemes.trigger = \"idle\"\n", refused("schemes.trigger = \"idle\"\ngc.scope = \"chip\""));
-    assert_eq!(text, "gc.scope: an idle die is collected plane by plane, but gc.threshold is not of a plane");
+    assert_eq!(text, "gc.scope: an idle die is collected plane by plane, but gc.threshold does not apply to a plane");
     let text = refused(&format!("{idle}gc.time = \"none\""));
-    assert_eq!(text, "gc.time: collections that take no time need no idle time");
+    assert_eq!(text, "gc.time: GC that takes no time needs no idle time");
     let text = refused(&format!(
         "{idle}raid.layout = \"lci\"\ndevice.over_provisioning = 0.2\nfaults.chip_fails = [{{ chip = 0, at = \"1s\" }}]"
     ));
-    assert_eq!(text, "faults.chip_fails: collections in idle time are not simulated with chips that fail");
+    assert_eq!(text, "faults.chip_fails: GC in idle time is not simulated with chip failures");
 }
 
 #[test]
 fn idle_time_needs_time() {
     let refusal = config("schemes.trigger = \"idle\"").check_count_only().unwrap_err();
-    assert_eq!(refusal.message, "idle needs time that passes, but requests are only counted");
+    assert_eq!(refusal.message, "idle needs simulated time, but requests are only counted");
     assert!(config("").check_count_only().is_ok());
 }
 

@@ -1,4 +1,4 @@
-//! Collections that let go of their chip early (paper A).
+//! Collections that release their chip early (paper A).
 
 use super::AnyCollector;
 use crate::policy::{BackTo, Collector, Job, Need, Requirement, Step, View, WriteBack};
@@ -9,7 +9,7 @@ use crate::schemes::scheme;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StreamRule {
-    /// Those that a host operation waits for (rule 1).
+    /// Those for which a host operation waits (rule 1).
     OnConflict,
     /// All of them (Algorithm 1).
     Always,
@@ -20,9 +20,9 @@ pub enum StreamRule {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum When {
-    /// To a chip that is idle and that no host operation waits for (section 4.2.2).
+    /// To an idle chip without waiting host operations (section 4.2.2).
     ChipIdle,
-    /// The same, and only while no host request is outstanding (Algorithm 1).
+    /// As `ChipIdle`, and only while no host request is outstanding (Algorithm 1).
     QueueEmpty,
 }
 
@@ -37,39 +37,39 @@ pub enum Release {
     Issue,
 }
 
-/// When a victim is erased whose pages are in the buffer.
+/// When a victim with buffered pages is erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Erase {
     /// At once, before they are on flash again: needs a buffer that survives a power cut.
     First,
-    /// After the last of them is on flash again; until then the chip serves others.
+    /// After the last of them is on flash again. Until then the chip serves other operations.
     AfterWriteback,
 }
 
 scheme! {
-    /// Idle-chip garbage collection: valid pages go to a buffer in the controller, the chip is let go, and idle chips take
-    /// the pages later.
+    /// Idle-chip garbage collection: valid pages go to a buffer in the controller, so the chip is released early. Idle chips
+    /// program the pages later.
     ///
-    /// A collection becomes a valid page movement stream when a host operation waits for its chip: this is looked at when it
-    /// begins and whenever a page has been read out. At that moment it reserves slots of the buffer (`staging.slots`) for
-    /// its remaining valid pages, as many as are free, once. Reserved pages are read and left in the buffer, the rest is
-    /// moved as `inner` does, then the victim is erased and the chip is free: the program times have left its critical
-    /// path. A page that a partial write has yet to read is moved as `inner` does, too.
+    /// A collection becomes a valid page movement stream if a host operation waits for its chip. This is tested when it begins
+    /// and after each page read-out. At that moment it reserves slots of the buffer (`staging.slots`) for its remaining valid
+    /// pages, as many as are free, once. Pages with a slot are read and left in the buffer; the others are moved by `inner`. Then
+    /// the victim is erased and the chip is free: buffered pages no longer need their program times on its critical path. A page
+    /// that a partial write still has to read is also moved by `inner`.
     ///
-    /// Pages of one collection form a segment, which may be written back once its last page is in the buffer. Segments are
-    /// served first in, first out; their pages go to idle chips in turn, one a chip, to the next plane of the chip in turn
-    /// that has a page for host data. A read of a buffered page is served from the buffer (`device.memory`); a write of one
-    /// that waits replaces it there and is done, a write of one that is under way goes to flash as usual.
+    /// Pages of one collection form a segment, which may be written back once its last page is in the buffer. Segments are served
+    /// first in, first out. Their pages go to idle chips in turn, one per chip, to the next plane of the chip with a free page
+    /// for host data. A read of a buffered page is served from the buffer (`device.memory`). A host write of a waiting page
+    /// replaces it in the buffer and is complete; a write of a page whose write-back has begun goes to flash as usual.
     ///
-    /// It helps where requests meet collections while other chips idle, and as long as the buffer has room: watch
+    /// It helps where requests are delayed by GC while other chips are idle, and as long as the buffer has room: watch
     /// `idle_chip.buffered_share`. The victim is erased before its pages are durable, so the buffer must survive a power cut
-    /// (`device.power_loss_protection`), or `erase = "after_writeback"`, `absorb = false` and `device.keep_overwritten`. Needs
-    /// `schemes.place = "dynamic"`; with `staging.slots = 0` it is `inner`, event for event, with this scheme's report.
+    /// (`device.power_loss_protection`), or use `erase = "after_writeback"`, `absorb = false` and `device.keep_overwritten`.
+    /// Needs `schemes.place = "dynamic"`. With `staging.slots = 0` it equals `inner`, event for event, with this scheme's report.
     ///
-    /// Gao et al., "Exploiting Chip Idleness for Minimizing Garbage Collection Induced Chip Access Conflict on SSDs",
-    /// section 4: rules 1 and 2, Fig. 9 to 11, Algorithm 1.
+    /// Gao et al., "Exploiting Chip Idleness for Minimizing Garbage Collection Induced Chip Access Conflict on SSDs", section 4:
+    /// rules 1 and 2, Fig. 9 to 11, Algorithm 1.
     IdleChip {
         /// Which collections use the buffer: `"on_conflict"` or `"always"`.
         stream_rule: StreamRule = StreamRule::OnConflict,
@@ -79,9 +79,9 @@ scheme! {
         release: Release = Release::Completion,
         /// When a victim is erased: `"first"`, or `"after_writeback"`.
         erase: Erase = Erase::First,
-        /// Whether host writes of waiting pages end in the buffer.
+        /// Whether host writes of waiting pages complete in the buffer.
         absorb: bool = true,
-        /// How pages move that don't go through the buffer.
+        /// Collector of the pages that do not go through the buffer.
         inner: Box<AnyCollector> = Box::default(),
     }
 }
@@ -90,7 +90,7 @@ impl Collector for IdleChip {
     fn next(&mut self, view: &View, job: &mut Job) -> Step {
         let left = remaining(view, job);
         if job.slots.is_none() && left > 0 && view.staging.slots() > 0 {
-            // Rule 1: only what is in a host operation's way is a stream. Rule 2: slots are reserved in advance.
+            // Rule 1: only a collection that delays a host operation is a stream. Rule 2: slots are reserved in advance.
             if job.contended || self.stream_rule == StreamRule::Always {
                 return Step::Reserve(left.min(view.staging.free()));
             }
@@ -138,19 +138,19 @@ impl Collector for IdleChip {
             Need::new(
                 Requirement::SinglePages,
                 key,
-                "the buffer of idle-chip takes single pages, but there are super pages only",
+                "idle-chip buffers single pages, not super pages",
                 "use \"serial\", or device.mapping_unit = \"page\"",
             ),
         ];
         if inner.policy_ref().writes_back().is_some() {
-            let why = format!("idle-chip around {}: both would fill the buffer", inner.name());
-            needs.push(Need::new(Requirement::OtherKnobs, key, why, "let one of them do without it"));
+            let why = format!("idle-chip around {}: both would use the buffer", inner.name());
+            needs.push(Need::new(Requirement::OtherKnobs, key, why, "disable the buffer in one of them"));
         }
         needs
     }
 }
 
-/// Valid pages of the victims; a page in hand is one of them until it lands.
+/// Valid pages of the victims. A page in hand counts until it lands.
 fn remaining(view: &View, job: &Job) -> u32 {
     let victims = &job.victims[..usize::from(job.count)];
     victims.iter().map(|block| u32::from(view.flash.valid(*block))).sum()

@@ -1,4 +1,4 @@
-//! How a die's garbage is collected.
+//! Collectors: how GC uses a die.
 
 mod idle_chip;
 mod pagc;
@@ -16,7 +16,7 @@ use super::{SchemeInfo, list, named_table, slot};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 slot! {
-    /// How a die's garbage is collected.
+    /// How GC uses a die.
     "schemes.collector" AnyCollector: crate::policy::Collector {
         "serial" => Serial(Serial),
         "queued" => Queued(Queued),
@@ -27,7 +27,7 @@ slot! {
 }
 
 impl AnyCollector {
-    /// The collector and those that it wraps, outermost first.
+    /// The collector and all collectors inside it, outermost first.
     pub fn chain(&self) -> impl Iterator<Item = &AnyCollector> {
         std::iter::successors(Some(self), |collector| match collector {
             AnyCollector::Preemptive(policy) => Some(&*policy.inner),

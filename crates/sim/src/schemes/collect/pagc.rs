@@ -1,4 +1,4 @@
-//! Parallel collection of a die's planes (paper B).
+//! Parallel GC of a die's planes (paper B).
 
 use crate::device::flash::Stream;
 use crate::device::geometry::Geometry;
@@ -6,7 +6,7 @@ use crate::policy::{BackTo, Collector, Job, Need, PageSet, Requirement, Step, Vi
 use crate::schemes::scheme;
 use crate::units::{FreeBelow, PlaneId, Ppm, Ppn, Threshold};
 
-/// When the other plane of a die is collected along with the one that ran low.
+/// When the other plane of a die is collected together with the plane below the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -17,63 +17,63 @@ pub enum When {
     Below,
 }
 
-/// How the write points of the two planes come to stand at equal offsets.
+/// How the write points of the two planes get equal offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Points {
-    /// A second open block in each plane takes the pairs; joint collections alone fill it.
+    /// A second open block in each plane, filled by joint collections only, takes the pairs.
     Aligned,
-    /// One open block a plane, as `serial` has it: pages are moved singly until the write points meet.
+    /// One open block per plane, as in `serial`: pages are moved singly until the write points have equal offsets.
     Unaligned,
-    /// One open block a plane: pages of the one that is behind are given up.
+    /// One open block per plane: pages of the write point behind are skipped.
     Invalidate,
 }
 
 scheme! {
     /// PaGC: both planes of a die are collected together, with multi-plane commands.
     ///
-    /// The die is blocked by a collection anyway; PaGC lets the other plane collect in the same time (Shahidi et al., SC'16,
-    /// section V). Pages are moved in three categories, in this order: pairs at equal offsets by one multi-plane read and one
-    /// multi-plane program (PaRD-PaWR, R + W); pairs at different offsets by two reads and one multi-plane program
-    /// (SrRD-PaWR, 2R + W); what is left of the longer victim page by page (SrRD-SrWR, R + W). Then one multi-plane erase.
+    /// A collection blocks the whole die, so PaGC collects the other plane in the same time (Shahidi et al., SC'16, section V).
+    /// Pages are moved in three categories, in this order. Pairs at equal offsets need one multi-plane read and one multi-plane
+    /// program (PaRD-PaWR, R + W). Pairs at different offsets need two reads and one multi-plane program (SrRD-PaWR, 2R + W). The
+    /// remaining pages of the longer victim are moved one by one (SrRD-SrWR, R + W). Then one multi-plane erase follows.
     ///
-    /// A multi-plane program needs write points at equal offsets. `points = "aligned"` gives pairs an open block of their own
-    /// in each plane, and single pages go to the plane's host write point while it has room. `"unaligned"` has no such block:
-    /// the plane whose write point is behind moves the pages that only it has, in ascending offset, until the points meet; if
-    /// they don't, pairs at equal offsets are read together and programmed one after the other (PaRD-SrWR, R + 2W), and all
-    /// others singly. `"invalidate"` gives up pages of the write point that is behind, at most the share `waste` of a block and
-    /// never so many that the collection frees nothing; beyond that it is `"unaligned"` [choice]. Given up pages count as
-    /// programs (`wasted`) and take no time.
+    /// A multi-plane program needs write points at equal offsets. With `points = "aligned"`, each plane has a separate open block
+    /// for pairs, and single pages go to the plane's host write point while it has room. With `"unaligned"`, there is no such
+    /// block: the plane whose write point is behind moves pages without a partner, in ascending offset, until both write points
+    /// have equal offsets. If they never do, pairs at equal offsets are read together and programmed one after the other
+    /// (PaRD-SrWR, R + 2W), and all others singly. With `"invalidate"`, pages of the write point behind are skipped, at most the
+    /// share `waste` of a block and never so many that the collection frees nothing; beyond that it equals `"unaligned"`
+    /// [choice]. Skipped pages count as programs (`wasted`) and take no time.
     ///
-    /// `cache = true` (TC-PaGC): what is left of the longer victim is only read, to `staging.slots` pages of the controller's
-    /// buffer, as many as are free when it comes to that; the rest moves in flash. Each buffered page is written to its own
-    /// plane's host write point while that has room, else where its collection would have put it, when its die is idle and no
-    /// operation waits for it; a page of its plane is kept from the host for it. Until then reads of it are served from the
-    /// buffer (`device.memory`), and a host write of it is written to flash as usual and frees the slot [choice]. The
-    /// victim is erased before its pages are durable, so the buffer must survive a power cut (`device.power_loss_protection`).
-    /// With `staging.slots = 0` the buffer is always full: PaGC without it, event for event.
+    /// With `cache = true` (TC-PaGC), the remaining pages of the longer victim are only read, to free slots of the controller's
+    /// buffer (`staging.slots`); without a free slot they move in flash. Each buffered page is written back when its die is idle
+    /// and no operation waits for the die. It goes to its own plane's host write point while that has room, otherwise to the
+    /// write point of its collection; a free page of its plane is reserved for it. Until then reads are served from the buffer
+    /// (`device.memory`). A host write of a buffered page goes to flash as usual and frees the slot [choice]. The victim is
+    /// erased before its pages are durable, so the buffer must survive a power cut (`device.power_loss_protection`). With
+    /// `staging.slots = 0` the buffer is always full: the result equals PaGC without it, event for event.
     ///
-    /// Within a category offsets ascend; pairs of unequal offsets are formed in ascending order on both sides [choice]. The
-    /// other plane does not join without a victim that has an invalid page. A collection that nobody joins is `serial`.
+    /// Within a category offsets ascend. Pairs of unequal offsets are formed in ascending order on both sides [choice]. The other
+    /// plane does not join without a victim that has an invalid page. A collection of one plane equals `serial`.
     ///
-    /// "5 % larger than the original threshold" is read as 5 points, 12 % of the plane (B2); `"1.05 x gc"` is the other
-    /// reading. 0 is `serial` event for event, 1 is `when = "always"`.
+    /// "5 % larger than the original threshold" is read as 5 points, 12 % of the plane; `"1.05 x gc"` is the other reading
+    /// (docs/papers/pagc.md, B2). A threshold of 0 equals `serial` event for event, and 1 equals `when = "always"`.
     ///
-    /// It helps where both planes fill at the same pace; collecting the other plane early moves pages that might have died
-    /// (compare erases and write amplification). Needs two planes a die; meant for `schemes.path = "copyback"`.
+    /// It helps where both planes fill at the same pace. Early collection of the other plane moves pages that might have become
+    /// invalid (compare erases and write amplification). Needs two planes per die; meant for `schemes.path = "copyback"`.
     PaGc {
         /// `"always"` (blind) or `"below"` the threshold.
         when: When = When::Below,
         /// Free space of the other plane below which it joins: a share of its pages, `"200 pages"`, `"3 blocks"`, or a multiple
         /// of `gc.threshold` such as `"1.05 x gc"`.
         threshold: FreeBelow = FreeBelow::Own(Threshold::Share(Ppm(120_000))),
-        /// How pairs find write points at equal offsets.
+        /// How pairs get write points at equal offsets.
         points: Points = Points::Aligned,
-        /// Cache assistance: what is left of the longer victim goes to the controller's buffer (`staging.slots`), and from
-        /// there to its own plane when nobody wants the die.
+        /// Cache assistance: the remaining pages of the longer victim go to the controller's buffer (`staging.slots`), and from
+        /// there to their own plane when no operation waits for the die.
         cache: bool = false,
-        /// `points = "invalidate"`: largest share of a block that one collection gives up.
+        /// `points = "invalidate"`: largest share of a block that one collection skips.
         waste: Ppm = Ppm(250_000),
     }
     state {
@@ -82,7 +82,7 @@ scheme! {
     }
 }
 
-// What a joint collection is at. Whether the write points stand together is settled once, after `ALIGN`.
+// Phases of a joint collection. Whether the write points have equal offsets is decided once, after `ALIGN`.
 const ALIGN: u8 = 0;
 const EQUAL_OFFSETS: u8 = 1;
 const REST: u8 = 2;
@@ -133,16 +133,16 @@ impl Collector for PaGc {
             ),
         ];
         if matches!(self.threshold, FreeBelow::TimesGc(_)) {
-            let why = format!("pagc's threshold \"{}\" is of a plane, but gc.threshold is not", self.threshold);
+            let why = format!("pagc's threshold \"{}\" applies to a plane, but gc.threshold does not", self.threshold);
             let help = "use a threshold such as 0.12, or gc.scope = \"plane\"";
             needs.push(Need::new(Requirement::PlaneScope, key, why, help));
         }
         if self.cache && !aligned {
-            let why = "pagc's cache takes what is left when pairs have gone to aligned blocks";
+            let why = "pagc's cache needs aligned blocks for the pairs";
             let help = "use points = \"aligned\", or cache = false";
             needs.push(Need::new(Requirement::OtherKnobs, key, why, help));
         }
-        let why = "pagc pairs planes that collect apart, but super pages pair them for good";
+        let why = "pagc pairs planes for a collection, but super pages pair them permanently";
         let help = "use \"serial\", or device.mapping_unit = \"page\"";
         needs.push(Need::new(Requirement::SinglePages, key, why, help));
         if !aligned {
@@ -181,7 +181,7 @@ impl Collector for PaGc {
                 return Step::Reserve((a + b).min(view.staging.free()));
             }
         }
-        // Apart, what is left goes page by page, one victim after the other.
+        // At unequal offsets the remaining pages move one by one, one victim after the other.
         let first = job.next_valid(view, 0);
         let second = if first.is_none() || job.phase == REST { job.next_valid(view, 1) } else { None };
         match (first, second) {
@@ -202,7 +202,7 @@ impl PaGc {
         self.cache && job.slots.is_some_and(|slots| slots > 0)
     }
 
-    /// The next step towards write points at equal offsets, if one is needed and possible.
+    /// The next step towards write points at equal offsets, if a step is necessary and possible.
     fn align(&self, view: &View, job: &mut Job) -> Option<Step> {
         if self.points == Points::Aligned {
             return None;
@@ -217,7 +217,7 @@ impl PaGc {
         {
             return Some(Step::Skip(lower, gap, Stream::Gc));
         }
-        // A page that the other victim lacks.
+        // A page without a partner in the other victim.
         while job.cursor[lower] < pages {
             let offset = job.cursor[lower];
             job.cursor[lower] += 1;
@@ -230,13 +230,13 @@ impl PaGc {
     }
 }
 
-/// Goes on to the next part; it goes over the victims anew.
+/// Enters the next phase, which starts at the first page of the victims.
 fn enter(job: &mut Job, phase: u8) {
     (job.phase, job.cursor) = (phase, Default::default());
 }
 
-/// The victim in whose plane the collections' write point is behind, and by how many pages; none if they stand together, or
-/// if a plane has no page left, and so no page to move.
+/// The victim in whose plane the GC write point is behind, and the number of pages. None if the offsets are equal, or if a plane
+/// has no page left, because then no page has to be moved.
 fn behind(view: &View, job: &Job) -> Option<(usize, u32)> {
     let point = |i: usize| view.flash.next_offset(view.geometry.plane_of_block(job.victims[i]), Stream::Gc);
     let (a, b) = (point(0)?, point(1)?);

@@ -1,25 +1,24 @@
-//! Preemptive collection (Lee et al.), one of paper A's baselines.
+//! Preemptive GC (Lee et al.), one of paper A's baselines.
 
 use super::AnyCollector;
 use crate::policy::{Collector, Contention, Job, Need, Requirement, Step, View};
 use crate::schemes::scheme;
 
 scheme! {
-    /// Preemptive garbage collection: host operations go between two steps of a collection.
+    /// Preemptive garbage collection: host operations are served between two steps of a collection.
     ///
-    /// A collection is a list of atomic steps: page read with transfer-out, transfer-in with page program, block erase. When
-    /// one of them ends and host operations wait for the die, all of them are served, and those that arrive meanwhile too;
-    /// then the collection goes on. What runs is never suspended. The first step of a collection is not preempted. Host
-    /// writes under dynamic placement that find no idle die go to the first die that becomes free or comes to such a point.
-    /// Below `gc.hard_threshold` a collection keeps its die as `inner` does; without one, host operations go first until
-    /// writes find no page (`space`).
+    /// A collection is a list of atomic steps: page read with transfer-out, transfer-in with page program, block erase. If host
+    /// operations wait for the die when a step ends, all of them are served, including those that arrive meanwhile. Then the
+    /// collection continues. A running step is never suspended. The first step of a collection is not preempted. Under dynamic
+    /// placement, host writes that find no idle die go to the first die that becomes free or reaches such a point. Below
+    /// `gc.hard_threshold` a collection keeps its die as in `inner`. Without a hard threshold, host operations have priority
+    /// until writes find no page (`space`).
     ///
-    /// It helps reads: a wait for a collection is bounded by one step, at most an erase, instead of a whole collection. The
-    /// work stays: collections take longer, and more of them meet later requests. Wraps any collector that holds its die.
+    /// It helps reads: a wait for GC is bounded by one step, at most an erase, instead of a whole collection. The work remains:
+    /// collections take longer, so more of them delay later requests. Wraps any collector that holds its die.
     ///
-    /// Lee et al., ISPASS 2011 and TCAD 2013, as paper A, section 2.2.2, uses it. Taken from their abstracts only: atomic
-    /// steps, and a hard threshold below which collections are not preempted. Not modelled: merging of host requests with
-    /// moves, and pipelining.
+    /// Lee et al., ISPASS 2011 and TCAD 2013, as used by paper A, section 2.2.2. Taken from their abstracts only: atomic steps,
+    /// and a hard threshold below which GC is not preempted. Not modelled: merging of host requests with moves, and pipelining.
     Preemptive {
         /// The collector that is preempted.
         inner: Box<AnyCollector> = Box::default(),
@@ -45,8 +44,8 @@ impl Collector for Preemptive {
     fn gives_way(&self, contention: &dyn Contention) -> bool {
         !contention.first_step() && (contention.queued() || contention.unplaced()) && !contention.urgent()
     }
-    /// Writes that any die may take keep a job paused for one dispatch: if they went elsewhere, or found no page here, the job
-    /// does not wait for them.
+    /// Writes that any die may serve keep a job paused for one dispatch only. If they went to another die, or found no page here,
+    /// the job does not wait for them.
     fn resumes(&self, contention: &dyn Contention) -> bool {
         !(contention.queued() || contention.unplaced()) || contention.urgent()
     }
@@ -57,7 +56,7 @@ impl Collector for Preemptive {
         let why = "preemptive moves pages inside their planes";
         let mut needs = vec![Need::new(Requirement::MovesInPlane, "gc.destination", why, "use \"plane\"")];
         if !self.inner.policy_ref().holds() {
-            let why = "preemptive around queued, which lets others go between its steps by itself";
+            let why = "preemptive around queued, which already yields its die between its steps";
             let help = "wrap a collector that holds its die, such as \"serial\"";
             needs.push(Need::new(Requirement::OtherKnobs, "schemes.collector", why, help));
         }

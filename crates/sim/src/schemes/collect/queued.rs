@@ -1,4 +1,4 @@
-//! Queued collection: a collection that waits its turn.
+//! Queued GC: each step waits in its die's queue.
 
 use super::serial::in_order;
 use crate::policy::{Collector, Job, Step, View};
@@ -7,9 +7,9 @@ use crate::schemes::scheme;
 scheme! {
     /// Queued garbage collection: each step of a collection joins the die's FIFO like any other operation.
     ///
-    /// Moves and the erase are those of `serial`, but between two steps the die serves what has waited longer. Host requests
-    /// wait for at most one step at a time; the collection takes longer, and host writes may meet a plane without free pages
-    /// (`space`). Useful where collection has slack, and as the shape of controllers whose GC has a task queue of its own.
+    /// Moves and the erase are those of `serial`, but between two steps the die serves operations that have waited longer. A host
+    /// request waits for at most one step at a time. The collection takes longer, and host writes may find no free page in their
+    /// plane (`space`). Useful if GC has slack, and as a model of controllers with a separate task queue for GC.
     Queued {}
 }
 

@@ -1,4 +1,4 @@
-//! Serial collection: the baseline of every paper.
+//! Serial GC: the baseline of every paper.
 
 use crate::device::flash::Stream;
 use crate::policy::{Collector, Job, PageSet, Step, View};
@@ -7,9 +7,9 @@ use crate::schemes::scheme;
 scheme! {
     /// Serial garbage collection: one victim at a time, page by page, with the die held throughout.
     ///
-    /// The valid pages of the victim are moved in ascending order, each read, carried along its path and programmed before
-    /// the next, then the block is erased. The die serves nobody else until then: the baseline against which every paper
-    /// measures. A page that the host overwrites or trims before its turn is skipped.
+    /// The valid pages of the victim are moved in ascending order: each is read, carried along its path and programmed before the
+    /// next. Then the block is erased. The die serves no other operation until then. Every paper compares with this baseline. A
+    /// page that the host overwrites or trims before its move is skipped.
     ///
     /// Cost with v valid pages by the external path: v (tR + 2 tX + tPROG) + tBERS (paper A, Fig. 4).
     Serial {}
@@ -27,7 +27,7 @@ impl Collector for Serial {
     }
 }
 
-/// Page by page in ascending order, then the erase.
+/// Moves page by page in ascending order, then erases.
 pub(super) fn in_order(view: &View, job: &mut Job) -> Step {
     if !job.hand.is_empty() {
         return Step::Place;

@@ -4,9 +4,9 @@ use crate::policy::{Order, Window};
 use crate::schemes::scheme;
 
 scheme! {
-    /// Synchronous FIFO: requests are issued in order, and one that can't go blocks all behind it.
+    /// Synchronous FIFO: requests are dispatched in order. A request that cannot be dispatched blocks all later ones.
     ///
-    /// A request issues when none of its chips has unfinished sub-requests of earlier requests (paper C, section II.D).
+    /// A request is dispatched when none of its chips has unfinished sub-requests of earlier requests (paper C, section II.D).
     SyncFifo {}
 }
 
@@ -21,11 +21,11 @@ impl Order for SyncFifo {
 scheme! {
     /// Asynchronous FIFO: each chip has a FIFO, and a request's sub-requests enter their chips' FIFOs at once.
     ///
-    /// The usual controller (paper C, section II.D). With `order.chip_queue` a request waits until all its chips have room;
-    /// later requests may go before it as long as they share no chip with it, so that every chip serves in order of arrival.
+    /// The usual controller (paper C, section II.D). With `order.chip_queue`, a request waits until all its chips have room.
+    /// Later requests may overtake it if they share no chip with it, so every chip serves in order of arrival.
     AsyncFifo {}
     state {
-        /// Chips of requests that stay, while the window is looked through.
+        /// Chips of requests that cannot be dispatched, during a search of the window.
         blocked: Vec<u32> = Vec::new()
     }
 }

@@ -1,10 +1,10 @@
-//! Parallel issue queuing: requests that share no chip go together.
+//! Parallel issue queuing: requests that share no chip are dispatched together.
 
 use crate::policy::{Order, Window};
 use crate::schemes::scheme;
 use crate::units::RequestId;
 
-/// Default of `order.chip_queue`: without a limit nothing would wait in the window, and no batch would form.
+/// Default of `order.chip_queue`. Without a limit no request would wait in the window, and no batch would form.
 const CHIP_QUEUE: u32 = 8;
 
 /// Requests of one kind that share no chip, in order of arrival.
@@ -16,7 +16,7 @@ struct Batch {
     requests: Vec<RequestId>,
 }
 
-/// Algorithm 1's lists of batches: the first `used` are the present ones, the rest is memory for later.
+/// Algorithm 1's lists of batches. The first `used` are current; the others keep memory for later.
 #[derive(Clone, Debug, Default)]
 struct BatchList {
     batches: Vec<Batch>,
@@ -25,8 +25,8 @@ struct BatchList {
 }
 
 impl BatchList {
-    /// Algorithm 1 for every request of the window: it joins the first batch of its kind with which it shares no chip, or
-    /// opens a new one, and joins that.
+    /// Algorithm 1 for every request of the window: it joins the first batch of its kind with which it shares no chip, or a new
+    /// batch.
     fn build(&mut self, window: &dyn Window) {
         let words = window.chip_count().div_ceil(64) as usize;
         self.used = 0;
@@ -72,23 +72,23 @@ impl BatchList {
 }
 
 scheme! {
-    /// Parallel issue queuing (PIQ), asynchronous: requests that share no chip form batches, and go to the chips batch by batch.
+    /// Parallel issue queuing (PIQ), asynchronous: requests that share no chip form batches, which are dispatched batch by batch.
     ///
-    /// What waits in the window is put into batches: a request joins the first batch of its kind, read or write, with whose
-    /// requests it shares no chip, or opens a new one. Batches go in the order in which they were opened, requests of a batch
-    /// in order of arrival, each as soon as all its chips have room (`order.chip_queue`, 8 by default); a request that has to
-    /// stay holds back later ones on its chips. Reads go before writes that still wait (`order.delay_writes`). It helps where
-    /// requests have several pages; requests of one page go as with `async-fifo`.
+    /// Requests in the window form batches. A request joins the first batch of its kind, read or write, with which it shares no
+    /// chip, or a new batch. Batches are dispatched in the order of their creation, and requests of a batch in order of arrival,
+    /// each as soon as all its chips have room (`order.chip_queue`, 8 by default). A request that has to wait holds back later
+    /// ones on its chips. Reads are dispatched before waiting writes (`order.delay_writes`). It helps if requests have several
+    /// pages; requests of one page are dispatched as with `async-fifo`.
     ///
-    /// Liang et al., Balanced Redirected Read, section III.D, Algorithm 1, after Gao et al., MSST 2014. The algorithm as
-    /// printed opens a batch and forgets to put the request into it; here it joins (reading C4).
+    /// Liang et al., Balanced Redirected Read, section III.D, Algorithm 1, after Gao et al., MSST 2014. The printed algorithm
+    /// opens a batch without putting the request into it; here the request joins it (docs/papers/brr.md, C4).
     Piq {}
     state {
-        /// Batches of what waits.
+        /// Batches of waiting requests.
         list: BatchList = BatchList::default(),
-        /// How many requests of them have been looked at.
+        /// Number of their requests that have been considered.
         seen: usize = 0,
-        /// Chips of requests that stay.
+        /// Chips of requests that cannot be dispatched.
         blocked: Vec<u32> = Vec::new()
     }
 }
@@ -119,15 +119,16 @@ impl Order for Piq {
 }
 
 scheme! {
-    /// Parallel issue queuing, synchronous: a batch of requests that share no chip goes at once, the next one when it is done.
+    /// Parallel issue queuing, synchronous: a batch of requests that share no chip is dispatched at once, the next one when it is
+    /// complete.
     ///
-    /// Batches are formed as by `piq`, from what waits when the batch before is complete; the first one goes (paper C,
-    /// section II.D; Gao et al., MSST 2014).
+    /// Batches are formed as in `piq`, from the requests that wait when the previous batch is complete; the first batch is
+    /// dispatched (paper C, section II.D; Gao et al., MSST 2014).
     SyncPiq {}
     state {
         /// Memory for batches.
         list: BatchList = BatchList::default(),
-        /// Requests of the present batch that have not gone yet, last one first.
+        /// Requests of the current batch that are not dispatched yet, last one first.
         going: Vec<RequestId> = Vec::new()
     }
 }

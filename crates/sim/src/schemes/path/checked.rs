@@ -1,17 +1,17 @@
-//! Copyback of pages that the controller has found clean (paper D's baseline).
+//! Copyback of pages in which the controller found no error (paper D's baseline).
 
 use crate::policy::{Hop, Journey, MovePath, View};
 use crate::schemes::scheme;
 use crate::units::{BlockId, Ppn};
 
 scheme! {
-    /// Checked copyback (TCBGC, the traditional copyback-based collection of paper D): every page goes out and is decoded.
+    /// Checked copyback (TCBGC, the traditional copyback-based GC of paper D): every page leaves the die and is decoded.
     ///
-    /// The plane's register keeps the page meanwhile. If no error was found it is programmed from there,
-    /// tR + tX + tDEC + tPROG; otherwise the corrected page goes back over the channel, tX more (section 2.2, Fig. 1). On flash
-    /// worn enough for errors in every page, which is the default (`ecc.page_error_probability`), that is `external`: the check
-    /// costs what copyback would have saved. Copied and corrected pages go to write points of their own, as in `fastgc`, so
-    /// that only the way of moving differs.
+    /// The plane's register keeps the page meanwhile. If no error was found the page is programmed from there, tR + tX + tDEC +
+    /// tPROG. Otherwise the corrected page returns over the channel, which takes another tX (section 2.2, Fig. 1). If the flash
+    /// is so worn that every page has errors, which is the default (`ecc.page_error_probability`), this equals `external`: the
+    /// check costs as much as copyback saves. Copied and corrected pages go to separate write points, as in `fastgc`, so the two
+    /// differ only in how pages move.
     Checked {}
 }
 

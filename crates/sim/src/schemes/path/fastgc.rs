@@ -6,23 +6,24 @@ use crate::schemes::scheme;
 use crate::units::{BlockId, Ppn};
 
 scheme! {
-    /// FastGC: a page is copied inside its plane while few copybacks lie behind it, and goes through the controller otherwise.
+    /// FastGC: a page is copied inside its plane while its copyback count allows it, and goes through the controller otherwise.
     ///
-    /// No ECC sees a copied page, so its bit errors add up, but ECC corrects those of several copybacks (Wu et al., DAC'18). A
-    /// page is copied back, tR + tPROG, if its count is smaller than the threshold of the block that it is copied to, by the P/E
-    /// cycles of that block (`wear.copyback_thresholds`; section 4.2, and not "exceeds" as in 4.3); its count grows by one.
-    /// Otherwise it moves as `fallback` does, by default externally, tR + 2 tX + tPROG, and its count is 0, as it is for data
-    /// that the host writes. With an interconnect (paper E) the fallback may be `selective`: ECC sees those pages too.
+    /// No ECC checks a copied page, so its bit errors accumulate, but ECC can correct those of several copybacks (Wu et al.,
+    /// DAC'18). A page is copied back, tR + tPROG, if its count is smaller than the threshold of the destination block, which
+    /// depends on the P/E cycles of that block (`wear.copyback_thresholds`; section 4.2, and not "exceeds" as in 4.3). The
+    /// copyback increments the count. Otherwise the page moves by `fallback`, by default externally, tR + 2 tX + tPROG, and its
+    /// count becomes 0, as for host data. With an interconnect (paper E) the fallback may be `selective`: ECC checks those pages
+    /// too.
     ///
-    /// Counts live at the end of each block: ceil(5 B x (pages - 1) / page size) metadata pages, written when the block's data
-    /// pages are full (tX + tPROG a page) and read when it becomes a victim (tR + tX). Where wear allows no copyback in any
-    /// block (`wear.pe_cycles`), there are none, and their space holds data. Counts that a power cut took are exhausted.
+    /// Counts are stored at the end of each block: ceil(5 B x (pages - 1) / page size) metadata pages, written when the block's
+    /// data pages are full (tX + tPROG per page) and read when it becomes a victim (tR + tX). If wear allows no copyback in any
+    /// block (`wear.pe_cycles`), there are none, and their space holds data. Counts lost in a power cut are treated as exhausted.
     ///
-    /// It helps where collections move many pages and the flash is young. Needs a reserve of one block more than the collector
-    /// alone: copied and external pages have write points of their own. With a collector that moves pages in pairs, a pair
+    /// It helps where GC moves many pages and the flash is little worn. Needs a reserve of one block more than the collector
+    /// alone, because copied and external pages have separate write points. With a collector that moves pages in pairs, a pair
     /// moves externally if one of its pages must.
     FastGc {
-        /// How pages move that may not be copied back: `"external"` or `"selective"`.
+        /// Path of the pages that may not be copied back: `"external"` or `"selective"`.
         fallback: Box<AnyPath> = Box::default(),
     }
 }
@@ -58,7 +59,7 @@ mod tests {
     use crate::{Check, Config, Ssd};
 
     /// Paper D, Fig. 5: threshold 3 at block k; LPN 0 goes to block m, LPN 1 and LPN k - 1 are copied to block k. A count equal
-    /// to the threshold is exhausted, and so is one that is not known.
+    /// to the threshold is exhausted, and so is an unknown one.
     #[test]
     fn figure_5_copies_what_has_counts_below_the_threshold() {
         let mut config = Config::default();

@@ -7,8 +7,8 @@ use crate::units::{BlockId, Ppn};
 scheme! {
     /// External data move (EDM): every moved page goes out to the controller and back.
     ///
-    /// The channel carries it twice, so that the controller's ECC sees every page: tR + 2 tX + tPROG a page (paper D,
-    /// section 2). The page may go to any plane that `gc.destination` allows.
+    /// It crosses the channel twice, so the controller's ECC checks every page: tR + 2 tX + tPROG per page (paper D, section 2).
+    /// The destination may be any plane that `gc.destination` allows.
     External {}
 }
 
@@ -28,8 +28,8 @@ impl MovePath for External {
 scheme! {
     /// Copyback: every moved page stays inside its plane.
     ///
-    /// Read into the plane's page register and programmed from there: tR + tPROG a page, nothing on the channel. No ECC sees
-    /// the page on its way, so bit errors travel with it (paper D). Needs a destination in the victim's plane.
+    /// It is read into the plane's page register and programmed from there: tR + tPROG per page, without using the channel. No
+    /// ECC checks the page, so its bit errors move with it (paper D). Needs a destination in the victim's plane.
     Copyback {}
 }
 

@@ -1,4 +1,4 @@
-//! How the bits of a moved page travel.
+//! Paths of moved pages.
 
 mod checked;
 mod fastgc;
@@ -14,7 +14,7 @@ use super::{SchemeInfo, list, named_table, slot};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 slot! {
-    /// How the bits of a moved page travel.
+    /// How a moved page travels.
     "schemes.path" AnyPath: crate::policy::MovePath {
         "external" => External(External),
         "copyback" => Copyback(Copyback),
@@ -25,7 +25,7 @@ slot! {
 }
 
 impl AnyPath {
-    /// The path and the one that it falls back on, if any.
+    /// The path and its fallback, if it has one.
     pub fn chain(&self) -> impl Iterator<Item = &AnyPath> {
         std::iter::successors(Some(self), |path| match path {
             AnyPath::FastGc(policy) => Some(&*policy.fallback),

@@ -1,39 +1,39 @@
-//! Selective copy-back: pages without errors need not come back across the interconnect (paper E).
+//! Selective copy-back: pages without errors do not return across the interconnect (paper E).
 
 use crate::policy::{Hop, Journey, MovePath, Need, Requirement, View};
 use crate::schemes::scheme;
 use crate::units::{BlockId, Ppn};
 
-/// Who looks for errors in moved pages.
+/// Where moved pages are checked for errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Check {
     /// The CPU: a copy of every page crosses the interconnect once.
     Cpu,
-    /// The flash controller: only pages with errors cross.
+    /// The flash controller: only pages with errors cross the interconnect.
     Fmc,
 }
 
 scheme! {
-    /// Selective copy-back: clean pages go back to flash from the flash controller's buffer.
+    /// Selective copy-back: clean pages are programmed from the flash controller's buffer.
     ///
-    /// Without it a moved page crosses the interconnect twice, to the CPU whose ECC looks at it and back. Most pages have no
-    /// errors: here a page waits in the flash controller's (FMC) buffer while a copy goes to the CPU. If the copy is clean, the
-    /// page is programmed from the buffer in the same task; if not, the corrected page comes back across the interconnect and
-    /// its program queues in Wgc like any other (Ahn et al., Electronics 13(23):4838, sections 3.1 and 3.2).
+    /// Without it, a moved page crosses the interconnect twice: to the CPU, whose ECC checks it, and back. Most pages have no
+    /// errors. Here a page waits in the flash controller's (FMC) buffer while a copy goes to the CPU. If the copy is clean, the
+    /// page is programmed from the buffer in the same task. Otherwise the corrected page returns across the interconnect, and its
+    /// program is queued in Wgc like any other (Ahn et al., Electronics 13(23):4838, sections 3.1 and 3.2).
     ///
-    /// A clean page costs tR + write and read of the buffer + one traversal + tPROG, 962,792 ns with the paper's times; one with
-    /// errors the same as the round trip of `external`, 1,700,584 ns. With `check = "fmc"` the flash controller itself tells
-    /// clean pages, and they don't cross at all, 249,000 ns: the paper calls the CPU "bypassed" and yet sends every page there
-    /// for analysis (E2); its "roughly half" fits one traversal, the default.
+    /// A clean page costs tR + write and read of the buffer + one traversal + tPROG, 962,792 ns with the paper's times. A page
+    /// with errors costs the round trip of `external`, 1,700,584 ns. With `check = "fmc"` the flash controller itself detects
+    /// clean pages, which do not cross at all: 249,000 ns. The paper calls the CPU "bypassed" and yet sends every page there for
+    /// analysis; its "roughly half" fits one traversal, the default (docs/papers/noc.md, E2).
     ///
-    /// It helps where moved pages are what hosts wait for, and nothing where victims hold no valid pages. Whether a page has
-    /// errors is drawn once a page that is moved: `ecc.page_error_probability`, or `ecc.bit_error_rate`. With probability 1 it is
+    /// It helps where host requests wait for moved pages, and has no effect if victims hold no valid pages. Whether a page has
+    /// errors is drawn once per moved page: `ecc.page_error_probability`, or `ecc.bit_error_rate`. With probability 1 it equals
     /// `external`, event for event. Needs an interconnect (`noc.model`). Meant for `schemes.collector = "queued"`, whose steps
     /// are the tasks of the queues Rgc and Wgc.
     Selective {
-        /// Who looks for errors: `"cpu"` or `"fmc"`.
+        /// Where pages are checked: `"cpu"` or `"fmc"`.
         check: Check = Check::Cpu,
     }
 }

@@ -1,4 +1,4 @@
-//! Balanced redirected read: a read of a busy chip becomes reads of its parity group on idle ones.
+//! Balanced redirected read: a read of a busy chip becomes reads of its parity group on idle chips.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,38 +6,39 @@ use crate::policy::{Queues, Redirect, Route};
 use crate::schemes::scheme;
 use crate::units::Nanos;
 
-/// What stands for AT, the arrival of the next request for a chip.
+/// The value of AT, the arrival of the next request for a chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum NextArrival {
-    /// The arrival of the next request in the window that wants the chip, or never.
+    /// The arrival of the next request in the window that uses the chip, or never.
     Window,
-    /// Never: later requests are not spared.
+    /// Never: later requests have no influence.
     Never,
-    /// Time 0: nothing is redirected.
+    /// Time 0: no read is redirected.
     Zero,
 }
 
 scheme! {
-    /// Balanced redirected read (BRR): a page of a busy chip is computed from the other pages of its parity group, on idle chips.
+    /// Balanced redirected read (BRR): a page of a busy chip is reconstructed from the other pages of its parity group, on idle
+    /// chips.
     ///
-    /// When a read is dispatched, the expected wait of each chip is WT = reads x L_r + programs x L_w, over what is queued or in
-    /// service there; reads that this one goes with are counted as soon as they are placed. The read is redirected if for every
-    /// other chip j of its group WT_j + L_r <= WT of its own chip, and WT_j + L_r <= AT_j - its request's arrival, where AT_j is
-    /// the arrival of the next request in the window that wants chip j (never, if there is none). It is then done when the last
-    /// of the `raid.group` - 1 reads is; the exclusive or takes no time. Needs `raid.layout`; only reads of a clean stripe with
-    /// all its pages on flash are redirected. It helps where chips are unevenly loaded, and costs `raid.group` - 1 reads in
-    /// place of one. Meant to go with `schemes.order = "piq"`; `order.chip_queue` is 8 by default.
+    /// When a read is dispatched, the expected wait of each chip is WT = reads x L_r + programs x L_w, over the operations queued
+    /// or in service there. Reads of the same request count as soon as they are placed. The read is redirected if for every other
+    /// chip j of its group WT_j + L_r <= WT of its own chip, and WT_j + L_r <= AT_j - its request's arrival. AT_j is the arrival
+    /// of the next request in the window that uses chip j (never, if there is none). A redirected read completes with the last of
+    /// its `raid.group` - 1 reads; the exclusive or takes no time. Needs `raid.layout`. Only reads of a clean stripe with all its
+    /// pages on flash are redirected. It helps where chips are unevenly loaded, and costs `raid.group` - 1 reads instead of one.
+    /// Meant for `schemes.order = "piq"`; `order.chip_queue` is 8 by default.
     ///
-    /// Liang et al., Balanced Redirected Read, section III.E, Algorithm 2. The direct read's own L_r is not added to its chip's
-    /// wait, as printed, so that a redirected read wins by L_r at least.
+    /// Liang et al., Balanced Redirected Read, section III.E, Algorithm 2. As printed, the direct read's own L_r is not added to
+    /// its chip's wait, so a redirected read is faster by at least L_r.
     Brr {
         /// L_r; by default the array and bus time of a page read.
         read: Option<Nanos> = None,
         /// L_w; by default the array and bus time of a page program.
         program: Option<Nanos> = None,
-        /// What stands for AT: `"window"`, or `"never"` and `"zero"` to see what the second condition does.
+        /// The value of AT: `"window"`, or `"never"` and `"zero"` to measure the effect of the second condition.
         next_arrival: NextArrival = NextArrival::Window,
     }
 }
@@ -77,7 +78,8 @@ impl Redirect for Brr {
 mod tests {
     use super::*;
 
-    /// Semantics 4.5: chips 0, 3 and 6 of nine with WT 100, 50 and 25 (C1: literal 25 and 200 us).
+    /// Example: chips 0, 3 and 6 of nine with WT 100, 50 and 25, with the paper's literal 25 and 200 us
+    /// (docs/papers/brr.md, C1).
     struct Example {
         next_6: Nanos,
     }

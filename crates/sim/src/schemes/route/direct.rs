@@ -4,7 +4,7 @@ use crate::policy::Route;
 use crate::schemes::scheme;
 
 scheme! {
-    /// Direct reads: every read is served by the page itself, however busy its chip is.
+    /// Direct reads: every read is served from its own page, even if the chip is busy.
     Direct {}
 }
 

@@ -4,30 +4,30 @@ use crate::policy::{CopyNow, Need, Replicate, Requirement, Route};
 use crate::schemes::scheme;
 use crate::units::Ppm;
 
-/// Of the pages that want a copy, so many of those that have waited longest are looked at for one whose die is free.
+/// Number of the oldest pages that want a copy among which one with a free die is searched.
 const LOOK_AT: usize = 16;
 
 scheme! {
-    /// DPR: pages whose reads often wait for collections get a second copy on another chip.
+    /// DPR: pages whose reads often wait for GC get a second copy on another chip.
     ///
-    /// Reads that waited for a collection, a write-back or the making of a copy are counted by logical page. At the `k`-th a
-    /// copy is wanted: the page is read from its chip and programmed on another one, one page at a time, and both only while
-    /// nobody wants the die. A read whose chip is in collection when it joins the chip's queue goes to the copy, if the copy's
-    /// chip is not. A host write drops the copy, and so does the erase of its block: to collections a copy is an invalid
-    /// page, which is dropped and never moved. At most the share `replica_pages` of the physical pages are copies; the one not
-    /// used for longest goes first. Host writes are not redirected.
+    /// Reads that waited for GC, a write-back or a program of a second copy are counted by logical page. At the `k`-th a copy is
+    /// requested: the page is read from its chip and programmed on another one, one page at a time, and both only while no
+    /// operation waits for the die. If a read's chip is in GC when the read joins the chip's queue, the read uses the copy,
+    /// unless the copy's chip is in GC too. A host write drops the copy, and so does the erase of its block: for GC a copy is an
+    /// invalid page, which is dropped and never moved. At most the share `replica_pages` of the physical pages are copies; the
+    /// least recently used copy is replaced first. Host writes are not redirected.
     ///
-    /// It helps where the same pages are read again and again while their chips are collected; the first `k` reads wait as
-    /// without it, and copies cost reads and programs (`flash.programs.replica`) and spare space. Other operations wait for
-    /// the making of copies as for write-backs (`die_writeback`).
+    /// It helps where the same pages are read repeatedly while their chips are in GC. The first `k` reads still wait, and copies
+    /// cost reads and programs (`flash.programs.replica`) and spare space. Other operations wait for programs of copies as for
+    /// write-backs (`die_writeback`).
     ///
-    /// He et al., TPDS 2015, as paper A compares with it. Taken from its abstract only: the pages that are blocked frequently
-    /// are replicated in idle periods of chips. A counter stands for its prediction of interference; `k`, `replica_pages` and
-    /// the order of use are our choices.
+    /// He et al., TPDS 2015, as compared with in paper A. Taken from its abstract only: frequently blocked pages are replicated
+    /// in idle periods of chips. A counter replaces its prediction of interference; `k`, `replica_pages` and the
+    /// least-recently-used order are our choices.
     Dpr {
-        /// Reads that waited before a page is copied.
+        /// Number of waiting reads after which a page is copied.
         k: u8 = 2,
-        /// Share of the physical pages that copies may take.
+        /// Largest share of physical pages for copies.
         replica_pages: Ppm = Ppm(10_000),
     }
 }

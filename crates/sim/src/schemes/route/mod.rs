@@ -1,4 +1,4 @@
-//! Where a read is served from.
+//! Routes: where a read is served.
 
 mod brr;
 mod direct;
@@ -29,7 +29,7 @@ impl Default for RouteScheme {
     }
 }
 
-/// Where a read is served from: a scheme, or a list of one that redirects reads and one that replicates pages.
+/// Where reads are served: a scheme, or a list of one that redirects reads and one that replicates pages.
 #[derive(Clone, Debug, Default)]
 pub struct AnyRoute {
     redirect: Option<RouteScheme>,
@@ -40,12 +40,12 @@ impl AnyRoute {
     /// The names of the schemes, in the order of registration.
     pub const NAMES: &[&str] = RouteScheme::NAMES;
 
-    /// One entry a scheme.
+    /// One entry per scheme.
     pub fn infos() -> Vec<SchemeInfo> {
         RouteScheme::infos()
     }
 
-    /// The schemes that serve reads from elsewhere; none if all reads go direct.
+    /// The schemes that serve reads from elsewhere; none if all reads are direct.
     pub fn schemes(&self) -> impl Iterator<Item = &RouteScheme> {
         self.redirect.iter().chain(&self.replicate)
     }
@@ -66,12 +66,12 @@ impl AnyRoute {
         self.replicate.as_ref().and_then(|scheme| scheme.policy_ref().replicates())
     }
 
-    /// Default of `order.chip_queue`, where the order has none.
+    /// Default of `order.chip_queue`, if the order has none.
     pub fn chip_queue(&self) -> Option<u32> {
         self.schemes().find_map(|scheme| scheme.policy_ref().chip_queue())
     }
 
-    /// Adds a scheme of a list.
+    /// Adds a scheme from a list.
     fn add(&mut self, scheme: RouteScheme) -> Result<(), String> {
         let (name, policy) = (scheme.name(), scheme.policy_ref());
         let (place, does) = match (policy.redirects().is_some(), policy.replicates().is_some()) {
@@ -146,9 +146,9 @@ impl schemars::JsonSchema for AnyRoute {
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let one = generator.subschema_for::<RouteScheme>();
         let mut schema = RouteScheme::json_schema(generator);
-        let both = serde_json::json!({ "type": "array", "items": one, "minItems": 1, "maxItems": 2 });
+        let both = schemars::json_schema!({ "type": "array", "items": one, "minItems": 1, "maxItems": 2 });
         if let Some(forms) = schema.get_mut("oneOf").and_then(|forms| forms.as_array_mut()) {
-            forms.push(both);
+            forms.push(both.to_value());
         }
         schema
     }

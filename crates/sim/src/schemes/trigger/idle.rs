@@ -1,4 +1,4 @@
-//! Collection in idle time.
+//! GC in idle time.
 
 use crate::device::geometry::Geometry;
 use crate::policy::{Need, Requirement, Trigger, View};
@@ -6,20 +6,20 @@ use crate::schemes::scheme;
 use crate::units::{Nanos, PlaneId, Threshold};
 
 scheme! {
-    /// Idle: besides the threshold, a plane is collected while its die is idle and its free pages are fewer than `below`.
+    /// Idle: in addition to the threshold, a plane is collected while its die is idle and its free pages are fewer than `below`.
     ///
-    /// A die is idle when nothing has been in service or queued on it for `after`. At that moment the plane of it with the
-    /// fewest free pages below `below` that has something to reclaim is collected (ties: lowest index), with the collector,
-    /// victim policy and path of the device. When the collection ends the test is repeated at once, as long as no host operation
-    /// has come for the die meanwhile. One that comes during such a collection waits as it would for any other. A die that has
-    /// nothing to reclaim at the moment of the test is left alone until it is used again. `gc.threshold` holds as well, idle or
-    /// not: it keeps the device from running out of pages.
+    /// A die is idle if no operation has been in service or queued on it for `after`. Then, of its planes with fewer free pages
+    /// than `below` and a victim, the one with the fewest free pages is collected (ties: lowest index), with the collector,
+    /// victim policy and path of the device. When the collection ends the test is repeated at once, unless a host operation has
+    /// arrived for the die meanwhile. A host operation that arrives during such a collection waits as for any other. A die
+    /// without a victim at the time of the test is not tested again until it has been used. `gc.threshold` applies as well, idle
+    /// or not: it keeps the device from running out of pages.
     ///
-    /// It helps where traffic has pauses longer than a collection: bursts of writes then find free pages. It costs writes:
-    /// victims are collected before all of their pages that are about to die have died (compare write amplification). With a
-    /// short `after` it gets in the way of the operations that end a pause.
+    /// It helps if the traffic has pauses longer than a collection: bursts of writes then find free pages. It costs writes:
+    /// victims are collected before all of their pages that will soon become invalid have done so (compare write amplification).
+    /// With a short `after` it delays the operations that end a pause.
     Idle {
-        /// How long a die has been idle before it is collected.
+        /// Idle time of a die before it is collected.
         after: Nanos = Nanos(10_000_000),
         /// Free pages of a plane below which an idle die collects it: more than `gc.threshold`.
         below: Threshold = Threshold::Blocks(6),
@@ -61,19 +61,19 @@ impl Trigger for Idle {
             Need::new(
                 Requirement::PlaneScope,
                 "gc.scope",
-                "an idle die is collected plane by plane, but gc.threshold is not of a plane",
+                "an idle die is collected plane by plane, but gc.threshold does not apply to a plane",
                 "use \"plane\", or schemes.trigger = \"threshold\"",
             ),
             Need::new(
                 Requirement::TimedCollections,
                 "gc.time",
-                "collections that take no time need no idle time",
+                "GC that takes no time needs no idle time",
                 "use \"real\", or schemes.trigger = \"threshold\"",
             ),
             Need::new(
                 Requirement::SoundChips,
                 "faults.chip_fails",
-                "collections in idle time are not simulated with chips that fail",
+                "GC in idle time is not simulated with chip failures",
                 "leave it out, or use schemes.trigger = \"threshold\"",
             ),
             Need::new(

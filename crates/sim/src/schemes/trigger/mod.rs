@@ -1,4 +1,4 @@
-//! When a plane is collected.
+//! Triggers: when a plane is collected.
 
 mod idle;
 mod threshold;

@@ -1,4 +1,4 @@
-//! Collection when free pages run low, and at no other time.
+//! GC when free pages run low, and at no other time.
 
 use crate::policy::Trigger;
 use crate::schemes::scheme;
@@ -6,9 +6,9 @@ use crate::schemes::scheme;
 scheme! {
     /// Threshold: a plane is collected when its free pages fall below `gc.threshold`.
     ///
-    /// Tested whenever a program of the host or a write-back ends in the plane, and after each erase until it no longer holds.
-    /// Victims have lost as many pages as they can by then, so it writes least; but collections run when the host writes, and
-    /// its operations wait for them.
+    /// Tested after each host program and write-back in the plane, and after each erase until the condition no longer holds. By
+    /// then victims have as few valid pages as possible, so write amplification is lowest. But GC runs while the host writes, and
+    /// host operations wait for it.
     Threshold {}
 }
 

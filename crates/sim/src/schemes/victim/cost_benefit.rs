@@ -1,4 +1,4 @@
-//! The block that pays best for its age.
+//! The block with the best ratio of benefit to cost, weighted by age.
 
 use crate::policy::{Victim, View};
 use crate::schemes::scheme;
@@ -7,9 +7,9 @@ use crate::units::{BlockId, PlaneId};
 scheme! {
     /// Cost-benefit: the block with the largest age x (b - v) / 2v, ties to the lowest index.
     ///
-    /// The space it frees per page read and written, weighed by how long it has been left alone (Kawaguchi et al. 1995, after
-    /// Rosenblum and Ousterhout), so that cold blocks are cleaned while they still hold more than hot ones. Age is counted in
-    /// blocks closed in the plane since this one. Compared as integers.
+    /// The freed space per page read and written, weighted by the time since the block was closed (Kawaguchi et al. 1995, after
+    /// Rosenblum and Ousterhout). Cold blocks are therefore collected while they hold more valid pages than hot ones. Age is the
+    /// number of blocks closed in the plane since this one. Comparisons use integers.
     CostBenefit {}
 }
 
@@ -21,7 +21,7 @@ impl Victim for CostBenefit {
         for block in view.flash.closed_blocks(plane, view.geometry) {
             let valid = u64::from(view.flash.valid(block));
             let gain = u64::from(now - view.flash.closed_at(block)) * (pages - valid);
-            // gain / valid, compared crosswise; a block without valid pages costs nothing and is taken first.
+            // Compares gain / valid crosswise. A block without valid pages has no cost and is selected first.
             if gain > 0
                 && best.is_none_or(|(g, v, _)| u128::from(gain) * u128::from(v) > u128::from(g) * u128::from(valid))
             {

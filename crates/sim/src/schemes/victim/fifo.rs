@@ -1,14 +1,14 @@
-//! The block that was filled first.
+//! The block that was closed first.
 
 use crate::policy::{Victim, View};
 use crate::schemes::scheme;
 use crate::units::{BlockId, PlaneId};
 
 scheme! {
-    /// FIFO: the block that was closed first, whatever it holds.
+    /// FIFO: the block that was closed first, regardless of its valid pages.
     ///
     /// Also called LRU or circular cleaning. Its write amplification has a closed form for any popularity of pages (Desnoyers
-    /// 2012), and it spreads wear evenly. It may take a fully valid block.
+    /// 2012), and it spreads wear evenly. It may select a fully valid block.
     Fifo {}
 }
 

@@ -7,18 +7,18 @@ use crate::units::{BlockId, PlaneId};
 scheme! {
     /// Greedy: the closed block with the fewest valid pages; ties to the lowest index.
     ///
-    /// The least work now. Close to the best there is for uniform traffic (Desnoyers 2012; Bux and Iliadis 2010); with hot and
-    /// cold data it waits too long for cold blocks. A plane whose closed blocks are all fully valid has no victim.
+    /// Least work per collection. Close to optimal for uniform traffic (Desnoyers 2012; Bux and Iliadis 2010); with hot and cold
+    /// data it collects cold blocks too late. A plane whose closed blocks are all fully valid has no victim.
     Greedy {}
 }
 
-/// Blocks that are looked at together.
+/// Number of counts that are searched together.
 const GROUP: usize = 64;
 
 impl Victim for Greedy {
     fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
-        // A plain minimum over adjacent 16-bit counts: the compiler turns each group into a few vector instructions, which
-        // beats any list that every invalidation would have to keep in order. The block is looked for in one group only.
+        // A plain minimum over adjacent 16-bit counts compiles to a few vector instructions per group. It is faster than any list
+        // that every invalidation would have to keep sorted. The block is then searched in one group only.
         let blocks = view.geometry.blocks(plane);
         let counts = &view.flash.valid_if_closed()[blocks.clone()];
         let fewest = |group: &[u16]| group.iter().fold(u16::MAX, |least, count| least.min(*count));

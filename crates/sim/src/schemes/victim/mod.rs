@@ -1,4 +1,4 @@
-//! Which block is reclaimed.
+//! Victim policies: which block is reclaimed.
 
 mod cost_benefit;
 mod fifo;
@@ -28,7 +28,7 @@ slot! {
 
 /// A victim policy from outside this crate. It is cloned with its device.
 pub trait CustomVictim: Victim + Send + Sync {
-    /// A copy with its present state.
+    /// A copy with its current state.
     fn boxed(&self) -> Box<dyn CustomVictim>;
 }
 
@@ -38,14 +38,14 @@ impl<T: Victim + Clone + Send + Sync + 'static> CustomVictim for T {
     }
 }
 
-/// The victim policy of a device: the one that its configuration names, or one from outside.
+/// The victim policy of a device: the configured one, or one from outside this crate.
 pub(crate) enum VictimPolicy {
     Named(AnyVictim),
     Custom(Box<dyn CustomVictim>),
 }
 
 impl VictimPolicy {
-    /// The policy itself.
+    /// The policy.
     #[inline(always)]
     pub(crate) fn policy(&mut self) -> &mut dyn Victim {
         match self {

@@ -1,4 +1,4 @@
-//! Victims drawn at random: one, one that frees something, or the best of d.
+//! Victims drawn at random: any closed block, one that frees a page, or the best of d.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -13,7 +13,7 @@ fn draw(rng: &mut Xoshiro256PlusPlus, view: &View, plane: PlaneId, frees: bool) 
         view.flash.is_closed(block) && (!frees || u32::from(view.flash.valid(block)) < view.geometry.data_pages)
     };
     let blocks = view.geometry.blocks(plane);
-    // Nearly every block of a plane in use is closed, so a few draws find one; a plane almost empty is searched in turn.
+    // Nearly every block of a plane in use is closed, so a few draws find one. An almost empty plane is searched in order.
     for _ in 0..64 {
         let block = BlockId((blocks.start + random::below(rng, blocks.len() as u64) as usize) as u32);
         if fits(block) {
@@ -29,7 +29,7 @@ scheme! {
     /// d-choices, the randomised greedy algorithm (RGA): of `d` closed blocks drawn at random, the one with the fewest valid
     /// pages; ties to the first drawn.
     ///
-    /// Nearly greedy at d = 10 without looking at every block (Van Houdt 2013); d = 1 is `random`. Drawn with replacement.
+    /// Nearly greedy at d = 10, without examining every block (Van Houdt 2013); d = 1 equals `random`. Drawn with replacement.
     DChoices {
         /// Blocks drawn.
         d: u32 = 10,
@@ -66,7 +66,7 @@ impl Victim for DChoices {
 scheme! {
     /// Random: a closed block, uniformly.
     ///
-    /// Write amplification is 1 / spare for uniform traffic, whatever the block size. It may take a fully valid block.
+    /// Write amplification is 1 / spare for uniform traffic, for every block size. It may select a fully valid block.
     Random {}
     state {
         /// Own stream.
