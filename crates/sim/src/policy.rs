@@ -240,15 +240,15 @@ pub trait Victim {
 }
 
 /// Competitors of a job for its die, when the collector decides whether the job pauses or resumes.
-pub trait Contention {
+pub struct Contention<'a> {
     /// Host operations wait in the die's queue.
-    fn queued(&self) -> bool;
+    pub queued: bool,
     /// Host writes that any die may serve are waiting, and this die has not been offered to them at the current time.
-    fn unplaced(&self) -> bool;
-    /// Free pages are below `gc.hard_threshold`.
-    fn urgent(&self) -> bool;
+    pub unplaced: bool,
     /// The step is the job's first, or its first since a pause.
-    fn first_step(&self) -> bool;
+    pub first_step: bool,
+    /// Whether free pages are below `gc.hard_threshold`: asked only where it matters, since it may have to be counted.
+    pub urgent: &'a dyn Fn() -> bool,
 }
 
 /// Decides how a die is collected. A collector may wrap another one; methods that it does not override are those of the wrapped
@@ -298,11 +298,11 @@ pub trait Collector {
         self.inner().is_some_and(|inner| inner.preemptible())
     }
     /// A job is about to take its next step. Whether it pauses so that its die serves host operations first.
-    fn gives_way(&self, contention: &dyn Contention) -> bool {
+    fn gives_way(&self, contention: &Contention) -> bool {
         self.inner().is_some_and(|inner| inner.gives_way(contention))
     }
     /// The die of a paused job is idle. Whether the job resumes.
-    fn resumes(&self, contention: &dyn Contention) -> bool {
+    fn resumes(&self, contention: &Contention) -> bool {
         self.inner().is_none_or(|inner| inner.resumes(contention))
     }
     /// How buffered pages return to flash; none if jobs leave none in the controller's buffer.

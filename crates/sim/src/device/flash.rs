@@ -94,8 +94,9 @@ pub struct Flash {
     /// Pages programmed so far, and pages of erased blocks; the difference is the number of written pages.
     programmed: u64,
     reclaimed: u64,
-    /// Changes since they were last taken; none if nothing reads them.
-    changes: Option<Vec<Change>>,
+    /// Whether changes are recorded, and those since they were last taken.
+    records: bool,
+    changes: Vec<Change>,
 }
 
 impl Flash {
@@ -134,34 +135,33 @@ impl Flash {
             free_total: u64::from(geometry.planes) * u64::from(geometry.pages_per_plane),
             programmed: 0,
             reclaimed: 0,
-            changes: None,
+            records: false,
+            changes: Vec::new(),
         }
     }
 
     /// Starts to record changes of pages.
     pub(crate) fn record_changes(&mut self) {
-        self.changes.get_or_insert_default();
+        self.records = true;
     }
 
     /// Changes since the last call, oldest first. Return the list with [`Flash::reuse`], so that its memory is used again.
     pub(crate) fn take_changes(&mut self) -> Vec<Change> {
-        self.changes.as_mut().map(std::mem::take).unwrap_or_default()
+        std::mem::take(&mut self.changes)
     }
 
     /// Reuses the memory of a list from [`Flash::take_changes`].
     pub(crate) fn reuse(&mut self, mut list: Vec<Change>) {
         list.clear();
-        self.changes = Some(list);
+        self.changes = list;
     }
 
     #[cold]
     #[inline(never)]
-    fn record(&mut self, page: Ppn, change: fn(Ppn, Lpn) -> Change, lpn: Lpn) {
+    fn record(&mut self, page: Ppn, change: Change) {
         // Metadata pages hold nothing that a victim policy could count.
-        if let Some(changes) = &mut self.changes
-            && page.0 % self.pages_per_block < self.data_pages
-        {
-            changes.push(change(page, lpn));
+        if page.0 % self.pages_per_block < self.data_pages {
+            self.changes.push(change);
         }
     }
 
@@ -467,8 +467,8 @@ impl Flash {
             self.lpn_of[page.ix()] = lpn;
             self.valid[b] += 1;
         }
-        if self.changes.is_some() {
-            self.record(page, Change::Written, lpn);
+        if self.records {
+            self.record(page, Change::Written(page, lpn));
         }
         self.close_if_full(b);
     }
@@ -513,8 +513,8 @@ impl Flash {
             state.open[Stream::Host as usize] = BlockId::NONE;
             self.close_if_full(open.ix());
         }
-        if self.changes.is_some() {
-            self.record(page, Change::Written, lpn);
+        if self.records {
+            self.record(page, Change::Written(page, lpn));
         }
         Some(page)
     }
@@ -571,10 +571,10 @@ impl Flash {
             state.open[point] = BlockId::NONE;
             self.close_if_full(b);
         }
-        if self.changes.is_some() {
-            (first.0..)
-                .zip(&lpns[..count as usize])
-                .for_each(|(page, lpn)| self.record(Ppn(page), Change::Written, *lpn));
+        if self.records {
+            for (page, lpn) in (first.0..).map(Ppn).zip(&lpns[..count as usize]) {
+                self.record(page, Change::Written(page, *lpn));
+            }
         }
         (first, count as usize)
     }
@@ -598,8 +598,8 @@ impl Flash {
         law_eq!(*entry, lpn, "law: map and reverse map agree");
         *entry = Lpn::NONE;
         self.valid[block.ix()] -= 1;
-        if self.changes.is_some() {
-            self.record(page, |page, _| Change::Invalid(page), lpn);
+        if self.records {
+            self.record(page, Change::Invalid(page));
         }
     }
 
@@ -700,8 +700,8 @@ impl Flash {
     pub(crate) fn found(&mut self, page: Ppn, block: BlockId, lpn: Lpn) {
         self.lpn_of[page.ix()] = lpn;
         self.valid[block.ix()] += 1;
-        if self.changes.is_some() {
-            self.record(page, Change::Written, lpn);
+        if self.records {
+            self.record(page, Change::Written(page, lpn));
         }
     }
 

@@ -5,41 +5,18 @@ use crate::config::Scope;
 use crate::policy::Contention;
 use crate::units::{JobId, PlaneId, UnitId};
 
-/// What the collector sees of a job's competitors.
-struct ContentionView<'a> {
-    ssd: &'a Ssd,
-    unit: UnitId,
-    plane: PlaneId,
-    first_step: bool,
-    /// The die has been offered to the writes that any die may take.
-    offered: bool,
-}
-
-impl Contention for ContentionView<'_> {
-    fn queued(&self) -> bool {
-        !self.ssd.kernel.dies[self.unit].queue.is_empty()
-    }
-
-    fn unplaced(&self) -> bool {
-        !self.offered && !self.ssd.host.anywhere.is_empty()
-    }
-
-    fn urgent(&self) -> bool {
-        self.ssd.below_hard_floor(self.plane)
-    }
-
-    fn first_step(&self) -> bool {
-        self.first_step
-    }
-}
-
 impl Ssd {
     /// Before a step of a collection: pauses it if the collector says so. Returns whether it did.
     pub(super) fn gives_way(&mut self, id: JobId) -> bool {
         let running = &mut self.gc.jobs[id.0];
         let first_step = std::mem::replace(&mut running.sure, false);
         let (unit, plane, holds) = (running.unit, running.plane, running.holds);
-        let contention = ContentionView { ssd: self, unit, plane, first_step, offered: false };
+        let contention = Contention {
+            queued: !self.kernel.dies[unit].queue.is_empty(),
+            unplaced: !self.host.anywhere.is_empty(),
+            first_step,
+            urgent: &|| self.below_hard_floor(plane),
+        };
         if !holds || !self.schemes.collector.policy_ref().gives_way(&contention) {
             return false;
         }
@@ -90,7 +67,12 @@ impl Ssd {
             Pause::Durable => {}
             Pause::Preempted => {
                 let offered = running.offered == self.now;
-                let contention = ContentionView { ssd: self, unit, plane, first_step: false, offered };
+                let contention = Contention {
+                    queued: !self.kernel.dies[unit].queue.is_empty(),
+                    unplaced: !offered && !self.host.anywhere.is_empty(),
+                    first_step: false,
+                    urgent: &|| self.below_hard_floor(plane),
+                };
                 if !self.schemes.collector.policy_ref().resumes(&contention) {
                     self.gc.jobs[id.0].offered = self.now;
                     return;

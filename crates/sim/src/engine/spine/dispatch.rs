@@ -52,7 +52,7 @@ impl Ssd {
     }
 
     /// A unit has been offered what waits for it.
-    #[inline(never)]
+    #[inline(always)]
     fn look_after_dispatch(&mut self, unit: UnitId) {
         if self.rules.pauses {
             self.look_again(unit);

@@ -111,7 +111,7 @@ impl Ssd {
     }
 
     /// Before collections start on a unit: one that was paused may resume, and an idle die may be collected.
-    #[inline(never)]
+    #[inline(always)]
     fn look_before_collections(&mut self, unit: UnitId) {
         if self.rules.pauses {
             self.try_resume(unit);

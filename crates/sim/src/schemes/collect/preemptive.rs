@@ -41,13 +41,13 @@ impl Collector for Preemptive {
     fn preemptible(&self) -> bool {
         true
     }
-    fn gives_way(&self, contention: &dyn Contention) -> bool {
-        !contention.first_step() && (contention.queued() || contention.unplaced()) && !contention.urgent()
+    fn gives_way(&self, contention: &Contention) -> bool {
+        !contention.first_step && (contention.queued || contention.unplaced) && !(contention.urgent)()
     }
     /// Writes that any die may serve keep a job paused for one dispatch only. If they went to another die, or found no page here,
     /// the job does not wait for them.
-    fn resumes(&self, contention: &dyn Contention) -> bool {
-        !(contention.queued() || contention.unplaced()) || contention.urgent()
+    fn resumes(&self, contention: &Contention) -> bool {
+        !(contention.queued || contention.unplaced) || (contention.urgent)()
     }
     fn reports_conflicts(&self) -> bool {
         true
@@ -68,30 +68,12 @@ impl Collector for Preemptive {
 mod tests {
     use super::*;
 
-    /// Queued, unplaced, urgent, first step.
-    struct Case(bool, bool, bool, bool);
-
-    impl Contention for Case {
-        fn queued(&self) -> bool {
-            self.0
-        }
-        fn unplaced(&self) -> bool {
-            self.1
-        }
-        fn urgent(&self) -> bool {
-            self.2
-        }
-        fn first_step(&self) -> bool {
-            self.3
-        }
-    }
-
     #[test]
     fn host_operations_go_first_but_not_before_the_first_step_nor_below_the_hard_threshold() {
         let preemptive = Preemptive::default();
         for bits in 0..16 {
             let [queued, unplaced, urgent, first] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
-            let case = Case(queued, unplaced, urgent, first);
+            let case = Contention { queued, unplaced, first_step: first, urgent: &|| urgent };
             let wanted = (queued || unplaced) && !urgent;
             assert_eq!(preemptive.gives_way(&case), wanted && !first, "{bits:04b}");
             assert_eq!(preemptive.resumes(&case), !wanted, "{bits:04b}");
