@@ -100,7 +100,7 @@ impl Outlook {
         let in_play = (pages - kept_free.min(pages)) as f64;
         let rho = exported as f64 / in_play;
         let amplification = (rho < 1.0).then(|| expected(&config.schemes.victim, rho, per_block as u32)).flatten();
-        let unit = u64::from(config.pages_per_unit());
+        let unit = u64::from(config.pages_per_entry());
         let (physical, logical) = (planes * pages / unit, planes * exported / unit);
         Outlook {
             planes,

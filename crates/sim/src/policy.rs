@@ -293,13 +293,13 @@ pub trait Collector {
     fn holds(&self) -> bool {
         self.inner().is_none_or(|inner| inner.holds())
     }
-    /// Whether [`Collector::gives_way`] is called between the steps of a job that holds its die.
+    /// Whether [`Collector::pauses`] is called between the steps of a job that holds its die.
     fn preemptible(&self) -> bool {
         self.inner().is_some_and(|inner| inner.preemptible())
     }
     /// A job is about to take its next step. Whether it pauses so that its die serves host operations first.
-    fn gives_way(&self, contention: &Contention) -> bool {
-        self.inner().is_some_and(|inner| inner.gives_way(contention))
+    fn pauses(&self, contention: &Contention) -> bool {
+        self.inner().is_some_and(|inner| inner.pauses(contention))
     }
     /// The die of a paused job is idle. Whether the job resumes.
     fn resumes(&self, contention: &Contention) -> bool {

@@ -621,7 +621,7 @@ impl Config {
                 "use \"none\", or leave ecc.decode and wear.programming at their defaults",
             );
         }
-        if (path.separates() || wears) && self.pages_per_unit() > 1 {
+        if (path.separates() || wears) && self.pages_per_entry() > 1 {
             let message =
                 "copyback counts, checked copies, bit errors, decode time and one-shot programming need single pages"
                     .to_string();

@@ -801,7 +801,7 @@ impl Config {
     fn pages_in_scope(&self) -> u64 {
         let g = &self.geometry;
         // Paired planes count as one, with pages twice as large.
-        let per_die = g.planes_per_die / self.pages_per_unit();
+        let per_die = g.planes_per_die / self.pages_per_entry();
         let planes = match self.gc.scope {
             Scope::Plane => 1,
             Scope::Chip => u64::from(per_die * g.dies_per_chip),

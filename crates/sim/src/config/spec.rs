@@ -20,7 +20,7 @@ impl Config {
         let mapped =
             spec.exported_per_plane * spec.channels * spec.chips_per_channel * spec.dies_per_chip * spec.planes_per_die;
         let pages = Layout::new(&spec).map_or(mapped, |layout| layout.exported());
-        u64::from(pages) * u64::from(spec.flash_page * spec.pages_per_unit)
+        u64::from(pages) * u64::from(spec.flash_page * spec.pages_per_entry)
     }
 
     pub(crate) fn array_spec(&self) -> ArraySpec {
@@ -30,12 +30,12 @@ impl Config {
             channels: g.channels,
             chips_per_channel: g.chips_per_channel,
             dies_per_chip: g.dies_per_chip,
-            planes_per_die: g.planes_per_die / self.pages_per_unit(),
+            planes_per_die: g.planes_per_die / self.pages_per_entry(),
             blocks_per_plane: g.blocks_per_plane,
             pages_per_block: g.pages_per_block,
             data_pages: g.pages_per_block - self.metadata_pages(),
             flash_page: g.page_size.0 as u32,
-            pages_per_unit: self.pages_per_unit(),
+            pages_per_entry: self.pages_per_entry(),
             units: match self.device.exclusion {
                 Exclusion::Die => chips * g.dies_per_chip,
                 Exclusion::Chip => chips,
@@ -109,7 +109,7 @@ impl Config {
     }
 
     /// Flash pages per map entry: 2 for super pages.
-    pub fn pages_per_unit(&self) -> u32 {
+    pub fn pages_per_entry(&self) -> u32 {
         match self.device.mapping_unit {
             MappingUnit::Page => 1,
             MappingUnit::SuperPage => 2,

@@ -36,7 +36,7 @@ pub struct Geometry {
     pub page_size: u32,
     /// Flash pages per page: 1, or 2 for super pages. Paired planes are one plane here and their blocks one block; counts of
     /// flash pages are multiplied when they are taken.
-    pub pages_per_unit: u32,
+    pub pages_per_entry: u32,
     /// Pages that the host may address.
     pub exported: u32,
     /// Logical pages of the map: the exported ones, and parity.
@@ -83,7 +83,7 @@ impl Geometry {
         let mapped = spec.exported_per_plane * planes;
         let radix = [spec.channels, spec.chips_per_channel, spec.dies_per_chip, spec.planes_per_die];
         let stripe = (0..planes).map(|n| PlaneId(place.plane(n, radix))).collect();
-        let page_size = spec.flash_page * spec.pages_per_unit;
+        let page_size = spec.flash_page * spec.pages_per_entry;
         let by = StrengthReducedU32::new;
         Geometry {
             by: Divisors {
@@ -114,7 +114,7 @@ impl Geometry {
             data_pages: spec.data_pages,
             pages_per_plane,
             page_size,
-            pages_per_unit: spec.pages_per_unit,
+            pages_per_entry: spec.pages_per_entry,
             exported: layout.map_or(mapped, |layout| layout.exported()),
             mapped,
             stripe,

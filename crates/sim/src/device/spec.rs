@@ -24,7 +24,7 @@ pub struct ArraySpec {
     /// Data bytes of a flash page.
     pub flash_page: u32,
     /// Flash pages per page: 2 if planes are paired.
-    pub pages_per_unit: u32,
+    pub pages_per_entry: u32,
     /// Units of exclusion: dies, chips or channels.
     pub units: u32,
     /// Logical pages per plane, including parity.

@@ -117,7 +117,7 @@ impl Timing {
         let by_offset = |times: &[Nanos]| -> Box<[Nanos]> {
             times.iter().copied().cycle().take(array.pages_per_block as usize).collect()
         };
-        let (flash_page, per_unit) = (array.flash_page, array.pages_per_unit);
+        let (flash_page, per_unit) = (array.flash_page, array.pages_per_entry);
         let mut program = by_offset(&spec.program);
         if spec.one_shot {
             // The last page of a word line starts the program of all its pages.

@@ -125,7 +125,7 @@ impl Ssd {
                 partner_chips: Vec::new(),
             },
             oracle: Oracle::new(check, geometry.mapped, physical),
-            stats: Stats::new(geometry.pages_per_unit),
+            stats: Stats::new(geometry.pages_per_entry),
             observer: crate::observe::Slot::default(),
             dev: Device {
                 timing: Timing::new(&config.timing_spec(), &array),

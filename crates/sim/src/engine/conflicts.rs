@@ -51,7 +51,7 @@ impl Ssd {
 
     /// Free, programmed, erased and unmeasured pages.
     fn space(&self) -> [u64; 4] {
-        let (flash, factor) = (&self.dev.flash, u64::from(self.dev.geometry.pages_per_unit));
+        let (flash, factor) = (&self.dev.flash, u64::from(self.dev.geometry.pages_per_entry));
         let unmeasured = self.stats.forgotten.programs.total;
         [flash.free_total() * factor, flash.programmed() * factor, flash.reclaimed() * factor, unmeasured]
     }

@@ -30,7 +30,7 @@ impl Config {
     /// second copies (eight an exported page, 40 a copy), parity groups (four a group), and what faults leave of their pages
     /// (nine a page of the map). Pages are super pages where those are mapped. Second copies take it as reads wait: less at first.
     pub fn scheme_bytes(&self) -> u64 {
-        let (pages, schemes) = (self.geometry.pages() / u64::from(self.pages_per_unit()), &self.schemes);
+        let (pages, schemes) = (self.geometry.pages() / u64::from(self.pages_per_entry()), &self.schemes);
         let blocks = pages / u64::from(self.geometry.pages_per_block);
         let share = |ppm: u64| pages * ppm / 1_000_000;
         let exported = share(1_000_000 - u64::from(self.device.over_provisioning.0));

@@ -12,7 +12,7 @@ impl Ssd {
     pub(super) fn sort_moves(&mut self, from: &PageSet, to: &PageSet, demanding: PlaneId, joint: bool) {
         let geometry = &self.dev.geometry;
         let equal = |pages: &PageSet| geometry.offset(pages[0]) == geometry.offset(pages[1]);
-        let per_unit = geometry.pages_per_unit;
+        let per_unit = geometry.pages_per_entry;
         let moves = &mut self.stats.moves;
         *match (from.len(), joint) {
             (1, _) if per_unit > 1 => &mut moves.pard_pawr,
@@ -38,7 +38,7 @@ impl Ssd {
         // A collection holds one die at a time of its unit.
         let (dies, busy) = (between(stats.gc_units_at), between(stats.gc_planes_at));
         let idle = 2 * dies - busy;
-        let planes = f64::from(self.dev.geometry.planes * self.dev.geometry.pages_per_unit);
+        let planes = f64::from(self.dev.geometry.planes * self.dev.geometry.pages_per_entry);
         Some(PaGcSummary {
             collections: stats.parties.clone(),
             moved_pages: stats.moves.clone(),

@@ -48,7 +48,7 @@ impl Ssd {
         if age < self.kernel.ops.host[newest].old_age {
             return false;
         }
-        self.let_go(newest);
+        self.discard_old(newest);
         let newest = &mut self.kernel.ops.host[newest];
         newest.old = page;
         newest.old_age = age;
@@ -57,7 +57,7 @@ impl Ssd {
 
     /// A write has no more need of its old page.
     #[inline(always)]
-    pub(super) fn let_go(&mut self, op: OpId) {
+    pub(super) fn discard_old(&mut self, op: OpId) {
         let old = std::mem::replace(&mut self.kernel.ops.host[op].old, Ppn::NONE);
         if old.is_some() {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.kernel.ops[op].lpn);

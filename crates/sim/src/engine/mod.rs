@@ -244,7 +244,7 @@ impl Ssd {
 
     /// Bytes that one entry of the page map stands for: a page, or a super page.
     #[inline(always)]
-    fn unit_bytes(&self) -> u64 {
+    fn entry_bytes(&self) -> u64 {
         u64::from(self.dev.geometry.page_size)
     }
 
@@ -360,7 +360,7 @@ impl Ssd {
         self.now = time;
         loop {
             self.kernel.idle_rounds += 1;
-            law!(self.kernel.idle_rounds < self.rules.scan_every, "no request completes: {}", self.who_waits());
+            law!(self.kernel.idle_rounds < self.rules.scan_every, "no request completes: {}", self.describe_waiting());
             self.completions();
             self.admit();
             if self.rules.yields {
@@ -432,7 +432,7 @@ impl Ssd {
     }
 
     /// Who waits for whom, for the message of a run that does not go on.
-    fn who_waits(&self) -> String {
+    fn describe_waiting(&self) -> String {
         let waiting = |unit: &Unit| {
             unit.array().is_some() || !unit.queue.is_empty() || unit.job.is_some() || !unit.due.is_empty()
         };
@@ -544,7 +544,7 @@ impl Ssd {
 
     /// Nothing is left: queues, jobs and operations are empty, and the map tells the truth.
     fn check_end(&self) {
-        law_eq!(self.kernel.ops.in_use(), 0, "an operation is left: {}", self.who_waits());
+        law_eq!(self.kernel.ops.in_use(), 0, "an operation is left: {}", self.describe_waiting());
         law_eq!(self.gc.jobs.in_use(), 0, "a collection is left");
         law!(self.host.is_empty(), "a request is left");
         if let Some(noc) = &self.features.noc {

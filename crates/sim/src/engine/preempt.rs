@@ -7,7 +7,7 @@ use crate::units::{JobId, PlaneId, UnitId};
 
 impl Ssd {
     /// Before a step of a collection: pauses it if the collector says so. Returns whether it did.
-    pub(super) fn gives_way(&mut self, id: JobId) -> bool {
+    pub(super) fn pauses_for_host(&mut self, id: JobId) -> bool {
         let running = &mut self.gc.jobs[id.0];
         let first_step = std::mem::replace(&mut running.sure, false);
         let (unit, plane, holds) = (running.unit, running.plane, running.holds);
@@ -17,7 +17,7 @@ impl Ssd {
             first_step,
             urgent: &|| self.below_hard_floor(plane),
         };
-        if !holds || !self.schemes.collector.policy_ref().gives_way(&contention) {
+        if !holds || !self.schemes.collector.policy_ref().pauses(&contention) {
             return false;
         }
         self.pause(id, Pause::Preempted);
@@ -86,7 +86,7 @@ impl Ssd {
     }
 
     /// Whether a unit is free because its collection has paused for host operations.
-    pub(super) fn lends(&self, unit: UnitId) -> bool {
+    pub(super) fn is_paused_for_host(&self, unit: UnitId) -> bool {
         let job = self.kernel.dies[unit].job;
         self.rules.preempts
             && job.is_some()
@@ -95,8 +95,8 @@ impl Ssd {
     }
 
     /// A unit that was free for host operations and served none: its collection resumes in the next round.
-    pub(super) fn look_again(&mut self, unit: UnitId) {
-        if self.lends(unit) {
+    pub(super) fn revisit(&mut self, unit: UnitId) {
+        if self.is_paused_for_host(unit) {
             debug_assert_ne!(self.gc.jobs[self.kernel.dies[unit].job.0].offered, Nanos::NEVER);
             self.mark_unit(unit);
         }

@@ -17,14 +17,14 @@ impl Ssd {
 
     /// Tells a collection whether host operations wait for its unit: when it begins, and when pages have been read out.
     #[inline(always)]
-    pub(super) fn look_who_waits(&mut self, id: JobId) {
+    pub(super) fn note_contention(&mut self, id: JobId) {
         if self.rules.stages {
-            self.notes_who_waits(id);
+            self.sees_contention(id);
         }
     }
 
     #[inline(never)]
-    fn notes_who_waits(&mut self, id: JobId) {
+    fn sees_contention(&mut self, id: JobId) {
         let running = &self.gc.jobs[id.0];
         // After a pause, what was seen before it holds: the host operations that waited then have been let in.
         let mut waits = running.sure && running.job.contended;

@@ -35,7 +35,7 @@ impl Ssd {
             flash: self.stats.flash.plus(&self.stats.forgotten),
             collections: self.stats.collections + self.stats.forgotten_collections,
             pending: self.host.pending(),
-            free_pages: self.dev.flash.free_total() * u64::from(self.dev.geometry.pages_per_unit),
+            free_pages: self.dev.flash.free_total() * u64::from(self.dev.geometry.pages_per_entry),
         }
     }
 
@@ -139,7 +139,7 @@ impl Ssd {
         for (plane, page) in planes.iter_mut().zip(&pages[..count]) {
             *plane = self.dev.geometry.plane_of(*page);
         }
-        if self.dev.geometry.pages_per_unit == 2 {
+        if self.dev.geometry.pages_per_entry == 2 {
             // Paired planes are one plane to the engine; the other one of the pair has the number of the next plane of the die.
             planes[1] = PlaneId(planes[0].0 + self.dev.geometry.dies);
         }

@@ -544,7 +544,7 @@ fn adds_up(config: &Config, requests: &[(u64, u8, u32, u32)]) -> Result<(), Test
         prop_assert_eq!(summary.gc.collections, flash.erases);
         // Every page programmed was free at the start, or lies in a block that was erased since, or is written still.
         let start = Ssd::new(config, 7, Check::Off).map(|ssd| ssd.sample().free_pages).unwrap_or(0);
-        let preloaded = summary.pages.preloaded * u64::from(config.pages_per_unit());
+        let preloaded = summary.pages.preloaded * u64::from(config.pages_per_entry());
         let programmed = flash.programs.total + flash.copybacks + preloaded;
         let erased = flash.erases * u64::from(config.geometry.pages_per_block);
         // (With a preloaded page comes a parity page, which nobody counts.)
@@ -559,7 +559,7 @@ fn adds_up(config: &Config, requests: &[(u64, u8, u32, u32)]) -> Result<(), Test
         prop_assert!(counted <= summary.gc.moved_pages);
     }
     let absorbs = config.staging.slots > 0 && config.schemes.collector.policy_ref().writes_back().is_some();
-    if config.pages_per_unit() == 2 {
+    if config.pages_per_entry() == 2 {
         prop_assert!(flash.programs.host.is_multiple_of(2));
         prop_assert!((summary.pages.written..=2 * summary.pages.written).contains(&flash.programs.host));
     } else if !absorbs && whole {

@@ -36,7 +36,7 @@ impl Ssd {
         record.lpn = lpn;
         record.age = age;
         record.waits_since = self.now;
-        let (size, host) = (self.unit_bytes(), &mut self.kernel.ops.host[op]);
+        let (size, host) = (self.entry_bytes(), &mut self.kernel.ops.host[op]);
         host.first_start = None;
         host.offset = (request.offset - u64::from(lpn.0) * size) as u32;
         host.bytes = request.bytes as u32;

@@ -31,7 +31,7 @@ impl Ssd {
             return false;
         }
         let (plane, unit) = (op.plane, op.unit);
-        if self.dev.flash.room(plane, Stream::Gc) == 0 || !self.goes_on(op.job, unit) {
+        if self.dev.flash.room(plane, Stream::Gc) == 0 || !self.continues_alone(op.job, unit) {
             return false;
         }
         let Some(offset) = self.dev.flash.next_offset(plane, Stream::Gc) else { return false };
@@ -48,7 +48,7 @@ impl Ssd {
 
     /// Whether the collector of a job, if it looked now, would find nobody who waits, and so go on with a plain move.
     #[inline]
-    fn goes_on(&self, job: JobId, unit: UnitId) -> bool {
+    fn continues_alone(&self, job: JobId, unit: UnitId) -> bool {
         if !self.rules.yields {
             return true;
         }
@@ -143,7 +143,7 @@ impl Ssd {
             return plain && self.express_moves(time);
         }
         match (op.verb, op.leg) {
-            (Verb::Read, 0) if plain && self.goes_on(op.job, op.unit) => self.express_out(id, time),
+            (Verb::Read, 0) if plain && self.continues_alone(op.job, op.unit) => self.express_out(id, time),
             (Verb::Read, 0) if matches!(op.class, Class::Host | Class::Gc) => self.express_read(id, unit, time),
             (Verb::Read, FUSED) => self.express_next(id, time),
             (Verb::Copyback, 0) if plain => self.express_next_copyback(id, time),
@@ -192,7 +192,7 @@ impl Ssd {
         let Some(id) = self.array_in_batch(self.kernel.batch[i]) else { return false };
         let op = &self.kernel.ops[id];
         let (job, plane, channel) = (op.job, op.plane, op.channel);
-        if op.class != Class::Gc || job.is_none() || !self.goes_on(job, op.unit) {
+        if op.class != Class::Gc || job.is_none() || !self.continues_alone(job, op.unit) {
             return false;
         }
         match (op.verb, op.leg) {
@@ -257,7 +257,7 @@ impl Ssd {
         let op = &self.kernel.ops[id];
         let (job, from, tag, plane, unit, read) =
             (op.job, op.from[0], self.kernel.ops.host[id].tags[0], op.plane, op.unit, op.legs);
-        if !self.goes_on(job, unit) {
+        if !self.continues_alone(job, unit) {
             return false;
         }
         let view = self.dev.view(time);
@@ -281,7 +281,7 @@ impl Ssd {
     fn express_next_copyback(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
         let (job, from, to, tag, unit) = (op.job, op.from[0], op.pages[0], self.kernel.ops.host[id].tags[0], op.unit);
-        if !self.goes_on(job, unit) {
+        if !self.continues_alone(job, unit) {
             return false;
         }
         let view = self.dev.view(time);

@@ -341,7 +341,7 @@ pub(in crate::engine) struct Dies {
     /// Chips that have one.
     pub(in crate::engine) chips_busy: u32,
     planes_per_unit: usize,
-    pages_per_unit: u32,
+    pages_per_entry: u32,
 }
 
 impl Dies {
@@ -360,7 +360,7 @@ impl Dies {
             chip_ops: vec![0; geometry.chips as usize],
             chips_busy: 0,
             planes_per_unit: geometry.planes_per_unit as usize,
-            pages_per_unit: geometry.pages_per_unit,
+            pages_per_entry: geometry.pages_per_entry,
         }
     }
 
@@ -377,7 +377,7 @@ impl Dies {
             self.held.change(before == Holder::Free, now);
         }
         if (before == Holder::Gc) != (holder == Holder::Gc) {
-            let planes = self[unit].gc_planes.count_ones() * self.pages_per_unit;
+            let planes = self[unit].gc_planes.count_ones() * self.pages_per_entry;
             self.held_gc.change(holder == Holder::Gc, now);
             self.gc_planes.change_by(planes, holder == Holder::Gc, now);
         }

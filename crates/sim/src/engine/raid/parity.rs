@@ -142,7 +142,7 @@ impl Ssd {
     }
 
     /// Whether a later page of a request, up to `last` or in its next `left` extents, belongs to the same parity group.
-    pub(in crate::engine) fn group_goes_on(&self, page: Lpn, last: Lpn, left: u32) -> bool {
+    pub(in crate::engine) fn group_continues(&self, page: Lpn, last: Lpn, left: u32) -> bool {
         let layout = self.layout();
         let follows = |other| other > page && other <= last || self.follows(other, left);
         let later = |slot| layout.page(slot).is_some_and(follows);

@@ -55,7 +55,7 @@ impl Ssd {
     #[inline(always)]
     fn look_after_dispatch(&mut self, unit: UnitId) {
         if self.rules.pauses {
-            self.look_again(unit);
+            self.revisit(unit);
         }
         if self.rules.idles {
             self.note_rest(unit);
@@ -65,7 +65,7 @@ impl Ssd {
     /// A die that is free and the device-wide FIFO of writes compete for operations: the oldest goes first.
     #[inline(never)]
     fn dispatch_oldest_first(&mut self) {
-        let takes = |unit: &UnitId| self.is_idle(*unit) || self.lends(*unit);
+        let takes = |unit: &UnitId| self.is_idle(*unit) || self.is_paused_for_host(*unit);
         // Whatever makes a die idle has it looked at.
         let none_idle = self.host.none_idle && !self.kernel.dies.looking.iter().any(takes);
         debug_assert!(!none_idle || !(0..self.dev.geometry.units).any(|unit| takes(&UnitId(unit))));
@@ -99,7 +99,7 @@ impl Ssd {
 
     fn ready_for_more(&self, unit: UnitId) -> bool {
         let state = &self.kernel.dies[unit];
-        (self.is_idle(unit) || self.lends(unit)) && !state.queue.is_empty()
+        (self.is_idle(unit) || self.is_paused_for_host(unit)) && !state.queue.is_empty()
     }
 
     /// Whether nothing is in service or about to be: a unit in collection is not idle, the bus does not matter.
@@ -123,7 +123,8 @@ impl Ssd {
         let passes = if self.rules.preempts { 2 } else { 1 };
         for step in 0..passes * units {
             let unit = UnitId((self.host.last_unit + 1 + step) % units);
-            if if step < units { !self.is_idle(unit) } else { !self.lends(unit) } {
+            let takes_writes = if step < units { self.is_idle(unit) } else { self.is_paused_for_host(unit) };
+            if !takes_writes {
                 continue;
             }
             let Some(plane) = self.next_plane(unit) else {

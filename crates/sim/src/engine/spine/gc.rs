@@ -308,8 +308,8 @@ impl Ssd {
             running.waiting = true;
             return;
         }
-        self.look_who_waits(id);
-        if self.rules.preempts && self.gives_way(id) {
+        self.note_contention(id);
+        if self.rules.preempts && self.pauses_for_host(id) {
             return;
         }
         if self.rules.metadata && self.gc.jobs[id.0].metadata.any() {

@@ -355,7 +355,7 @@ impl Ssd {
                 u128::from(self.host.pages_written) * 1_000_000
                     >= u128::from(millionths)
                         * u128::from(self.dev.geometry.exported)
-                        * u128::from(self.dev.geometry.pages_per_unit)
+                        * u128::from(self.dev.geometry.pages_per_entry)
             }
         };
         if over {
@@ -403,7 +403,7 @@ impl Ssd {
     /// Flash pages that an extent touches, which lies in so many pages of the map (super pages).
     #[inline(always)]
     pub(in crate::engine) fn flash_pages(&self, extent: &Extent, units: u32) -> u64 {
-        if self.dev.geometry.pages_per_unit == 1 {
+        if self.dev.geometry.pages_per_entry == 1 {
             return u64::from(units);
         }
         let size = self.page_bytes();
@@ -423,7 +423,7 @@ impl Ssd {
     /// Discards the whole pages inside a range.
     #[inline(never)]
     pub(in crate::engine) fn trim_range(&mut self, extent: Extent, measured: bool) {
-        let size = self.unit_bytes();
+        let size = self.entry_bytes();
         let whole = (extent.offset.div_ceil(size) as u32)..(((extent.offset + extent.bytes) / size) as u32);
         whole.for_each(|lpn| self.trim(Lpn(lpn), measured));
     }
@@ -531,7 +531,7 @@ impl Ssd {
         measured: bool,
         last_sibling: &mut OpId,
     ) {
-        let (size, end) = (self.unit_bytes(), extent.offset + extent.bytes);
+        let (size, end) = (self.entry_bytes(), extent.offset + extent.bytes);
         let (first, last) = self.span(&extent);
         let waited = (self.now - request.arrival).0;
         for page in first..=last {
@@ -605,7 +605,7 @@ impl Ssd {
                     UnwrittenRead::Preload => self.preload(lpn),
                     UnwrittenRead::ZeroCost => None,
                     UnwrittenRead::Error => {
-                        let offset = u64::from(self.host_page(lpn).0) * self.unit_bytes();
+                        let offset = u64::from(self.host_page(lpn).0) * self.entry_bytes();
                         self.host
                             .fault
                             .get_or_insert(format!("a read at byte {offset} finds a page that was never written"));

@@ -393,7 +393,7 @@ impl Ssd {
                 let wanted = newest || self.keeps_instead(id, page);
                 self.land_written(id, newest, wanted);
                 if newest {
-                    self.let_go(id);
+                    self.discard_old(id);
                     self.newest_lands(self.kernel.ops.host[id].run);
                 }
                 if !acknowledged {

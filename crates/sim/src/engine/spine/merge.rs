@@ -289,7 +289,7 @@ impl Ssd {
             && self.kernel.ops.host[newest].run == run
             && !self.rules.keeps
         {
-            self.let_go(newest);
+            self.discard_old(newest);
         }
         let found = Some(self.kernel.ops.host[op].tags[1]);
         self.run_is_read(op, found, lost);

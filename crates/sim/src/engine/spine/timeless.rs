@@ -252,7 +252,7 @@ impl Ssd {
         for page in (first..=last).map(Lpn) {
             let lpn = self.logical(page);
             self.store_now(lpn, Class::Host);
-            if self.features.raid.is_some() && !self.group_goes_on(page, Lpn(last), left) {
+            if self.features.raid.is_some() && !self.group_continues(page, Lpn(last), left) {
                 self.encode_now(lpn);
             }
         }

@@ -39,7 +39,7 @@ impl Ssd {
         while !self.host.window.is_empty() {
             self.host.window.make_contiguous();
             let load = self.features.raid.as_ref().map(|raid| &raid.load[..]);
-            let page_size = self.unit_bytes();
+            let page_size = self.entry_bytes();
             let view =
                 WindowView { ssd: &self.host, ops: &self.kernel.ops, limit: self.rules.chip_queue, page_size, load };
             if std::mem::take(&mut begins) {

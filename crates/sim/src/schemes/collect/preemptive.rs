@@ -41,7 +41,7 @@ impl Collector for Preemptive {
     fn preemptible(&self) -> bool {
         true
     }
-    fn gives_way(&self, contention: &Contention) -> bool {
+    fn pauses(&self, contention: &Contention) -> bool {
         !contention.first_step && (contention.queued || contention.unplaced) && !(contention.urgent)()
     }
     /// Writes that any die may serve keep a job paused for one dispatch only. If they went to another die, or found no page here,
@@ -75,7 +75,7 @@ mod tests {
             let [queued, unplaced, urgent, first] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
             let case = Contention { queued, unplaced, first_step: first, urgent: &|| urgent };
             let wanted = (queued || unplaced) && !urgent;
-            assert_eq!(preemptive.gives_way(&case), wanted && !first, "{bits:04b}");
+            assert_eq!(preemptive.pauses(&case), wanted && !first, "{bits:04b}");
             assert_eq!(preemptive.resumes(&case), !wanted, "{bits:04b}");
         }
     }
