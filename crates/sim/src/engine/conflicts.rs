@@ -31,8 +31,7 @@ impl Ssd {
             self.features.conflict = Some(Box::new(Conflict { counters: Counters::new(space), ..Conflict::new() }));
         }
         if let Some(replicas) = &mut self.features.replicas {
-            let live = replicas.live();
-            replicas.totals.restart(live);
+            replicas.restart();
         }
         if let Some(failures) = &mut self.features.failures {
             failures.restart(self.now);

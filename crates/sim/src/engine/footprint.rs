@@ -33,7 +33,8 @@ impl Config {
         let (pages, schemes) = (self.geometry.pages() / u64::from(self.pages_per_entry()), &self.schemes);
         let blocks = pages / u64::from(self.geometry.pages_per_block);
         let share = |ppm: u64| pages * ppm / 1_000_000;
-        let exported = share(1_000_000 - u64::from(self.device.over_provisioning.0));
+        let per_plane = u64::from(self.geometry.blocks_per_plane) * u64::from(self.geometry.pages_per_block);
+        let exported = self.exported_per_plane() * (pages / per_plane);
         let when = |is: bool, bytes: u64| if is { bytes } else { 0 };
         let (groups, model) = (self.raid.layout != RaidLayout::None, self.ecc.errors == Errors::Model);
         let copies = schemes

@@ -547,9 +547,7 @@ impl Ssd {
         law_eq!(self.kernel.ops.in_use(), 0, "an operation is left: {}", self.describe_waiting());
         law_eq!(self.gc.jobs.in_use(), 0, "a collection is left");
         law!(self.host.is_empty(), "a request is left");
-        if let Some(noc) = &self.features.noc {
-            law!(noc.buffered.iter().all(|pages| *pages == 0), "a page is left in a flash controller's buffer");
-        }
+        self.check_crossings_end();
         self.check_stripes_end();
         self.dev.staging.assert_empty();
         if self.oracle.check() == Check::Full {

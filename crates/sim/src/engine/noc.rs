@@ -23,7 +23,7 @@ use crate::units::{JobId, OpId, UnitId};
 /// The interconnect of a device that has one.
 #[derive(Clone)]
 pub(super) struct Noc {
-    pub net: Interconnect,
+    net: Interconnect,
     /// By task queue: how many are served before it.
     ranks: [u8; 4],
     /// By unit, twice (array and cache register): the operation whose page is in a buffer access, or on a way that holds
@@ -40,7 +40,7 @@ pub(super) struct Noc {
     /// `array`: by port, row time of collections while it waited for a row, and that of all when its present wait began.
     behind_rows: Vec<(u64, Option<u64>)>,
     /// By channel: pages in the flash controller's buffer.
-    pub buffered: Vec<u32>,
+    buffered: Vec<u32>,
 }
 
 /// No port.
@@ -64,6 +64,11 @@ impl Noc {
             buffered: vec![0; config.geometry.channels as usize],
             net,
         }))
+    }
+
+    /// Time that a page takes across.
+    pub(super) fn traversal(&self, page_size: u32) -> Nanos {
+        self.net.traversal(page_size)
     }
 }
 
@@ -145,6 +150,13 @@ impl Ssd {
     }
 
     // Task queues.
+
+    /// The end of a run: nothing is left on the way.
+    pub(super) fn check_crossings_end(&self) {
+        if let Some(noc) = &self.features.noc {
+            law!(noc.buffered.iter().all(|pages| *pages == 0), "a page is left in a flash controller's buffer");
+        }
+    }
 
     /// How many task queues a unit serves before that of an operation. Where free space is `short`, those of collections are
     /// served before those of the host.

@@ -15,7 +15,7 @@ use crate::device::transaction::{Class, Need, Op, Slab, Verb};
 use crate::engine::kernel::dies::Holder;
 use crate::oracle::Check;
 use crate::policy::{CopyNow, PageSet};
-use crate::report::dpr::Totals;
+use crate::report::dpr::{Dpr, Totals};
 use crate::units::{BlockId, Lpn, OpId, PlaneId, Ppm, Ppn, Tag, UnitId};
 
 /// No copy.
@@ -67,7 +67,7 @@ pub(super) struct Replicas {
     making_of: Lpn,
     /// The unit that took the last copy.
     last_unit: u32,
-    pub totals: Totals,
+    totals: Totals,
 }
 
 impl Replicas {
@@ -88,6 +88,17 @@ impl Replicas {
             last_unit: geometry.units - 1,
             totals: Totals::default(),
         }
+    }
+
+    /// Counting begins here.
+    pub(super) fn restart(&mut self) {
+        let live = self.live();
+        self.totals.restart(live);
+    }
+
+    /// What the summary reports.
+    pub(super) fn summary(&self) -> Dpr {
+        self.totals.summary(self.live())
     }
 
     fn copy(&self, lpn: Lpn) -> Option<&Copy> {

@@ -80,7 +80,7 @@ impl Ssd {
             },
             fastgc: self.rules.separates.then(|| self.report_copies()),
             ecc: self.dev.errors.is_some().then(|| crate::report::ecc::Ecc::new(&stats.ecc)),
-            dpr: self.features.replicas.as_ref().map(|replicas| replicas.totals.summary(replicas.live())),
+            dpr: self.features.replicas.as_ref().map(|replicas| replicas.summary()),
             brr: self.rules.redirects.then(|| stats.brr.summary(self.config.raid.group)),
             raid: self.features.raid.as_ref().map(|_| {
                 let breakdowns = [&stats.read.breakdown(), &stats.write.breakdown()];

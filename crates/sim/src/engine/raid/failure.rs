@@ -39,17 +39,17 @@ pub(in crate::engine) struct Failures {
     /// By slot.
     chunks: Vec<Chunk>,
     /// By slot: what it held when it was last missing (oracle).
-    pub(in crate::engine) tags: Vec<Tag>,
+    pub(super) tags: Vec<Tag>,
     /// Chunks that are rebuilt at a time, on chips that have taken the places of failed ones; 0: there are none.
-    pub(in crate::engine) rebuild: u32,
+    pub(super) rebuild: u32,
     /// Groups being rebuilt, and the first one not looked at.
-    pub(in crate::engine) rebuilding: u32,
+    pub(super) rebuilding: u32,
     /// See `rebuilding`.
-    pub(in crate::engine) cursor: u32,
+    pub(super) cursor: u32,
     /// Missing chunks, and since when there are any.
     missing: u64,
     since: Nanos,
-    pub(in crate::engine) totals: FailureTotals,
+    pub(super) totals: FailureTotals,
     failed: Vec<ChipFailure>,
 }
 
@@ -88,6 +88,11 @@ impl Failures {
     /// When the next chip fails.
     pub(in crate::engine) fn next(&self) -> Nanos {
         self.due.last().map_or(Nanos::NEVER, |(at, _)| *at)
+    }
+
+    /// What missing chunks held (oracle).
+    pub(in crate::engine) fn tags(&self) -> impl Iterator<Item = Tag> {
+        self.tags.iter().copied()
     }
 
     /// Counting begins at this time; which chips have failed, and when, is known still.

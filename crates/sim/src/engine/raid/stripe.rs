@@ -129,10 +129,10 @@ impl Record {
 /// The state of all groups.
 #[derive(Clone)]
 pub(in crate::engine) struct Raid {
-    pub(in crate::engine) layout: Layout,
+    pub(super) layout: Layout,
     /// By numbered group: `EMPTY`, `CLEAN`, or the number of its record.
-    pub(in crate::engine) states: Table<u32>,
-    pub(in crate::engine) records: Slab<Record>,
+    pub(super) states: Table<u32>,
+    pub(super) records: Slab<Record>,
     /// Groups whose next update may begin, oldest first.
     ready: Vec<u32>,
     /// When open groups are due, in order.
@@ -141,9 +141,9 @@ pub(in crate::engine) struct Raid {
     timeout: Nanos,
     mode: WriteMode,
     /// By chip: reads and programs queued or in service.
-    pub(in crate::engine) load: Vec<[u32; 2]>,
+    pub(super) load: Vec<[u32; 2]>,
     /// Redirected reads in flight.
-    pub(in crate::engine) decodes: Decodes,
+    pub(super) decodes: Decodes,
 }
 
 /// Bytes of a request's place among updates, timeouts and redirected reads.
@@ -166,6 +166,11 @@ impl Raid {
             decodes: Decodes::with_capacity(depth),
             layout,
         }))
+    }
+
+    /// By chip: reads and programs queued or in service.
+    pub(in crate::engine) fn load(&self) -> &[[u32; 2]] {
+        &self.load
     }
 
     /// The record of a group, with a new one if it has none.

@@ -201,24 +201,8 @@ impl Ssd {
             return false;
         }
         let first = if self.rules.queues { self.next_task(unit).1 } else { state.queue.head() };
-        let head = &self.kernel.ops[first];
-        let host_read = head.class.like_host() && head.need != Need::Write;
-        let host_write = head.class.like_host() && head.need == Need::Write;
-        if state.array().is_some() {
-            // R8: the next data-in may run while the array programs.
-            let array = &self.kernel.ops[state.array()];
-            let programs = array.verb == Verb::Program
-                && array.class.like_host()
-                && array.leg > 0
-                && array.legs.get(array.leg).is_some_and(|leg| leg.kind == LegKind::Array);
-            if !(self.config.timing.cache_register && state.cache().is_none() && programs && host_write) {
-                return false;
-            }
-        } else if state.cache().is_some() {
-            // R8: the next array read may run during data-out; only reads overlap reads.
-            if !host_read {
-                return false;
-            }
+        if (state.array().is_some() || state.cache().is_some()) && !self.may_overlap(first, unit) {
+            return false;
         }
         let queue = &mut self.kernel.dies[unit].queue;
         if self.rules.queues {
@@ -239,6 +223,24 @@ impl Ssd {
         }
         self.select(first, unit);
         true
+    }
+
+    /// R8: whether an operation may begin beside the one in service on its unit.
+    #[inline(never)]
+    fn may_overlap(&self, op: OpId, unit: UnitId) -> bool {
+        let (state, op) = (&self.kernel.dies[unit], &self.kernel.ops[op]);
+        if state.array().is_none() {
+            // The next array read may run during data-out; only reads overlap reads.
+            return op.class.like_host() && op.need != Need::Write;
+        }
+        // The next data-in may run while the array programs.
+        let array = &self.kernel.ops[state.array()];
+        let programs = array.verb == Verb::Program
+            && array.class.like_host()
+            && array.leg > 0
+            && array.legs.get(array.leg).is_some_and(|leg| leg.kind == LegKind::Array);
+        let writes = op.class.like_host() && op.need == Need::Write;
+        self.config.timing.cache_register && state.cache().is_none() && programs && writes
     }
 
     /// A die whose collection waits for pages on other dies programs pages that other collections send here.

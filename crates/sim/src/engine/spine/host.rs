@@ -428,32 +428,44 @@ impl Ssd {
         whole.for_each(|lpn| self.trim(Lpn(lpn), measured));
     }
 
+    /// The first measured request is admitted: integrals over time are taken from here.
+    #[cold]
+    fn start_measures(&mut self, arrival: Nanos) {
+        self.stats.first_arrival = Some(arrival);
+        self.conflicts_from_now();
+        self.stats.measured_from = self.now;
+        self.stats.held_at.0 = self.kernel.dies.held.total(self.now);
+        self.stats.gc_units_at.0 = self.kernel.dies.held_gc.total(self.now);
+        self.stats.gc_planes_at.0 = self.kernel.dies.gc_planes.total(self.now);
+        let channels = &self.kernel.buses.all[..self.dev.geometry.channels as usize];
+        self.stats.transferring_from = channels.iter().map(|bus| u128::from(bus.busy(self.now))).sum();
+        self.stats.ports_busy_from = self.port_time(|port| port.busy(self.now));
+    }
+
+    /// A TRIM completes at admission.
+    #[inline(never)]
+    fn admit_trim(&mut self, next: &Waiting, index: u64, measured: bool) {
+        let request = next.request;
+        self.each_extent(next, |ssd, extent, _| ssd.trim_range(extent, measured));
+        self.kernel.idle_rounds = 0;
+        self.stats.completed += 1;
+        self.stats.requests.trim += u64::from(measured);
+        self.stats.requests.warmup += u64::from(!measured);
+        let end = PageEnd::now(self.now, (self.now - request.arrival).0);
+        self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, ssd.now));
+    }
+
     fn admit_one(&mut self, next: Waiting) {
         let request = next.request;
         self.look_ahead();
         let index = self.host.admitted;
         let measured = self.count_admission();
         if measured && self.stats.first_arrival.is_none() {
-            self.stats.first_arrival = Some(request.arrival);
-            self.conflicts_from_now();
-            self.stats.measured_from = self.now;
-            self.stats.held_at.0 = self.kernel.dies.held.total(self.now);
-            self.stats.gc_units_at.0 = self.kernel.dies.held_gc.total(self.now);
-            self.stats.gc_planes_at.0 = self.kernel.dies.gc_planes.total(self.now);
-            let channels = &self.kernel.buses.all[..self.dev.geometry.channels as usize];
-            self.stats.transferring_from = channels.iter().map(|bus| u128::from(bus.busy(self.now))).sum();
-            self.stats.ports_busy_from = self.port_time(|port| port.busy(self.now));
+            self.start_measures(request.arrival);
         }
         let together = Extent { offset: request.offset, bytes: request.bytes };
         if request.op == RequestOp::Trim {
-            self.each_extent(&next, |ssd, extent, _| ssd.trim_range(extent, measured));
-            self.kernel.idle_rounds = 0;
-            self.stats.completed += 1;
-            self.stats.requests.trim += u64::from(measured);
-            self.stats.requests.warmup += u64::from(!measured);
-            let end = PageEnd::now(self.now, (self.now - request.arrival).0);
-            self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, ssd.now));
-            return;
+            return self.admit_trim(&next, index, measured);
         }
         let (first, last) = self.span(&together);
         if self.fast.lane && measured && first == last && next.extents == 0 && request.op == RequestOp::Read {

@@ -471,7 +471,7 @@ impl Ssd {
 
     /// Keeps what is known by sector within bounds.
     pub(in crate::engine) fn sweep_sectors(&mut self) {
-        let missing = self.features.failures.iter().flat_map(|failures| failures.tags.iter().copied());
+        let missing = self.features.failures.iter().flat_map(|failures| failures.tags());
         self.oracle.sweep_sectors(self.kernel.ops.host.all().flat_map(|page| page.tags).chain(missing));
     }
 }

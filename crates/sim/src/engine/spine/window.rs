@@ -38,7 +38,7 @@ impl Ssd {
         let mut begins = true;
         while !self.host.window.is_empty() {
             self.host.window.make_contiguous();
-            let load = self.features.raid.as_ref().map(|raid| &raid.load[..]);
+            let load = self.features.raid.as_ref().map(|raid| raid.load());
             let page_size = self.entry_bytes();
             let view =
                 WindowView { ssd: &self.host, ops: &self.kernel.ops, limit: self.rules.chip_queue, page_size, load };
