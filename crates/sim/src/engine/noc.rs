@@ -379,7 +379,8 @@ impl Ssd {
         *buffered = (i64::from(*buffered) + pages) as u8;
         let channel = self.kernel.ops[id].channel.ix();
         let held = &mut self.noc_mut().buffered[channel];
-        *held = u32::try_from(i64::from(*held) + pages).expect("law: no more pages leave a buffer than have entered it");
+        *held =
+            u32::try_from(i64::from(*held) + pages).expect("law: no more pages leave a buffer than have entered it");
         let held = u64::from(*held);
         self.stats.noc.buffer_pages_max = self.stats.noc.buffer_pages_max.max(held);
     }

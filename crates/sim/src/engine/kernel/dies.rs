@@ -180,7 +180,7 @@ impl Unit {
         }
     }
 
-    /// A host operation ends at `now`. `behind` is its wait for GC on the bus.
+    /// A host operation ends at `now`. `bus_gc` is its wait for GC on the bus.
     #[inline(always)]
     pub(in crate::engine) fn leave(&mut self, op: OpId, now: Nanos, bus_gc: u64) {
         self.released = now;

@@ -80,8 +80,7 @@ pub(in crate::engine) struct HostPage {
     pub(in crate::engine) old: Ppn,
     /// If overwritten pages are kept: writes of at least this age replace `old` when they land.
     pub(in crate::engine) old_age: u64,
-    /// What the pages of the operation hold, whatever its class (oracle). The tag of the page that a write is merged with is the
-    /// second one.
+    /// Tags of the operation's pages, for all classes (oracle). The second one is the tag of the page that a write is merged with.
     pub(in crate::engine) tags: [Tag; MAX_PLANES],
 }
 
