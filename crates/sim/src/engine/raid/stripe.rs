@@ -473,7 +473,7 @@ impl Ssd {
     fn begin_update(&mut self, update: u32) {
         let record = &mut self.raid().records[update];
         record.queued = false;
-        law!(record.readers == 0 && record.busy == 0, "law: one generation a stripe");
+        law!(record.readers == 0 && record.busy == 0, "law: one generation per stripe");
         let waiting = record.waiting;
         if waiting.head.is_none() && record.rebuild {
             return self.begin_rebuild(update);
