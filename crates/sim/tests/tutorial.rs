@@ -2,7 +2,7 @@
 //!
 //! `SSDLAB_TUTORIAL=1` follows the tutorial to the letter on a copy of the sources: a file, a line, a build, a run.
 
-// The files stand where a scheme stands in the tree, and find there what they import.
+// The files are included at the place that a scheme has in the tree, so their imports resolve.
 mod device {
     pub use ssdlab_sim::device::flash;
 }
@@ -95,10 +95,10 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The blocks of the tutorial that say what to write where: a file and the lines that go into it.
+/// The blocks of the tutorial that define a file and the lines to add to it.
 fn registrations(tutorial: &str) -> Vec<(String, Vec<String>)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
-    // Only what stands below a file's name in the same block goes into it.
+    // Only lines below a file's name in the same block are added to it.
     let (mut inside, mut named) = (false, false);
     for line in tutorial.lines() {
         if line.starts_with("```") {

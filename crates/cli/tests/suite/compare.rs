@@ -148,7 +148,7 @@ fn a_refused_variant_says_so_and_a_refused_baseline_stops() {
     assert_eq!(told["variants"][1]["refused"]["key"], "gc.destination");
     assert!(told["variants"][1].get("figures").is_none());
     let said = bench.bad(&format!("compare {INPUT} --vary gc.threshold=0.9,0.1"), 2);
-    assert!(said.contains("gc.threshold: collections would start below") && said.contains("--vary"), "{said}");
+    assert!(said.contains("gc.threshold: GC would start below") && said.contains("--vary"), "{said}");
     assert!(said.contains("the first variant is the baseline of all others"), "{said}");
     // A value that can't be read is an error, not a variant.
     let said = bench.bad(&format!("compare {INPUT} --vary schemes.victim=greedy,gredy"), 2);
@@ -170,7 +170,7 @@ fn every_form_has_every_variant() {
         )
     );
     assert!(lines[1].starts_with("1,serial,0.05,"));
-    assert!(lines[3].contains("collections would start below"), "{}", lines[3]);
+    assert!(lines[3].contains("GC would start below"), "{}", lines[3]);
     let markdown = bench.good(&format!("{what} --markdown"));
     assert!(markdown.starts_with("| variant | read mean | "), "{markdown}");
     assert_eq!(markdown.lines().filter(|line| line.starts_with("| ")).count(), 8);

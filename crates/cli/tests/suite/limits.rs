@@ -64,7 +64,7 @@ fn extreme_values_of_every_key_are_taken_or_refused() {
 fn outstanding_requests_have_places_that_fit_into_memory() {
     let bench = Bench::new();
     let said = bench.bad("config check --set device.queue_depth=4294967295", 2);
-    assert!(said.contains("more than 1048576") && said.contains("use at most 1048576"), "{said}");
+    assert!(said.contains("the limit of 1048576") && said.contains("use at most 1048576"), "{said}");
     let run = "run tiny.toml --workload mixed-70-30 --limit 10 --quiet --set device.queue_depth=1000000";
     let said = bench.bad(&format!("{run} --memory-limit 1GiB"), 2);
     assert!(said.contains("device.queue_depth: the device needs about") && said.contains("requests "), "{said}");

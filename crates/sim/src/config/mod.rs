@@ -18,7 +18,7 @@ pub struct ConfigError {
     pub key: String,
     /// The rule that is broken, with its arithmetic.
     pub message: String,
-    /// What would make it valid.
+    /// The remedy.
     pub help: String,
 }
 
@@ -164,7 +164,7 @@ impl PageTimes {
 }
 
 choice! {
-    /// What a read may suspend (rule R10).
+    /// Operations that a read may suspend (rule R10).
     Suspendable("lowercase") {
         /// Nothing.
         None,
@@ -592,7 +592,7 @@ choice! {
     }
 }
 choice! {
-    /// What one array program writes.
+    /// Pages of one array program.
     Programming("kebab-case") {
         /// One page.
         Page,
@@ -612,7 +612,7 @@ section! {
             CopybackThresholds::Steps(vec![(0, 6), (1300, 5), (1500, 4), (3000, 3), (4000, 2), (4300, 1), (4500, 0)]),
         /// P/E cycles at which a block counts as worn out, for lifetime estimates.
         rated_pe_cycles: u32 = 4500,
-        /// What one array program writes.
+        /// Pages of one array program.
         programming: Programming = Programming::Page,
     }
 }
@@ -741,7 +741,7 @@ section! {
 impl std::str::FromStr for Config {
     type Err = toml::de::Error;
 
-    /// Reads a configuration file. Missing keys have their defaults. [`Config::check`] tells whether the result can work.
+    /// Reads a configuration file. Missing keys have their defaults. [`Config::check`] tests whether the result can work.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         toml::from_str(text)
     }

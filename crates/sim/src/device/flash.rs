@@ -415,7 +415,7 @@ impl Flash {
 
     /// Takes the next metadata page of a block whose data pages are full.
     pub(crate) fn take_metadata(&mut self, block: BlockId) -> Ppn {
-        law!(self.wants_metadata(block), "law: metadata follows a block's data, once an erase");
+        law!(self.wants_metadata(block), "law: metadata follows a block's data, once per erase");
         let used = &mut self.use_of[block.ix()];
         let page = Ppn(block.0 * self.pages_per_block + u32::from(used.written));
         used.written += 1;
@@ -460,7 +460,7 @@ impl Flash {
         let b = block.ix();
         law!(
             self.use_of[b].unlanded > 0 && self.lpn_of[page.ix()].is_none(),
-            "law: a page is programmed once an erase"
+            "law: a page is programmed once per erase"
         );
         self.use_of[b].unlanded -= 1;
         if lpn.is_some() {
@@ -501,7 +501,7 @@ impl Flash {
         let page = Ppn(open.0 * self.pages_per_block + u32::from(block.written));
         block.written += 1;
         let entry = &mut self.lpn_of[page.ix()];
-        law!(entry.is_none(), "law: a page is programmed once an erase");
+        law!(entry.is_none(), "law: a page is programmed once per erase");
         *entry = lpn;
         self.valid[open.ix()] += 1;
         let full = u32::from(block.written) == self.data_pages;
@@ -558,7 +558,7 @@ impl Flash {
         let entries = &mut self.lpn_of[first.ix()..][..count as usize];
         // Checks all entries without an early exit, so that the compiler can vectorize.
         let held = entries.iter().fold(u32::MAX, |all, lpn| all & lpn.0);
-        law_eq!(Lpn(held), Lpn::NONE, "law: a page is programmed once an erase");
+        law_eq!(Lpn(held), Lpn::NONE, "law: a page is programmed once per erase");
         entries.copy_from_slice(&lpns[..count as usize]);
         self.use_of[b].written += count as u16;
         self.valid[b] += count as u16;

@@ -6,7 +6,7 @@ use super::pages::PageSet;
 use super::timing::Legs;
 use crate::units::{ChannelId, JobId, Lpn, Moment, Nanos, OpId, PlaneId, RequestId, UnitId};
 
-/// What an operation does to the flash.
+/// Effect of an operation on the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// Reads pages. Those that leave the die use the channel.
@@ -44,7 +44,7 @@ impl Class {
     }
 }
 
-/// What a host page still needs from flash.
+/// Remaining need of a host page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// A read for the host.

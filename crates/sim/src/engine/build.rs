@@ -1,4 +1,4 @@
-//! A device from its configuration.
+//! Builds a device from its configuration.
 
 use super::fast::FastPaths;
 use super::kernel::Kernel;
@@ -24,20 +24,20 @@ use crate::stats::Stats;
 use crate::units::{Nanos, PlaneId};
 
 impl Ssd {
-    /// Builds the device that a configuration describes and preconditions it.
+    /// Builds the device of a configuration and preconditions it.
     ///
     /// # Errors
-    /// If the configuration can't work: see [`Config::check`].
+    /// If the configuration cannot work: see [`Config::check`].
     pub fn new(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
         let mut ssd = Self::unfilled(config, seed, check)?;
         ssd.precondition();
         Ok(ssd)
     }
 
-    /// The same with a victim policy from outside, in the place of the one that the configuration names.
+    /// Like [`Ssd::new`], with a victim policy from outside instead of the configured one.
     ///
     /// # Errors
-    /// If the configuration can't work: see [`Config::check`].
+    /// If the configuration cannot work: see [`Config::check`].
     pub fn with_victim(
         config: &Config,
         victim: impl CustomVictim + 'static,
@@ -52,7 +52,7 @@ impl Ssd {
         Ok(ssd)
     }
 
-    /// If the victim policy is told of every page: pages are moved one by one, without shortcuts.
+    /// If the victim policy watches pages: pages move one by one, without shortcuts.
     pub(super) fn watch_pages(&mut self) {
         if self.schemes.victim.policy().watches() {
             self.rules.watches = true;
@@ -62,10 +62,10 @@ impl Ssd {
         }
     }
 
-    /// Builds the device and leaves it empty.
+    /// Builds the device without filling it.
     pub(super) fn unfilled(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
         config.check()?;
-        // Recovery has to know what every page holds.
+        // Recovery needs the content of every page.
         let check = if config.faults.power_cut.is_empty() { check } else { Check::Full };
         let array = config.array_spec();
         let geometry = Geometry::new(&array);

@@ -1,4 +1,4 @@
-//! What is counted of collections in the way of host operations. Without one of paper A's schemes, nothing is.
+//! Counts conflicts of host operations with GC, for paper A's schemes only.
 
 use super::{Nanos, Ssd};
 use crate::device::transaction::Need;
@@ -9,11 +9,11 @@ use crate::report::{ByOp, mean};
 use crate::request::RequestOp;
 use crate::units::{OpId, RequestId, UnitId};
 
-/// Counters, and who waits at the head of the line for any die.
+/// Counters, and the write at the head of the queue for any die.
 #[derive(Clone)]
 pub(super) struct Conflict {
     counters: Counters,
-    /// The write at the head of the line that found dies in collection, and when it first did.
+    /// The write at the head of that queue that found dies in GC, and the time when it first did.
     skipped: Option<(OpId, Nanos)>,
 }
 
@@ -24,7 +24,7 @@ impl Conflict {
 }
 
 impl Ssd {
-    /// Counting begins anew: with the device, and where measuring starts.
+    /// Restarts the counters: at construction, and where measuring starts.
     pub(super) fn restart_conflicts(&mut self) {
         if self.features.conflict.is_some() {
             let space = self.space();
@@ -60,7 +60,7 @@ impl Ssd {
         (held, self.dev.staging.filled.total(self.now))
     }
 
-    /// A host operation has waited for its unit while a collection or a write-back held it.
+    /// A host operation has waited for its unit while GC or a write-back held it.
     #[inline(always)]
     pub(super) fn note_conflict(&mut self, op: OpId, unit: UnitId, gc: u64, back: u64) {
         if self.features.conflict.is_some() {
@@ -84,7 +84,7 @@ impl Ssd {
         }
     }
 
-    /// The write at the head of the line finds no die.
+    /// The write at the head of the queue finds no die.
     #[inline(always)]
     pub(super) fn note_skip(&mut self) {
         if self.features.conflict.is_some() {
@@ -103,7 +103,7 @@ impl Ssd {
         }
     }
 
-    /// The write at the head of the line has found a die, after waiting for write-backs for so long.
+    /// The write at the head of the queue has found a die, after waiting for write-backs.
     #[inline(always)]
     pub(super) fn note_found(&mut self, op: OpId, back: u64) {
         if self.features.conflict.is_some() {
@@ -124,7 +124,7 @@ impl Ssd {
         }
     }
 
-    /// Counts something, where paper A's measures are reported.
+    /// Applies a count if paper A's measures are reported.
     #[inline(always)]
     pub(super) fn count_conflict(&mut self, count: impl FnOnce(&mut Counters)) {
         if let Some(conflict) = &mut self.features.conflict {
@@ -153,7 +153,7 @@ impl Ssd {
         }
     }
 
-    /// A measured request is done.
+    /// A measured request completes.
     #[inline(always)]
     pub(super) fn note_done(&mut self, id: RequestId, latency: u64) {
         if self.features.conflict.is_some() {

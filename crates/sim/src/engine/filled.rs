@@ -1,7 +1,7 @@
-//! A filled device, kept for other configurations that fill it alike.
+//! A filled device, kept for other configurations with the same filling.
 //!
-//! Filling a large device takes longer than many a run on it. What it leaves depends on some keys only, so devices that
-//! agree in those may start from one filling, and the results are those of filling each anew.
+//! Filling a large device often takes longer than a run on it. The result depends on some keys only, so devices that agree in
+//! these may start from one filling. Results equal those of filling each device.
 
 use super::noc::Noc;
 use super::{Device, Features, Gc, Kernel, PlaneState, Policies, Ssd};
@@ -17,7 +17,7 @@ use crate::schemes::{AnyCollector, AnyPath};
 use crate::stats::Stats;
 use crate::units::{Nanos, PlaneId};
 
-/// What preconditioning left of a device.
+/// State of a device after preconditioning.
 #[derive(Clone)]
 pub struct Filled {
     key: String,
@@ -40,8 +40,8 @@ pub struct Filled {
 }
 
 impl Filled {
-    /// A configuration with every key at its default that filling never looks at: it takes no time and serves no host.
-    /// All other keys, new ones among them, are taken to matter.
+    /// A configuration with the default for every key that filling ignores, because filling takes no time and serves no host. All
+    /// other keys, including new ones, count as relevant.
     pub fn relevant(config: &Config) -> Config {
         let defaults = Config::default();
         let mut relevant = config.clone();
@@ -64,20 +64,20 @@ impl Filled {
         relevant
     }
 
-    /// Equal for configurations that the same seed fills alike.
+    /// Equal for configurations that the same seed fills in the same way.
     pub fn key(config: &Config) -> String {
         format!("{:?}", Self::relevant(config))
     }
 }
 
 impl Ssd {
-    /// The state that filling has left, before the first request.
+    /// The state after filling, before the first request.
     ///
     /// # Panics
     /// If the device has been used.
     pub fn filled(&self) -> Filled {
-        // Every field is named, so that a new one can't be forgotten: does filling change it? Then it belongs into
-        // `Filled` and into `from_filled`.
+        // Every field is named, so that a new one is a compile error here. If filling changes the field, add it to `Filled` and
+        // `from_filled`.
         let Ssd {
             config,
             rules: _,
@@ -107,7 +107,7 @@ impl Ssd {
                     replicas: _,
                     idle: _,
                     noc,
-                    // Found again in the map.
+                    // Recovered from the map.
                     raid: _,
                     failures: _,
                     fault_at: _,
@@ -142,10 +142,10 @@ impl Ssd {
         }
     }
 
-    /// The device that [`Ssd::new`] builds for a configuration, its seed and its check level, without filling it again.
+    /// The device that [`Ssd::new`] builds for a configuration with the same seed and check level, without filling it again.
     ///
     /// # Errors
-    /// If the configuration can't work: see [`Config::check`].
+    /// If the configuration cannot work: see [`Config::check`].
     ///
     /// # Panics
     /// If this configuration fills a device differently: see [`Filled::key`].

@@ -1,16 +1,16 @@
-//! What the memory of a simulation goes to, beside map, reverse map and blocks.
+//! Memory of a simulation, beside map, reverse map and blocks.
 
 use super::sizes;
 use crate::config::{Config, Errors, Exclusion, RaidLayout};
 
 impl Config {
-    /// Bytes of the places of `device.queue_depth` requests and of their operations, taken from the start.
+    /// Bytes of the places of `device.queue_depth` requests and their operations, which are allocated at the start.
     pub fn queue_bytes(&self) -> u64 {
         let groups = if self.raid.layout == RaidLayout::None { 0 } else { sizes::UPDATE };
         u64::from(self.device.queue_depth) * (sizes::REQUEST + sizes::OPS_OF_REQUEST * sizes::OP + groups)
     }
 
-    /// Bytes of what is kept by plane, by unit of exclusion, by chip and by channel, with the places of collections.
+    /// Bytes of the data by plane, unit of exclusion, chip and channel, including the places of collections.
     pub fn array_bytes(&self) -> u64 {
         let g = &self.geometry;
         let channels = u64::from(g.channels);
@@ -26,9 +26,10 @@ impl Config {
         planes * (sizes::PLANE + sizes::OP + bitmap) + units * sizes::UNIT + 16 * chips + channels * sizes::CHANNEL
     }
 
-    /// Bytes of the tables that schemes add to map, reverse map and blocks: copyback counts (a byte a page), pages in the controller's buffer, bit errors (16 a page),
-    /// second copies (eight an exported page, 40 a copy), parity groups (four a group), and what faults leave of their pages
-    /// (nine a page of the map). Pages are super pages where those are mapped. Second copies take it as reads wait: less at first.
+    /// Bytes of the tables that schemes add to map, reverse map and blocks: copyback counts (one per page), pages in the
+    /// controller's buffer, bit errors (16 per page), second copies (8 per exported page, 40 per copy), parity groups (4 per
+    /// group), and the state of chunks under faults (9 per page of the map). Pages are super pages if the map has those. Memory
+    /// for second copies grows with waiting reads.
     pub fn scheme_bytes(&self) -> u64 {
         let (pages, schemes) = (self.geometry.pages() / u64::from(self.pages_per_entry()), &self.schemes);
         let blocks = pages / u64::from(self.geometry.pages_per_block);

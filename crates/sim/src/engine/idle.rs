@@ -1,4 +1,4 @@
-//! Collections in idle time: when dies have been idle long enough (`schemes.trigger`).
+//! GC in idle time: when dies have been idle long enough (`schemes.trigger`).
 
 use std::collections::VecDeque;
 
@@ -7,37 +7,37 @@ use super::kernel::dies::Holder;
 use super::kernel::timers::Timer;
 use crate::units::{Nanos, PlaneId, UnitId};
 
-/// Dies that are idle, and for how long.
+/// Idle dies, and for how long they have been idle.
 #[derive(Clone)]
 pub(super) struct Idle {
-    /// How long a die has been idle before its trigger is asked.
+    /// Idle time of a die before its trigger is asked.
     after: Nanos,
-    /// When dies have been idle for so long, earliest first. Entries of dies that were used meanwhile are stale.
+    /// Times at which dies will have been idle long enough, earliest first. Entries of dies that were used meanwhile are stale.
     line: VecDeque<(Nanos, UnitId)>,
     units: Vec<IdleUnit>,
 }
 
-/// A die's part.
+/// State of a die.
 #[derive(Clone, Copy)]
 struct IdleUnit {
-    /// When an operation last joined its queue.
+    /// Time at which an operation last joined its queue.
     joined: Nanos,
-    /// The time in the line that is not stale.
+    /// The time of its entry in the line that is not stale.
     armed: Nanos,
-    /// That time is now.
+    /// That time has come.
     asked: bool,
-    /// When the last collection in idle time began, as long as no host operation has come since.
+    /// Start of the last collection in idle time, as long as no host operation has arrived since.
     collects_since: Option<Nanos>,
 }
 
 impl Idle {
-    /// A device whose dies are idle from the beginning.
+    /// A device whose dies are idle from the start.
     pub(super) fn new(after: Nanos, units: u32) -> Self {
         let unit = IdleUnit { joined: Nanos::ZERO, armed: after, asked: false, collects_since: None };
         Idle { after, line: (0..units).map(|unit| (after, UnitId(unit))).collect(), units: vec![unit; units as usize] }
     }
 
-    /// When the first die in the line has been idle for long enough.
+    /// Time at which the first die in the line has been idle long enough.
     pub(super) fn next(&self) -> Nanos {
         self.line.front().map_or(Nanos::NEVER, |(time, _)| *time)
     }
@@ -54,7 +54,7 @@ impl Ssd {
             && !(0..self.dev.geometry.planes_per_unit).any(claimed)
     }
 
-    /// An operation joins the queue of a die, the host's or a step of a collection.
+    /// An operation of the host or of GC joins the queue of a die.
     #[inline(never)]
     pub(super) fn joins_idle(&mut self, unit: UnitId, host: bool) {
         let now = self.now;
@@ -66,7 +66,7 @@ impl Ssd {
         }
     }
 
-    /// The first dies in the line have been idle for long enough, unless arrivals of this moment use them.
+    /// The first dies in the line have been idle long enough, unless arrivals of this moment use them.
     #[inline(never)]
     pub(super) fn idle_ends(&mut self) {
         let now = self.now;
@@ -81,8 +81,8 @@ impl Ssd {
         self.kernel.timers.set(Timer::Idle, idle.next());
     }
 
-    /// A collector decision: a plane of an idle die becomes due, if the trigger says so. Asked when the die has been idle for
-    /// long enough, and again after each collection that this began.
+    /// Collector decision: a plane of an idle die becomes due if the trigger says so. Called when the die has been idle long
+    /// enough, and after each collection that this started.
     #[inline(never)]
     pub(super) fn collect_in_idle_time(&mut self, unit: UnitId) {
         if !self.is_at_rest(unit) {
@@ -107,12 +107,12 @@ impl Ssd {
         if let Some(idle) = &mut self.features.idle {
             idle.units[unit.ix()].collects_since = Some(now);
         }
-        // It ends: each collection frees something. No request need complete meanwhile.
+        // This terminates, because each collection frees a page. No request need complete meanwhile.
         self.kernel.idle_rounds = 0;
         self.claim(plane);
     }
 
-    /// The dispatch has looked at a die: if it is at rest now, its time in the line begins.
+    /// The dispatch has considered a die. If it is at rest now, its idle time begins.
     #[inline(never)]
     pub(super) fn note_rest(&mut self, unit: UnitId) {
         if !self.is_at_rest(unit) {
@@ -121,10 +121,10 @@ impl Ssd {
         let since = self.kernel.dies[unit].since();
         let Some(idle) = &mut self.features.idle else { return };
         let state = &mut idle.units[unit.ix()];
-        // A collection that found no victim has not begun.
+        // A collection without a victim has not begun.
         state.collects_since = None;
         let time = since.max(state.joined) + idle.after;
-        // A die that was asked and had nothing to collect waits until it is used again.
+        // A die that was tested without a victim is not tested again until it has been used.
         if time < self.now || state.armed == time {
             return;
         }

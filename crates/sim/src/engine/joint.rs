@@ -1,4 +1,4 @@
-//! What is told of collections by planes of a die: who took part, how pages were moved (paper B).
+//! Statistics on multi-plane GC: participating planes, and how pages moved (paper B).
 
 use super::Ssd;
 use crate::policy::PageSet;
@@ -7,7 +7,7 @@ use crate::report::{Breakdown, ByOp, mean};
 use crate::units::PlaneId;
 
 impl Ssd {
-    /// Counts a landed step of a collection that `demanding` asked for.
+    /// Counts a landed step of a collection that plane `demanding` triggered.
     #[inline]
     pub(super) fn sort_moves(&mut self, from: &PageSet, to: &PageSet, demanding: PlaneId, joint: bool) {
         let geometry = &self.dev.geometry;
@@ -22,20 +22,20 @@ impl Ssd {
             _ => match (equal(from), equal(to)) {
                 (true, true) => &mut moves.pard_pawr,
                 (true, false) => &mut moves.pard_srwr,
-                // Read one by one and programmed one by one never happens in one step.
+                // Single reads followed by single programs never occur in one step.
                 (false, _) => &mut moves.srrd_pawr,
             },
         } += from.len() as u64 * u64::from(per_unit);
     }
 
-    /// Section `pagc`, where a die has two planes.
+    /// Section `pagc`, if a die has two planes.
     pub(super) fn pagc_summary(&self, breakdown: &ByOp<Breakdown>, span: u64) -> Option<PaGcSummary> {
         if self.config.geometry.planes_per_die != 2 {
             return None;
         }
         let stats = &self.stats;
         let between = |(from, to): (u128, u128)| to.saturating_sub(from);
-        // A collection holds one die at a time of its unit.
+        // A collection holds one die of its unit at a time.
         let (dies, busy) = (between(stats.gc_units_at), between(stats.gc_planes_at));
         let idle = 2 * dies - busy;
         let planes = f64::from(self.dev.geometry.planes * self.dev.geometry.pages_per_entry);

@@ -1,15 +1,15 @@
-//! Overwritten pages that stay until their newer versions are on flash (`device.keep_overwritten`).
+//! Overwritten pages that stay valid until their newer versions are on flash (`device.keep_overwritten`).
 //!
-//! Of each logical page the newest version on flash is valid: the map's page, or, while newer ones are on their way, the
-//! `old` page of the newest of them. Versions that land meanwhile take its place in order of admission, so that a collection
-//! never erases what a power cut would have to bring back.
+//! For each logical page the newest version on flash is valid: the map's page or, while newer versions are in flight, the `old`
+//! page of the newest of them. Versions that land meanwhile replace it in order of admission, so GC never erases a version that a
+//! power cut would need.
 
 use super::Ssd;
 use crate::device::mapping::Location;
 use crate::units::{OpId, Ppn};
 
 impl Ssd {
-    /// A write is admitted: the newest version on flash is its own to keep now.
+    /// A write is admitted: it keeps the newest version on flash from now on.
     #[inline(never)]
     pub(super) fn keep_old(&mut self, op: OpId) {
         let (lpn, age) = (self.kernel.ops[op].lpn, self.kernel.ops[op].age);
@@ -23,7 +23,7 @@ impl Ssd {
         };
     }
 
-    /// A write is admitted to a run that has yet to read the old page: the newest write has it in hand.
+    /// A write is admitted to a run that still has to read the old page: the newest write keeps it.
     pub(super) fn hand_on(&mut self, op: OpId, before: Location) {
         self.kernel.ops.host[op].old = match before {
             Location::Flash(page) => page,
@@ -32,7 +32,8 @@ impl Ssd {
         };
     }
 
-    /// A version that is not the newest has been programmed to `page`: it is kept if none on flash is newer. Returns whether.
+    /// A version that is not the newest has been programmed to `page`. It is kept if none on flash is newer. Returns whether it
+    /// is.
     #[inline(always)]
     pub(super) fn keeps_instead(&mut self, op: OpId, page: Ppn) -> bool {
         self.rules.keeps && self.replaces_kept(op, page)
@@ -55,7 +56,7 @@ impl Ssd {
         true
     }
 
-    /// A write has no more need of its old page.
+    /// A write no longer needs its old page.
     #[inline(always)]
     pub(super) fn discard_old(&mut self, op: OpId) {
         let old = std::mem::replace(&mut self.kernel.ops.host[op].old, Ppn::NONE);

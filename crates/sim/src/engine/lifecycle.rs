@@ -1,4 +1,4 @@
-//! The life of an operation: what each class does where all have something to do. A class that is added is a compile error here.
+//! The life of an operation: the steps that every class implements. A new class is a compile error here.
 
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
@@ -7,7 +7,7 @@ use crate::engine::power::{Brings, Torn};
 use crate::units::{OpId, UnitId};
 
 impl Ssd {
-    /// Its turn has come in a unit's queue.
+    /// It has reached the head of a unit's queue.
     pub(super) fn select(&mut self, op: OpId, unit: UnitId) {
         let step = self.kernel.ops[op].job.is_some();
         match self.kernel.ops[op].class {
@@ -32,7 +32,7 @@ impl Ssd {
         }
     }
 
-    /// It was in service on a chip that has failed since: it read or stored nothing.
+    /// Its chip failed while it was in service: nothing was read or stored.
     #[inline(never)]
     pub(super) fn is_denied(&mut self, op: OpId) {
         match self.kernel.ops[op].class {
@@ -42,11 +42,11 @@ impl Ssd {
         }
     }
 
-    /// It is in service when power is cut: what it leaves behind.
+    /// Power is cut while it is in service: its effect on flash.
     pub(super) fn tear(&self, op: OpId, torn: &mut Torn) {
         let record = &self.kernel.ops[op];
         match (record.class, record.verb) {
-            // On a chip that has failed meanwhile nothing is left to tear.
+            // If its chip has failed, nothing is torn.
             _ if record.failed => {}
             (_, Verb::Read) => {}
             (Class::Gc, Verb::Erase) => {
@@ -67,7 +67,7 @@ impl Ssd {
         }
     }
 
-    /// The time of its legs is counted.
+    /// Adds the time of its legs to the counters.
     #[inline]
     pub(super) fn count_time(&mut self, op: OpId) {
         let record = &self.kernel.ops[op];
@@ -75,7 +75,7 @@ impl Ssd {
             Class::Gc => &mut self.stats.gc_time,
             Class::Metadata => &mut self.stats.metadata_time,
             Class::Writeback => &mut self.stats.writeback_time,
-            // Theirs is in the latency of requests, or in no result.
+            // Their time is part of the latency of requests, or of no result.
             Class::Host | Class::Parity | Class::Replica => return,
         };
         for i in 0..record.legs.len() {
@@ -85,7 +85,7 @@ impl Ssd {
         }
     }
 
-    /// Who holds its unit while it is in service.
+    /// Holder of its unit while it is in service.
     pub(super) fn holder_of(&self, op: OpId) -> Holder {
         match self.kernel.ops[op].class {
             Class::Host | Class::Parity => Holder::Host,
@@ -95,8 +95,8 @@ impl Ssd {
         }
     }
 
-    /// Whether it is work of a collection, of those that are not the host's. Metadata of blocks that the host filled would be
-    /// written without collections too.
+    /// Whether it is GC work among the operations that are not the host's. Metadata of blocks that the host filled would be
+    /// written without GC too.
     #[inline(always)]
     pub(super) fn is_of_gc(&self, op: OpId) -> bool {
         let op = &self.kernel.ops[op];

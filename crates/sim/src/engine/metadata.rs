@@ -1,7 +1,7 @@
 //! Metadata of blocks: written when a block's data pages are full, read when the block becomes a victim.
 //!
-//! A block that fills within a collection has its metadata written by that collection, which holds its die; any other write
-//! waits in its die's queue. Until it has landed the block is not closed, and so no victim.
+//! A collection that fills a block writes its metadata itself, while it holds the die. Any other metadata write waits in its
+//! die's queue. Until the metadata has landed, the block is not closed and so cannot be a victim.
 
 use super::{Nanos, Ssd};
 use crate::device::transaction::{Class, Op, Verb};
@@ -9,10 +9,10 @@ use crate::engine::kernel::dies::Holder;
 use crate::policy::{MAX_PLANES, PageSet};
 use crate::units::{BlockId, JobId, Lpn, OpId, Ppn, Tag, UnitId};
 
-/// Metadata that a collection has still to read or write.
+/// Metadata that a collection still has to read or write.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
-    /// Metadata pages of each victim that have not been read.
+    /// Metadata pages per victim that have not been read.
     read: u32,
     /// Blocks that the collection has filled.
     filled: [BlockId; MAX_PLANES],
@@ -20,7 +20,7 @@ pub(super) struct Due {
 }
 
 impl Due {
-    /// A collection begins: `pages` metadata pages a victim.
+    /// Start of a collection, with `pages` metadata pages per victim.
     pub(super) fn at_start(pages: u32) -> Self {
         Due { read: pages, filled: [BlockId::NONE; MAX_PLANES], count: 0 }
     }
@@ -31,18 +31,18 @@ impl Due {
 }
 
 impl Ssd {
-    /// Metadata pages of a block.
+    /// Metadata pages per block.
     fn metadata_pages(&self) -> u32 {
         self.dev.geometry.pages_per_block - self.dev.geometry.data_pages
     }
 
-    /// What a new collection has to read first.
+    /// Metadata reads of a new collection.
     pub(super) fn metadata_at_start(&self) -> Due {
         Due::at_start(self.metadata_pages())
     }
 
-    /// A page has landed in a block: its metadata is due if that was the last. `job` is the collection that works on this die,
-    /// `home` one that has sent the page here.
+    /// A page has landed in a block: if it was the last data page, the metadata is due. `job` is the collection that runs on this
+    /// die, `home` the one that sent the page here.
     #[inline(always)]
     pub(super) fn note_filled(&mut self, block: BlockId, job: JobId, home: JobId) {
         if self.rules.metadata && self.dev.flash.wants_metadata(block) {
@@ -65,7 +65,7 @@ impl Ssd {
         self.enqueue(op, plane, false);
     }
 
-    /// A collection's next step is to read or write metadata.
+    /// Takes a metadata read or write as a collection's next step.
     #[inline(never)]
     pub(super) fn metadata_step(&mut self, id: JobId) {
         let running = &self.gc.jobs[id.0];
@@ -75,7 +75,7 @@ impl Ssd {
         self.carry_out(id);
     }
 
-    /// That step begins.
+    /// The metadata step begins.
     #[inline(never)]
     pub(super) fn begin_metadata_step(&mut self, op: OpId) {
         let running = &self.gc.jobs[self.kernel.ops[op].job.0];
@@ -95,7 +95,7 @@ impl Ssd {
         self.kernel.ops[op].legs = self.dev.timing.read(&[offset], burst);
     }
 
-    /// Takes the next metadata page of a block and lays out its program.
+    /// Takes the next metadata page of a block and sets up its program.
     fn program_metadata(&mut self, op: OpId, block: BlockId) {
         let page = self.dev.flash.take_metadata(block);
         self.stats.count_programs(Class::Metadata, 1);
@@ -104,7 +104,7 @@ impl Ssd {
         self.kernel.ops[op].legs = self.dev.timing.program(self.dev.geometry.offset(page), burst);
     }
 
-    /// A collection has read or written a metadata page of its own.
+    /// A collection has read or written one of its metadata pages.
     #[inline(never)]
     pub(super) fn metadata_step_ends(&mut self, op: OpId) {
         let (job, pages) = (self.kernel.ops[op].job, self.kernel.ops[op].pages);
@@ -119,7 +119,7 @@ impl Ssd {
         }
     }
 
-    /// Returns whether that was the block's last metadata page: it is closed now.
+    /// A metadata page has landed. Returns whether it was the block's last one, so that the block is closed.
     fn land_metadata(&mut self, page: Ppn) -> bool {
         let block = self.dev.geometry.block_of(page);
         self.dev.flash.land(page, block, Lpn::NONE);
@@ -127,7 +127,7 @@ impl Ssd {
         !self.dev.flash.wants_metadata(block)
     }
 
-    /// A metadata write's turn has come on a die that no collection holds.
+    /// A metadata write has reached the head of the queue of a die that no collection holds.
     #[inline(never)]
     pub(super) fn begin_metadata(&mut self, op: OpId, unit: UnitId) {
         let plane = self.kernel.ops[op].plane;
@@ -136,7 +136,7 @@ impl Ssd {
             let k = self.dev.geometry.plane_in_unit(plane);
             self.seize_for_gc(unit, 1 << k, plane);
         } else {
-            // It would be there without collections too.
+            // It would exist without GC too.
             self.update_lag(op, unit);
             self.seize_unit(unit, Holder::Host, plane);
         }
@@ -146,7 +146,7 @@ impl Ssd {
         self.run_leg(op);
     }
 
-    /// It has landed.
+    /// A queued metadata write has landed.
     #[inline(never)]
     pub(super) fn metadata_ends(&mut self, op: OpId) {
         self.count_time(op);
@@ -163,7 +163,7 @@ impl Ssd {
         self.test_trigger(plane);
     }
 
-    /// A page has landed in no time: so does the metadata that it makes due.
+    /// A page has landed in no time, and so does the metadata that becomes due.
     #[inline(always)]
     pub(super) fn write_metadata_now(&mut self, block: BlockId) {
         while self.rules.metadata && self.dev.flash.wants_metadata(block) {
@@ -180,8 +180,8 @@ impl Ssd {
         }
     }
 
-    /// What a power cut does to the controller's memory: the copyback counts of blocks whose metadata is not written, or is on
-    /// one of the `torn` pages, are lost, and taken for exhausted from then on. Recovery writes the metadata that was due.
+    /// Power is cut: the copyback counts of blocks are lost if their metadata is not written, or is on one of the `torn` pages.
+    /// They count as exhausted from then on. Recovery writes the metadata that was due.
     pub(super) fn lose_copyback_counts(&mut self, torn: impl Iterator<Item = Ppn>) {
         let geometry = &self.dev.geometry;
         self.dev.wear.lose(&self.dev.flash, geometry);

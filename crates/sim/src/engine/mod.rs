@@ -1,11 +1,11 @@
-//! The event loop: what happens when, and in which order at equal times.
+//! The event loop: the order of events, also at equal times.
 //!
-//! At one time: completions (oldest operation first), then arrivals in trace order, then collector decisions, then dispatch
-//! (oldest first), then grants of buses (first asked first served, ties by age). Rounds repeat until nothing is left to do at
-//! that time. Which of several events comes first out of the wheel never shows.
+//! At one time: completions (oldest operation first), arrivals in trace order, collector decisions, dispatch (oldest first), and
+//! bus grants (in order of request, ties by age). Rounds repeat until nothing is left to do at that time. The order in which the
+//! wheel yields simultaneous events has no effect.
 //!
-//! What all devices do should fit the processor's instruction cache: what only some do, or what happens once in many events, is
-//! kept out of line.
+//! Code that every device runs should fit the processor's instruction cache. Code that only some devices run, or that runs
+//! rarely, is kept out of line.
 
 mod build;
 mod conflicts;
@@ -55,15 +55,15 @@ use raid::stripe::Raid;
 use rules::Rules;
 use spine::host::Host;
 
-/// Bytes of what is kept by request, operation, plane and so on: for the estimate of a device's memory.
+/// Bytes per request, operation, plane and so on: for estimates of a device's memory.
 pub(crate) mod sizes {
     use super::{BlockId, Bus, Fifo, Op, PlaneState, Running, Unit};
     use crate::device::{flash, staging};
 
-    /// Operations that have a place for every request: those of 16 pages.
+    /// Operations with a preallocated place per request: those of 16 pages.
     pub const OPS_OF_REQUEST: u64 = 16;
 
-    /// An item of a slab, with its place in the list of free ones.
+    /// An item of a slab, with its entry in the free list.
     const fn item<T>() -> u64 {
         size_of::<T>() as u64 + 4
     }
@@ -80,10 +80,10 @@ pub(crate) mod sizes {
     pub const CHANNEL: u64 = 2 * size_of::<Bus>() as u64 + 192;
 }
 
-/// A simulated SSD: a value. Many live in one process; a clone is a snapshot.
+/// A simulated SSD. It is a value: many can exist in one process, and a clone is a snapshot.
 ///
-/// It is driven from outside: [`Ssd::submit`] requests in order of arrival, [`Ssd::run_until`] a time or [`Ssd::run`] until
-/// all is done, then ask for the [`Ssd::summary`].
+/// It is driven from outside: [`Ssd::submit`] requests in order of arrival, [`Ssd::run_until`] a time or [`Ssd::run`] until all
+/// is done, then read the [`Ssd::summary`].
 #[derive(Clone)]
 pub struct Ssd {
     config: Config,
@@ -109,35 +109,35 @@ struct Gc {
     /// Collections whose last step has ended.
     ready: Vec<JobId>,
     planes: Vec<PlaneState>,
-    /// The plane that the last page took which was moved out of its own.
+    /// Plane of the last page that was moved out of its own plane.
     target: PlaneId,
-    /// The victim that is collected in no time.
+    /// The victim of a collection in no time.
     moving: spine::timeless::Moving,
 }
 
-/// What only some devices have. Each keeps its state to its own file.
+/// State of features that only some devices have. Each feature's state is private to its file.
 #[derive(Clone)]
 struct Features {
-    /// What is counted of collections in the way of host operations, where one of paper A's schemes is in use.
+    /// Counters of conflicts with GC, if one of paper A's schemes is in use.
     conflict: Option<Box<conflicts::Conflict>>,
-    /// Second copies of pages, where the route asks for any.
+    /// Second copies of pages, if the route makes any.
     replicas: Option<Box<replica::Replicas>>,
-    /// Idle dies, where the trigger asks for them.
+    /// Idle dies, if the trigger uses them.
     idle: Option<Box<idle::Idle>>,
     /// The interconnect.
     noc: Option<Box<noc::Noc>>,
     /// Parity groups.
     raid: Option<Box<Raid>>,
-    /// Failed chips, where chips fail or pages can become unreadable.
+    /// Failed chips, if chips can fail or pages can become uncorrectable.
     failures: Option<Box<raid::failure::Failures>>,
-    /// When power is cut or a chip fails next, and what the cuts so far did.
+    /// Time of the next power cut or chip failure, and the results of the cuts so far.
     fault_at: Nanos,
     power_cuts: Vec<PowerCut>,
-    /// Chips that a read could be computed from, while the route decides.
+    /// Chips from which a read could be reconstructed, during the route's decision.
     partner_chips: Vec<u32>,
 }
 
-/// The flash and what is known about it.
+/// The flash and its state.
 #[derive(Clone)]
 struct Device {
     geometry: Geometry,
@@ -145,9 +145,9 @@ struct Device {
     flash: Flash,
     map: Mapping,
     wear: WearState,
-    /// What pages have wrong, if that is simulated.
+    /// Bit errors of pages, if they are simulated.
     errors: Option<Box<ErrorModel>>,
-    /// What decides whether a decoded page is clean, where errors are drawn.
+    /// Draws whether a decoded page is clean, if errors are drawn.
     page_errors: PageErrors,
     staging: Staging,
 }
@@ -170,69 +170,69 @@ struct Policies {
     route: AnyRoute,
 }
 
-/// A collection in progress with what the engine keeps beside it.
+/// A collection in progress, with the engine's own data.
 #[derive(Clone)]
 struct Running {
     job: Job,
-    /// The plane that asked for it.
+    /// The plane that triggered it.
     plane: PlaneId,
-    /// The planes that take part, as bits by place in the unit.
+    /// Participating planes, as bits by index in the unit.
     planes: u64,
-    /// The write point that the present move goes to.
+    /// The write point of the current move.
     stream: Stream,
     unit: UnitId,
-    /// The operation that carries out its steps, one at a time.
+    /// The operation for its steps, one at a time.
     op: OpId,
-    /// A step is under way.
+    /// Whether a step is in progress.
     busy: bool,
-    /// Programs at other planes that have not landed; the erase waits for them.
+    /// Programs in other units that have not landed. The erase waits for them.
     abroad: u32,
     /// Whether it holds its unit throughout.
     holds: bool,
-    /// Waits for its pages abroad before it erases.
+    /// Whether it waits for these programs before the erase.
     waiting: bool,
-    /// Metadata of its blocks that is still to be read or written.
+    /// Metadata of its blocks that must still be read or written.
     metadata: metadata::Due,
-    /// How the pages of the present move travel, and where those in hand rest.
+    /// Journey of the current move's pages, and the hop of those in hand.
     journey: Journey,
     rest: Hop,
-    /// The present move only fetches: its pages leave the die whatever the path says.
+    /// Whether the current move only fetches: its pages leave the die whatever the path is.
     fetches: bool,
-    /// Its pages in the controller's buffer: a segment of it, or none; those staged and not handed over yet.
+    /// Its segment in the controller's buffer, or none; staged pages that are not handed over yet.
     segment: u32,
     staged: Fifo,
-    /// Whether its unit serves others.
+    /// Whether its unit serves other operations.
     pause: Pause,
-    /// Its next step is taken whoever waits: it is its first, or it has just come back from a pause.
+    /// Whether its next step is taken unconditionally: it is the first step, or the first after a pause.
     sure: bool,
-    /// When writes that any die may take were last offered its unit.
+    /// Time at which its unit was last offered to writes that any die may serve.
     offered: Nanos,
 }
 
-/// Why a unit serves others while a collection of it is under way.
+/// Why a unit serves other operations during a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pause {
     /// It does not.
     No,
-    /// Host operations go first.
+    /// Host operations have priority.
     Preempted,
     /// The erase waits until the victim's pages are on flash again.
     Durable,
 }
 
-/// A plane's part in collections.
+/// GC state of a plane.
 #[derive(Clone)]
 struct PlaneState {
     /// Due for collection, or being collected.
     claimed: bool,
-    /// The last collection took a cold block for static wear levelling.
+    /// Whether the last collection selected a cold block for static wear levelling.
     levelled: bool,
-    /// Host programs that wait for a free page here.
+    /// Host programs that wait for a free page of this plane.
     stalled: Fifo,
 }
 
 impl Ssd {
-    /// Bytes that the host may address.
+    /// Capacity for the host, in bytes.
     pub fn capacity_bytes(&self) -> u64 {
         u64::from(self.dev.geometry.exported) * u64::from(self.dev.geometry.page_size)
     }
@@ -242,7 +242,7 @@ impl Ssd {
         self.config.geometry.page_size.0
     }
 
-    /// Bytes that one entry of the page map stands for: a page, or a super page.
+    /// Bytes per entry of the page map: a page, or a super page.
     #[inline(always)]
     fn entry_bytes(&self) -> u64 {
         u64::from(self.dev.geometry.page_size)
@@ -253,17 +253,17 @@ impl Ssd {
         self.now
     }
 
-    /// When anything happens next; never if all is done.
+    /// Time of the next event; never if all is done.
     pub fn next_event(&self) -> Nanos {
         self.kernel.timers.next().min(self.host.next_arrival(self.now))
     }
 
-    /// The configuration it was built from.
+    /// The configuration of this device.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Pages, blocks and their state, to look at.
+    /// State of pages, blocks and planes, read-only.
     pub fn flash(&self) -> &Flash {
         &self.dev.flash
     }
@@ -273,12 +273,12 @@ impl Ssd {
         self.dev.wear.set(page, count);
     }
 
-    /// P/E cycles, copyback thresholds and counts, to look at.
+    /// P/E cycles, copyback thresholds and counts, read-only.
     pub fn wear(&self) -> &WearState {
         &self.dev.wear
     }
 
-    /// The controller's buffer, to look at.
+    /// The controller's buffer, read-only.
     pub fn staging(&self) -> &Staging {
         &self.dev.staging
     }
@@ -288,13 +288,13 @@ impl Ssd {
         &self.dev.geometry
     }
 
-    /// What policies see of it now.
+    /// The current state, as policies see it.
     pub fn view(&self) -> View<'_> {
         self.dev.view(self.now)
     }
 
-    /// What a host page holds on flash: the number of its version, as the oracle knows it on [`Check::Full`]. None: it was never
-    /// written, is trimmed, or is still on its way.
+    /// Version of a host page on flash, according to the oracle with [`Check::Full`]. None if it was never written, is trimmed,
+    /// or is still in flight.
     pub fn version_of(&self, page: Lpn) -> Option<u32> {
         let lpn = self.logical(page);
         match self.dev.map.get(lpn) {
@@ -303,18 +303,18 @@ impl Ssd {
         }
     }
 
-    /// Handles everything up to and including `limit`.
+    /// Handles all events up to and including `limit`.
     pub fn run_until(&mut self, limit: Nanos) {
         while self.advance(limit) {
             if self.kernel.timers.next() > limit {
-                // What was fused may have had an event by now.
+                // Fused legs may have ended one by one by now.
                 self.unfuse_all();
             }
         }
         self.now = self.now.max(limit.min(Nanos(u64::MAX - 1)));
     }
 
-    /// Handles everything that was submitted, and what it caused, to the end.
+    /// Handles all submitted requests and their consequences, to the end.
     pub fn run(&mut self) {
         while self.advance(Nanos::NEVER) {}
         if self.host.fault.is_none() {
@@ -328,7 +328,7 @@ impl Ssd {
         while self.host.crowded() && self.advance(Nanos::NEVER) {}
     }
 
-    /// Handles the next time at which anything happens. False: that is after `limit`, or never.
+    /// Handles the time of the next event. Returns false if there is none up to `limit`.
     #[inline]
     fn advance(&mut self, limit: Nanos) -> bool {
         if self.host.fault.is_some() {
@@ -351,9 +351,9 @@ impl Ssd {
         true
     }
 
-    /// Everything that happens at the next time at which anything happens.
+    /// Handles all events at one time.
     fn round(&mut self, time: Nanos) {
-        law!(time >= self.now, "the clock never goes back");
+        law!(time >= self.now, "time never goes backwards");
         if time >= self.observer.sample_at {
             self.take_sample(time);
         }
@@ -364,12 +364,12 @@ impl Ssd {
             self.completions();
             self.admit();
             if self.rules.yields {
-                // An arrival may have disturbed a fused move at the moment when its page turns back.
+                // An arrival may have disturbed a fused move at its turning point.
                 self.completions();
             }
             self.decide();
             while self.fast.moves && self.kernel.timers.next() == time {
-                // A step that began now may have: the page asks for the bus too.
+                // A step that began now may have done so: the page has to request the bus too.
                 self.completions();
                 self.decide_ready();
             }
@@ -389,7 +389,7 @@ impl Ssd {
         }
     }
 
-    /// Whether nothing is left to do at the present time.
+    /// Whether nothing is left to do at the current time.
     #[inline(always)]
     fn settled(&self) -> bool {
         self.kernel.dies.dirty.is_empty()
@@ -415,7 +415,7 @@ impl Ssd {
             self.kernel.timers.take_all(&mut self.kernel.batch);
             self.kernel.events_since_scan += self.kernel.batch.len() as u64;
             if !(self.fast.lane && self.host.only_reads && self.all_in_lane()) {
-                // Several at once: age decides.
+                // Several end at once: age decides the order.
                 for i in 0..self.kernel.batch.len() {
                     self.kernel.batch[i] |=
                         u128::from(self.age_of(self.kernel.timers.timer(self.kernel.batch[i] as u32))) << 32;
@@ -431,7 +431,7 @@ impl Ssd {
         }
     }
 
-    /// Who waits for whom, for the message of a run that does not go on.
+    /// Wait relations of operations, for the message of a run without progress.
     fn describe_waiting(&self) -> String {
         let waiting = |unit: &Unit| {
             unit.array().is_some() || !unit.queue.is_empty() || unit.job.is_some() || !unit.due.is_empty()
@@ -466,12 +466,13 @@ impl Ssd {
             Timer::Array(unit) => self.kernel.dies[unit].of_event(),
             Timer::Bus(bus) => self.kernel.buses[bus].holder,
             Timer::Memory => self.host.memory[0].1,
-            // The timeout of a parity group comes after what ends at its time; that of an idle die is for the collector.
+            // The timeout of a parity group is handled after completions of its time; that of an idle die belongs to the
+            // collector decisions.
             Timer::Encode | Timer::Idle => return u64::MAX,
             Timer::Decoder => self.host.decoding[0].1,
             Timer::Delay(slot) => self.delayed(slot),
         };
-        // A bus that only wakes: it ends nothing.
+        // An event that only wakes a bus completes nothing.
         if op.is_none() { 0 } else { self.kernel.ops[op].age }
     }
 
@@ -480,19 +481,19 @@ impl Ssd {
         self.kernel.next_age
     }
 
-    /// An operation that needs a plane begins on its unit.
+    /// An operation that uses a plane begins on its unit.
     #[inline(always)]
     fn seize_unit(&mut self, unit: UnitId, holder: Holder, plane: PlaneId) {
         self.kernel.dies.seize(unit, holder, self.dev.geometry.chip_of(plane), self.now);
     }
 
-    /// Planes of a unit (as bits by place in the unit), of which `plane` is one, come to be collected.
+    /// GC takes planes of a unit (bits by index in the unit); `plane` is one of them.
     #[inline(always)]
     fn seize_for_gc(&mut self, unit: UnitId, planes: u64, plane: PlaneId) {
         self.kernel.dies.seize_for_gc(unit, planes, self.dev.geometry.chip_of(plane), self.now);
     }
 
-    /// An operation that needs a plane begins on its free unit: the unit is seized, and the first leg runs.
+    /// An operation that uses a plane begins on its free unit: seizes the unit and starts the first leg.
     #[inline(always)]
     fn start(&mut self, op: OpId, unit: UnitId, holder: Holder, plane: PlaneId) {
         self.kernel.dies[unit].occupy(op);
@@ -500,7 +501,7 @@ impl Ssd {
         self.run_leg(op);
     }
 
-    /// The only operation of a unit has ended: the unit is free.
+    /// The only operation of a unit has ended: releases the unit.
     #[inline(always)]
     fn stop(&mut self, unit: UnitId, plane: PlaneId) {
         self.kernel.dies[unit].vacate();
@@ -508,7 +509,7 @@ impl Ssd {
         self.mark_unit(unit);
     }
 
-    /// The only operation of a unit, which needed a plane, has ended.
+    /// The only operation of a unit has ended, and it used a plane.
     #[inline(always)]
     fn release_unit(&mut self, unit: UnitId, plane: PlaneId) {
         self.kernel.dies.release(unit, self.dev.geometry.chip_of(plane), self.now);
@@ -519,7 +520,7 @@ impl Ssd {
         self.kernel.dies.set_holder(unit, holder, self.now);
     }
 
-    /// The chip of a plane has one operation in service more, or one fewer.
+    /// The number of operations in service on a plane's chip rises or falls by one.
     #[inline(always)]
     fn chip_in_use(&mut self, plane: PlaneId, up: bool) {
         self.kernel.dies.chip_in_use(self.dev.geometry.chip_of(plane), up);
@@ -542,7 +543,7 @@ impl Ssd {
         self.recount_stripes();
     }
 
-    /// Nothing is left: queues, jobs and operations are empty, and the map tells the truth.
+    /// Checks the end of a run: queues, jobs and operations are empty, and the map is correct.
     fn check_end(&self) {
         law_eq!(self.kernel.ops.in_use(), 0, "an operation is left: {}", self.describe_waiting());
         law_eq!(self.gc.jobs.in_use(), 0, "a collection is left");
@@ -560,7 +561,7 @@ impl Ssd {
             for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
                 match self.dev.map.get(lpn) {
                     Location::Flash(page) => self.oracle.at_rest(lpn, page),
-                    Location::Staged(_) => panic!("logical page {} is still on its way", lpn.0),
+                    Location::Staged(_) => panic!("logical page {} is still in flight", lpn.0),
                     Location::Nowhere => {}
                 }
             }

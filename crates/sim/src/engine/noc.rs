@@ -1,9 +1,9 @@
 //! The interconnect: pages cross it between the flash controllers' buffers and the CPU, and tasks queue for the channels.
 //!
-//! A read's pages go, once they have left the flash, into the buffer of their channel's flash controller, across the
-//! interconnect, and out of the buffer when what comes of them is known. A program's pages cross before they go to the flash.
-//! An operation keeps its unit until the last of it: a unit serves one task at a time. Pages in a buffer are data in flight:
-//! their tags travel with the operation, and their block is not erased before they have landed.
+//! A read's pages leave the flash into the buffer of their channel's flash controller, cross the interconnect, and leave the
+//! buffer when their use is decided. A program's pages cross before they go to the flash. An operation keeps its unit throughout:
+//! a unit serves one task at a time. Pages in a buffer are data in flight: their tags travel with the operation, and their block
+//! is not erased before they have landed.
 
 use super::kernel::timers::Timer;
 use super::{Nanos, Ssd};
@@ -24,20 +24,20 @@ use crate::units::{JobId, OpId, UnitId};
 #[derive(Clone)]
 pub(super) struct Noc {
     net: Interconnect,
-    /// By task queue: how many are served before it.
+    /// By task queue: the number of queues served before it.
     ranks: [u8; 4],
-    /// By unit, twice (array and cache register): the operation whose page is in a buffer access, or on a way that holds
+    /// By unit, twice (array and cache register): the operation whose page is in a buffer access, or on a traversal that occupies
     /// nothing.
     delays: Vec<OpId>,
     /// `array`: by row, the port whose page is on it.
     rows: Vec<usize>,
-    /// `array`: the row that the last traversal took.
+    /// `array`: the row of the last traversal.
     last_row: usize,
-    /// `array`: time of rows that carry pages of collections.
+    /// `array`: row time of GC pages.
     rows_gc: Occupancy,
-    /// `array`: ports that wait for a row, with when and how old.
+    /// `array`: ports that wait for a row, with the time of the request and their age.
     waiting: Vec<(Nanos, u64, usize)>,
-    /// `array`: by port, row time of collections while it waited for a row, and that of all when its present wait began.
+    /// `array`: by port, GC's row time while the port waited for a row, and GC's total row time when its current wait began.
     behind_rows: Vec<(u64, Option<u64>)>,
     /// By channel: pages in the flash controller's buffer.
     buffered: Vec<u32>,
@@ -72,7 +72,7 @@ impl Noc {
     }
 }
 
-/// The queue that an operation's task stands in.
+/// The task queue of an operation.
 fn task(op: &Op) -> Task {
     let reads = match op.class {
         Class::Host => op.need != Need::Write,
@@ -101,7 +101,7 @@ impl Ssd {
         self.features.noc.as_mut().expect("a device with an interconnect")
     }
 
-    /// Whether traversals take rows of an array.
+    /// Whether traversals occupy rows of an array.
     pub(super) fn has_rows(&self) -> bool {
         self.net().rows > 0
     }
@@ -110,7 +110,7 @@ impl Ssd {
         &self.features.noc.as_ref().expect("a device with an interconnect").net
     }
 
-    /// What crossed, over so many nanoseconds.
+    /// Summary of the interconnect, over `span` nanoseconds.
     pub(super) fn noc_summary(&self, span: u64) -> Option<NocSummary> {
         let noc = self.features.noc.as_ref()?;
         let (counts, channels, bytes) = (&self.stats.noc, self.dev.geometry.channels, self.dev.geometry.page_size);
@@ -144,7 +144,7 @@ impl Ssd {
         })
     }
 
-    /// A figure of every port, summed.
+    /// Sum of a figure over all ports.
     pub(super) fn port_time(&self, of: impl Fn(&Bus) -> u64) -> u128 {
         self.kernel.buses.all[self.rules.ports..].iter().map(|port| u128::from(of(port))).sum()
     }
@@ -158,8 +158,8 @@ impl Ssd {
         }
     }
 
-    /// How many task queues a unit serves before that of an operation. Where free space is `short`, those of collections are
-    /// served before those of the host.
+    /// Number of task queues that a unit serves before an operation's queue. If free space is `short`, GC's queues are served
+    /// before the host's.
     #[inline(never)]
     pub(super) fn rank(&self, op: OpId, short: bool) -> u8 {
         let Some(noc) = &self.features.noc else { return 0 };
@@ -168,7 +168,7 @@ impl Ssd {
         noc.ranks[task as usize] + if late { 4 } else { 0 }
     }
 
-    /// The first task of the first queue of a unit that has one, and its queue's rank.
+    /// The first task of the first queue of a unit that is not empty, and the rank of the queue.
     pub(super) fn next_task(&self, unit: UnitId) -> (u8, OpId) {
         let planes = 0..self.dev.geometry.planes_per_unit;
         let mut planes = planes.map(|k| self.dev.geometry.plane_of_unit(unit, k));
@@ -214,7 +214,7 @@ impl Ssd {
                 let pages = op.pages.len() as u64;
                 (pages, if self.gc.jobs[job.0].rest == Hop::Controller { pages } else { 0 })
             }
-            // It lies in this channel's buffer already.
+            // The page is already in this channel's buffer.
             _ if self.kernel.ops.crossing[id].crossing == Crossing::Under => (1, 0),
             _ => (op.pages.len() as u64, op.pages.len() as u64),
         };
@@ -229,7 +229,7 @@ impl Ssd {
         self.buffer(id, crossing as i64);
     }
 
-    /// The legs of an operation have ended: does it go on across the interconnect, or from the buffer back to the flash?
+    /// The legs of an operation have ended. Whether it continues across the interconnect, or from the buffer to the flash.
     #[inline(always)]
     pub(super) fn crosses_out(&mut self, id: OpId) -> bool {
         self.features.noc.is_some() && self.leaves_crossing(id)
@@ -250,13 +250,13 @@ impl Ssd {
         true
     }
 
-    /// A read's pages go into the buffer, and on from there as far as they are to go.
+    /// A read's pages enter the buffer, and continue as far as they have to.
     fn leave_flash(&mut self, id: OpId) {
         if self.kernel.ops[id].class == Class::Gc {
             self.count_time(id);
         }
         if let Some(since) = self.kernel.ops[id].parked_since.take() {
-            // R8, without a transfer that would have noted it: it waited for the cache register, which another page's way
+            // R8, without a transfer that would have recorded the wait: it waited for the cache register, which a page on its way
             // out held.
             let waited = (self.now - since.time()).0;
             self.charge(id, Cause::NocHost, waited);
@@ -301,7 +301,7 @@ impl Ssd {
         self.run_leg(id);
     }
 
-    /// Error correction has looked at the pages of a move: those that may come back from the buffer do so at once.
+    /// Error correction has checked the pages of a move. Those that may be programmed from the buffer are programmed at once.
     fn verdict(&mut self, id: OpId) {
         let (job, from) = (self.kernel.ops[id].job, self.kernel.ops[id].from);
         let journey = self.gc.jobs[job.0].journey;
@@ -325,11 +325,11 @@ impl Ssd {
             return self.write_back(job, id);
         }
         if joint == Hop::Die {
-            // The register has them still.
+            // The register still holds them.
             self.kernel.ops[id].legs = Legs::NONE;
             return self.run_leg(id);
         }
-        // What has errors is corrected by the CPU; if the flash controller found them, it goes there now.
+        // The CPU corrects pages with errors. If the flash controller found the errors, those pages cross now.
         let late = if journey.out == Hop::Fmc { pages } else { 0 };
         let (net, page_size) = (self.net(), self.dev.geometry.page_size);
         let mut legs = Legs::NONE;
@@ -340,7 +340,7 @@ impl Ssd {
         self.run_leg(id);
     }
 
-    /// Clean pages go from the buffer back to the flash in the same task.
+    /// Programs clean pages from the buffer in the same task.
     fn write_back(&mut self, job: JobId, id: OpId) {
         self.end_reads(id);
         let (unit, hand) = (self.kernel.ops[id].unit, self.kernel.ops[id].from);
@@ -360,8 +360,8 @@ impl Ssd {
         self.run_leg(id);
     }
 
-    /// The program of a page in hand goes to another unit: whether the page comes from its channel's buffer, which is then
-    /// that operation's to empty, or across the interconnect.
+    /// The program of a page in hand goes to another unit. The page comes from its channel's buffer, which that operation then
+    /// frees, or across the interconnect.
     #[inline(always)]
     pub(super) fn crosses_abroad(&mut self, job: JobId, program: OpId) {
         if self.features.noc.is_some() {
@@ -385,18 +385,19 @@ impl Ssd {
         }
     }
 
-    /// Pages of an operation come into its channel's buffer, or leave it.
+    /// Pages of an operation enter or leave its channel's buffer.
     fn buffer(&mut self, id: OpId, pages: i64) {
         let buffered = &mut self.kernel.ops.crossing[id].buffered;
         *buffered = (i64::from(*buffered) + pages) as u8;
         let channel = self.kernel.ops[id].channel.ix();
         let held = &mut self.noc_mut().buffered[channel];
-        *held = u32::try_from(i64::from(*held) + pages).expect("law: a buffer gives back what it was given");
+        *held =
+            u32::try_from(i64::from(*held) + pages).expect("law: no more pages leave a buffer than have entered it");
         let held = u64::from(*held);
         self.stats.noc.buffer_pages_max = self.stats.noc.buffer_pages_max.max(held);
     }
 
-    /// A traversal: it asks for its channel's port, or only takes its time.
+    /// Starts a traversal, which requests its channel's port, or only takes time.
     #[inline(never)]
     pub(super) fn cross(&mut self, id: OpId, time: Nanos) {
         if self.net().delayed {
@@ -407,7 +408,7 @@ impl Ssd {
         self.ask(id, port);
     }
 
-    /// Time that holds nothing but the operation's own unit.
+    /// Starts a delay that occupies nothing but the operation's own unit.
     pub(super) fn delay(&mut self, id: OpId, cause: Cause, time: Nanos) {
         self.charge(id, cause, time.0);
         let first = 2 * self.kernel.ops[id].unit.ix();
@@ -418,7 +419,7 @@ impl Ssd {
         self.kernel.timers.set(Timer::Delay(slot), self.now + time);
     }
 
-    /// The operation in a delay.
+    /// A delay has ended.
     #[inline(never)]
     pub(super) fn delayed(&self, slot: usize) -> OpId {
         self.features.noc.as_ref().map_or(OpId::NONE, |noc| noc.delays[slot])
@@ -454,7 +455,7 @@ impl Ssd {
             if kind == Some(LegKind::Buffer) {
                 self.buffer(id, -i64::from(self.kernel.ops.crossing[id].buffered));
             }
-            // Without a transfer on the channel the data is in the die now.
+            // Without a transfer on the channel, the data is in the die now.
             if next == Some(LegKind::Array) && self.data_in_ends(id) {
                 return;
             }
@@ -462,7 +463,7 @@ impl Ssd {
         self.run_leg(id);
     }
 
-    /// `array`: row time of collections, up to now, while a port waited for a row.
+    /// `array`: GC's row time, until now, while a port waited for a row.
     #[inline(never)]
     pub(super) fn behind_rows(&self, port: usize) -> u64 {
         let Some(noc) = &self.features.noc else { return 0 };
@@ -470,8 +471,7 @@ impl Ssd {
         sum + since.map_or(0, |since| noc.rows_gc.total(self.now) as u64 - since)
     }
 
-    /// `array`: ports that are asked for are granted in the order in which they were, as long as a row is free; rows take
-    /// turns.
+    /// `array`: grants requested ports in order of request, as long as a row is free. Rows are used in turn.
     #[inline(never)]
     pub(super) fn grant_rows(&mut self) {
         let mut waiting = std::mem::take(&mut self.noc_mut().waiting);
@@ -499,7 +499,7 @@ impl Ssd {
             let (path, slices) = (self.net().path(channel, row as u32), self.net().slices(channel, row as u32));
             self.stats.noc.paths += 1;
             self.stats.noc.slices += u64::from(slices);
-            // While the port waited for a row all were taken: that time is split as theirs was.
+            // All rows were busy while the port waited: its wait is split like their time.
             let behind = self.behind_rows(*port);
             self.noc_mut().behind_rows[channel as usize] = (behind, None);
             let op = &self.kernel.ops[id];

@@ -1,4 +1,4 @@
-//! Power cuts: what is in flight is gone, and the map is rebuilt from what the pages say of themselves.
+//! Power cuts: operations in flight are lost, and the map is rebuilt from the tags of pages.
 
 use super::Ssd;
 use super::kernel::timers::Timer;
@@ -12,30 +12,30 @@ use crate::oracle::Check;
 use crate::report::power::PowerCut;
 use crate::units::{BlockId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
 
-/// What a page that is being programmed brings along in bit errors.
+/// Bit errors of a page whose program is interrupted.
 #[derive(Clone, Copy)]
 pub(super) enum Brings {
-    /// What a program leaves, for data that ECC has had in hand, if it could.
+    /// Errors of a program, for data that passed through ECC; `lost` if it was uncorrectable.
     Own { lost: bool },
-    /// Those of the page that it is a move of, unless corrected on the way.
+    /// Those of its source page, unless corrected on the way.
     Of { from: Ppn, corrected: bool },
 }
 
-/// What operations in service leave behind.
+/// Effects of operations in service.
 #[derive(Default)]
 pub(super) struct Torn {
-    /// Pages being programmed, with what they would hold.
+    /// Pages with interrupted programs, and their intended content.
     pub(super) programs: Vec<(Ppn, Tag, Brings)>,
-    /// Blocks being erased.
+    /// Blocks with interrupted erases.
     pub(super) erases: Vec<BlockId>,
 }
 
-/// What is in flight when power is cut.
+/// Operations in flight at a power cut.
 struct InFlight {
     torn: Torn,
-    /// Victims of collections that are not being erased yet.
+    /// Victims whose erase has not begun.
     victims: Vec<BlockId>,
-    /// Newest versions that are in the controller's memory and not being programmed.
+    /// Newest versions in the controller's memory whose program has not begun.
     in_memory: Vec<InMemory>,
 }
 
@@ -43,16 +43,16 @@ struct InFlight {
 struct InMemory {
     plane: PlaneId,
     tag: Tag,
-    /// ECC could not correct what was merged into it.
+    /// The data merged into it was uncorrectable.
     lost: bool,
-    /// It goes to flash even if the host does not know of it.
+    /// It is written to flash even if it was not acknowledged.
     always: bool,
     /// A partial write's run and sectors (oracle).
     part: Option<(u32, std::ops::Range<u32>)>,
 }
 
 impl Ssd {
-    /// Chips fail or power is cut, before anything else of that time; if both, in this order.
+    /// Injects chip failures and power cuts, in this order, before any other event of the same time.
     #[cold]
     pub(super) fn scheduled_fault(&mut self) {
         let at = self.features.fault_at;
@@ -69,36 +69,35 @@ impl Ssd {
         }
     }
 
-    /// Says when the first fault is due.
+    /// Sets the time of the first fault.
     pub(super) fn schedule_fault(&mut self) {
         let cut = self.config.faults.power_cut.iter().copied().min().unwrap_or(Nanos::NEVER);
         self.features.fault_at = self.features.failures.as_ref().map_or(cut, |failures| cut.min(failures.next()));
     }
 
-    /// When the first fault after a time is due.
+    /// Time of the first fault after `last`.
     fn next_fault(&self, last: Nanos) -> Nanos {
         let later = self.config.faults.power_cut.iter().filter(|at| **at > last).copied();
         let cut = later.min().unwrap_or(Nanos::NEVER);
         self.features.failures.as_ref().map_or(cut, |failures| cut.min(failures.next()))
     }
 
-    /// Cuts power now and recovers, in no time: requests in service are forgotten, what was in flight is torn, the map is
-    /// rebuilt from the pages, and interrupted collections are finished. What has not been admitted arrives as usual.
+    /// Cuts power now and recovers, in no time: requests in service are dropped, operations in flight are torn, the map is
+    /// rebuilt from the pages, and interrupted collections are finished. Requests that are not admitted yet arrive as usual.
     ///
-    /// With `device.power_loss_protection`, a capacitor keeps the controller alive until the pages in its memory, programs
-    /// under way and the map are on flash.
+    /// With `device.power_loss_protection`, a capacitor supplies the controller until the pages in its memory, the programs in
+    /// flight and the map are on flash.
     ///
-    /// An overwrite that the host was not told of is undone, so pages of a victim that no longer counted may count again: its
-    /// collection then needs more pages than it found when it began, a block's at most. One erased block reserved beyond
-    /// those of the write points of collections (`gc.reserve`) covers this and torn pages; without it recovery holds pages in
-    /// the controller's memory alone while it erases their block ([`PowerCut::held_pages`]), which a device without a capacitor
-    /// should not have to.
+    /// An overwrite that was not acknowledged is undone, so invalid pages of a victim may become valid again. Its collection then
+    /// needs more pages than at its start, at most one block. An erased block reserved in addition to GC's write points
+    /// (`gc.reserve`) covers this and torn pages. Without it, recovery holds pages only in the controller's memory while it
+    /// erases their block ([`PowerCut::held_pages`]), which a real device without a capacitor could not do safely.
     ///
     /// # Panics
-    /// If the device does not know what every page holds: it is built with [`Check::Full`], or with `faults.power_cut`.
+    /// If the device does not know the content of every page: build it with [`Check::Full`], or with `faults.power_cut`.
     pub fn power_cut(&mut self) -> PowerCut {
         law_eq!(self.oracle.check(), Check::Full, "a power cut needs to know what every page holds");
-        law!(self.features.noc.is_none(), "recovery knows nothing of interconnects");
+        law!(self.features.noc.is_none(), "recovery with an interconnect is not modelled");
         law!(self.features.raid.is_none() || self.dev.errors.is_none(), "recovery reads every page of a parity group");
         self.unfuse_all();
         let protected = self.config.device.power_loss_protection;
@@ -121,10 +120,10 @@ impl Ssd {
             repaired_groups: 0,
             unprotected_pages: 0,
         };
-        // A trim is in the saved map; whatever came after it, the host was not told. (With parity there are none.)
+        // A trim is in the saved map; later writes of the page were not acknowledged. (With parity there are no trims.)
         let gone = |lpn| protected && self.features.raid.is_none() && self.oracle.known(Lpn(lpn)).is_none();
         let trimmed: Vec<bool> = (0..self.dev.geometry.mapped).map(gone).collect();
-        // What chips have taken with them is not the cut's doing.
+        // Losses by failed chips are not losses by the power cut.
         let was_lost: Vec<bool> =
             (0..self.dev.geometry.mapped).map(|lpn| self.chunk(Lpn(lpn)) == Chunk::Lost).collect();
         self.forget_operations();
@@ -142,7 +141,7 @@ impl Ssd {
         self.lose_copyback_counts(flight.torn.programs.iter().map(|(page, ..)| *page).filter(|_| !protected));
         let mut waiting = Vec::new();
         if protected {
-            // Only what the host knows of and flash does not: an overwrite that it was not told of may be lost.
+            // Drains only versions that are acknowledged but not on flash; an overwrite that was not acknowledged may be lost.
             let newest = self.newest_pages(&flight.victims);
             for page in &flight.in_memory {
                 let (on_flash, held) = (newest[page.tag.lpn.ix()], self.missing_tag(page.tag.lpn));
@@ -166,7 +165,7 @@ impl Ssd {
         report.held_pages +=
             (0..self.dev.geometry.planes).map(|plane| self.restore_reserve(PlaneId(plane))).sum::<u64>();
         for (plane, tag, lost) in waiting {
-            // It found no room while the charge lasted, and stayed in the memory that survives.
+            // The page found no room while the charge lasted, and stays in the memory, which survives.
             self.forget(tag.lpn);
             self.dev.map.set(tag.lpn, Location::Nowhere);
             report.drained_pages += u64::from(self.bring_back(plane, tag, lost));
@@ -176,7 +175,7 @@ impl Ssd {
         for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
             let found = match self.dev.map.get(lpn) {
                 Location::Flash(page) => Some(self.oracle.load(page, lpn).version),
-                // The rest of its parity group sums to it.
+                // The rest of its parity group restores it.
                 _ => Some(self.missing_tag(lpn)).filter(|tag| tag.lpn.is_some()).map(|tag| tag.version),
             };
             if self.is_parity(lpn) {
@@ -202,7 +201,7 @@ impl Ssd {
         report
     }
 
-    /// Everything that is being programmed or erased, and what is in the controller's memory only.
+    /// Collects interrupted programs and erases, and pages that are only in the controller's memory.
     fn in_flight(&self, begun: &[Begun]) -> InFlight {
         let mut torn = Torn::default();
         for unit in &self.kernel.dies.units {
@@ -230,12 +229,12 @@ impl Ssd {
         InFlight { torn, victims, in_memory }
     }
 
-    /// Pages that the host knows and whose next version is on its way to flash, unless what the host knows is kept meanwhile.
+    /// Acknowledged pages whose next version is in flight, unless the acknowledged version is kept meanwhile.
     fn superseded(&self) -> u64 {
         let under_way = |lpn: &Lpn| match (self.dev.map.get(*lpn), self.oracle.known(*lpn)) {
             (Location::Staged(op), Some(known)) if self.kernel.ops[op].class == Class::Host => {
                 let old = self.kernel.ops.host[op].old;
-                // With parity, old pages stay until their update has begun.
+                // With parity, old pages stay valid until their update has begun.
                 !((self.rules.keeps || self.features.raid.is_some())
                     && old.is_some()
                     && self.oracle.load(old, *lpn).version >= known)
@@ -245,7 +244,7 @@ impl Ssd {
         (0..self.dev.geometry.mapped).map(Lpn).filter(under_way).count() as u64
     }
 
-    /// Operations, collections and requests in service are no more.
+    /// Drops operations, collections and requests in service.
     fn forget_operations(&mut self) {
         self.host.none_idle = false;
         for unit in 0..self.kernel.dies.units.len() {
@@ -286,7 +285,7 @@ impl Ssd {
         self.dev.staging.power_cut(self.now);
     }
 
-    /// Parity counts a page of which nothing is found as one that was never written.
+    /// If no version of a page is found, parity counts the page as never written.
     fn forget_unfound(&mut self, lpn: Lpn, found: Option<u32>) {
         if found.is_none() && self.features.raid.is_some() {
             self.oracle.forget(lpn);
@@ -294,16 +293,16 @@ impl Ssd {
         }
     }
 
-    /// Where a page of a plane may go: under static placement its plane and no other, or that would be overfull.
+    /// Possible planes for a page of a plane: under static placement only its own, because another one would overflow.
     fn homes(&self, plane: PlaneId) -> impl Iterator<Item = PlaneId> + use<> {
         let others = if self.rules.dynamic { self.dev.geometry.planes } else { 0 };
         std::iter::once(plane).chain((0..others).map(PlaneId))
     }
 
-    /// The capacitor's charge brings a page to flash, if there is room. Returns whether there is any.
+    /// Writes a page to flash on the capacitor's charge. Returns false if there is no room.
     fn drain(&mut self, plane: PlaneId, tag: Tag, lost: bool) -> bool {
         let mut homes = self.homes(plane);
-        // The reserve is for the collections that were interrupted.
+        // The reserve belongs to the interrupted collections.
         let Some(page) = homes.find_map(|plane| self.dev.flash.take_page(plane, Stream::Host, false)) else {
             return false;
         };
@@ -315,7 +314,7 @@ impl Ssd {
         true
     }
 
-    /// A page of the memory goes to flash, where collections make room for it if need be. False: nothing is left to collect.
+    /// Writes a page from the memory to flash, with GC if there is no room. Returns false if there is no victim left.
     pub(super) fn bring_back(&mut self, plane: PlaneId, tag: Tag, lost: bool) -> bool {
         let data = self.dev.geometry.data_pages as u16;
         loop {
@@ -332,7 +331,7 @@ impl Ssd {
         }
     }
 
-    /// A page of the memory is on flash from now on.
+    /// Places a page of the memory on flash at `page`.
     fn bring_back_to(&mut self, page: Ppn, tag: Tag, lost: bool) {
         let block = self.dev.geometry.block_of(page);
         self.dev.flash.land(page, block, tag.lpn);
@@ -342,7 +341,7 @@ impl Ssd {
         self.write_metadata_now(block);
     }
 
-    /// By logical page, the newest version on flash and its page; of equal ones, that outside interrupted collections.
+    /// By logical page, the newest version on flash and its page; of equal versions, the one outside interrupted collections.
     fn newest_pages(&self, victims: &[BlockId]) -> Vec<(u32, Ppn)> {
         let geometry = &self.dev.geometry;
         let mut newest = vec![(0, Ppn::NONE); geometry.mapped as usize];
@@ -363,7 +362,7 @@ impl Ssd {
         newest
     }
 
-    /// The newest version of each logical page is the one that counts.
+    /// Makes the newest version of each logical page the valid one.
     fn rebuild_map(&mut self, victims: &[BlockId], trimmed: &[bool]) {
         let newest = self.newest_pages(victims);
         let geometry = &self.dev.geometry;
@@ -378,8 +377,8 @@ impl Ssd {
         }
     }
 
-    /// A plane of whose reserve the interrupted work has used some is collected until it is whole. Returns how many pages were
-    /// in the memory alone meanwhile.
+    /// Collects a plane until its reserve is complete again, if interrupted operations have used a part of it. Returns the number
+    /// of pages that were only in the memory meanwhile.
     fn restore_reserve(&mut self, plane: PlaneId) -> u64 {
         let data = self.dev.geometry.data_pages as u16;
         let mut held = 0;
@@ -390,7 +389,8 @@ impl Ssd {
             if flash.valid(victim) < data {
                 held += self.finish_collection(victim);
             } else if self.rules.dynamic {
-                // Pages whose overwrites went elsewhere count again, and the plane has too many: some go elsewhere, too.
+                // Pages whose overwrites went to other planes are valid again, and the plane has too many: some move to other
+                // planes, too.
                 self.dev.flash.begin_collection(victim);
                 let pages = self.hold(victim, 0);
                 held += pages.len() as u64;
@@ -404,8 +404,8 @@ impl Ssd {
         held
     }
 
-    /// Finishes an interrupted collection: moves what is left in its victim, and erases it. Pages that a cut has brought back
-    /// were not counted when it began: those that find no room wait in the memory for the erase. Returns how many.
+    /// Finishes an interrupted collection: moves the valid pages of its victim, and erases it. Pages that the cut made valid
+    /// again were not counted when it began; without room they wait in the memory for the erase. Returns their number.
     fn finish_collection(&mut self, victim: BlockId) -> u64 {
         let plane = self.dev.geometry.plane_of_block(victim);
         self.dev.flash.begin_collection(victim);
@@ -438,7 +438,7 @@ impl Ssd {
         0
     }
 
-    /// A page of a plane for what recovery moves there.
+    /// A free page of a plane for recovery.
     fn recovery_page(&mut self, plane: PlaneId) -> Option<Ppn> {
         let flash = &mut self.dev.flash;
         flash.take_page(plane, Stream::Gc, true).or_else(|| flash.take_page(plane, Stream::Host, true))

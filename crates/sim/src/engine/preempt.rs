@@ -1,4 +1,5 @@
-//! Collections that pause between two steps, so that their unit serves others. The collector decides when they pause and resume.
+//! Collections that pause between two steps, so their unit serves other operations. The collector decides when they pause and
+//! resume.
 
 use super::{Nanos, Pause, Ssd};
 use crate::config::Scope;
@@ -6,7 +7,7 @@ use crate::policy::Contention;
 use crate::units::{JobId, PlaneId, UnitId};
 
 impl Ssd {
-    /// Before a step of a collection: pauses it if the collector says so. Returns whether it did.
+    /// Before a GC step: pauses the collection if the collector decides so. Returns whether it did.
     pub(super) fn pauses_for_host(&mut self, id: JobId) -> bool {
         let running = &mut self.gc.jobs[id.0];
         let first_step = std::mem::replace(&mut running.sure, false);
@@ -24,7 +25,7 @@ impl Ssd {
         true
     }
 
-    /// A collection pauses, and its unit is free for others.
+    /// A collection pauses: its unit is free for other operations.
     pub(super) fn pause(&mut self, id: JobId, why: Pause) {
         let running = &mut self.gc.jobs[id.0];
         running.pause = why;
@@ -52,7 +53,7 @@ impl Ssd {
         state.is_free()
     }
 
-    /// A paused collection of this unit resumes if the collector says so, or if what it waited for is on flash.
+    /// A paused collection of this unit resumes if the collector decides so, or if the pages for which it waited are on flash.
     #[inline(never)]
     pub(super) fn try_resume(&mut self, unit: UnitId) {
         let id = self.kernel.dies[unit].job;
@@ -85,7 +86,7 @@ impl Ssd {
         self.gc.ready.push(id);
     }
 
-    /// Whether a unit is free because its collection has paused for host operations.
+    /// Whether a unit is free because its collection pauses for host operations.
     pub(super) fn is_paused_for_host(&self, unit: UnitId) -> bool {
         let job = self.kernel.dies[unit].job;
         self.rules.preempts
@@ -94,7 +95,7 @@ impl Ssd {
             && self.array_is_free(unit)
     }
 
-    /// A unit that was free for host operations and served none: its collection resumes in the next round.
+    /// A unit was free for host operations and served none: its collection resumes in the next round.
     pub(super) fn revisit(&mut self, unit: UnitId) {
         if self.is_paused_for_host(unit) {
             debug_assert_ne!(self.gc.jobs[self.kernel.dies[unit].job.0].offered, Nanos::NEVER);

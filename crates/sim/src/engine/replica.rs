@@ -1,9 +1,9 @@
-//! Second copies of pages whose reads meet collections (`schemes.route = "dpr"`). The route decides which pages get one, when and
-//! where; this file carries it out.
+//! Second copies of pages whose reads wait for GC (`schemes.route = "dpr"`). The route decides which pages get one, when and
+//! where; this file executes that.
 //!
-//! To the flash a copy is an invalid page: no collection moves it, and the erase of its block ends it. Only this table knows
-//! that it still holds what its logical page holds. One copy is made at a time: read from its chip, then programmed on
-//! another.
+//! For the flash a copy is an invalid page: GC does not move it, and the erase of its block destroys it. Only this table knows
+//! that it still has the content of its logical page. One copy is made at a time: read from its chip, then programmed on another
+//! one.
 
 use std::collections::VecDeque;
 
@@ -26,29 +26,29 @@ const NONE: u32 = u32::MAX;
 struct Copy {
     lpn: Lpn,
     page: Ppn,
-    /// What it holds (oracle).
+    /// Its content (oracle).
     tag: Tag,
     /// The next copy in its block.
     next: u32,
-    /// Its neighbours in order of use.
+    /// Its neighbours in the order of use.
     newer: u32,
     older: u32,
 }
 
-/// Where the copy that is being made stands.
+/// Progress of the copy that is being made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Making {
     Nothing,
-    /// It is read, or programmed.
+    /// Its page is being read or programmed.
     OnFlash,
-    /// It is in the controller.
+    /// Its page is in the controller.
     InHand(Tag),
 }
 
-/// Copies, and what is known about pages that should have one.
+/// Copies, and the pages that want one.
 #[derive(Clone)]
 pub(super) struct Replicas {
-    /// Most copies at a time.
+    /// Largest number of copies.
     most: usize,
     /// By logical page: reads that waited since it was last written or copied.
     waits: Vec<u8>,
@@ -57,15 +57,15 @@ pub(super) struct Replicas {
     /// By block: the first copy in it.
     in_block: Vec<u32>,
     copies: Slab<Copy>,
-    /// The copy used last, and the one not used for longest.
+    /// The most recently and the least recently used copy.
     newest: u32,
     oldest: u32,
-    /// Logical pages that should have a copy, oldest wish first.
+    /// Logical pages that want a copy, oldest request first.
     wanted: VecDeque<Lpn>,
     making: Making,
-    /// Whose copy is being made; none if it was overwritten meanwhile.
+    /// The page whose copy is being made; none if it was overwritten meanwhile.
     making_of: Lpn,
-    /// The unit that took the last copy.
+    /// The unit of the last copy.
     last_unit: u32,
     totals: Totals,
 }
@@ -106,7 +106,7 @@ impl Replicas {
         (copy != NONE).then(|| &self.copies[copy])
     }
 
-    /// Takes a copy out of the order of use.
+    /// Removes a copy from the order of use.
     fn unlink(&mut self, copy: u32) {
         let (newer, older) = (self.copies[copy].newer, self.copies[copy].older);
         match newer {
@@ -119,7 +119,7 @@ impl Replicas {
         }
     }
 
-    /// A copy is the one used last.
+    /// Makes a copy the most recently used one.
     fn link(&mut self, copy: u32) {
         let before = std::mem::replace(&mut self.newest, copy);
         (self.copies[copy].newer, self.copies[copy].older) = (NONE, before);
@@ -143,7 +143,7 @@ impl Replicas {
         self.totals.most = self.totals.most.max(self.copies.in_use() as u64);
     }
 
-    /// A logical page has no copy any more.
+    /// Removes the copy of a logical page.
     fn remove(&mut self, copy: u32, block: BlockId) {
         let next = self.copies[copy].next;
         let mut at = self.in_block[block.ix()];
@@ -160,12 +160,12 @@ impl Replicas {
         self.copies.remove(copy);
     }
 
-    /// Copies now.
+    /// Current number of copies.
     pub(super) fn live(&self) -> u64 {
         self.copies.in_use() as u64
     }
 
-    /// Power is cut: nothing is known any more.
+    /// Power is cut: the table is lost.
     pub(super) fn power_cut(&mut self) {
         self.waits.fill(0);
         self.copy_of.fill(NONE);
@@ -178,7 +178,7 @@ impl Replicas {
 }
 
 impl Ssd {
-    /// A logical page is overwritten or trimmed: its copy is worth nothing.
+    /// A logical page is overwritten or trimmed: drops its copy.
     #[inline(always)]
     pub(super) fn drop_copy(&mut self, lpn: Lpn) {
         let Some(replicas) = &mut self.features.replicas else { return };
@@ -197,7 +197,7 @@ impl Ssd {
         }
     }
 
-    /// A block is erased, and the copies in it with it.
+    /// A block is erased: drops its copies.
     #[inline(always)]
     pub(super) fn drop_copies(&mut self, block: BlockId) {
         let Some(replicas) = &mut self.features.replicas else { return };
@@ -207,7 +207,7 @@ impl Ssd {
         }
     }
 
-    /// A read has waited for something internal at the die of its page.
+    /// A read has waited for an internal operation at the die of its page.
     pub(super) fn note_blocked(&mut self, lpn: Lpn) {
         let Some(replicas) = &mut self.features.replicas else { return };
         replicas.totals.blocked += 1;
@@ -225,7 +225,7 @@ impl Ssd {
         state.job.is_some() || state.holder() == Holder::Gc
     }
 
-    /// The plane that a read goes to: that of its page, or that of its copy.
+    /// The plane of a read: that of its page, or that of its copy.
     #[inline(never)]
     pub(super) fn route_read(&mut self, op: OpId) -> PlaneId {
         let home = self.kernel.ops[op].plane;
@@ -246,7 +246,7 @@ impl Ssd {
         plane
     }
 
-    /// Whether the copy that a read was sent to is there still.
+    /// Whether the copy to which a read was sent still exists.
     #[inline]
     pub(super) fn reads_copy(&self, op: OpId) -> bool {
         let page = &self.kernel.ops[op];
@@ -254,7 +254,7 @@ impl Ssd {
         copy.is_some_and(|copy| copy.page == self.kernel.ops.host[op].old)
     }
 
-    /// A read's turn has come: where it is read, now that its page is at `at`.
+    /// A read has reached the head of its queue, and its page is at `at`. Returns the page to read.
     pub(super) fn read_from(&mut self, op: OpId, at: Ppn) -> Ppn {
         let (lpn, page) = (self.kernel.ops[op].lpn, self.kernel.ops.host[op].old);
         let Some(replicas) = &mut self.features.replicas else { return at };
@@ -266,18 +266,18 @@ impl Ssd {
         at
     }
 
-    /// What a read finds at `at`, which may be a copy.
+    /// Tag that a read finds at `at`, which may be a copy.
     pub(super) fn load_copy(&self, op: OpId, at: Ppn) -> Tag {
         let page = &self.kernel.ops[op];
         let copy = self.features.replicas.as_ref().and_then(|replicas| replicas.copy(page.lpn));
         match copy.filter(|copy| self.kernel.ops.host[op].old == at && copy.page == at) {
-            // What is stored in each page is known to the full oracle alone.
+            // Only the full oracle knows the content of each page.
             Some(copy) if self.oracle.check() != Check::Full => copy.tag,
             _ => self.oracle.load(at, page.lpn),
         }
     }
 
-    /// After all host operations and write-backs: the copy that is being made goes one step further, or the next one begins.
+    /// After all host operations and write-backs: continues the copy that is being made, or starts the next one.
     #[inline(never)]
     pub(super) fn make_copies(&mut self) {
         let Some(replicas) = &self.features.replicas else { return };
@@ -289,7 +289,7 @@ impl Ssd {
         }
     }
 
-    /// Reads the first page in line that the route copies now.
+    /// Reads the first wanted page that the route copies now.
     fn read_for_copy(&mut self) {
         let mut i = 0;
         while let Some(lpn) = self.features.replicas.as_ref().and_then(|replicas| replicas.wanted.get(i)).copied() {
@@ -321,12 +321,12 @@ impl Ssd {
         }
     }
 
-    /// The page in the controller goes to the next die, in turn, that the route lets it go to.
+    /// Programs the page in the controller on the next die, in turn, that the route accepts.
     fn program_copy(&mut self, tag: Tag) {
         let Some(replicas) = &mut self.features.replicas else { return };
         let (lpn, last) = (replicas.making_of, replicas.last_unit);
         let Location::Flash(page) = self.dev.map.get(lpn) else {
-            // A collection has taken it to the controller's buffer meanwhile.
+            // GC has moved it to the controller's buffer meanwhile.
             (replicas.making, replicas.making_of) = (Making::Nothing, Lpn::NONE);
             return;
         };
@@ -344,7 +344,7 @@ impl Ssd {
         }
     }
 
-    /// The next plane of a unit, in turn, that has a page for host data and takes the copy of a page of a chip.
+    /// The next plane of a unit, in turn, with a free page for host data, that may hold the copy of a page of `chip`.
     fn plane_for_copy(&mut self, unit: UnitId, chip: u32) -> Option<PlaneId> {
         let route = self.schemes.route.replicate()?;
         let (planes, token) = (self.dev.geometry.planes_per_unit, self.kernel.dies[unit].token);
@@ -386,7 +386,7 @@ impl Ssd {
         self.start(id, unit, Holder::Writeback, plane);
     }
 
-    /// A page has been read for a copy, or programmed as one.
+    /// A page has been read for a copy, or programmed as a copy.
     #[inline(never)]
     pub(super) fn copy_ends(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
@@ -424,7 +424,7 @@ impl Ssd {
         }
     }
 
-    /// A copy is on flash. Where there are as many as there may be, the one not used for longest goes.
+    /// A copy is on flash. At the limit, it replaces the least recently used one.
     #[inline(never)]
     fn add_copy(&mut self, lpn: Lpn, page: Ppn, block: BlockId, tag: Tag) {
         let Some(replicas) = &mut self.features.replicas else { return };

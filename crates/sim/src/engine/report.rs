@@ -1,11 +1,11 @@
-//! What a run tells in the end.
+//! The summary at the end of a run.
 
 use super::Ssd;
 use crate::report::{ByOp, Distribution, GcSummary, HostBytes, Summary, Utilisation, Wear, mean};
 use crate::units::Nanos;
 
 impl Ssd {
-    /// Everything that the run tells. `trace_digest` and `config_digest` come from whoever read them.
+    /// The summary of the run. The caller provides `trace_digest` and `config_digest`.
     pub fn summary(&self, seed: u64, config_digest: String, trace_digest: String) -> Summary {
         let stats = &self.stats;
         let by_op = |read: &Distribution, write: &Distribution| {

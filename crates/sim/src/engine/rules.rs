@@ -1,46 +1,46 @@
-//! The rules of a device: what its configuration and schemes decide once for the whole run. Derived when it is built, never changed.
+//! The rules of a device, derived once from its configuration and schemes when it is built. They never change.
 
 use crate::config::{Config, Errors, Programming, Scope, Suspendable};
 use crate::device::geometry::Geometry;
 use crate::policy::Journey;
 use crate::schemes::Place;
 
-/// See the module.
+/// See the module's documentation.
 #[derive(Clone)]
 pub(super) struct Rules {
     /// A collection holds its unit from start to end.
     pub(super) collector_holds: bool,
-    /// A collection lets host operations go between two steps.
+    /// A collection lets host operations run between two steps.
     pub(super) preempts: bool,
-    /// A unit may serve others while a collection of it is under way.
+    /// A unit may serve other operations during a collection.
     pub(super) pauses: bool,
-    /// The collector looks between the steps of a move whether the host waits for its die.
+    /// The collector checks between the steps of a move whether host operations wait for its die.
     pub(super) yields: bool,
-    /// It matters when an operation joins a die's queue: to the collector, or because the die is not idle any more.
+    /// Arrivals in a die's queue matter: to the collector, or because they end the die's idle time.
     pub(super) heeds: bool,
     /// Dies are collected in idle time.
     pub(super) idles: bool,
-    /// Collector decisions look at each die before they start collections.
+    /// Collector decisions examine each die before they start collections.
     pub(super) looks: bool,
     /// A scope with fewer free pages than this is collected.
     pub(super) gc_floor: u32,
-    /// Fewer free pages than this in a scope: its collections are not preempted.
+    /// Collections of a scope with fewer free pages than this are not preempted.
     pub(super) hard_floor: u32,
-    /// Collections leave pages in the controller's buffer.
+    /// GC leaves pages in the controller's buffer.
     pub(super) stages: bool,
-    /// The journey of every moved page, where path and, as long as nothing waits for its die, collector treat all pages alike.
+    /// The journey of every moved page, if the path and, while nothing waits for its die, the collector treat all pages alike.
     pub(super) plain_moves: Option<Journey>,
-    /// The path copies to a write point of its own.
+    /// The path copies to a separate write point.
     pub(super) separates: bool,
-    /// Writes go to whichever die falls idle.
+    /// Writes go to any die that becomes idle.
     pub(super) dynamic: bool,
-    /// Writes in no time go to their static places and are collected for by plane.
+    /// Writes in no time use static places, and GC for them is by plane.
     pub(super) plain_places: bool,
     /// Overwritten pages stay valid until their newer versions are on flash.
     pub(super) keeps: bool,
     /// Reads suspend programs or erases.
     pub(super) suspends: bool,
-    /// A unit whose array works may take more: a read that suspends it, or the data of a program or from a read.
+    /// A unit with a busy array may accept more: a read that suspends it, or data of a program or from a read.
     pub(super) overlaps: bool,
     /// Multi-plane commands may carry several pages of a request.
     pub(super) pairs: bool,
@@ -50,17 +50,17 @@ pub(super) struct Rules {
     pub(super) metadata: bool,
     /// So many requests may wait that they leave the cache meanwhile.
     pub(super) deep: bool,
-    /// Channels and sides of the host link; the ports of the interconnect are the buses after these.
+    /// Number of channels and sides of the host link; ports of the interconnect are the buses after these.
     pub(super) ports: usize,
     /// Operations queue by kind of task.
     pub(super) queues: bool,
-    /// The victim policy is told of pages that are programmed or become invalid.
+    /// The victim policy watches pages that are programmed or become invalid.
     pub(super) watches: bool,
-    /// The route is asked about reads.
+    /// The route decides about reads.
     pub(super) redirects: bool,
-    /// Sub-requests that a chip takes before requests wait in the window.
+    /// Sub-requests that a chip accepts before further requests wait in the window.
     pub(super) chip_queue: Option<u32>,
-    /// Events after which the full oracle scans again.
+    /// Events between two scans of the full oracle.
     pub(super) scan_every: u64,
 }
 
@@ -93,7 +93,7 @@ impl Rules {
             stages: config.stages(),
             plain_moves: (path.always())
                 .filter(|_| collector.undisturbed())
-                // Errors travel with each page on its own.
+                // Errors move with each page separately.
                 .filter(|_| config.ecc.errors == Errors::None),
             separates: path.separates(),
             dynamic,

@@ -1,4 +1,4 @@
-//! The controller's buffer at work: pages are staged, wait, and are written back when nobody wants a die.
+//! The controller's buffer: pages are staged, wait, and are written back when no operation waits for a die.
 
 use super::{Pause, Ssd};
 use crate::device::flash::Stream;
@@ -15,7 +15,7 @@ impl Ssd {
         self.dev.staging.plan.as_ref().expect("a buffer with slots has a plan")
     }
 
-    /// Tells a collection whether host operations wait for its unit: when it begins, and when pages have been read out.
+    /// Records in a collection whether host operations wait for its unit: when it begins, and when pages have been read out.
     #[inline(always)]
     pub(super) fn note_contention(&mut self, id: JobId) {
         if self.rules.stages {
@@ -26,7 +26,7 @@ impl Ssd {
     #[inline(never)]
     fn sees_contention(&mut self, id: JobId) {
         let running = &self.gc.jobs[id.0];
-        // After a pause, what was seen before it holds: the host operations that waited then have been let in.
+        // After a pause, the earlier result holds: the host operations that waited then have been served.
         let mut waits = running.sure && running.job.contended;
         if self.kernel.ops[running.op].verb != Verb::Program {
             let mut at = self.kernel.dies[running.unit].queue.head();
@@ -40,7 +40,7 @@ impl Ssd {
         self.gc.jobs[id.0].job.contended = waits;
     }
 
-    /// Carries out a step that concerns the buffer only, and hands back one that goes on to the flash.
+    /// Executes a step that concerns only the buffer; returns a step that continues to the flash.
     #[inline(never)]
     pub(super) fn carry_staging(&mut self, id: JobId, step: Step) -> Option<Step> {
         match step {
@@ -63,14 +63,14 @@ impl Ssd {
                 self.hand_over(id);
             }
             Step::Erase | Step::Done => {
-                // What was overwritten meanwhile needs no slot.
+                // Overwritten pages need no slot.
                 if let Some(left) = self.gc.jobs[id.0].job.slots.filter(|left| *left > 0) {
                     self.take_slots(id, left);
                     self.dev.staging.release(left);
                     self.hand_over(id);
                 }
                 if matches!(step, Step::Erase) && !self.plan().erase_first && self.awaits_durability(id) {
-                    // Where no plane has room, it is this that lets its pages have the reserve.
+                    // If no plane has room, the end of the reads lets its pages use the reserve.
                     self.dev.staging.stale = true;
                     if self.gc.jobs[id.0].holds {
                         self.pause(id, Pause::Durable);
@@ -93,7 +93,7 @@ impl Ssd {
         law!(slots.is_some(), "law: pages are staged in reserved slots");
     }
 
-    /// A page that a partial write has yet to read stays on flash: the buffer holds newest versions only.
+    /// A page that a partial write still has to read stays on flash: the buffer holds only newest versions.
     #[inline(never)]
     fn must_be_placed(&self, id: JobId) -> bool {
         self.gc.jobs[id.0].job.hand.iter().any(|page| {
@@ -102,7 +102,7 @@ impl Ssd {
         })
     }
 
-    /// Pages in hand go to reserved slots. From now on the map points to them there.
+    /// Moves pages in hand to reserved slots. From now on the map points to them there.
     #[inline(never)]
     fn stage_hand(&mut self, id: JobId) {
         let hand = std::mem::replace(&mut self.gc.jobs[id.0].job.hand, PageSet::EMPTY);
@@ -111,7 +111,7 @@ impl Ssd {
         for (i, page) in hand.iter().enumerate() {
             let lpn = self.dev.flash.lpn_of(*page);
             if lpn.is_none() {
-                // Overwritten or trimmed since it was read: nobody wants it.
+                // Overwritten or trimmed since its read: no longer needed.
                 self.dev.staging.release(1);
                 continue;
             }
@@ -146,7 +146,7 @@ impl Ssd {
         }
     }
 
-    /// The segment of a collection, which counts one page more.
+    /// The segment of a collection, with one more page.
     fn segment_of(&mut self, id: JobId) -> u32 {
         let segment = &mut self.gc.jobs[id.0].segment;
         if *segment == u32::MAX {
@@ -186,7 +186,7 @@ impl Ssd {
         }
     }
 
-    /// The erase of a collection's victims begins: from now on its pages in the buffer are the only ones.
+    /// The erase of a collection's victims begins: from now on only the buffer has its buffered pages.
     #[inline(always)]
     pub(super) fn segment_erased(&mut self, id: JobId) {
         if self.rules.stages {
@@ -215,7 +215,7 @@ impl Ssd {
         segment != u32::MAX && self.dev.staging.segments[segment].pending > 0
     }
 
-    /// A page is in the buffer no longer, whether it is on flash or nobody wants it.
+    /// A page leaves the buffer, because it is on flash or no longer needed.
     fn leaves_buffer(&mut self, absorbed: bool, segment: u32) {
         let staging = &mut self.dev.staging;
         let pages = &mut staging.segments[segment];
@@ -247,7 +247,7 @@ impl Ssd {
         self.dev.staging.filled.change(-1, self.now);
     }
 
-    /// Whether a page in the buffer waits there still.
+    /// Whether a page is still waiting in the buffer.
     fn waits_in_buffer(&self, op: OpId) -> bool {
         self.kernel.ops[op].class == Class::Writeback && self.kernel.ops[op].unit.is_none()
     }
@@ -284,7 +284,7 @@ impl Ssd {
         true
     }
 
-    /// A trimmed page, or one that is written to flash by a host write of its own, need not wait in the buffer.
+    /// A page that is trimmed, or that a host write sends to flash, no longer waits in the buffer.
     #[inline(always)]
     pub(super) fn drop_buffered(&mut self, lpn: Lpn) {
         if self.rules.stages {
@@ -296,7 +296,7 @@ impl Ssd {
     fn drops_buffered(&mut self, lpn: Lpn) {
         let Location::Staged(op) = self.dev.map.get(lpn) else { return };
         if self.waits_in_buffer(op) {
-            // It stays in line without a page, and is passed over.
+            // It stays in the queue without a page, and is skipped.
             self.kernel.ops[op].lpn = Lpn::NONE;
             self.dev.staging.stale = true;
             let (absorbed, segment) = (self.kernel.ops.buffer[op].absorbed, self.kernel.ops.buffer[op].segment);
@@ -308,7 +308,7 @@ impl Ssd {
         }
     }
 
-    /// After all host operations: dies that nobody wants take pages of the buffer.
+    /// After all host operations: writes buffered pages back to dies for which no operation waits.
     #[inline(always)]
     pub(super) fn dispatch_writebacks(&mut self) {
         if self.rules.stages && self.dev.staging.waiting > 0 {
@@ -342,12 +342,12 @@ impl Ssd {
         }
     }
 
-    /// Whether nobody wants a unit.
+    /// Whether a unit is idle and no operation waits for it.
     pub(super) fn is_unwanted(&self, unit: UnitId) -> bool {
         self.is_idle(unit) && self.kernel.dies[unit].queue.is_empty()
     }
 
-    /// Writes the first page in line back to the next idle unit in turn. False: there is no page, or no unit for it.
+    /// Writes the first waiting page back to the next idle unit in turn. Returns false if there is no page, or no unit for it.
     #[inline(never)]
     fn write_back_anywhere(&mut self) -> bool {
         let op = self.dev.staging.ready.head();
@@ -376,7 +376,7 @@ impl Ssd {
         if (0..self.dev.geometry.planes).map(PlaneId).any(room) {
             return false;
         }
-        // No plane has room. A collection that waits for this page has a page of its reserve for it.
+        // No plane has room. A collection that waits for this page has a reserved page for it.
         let segment = &self.dev.staging.segments[self.kernel.ops.buffer[op].segment];
         let plane = self.kernel.ops[op].plane;
         if segment.job.is_some() && !self.plan().erase_first {
@@ -391,7 +391,7 @@ impl Ssd {
         self.claim_full_planes()
     }
 
-    /// Writes the first page in line for a unit's own planes back, if nobody wants the unit.
+    /// Writes the first waiting page for a unit's own planes back, if no operation waits for the unit.
     fn write_back_home(&mut self, unit: UnitId) {
         while self.is_unwanted(unit) {
             let op = self.dev.staging.own[unit.ix()].head();
@@ -404,8 +404,8 @@ impl Ssd {
                 self.kernel.ops.remove(op);
                 continue;
             }
-            // At the host's write point while that has room, else where its collection would have put it: a page of its plane
-            // is kept for it.
+            // At the host's write point while that has room, otherwise at its collection's write point: a page of its plane is
+            // reserved for it.
             let plane = self.kernel.ops[op].plane;
             let room = self.dev.flash.next_offset(plane, Stream::Host).is_some();
             self.dev.staging.own[unit.ix()].pop(&self.kernel.ops);
@@ -413,7 +413,7 @@ impl Ssd {
         }
     }
 
-    /// A page of the buffer begins its way back to flash.
+    /// The write-back of a buffered page begins.
     fn begin_writeback(&mut self, id: OpId, plane: PlaneId, stream: Stream) {
         let unit = self.dev.geometry.unit_of(plane);
         let reserve = stream == Stream::Gc;
@@ -441,7 +441,7 @@ impl Ssd {
         self.start(id, unit, Holder::Writeback, plane);
     }
 
-    /// A page of the buffer is on flash again: it is published unless the host has overwritten or trimmed it meanwhile.
+    /// The write-back of a page has ended: it is published unless the host has overwritten or trimmed it meanwhile.
     #[inline(never)]
     pub(super) fn writeback_ends(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
@@ -461,13 +461,13 @@ impl Ssd {
         self.leaves_buffer(absorbed, segment);
         self.stop(unit, plane);
         if self.dev.flash.next_offset(plane, Stream::Host).is_some() {
-            // What was kept for this page may be the host's now.
+            // The page that was reserved for it may be the host's now.
             self.unstall(plane);
         }
         self.test_trigger(plane);
     }
 
-    /// Whether buffered pages go back to their own planes.
+    /// Whether buffered pages return to their own planes.
     fn goes_home(&self) -> bool {
         self.plan().to == BackTo::OwnPlane
     }

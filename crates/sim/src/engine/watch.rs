@@ -1,4 +1,4 @@
-//! What an observer is told. Without one, each call costs a branch.
+//! Reports to an observer. Without one, each call costs a branch.
 
 use super::{Nanos, Ssd};
 use crate::device::timing::LegKind;
@@ -9,7 +9,7 @@ use crate::request::Request;
 use crate::units::{Lpn, OpId, PlaneId, Ppn, UnitId};
 
 impl Ssd {
-    /// Watches the run from outside.
+    /// Sets an observer.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.observer.sample_at = observer.sample_at();
         self.observer.running_since = vec![Nanos::ZERO; self.kernel.dies.units.len()];
@@ -17,14 +17,14 @@ impl Ssd {
         self.set_fusing(false);
     }
 
-    /// Takes the observer back.
+    /// Removes the observer and returns it.
     pub fn take_observer(&mut self) -> Option<Box<dyn Observer>> {
         let observer = std::mem::take(&mut self.observer).observer;
         self.set_fusing(true);
         observer
     }
 
-    /// The state at the present time.
+    /// The current state.
     pub fn sample(&self) -> Sample {
         self.sample_of(self.now)
     }
@@ -46,7 +46,7 @@ impl Ssd {
         let Some(observer) = &mut self.observer.observer else { return };
         observer.sample(&sample);
         self.observer.sample_at = observer.sample_at();
-        law!(self.observer.sample_at > now, "an observer's samples rise");
+        law!(self.observer.sample_at > now, "an observer's sample times are ascending");
     }
 
     #[inline(always)]
@@ -66,14 +66,14 @@ impl Ssd {
         }
     }
 
-    /// A write is about to be acknowledged while its program still runs: its legs to come need the number of its request.
+    /// A write is about to be acknowledged while its program is still running: its later legs need the index of its request.
     pub(super) fn watch_early_acknowledgement(&mut self, id: OpId) {
         if self.observer.observer.is_some() {
             self.number_of(id);
         }
     }
 
-    /// The array of a unit begins to work, or goes on.
+    /// The array of a unit starts to work, or continues.
     #[inline(always)]
     pub(super) fn watch_array_start(&mut self, unit: UnitId) {
         if self.observer.observer.is_some() {
@@ -81,7 +81,7 @@ impl Ssd {
         }
     }
 
-    /// The array of a unit has ended what it did, or lets go of it.
+    /// The array of a unit has finished, or is suspended.
     #[inline(always)]
     pub(super) fn watch_array_end(&mut self, unit: UnitId) {
         if self.observer.observer.is_some() {
@@ -94,7 +94,7 @@ impl Ssd {
         }
     }
 
-    /// A bus has been granted for this long.
+    /// A bus has been granted for this time.
     #[inline(always)]
     pub(super) fn watch_transfer(&mut self, id: OpId, bus: usize, time: Nanos) {
         if self.observer.observer.is_some() {
@@ -140,7 +140,7 @@ impl Ssd {
             *plane = self.dev.geometry.plane_of(*page);
         }
         if self.dev.geometry.pages_per_entry == 2 {
-            // Paired planes are one plane to the engine; the other one of the pair has the number of the next plane of the die.
+            // Paired planes are one plane in the engine; the other plane of the pair has the number of the next plane of the die.
             planes[1] = PlaneId(planes[0].0 + self.dev.geometry.dies);
         }
         let kind = match resource {
@@ -163,7 +163,7 @@ impl Ssd {
         }
     }
 
-    /// The number of an operation's request, or of its collection.
+    /// The index of an operation's request, or the number of its collection.
     fn number_of(&mut self, id: OpId) -> u64 {
         let op = &self.kernel.ops[id];
         if op.class != Class::Host {

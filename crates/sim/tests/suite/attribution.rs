@@ -1,4 +1,4 @@
-//! Where the time went: worked examples, and the law behind them on random workloads.
+//! Attribution of latency: worked examples, and its law on random workloads.
 
 use crate::common::{Dut, array, causes, config, plane, spent, summary};
 use ssdlab_sim::blame::{Blame, CAUSES, Cause};
@@ -27,7 +27,7 @@ fn terms(request: &Completed) -> [u128; 5] {
     [terms.st, terms.cngc, terms.csgc, terms.cogc, terms.lc]
 }
 
-/// One die with two planes and blocks of two pages; service 200 for a read, and a collection is an erase of 1,000.
+/// One die with two planes and blocks of two pages. A read takes 200, and a collection is an erase of 1,000.
 fn three_request_device(time: &str) -> Config {
     config(&format!(
         "{}geometry.blocks_per_plane = 8
@@ -40,8 +40,8 @@ fn three_request_device(time: &str) -> Config {
     ))
 }
 
-/// Pages 0 and 2 lie in plane 0 and are written again, which leaves a block without valid pages: when the second of the
-/// programs ends, at 20,000, the collection of plane 0 holds the die for 1,000.
+/// Pages 0 and 2 are in plane 0 and are overwritten, which leaves a block without valid pages. When the second of these programs
+/// ends, at 20,000, GC of plane 0 holds the die for 1,000.
 fn three_requests(time: &str) -> (Vec<Completed>, Summary) {
     let mut dut = Dut::new(&three_request_device(time));
     dut.write(0, 0, PAGE);
@@ -52,12 +52,12 @@ fn three_requests(time: &str) -> (Vec<Completed>, Summary) {
     (dut.completed()[2..].to_vec(), summary(&dut.ssd))
 }
 
-/// A write that any die may take waits for no single die: its wait is split as the time of all dies was.
+/// A write that any die may serve does not wait for one particular die: its wait is split like the time of all dies.
 #[test]
 fn a_write_that_any_die_may_take_waits_as_the_dies_were_held() {
     let timing = "timing = { read = \"200ns\", program = \"10us\", erase = \"1us\", transfer = \"0ns/B\" }";
     let mut dut = Dut::new(&plane(2, 4, 11, &format!("{timing}\nschemes.place = \"dynamic\"")));
-    // The sixth program makes the plane due at 60,000; block 0 holds nothing any more.
+    // The sixth program makes the plane due at 60,000; block 0 has no valid page.
     (0..6).for_each(|n| dut.write(n * 10_000, 0, PAGE));
     dut.write(55_000, PAGE, PAGE);
     let done = dut.completed();
@@ -81,14 +81,14 @@ fn three_requests_around_a_collection_split_as_in_the_table() {
     assert_eq!((told.plane_ns.gc_busy, told.plane_ns.gc_idle), (1_000, 1_000), "plane 0 and plane 1");
     let read = &told.response_ns.read;
     assert_eq!((read.st, read.cngc, read.csgc, read.cogc, read.lc, read.outside), (600, 100, 800, 900, 400, 0));
-    // Without the collection: what ST + CnGC says.
+    // Without GC: ST + CnGC.
     let free: Vec<u64> = three_requests("none").0.iter().map(|c| (c.completion - c.arrival).0).collect();
     assert_eq!(free, [200, 300, 200]);
 }
 
 #[test]
 fn every_cause_belongs_to_one_of_paper_bs_terms() {
-    // A bit a cause, so that a term tells all of its causes.
+    // One bit per cause, so that each term shows all of its causes.
     let bit = |cause: Cause| 1u64 << cause as u32;
     let mut blame = Blame::ZERO;
     CAUSES.iter().for_each(|(cause, _)| blame.add(*cause, bit(*cause)));
@@ -109,7 +109,8 @@ fn every_cause_belongs_to_one_of_paper_bs_terms() {
     assert_eq!(Terms::of(&breakdown).columns(), terms);
 }
 
-/// Reads and writes on one FIFO die; reads never touch a page that is written. Returns what completed, and collections.
+/// Reads and writes on one FIFO die; no page is both read and written. Returns the completed requests, and the number of
+/// collections.
 fn on_one_die(seed: u64, time: &str, collector: &str) -> (Vec<Completed>, u64) {
     let mut dice = Dice(seed);
     let toml = format!(
@@ -179,7 +180,7 @@ fn without_collections_nothing_is_late_however_contended() {
     for (i, option) in options.iter().enumerate() {
         for time in ["real", "none"] {
             let mut dice = Dice(i as u64);
-            // Either room for everything, or collections in no time.
+            // Either enough space for everything, or GC in no time.
             let (blocks, threshold) = if time == "real" { (512, 16) } else { (32, 40) };
             let toml = format!(
                 "{}geometry.blocks_per_plane = {blocks}
@@ -217,11 +218,11 @@ fn without_collections_nothing_is_late_however_contended() {
 fn causes_are_those_of_the_page_that_finishes_last() {
     let mut dut = Dut::new(&config(&array(2, 1, 1, 1)));
     dut.write(0, 0, PAGE);
-    // Its first page waits for the write; its second is done at 56,120 with nothing to wait for.
+    // Its first page waits for the write; its second completes at 56,120 without a wait.
     dut.read(1_000, 0, PAGE + 512);
     dut.read(1_500, 2 * PAGE, 2 * PAGE);
     let done = dut.completed();
-    // The first page is on its way to flash and served from memory: the second is the last.
+    // The first page is in flight to flash and served from memory: the second is the last.
     assert_eq!(causes(&done[1]), [("array", 50_000), ("bus", 640)]);
     assert_eq!((done[1].start, done[1].completion), (Some(Nanos(1_000)), Nanos(51_640)));
     assert_eq!(causes(&done[2]), [("die_host", 603_620), ("array", 50_000), ("bus", 5_120)]);
@@ -249,7 +250,7 @@ fn of_pages_that_finish_together_the_lowest_counts() {
 
 #[test]
 fn the_whole_wait_outside_counts_from_arrival() {
-    // Queue, order and die one after the other, on one request.
+    // Waits outside, in the window and for the die, in one request.
     let toml = format!("{}device.queue_depth = 3\norder.chip_queue = 2", array(1, 1, 1, 1));
     let mut dut = Dut::new(&config(&toml));
     (0..4).for_each(|i| dut.read(i * 10, i * PAGE, PAGE));
@@ -264,8 +265,8 @@ fn the_whole_wait_outside_counts_from_arrival() {
 
 #[test]
 fn a_write_that_finds_no_page_waits_for_space() {
-    // Four blocks of two pages, one of them the reserve: three are full of two generations of pages 0 and 1, and of 2 and 3.
-    // A threshold of 0 never asks for a collection; the write that finds no page does.
+    // Four blocks of two pages, one of them reserved: three hold two versions of pages 0 and 1, and pages 2 and 3. With a
+    // threshold of 0 no free page count makes the plane due; the write that finds no page does.
     let toml = format!(
         "{}geometry.blocks_per_plane = 4
         geometry.pages_per_block = 2
@@ -276,14 +277,14 @@ fn a_write_that_finds_no_page_waits_for_space() {
     let mut dut = Dut::new(&config(&toml));
     [0, 1, 2, 3, 0, 1].iter().for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
     dut.write(10_000_000, 2 * PAGE, PAGE);
-    // Two that come while the collection holds the die.
+    // Two reads that arrive while GC holds the die.
     dut.read(10_500_000, 3 * PAGE, PAGE);
     dut.write(11_000_000, 0, PAGE);
     let done = dut.completed();
     assert_eq!(causes(&done[6]), [("space", 3_500_000), ("array", 600_000), ("bus", 5_120)]);
-    // To paper B it is a conflict with a collection of the same plane.
+    // For paper B this is a conflict with GC of the same plane.
     assert_eq!(terms(&done[6]), [605_120, 0, 3_500_000, 0, 0]);
-    // After the erase it queues as old as it is, before what came meanwhile.
+    // After the erase it queues with its old age, before operations that arrived meanwhile.
     assert_eq!(done[6].start, Some(Nanos(13_500_000)));
     assert_eq!([done[7].start, done[8].start].map(Option::unwrap), [Nanos(14_105_120), Nanos(14_160_240)]);
     assert_eq!(causes(&done[7]), [("die_host", 605_120), ("die_gc_own", 3_000_000), ("array", 50_000), ("bus", 5_120)]);
@@ -304,7 +305,7 @@ fn a_write_admitted_before_measuring_counts_no_stall() {
             array(1, 1, 1, 1)
         );
         let mut dut = Dut::new(&config(&toml));
-        // The last write stalls when the ones before it have ended: long after the read, measured in any case, is admitted.
+        // The last write stalls when the ones before it have ended: long after the read, which is always measured, is admitted.
         [0, 1, 2, 3, 0, 1, 2].iter().for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
         dut.read(0, 3 * PAGE, PAGE);
         dut.completed();

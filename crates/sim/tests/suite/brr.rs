@@ -25,7 +25,7 @@ raid = {{ {raid} }}
     ))
 }
 
-// Semantics 4.3.
+// Parity updates.
 
 #[test]
 fn an_update_reads_old_data_and_parity_then_writes_both() {
@@ -37,7 +37,7 @@ fn an_update_reads_old_data_and_parity_then_writes_both() {
     assert_eq!(causes(&done[0]), [("array", 225_000), ("bus", 204_800)]);
     let summary = summary(&dut.ssd);
     let (flash, raid) = (&summary.flash, summary.raid.as_ref().unwrap());
-    // Its parity is behind from when the first program may begin.
+    // Its parity is invalid from the earliest possible start of the first program.
     assert_eq!((raid.updates, raid.unprotected_ns.total, raid.unprotected_ns.longest), (1, u128::from(WRITE), WRITE));
     let parts = &raid.write_ns;
     assert_eq!((parts.t_w, parts.t_b, parts.t_c, parts.rest), (0, 204_800, 225_000, 0));
@@ -86,7 +86,7 @@ fn the_write_mode_says_what_an_update_reads() {
     }
 }
 
-/// Keeps the planes whose arrays are read.
+/// Records the planes whose arrays are read.
 #[derive(Clone, Default)]
 struct Reads(Arc<Mutex<Vec<u32>>>);
 
@@ -148,7 +148,7 @@ fn first_writes_gather_until_their_group_is_whole_or_the_timeout_is_over() {
         config.precondition.mode = ssdlab_sim::config::PreconditionMode::None;
         Dut::new(&config)
     };
-    // Group 0 of stripe 0 is chunks 0 and 3: the second one lets both go.
+    // Group 0 of stripe 0 has chunks 0 and 3: the second one releases both.
     let mut dut = new("layout = \"lci\", group = 3");
     dut.write(0, 0, PAGE);
     dut.write(40_000, 3 * PAGE, PAGE);
@@ -162,7 +162,8 @@ fn first_writes_gather_until_their_group_is_whole_or_the_timeout_is_over() {
     let flash = &told.flash;
     assert_eq!((flash.reads.total, flash.programs.host, flash.programs.parity), (0, 2, 1));
     assert_eq!(gathered(told), (1, 0, 40_000));
-    // Nobody comes: 10 ms after the oldest chunk it is encoded alone, and what follows is an update whose old data is known.
+    // No other chunk arrives: 10 ms after the oldest chunk it is encoded alone. The next write is an update whose old data is
+    // known.
     let mut dut = new("layout = \"lci\", group = 3");
     dut.write(0, 0, PAGE);
     dut.write(20_000_000, 3 * PAGE, PAGE);
@@ -187,9 +188,10 @@ fn the_host_sees_the_share_of_data() {
     }
 }
 
-// Semantics 4.4.
+// Orders.
 
-/// Nine chips of unit service: R0 {0, 1}, R1 {1, 2}, R2 {3, 4}, R3 {4}, all at once. When each is done, in slots.
+/// Nine chips with a service time of one slot; R0 {0, 1}, R1 {1, 2}, R2 {3, 4}, R3 {4} arrive together. Returns completions in
+/// slots.
 fn slots(schemes: &str) -> Vec<u64> {
     let mut config =
         device(9, 1, "layout = \"none\"", &format!("schemes = {{ {schemes} }}\norder = {{ chip_queue = 8 }}"));
@@ -225,9 +227,9 @@ fn synchronous_batches_wait_for_each_other_are_of_one_kind_and_keep_writes_of_a_
         }
         dut.latencies()
     };
-    // The second one comes too late for the first batch, though its chip is idle.
+    // The second one arrives too late for the first batch, although its chip is idle.
     assert_eq!(sync(&[(0, 'r', 0, 1), (1_000, 'r', 1, 1)]), [READ, 2 * READ - 1_000]);
-    // A write and a read share no chip, and yet no batch.
+    // A write and a read share no chip, but never a batch.
     assert_eq!(sync(&[(0, 'w', 0, 1), (0, 'r', 1, 1)]), [WRITE, WRITE + READ]);
     // The third shares no chip with the first batch, but writes a page of the second.
     assert_eq!(sync(&[(0, 'w', 0, 1), (0, 'w', 0, 2), (0, 'w', 1, 1)]), [WRITE, 2 * WRITE, 3 * WRITE]);
@@ -235,7 +237,7 @@ fn synchronous_batches_wait_for_each_other_are_of_one_kind_and_keep_writes_of_a_
 
 #[test]
 fn an_arrival_counts_what_waits_in_the_window() {
-    // One request at a time on a chip: the first is in service when the second arrives, which waits when the third does.
+    // One sub-request per chip: the first is in service when the second arrives, which still waits when the third arrives.
     let mut dut = Dut::new(&device(3, 1, "layout = \"lci\", group = 3", "order.chip_queue = 1"));
     (0..3).for_each(|i| dut.read(i * 1_000, 0, PAGE));
     dut.completed();
@@ -244,7 +246,7 @@ fn an_arrival_counts_what_waits_in_the_window() {
 
 #[test]
 fn piq_lets_a_request_overtake_one_that_contends() {
-    // A chip takes one: R1 {0, 1} waits for R0 {0}; R2 {1} shares nothing with R0's batch and goes before R1.
+    // One sub-request per chip: R1 {0, 1} waits for R0 {0}; R2 {1} shares no chip with R0's batch and is dispatched before R1.
     let order = |order: &str| {
         let mut dut = Dut::new(&device(
             9,
@@ -263,7 +265,8 @@ fn piq_lets_a_request_overtake_one_that_contends() {
 
 #[test]
 fn a_request_that_stays_holds_later_ones_of_its_chips_back() {
-    // A chip takes one: while chip 0 is read, A {0, 1} stays; chip 1 is idle when B {1} comes, and yet B goes after A.
+    // One sub-request per chip: while chip 0 is read, A {0, 1} waits. Chip 1 is idle when B {1} arrives, but B is dispatched
+    // after A.
     for order in ["async-fifo", "piq"] {
         let more = format!("schemes = {{ order = \"{order}\" }}\norder = {{ chip_queue = 1 }}");
         let mut dut = Dut::new(&device(9, 1, "layout = \"none\"", &more));
@@ -276,7 +279,7 @@ fn a_request_that_stays_holds_later_ones_of_its_chips_back() {
 
 #[test]
 fn reads_go_before_writes_that_still_wait() {
-    // A chip takes one: while a read is served, a write and a later read of the same chip wait.
+    // One sub-request per chip: during a read, a write and a later read of the same chip wait.
     let order = |order: &str, knob: &str| {
         let mut dut = Dut::new(&device(
             9,
@@ -295,11 +298,11 @@ fn reads_go_before_writes_that_still_wait() {
     assert_eq!(order("piq", ", delay_writes = false"), first);
 }
 
-// Semantics 4.5.
+// Redirected reads.
 
-/// Nine chips in groups of three, L_r = 25 us without bus time. A read of chip 0 arrives at 1,000 us and is dispatched at
-/// 1,100, when chips 0, 3 and 6 wait 100, 50 and 25 us; a request that wants chip 6 and arrived at `next` us is pending then.
-/// How long after its dispatch the read is done, and how many reads were redirected.
+/// Nine chips in groups of three, L_r = 25 us without bus time. A read of chip 0 arrives at 1,000 us and is dispatched at 1,100,
+/// when the waits of chips 0, 3 and 6 are 100, 50 and 25 us. A request for chip 6 that arrived at `next` us is then pending.
+/// Returns the time from the dispatch of the read to its completion, and the number of redirected reads.
 fn redirect(next: u64, route: &str) -> (u64, u64) {
     let mut config = device(
         9,
@@ -307,12 +310,12 @@ fn redirect(next: u64, route: &str) -> (u64, u64) {
         "layout = \"lci\", group = 3",
         &format!("schemes = {{ route = {route} }}\norder = {{ chip_queue = 5 }}"),
     );
-    // Only what is read is on flash: a stripe with one data chunk redirects nothing.
+    // Only pages that are read are on flash: a stripe with one data chunk redirects no read.
     config.precondition.mode = ssdlab_sim::config::PreconditionMode::None;
     config.timing.transfer = "0ns/B".parse().unwrap();
     let mut dut = Dut::new(&config);
     let page = |stripe: u64, rank: u64| (6 * stripe + rank) * PAGE;
-    // Stripe 0 is whole: chunks on chips 0 and 3, parity on chip 6.
+    // Stripe 0 is complete: chunks on chips 0 and 3, parity on chip 6.
     dut.read(0, page(0, 0), PAGE);
     dut.read(0, page(0, 3), PAGE);
     // Chip 0 (rank 0 of stripes 3k) takes five, so that the read at 1,000 waits until 1,100 for those before it.
@@ -321,7 +324,7 @@ fn redirect(next: u64, route: &str) -> (u64, u64) {
     // Chip 2 is full throughout, chip 6 (rank 3 of stripes 3k + 1) has one read left at 1,100.
     (13..26).for_each(|k| dut.read(1_025_000, page(3 * k, 2), PAGE));
     [1, 7, 10, 13].iter().for_each(|stripe| dut.read(1_025_000, page(*stripe, 3), PAGE));
-    // It wants chips 2 and 6.
+    // It uses chips 2 and 6.
     dut.read(next * 1_000, page(4, 2), 2 * PAGE);
     // Chip 3 has two reads left at 1,100.
     (10..13).for_each(|k| dut.read(1_075_000, page(3 * k, 3), PAGE));
@@ -347,14 +350,14 @@ fn without_bus(more: &str) -> Config {
 
 #[test]
 fn requests_that_came_before_spare_no_partner_and_equal_waits_are_enough() {
-    // A chip takes three. Chip 1 has three reads, so that an older request of chips 1 to 3 stays; chip 3 is a partner of chip 0,
-    // which has `own` reads.
+    // Three sub-requests per chip. Chip 1 has three reads, so an older request for chips 1 to 3 waits. Chip 3 is a partner of
+    // chip 0, which has `own` reads.
     let redirect = |own: u64| {
         let mut config = without_bus("schemes = { route = \"brr\" }\norder = { chip_queue = 3 }");
         config.precondition.mode = ssdlab_sim::config::PreconditionMode::None;
         let mut dut = Dut::new(&config);
         let page = |stripe: u64, rank: u64| (6 * stripe + rank) * PAGE;
-        // Stripe 0 is whole, no other one is: only its reads may be redirected.
+        // Only stripe 0 is complete, so only its reads may be redirected.
         dut.read(0, page(0, 0), PAGE);
         dut.read(0, page(0, 3), PAGE);
         (1..=own).for_each(|k| dut.read(100_000, page(3 * k, 0), PAGE));
@@ -385,7 +388,7 @@ fn a_program_that_waits_weighs_as_much_as_a_program() {
         (dut.latencies()[2..].to_vec(), summary(&dut.ssd).brr.unwrap().redirected_reads)
     };
     // The first: 400 + 25 <= 200 fails for chip 0. The second: 200 + 25 <= 400 for chip 3, 200 + 25 + 25 <= 400 for chip 6. It is
-    // read there when the programs and the other read are over, at 250 us.
+    // read there after the programs and the other read, at 250 us.
     assert_eq!(reads("\"brr\""), (vec![250_000 - 60_000, 275_000 - 61_000], 1));
     // If programs weighed 30 us: 30 + 25 + 25 <= 60 fails for chip 6. Chip 0 is done with its programs at 450 us.
     assert_eq!(reads("{ brr = { program = \"30us\" } }"), (vec![250_000 - 60_000, 475_000 - 61_000], 0));

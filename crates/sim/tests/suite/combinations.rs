@@ -1,10 +1,9 @@
-//! Every combination of orders, routes, placements, victims, collectors, paths and layouts on small devices: it is refused by a
-//! rule of the configuration, or it runs clean under the full oracle, to its end, and every page holds at the end what the
-//! history says, whichever schemes were at work.
+//! Every combination of orders, routes, placements, victims, collectors, paths and layouts on small devices. Either a rule of the
+//! configuration rejects it, or it runs to its end under the full oracle, and every page then has its expected content.
 //!
-//! Schemes come from their slots' lists, so a new one is here by itself. The usual test command runs a sample in which every
-//! pair that can run does; `SSDLAB_COMBINATIONS=all cargo test -p ssdlab-sim --test suite combinations::` runs them all.
-//! `SSDLAB_COMBINATIONS=write` writes docs/combinations.md anew.
+//! Schemes are taken from their slots' lists, so new ones are included. The usual test command runs a sample that contains every
+//! valid pair; `SSDLAB_COMBINATIONS=all cargo test -p ssdlab-sim --test suite combinations::` runs all combinations.
+//! `SSDLAB_COMBINATIONS=write` rewrites docs/combinations.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -24,10 +23,10 @@ use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
 /// Blocks of a plane, and their pages.
 const BLOCKS: u32 = 10;
 const PER_BLOCK: u32 = 4;
-/// Host pages that every device has, whatever its schemes need of it.
+/// Host pages that every device has.
 const COMMON: u64 = 96;
 const REQUESTS: u64 = 400;
-/// What is between the slots' choices.
+/// Names of the slots.
 const SLOTS: [&str; 7] = ["order", "route", "place", "victim", "collector", "path", "layout"];
 
 /// Two channels of four chips of one die of two planes: two parity groups of four chips.
@@ -39,7 +38,7 @@ device.unwritten_read = \"zero_cost\"
 raid = { group = 4, encode_timeout = \"1ms\" }
 ";
 
-/// The devices that each combination is tried on: what each has beside the base, and spare blocks a plane beyond the least.
+/// The devices for each combination: settings added to the base, and spare blocks per plane beyond the minimum.
 const DEVICES: [(&str, &str, u32); 3] = [
     ("bare", "", 0),
     (
@@ -60,8 +59,8 @@ struct Choice {
     config: Config,
 }
 
-/// What can fill each slot. A collector that wraps another is here around each of them; a switch that is off by default is here
-/// switched on, too.
+/// Possible choices for each slot. A collector that wraps another one is combined with each of them; a switch that is off by
+/// default is also switched on.
 fn choices() -> [Vec<Choice>; 7] {
     let slot = |key: &str, values: Vec<(String, String)>| -> Vec<Choice> {
         let choice = |(label, value): (String, String)| Choice { label, config: config(&format!("{key} = {value}")) };
@@ -94,11 +93,11 @@ fn choices() -> [Vec<Choice>; 7] {
     ]
 }
 
-/// All combinations, and what the rules say of each on each device.
+/// All combinations, and the rules' result for each on each device.
 struct Table {
     choices: [Vec<Choice>; 7],
     devices: Vec<Config>,
-    /// By combination and device: nothing, or the number of the rule that refuses it.
+    /// By combination and device: none, or the number of the rule that rejects it.
     told: Vec<[Option<u32>; DEVICES.len()]>,
     rules: Vec<String>,
 }
@@ -150,7 +149,7 @@ impl Table {
         labels.join(" / ")
     }
 
-    /// The device with these schemes, and just the spare that they need.
+    /// The device with these schemes, and the minimal spare for them.
     fn config(&self, combination: usize, device: usize) -> Config {
         let mut config = self.devices[device].clone();
         let [order, route, place, victim, collector, path, layout] = self.digits(combination);
@@ -162,14 +161,14 @@ impl Table {
         config.schemes.collector = collectors[collector].config.schemes.collector.clone();
         config.schemes.path = paths[path].config.schemes.path.clone();
         config.raid.layout = layouts[layout].config.raid.layout;
-        // As many reserved blocks a plane as write points that collections fill, as many open ones, and a page.
+        // Per plane: as many reserved blocks as GC write points, as many open ones, and a page.
         let kept = (2 * config.reserve() + DEVICES[device].2).min(BLOCKS - 1);
         let data = (BLOCKS - kept) * (PER_BLOCK - config.metadata_pages()) - 1;
         config.device.over_provisioning = Ppm(1_000_000 - data * 1_000_000 / (BLOCKS * PER_BLOCK));
         config
     }
 
-    /// Every configuration that no rule refuses.
+    /// All configurations that no rule rejects.
     fn accepted(&self) -> Vec<(usize, usize)> {
         let on = |combination| (0..DEVICES.len()).map(move |device| (combination, device));
         (0..self.len())
@@ -178,7 +177,7 @@ impl Table {
             .collect()
     }
 
-    /// A sample of them in which every three choices, the device among them, occur together that ever do.
+    /// A sample with every valid triple of choices; the device is one of the choices.
     fn sample(&self) -> Vec<(usize, usize)> {
         let mut seen = BTreeSet::new();
         let mut rng = stream(1, "combinations");
@@ -203,17 +202,17 @@ impl Table {
     }
 }
 
-/// A choice in a slot; what comes after the slots is the device.
+/// A choice in a slot; the slot after the last one is the device.
 type Of = (usize, usize);
 
-/// What the rules make of pairs.
+/// Results for pairs of choices.
 struct Pairs<'t> {
     table: &'t Table,
-    /// Choices that run at all.
+    /// Choices with a valid combination.
     alone: BTreeSet<Of>,
-    /// By two choices, the devices on which some combination with both runs.
+    /// By two choices: the devices with a valid combination of both.
     together: BTreeMap<(Of, Of), BTreeSet<usize>>,
-    /// By two choices and a device, the rules that refuse them where giving up either one helps.
+    /// By two choices and a device: the rules that reject them where replacing either one helps.
     blamed: BTreeMap<(Of, Of, usize), BTreeMap<u32, u32>>,
 }
 
@@ -248,7 +247,7 @@ impl<'t> Pairs<'t> {
         std::array::from_fn(|slot| (slot, digits.get(slot).copied().unwrap_or(device)))
     }
 
-    /// Whether another choice in this slot makes a refused combination run.
+    /// Whether another choice in this slot makes a rejected combination valid.
     fn helps(&self, combination: usize, device: usize, slot: usize) -> bool {
         let mut digits = self.table.digits(combination);
         (0..self.table.choices[slot].len()).any(|choice| {
@@ -274,11 +273,11 @@ impl<'t> Pairs<'t> {
         (0..DEVICES.len()).filter(|device| self.together.contains_key(&(of, (SLOTS.len(), *device)))).collect()
     }
 
-    /// A cell: on which devices two choices do not run together though each does without the other, and the rules.
+    /// A cell: the devices on which two choices are invalid together though each is valid without the other, and the rules.
     fn cell(&self, a: Of, b: Of, notes: &mut Notes) -> String {
         let run = self.together.get(&(a, b)).cloned().unwrap_or_default();
         let both: BTreeSet<usize> = self.devices(a).intersection(&self.devices(b)).copied().collect();
-        // Devices that only one of them runs on tell why the other does not, if there is none for both.
+        // If no device suits both, the devices of either one show the reason.
         let either = || self.devices(a).union(&self.devices(b)).copied().collect();
         let missing: BTreeSet<usize> = if b.0 == SLOTS.len() {
             if run.is_empty() { self.devices(b) } else { BTreeSet::new() }
@@ -309,7 +308,7 @@ impl<'t> Pairs<'t> {
         }
     }
 
-    /// Why two choices do not meet on a device: the rule that refuses most of the combinations with both.
+    /// Why two choices are invalid together on a device: the rule that rejects most of the combinations with both.
     fn lacking(&self, a: Of, b: Of, device: usize) -> Option<u32> {
         let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
         for combination in 0..self.table.len() {
@@ -325,7 +324,7 @@ impl<'t> Pairs<'t> {
     }
 }
 
-/// Every two of these, in order.
+/// All pairs, in order.
 fn couples(all: &[Of]) -> impl Iterator<Item = (Of, Of)> + '_ {
     all.iter().enumerate().flat_map(move |(i, a)| all[i + 1..].iter().map(move |b| (*a, *b)))
 }
@@ -429,7 +428,7 @@ The devices have 2 channels, 4 chips a channel, a die of 2 planes, and as little
         writeln!(out, "- {pair}").unwrap();
     }
     out.push_str(&tables);
-    // What is refused though each two of its choices run together.
+    // Combinations that are rejected although every pair of their choices is valid.
     let mut three: BTreeMap<u32, (usize, String)> = BTreeMap::new();
     for combination in 0..table.len() {
         for (device, (on, ..)) in DEVICES.iter().enumerate() {
@@ -467,18 +466,18 @@ fn merged(base: &str, more: &str) -> Config {
     table.to_string().parse().unwrap()
 }
 
-/// Runs one configuration: what every common page holds at the end is what the history says.
+/// Runs one configuration, and checks the final content of every common page against the history.
 fn run(config: &Config, history: u64) {
     let mut ssd = Ssd::new(config, 7, Check::Full).unwrap_or_else(|error| panic!("{error}"));
     let (page, capacity) = (ssd.page_bytes(), ssd.capacity_bytes() / ssd.page_bytes());
     assert!(capacity >= COMMON, "{capacity} pages");
     let before: Vec<u32> = (0..COMMON as u32).map(|lpn| ssd.version_of(Lpn(lpn)).expect("it is filled")).collect();
-    // How many writes and trims each page has seen, and whether the last of them was a trim.
+    // Writes and trims of each page, and whether the last one was a trim.
     let mut expected = vec![(0, false); COMMON as usize];
     let mut rng = stream(history, "requests");
     let mut arrival = 0;
     for _ in 0..REQUESTS {
-        // Bursts, and now and then a pause in which everything comes to rest.
+        // Bursts, and occasional pauses in which the device becomes idle.
         arrival += match below(&mut rng, 20) {
             0..10 => 0,
             10..19 => below(&mut rng, 150_000),
@@ -486,7 +485,7 @@ fn run(config: &Config, history: u64) {
         };
         let (kind, hot, pages) = (below(&mut rng, 20), below(&mut rng, 3) > 0, 1 + below(&mut rng, 4));
         let (place, part) = (below(&mut rng, COMMON - 4), below(&mut rng, 8) * 512);
-        // All devices see the same on the common pages; the others lie where the device has them.
+        // All devices get the same requests for the common pages; the other pages depend on the device.
         let first =
             if hot || capacity < COMMON + 8 { place } else { COMMON + place * (capacity - COMMON - 4) / COMMON };
         let op = match kind {
@@ -494,10 +493,10 @@ fn run(config: &Config, history: u64) {
             6..19 => RequestOp::Write,
             _ => RequestOp::Trim,
         };
-        // A third of the writes are parts of pages.
+        // A third of the writes are partial.
         let part = if op == RequestOp::Trim || kind % 3 > 0 { 0 } else { part };
         ssd.submit(Request { arrival: Nanos(arrival), op, offset: first * page + part, bytes: pages * page - part });
-        // With parity a trim is advice that is not taken.
+        // With parity, trims are ignored.
         if op == RequestOp::Write || op == RequestOp::Trim && config.raid.layout == RaidLayout::None {
             for lpn in (first..first + pages).filter(|lpn| *lpn < COMMON) {
                 let (count, trimmed) = &mut expected[lpn as usize];
@@ -519,7 +518,7 @@ fn run(config: &Config, history: u64) {
     assert!(summary.gc.collections > 0, "collections ran");
 }
 
-/// Runs these on all cores, and tells which of them failed.
+/// Runs these on all cores, and reports the failures.
 fn run_all(table: &Table, which: &[(usize, usize)]) {
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
@@ -548,7 +547,7 @@ fn run_all(table: &Table, which: &[(usize, usize)]) {
                 })
             })
             .collect();
-        // A run that never ends is a failure, too.
+        // A run without end is a failure, too.
         while running.iter().any(|thread| !thread.is_finished()) {
             std::thread::sleep(Duration::from_millis(20));
             for (since, i) in at.iter().filter_map(|at| *at.lock().unwrap()) {

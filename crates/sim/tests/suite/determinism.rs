@@ -1,10 +1,10 @@
-//! The same configuration, requests and seed give the same results, whatever is checked, copied or simulated beside it.
+//! The same configuration, requests and seed give the same results, independent of checks, copies and other simulations.
 
 use crate::common::{Log, config, summary};
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
 
-/// Devices that between them use every policy that draws, every order and every way to collect.
+/// Devices that together use every policy with random draws, every order and every collector.
 fn devices() -> Vec<Config> {
     let knobs = [
         "schemes = { victim = \"random+\", collector = \"serial\", path = \"external\" }",
@@ -62,7 +62,7 @@ fn device(config: &Config, seed: u64, check: Check) -> (Ssd, Log) {
     watched(Ssd::new(config, seed, check).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Everything that a run tells: its summary and every completion in order.
+/// All results of a run: its summary, and every completion in order.
 fn told(ssd: &Ssd, log: &Log) -> String {
     format!("{:?}\n{:?}", summary(ssd), log.0.lock().unwrap())
 }
@@ -90,7 +90,7 @@ fn it_does_not_matter_how_a_run_is_cut_into_pieces() {
     for config in devices() {
         let whole = whole_run(&config, 5, Check::Full);
         let (mut ssd, log) = device(&config, 5, Check::Full);
-        // Each request is handed in when its time has come, with stops in between.
+        // Each request is submitted when its time has come, with stops in between.
         for request in requests(ssd.capacity_bytes(), 3_000) {
             if request.arrival > ssd.now() {
                 let middle = ssd.now().0.midpoint(request.arrival.0 - 1);

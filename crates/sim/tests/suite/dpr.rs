@@ -1,4 +1,4 @@
-//! Second copies of pages whose reads meet collections (DPR), to the nanosecond.
+//! Second copies of pages whose reads wait for GC (DPR), to the nanosecond.
 //!
 //! tR 30,000, tPROG 600,000, tBERS 3,000,000, a page takes 40,960 on the bus; times in ns.
 
@@ -16,7 +16,7 @@ const WRITE: u64 = 640_960;
 /// A collection of two valid pages.
 const COLLECTION: u64 = 4_423_840;
 
-/// Three chips, to which logical pages go in turn; a collection of chip 0 begins at the time returned, and moves logical pages 0
+/// Three chips, to which logical pages go in turn. A collection of chip 0 begins at the returned time, and moves logical pages 0
 /// and 9.
 fn device(route: &str) -> (Dut, u64) {
     device_with(route, "")
@@ -47,7 +47,7 @@ fn report(dut: &Dut) -> Dpr {
     summary(&dut.ssd).dpr.unwrap()
 }
 
-/// Keeps the legs of second copies.
+/// Records the legs of second copies.
 #[derive(Clone, Default)]
 struct Copies(Arc<Mutex<Vec<LegRecord>>>);
 
@@ -59,7 +59,7 @@ impl Observer for Copies {
     }
 }
 
-/// A read waits for a collection; then its page is copied to the next idle chip, as soon as its own is idle.
+/// A read waits for GC; then its page is copied to the next idle chip, as soon as its own chip is idle.
 #[test]
 fn a_page_whose_read_has_waited_is_copied_to_another_chip() {
     let (mut dut, due) = device(&dpr(1));
@@ -74,7 +74,7 @@ fn a_page_whose_read_has_waited_is_copied_to_another_chip() {
         .iter()
         .map(|leg| (leg.verb, leg.start.0 - due, leg.end.0 - due, leg.planes[0].0))
         .collect();
-    // The read waits until the collection ends. Then chip 0 is read for the copy, which chip 1 takes.
+    // The read waits until the collection ends. Then chip 0 is read for the copy, and chip 1 programs it.
     let read = COLLECTION + READ;
     let program = read + READ + 40_960;
     assert_eq!(legs, [(Verb::Read, read, read + 30_000, 0), (Verb::Program, program, program + 600_000, 1)]);
@@ -83,7 +83,7 @@ fn a_page_whose_read_has_waited_is_copied_to_another_chip() {
     assert_eq!((flash.reads.replica, flash.programs.replica), (1, 1));
 }
 
-/// At the k-th read that waited, not before.
+/// The k-th read that has waited requests a copy, not an earlier one.
 #[test]
 fn the_k_th_read_that_waited_makes_the_copy() {
     for (k, copies) in [(1, 1), (2, 1), (3, 0)] {
@@ -95,7 +95,7 @@ fn the_k_th_read_that_waited_makes_the_copy() {
     }
 }
 
-/// A read whose chip is in collection goes to the copy and does not wait; once the page is overwritten there is none.
+/// A read whose chip is in GC uses the copy and does not wait; once the page is overwritten there is no copy.
 #[test]
 fn a_copy_serves_reads_while_the_chip_of_their_page_is_collected() {
     let latencies = |route: &str, overwritten: bool| {
@@ -106,7 +106,7 @@ fn a_copy_serves_reads_while_the_chip_of_their_page_is_collected() {
         dut.write(at, if overwritten { 0 } else { 9 * PAGE }, PAGE);
         dut.write(at + 1_000_000, 3 * PAGE, PAGE);
         dut.read(at + 1_000_000 + WRITE + 10_000, 0, PAGE);
-        // Nobody is in the way: the page itself is read.
+        // The chip is idle: the page itself is read.
         dut.read(at + 20_000_000, 0, PAGE);
         let reads = dut.completed().split_off(6);
         let reads = reads.iter().filter(|c| c.op == RequestOp::Read).map(|c| (c.completion - c.arrival).0);
@@ -125,7 +125,7 @@ fn a_copy_serves_reads_while_the_chip_of_their_page_is_collected() {
     assert_eq!((report.redirected_reads, report.dropped_overwritten), (0, 1));
 }
 
-/// A trim ends the copy too: what is read afterwards is the page that the read has put on flash, wherever it waits for it.
+/// A trim drops the copy too: later reads get the page that the read has put on flash, on whichever die.
 #[test]
 fn a_trimmed_page_has_no_copy() {
     let (mut dut, due) = device(&dpr(1));
@@ -146,7 +146,7 @@ fn a_trimmed_page_has_no_copy() {
     assert_eq!((report.redirected_reads, report.dropped_overwritten), (0, 1));
 }
 
-/// A page that is overwritten while it is read for a copy, or while the copy is programmed, gets none.
+/// A page that is overwritten while it is read for a copy, or while the copy is programmed, has no copy.
 #[test]
 fn what_is_overwritten_while_it_is_copied_is_no_copy() {
     let read = COLLECTION + READ;
@@ -161,7 +161,7 @@ fn what_is_overwritten_while_it_is_copied_is_no_copy() {
     }
 }
 
-/// Reads that waited for a version that has gone do not count for the next one.
+/// Reads that waited for an older version do not count for the next one.
 #[test]
 fn overwriting_a_page_forgets_the_reads_that_waited() {
     for (overwritten, copies) in [(false, 1), (true, 0)] {
@@ -176,7 +176,7 @@ fn overwriting_a_page_forgets_the_reads_that_waited() {
     }
 }
 
-/// Two copies at most: of pages 0 and 6, that of 6 goes for a third one, because that of 0 has been read meanwhile.
+/// Two copies at most, of pages 0 and 6. A third one replaces that of page 6, because that of page 0 has been read meanwhile.
 #[test]
 fn the_copy_not_used_for_longest_goes_first() {
     let (mut dut, due) = device("{ dpr = { k = 1, replica_pages = 0.021 } }");
@@ -196,7 +196,7 @@ fn the_copy_not_used_for_longest_goes_first() {
     let done = dut.completed();
     let reads: Vec<u64> =
         done.iter().filter(|c| c.op == RequestOp::Read).map(|c| (c.completion - c.arrival).0).collect();
-    // Page 0 waits once; page 6 waits again, and gets a copy again, in the place of that of page 9.
+    // Page 0 waits once; page 6 waits again, and its new copy replaces that of page 9.
     assert_eq!((reads[2], reads[4]), (READ, READ));
     assert!(reads[3] > COLLECTION && reads[5] > COLLECTION, "{reads:?}");
     let report = report(&dut);
@@ -204,15 +204,15 @@ fn the_copy_not_used_for_longest_goes_first() {
     assert_eq!((report.redirected_reads, report.pages, report.pages_max), (2, 2, 2));
 }
 
-/// Copies go to the other chips in turn, and a page whose chip has work to do keeps none waiting behind it.
+/// Copies go to the other chips in turn. A page on a busy chip does not delay the copies of later pages.
 #[test]
 fn copies_are_made_where_chips_have_nothing_to_do() {
     let (mut dut, due) = device("{ dpr = { k = 1, replica_pages = 0.05 } }");
     let copies = Copies::default();
     dut.ssd.observe(Box::new(copies.clone()));
-    // Six writes keep chip 1 busy until 3,204,800 later than `due`, when it is collected, too.
+    // Six writes keep chip 1 busy until 3,204,800 after `due`, when it is collected, too.
     [1, 4, 7, 10, 4, 7].into_iter().for_each(|lpn| dut.write(due - WRITE, lpn * PAGE, PAGE));
-    // Pages 0 and 9 of chip 0 and page 1 of chip 1 should have copies, in this order; but chip 0 has more reads to serve.
+    // Pages 0 and 9 of chip 0 and page 1 of chip 1 want copies, in this order; but chip 0 has more reads to serve.
     dut.read(due + 10_000, 0, PAGE);
     dut.read(due + 10_000, 9 * PAGE, PAGE);
     dut.read(due + 4_000_000, PAGE, PAGE);
@@ -223,8 +223,8 @@ fn copies_are_made_where_chips_have_nothing_to_do() {
     assert_eq!((of(Verb::Read), of(Verb::Program)), (vec![1, 0, 0], vec![2, 1, 2]));
 }
 
-/// While the chip of the copy is in collection too, a read waits at home. The erase of its block ends the copy, and the next one is
-/// made when `k` more reads have waited.
+/// While the chip of the copy is in GC too, a read waits for its own chip. The erase of its block drops the copy, and the next
+/// one is made when `k` more reads have waited.
 #[test]
 fn a_read_stays_at_home_while_both_chips_are_in_collection() {
     for (k, copies) in [(1, 2), (2, 1)] {
@@ -247,7 +247,7 @@ fn a_read_stays_at_home_while_both_chips_are_in_collection() {
     }
 }
 
-/// A collection that lets others go first is one still: while it does, reads go to the copy.
+/// During a pause of a preempted collection, reads still use the copy.
 #[test]
 fn a_chip_is_in_collection_while_that_is_preempted() {
     let latency = |collector: &str| {
@@ -256,7 +256,7 @@ fn a_chip_is_in_collection_while_that_is_preempted() {
         let at = due + 20_000_000;
         dut.write(at, 9 * PAGE, PAGE);
         dut.write(at + 1_000_000, 3 * PAGE, PAGE);
-        // Chip 0 is collected again; twenty reads keep it from that for 20 x 70,960 if they may.
+        // Chip 0 is collected again; if it is preemptible, twenty reads delay the collection by 20 x 70,960.
         let again = at + 1_000_000 + WRITE;
         (0..20).for_each(|_| dut.read(again + 10_000, 3 * PAGE, PAGE));
         dut.read(again + 1_000_000, 0, PAGE);
@@ -267,7 +267,7 @@ fn a_chip_is_in_collection_while_that_is_preempted() {
     assert_eq!((latency("serial"), latency("preemptive")), (READ, READ));
 }
 
-/// What ECC can't correct when it is read for a copy is not copied: the page's second read shows 1,200 errors a MiB.
+/// An uncorrectable page is not copied: the page's second read shows 1,200 errors per MiB.
 #[test]
 fn a_page_beyond_correction_gets_no_copy() {
     for (correctable, copies) in [(1, 0), (2, 1)] {
@@ -280,7 +280,7 @@ fn a_page_beyond_correction_gets_no_copy() {
     }
 }
 
-/// What copies did before the warm-up is over is not told, but that there are some is.
+/// The report counts no copies of the warm-up, but includes those that still exist.
 #[test]
 fn counting_begins_with_the_copies_that_there_are() {
     let (mut dut, due) = device_with(&dpr(1), "run.warmup = \"9 requests\"");

@@ -1,4 +1,4 @@
-//! Chips that fail under parity groups: what is read in their place, what is lost, and that it is always said.
+//! Failed chips under parity groups: reconstructed reads, lost pages, and their reports.
 
 use crate::common::{Dut, Log, causes, config, spent, summary};
 use ssdlab_sim::blame::Cause;
@@ -32,7 +32,7 @@ fn failed(ssd: &Ssd) -> Failed {
 
 #[test]
 fn a_read_of_a_failed_chip_reads_the_rest_of_its_group() {
-    // Page 0 is on chip 0; chips 3 and 6 give it back, side by side.
+    // Page 0 is on chip 0; reads of chips 3 and 6, in parallel, restore it.
     let mut dut = Dut::new(&nine("{ chip = 0, at = \"10us\" }", ""));
     dut.read(20_000, 0, PAGE);
     dut.read(1_000_000, PAGE, PAGE);
@@ -70,7 +70,7 @@ fn a_write_to_a_failed_chip_is_held_by_its_parity() {
     assert_eq!((done[0].start, spent(&done[0], Cause::Held)), (None, READ + WRITE));
     let parts = &told.raid.unwrap().write_ns;
     assert_eq!([parts.t_w, parts.t_b, parts.t_c, parts.rest], [0, 0, 0, u128::from(READ + WRITE)]);
-    // A write of its neighbour needs the old parity whatever the mode: nothing else holds page 0.
+    // A write of its neighbour needs the old parity in every mode, because only parity contains page 0.
     let mut dut = Dut::new(&{
         let mut config = nine("{ chip = 0, at = \"10us\" }", "");
         config.raid.write_mode = ssdlab_sim::config::WriteMode::Rcw;
@@ -81,13 +81,13 @@ fn a_write_to_a_failed_chip_is_held_by_its_parity() {
     dut.completed();
     let flash = summary(&dut.ssd).flash;
     assert_eq!((flash.reads.parity, flash.programs.host, flash.programs.parity), (2, 1, 1));
-    // Part of a page: what is merged with is computed first.
+    // A partial write: the old data is reconstructed first.
     let mut dut = Dut::new(&nine("{ chip = 0, at = \"10us\" }", ""));
     dut.write(20_000, 512, 512);
     let done = dut.completed();
     assert_eq!(done[0].completion.0, 20_000 + READ + WRITE);
     assert_eq!(summary(&dut.ssd).flash.reads.parity, 2);
-    // Where parity was, there is none: nothing is read.
+    // The group has no parity: nothing is read.
     let mut dut = Dut::new(&nine("{ chip = 6, at = \"10us\" }", ""));
     dut.write(20_000, 0, PAGE);
     assert_eq!(dut.latencies(), [WRITE]);
@@ -95,7 +95,7 @@ fn a_write_to_a_failed_chip_is_held_by_its_parity() {
 
 #[test]
 fn after_an_update_reads_of_the_missing_chunk_go_before_the_next_one() {
-    // A write of chip 3 is under way; then a read of chip 0, which is gone, and a write of chip 3 wait for it.
+    // A write of chip 3 is in flight; then a read of chip 0, which has failed, and a write of chip 3 wait for it.
     let mut dut = Dut::new(&nine("{ chip = 0, at = \"10us\" }", ""));
     dut.write(20_000, 3 * PAGE, PAGE);
     dut.read(30_000, 0, PAGE);
@@ -124,7 +124,7 @@ fn a_second_failure_in_a_group_loses_what_both_held_and_says_so() {
 #[test]
 fn what_is_lost_can_be_written_again() {
     let mut dut = Dut::new(&nine("{ chip = 0, at = \"10us\" }, { chip = 3, at = \"20us\" }", ""));
-    // Stripe 0: pages 0 and 3 are lost, chip 6 lives: it holds either of them from now on, but not both.
+    // Stripe 0: pages 0 and 3 are lost, chip 6 works: from now on its chunk can restore either of them, but not both.
     dut.write(1_000_000, 0, PAGE);
     dut.read(2_000_000, 0, PAGE);
     dut.read(3_000_000, 3 * PAGE, PAGE);
@@ -152,18 +152,18 @@ fn a_failed_chip_is_rebuilt_on_a_spare_one() {
     assert_eq!((failed.rebuilt_pages, failed.rebuild_page_reads, failed.lost_pages), (89, 2 * 89, 0));
     assert_eq!((flash.programs.parity, flash.programs.host), (89 + 1, 1));
     let chip = &failed.chips[0];
-    // The last page is whole when it is in controller memory.
+    // The last page is safe when it is in controller memory.
     let each = READ + WRITE;
     assert!(chip.whole_after.unwrap() >= 89 * each - WRITE && chip.whole_after.unwrap() < 90 * each, "{chip:?}");
     assert_eq!(failed.unprotected_ns, u128::from(chip.whole_after.unwrap()));
-    // Four at a time: the new chip's programs are what takes time.
+    // Four at a time: the programs of the spare chip are the bottleneck.
     config.faults.rebuild = 4;
     let mut dut = Dut::new(&config);
     dut.read(0, PAGE, PAGE);
     dut.completed();
     let sooner = self::failed(&dut.ssd).chips[0].whole_after.unwrap();
     assert!(sooner < 89 * (WRITE + 2_000), "{sooner}");
-    // A second failure in the group, after that: nothing is lost.
+    // A later second failure in the group: nothing is lost.
     config.faults.chip_fails.push(ssdlab_sim::config::ChipFails {
         chip: Some(3),
         at: Some(Nanos(60_000_000)),
@@ -179,7 +179,7 @@ fn a_failed_chip_is_rebuilt_on_a_spare_one() {
 
 #[test]
 fn each_failed_chip_is_whole_so_long_after_its_own_failure() {
-    // Chips 0 and 1 share no group; all is whole at one time.
+    // Chips 0 and 1 share no group; both are completely rebuilt at the same time.
     let mut config = nine("{ chip = 0, at = \"10us\" }, { chip = 1, at = \"2010us\" }", "");
     config.faults.rebuild = 1;
     let mut dut = Dut::new(&config);
@@ -188,9 +188,9 @@ fn each_failed_chip_is_whole_so_long_after_its_own_failure() {
     let failed = failed(&dut.ssd);
     let after: Vec<u64> = failed.chips.iter().map(|chip| chip.whole_after.unwrap()).collect();
     assert_eq!((after[0], failed.unprotected_ns), (after[1] + 2_000_000, u128::from(after[0])));
-    // A page is whole when it is in controller memory: two chips' pages, one after the other.
+    // A page is safe when it is in controller memory: two chips' pages, one after the other.
     assert_eq!(after[0], 2 * 89 * (READ + WRITE) - WRITE);
-    // Without a spare chip no group is ever whole again.
+    // Without a spare chip the group stays incomplete.
     let mut dut = Dut::new(&nine("{ chip = 0, at = \"10us\" }", ""));
     dut.read(1_000_000, 2 * PAGE, PAGE);
     dut.completed();
@@ -251,10 +251,10 @@ fn a_cut_in_an_update_costs_what_is_not_on_flash_twice() {
         (cut.torn_pages, cut.repaired_groups, cut.lost_pages, cut.unprotected_pages, lost)
     };
     let (whole, fails) = ("{ at = \"1000s\" }", "{ chip = 0, at = \"10us\" }");
-    // All chips are there: parity is made anew, of old chunks or of new ones.
+    // All chips work: parity is recomputed, from old chunks or from new ones.
     assert_eq!(cut(whole, 3, false, 300_000), (2, 1, 0, 0, vec![0, 0]));
     assert_eq!(cut(whole, 3, true, 300_000), (0, 0, 0, 0, vec![0, 0]));
-    // Chip 0 is not: while old chunks are read, they sum to page 0; once programs have begun, nothing does.
+    // Chip 0 has failed. While old chunks are read, they restore page 0; once programs have begun, nothing does.
     assert_eq!(cut(fails, 3, false, 100_000), (0, 1, 0, 0, vec![0, 0]));
     assert_eq!(cut(fails, 3, false, 300_000), (2, 1, 1, 1, vec![1, 0]));
     assert_eq!(cut(fails, 3, true, 300_000), (0, 0, 0, 0, vec![0, 0]));
@@ -265,7 +265,7 @@ fn a_cut_in_an_update_costs_what_is_not_on_flash_twice() {
 
 // The campaign.
 
-/// A generator of numbers for the test's own use.
+/// A random generator of the test's own.
 struct Draw(u64);
 
 impl Draw {
@@ -279,13 +279,13 @@ impl Draw {
     }
 }
 
-/// A small device of 6 to 12 chips, under collection.
+/// A small device of 6 to 12 chips, with GC.
 fn world(draw: &mut Draw) -> Config {
     let (channels, chips, group) =
         [(3, 2, 3), (6, 1, 2), (2, 4, 4), (3, 3, 3), (5, 2, 5), (4, 3, 4)][draw.below(6) as usize];
     let (dies, planes) = (1 + draw.below(2), 1 + draw.below(2));
     let (blocks, per_block) = (7 + draw.below(3), 4 + draw.below(2));
-    // The reserve, an open block of either kind, and one to go on.
+    // The reserve, two open blocks, and one more.
     let op = 5.0 / blocks as f64 + 0.001;
     config(&format!(
         "geometry = {{ channels = {channels}, chips_per_channel = {chips}, dies_per_chip = {dies}, planes_per_die = {planes}, blocks_per_plane = {blocks}, pages_per_block = {per_block} }}
@@ -345,7 +345,7 @@ fn submit(ssd: &mut Ssd, draw: &mut Draw, requests: u64) {
     }
 }
 
-/// Reads everything; the oracle knows what is right. Returns the pages that are said to be lost.
+/// Reads everything; the oracle checks the content. Returns the number of pages reported as lost.
 fn read_all(ssd: &mut Ssd) -> u64 {
     let before = failed(ssd).lost_reads;
     let pages = ssd.capacity_bytes() / PAGE;
@@ -363,7 +363,7 @@ fn runs() -> u64 {
     std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(12)
 }
 
-/// A chip fails at every event of small runs; in every other copy, a second one a while later. The oracle looks on.
+/// A chip fails at every event of small runs; in every other copy, a second one fails later. The oracle checks everything.
 #[test]
 fn a_chip_fails_at_every_event() {
     let (mut degraded, mut lost, mut failures) = (0, 0, 0);
@@ -408,7 +408,7 @@ fn a_chip_fails_at_every_event() {
     );
 }
 
-/// Runs a small world and hands out a copy of it at every event, with the generator to go on with.
+/// Runs a small world and passes on a copy of it at every event, with the generator for further requests.
 fn at_every_event(seed: u64, may_fail: bool, mut judge: impl FnMut(&Config, Ssd, &mut Draw)) {
     let mut draw = Draw(seed + 1_000);
     let mut config = world(&mut draw);
@@ -423,7 +423,7 @@ fn at_every_event(seed: u64, may_fail: bool, mut judge: impl FnMut(&Config, Ssd,
     }
 }
 
-/// Power is cut at every event of small runs: parity fits everywhere afterwards, and the device goes on.
+/// Power is cut at every event of small runs: afterwards parity fits everywhere, and the device continues.
 #[test]
 fn power_is_cut_at_every_event_with_parity() {
     let (mut cuts, mut repaired, mut drained) = (0, 0, 0);
@@ -435,7 +435,7 @@ fn power_is_cut_at_every_event_with_parity() {
                 assert_eq!((cut.lost_pages, cut.stale_pages, cut.torn_pages), (0, 0, 0), "{cut:?}");
             }
             assert_eq!(cut.unprotected_pages, 0);
-            // Recovering what has been recovered changes nothing.
+            // Repeated recovery changes nothing.
             let again = ssd.power_cut();
             assert_eq!((again.lost_pages, again.stale_pages, again.repaired_groups), (0, 0, 0));
             ssd.run();
@@ -445,8 +445,8 @@ fn power_is_cut_at_every_event_with_parity() {
     assert!(repaired > cuts / 10 && drained > 0, "{cuts} cuts, {repaired} groups repaired, {drained} pages drained");
 }
 
-/// The same where a chip fails a while before the cut, or after it. What parity can't hold is lost and said to be; with a capacitor
-/// nothing is.
+/// The same with a chip failure before or after the cut. Pages that parity cannot restore are lost and reported; with a capacitor
+/// none are.
 #[test]
 fn a_chip_fails_before_or_after_power_is_cut_at_every_event() {
     let (mut repaired, mut unprotected, mut degraded) = (0, 0, 0);

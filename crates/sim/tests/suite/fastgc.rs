@@ -1,5 +1,5 @@
-//! Copyback while counts and wear allow it: paper D's arithmetic on a device, its example, and the baselines it reduces to.
-//! Times in ns.
+//! Copyback while counts and wear allow it: paper D's arithmetic on a device, its example, and the equivalent baselines. Times in
+//! ns.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -20,8 +20,8 @@ const PROGRAM: u64 = 706_000;
 const TRANSFER: u64 = 327_680;
 const ERASE: u64 = 5_000_000;
 
-/// One plane of eight blocks of 576 pages, a bit less than half of it full; the collection of a block with `valid` pages left.
-/// Returns what it tells, and how long the die was held.
+/// One plane of eight blocks of 576 pages, a bit less than half full; a block with `valid` valid pages is collected. Returns the
+/// summary, and the time for which the die was held.
 fn collect(valid: u64, more: &str) -> (Summary, u64) {
     let mut dut = Dut::new(&config(&format!(
         "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 576, page_size = \"16KiB\" }}
@@ -32,9 +32,9 @@ precondition = {{ mode = \"sequential\" }}
     )));
     let data = u64::from(dut.ssd.geometry().data_pages);
     let size = dut.ssd.page_bytes();
-    // The first block holds the first pages; what is left of it after the trim is its last pages.
+    // The first block holds the first pages; after the trim, its last pages are still valid.
     dut.trim(0, 0, (data - valid) * size);
-    // One write or two bring the plane below its threshold; each programs a page, and collections start when it lands.
+    // One or two writes bring the plane below its threshold; each programs a page, and GC starts when it lands.
     let program = TRANSFER + PROGRAM;
     let mut at = 1_000;
     let mut write = |dut: &mut Dut| {
@@ -59,7 +59,7 @@ precondition = {{ mode = \"sequential\" }}
 const FASTGC: &str = "schemes = { path = \"fastgc\" }\n";
 const EXTERNAL: &str = "schemes = { path = \"external\" }\n";
 
-/// Semantics 5.1: the paper's model is per page, 45.12 % less for a copied page.
+/// The paper's model is per page: 45.12 % less for a copied page.
 #[test]
 fn a_copied_page_takes_45_12_per_cent_less() {
     let moves = |more: &str| collect(100, more).1 - ERASE;
@@ -70,7 +70,7 @@ fn a_copied_page_takes_45_12_per_cent_less() {
     assert_eq!((saved * 1e4).round(), 4512.0);
 }
 
-/// Semantics 5.1: a collection of 406 copied pages.
+/// A collection of 406 copied pages.
 #[test]
 fn a_collection_of_406_copied_pages_takes_329_000_680() {
     let (told, held) = collect(406, FASTGC);
@@ -84,13 +84,13 @@ fn a_collection_of_406_copied_pages_takes_329_000_680() {
     let time = &told.gc.time_ns;
     assert_eq!(time.transfer, 2 * 406 * TRANSFER);
     assert_eq!((time.transfer as f64 / held as f64 * 1e4).round(), 4474.0);
-    // The checked path, where every page shows errors, is external; its report says the share.
+    // The checked path, where every page has errors, equals external; its report has the share.
     let (told, held) = collect(406, "schemes = { path = \"checked\" }\n");
     assert_eq!(held, 594_658_160);
     assert_eq!((told.fastgc.unwrap().transfer_share.unwrap() * 1e4).round(), 4474.0);
 }
 
-/// Semantics 5.1, the five rows of Table 2: N_m, what moves take externally, what they and metadata take copied, what is saved.
+/// The five rows of Table 2: N_m, time of external moves, time of copies with metadata, and the saving.
 #[test]
 fn the_five_rows_of_saved_time() {
     let rows = [
@@ -103,7 +103,7 @@ fn the_five_rows_of_saved_time() {
     for (moved, external, copied, saved) in rows {
         let (_, held) = collect(moved, EXTERNAL);
         assert_eq!(held - ERASE, external);
-        // The collection reads metadata; the write is paid when a block fills, and costs as much as it does for the host.
+        // The collection reads metadata; the write happens when a block is full, at the same cost as for the host.
         let (told, held) = collect(moved, FASTGC);
         let report = told.fastgc.unwrap();
         assert_eq!(report.metadata_programs, 0);
@@ -112,12 +112,12 @@ fn the_five_rows_of_saved_time() {
     }
 }
 
-/// Semantics 5.3: 2,875 B are one page; writing it takes 1,033.68 us, reading it 418.68 us.
+/// 2,875 B are one page; writing it takes 1,033.68 us, reading it 418.68 us.
 #[test]
 fn metadata_takes_one_page_and_1_033_680_and_418_680() {
     let paper = config(&format!("geometry = {{ pages_per_block = 576, page_size = \"16KiB\" }}\n{FASTGC}"));
     assert_eq!(paper.metadata_pages(), 1);
-    // The 575th write fills the first block; a read right behind it waits for the metadata too.
+    // The 575th write fills the first block; a read immediately after it waits for the metadata too.
     let mut dut = Dut::new(&config(&format!(
         "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 576, page_size = \"16KiB\" }}
 device = {{ over_provisioning = 0.55 }}
@@ -138,8 +138,8 @@ device = {{ over_provisioning = 0.55 }}
     assert_eq!(time.transfer + time.read, 418_680);
 }
 
-/// Metadata of a block that the host has filled would be there without collections too: the shadow clock serves it like a host
-/// operation, so that what waits behind it is late only where a collection has made it late.
+/// Metadata of a block that the host has filled would exist without GC too. The shadow clock serves it like a host operation, so
+/// operations behind it are late only if GC has delayed it.
 #[test]
 fn a_read_behind_metadata_is_late_by_what_a_collection_delayed_that() {
     let toml = format!(
@@ -168,7 +168,7 @@ gc.threshold = \"54 pages\"
     }
 }
 
-/// Keeps every leg and every request.
+/// Records all legs and requests.
 #[derive(Clone, Default)]
 struct Record(Arc<Mutex<(Vec<LegRecord>, Vec<Completed>)>>);
 
@@ -181,9 +181,9 @@ impl Observer for Record {
     }
 }
 
-/// A metadata page is charged to the class that filled its block. With `gc.destination = "any"` that may be a collection of another
-/// die, which does not hold this one. A read that meets no other request waits for the host exactly as long as metadata of blocks
-/// filled by the host is written.
+/// A metadata page is charged to the class that filled its block. With `gc.destination = "any"` that may be GC of another die,
+/// which does not hold this one. A read without other requests waits for the host exactly as long as metadata of blocks filled by
+/// the host is written.
 #[test]
 fn metadata_is_charged_to_the_class_that_filled_the_block() {
     // Blocks with one metadata page, and with two.
@@ -209,7 +209,7 @@ timing = {{ read = \"50us\", program = \"600us\", erase = \"3ms\", transfer = \"
         }
         dut.ssd.run();
         let (legs, mut done) = std::mem::take(&mut *record.0.lock().unwrap());
-        // When metadata held a die, and whether the block's last page was the host's, or came from another die.
+        // Times at which metadata held a die, and whether the block's last page was the host's, or came from another die.
         let block = |leg: &LegRecord| leg.ppn.0 / pages;
         let (mut filled, mut written) = (BTreeMap::new(), Vec::new());
         let (mut read_at, mut home, mut moved) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
@@ -256,7 +256,7 @@ timing = {{ read = \"50us\", program = \"600us\", erase = \"3ms\", transfer = \"
     }
 }
 
-/// Semantics 5.5: equation 2's ratio of totals at mu = 0.8333, N = 576, N_meta = 1.
+/// Equation 2's ratio of totals at mu = 0.8333, N = 576, N_meta = 1.
 #[test]
 fn writes_grow_by_a_factor_of_1_00383() {
     let paper = config(&format!("geometry = {{ pages_per_block = 576, page_size = \"16KiB\" }}\n{FASTGC}"));
@@ -265,7 +265,7 @@ fn writes_grow_by_a_factor_of_1_00383() {
     assert_eq!((ratio * 1e5).round(), 100_383.0);
 }
 
-/// Semantics 5.2: the threshold steps at each boundary, lower edge included.
+/// The threshold steps at each boundary, including its lower edge.
 #[test]
 fn thresholds_step_at_each_boundary() {
     let ssd = Ssd::new(&Config::default(), 1, Check::Off).unwrap();
@@ -278,7 +278,7 @@ fn thresholds_step_at_each_boundary() {
     assert_eq!(at(u32::MAX), 0);
 }
 
-/// A small device under a random load in which collections are always at work.
+/// A small device under a random load with continuous GC.
 fn worked(more: &str, requests: u64, reads_per_100: u64) -> (Ssd, u64) {
     let config = config(&format!(
         "geometry = {{ channels = 2, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 1, blocks_per_plane = 24, pages_per_block = 16, page_size = \"16KiB\" }}
@@ -306,7 +306,7 @@ precondition = {{ mode = \"random\", overwrite = 1.0 }}
     (ssd, told)
 }
 
-/// Everything that a summary tells beside its configuration.
+/// The whole summary except its configuration.
 fn told(ssd: &Ssd) -> String {
     let mut told = summary(ssd);
     told.config = Config::default();
@@ -328,7 +328,7 @@ fn a_count_equal_to_the_threshold_is_exhausted() {
     assert_eq!(report.copied_by_count.iter().sum::<u64>(), report.copied_pages);
 }
 
-/// One copyback and one external move take turns; data that the host writes begins with a copyback, whatever its page held before.
+/// Copybacks and external moves alternate. Host data starts with a copyback, whatever its page held before.
 #[test]
 fn counts_end_with_the_erase_of_their_block() {
     let (ssd, _) = worked(&format!("{FASTGC}wear = {{ copyback_thresholds = 1 }}\n"), 20_000, 30);
@@ -345,7 +345,7 @@ fn counts_end_with_the_erase_of_their_block() {
     assert!(left.len() > 50 && left.iter().all(|count| *count == 0), "{left:?}");
 }
 
-/// The threshold in force is that of the blocks' mean P/E cycles when a request completes: erases of the run count.
+/// The current threshold is that of the blocks' mean P/E cycles when a request completes: erases of the run count.
 #[test]
 fn stages_follow_the_erases() {
     let mut dut = Dut::new(&config(&format!(
@@ -358,7 +358,7 @@ wear.copyback_thresholds = [[0, 3], [1, 2], [2, 1]]
     let pages = dut.ssd.capacity_bytes() / size;
     for n in 0..400u64 {
         let erases: u32 = (0..12).map(|block| dut.ssd.flash().erases(BlockId(block))).sum();
-        // Every third request reads; each has the device to itself, and its collections are over before the next one.
+        // Every third request is a read. Each finds an idle device, and its GC ends before the next one.
         let (reads, at) = (n % 3 == 2, dut.ssd.now().0);
         let page = n * 7 % pages * size;
         if reads {
@@ -384,7 +384,7 @@ wear.copyback_thresholds = [[0, 3], [1, 2], [2, 1]]
     assert_eq!(report.pe_cycles, erases / 12);
 }
 
-/// Keeps, of collections, the blocks copied to, programmed and erased.
+/// Records the blocks that GC copies to, programs and erases.
 #[derive(Clone, Default)]
 struct Steps(Arc<Mutex<Vec<(Verb, u32)>>>);
 
@@ -426,7 +426,7 @@ wear.copyback_thresholds = [[0, 5], [1, 0]]
     assert!(report.copied_pages > 10 && report.external_pages > 100, "{report:?}");
 }
 
-/// Each victim's records are read and each block's are written, whether that takes time or not.
+/// Each victim's metadata is read and each full block's is written, in timed GC and in no time.
 #[test]
 fn metadata_is_read_once_a_collection() {
     for time in ["real", "none"] {
@@ -463,8 +463,8 @@ fn the_report_adds_up() {
     assert!(report.pe_cycles > 101 && (report.lifetime_drive_writes.unwrap() / writes - 1.0).abs() < 1e-12);
 }
 
-/// Paper D's moved pages are over host pages that were programmed: a write that replaces its page in the controller's buffer is
-/// written, and never programmed by the host.
+/// Paper D's moved pages are divided by programmed host pages: a write that replaces its page in the controller's buffer is
+/// written, but never programmed by the host.
 #[test]
 fn a_write_absorbed_in_the_buffer_is_no_host_page_programmed() {
     for (absorbed, amplification) in [(0, 8.0 / 7.0), (1, 1.0)] {
@@ -550,7 +550,7 @@ fn a_read_is_decoded_after_it_has_left_its_die() {
     assert_eq!(dut.latencies()[1..], [one + 10_000, 2 * one + 10_000]);
 }
 
-/// D1: three pages of a word line by one program, 979 us copied and 2,945.08 us moved externally.
+/// Paper D: three pages of a word line in one program take 979 us copied and 2,945.08 us moved externally.
 #[test]
 fn one_shot_programming_takes_979_for_three_copied_pages() {
     let one_shot = "wear = { programming = \"one-shot\" }\n";
@@ -560,7 +560,7 @@ fn one_shot_programming_takes_979_for_three_copied_pages() {
     assert_eq!(moves(300, EXTERNAL), 294_508_000);
 }
 
-/// As `collect`, with host programs whose time depends on the place of the page in its word line. Returns the moves' flash time.
+/// Like `collect`, with program times that depend on the page's place in its word line. Returns the moves' flash time.
 fn collect_one_shot(valid: u64, more: &str) -> u64 {
     let mut dut = Dut::new(&config(&format!(
         "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 576, page_size = \"16KiB\" }}
@@ -584,7 +584,7 @@ fn pages_that_wait_for_their_word_line_are_read_from_the_buffer() {
         array(1, 1, 1, 1)
     )));
     let size = dut.ssd.page_bytes();
-    // Two pages are acknowledged when the controller has sent them, the third when all are programmed.
+    // Two pages are acknowledged after their transfer, the third when all are programmed.
     (0..2).for_each(|n| dut.write(n * 1_000_000, n * size, size));
     dut.read(2_000_000, size, size);
     dut.write(3_000_000, 2 * size, size);
@@ -607,7 +607,7 @@ fn word_lines_of_the_second_block_are_programmed_as_those_of_the_first() {
     assert_eq!(dut.latencies()[65..], [0, TRANSFER + PROGRAM, READ + TRANSFER]);
 }
 
-/// Counts of blocks without metadata are lost with the power, and taken for exhausted.
+/// Counts of blocks without metadata are lost in a power cut, and count as exhausted.
 #[test]
 fn counts_that_a_power_cut_took_are_exhausted() {
     let thresholds = "wear = { copyback_thresholds = 63 }\n";
@@ -635,7 +635,7 @@ fn counts_that_a_power_cut_took_are_exhausted() {
     assert_eq!(report.external_pages, report.unknown_counts + report.external_by_count.iter().sum::<u64>());
 }
 
-/// A page beyond correction is never read while thresholds are obeyed, and always told where they are not.
+/// No uncorrectable page is read while thresholds are obeyed, and each is reported where they are not.
 #[test]
 fn errors_stay_correctable_while_thresholds_are_obeyed_and_show_when_they_are_not() {
     let model = "ecc = { errors = \"model\" }\n";
@@ -645,7 +645,7 @@ fn errors_stay_correctable_while_thresholds_are_obeyed_and_show_when_they_are_no
         assert!(ecc.pages_decoded > 3_000);
         assert_eq!((told, ecc.pages_uncorrectable, ecc.moves_uncorrectable), (0, 0, 0), "{pe_cycles}");
     }
-    // Errors grow ten times as fast as the thresholds allow for; or nobody heeds thresholds at all.
+    // Errors grow ten times faster than the thresholds allow, or thresholds are ignored.
     let grown = |times: u32| {
         let points = Config::default().ecc.program_errors;
         let points: Vec<String> = points.iter().map(|(at, errors)| format!("[{at}, {}]", errors * times)).collect();

@@ -1,12 +1,12 @@
-//! Legs that share an event: results are the same to the last byte as with an event each.
+//! Fused legs: results are identical to the last byte with and without fusing.
 //!
-//! All times are multiples of one transfer, so that ends, arrivals and requests for the bus meet all the time.
+//! All times are multiples of one transfer, so ends, arrivals and bus requests often coincide.
 
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
 
-/// A small device on which legs fuse, and requests that keep its channels crowded.
+/// A small device with fused legs, and requests that saturate its channels.
 fn world(seed: u64) -> (Config, Vec<Request>) {
     let mut rng = stream(seed, "fusing");
     let mut pick = |from: &[&'static str]| from[below(&mut rng, from.len() as u64) as usize];

@@ -1,4 +1,4 @@
-//! What collections cost and whom they keep waiting, to the nanosecond.
+//! Costs of GC and the waits for it, to the nanosecond.
 //!
 //! Unless said otherwise: tR 50,000, tPROG 600,000, tBERS 3,500,000, 4 KiB pages of 5,120 ns on the bus; times in ns.
 
@@ -15,12 +15,12 @@ const WRITE: u64 = 605_120;
 const MOVE: u64 = 50_000 + 2 * 5_120 + 600_000;
 const ERASE: u64 = 3_500_000;
 
-/// A plane that is collected as soon as `programs` pages have been written, if what is then free allows.
+/// A plane that is collected as soon as `programs` pages have been written, if the free pages allow it.
 fn due_after(programs: u64, pages_per_block: u64, exported: u64, more: &str) -> Config {
     plane(pages_per_block, exported, 8 * pages_per_block - programs + 1, more)
 }
 
-/// A plane whose first block is about to be collected with `valid` pages in it: the last ones. Returns when.
+/// A plane whose first block is about to be collected with `valid` valid pages, its last ones. Returns the time.
 ///
 /// The block is written, then its first pages again, back to back; the last of these programs makes the collection due.
 fn one_victim(config_of: impl Fn(u64) -> Config, pages_per_block: u64, valid: u64, write: u64) -> (Dut, u64) {
@@ -51,9 +51,9 @@ fn gc(dut: &Dut) -> ([u64; 4], u64, u64) {
     ([gc.time_ns.read, gc.time_ns.transfer, gc.time_ns.program, gc.time_ns.erase], gc.collections, gc.moved_pages)
 }
 
-// What a collection costs.
+// Cost of a collection.
 
-/// Block 0 is fully valid, block 1 fully stale. FIFO takes the one, which frees nothing, and then the other.
+/// Block 0 is fully valid, block 1 fully stale. FIFO selects block 0, which frees nothing, and then block 1.
 fn a_fully_valid_block(path: &str, cost: u64, times: [u64; 4]) {
     let more = format!("schemes = {{ victim = \"fifo\", path = \"{path}\" }}");
     let mut dut = Dut::new(&due_after(192, 64, 128, &more));
@@ -66,7 +66,7 @@ fn a_fully_valid_block(path: &str, cost: u64, times: [u64; 4]) {
     assert_ends(&mut dut, 1, due + cost);
     assert_eq!(gc(&dut), (times, 1, 64));
     assert_ends(&mut dut, 2, due + cost + ERASE);
-    // The read was for a page of the first victim; both collections kept it waiting.
+    // The read was for a page of the first victim; it waited for both collections.
     let read = dut.completed()[192].clone();
     assert_eq!((read.completion.0, read.start.unwrap().0), (due + cost + ERASE + 55_120, due + cost + ERASE));
     assert_eq!(causes(&read), [("die_gc_own", cost + ERASE - 1), ("array", 50_000), ("bus", 5_120)]);
@@ -142,7 +142,7 @@ fn every_operation_of_a_collection_has_its_command() {
         assert_ends(&mut dut, 1, due + cost);
         assert_eq!(gc(&dut).0, [100_000, transfer, 1_200_000, ERASE]);
     };
-    // Read and program have one each, the erase has one.
+    // Read and program have one command each, the erase has one.
     run("external", 2 * (MOVE + 2_000) + 1_000 + ERASE, 4 * 6_120 + 1_000);
     // A copyback has one for the read and one for the program.
     run("copyback", 2 * 652_000 + 1_000 + ERASE, 5_000);
@@ -157,13 +157,13 @@ fn the_time_of_a_copyback_may_be_given() {
     assert_eq!(times.iter().sum::<u64>(), 3 * 2_209_000 + ERASE);
 }
 
-// When it starts, and what waits.
+// Start of a collection, and operations that wait.
 
 #[test]
 fn a_collection_starts_when_the_running_operation_ends_and_before_what_waits() {
     let (mut dut, due) = victim_of_64(1, "");
     let cost = MOVE + ERASE;
-    // One read waits already, one arrives in the very nanosecond, one later; all wait for the whole collection.
+    // One read waits already, one arrives in the same nanosecond, one later; all wait for the whole collection.
     dut.read(due - 100_000, 0, PAGE);
     dut.read(due, PAGE, PAGE);
     dut.read(due + 10_000, 2 * PAGE, PAGE);
@@ -192,7 +192,7 @@ fn a_collection_starts_before_what_waits_on_a_die_with_a_cache_register_too() {
 #[test]
 fn queued_collection_lets_the_die_serve_others_between_its_steps() {
     let (mut dut, due) = victim_of_64(1, "schemes.collector = \"queued\"");
-    // The page is read out until 55,120. Two reads have come meanwhile; the program queues behind them.
+    // The page is read out until 55,120. Two reads have arrived meanwhile; the program queues behind them.
     dut.read(due + 1_000, 0, PAGE);
     dut.read(due + 2_000, PAGE, PAGE);
     // One more during the program, which ends at 770,480; the erase queues behind it.
@@ -251,10 +251,10 @@ fn moves_of_a_serial_collection_stay_in_the_victims_plane() {
     assert_eq!(dut.ssd.flash().free_pages(PlaneId(1)), 511);
 }
 
-// What else shares the channel and the device.
+// Other users of the channel and the device.
 
-/// A plane with one victim of one page, and a second die of the same channel to which reads go, all of them `at` so many
-/// nanoseconds after the collection has begun.
+/// A plane with one victim of one page, and a second die on the same channel for reads, all of which arrive `at` nanoseconds
+/// after the start of the collection.
 fn reads_beside_a_collection(path: &str, at: u64, reads: u64) -> Vec<Completed> {
     let toml = format!(
         "{}geometry.blocks_per_plane = 8
@@ -275,9 +275,10 @@ fn reads_beside_a_collection(path: &str, at: u64, reads: u64) -> Vec<Completed> 
 #[test]
 fn a_collection_occupies_the_channel_for_its_transfers_only() {
     let two_dies = |path: &str, at: u64| causes(&reads_beside_a_collection(path, at, 1)[0]);
-    // The page moves out from 50,000 to 55,120 and asks to move in. The read asked at 52,000: it goes in between.
+    // The page moves out from 50,000 to 55,120 and then requests the bus again. The read requested it at 52,000, so it comes
+    // first.
     assert_eq!(two_dies("external", 2_000), [("bus_gc", 3_120), ("array", 50_000), ("bus", 5_120)]);
-    // It asks at 56,000, while the page moves in until 60,240.
+    // It requests the bus at 56,000, while the page moves in until 60,240.
     assert_eq!(two_dies("external", 6_000), [("bus_gc", 4_240), ("array", 50_000), ("bus", 5_120)]);
     // During the program and the erase the channel is free.
     assert_eq!(two_dies("external", 300_000), [("array", 50_000), ("bus", 5_120)]);
@@ -286,7 +287,7 @@ fn a_collection_occupies_the_channel_for_its_transfers_only() {
 
 #[test]
 fn what_waits_behind_a_wait_for_a_collections_transfer_is_late_by_it() {
-    // Two reads of die 1: the first asks for the bus at 56,000, while a page of die 0's collection moves in until 60,240.
+    // Two reads of die 1: the first requests the bus at 56,000, while a page of die 0's collection moves in until 60,240.
     let done = reads_beside_a_collection("external", 6_000, 2);
     assert_eq!(causes(&done[0]), [("bus_gc", 4_240), ("array", 50_000), ("bus", 5_120)]);
     // The second would have waited 55,120 without the collection.
@@ -362,7 +363,7 @@ fn a_dynamic_write_avoids_a_die_in_collection() {
         dut.write(at + 10, lpn * PAGE, PAGE);
     }
     let due = at + 10 + WRITE;
-    // Die 0 has 127 pages written and collects, one page to move. Its turn would be second and third.
+    // Die 0 has 127 pages written and collects, with one page to move. It would be second and third in turn.
     dut.write(due + 10, 0, PAGE);
     dut.write(due + 700_000, PAGE, PAGE);
     dut.write(due + 700_010, 2 * PAGE, PAGE);
@@ -371,13 +372,13 @@ fn a_dynamic_write_avoids_a_die_in_collection() {
     assert_eq!(gc(&dut).1, 1);
     assert_eq!(last, [WRITE, WRITE, 2 * WRITE - 10]);
     assert_eq!(512 - dut.ssd.flash().free_pages(PlaneId(1)), 4);
-    // The wait of the last one was for two dies, of which one was in collection all the time.
+    // The last write waited for two dies, of which one was in GC all the time.
     let blame = done.last().unwrap().blame;
     assert!(blame.0[Cause::DieGcOther as usize] > 0 && blame.0[Cause::DieHost as usize] > 0);
     assert_eq!(blame.waits(), WRITE - 10);
 }
 
-// R10 and collections.
+// R10 and GC.
 
 const SUSPEND: &str = "timing = { suspendable = \"program+erase\", suspend = \"20us\", resume = \"10us\" }\n";
 
@@ -385,7 +386,7 @@ const SUSPEND: &str = "timing = { suspendable = \"program+erase\", suspend = \"2
 fn a_read_suspends_the_erase_of_a_collection() {
     let (mut dut, due) = victim_of_64(0, SUSPEND);
     dut.read(due + 1_000_000, 0, PAGE);
-    // Let go at 1,020,000, data out at 1,075,120, taken up at 1,085,120 with 2,500,000 left.
+    // Suspended at 1,020,000, data out at 1,075,120, resumed at 1,085,120 with 2,500,000 left.
     assert_ends(&mut dut, 1, due + 3_585_120);
     let read = dut.completed().pop().unwrap();
     assert_eq!(read.completion.0, due + 1_075_120);
@@ -399,7 +400,7 @@ fn a_read_suspends_the_program_of_a_move_whatever_its_path() {
     dut.read(due + 100_000, 0, PAGE);
     assert_ends(&mut dut, 1, due + MOVE + 85_120 + ERASE);
     assert_eq!(dut.latencies()[127], 75_120);
-    // A copyback programs from 50,000 on, and can't be suspended before.
+    // A copyback programs from 50,000 on, and cannot be suspended before.
     for (at, waits) in [(100_000, 0), (20_000, 30_000)] {
         let (mut dut, due) = victim_of_64(1, &format!("{SUSPEND}schemes.path = \"copyback\""));
         dut.read(due + at, 0, PAGE);
@@ -473,7 +474,7 @@ fn the_lowest_index_wins_across_the_groups_of_blocks_that_greedy_looks_at() {
 fn of_equal_gains_cost_benefit_takes_the_lowest_index() {
     // Three blocks have been closed. Block 0: age 3, six of eight pages valid: 3 x 2 / 6. Block 2: age 1, four: 1 x 4 / 4.
     assert_eq!(victims("\"cost-benefit\"", [8, 8, 3], &[0, 1, 16, 17, 18, 19], 1), [0]);
-    // A page more or less decides: 3 x 2 / 6 < 1 x 5 / 3, and 3 x 3 / 5 > 1 x 4 / 4.
+    // One page decides: 3 x 2 / 6 < 1 x 5 / 3, and 3 x 3 / 5 > 1 x 4 / 4.
     assert_eq!(victims("\"cost-benefit\"", [8, 8, 3], &[0, 1, 16, 17, 18, 19, 20], 1), [2]);
     assert_eq!(victims("\"cost-benefit\"", [8, 8, 3], &[0, 1, 2, 16, 17, 18, 19], 1), [0]);
 }
@@ -498,7 +499,7 @@ fn random_plus_never_takes_a_fully_valid_block() {
 
 #[test]
 fn a_plane_whose_closed_blocks_are_all_valid_has_no_victim() {
-    // Stale pages lie only in the open block: nothing can be reclaimed, and the host is not kept waiting.
+    // Stale pages are only in the open block: nothing can be reclaimed, and host writes do not wait.
     let mut dut = Dut::new(&due_after(10, 4, 9, ""));
     (0..8).chain([8, 8]).for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
     let latencies = dut.latencies();

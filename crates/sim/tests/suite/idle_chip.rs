@@ -1,4 +1,4 @@
-//! Collections that let go of their chip: paper A's worked examples, to the nanosecond.
+//! Collectors that release their chip early: paper A's worked examples, to the nanosecond.
 //!
 //! tR 30,000, tPROG 600,000, tBERS 3,000,000, a page takes 40,960 on the bus; times in ns.
 
@@ -13,12 +13,12 @@ use ssdlab_sim::{Completed, Config, LegRecord, Observer, RequestOp, Ssd};
 const PAGE: u64 = 4096;
 const WRITE: u64 = 640_960;
 const ERASE: u64 = 3_000_000;
-/// A page is read and carried to the controller; a page is moved the traditional way.
+/// A page is read out to the controller; a page is moved the traditional way.
 const FETCH: u64 = 70_960;
 const MOVE: u64 = 711_920;
 
-/// `chips` chips of one plane on channels of their own, with blocks of 4 pages; a plane is collected when it has written
-/// `programs` pages.
+/// `chips` chips of one plane on separate channels, with blocks of 4 pages; a plane is collected when `programs` of its pages
+/// have been written.
 fn device(chips: u32, programs: u32, collector: &str, more: &str) -> Config {
     config(&format!(
         "geometry = {{ channels = {chips}, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 4 }}
@@ -31,7 +31,7 @@ schemes = {{ place = \"dynamic\", collector = {collector} }}
     ))
 }
 
-/// Three chips; a collection of chip 0 begins at the time returned, and moves logical pages 6 and 9. Page 0 lies on chip 0.
+/// Three chips. A collection of chip 0 begins at the returned time, and moves logical pages 6 and 9. Page 0 is on chip 0.
 fn two_valid_pages(collector: &str, more: &str) -> (Dut, u64) {
     let mut dut = Dut::new(&device(3, 6, collector, more));
     // One write at a time goes to chips 0, 1, 2 in turn. The sixth page of chip 0 makes it due.
@@ -42,7 +42,7 @@ fn two_valid_pages(collector: &str, more: &str) -> (Dut, u64) {
     (dut, 15 * 1_000_000 + WRITE)
 }
 
-/// When a read of chip 0 that arrives `after` the beginning of the collection is served.
+/// Time at which a read of chip 0 is served that arrives `after` the start of the collection.
 fn chip_free(collector: &str, slots: u32, after: i64) -> u64 {
     let (mut dut, due) = two_valid_pages(collector, &format!("staging.slots = {slots}"));
     dut.read(due.checked_add_signed(after).unwrap(), 0, PAGE);
@@ -61,7 +61,7 @@ fn a_contended_collection_of_two_pages_frees_its_chip_at_3_141_920() {
     assert_eq!(chip_free("\"idle-chip\"", 1, -1), FETCH + MOVE + ERASE, "one page through the buffer, one not");
 }
 
-/// A collection becomes a stream when somebody waits as a page has been read out.
+/// A collection becomes a stream if a host operation waits when a page has been read out.
 #[test]
 fn a_collection_becomes_a_stream_at_the_end_of_a_transfer_out() {
     let free = |after| chip_free("\"idle-chip\"", 2, after);
@@ -74,7 +74,7 @@ fn a_collection_becomes_a_stream_at_the_end_of_a_transfer_out() {
     assert_eq!((always(71_000), always(1_000_000)), (3_141_920, 3_141_920));
 }
 
-/// Keeps the array legs of one class.
+/// Records the array legs of one class.
 #[derive(Clone)]
 struct Legs(Class, Arc<Mutex<Vec<(u64, u64, u32)>>>);
 
@@ -100,7 +100,7 @@ fn buffered_pages_go_to_idle_chips_in_turn() {
     let legs = legs_of(&mut dut.ssd, Class::Writeback);
     // Eligible at 141,920, when the second page is in the buffer; transferred, then programmed.
     let (start, end) = (due + 2 * FETCH + 40_960, due + 782_880);
-    // (Their sixth pages make chips 1 and 2 due; that is another story.)
+    // (Their sixth pages make chips 1 and 2 due; that does not matter here.)
     assert_eq!(legs[..2], [(start, end, 1), (start, end, 2)]);
 }
 
@@ -119,7 +119,7 @@ fn a_slot_is_free_when_its_page_is_on_flash_or_when_its_write_back_is_issued() {
     }
 }
 
-/// A page that waits in the buffer for the other one of its collection, and is trimmed: nobody writes it back.
+/// A page that waits in the buffer for the other one of its collection, and is trimmed, is not written back.
 #[test]
 fn a_trimmed_page_frees_its_slot_at_once() {
     let (mut dut, due) = two_valid_pages("\"idle-chip\"", "staging.slots = 2");
@@ -134,7 +134,7 @@ fn a_trimmed_page_frees_its_slot_at_once() {
     assert_eq!((moves.buffered, moves.written_back), (2, 1));
 }
 
-/// What the buffer held before the warm-up was over is not told.
+/// The report does not count the buffer's content during the warm-up.
 #[test]
 fn the_most_pages_in_the_buffer_are_those_of_the_measured_part() {
     let told = |warmup: u64| {
@@ -149,7 +149,7 @@ fn the_most_pages_in_the_buffer_are_those_of_the_measured_part() {
     assert_eq!((told(16), told(17)), ((2, 2, 2), (0, 0, 0)));
 }
 
-/// Pages go back when no request is left, where the buffer waits for that: chips 1 and 2 have been idle for long.
+/// If the buffer waits for that, pages are written back when no request is outstanding: chips 1 and 2 have been idle for long.
 #[test]
 fn buffered_pages_may_wait_until_no_request_is_left() {
     let (mut dut, due) = two_valid_pages("{ idle-chip = { writeback = \"queue_empty\" } }", "staging.slots = 2");
@@ -160,7 +160,7 @@ fn buffered_pages_may_wait_until_no_request_is_left() {
     assert_eq!(legs[..2], [(start, end, 0), (start, end, 1)]);
 }
 
-/// A collection that lets writes go first takes its chip back when they have used free pages up to the hard threshold.
+/// A preempted collection resumes when host writes have used free pages up to the hard threshold.
 #[test]
 fn writes_that_use_up_free_pages_end_a_preemption() {
     let ends = |hard: Option<&str>| {
@@ -176,13 +176,13 @@ fn writes_that_use_up_free_pages_end_a_preemption() {
         [0, 1, 4].into_iter().for_each(|lpn| dut.write(due + 10_000, lpn * PAGE, PAGE));
         dut.completed()[6..].iter().map(|done| done.completion.0 - due).collect::<Vec<u64>>()
     };
-    // The first page has been read out when they go.
+    // When the first page has been read out, they are served.
     let first = [FETCH + WRITE, FETCH + 2 * WRITE];
     assert_eq!(ends(None), [&first[..], &[FETCH + 3 * WRITE]].concat());
     assert_eq!(ends(Some("25 pages")), [&first[..], &[2 * MOVE + ERASE + 3 * WRITE]].concat());
 }
 
-/// A page that a host write has yet to program is no page of the buffer.
+/// A page of a host write that has not been programmed yet is not in the buffer.
 #[test]
 fn reads_of_writes_under_way_are_no_hits_of_the_buffer() {
     let (mut dut, due) = two_valid_pages("\"idle-chip\"", "staging.slots = 2");
@@ -193,12 +193,12 @@ fn reads_of_writes_under_way_are_no_hits_of_the_buffer() {
     assert_eq!((told.pages.from_memory, told.idle_chip.unwrap().moves.read_hits), (1, 0));
 }
 
-/// A write that any chip may take meets a collection if it waits while one runs.
+/// A write that any chip may serve is in conflict with GC if it waits during a collection.
 #[test]
 fn a_write_that_finds_all_chips_busy_beside_a_collection_conflicts_with_it() {
     for reads in [0, 1] {
         let (mut dut, due) = two_valid_pages("\"idle-chip\"", "");
-        // Chip 0 is collected. Ten reads keep chips 1 and 2 busy, or do not.
+        // Chip 0 is collected. Ten reads keep chips 1 and 2 busy, or none do.
         (0..10 * reads).for_each(|_| [1, 2].iter().for_each(|lpn| dut.read(due + 1_000, (lpn + 6) * PAGE, PAGE)));
         dut.write(due + 2_000, 0, PAGE);
         let latency = *dut.latencies().last().unwrap();
@@ -216,7 +216,7 @@ fn a_write_that_finds_all_chips_busy_beside_a_collection_conflicts_with_it() {
     }
 }
 
-/// A collection begins in an idle period if nothing is pending; else it counts the chips that are idle beside it.
+/// A collection begins in an idle period if no request is outstanding; otherwise it counts the other idle chips.
 #[test]
 fn collections_count_what_the_device_does_when_they_begin() {
     for (pending, idle_chips) in [(0, 0), (1, 2)] {
@@ -256,7 +256,7 @@ fn figure_9_reserves_3_2_and_1() {
     }
 }
 
-/// A read of a buffered page takes the time of the buffer; so does a write, which makes no program.
+/// A read of a buffered page takes the time of the buffer; so does a write, which needs no program.
 #[test]
 fn reads_and_writes_of_buffered_pages_end_in_the_buffer() {
     // No chip is idle: chips 1 and 2 are kept busy with reads of their own.
@@ -289,7 +289,7 @@ fn reads_and_writes_of_buffered_pages_end_in_the_buffer() {
     assert_eq!(summary.pages.written, 18);
 }
 
-/// The same write while the page's write-back is under way goes to flash; the copy under way lands stale.
+/// The same write during the page's write-back goes to flash; the write-back lands stale.
 #[test]
 fn a_write_of_a_page_under_way_goes_to_flash() {
     let (mut dut, due) = two_valid_pages("\"idle-chip\"", "staging.slots = 2");
@@ -308,7 +308,7 @@ fn a_write_of_a_page_under_way_goes_to_flash() {
 
 // Reports.
 
-/// A read and a write that meet the collection of chip 0: what each figure counts.
+/// A read and a write in conflict with the collection of chip 0: the count in each figure.
 #[test]
 fn conflicts_are_counted_once_a_sub_request_and_collection() {
     let (mut dut, due) = two_valid_pages("\"idle-chip\"", "staging.slots = 2");
@@ -337,7 +337,7 @@ fn equation_1_takes_1_288_320() {
     use ssdlab_sim::report::idle_chip::drain_ns;
     assert_eq!(drain_ns(128, 64, 50, WRITE), 1_288_320);
     assert_eq!(drain_ns(128, 16, 50, WRITE), 5_134_080);
-    // What does not fill all chips is rounded down, as the paper's floor(n / chips) says.
+    // A remainder that does not fill all chips is ignored, according to the paper's floor(n / chips).
     assert_eq!(drain_ns(5, 4, 50, WRITE), 250 + WRITE);
     assert_eq!(drain_ns(3, 4, 50, WRITE), 150);
     let mut paper = config(include_str!("../../../../presets/idle-chip.toml"));
@@ -397,7 +397,7 @@ fn programs_are_erased_pages_and_the_difference_of_free_ones() {
         assert_eq!(programs, report.space.programmed_pages);
         assert_eq!(programs, report.space.erased_pages + report.space.free_pages_start - report.space.free_pages_end);
         assert!(warm || report.space.unmeasured_pages == 0);
-        // An erase under way when measuring began counts where it began.
+        // An erase that was in flight when measuring started counts where it began.
         let under_way = report.space.erased_pages - 8 * flash.erases;
         assert!(under_way == 0 || warm && under_way <= 4 * 8, "{under_way}");
         let begun = flash.programs.host + report.moves.absorbed_writes;
@@ -414,7 +414,7 @@ fn programs_are_erased_pages_and_the_difference_of_free_ones() {
     }
 }
 
-/// Everything that happens on the arrays, whatever class it belongs to, and everything that completes.
+/// Records all array legs, of every class, and all completions.
 #[derive(Clone, Default)]
 struct All(Arc<Mutex<Vec<String>>>);
 
@@ -434,7 +434,7 @@ fn everything(mut dut: Dut) -> Vec<String> {
     all.0.lock().unwrap().clone()
 }
 
-/// Without slots, idle-chip is what it wraps, event for event.
+/// Without slots, idle-chip equals its inner collector, event for event.
 #[test]
 fn without_slots_nothing_changes() {
     for inner in ["serial", "preemptive", "queued"] {
@@ -442,10 +442,10 @@ fn without_slots_nothing_changes() {
         let plain = everything(busy(&format!("\"{inner}\""), ""));
         assert!(wrapped.len() > 20_000 && wrapped == plain, "{inner}");
     }
-    // A hard threshold at the soft one leaves nothing to preempt.
+    // With equal hard and soft thresholds nothing is preempted.
     let run = |collector: &str, hard: bool| {
         let mut config = busy(collector, "").ssd.config().clone();
-        // A plane a die, and writes bound to it: who goes first on a die when a collection has ended is not the question.
+        // One plane per die, and static placement: the order of operations on a die after a collection is not tested here.
         (config.geometry.dies_per_chip, config.geometry.planes_per_die) = (1, 1);
         config.schemes.place = "CWDP".parse().unwrap();
         config.gc.hard_threshold = Some(config.gc.threshold).filter(|_| hard);
@@ -456,7 +456,7 @@ fn without_slots_nothing_changes() {
     assert!(never != run("\"preemptive\"", false));
 }
 
-/// Above the hard threshold, a read that finds nobody else at its chip waits for one step at most: an erase.
+/// Above the hard threshold, a read that finds no other operation at its chip waits for one step at most: an erase.
 #[test]
 fn a_preempted_collection_keeps_a_read_waiting_for_one_step_at_most() {
     let wait = |collector: &str, after: u64| {
@@ -475,8 +475,8 @@ fn a_preempted_collection_keeps_a_read_waiting_for_one_step_at_most() {
     assert!(worst <= ERASE, "{worst}");
 }
 
-/// When a read of chip 0 is served that comes `after` the beginning of a preempted collection there, while the other chips of its
-/// channel serve one read after the other, if they are `busy`.
+/// Time at which a read of chip 0 is served that arrives `after` the start of a preempted collection there. If `busy`, the other
+/// chips of its channel serve one read after the other.
 fn start_beside(chips: u64, erase: &str, busy: bool, after: u64) -> u64 {
     let config = config(&format!(
         "geometry = {{ channels = 1, chips_per_channel = {chips}, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 4 }}
@@ -502,7 +502,7 @@ schemes = {{ collector = \"preemptive\" }}"
     (read.start.unwrap() - read.arrival).0
 }
 
-/// The bounds of a wait for a preempted collection: one step, which may have to wait for a transfer of each other chip.
+/// Bounds of a wait for a preempted collection: one step, which may wait for a transfer of each other chip.
 #[test]
 fn a_read_beside_a_busy_channel_waits_for_one_step_and_a_transfer_of_each_chip() {
     const TRANSFER: u64 = 40_960;
@@ -512,17 +512,17 @@ fn a_read_beside_a_busy_channel_waits_for_one_step_and_a_transfer_of_each_chip()
         let (alone, beside) = (worst(false), worst(true));
         assert!(alone <= bound(1) && alone > bound(1) - 8_111, "{chips} chips, erase {erase}: {alone}");
         assert!(beside <= bound(chips), "{chips} chips, erase {erase}: {beside}");
-        // The other chips do matter, unless the erase is longer than anything else.
+        // The other chips have an effect, unless the erase is longer than all other steps.
         assert!(beside > bound(1) || bound(1) == erase_ns, "{chips} chips, erase {erase}: {beside}");
     }
 }
 
-/// Strictly below the hard threshold a collection keeps its die. Free pages are those of the scope: of three planes, 26, 27 and 27
-/// when the first of them is collected.
+/// Strictly below the hard threshold a collection keeps its die. Free pages are counted in the scope: in three planes, 26, 27 and
+/// 27 when the first of them is collected.
 #[test]
 fn a_collection_below_the_hard_threshold_is_not_preempted() {
     let wait = |scope: &str, chips: u64, soft: u64, hard: u64| {
-        // With two chips, the second one's 81 free pages count for the device alone.
+        // With two chips, the second one's 81 free pages count only in device scope.
         let planes = 3 * chips;
         let mut dut = Dut::new(&config(&format!(
             "geometry = {{ channels = {chips}, chips_per_channel = 1, dies_per_chip = 3, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 4 }}
@@ -547,7 +547,7 @@ schemes = {{ place = \"dynamic\", collector = \"preemptive\" }}"
     }
 }
 
-/// A preempted collection takes its die back as soon as free pages have fallen below the hard threshold, whoever waits.
+/// A preempted collection resumes as soon as free pages are below the hard threshold, even if host operations wait.
 #[test]
 fn a_paused_collection_goes_on_below_the_hard_threshold() {
     let start = |hard: u64| {
@@ -566,12 +566,12 @@ schemes.collector = \"preemptive\""
         dut.read(due + 20_000, 0, PAGE);
         dut.completed().pop().unwrap().start.unwrap().0 - due
     };
-    // 25 free pages are not below 25: the read comes next. Below 26 the rest of the collection does.
+    // 25 free pages are not below 25: the read comes next. With a threshold of 26 the rest of the collection comes first.
     assert_eq!(start(25), FETCH + WRITE);
     assert_eq!(start(26), FETCH + WRITE + WRITE + MOVE + ERASE);
 }
 
-/// Reads that arrive while others are served go before the collection, too.
+/// Reads that arrive while others are served also precede the collection.
 #[test]
 fn whoever_arrives_while_others_are_served_is_served_too() {
     let (mut dut, due) = two_valid_pages("\"preemptive\"", "");
@@ -583,7 +583,7 @@ fn whoever_arrives_while_others_are_served_is_served_too() {
     assert_eq!(starts, [FETCH, 2 * FETCH, 3 * FETCH]);
 }
 
-/// Figures 21 to 23: every variant of the commands that the studies state is a configuration that works.
+/// Figures 21 to 23: every variant of the studies' commands is a valid configuration.
 #[test]
 fn the_studies_are_configurations() {
     let merge = |table: &mut toml::Table, other: toml::Table| {
@@ -668,8 +668,8 @@ fn what_can_not_work_is_refused() {
     assert!(config(&dpr("replica_pages = 0.1")).check().is_ok());
     let raid = "raid = { layout = \"traditional\", group = 4 }\norder.chip_queue = 8";
     refused(&format!("device.keep_overwritten = true\n{raid}"), "device.keep_overwritten");
-    // Two blocks of 64 pages beside what is exported are enough, unless one page more has to be kept, or a partial write may be
-    // overtaken.
+    // Two blocks of 64 pages in addition to the exported ones are enough, unless one more page must be kept, or a partial write
+    // may be overwritten during its read phase.
     let tight = "geometry.blocks_per_plane = 16\ngc.threshold = \"1 pages\"\ndevice.over_provisioning = 0.125\n";
     refused(tight, "device.over_provisioning");
     let whole = format!("{tight}device.partial_write = \"whole-page\"\n");

@@ -1,4 +1,4 @@
-//! Collections in idle time (`schemes.trigger = "idle"`), to the nanosecond.
+//! GC in idle time (`schemes.trigger = "idle"`), to the nanosecond.
 //!
 //! One plane of eight blocks of four pages, eight of them the host's; tR 50,000, tPROG 600,000, tBERS 3,500,000, 5,120 ns a page on
 //! the bus: a write takes 605,120. A die is idle for 1,000,000 before it is collected.
@@ -86,7 +86,7 @@ fn a_read_that_came_during_a_collection_begins_the_idle_time_again() {
     assert_eq!(dut.latencies()[12], READ, "it came when the collection ended, and decisions come after arrivals");
 }
 
-/// Between two steps of a queued collection a read is served, and the die is not idle any more.
+/// Between two steps of a queued collection a read is served, and the die is no longer idle.
 #[test]
 fn a_queued_collection_in_idle_time_lets_a_read_in() {
     let mut dut = Dut::new(&idle_below(29, "schemes.collector = \"queued\""));

@@ -1,11 +1,11 @@
-//! What an operation costs in instructions, which a busy machine can't falsify. Needs valgrind.
+//! Instructions per operation, which are independent of the machine's load. Needs valgrind.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use crate::common::absent;
 
-/// Instructions that the benchmark `speed` takes for a share of a case, with `more` configured, filling of a small device included.
+/// Instructions of the benchmark `speed` for a share of a case with additional configuration, including filling a small device.
 fn instructions(case: &str, more: &str, per_cent: u32) -> Option<(u64, u64)> {
     let tests = std::env::current_exe().unwrap();
     let speed: PathBuf = tests.parent()?.parent()?.join("examples").join("speed");
@@ -32,8 +32,8 @@ fn instructions(case: &str, more: &str, per_cent: u32) -> Option<(u64, u64)> {
     Some((refs?, counted?))
 }
 
-/// The difference of two runs leaves out everything that is done once. Limits are at most a tenth above what was counted, those
-/// with more configured 2 %, in the profile of the tests, whose arithmetic is checked.
+/// The difference of two runs removes all work that is done once. Limits are at most 10 % above the count, and 2 % with
+/// additional configuration. Counts are those of the test profile, whose arithmetic is checked.
 #[test]
 fn an_operation_takes_no_more_instructions_than_it_did() {
     for (case, more, most) in [

@@ -1,4 +1,4 @@
-//! No import runs up: each module of the crate uses only what stands before it in this list, so there is no circle either.
+//! Imports never run up: each module of the crate uses only modules before it in this list, so there are no circles.
 
 use std::path::{Path, PathBuf};
 
@@ -22,13 +22,13 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The modules that a source names as `crate::module`, but in its tests and comments.
+/// The modules that a source names as `crate::module`, outside its tests and comments.
 fn named(text: &str) -> impl Iterator<Item = &str> {
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.flat_map(|line| line.split("crate::").skip(1)).filter_map(|rest| {
         let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
-        // A macro of the crate's root is no module.
+        // A macro of the crate's root is not a module.
         (!rest[end..].starts_with('!')).then_some(&rest[..end])
     })
 }

@@ -1,5 +1,5 @@
-//! Everything that is tested about the simulator from outside, a module a subject, in one program: it links once, and its tests share the
-//! cores. `cargo test -p ssdlab-sim --test suite worlds::` runs one module.
+//! All external tests of the simulator, one module per subject, in one program: it links once, and its tests share the cores.
+//! `cargo test -p ssdlab-sim --test suite worlds::` runs one module.
 
 mod attribution;
 mod brr;

@@ -1,4 +1,4 @@
-//! What a warm-up leaves out: whatever is counted in two parts of a run adds up to what is counted in the whole.
+//! Warm-up: the counts of two parts of a run add up to those of the whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use ssdlab_sim::Config;
 use ssdlab_sim::random::{below, stream};
 use toml::Value;
 
-/// Devices that between them have every section of a summary.
+/// Devices that together have every section of a summary.
 fn devices() -> Vec<(&'static str, Config)> {
     let common = "timing = { read = \"30us\", program = \"600us\", erase = \"3ms\", transfer = \"10ns/B\" }\n";
     let small = "geometry = { channels = 4, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 1, blocks_per_plane = 12, pages_per_block = 8 }\n";
@@ -55,7 +55,7 @@ fn merged(parts: &[&str]) -> Config {
     config(&all.to_string())
 }
 
-/// What a run of the requests of `parts` tells; between the two everything comes to rest.
+/// Summary of a run of the requests of `parts`; between two parts the device becomes idle.
 fn told(config: &Config, warmup: u64, parts: &[u64]) -> Value {
     let mut config = config.clone();
     config.run.warmup = (warmup > 0).then(|| format!("{warmup} requests").parse().unwrap());
@@ -66,7 +66,7 @@ fn told(config: &Config, warmup: u64, parts: &[u64]) -> Value {
         for _ in 0..400 {
             at += below(&mut rng, 300_000);
             let (first, size) = (below(&mut rng, pages - 3), 1 + below(&mut rng, 3));
-            // Two thirds of all goes to an eighth of the pages, and a few requests are of parts of pages.
+            // Two thirds of all requests go to an eighth of the pages, and a few are partial.
             let first = if below(&mut rng, 3) > 0 { first / 8 } else { first } * 4096;
             match below(&mut rng, 20) {
                 0..9 => dut.read(at, first, size * 4096),
@@ -132,7 +132,7 @@ fn what_two_parts_of_a_run_count_is_what_the_whole_counts() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    // Nearly everything counts something in both parts of one device or another.
+    // Nearly every count is above 0 in both parts of some device.
     let silent: Vec<&String> = never.difference(&ever).collect();
     assert!(ever.len() > 150, "{} {silent:?}", ever.len());
 }

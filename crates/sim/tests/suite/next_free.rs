@@ -1,8 +1,8 @@
-//! A second model of a FIFO device, so simple that it can be seen to be right, and the engine beside it.
+//! A second model of a FIFO device, simple enough to verify by reading, and its comparison with the engine.
 //!
-//! Where no two dies share a bus, a device is no more than a queue a die and the time at which the die is next free: no legs,
-//! no buses, no events to order. The model knows the rules (interface, sections 4 and 6), shares no code with the engine, and
-//! must name the start and the completion of every request to the nanosecond.
+//! If no two dies share a bus, a device is only a queue per die, and the time at which the die is next free: no legs, no buses,
+//! no events to order. The model is written from the rules (docs/model.md), shares no code with the engine, and must predict the
+//! start and the completion of every request to the nanosecond.
 //!
 //! Not covered: shared buses, cache registers, several planes at once, collections that take time.
 
@@ -15,24 +15,24 @@ use ssdlab_sim::{Check, Request, RequestOp, Ssd};
 
 const PAGE: u64 = 4096;
 
-/// What the model knows of a device.
+/// The model's view of a device.
 #[derive(Clone, Debug)]
 struct Case {
     seed: u64,
     toml: String,
     channels: u64,
     planes: u64,
-    /// Logical pages in a row on one channel.
+    /// Consecutive logical pages on one channel.
     run: u64,
     pages_per_block: u64,
-    /// Times by page type, and tenths of a nanosecond a byte.
+    /// Times by page type, and tenths of a nanosecond per byte.
     read: Vec<u64>,
     program: Vec<u64>,
     rate: u64,
     command: u64,
     depth: usize,
     ack_after_transfer: bool,
-    /// All pages hold data at the beginning.
+    /// Whether all pages hold data at the start.
     written: bool,
 }
 
@@ -53,7 +53,7 @@ struct Page {
     write: Option<u64>,
 }
 
-/// What happens at a time that was known when service began.
+/// Events whose time is known when service begins.
 enum End {
     /// A page is served or acknowledged; its service began at this time.
     Done(Page, u64),
@@ -73,7 +73,7 @@ struct Model<'a> {
     places: HashMap<u64, Place>,
     /// Programs begun by plane: they fill blocks in order.
     programs: Vec<u64>,
-    /// By channel: when its one die (or chip) is next free, and who waits for it.
+    /// By channel: the time at which its only die (or chip) is next free, and its waiting pages.
     dies: Vec<(u64, VecDeque<Page>)>,
     ends: BTreeMap<u64, Vec<End>>,
     open: HashMap<usize, Open>,
@@ -133,7 +133,7 @@ impl Model<'_> {
         }
     }
 
-    /// A die that is free serves the next page that waits for it.
+    /// A free die serves its next waiting page.
     fn serve(&mut self, die: usize) {
         while self.dies[die].0 <= self.now {
             let Some(page) = self.dies[die].1.pop_front() else { return };
@@ -162,12 +162,12 @@ impl Model<'_> {
         }
     }
 
-    /// A page waits for a die that is free.
+    /// Whether a page waits for a free die.
     fn waits(&self) -> bool {
         self.dies.iter().any(|(free, queue)| *free <= self.now && !queue.is_empty())
     }
 
-    /// At one time: what ends, then who is admitted, then who is served; again, as long as service in no time makes room.
+    /// At one time: ends of service, admissions, starts of service; repeated as long as service in no time makes room.
     fn run(mut self, requests: &[Request]) -> BTreeMap<usize, (u64, u64)> {
         let mut next = 0;
         loop {
@@ -207,7 +207,7 @@ fn random_case(seed: u64) -> Case {
     let channels = 1 + pick(4);
     let (exclusion, chips, dies) = [("die", 1, 1), ("chip", 1, 3), ("channel", 2, 2)][pick(3) as usize];
     let planes = 1 + pick(2);
-    // Half of the devices collect, in no time; there it can't be told from outside what type a page is of.
+    // Half of the devices collect, in no time; then the type of a page is not observable.
     let collects = pick(2) == 1;
     let (read, program) = if collects || pick(3) == 0 {
         (vec![50_000], vec![600_000])
@@ -252,7 +252,7 @@ fn random_case(seed: u64) -> Case {
     }
 }
 
-/// Requests of 1 to 8 pages, in bursts and pauses; many meet on a few pages, and many arrive when something ends.
+/// Requests of 1 to 8 pages, in bursts and pauses. Many go to the same few pages, and many arrive when a service ends.
 fn random_requests(case: &Case, capacity: u64) -> Vec<Request> {
     let mut rng = stream(case.seed, "requests");
     let mut pick = |n: u64| below(&mut rng, n);

@@ -1,4 +1,4 @@
-//! Paper E: what a page costs on its way across the interconnect, and what selective copy-back saves. Times in ns.
+//! Paper E: cost of a page's way across the interconnect, and savings of selective copy-back. Times in ns.
 
 use crate::common::{Dut, causes, config, spent, summary};
 use ssdlab_sim::blame::Cause;
@@ -37,8 +37,8 @@ fn host_paths_cost_762_792_and_937_792() {
     assert_eq!(causes(&done[1]), [("array", 25_000), ("noc", TRAVERSAL), ("memory", 24_000)]);
 }
 
-/// One plane; 17 pages are exported and block 0 keeps `valid` of its four when the twentieth program leaves 12 free pages: one
-/// collection. Returns the time from the end of that program to the end of all, and the summary.
+/// One plane; 17 pages are exported, and block 0 keeps `valid` of its four pages when the twentieth program leaves 12 free pages:
+/// one collection. Returns the time from the end of that program to the end of the run, and the summary.
 fn collect(valid: u64, more: &str) -> (u64, Summary) {
     let mut dut = Dut::new(&config(&device(1, 1, more)));
     let mut at = 0;
@@ -73,7 +73,7 @@ fn a_moved_page_costs_1_700_584_by_the_cpu_and_962_792_from_the_buffer() {
             assert_eq!(cost("\"external\"", "0"), (valid * ROUND_TRIP + erase, 2 * valid, 0));
             assert_eq!(cost("\"selective\"", "0"), (valid * SELECTIVE + erase, valid, valid));
             assert_eq!(cost("\"selective\"", "1"), (valid * ROUND_TRIP + erase, 2 * valid, 0));
-            // The flash controller looks itself: a clean page costs 25 + 24 + 200 us.
+            // The flash controller checks pages itself: a clean page costs 25 + 24 + 200 us.
             let local = "{ selective = { check = \"fmc\" } }";
             assert_eq!(cost(local, "0"), (valid * 249_000 + erase, 0, valid));
             assert_eq!(cost(local, "1"), (valid * ROUND_TRIP + erase, 2 * valid, 0));
@@ -81,7 +81,7 @@ fn a_moved_page_costs_1_700_584_by_the_cpu_and_962_792_from_the_buffer() {
     }
 }
 
-/// A busy device: mixed requests, collections throughout.
+/// A busy device: mixed requests, continuous GC.
 fn busy(more: &str, requests: u64) -> Dut {
     let toml = format!(
         "geometry = {{ channels = 2, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 4, blocks_per_plane = 16, pages_per_block = 8 }}
@@ -112,7 +112,7 @@ precondition.mode = \"random\"
     dut
 }
 
-/// Everything that a run tells, its configuration left out.
+/// The whole summary except its configuration.
 fn told(dut: &Dut) -> String {
     let mut summary = summary(&dut.ssd);
     summary.config = Default::default();
@@ -139,7 +139,7 @@ fn with_errors_in_every_page_selective_is_the_round_trip_event_for_event() {
     }
 }
 
-/// Paper D on paper E's controller: what may be copied stays in its plane, the rest goes as selective does.
+/// Paper D on paper E's controller: pages that may be copied stay in their plane, the others move by `selective`.
 #[test]
 fn fastgc_falls_back_on_selective() {
     let path = |fallback: &str| format!("{{ fastgc = {{ fallback = \"{fallback}\" }} }}");
@@ -164,7 +164,7 @@ fn fastgc_falls_back_on_selective() {
     };
     let selective = told_of("\"selective\"");
     assert!(selective.0 > 100 && told_of(&path("selective")) == selective);
-    // Every second copy is looked at, and crosses once or twice; a copyback crosses nothing.
+    // Every second copy is checked, and crosses once or twice; a copyback never crosses.
     let clean = "wear.copyback_thresholds = 1\necc.page_error_probability = 0";
     for (fallback, times) in [("selective", 1), ("external", 2)] {
         let summary = summary(&run(&path(fallback), clean).ssd);
@@ -192,7 +192,7 @@ fn without_errors_collections_cross_once_a_moved_page_and_with_some_now_and_then
     let (each, moved) = run("selective", "0.25");
     assert!(each > 1.1 && each < 1.4, "{each}");
     assert_eq!((moved.total, moved.checked), (moved.from_buffer + moved.errors, moved.total));
-    // The same seed draws the same.
+    // The same seed gives the same draws.
     assert_eq!(run("selective", "0.25").1.errors, moved.errors);
 }
 
@@ -242,7 +242,7 @@ fn tasks_of_collections_queue_with_those_of_the_host() {
     };
     let (rgc, wgc, erase) = (READ, WRITE, 700_000);
     assert_eq!(order(""), (READ + WRITE, READ));
-    // In the order of arrival: the collection's first task comes last, and the others of it later still.
+    // In order of arrival: the collection's first task comes last, and its other tasks later.
     assert_eq!(order("noc.priority = []"), (WRITE, WRITE + READ));
     assert_eq!(order("noc.priority = [\"rhost\", \"rgc\", \"whost\", \"wgc\"]"), (READ + rgc + WRITE, READ));
     let first = rgc + wgc + erase;
@@ -252,7 +252,7 @@ fn tasks_of_collections_queue_with_those_of_the_host() {
     assert_eq!(order("gc.hard_threshold = \"12 pages\""), order(""));
 }
 
-/// A page with errors goes to the CPU, though ECC could correct many more.
+/// A page with errors goes to the CPU, although ECC could correct many more.
 #[test]
 fn a_simulated_error_is_an_error_however_few_there_are() {
     for (errors, cost) in [(0, SELECTIVE), (100, ROUND_TRIP)] {
@@ -344,7 +344,7 @@ noc = {{ model = \"array\", rows = {rows} }}"
     let mut total = 0;
     let alone: Vec<u64> = (0..8).map(|c| (total += way(c, 0), 49_000 + total).1).collect();
     assert_eq!(ends(1), alone);
-    // A read that waits for the row behind a page of a collection on another channel says so.
+    // A read that waits for the row behind a GC page of another channel charges GC.
     let toml =
         device(2, 1, "noc = { model = \"array\", columns = 2, rows = 1 }").replace("noc.model = \"formula\"\n", "");
     let mut dut = Dut::new(&config(&toml));
@@ -354,7 +354,8 @@ noc = {{ model = \"array\", rows = {rows} }}"
     dut.read(440_000_000 + program + 40_000, PAGE, PAGE);
     let done = dut.completed();
     let wait = done.last().map(causes).unwrap();
-    // Asked 37 us after it came, 40 us after the collection's page had: it waits for the rest of that page's traversal.
+    // Its port is requested 37 us after its arrival, and 40 us after the GC page's: it waits for the rest of that page's
+    // traversal.
     assert_eq!(wait[0], ("noc_gc", 8192 * 87 - 40_000), "{wait:?}");
 }
 
@@ -379,8 +380,8 @@ fn a_wait_for_rows_is_split_as_the_time_of_all_rows_was() {
     let mut dut = Dut::new(&config(&toml));
     (0..48).for_each(|n| dut.write(n * 10_000_000, n * PAGE, PAGE));
     (1..5).for_each(|n| dut.write((n + 60) * 10_000_000, 3 * n * PAGE, PAGE));
-    // The 52nd traversal takes row 1, and makes channel 0 due. Its page asks 37 us later and gets row 0, then a read of channel 1
-    // gets row 1, and one of channel 2 waits for row 0: one of two rows carries a page of a collection meanwhile.
+    // The 52nd traversal takes row 1, and makes channel 0 due. Its page requests its port 37 us later and gets row 0, then a read
+    // of channel 1 gets row 1, and one of channel 2 waits for row 0: meanwhile one of two rows carries a GC page.
     let due = 640_000_000 + 24_000 + 200_000 + (8191 + 2) * 87;
     dut.read(due + 10_000, PAGE, PAGE);
     dut.read(due + 40_000, 2 * PAGE, PAGE);

@@ -1,4 +1,4 @@
-//! What observers are told fits what is counted, and telling them changes nothing.
+//! Observers' records agree with the counters, and observing changes nothing.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -52,7 +52,7 @@ geometry = { channels = 2, chips_per_channel = 1, dies_per_chip = 1, planes_per_
 precondition = { mode = "random" }
 "#;
 
-/// One world after the other: what differs, beside the geometry.
+/// Configurations, in addition to the geometry.
 const WORLDS: [&str; 9] = [
     "device = { over_provisioning = 0.35 }",
     "device = { over_provisioning = 0.35 }\ntiming = { cache_register = true, command = \"200ns\" }",
@@ -129,7 +129,7 @@ fn legs_never_overlap_on_a_resource_and_are_all_the_work_there_is() {
             }
         }
 
-        // Every page programmed has one array leg, but for pieces of suspended ones.
+        // Every programmed page has one array leg, except suspended ones, which have several.
         let array = |class: Class, verb: Verb| {
             let of = |leg: &&LegRecord| leg.kind == LegKind::Array && leg.class == class && leg.verb == verb;
             seen.legs.iter().filter(of).map(|leg| leg.planes().count() as u64).sum::<u64>()

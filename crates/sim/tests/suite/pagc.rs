@@ -1,4 +1,4 @@
-//! PaGC: what joint collections cost, on an idle die, by paper B's formula. Times in ns.
+//! PaGC: costs of joint collections on an idle die, by paper B's formula. Times in ns.
 
 use std::sync::{Arc, Mutex};
 
@@ -35,7 +35,7 @@ schemes = {{ path = \"copyback\", collector = {collector} }}"
     for (plane, kept) in [(0, a), (1, b)] {
         dropped(kept).iter().for_each(|n| dut.trim(now, page(plane, *n), size));
     }
-    // One page more, of those that block 0 has lost: plane 0 is due.
+    // One of the pages that block 0 has lost is written again: plane 0 is due.
     if let Some(n) = dropped(a).first() {
         write(&mut dut, 0, *n);
     }
@@ -82,12 +82,12 @@ schemes = { path = \"checked\", collector = { pagc = { when = \"always\" } } }",
     (done.flash.copybacks, done.flash.programs.gc)
 }
 
-/// The controller looks at every page of a pair: what is wrong with either takes both over the channel.
+/// The controller checks every page of a pair: errors in either page send both over the channel.
 #[test]
 fn a_pair_goes_back_inside_if_both_its_pages_are_clean() {
     assert_eq!(checked_pairs([0, 0]), (4, 0));
     assert_eq!((checked_pairs([2, 0]), checked_pairs([0, 2])), ((0, 4), (0, 4)));
-    // Its own first read is the second one of the block, and finds nothing yet.
+    // Its own first read is the second one of the block, and finds no errors yet.
     assert_eq!((checked_pairs([1, 0]), checked_pairs([0, 1])), ((2, 2), (2, 2)));
 }
 
@@ -102,11 +102,11 @@ fn figure_6_takes_6_375_us_together_and_6_300_us_alone() {
     };
     assert_eq!(moves("{ pagc = { when = \"always\" } }"), (6_375_000, 3_800_000, 2, 7));
     assert_eq!(moves("\"serial\""), (6_300_000, 3_800_000, 1, 4));
-    // Nobody joins below a threshold of nothing: exactly serial.
+    // With a threshold of 0 the other plane never joins: exactly serial.
     assert_eq!(moves("{ pagc = { threshold = 0 } }"), moves("\"serial\""));
 }
 
-/// The other plane has 9 x 8 - 1 free pages, which has to be below the threshold.
+/// The other plane has 9 x 8 - 1 free pages, which must be below the threshold.
 #[test]
 fn a_plane_joins_strictly_below_the_threshold() {
     let collections =
@@ -114,7 +114,7 @@ fn a_plane_joins_strictly_below_the_threshold() {
     assert_eq!((collections(71), collections(72)), (1, 2));
 }
 
-/// (K, L, Ka) = (100, 80, 40) and (50, 120, 20) of semantics 3.3.
+/// (K, L, Ka) = (100, 80, 40) and (50, 120, 20).
 #[test]
 fn the_cost_formula_holds_for_the_worked_counts() {
     let timing = "read = \"75us\", program = \"1500us\", erase = \"3800us\"";
@@ -154,7 +154,7 @@ fn collect_from(pages: u64, kept: [&[u64]; 2], points: [u64; 2], knobs: &str) ->
     collect_and_read(pages, kept, points, knobs, "4KiB", "transfer = \"800MB/s\"", None).0
 }
 
-/// The same with reads of pages of plane 0 at times after the write that makes it run low. Returns their latencies too.
+/// The same with reads of pages of plane 0 at times after the write that makes it due. Also returns their latencies.
 fn collect_and_read(
     pages: u64,
     kept: [&[u64]; 2],
@@ -223,12 +223,12 @@ fn figure_6_with_cache_assistance_takes_4_875_us_and_a_transfer() {
         assert_eq!(latencies, [0]);
         let told = done.pagc.unwrap();
         assert_eq!((told.moved_pages.buffered, told.buffered_pages_max), (1, 1));
-        // What is written back counts like any other move.
+        // A write-back counts like any other move.
         assert_eq!((done.flash.copybacks, done.flash.programs.gc, done.gc.moved_pages), (6, 1, 7));
     }
 }
 
-/// K = 6, L = 1: of five single pages two find a slot.
+/// K = 6, L = 1: two of five single pages get a slot.
 #[test]
 fn pages_that_find_no_slot_move_in_flash() {
     let (done, _) =
@@ -251,13 +251,13 @@ fn a_buffer_without_slots_is_pagc_without_one_event_for_event() {
     assert!(told.moved_pages.buffered > 0 && (1..=8).contains(&told.buffered_pages_max));
 }
 
-/// Moved pages by category: PaRD-PaWR, PaRD-SrWR, SrRD-PaWR, SrRD-SrWR of the plane that ran low and of the other one.
+/// Moved pages by category: PaRD-PaWR, PaRD-SrWR, SrRD-PaWR, SrRD-SrWR of the plane below the threshold and of the other one.
 fn moves(summary: &Summary) -> [u64; 5] {
     let moves = &summary.pagc.as_ref().unwrap().moved_pages;
     [moves.pard_pawr, moves.pard_srwr, moves.srrd_pawr, moves.srrd_srwr_d, moves.srrd_srwr_nd]
 }
 
-/// Fig. 6 (a) to (c): two pages of A alone bring its write point to that of B.
+/// Fig. 6 (a) to (c): two single pages of A bring its write point to that of B.
 #[test]
 fn figure_6_without_aligned_blocks_takes_7_875_us() {
     let done = figure_6_from([2, 4], "points = \"unaligned\"");
@@ -265,7 +265,7 @@ fn figure_6_without_aligned_blocks_takes_7_875_us() {
     assert_eq!(done.flash.multi_plane.copybacks, 2);
 }
 
-/// The write points never meet: B has but one page that A lacks.
+/// The write points never have equal offsets: B has only one page without a partner in A.
 #[test]
 fn figure_6_with_write_points_that_never_meet_takes_10_875_us() {
     let done = figure_6_from([4, 2], "points = \"unaligned\"");
@@ -273,13 +273,13 @@ fn figure_6_with_write_points_that_never_meet_takes_10_875_us() {
     assert_eq!(done.flash.multi_plane.copybacks, 0);
 }
 
-/// R9: a copyback has a command for its read and one for its program; of a pair whose write points stand apart each program has
-/// its own.
+/// R9: a copyback has a command for its read and one for its program; at unequal offsets each program of a pair has its own
+/// command.
 #[test]
 fn a_split_copyback_has_one_command_more() {
     let (bus, write) = ("transfer = \"0ns/B\", command = \"200ns\"", 1_500_200);
     let kept: [&[u64]; 2] = [&[0, 1, 2, 3], &[0, 3, 4]];
-    // A read that arrives as the collection begins waits for all of it.
+    // A read that arrives at the start of the collection waits for all of it.
     let read = Some((write, 2));
     let (done, latencies) = collect_and_read(8, kept, [4, 2], "points = \"unaligned\"", "4KiB", bus, read);
     assert_eq!((cost(&done), moves(&done)), (10_875_000, [0, 4, 0, 2, 1]));
@@ -289,7 +289,7 @@ fn a_split_copyback_has_one_command_more() {
     assert_eq!(latencies, [10_875_000 + 3_800_000 + commands + 200 + 75_000]);
 }
 
-/// A collection gives up no pages if it would free none: the plane that is behind has `valid` pages to move and is two pages behind.
+/// A collection skips no pages if it would then free none: the plane behind has `valid` pages to move, and is two pages behind.
 #[test]
 fn pages_are_given_up_only_where_that_leaves_a_page_freed() {
     let given_up = |valid: u64| {
@@ -298,7 +298,7 @@ fn pages_are_given_up_only_where_that_leaves_a_page_freed() {
         (done.flash.programs.wasted, moves(&done))
     };
     assert_eq!(given_up(5), (2, [2, 0, 0, 4, 0]));
-    // 6 + 2 pages are the whole block: two of them move singly, as without.
+    // 6 + 2 pages are the whole block: two of them move singly, as with `unaligned`.
     assert_eq!(given_up(6), (0, [2, 0, 0, 5, 0]));
 }
 
@@ -320,7 +320,7 @@ fn figure_6_with_two_pages_given_up_takes_6_375_us_and_they_count_as_programs() 
     assert_eq!(done.flash.programs.total, done.flash.programs.host + 2);
     let programs = (done.flash.programs.total + done.flash.copybacks) as f64;
     assert_eq!(done.write_amplification, Some(programs / done.pages.written as f64));
-    // More than the allowed share of a block: as without.
+    // More than the allowed share of a block: as with `unaligned`.
     let done = figure_6_from([2, 4], "points = \"invalidate\", waste = 0.24");
     assert_eq!((cost(&done), done.flash.programs.wasted), (7_875_000, 0));
 }
@@ -351,7 +351,7 @@ fn an_unobstructed_joint_collection_takes_its_formula_from_any_write_points() {
     }
 }
 
-/// What a run does, event by event, and what it tells but for its configuration.
+/// All events of a run, and its summary except the configuration.
 fn trail(toml: &str, even: bool) -> (Vec<String>, Summary) {
     #[derive(Clone, Default)]
     struct Legs(Arc<Mutex<Vec<String>>>);
@@ -443,7 +443,7 @@ fn planes_are_busy_as_long_as_idle_with_serial_and_never_idle_with_blind() {
         let (busy, idle, by) = times(blind, true);
         assert!(busy > 0);
         assert_eq!((idle, by.alone, by.without_partner), (0, 0, 0));
-        // Nobody writes to plane 1: in the end all its blocks are valid throughout.
+        // No write goes to plane 1: in the end all its blocks are fully valid.
         let (_, idle, by) = times(blind, false);
         assert!(idle > 0 && by.alone > 0);
         assert_eq!(by.alone, by.without_partner);
@@ -452,8 +452,8 @@ fn planes_are_busy_as_long_as_idle_with_serial_and_never_idle_with_blind() {
     }
 }
 
-/// Block 0 of plane 0 keeps a pair and a single page, and plane 0 is collected when its host has written `written` pages of block 8 (of
-/// four). Returns where the single page and the page that the host writes next end up, as block and offset.
+/// Block 0 of plane 0 keeps a pair and a single page, and plane 0 is collected when the host has written `written` pages of block
+/// 8 (of four). Returns the places of the single page and of the page that the host writes next, as block and offset.
 fn single_page_and_next_write(written: u64) -> [(u32, u32); 2] {
     let mut dut = Dut::new(&config(&format!(
         "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 16, pages_per_block = 4 }}
@@ -467,7 +467,7 @@ schemes = {{ path = \"copyback\", collector = {{ pagc = {{ when = \"always\" }} 
     requests.extend((0..32).map(|n| (RequestOp::Write, page(0, n))));
     requests.extend((0..29).map(|n| (RequestOp::Write, page(1, n))));
     requests.extend([page(0, 2), page(0, 3), page(1, 1), page(1, 2), page(1, 3)].map(|at| (RequestOp::Trim, at)));
-    // The last of these makes the plane due; one more follows the collection.
+    // The last of these makes the plane due; one more write follows the collection.
     requests.extend((1..=written + 1).map(|block| (RequestOp::Write, page(0, 4 * block))));
     for (op, offset) in requests {
         dut.ssd.submit(Request { arrival: Nanos(at), op, offset, bytes: 4096 });
@@ -483,8 +483,8 @@ schemes = {{ path = \"copyback\", collector = {{ pagc = {{ when = \"always\" }} 
     [place(2), place(8 * (written + 1))]
 }
 
-/// Without a partner at the aligned write points, a page goes to the host's open block, but opens none there: where that is full, it
-/// goes to a block of the collections, and the host opens its own.
+/// Without a partner at the aligned write points, a page goes to the host's open block, but opens none there: if that is full, it
+/// goes to a GC block, and the host opens its own.
 #[test]
 fn a_single_page_goes_to_the_hosts_block_while_that_has_room() {
     // Block 9 has the pair.

@@ -1,5 +1,5 @@
-//! Partial writes that overlap: one merge read, when it is skipped, and what reads meanwhile cost. All with the full oracle, which
-//! knows the version of every sector.
+//! Overlapping partial writes: the single merge read, when it is skipped, and the cost of reads meanwhile. All with the full
+//! oracle, which tracks the version of every sector.
 
 use crate::common::{Dut, array, causes, config, summary};
 use ssdlab_sim::units::{Lpn, Nanos, Ppn};
@@ -8,7 +8,7 @@ const PAGE: u64 = 4096;
 const READ: u64 = 55_120;
 const WRITE: u64 = 605_120;
 
-/// One die that has every page on flash.
+/// One die with every page on flash.
 fn filled(more: &str) -> Dut {
     Dut::new(&config(&format!("{}precondition.mode = \"sequential\"\n{more}", array(1, 1, 1, 1))))
 }
@@ -39,12 +39,13 @@ fn overlapping_partial_writes_share_one_merge_read_before_the_first_program() {
 
 #[test]
 fn a_merge_read_is_skipped_at_its_turn_where_newer_writes_cover_the_page() {
-    // The rest of the page in one write: it waits for nothing, and the older one queues again at the merge read's turn.
+    // One write brings the rest of the page: it waits for nothing, and the older one queues again when the merge read's turn
+    // comes.
     let mut dut = filled("");
     dut.write(0, PAGE, PAGE);
     dut.write(100, 0, 512);
     dut.write(200, 512, PAGE - 512);
-    // The older write is in flight still when the newer one has landed: the run goes on, and nothing is read.
+    // The older write is still in flight when the newer one has landed: the run continues, and nothing is read.
     dut.write(1_500_000, 1024, 512);
     assert_eq!(completions(&mut dut), [WRITE, 3 * WRITE, 2 * WRITE, 4 * WRITE]);
     assert_eq!(host_reads(&dut), 0);
@@ -71,7 +72,7 @@ fn a_merge_read_is_skipped_at_its_turn_where_newer_writes_cover_the_page() {
     dut.write(200, 512, PAGE - 1024);
     assert_eq!(completions(&mut dut), [WRITE, 2 * WRITE + READ, 3 * WRITE + READ]);
     assert_eq!(host_reads(&dut), 1);
-    // Covered while the merge read is under way: what waits for it waits to its end.
+    // Covered during the merge read: programs that wait for it wait to its end.
     let mut dut = filled("");
     dut.write(0, 0, 512);
     dut.write(100, 512, 512);
@@ -88,7 +89,7 @@ fn a_page_that_is_not_on_flash_lacks_nothing() {
     dut.read(200, 2048, 512);
     assert_eq!(completions(&mut dut), [WRITE, 2 * WRITE, 200]);
     assert_eq!(host_reads(&dut), 0);
-    // A trim ends the run: the merge read is skipped at its turn, and the next write waits for nothing.
+    // A trim ends the run: the merge read is skipped, and the next write waits for nothing.
     let mut dut = filled("");
     dut.write(0, PAGE, PAGE);
     dut.write(100, 0, 512);
@@ -108,10 +109,11 @@ fn a_read_takes_from_memory_what_is_there_and_the_old_page_for_the_rest() {
     dut.read(200, 0, 512);
     dut.read(300, 512, 512);
     dut.read(400, 0, 1024);
-    // What is in memory takes no time; the others wait for their turn, by which the merge read has ended.
+    // Sectors in memory take no time; the other reads wait in the queue, until the merge read has ended.
     assert_eq!(completions(&mut dut), [WRITE, 2 * WRITE + READ, 200, WRITE + READ, WRITE + READ]);
     assert_eq!(host_reads(&dut), 1);
-    // The write's data is still on the host link: a read of its page goes before its merge read, and moves what it asks for.
+    // The write's data is still on the host link: a read of its page precedes its merge read, and transfers the requested
+    // sectors.
     let mut dut = filled("timing.host_link = \"100ns/B\"");
     dut.write(0, 0, 512);
     dut.read(10, 0, 1024);
@@ -182,7 +184,7 @@ fn merge_reads_of_one_request_share_a_multi_plane_command() {
     assert_eq!(dut.latencies(), [610_240, 60_240 + 610_240]);
     let flash = summary(&dut.ssd).flash;
     assert_eq!((flash.reads.host, flash.multi_plane.reads, flash.multi_plane.programs), (2, 1, 2));
-    // One of the two is covered by its turn: it is not read.
+    // One of the two is covered by then: it is not read.
     let mut dut = Dut::new(&config(&format!("{}device.multi_plane = true", array(1, 1, 1, 2))));
     dut.write(0, 0, 2 * PAGE);
     dut.write(2_000_000, 2 * PAGE, PAGE);

@@ -1,4 +1,4 @@
-//! Power cuts at random moments: what is lost, what is found, and that recovered devices go on.
+//! Power cuts at random times: lost pages, recovered pages, and recovered devices that continue.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -34,7 +34,7 @@ schemes = {{ place = \"dynamic\", collector = {collector} }}"
     config(&table.to_string())
 }
 
-/// A generator of numbers for the test's own use.
+/// A random generator of the test's own.
 struct Draw(u64);
 
 impl Draw {
@@ -69,7 +69,7 @@ fn submit(ssd: &mut Ssd, draw: &mut Draw, from: u64, requests: u64) {
     }
 }
 
-/// Cuts power at `cuts` random moments of each of `runs` runs. What is cut is a copy, which then goes on.
+/// Cuts power at `cuts` random times of each of `runs` runs. The cut happens in a copy, which then continues.
 fn campaign(config: &Config, runs: u64, cuts: u64, mut judge: impl FnMut(&PowerCut)) {
     for seed in 1..=runs {
         let mut draw = Draw(seed);
@@ -82,11 +82,11 @@ fn campaign(config: &Config, runs: u64, cuts: u64, mut judge: impl FnMut(&PowerC
             let mut copy = ssd.clone();
             let cut = copy.power_cut();
             judge(&cut);
-            // Recovering what has been recovered changes nothing.
+            // Repeated recovery changes nothing.
             let again = copy.power_cut();
             assert_eq!((again.lost_pages, again.stale_pages, again.undone_trims), (0, 0, 0));
             assert_eq!((again.torn_pages, again.buffered_pages, again.aborted_requests), (0, 0, 0));
-            // The recovered device serves what arrives from now on; the oracle looks on.
+            // The recovered device serves later requests; the oracle checks them.
             copy.run();
             assert_eq!(summary(&copy).power_cuts.len(), 2);
         }
@@ -108,7 +108,7 @@ const COLLECTORS: [&str; 6] = [
     "{ idle-chip = { stream_rule = \"always\", erase = \"after_writeback\" } }",
 ];
 
-/// A capacitor saves everything, whatever the scheme does.
+/// A capacitor saves everything, for every scheme.
 #[test]
 fn with_a_capacitor_nothing_is_lost() {
     let (runs, cuts) = runs();
@@ -122,7 +122,7 @@ fn with_a_capacitor_nothing_is_lost() {
     assert!(drained > 100, "the buffer was in use: {drained}");
 }
 
-/// Without one, what is lost or revived was exposed, or was being overwritten.
+/// Without a capacitor, every lost or revived page was exposed, or was being overwritten.
 #[test]
 fn without_a_capacitor_no_more_is_lost_than_was_exposed() {
     let (runs, cuts) = runs();
@@ -142,7 +142,7 @@ fn without_a_capacitor_no_more_is_lost_than_was_exposed() {
     }
 }
 
-/// Erasing after the write-back, with no write ending in the buffer: nothing is exposed by collections.
+/// Erase after write-back, without absorbed writes: GC exposes nothing.
 #[test]
 fn erasing_after_the_write_back_exposes_nothing() {
     let (runs, cuts) = runs();
@@ -154,7 +154,7 @@ fn erasing_after_the_write_back_exposes_nothing() {
         buffered += cut.buffered_pages;
     });
     assert!(buffered > 50, "{buffered}");
-    // Reads alone overwrite nothing: then nothing at all is lost.
+    // Reads overwrite nothing, so nothing is lost.
     for collector in [safe, "\"serial\""] {
         campaign(&device(collector, false), runs, cuts, |cut| {
             assert!(cut.superseded_pages > 0 || cut.lost_pages + cut.stale_pages == 0, "{cut:?}");
@@ -162,8 +162,8 @@ fn erasing_after_the_write_back_exposes_nothing() {
     }
 }
 
-/// Every overwritten page stays until its newer version has landed, and nothing is acknowledged or erased before what it
-/// stands for is on flash: without a capacitor, nothing that the host was told of is lost, and nothing old comes back.
+/// Every overwritten page stays valid until its newer version has landed, and nothing is acknowledged or erased before its data
+/// is on flash. Without a capacitor, no acknowledged write is lost, and no old version comes back.
 #[test]
 fn what_is_called_safe_loses_nothing() {
     let (runs, cuts) = runs();
@@ -193,7 +193,7 @@ fn what_is_called_safe_loses_nothing() {
             }
             buffered += cut.buffered_pages;
         });
-        // The same device without keeping them has overwrites that could be lost.
+        // The same device without kept pages has overwrites that could be lost.
         config.device.keep_overwritten = false;
         assert!(!config.survives_power_cuts());
         campaign(&config, 1, cuts, |cut| superseded += cut.superseded_pages);
@@ -201,9 +201,9 @@ fn what_is_called_safe_loses_nothing() {
     assert!(superseded > 100 && buffered > 50, "{superseded} {buffered}");
 }
 
-/// The least spare that a configuration may have: overwrites that a cut undoes bring pages of victims back that their collections
-/// had no room for. They wait in the memory while their block is erased, and the device goes on; one more reserved block is
-/// room enough.
+/// The smallest spare that a configuration may have: overwrites that a cut undoes make pages of victims valid again, for which
+/// their collections had no room. They wait in the memory while their block is erased, and the device continues. One more
+/// reserved block is enough room.
 #[test]
 fn recovery_makes_do_with_the_least_spare_and_needs_no_memory_with_a_block_more() {
     let (runs, cuts) = runs();
@@ -238,7 +238,7 @@ ftl.write_points = \"{points}\"\nschemes.place = \"{place}\"\nschemes.victim = \
     assert!(held > 0 && buffered > 50, "{held} {buffered}");
 }
 
-/// Keeps the moments at which legs end.
+/// Records the times at which legs end.
 #[derive(Clone, Default)]
 struct Moments(Arc<Mutex<BTreeSet<u64>>>);
 
@@ -277,7 +277,7 @@ fn what_is_called_safe_loses_nothing_at_any_event() {
     }
 }
 
-/// Where one thing alone is not safe, the device is not called so, and no more is lost than the cut reports as exposed.
+/// If one condition is not met, the device does not count as safe, and no more is lost than the cut reports as exposed.
 #[test]
 fn keeping_overwritten_pages_alone_is_not_enough() {
     let (runs, cuts) = runs();
@@ -296,8 +296,8 @@ fn keeping_overwritten_pages_alone_is_not_enough() {
     }
 }
 
-/// Copyback counts are in memory until their block's metadata is written (I25): those of other blocks are unknown after a cut,
-/// and what is copied from then on is still correctable.
+/// Copyback counts are in memory until their block's metadata is written: those of other blocks are unknown after a cut, and
+/// copies made from then on are still correctable.
 #[test]
 fn a_cut_leaves_the_counts_that_are_on_flash_and_no_page_beyond_correction() {
     let (runs, cuts) = runs();
@@ -323,7 +323,7 @@ fn a_cut_leaves_the_counts_that_are_on_flash_and_no_page_beyond_correction() {
                 for page in pages.map(Ppn).filter(|page| copy.flash().is_valid(*page)) {
                     let count = copy.wear().count(page);
                     let threshold = copy.wear().threshold(copy.flash(), copy.geometry().block_of(page));
-                    // What recovery has moved went through ECC.
+                    // Pages that recovery has moved passed ECC.
                     assert!(count <= threshold || count == UNKNOWN && before[page.ix()] || !protected);
                     *(if count == UNKNOWN { &mut unknown } else { &mut known }) += 1;
                 }
@@ -336,7 +336,7 @@ fn a_cut_leaves_the_counts_that_are_on_flash_and_no_page_beyond_correction() {
     assert!(unknown > 100 && known > unknown && torn > 100, "{unknown} {known} {torn}");
 }
 
-/// A page that has landed is the one that counts, though the victim still holds the same version: recovery moves the other one only.
+/// A page that has landed is the valid one, although the victim still holds the same version: recovery moves only the other one.
 #[test]
 fn a_page_that_was_moved_before_the_cut_is_not_moved_again() {
     for (protected, written) in [(true, 2), (false, 3)] {
@@ -346,13 +346,13 @@ fn a_page_that_was_moved_before_the_cut_is_not_moved_again() {
         dut.ssd.run_until(Nanos(6 * 605_120 + 660_240 + 200_000));
         let cut = dut.ssd.power_cut();
         assert_eq!((cut.kept_pages, cut.torn_pages, cut.held_pages), (4, u64::from(!protected), 0));
-        // With a capacitor the second page has landed too; without, its page is torn, and it takes the one after.
+        // With a capacitor the second page has landed too; without one, its page is torn, and it takes the next one.
         let block = |b| (dut.ssd.flash().written(BlockId(b)), dut.ssd.flash().valid(BlockId(b)));
         assert_eq!((block(0), block(2)), ((0, 0), (written, 2)), "protected: {protected}");
     }
 }
 
-/// Power is cut before anything else of that time.
+/// Power is cut before any other event of that time.
 #[test]
 fn what_would_end_at_the_time_of_a_cut_does_not() {
     for (at, kept, aborted) in [(605_120, 0, 1), (605_121, 1, 0)] {
@@ -368,7 +368,7 @@ fn what_would_end_at_the_time_of_a_cut_does_not() {
     }
 }
 
-/// A cut in the configuration: the run goes on, and the summary tells.
+/// A cut in the configuration: the run continues, and the summary reports it.
 #[test]
 fn a_cut_in_the_configuration_is_in_the_summary() {
     let mut config = device("\"idle-chip\"", true);

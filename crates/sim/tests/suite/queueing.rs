@@ -15,7 +15,7 @@ const READ: u64 = 50_000;
 const PROGRAM: u64 = 600_000;
 const TRANSFER: u64 = 5_120;
 
-/// Runs requests to the end: what completed, in order of submission.
+/// Runs requests to the end. Returns the completed requests in order of submission.
 fn run(toml: &str, closed: bool, requests: impl Iterator<Item = Request>) -> (Ssd, Vec<Completed>) {
     let mut ssd = Ssd::new(&config(toml), SEED, Check::Sampled).unwrap_or_else(|error| panic!("{error}\n{toml}"));
     ssd.set_closed(closed);
@@ -139,8 +139,8 @@ fn poisson_reads_and_writes_of_one_die_wait_as_pollaczek_and_khinchine_say() {
         let mut arrivals = Poisson::new(service / load);
         let mut rng = stream(SEED, "mix");
         let mut written = 0;
-        // Reads and writes keep apart, for a read of a page that is being written would come from memory; no page is
-        // written twice before all are, and the device is so large that nothing is ever collected.
+        // Reads and writes use different pages, because a read of a page that is being written would come from memory. No page is
+        // written twice before all are, and the device is so large that GC never starts.
         let requests = (0..300_000).map(|_| {
             let arrival = Nanos(arrivals.next());
             if below(&mut rng, 1000) < (share * 1000.0) as u64 {
@@ -187,7 +187,7 @@ fn dies_with_a_channel_each_are_queues_of_their_own() {
     }
     table.check(&toml);
 
-    // A stripe over all dies keeps them in step: to the nanosecond what one die does with the same arrivals.
+    // A stripe over all dies keeps them in step: the same times as one die with the same arrivals, to the nanosecond.
     let latencies = |toml: &str, bytes: u64| -> Vec<u64> {
         let mut arrivals = Poisson::new(service as f64 / 0.8);
         let requests = (0..20_000).map(|i| Request {
@@ -209,13 +209,13 @@ fn throughput(done: &[Completed], pages_a_request: u64) -> f64 {
     (pages_a_request * (end - half) as u64) as f64 / (ends[end] - ends[half]) as f64 * 1e9
 }
 
-/// Two channels that never run out of work.
+/// Two channels that always have work.
 struct Saturated {
     reads: bool,
     cached: bool,
     dies_a_channel: u64,
     planes: u64,
-    /// ns a byte; ns a command.
+    /// Nanoseconds per byte; nanoseconds per command.
     rate: f64,
     command: u64,
 }
@@ -231,15 +231,15 @@ impl Saturated {
         self.planes * (4096.0 * self.rate) as u64
     }
 
-    /// Pages a second that dies alone would serve: the array works while the register transfers (R8), or the die is held
-    /// for both.
+    /// Pages per second if only dies limit the rate: the array works while the register transfers (R8), or the die is held for
+    /// both.
     fn die_bound(&self) -> f64 {
         let (array, burst) = (self.array(), self.burst());
         let held = self.command + if self.cached { array.max(burst) } else { array + burst };
         (Self::CHANNELS * self.dies_a_channel * self.planes) as f64 * 1e9 / held as f64
     }
 
-    /// Pages a second that channels alone would carry.
+    /// Pages per second if only channels limit the rate.
     fn channel_bound(&self) -> f64 {
         (Self::CHANNELS * self.planes) as f64 * 1e9 / (self.command + self.burst()) as f64
     }
@@ -259,7 +259,7 @@ impl Saturated {
         )
     }
 
-    /// Pages a second as measured. Each die is asked in turn, and never waits for work.
+    /// Measured pages per second. Dies are used in turn, and always have work.
     fn measure(&self) -> f64 {
         let bytes = self.planes * 4096;
         let requests = (0..1500 * Self::CHANNELS * self.dies_a_channel).map(|i| Request {
@@ -271,7 +271,7 @@ impl Saturated {
         throughput(&run(&self.toml(), true, requests).1, self.planes)
     }
 
-    /// Prints a row of a table; what is more than 1 % off comes back.
+    /// Prints a row of a table, and returns it if it is more than 1 % off.
     fn row(&self, theory: f64, by: &str) -> Option<String> {
         let measured = self.measure();
         let what = if self.reads { "read" } else { "program" };
@@ -302,7 +302,7 @@ fn saturated_throughput_is_the_smaller_of_die_and_channel_bound() {
     Saturated::head();
     let mut wrong = Vec::new();
     for (reads, cached) in [(true, false), (true, true), (false, false), (false, true)] {
-        // From dies alone to channels alone, with and without balance between them.
+        // From dies as the limit to channels as the limit, balanced and not.
         for (dies_a_channel, rate, command, planes) in [
             (1, 1.25, 0, 1),
             (4, 1.25, 0, 1),
@@ -326,9 +326,9 @@ fn saturated_throughput_is_the_smaller_of_die_and_channel_bound() {
 
 #[test]
 fn commands_of_reads_queue_behind_data_of_other_dies() {
-    // A bus that serves whoever asked first (R4) lets the next command of a die wait until the dies that are ready to send
-    // have sent. Saturated dies fall into step: all send, then all are commanded, and the smaller of the two bounds is out of
-    // reach. A round of n dies takes tCA + tR + n tX; in closed form because commands are short.
+    // A bus that grants in order of request (R4) delays the next command of a die until the dies that are ready to send have
+    // sent. Saturated dies fall into step: all send, then all get their commands, so the smaller of the two bounds is not
+    // reached. A round of n dies takes tCA + tR + n tX; this closed form holds because commands are short.
     Saturated::head();
     let mut wrong = Vec::new();
     for (dies_a_channel, rate, command, planes) in

@@ -1,6 +1,6 @@
-//! Real recordings on a small, full device: the oracle watches, collections run, and the results stay what they are.
+//! Real recordings on a small, full device with the oracle and GC: results must not change.
 //!
-//! The recordings are not part of the project: they are looked for in `SSDLAB_TRACES`, then beside the workspace.
+//! Recordings are not part of the project: they are searched in `SSDLAB_TRACES`, then beside the workspace.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ fn recording(name: &str) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// 16 planes of so many blocks of 256 pages, written full before the run.
+/// 16 planes of `blocks` blocks of 256 pages, completely written before the run.
 fn device(blocks: u32, more: &str) -> String {
     format!(
         "geometry = {{ channels = 4, chips_per_channel = 2, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = {blocks}, pages_per_block = 256 }}
@@ -76,7 +76,7 @@ fn replay(path: &Path, format: &str, toml: &str, limit: Option<u64>, check: Chec
     all
 }
 
-/// What must not change: requests read and written, pages, collections, moved pages, time, worst read and write.
+/// Values that must not change: requests read and written, pages, collections, moved pages, time, worst read and write.
 fn results(all: &Summary) -> [u64; 9] {
     [
         all.requests.read,

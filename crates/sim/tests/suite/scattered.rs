@@ -1,4 +1,4 @@
-//! Requests whose pages lie in several places: one request, one latency, wherever its pages are.
+//! Scattered requests: one request with one latency, wherever its pages are.
 
 use crate::common::{Dut, Log, array, causes, config, summary};
 use ssdlab_sim::random::{below, stream};
@@ -39,7 +39,7 @@ fn a_request_ends_with_its_last_page_wherever_that_lies() {
     assert_eq!([0, 2, 5].map(|lpn| dut.ssd.version_of(Lpn(lpn))), [Some(2), Some(1), Some(2)]);
 }
 
-/// A part of a page that lies before the first of its request, as its own sectors: bytes 1,024 to 1,535 of page 2.
+/// A part of a page before the first page of its request keeps its own sectors: bytes 1,024 to 1,535 of page 2.
 #[test]
 fn each_extent_has_its_own_sectors() {
     let mut dut = Dut::new(&config(&array(1, 1, 1, 1)));
@@ -47,7 +47,7 @@ fn each_extent_has_its_own_sectors() {
     let extents = [Extent { offset: 5 * PAGE, bytes: PAGE }, Extent { offset: 2 * PAGE + 1024, bytes: 512 }];
     let request = Request { arrival: Nanos(1_000_000), op: RequestOp::Write, offset: 5 * PAGE, bytes: PAGE + 512 };
     dut.ssd.submit_scattered(request, extents.into_iter());
-    // What the write lacks is on flash only, what it has is in memory.
+    // Sectors that the write lacks are only on flash, its own are in memory.
     dut.read(1_000_001, 2 * PAGE + 1024, 512);
     dut.write(1_000_002, 2 * PAGE, 1024);
     dut.read(9_000_000, 2 * PAGE, PAGE);
@@ -73,12 +73,12 @@ fn requests_overlap_where_their_pages_do() {
         dut.ssd.submit_scattered(request(3, RequestOp::Write, &second), extents(&second));
         dut.completed().into_iter().map(|c| c.completion.0).collect::<Vec<_>>()
     };
-    // The range from page 2 to page 3 lies between pages 8 and 1 of the first, whose pages are others.
+    // The range from page 2 to page 3 is between pages 8 and 1 of the first request, which does not contain it.
     assert!(run([2, 3])[3] < 700_000, "nothing is shared: it goes ahead");
     assert!(run([2, 1])[3] > 1_200_000, "page 1 is shared: it comes after");
 }
 
-/// A request handed in page by page is the request handed in as a whole, to the last byte of every result.
+/// A request submitted page by page gives the same results as the whole request, to the last byte.
 #[test]
 fn cut_into_pages_a_request_is_what_it_was() {
     const DEVICE: &str = "geometry = { channels = 2, chips_per_channel = 2, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 12, pages_per_block = 8 }

@@ -1,4 +1,4 @@
-//! Decisions that a measurement depends on, each seen to be true.
+//! Decisions on which measurements depend, each tested.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,7 +23,7 @@ fn valid(ssd: &Ssd, plane: PlaneId) -> u64 {
 
 const PAPER_A: &str = include_str!("../../../../presets/idle-chip.toml");
 
-/// Submits whatever its length.
+/// Submits even if the ring is full.
 fn submit(ssd: &mut Ssd, arrival: u64, lpn: u64) {
     while !ssd.accepts() {
         ssd.run_until_room();
@@ -50,7 +50,7 @@ fn paper_as_device_is_aged_to_84_10_6_and_first_collects_at_a_planes_656th_progr
     let stale = |range: std::ops::Range<usize>| pages[range].iter().filter(|lpn| lpn.is_none()).count();
     let (early, late) = (stale(0..30_802), stale(30_802..61_604));
     assert!(early.abs_diff(late) < 400, "{early} and {late} of 6,554: five standard deviations are 400");
-    // 655 programs leave 3,277 free pages, which is not below 3,276.8; one more leaves 3,276, which is.
+    // 655 programs leave 3,277 free pages, which is not below 3,276.8; one more leaves 3,276, which is below.
     (0..655).for_each(|i| submit(&mut ssd, 0, 256 * i));
     ssd.run();
     assert_eq!((ssd.flash().free_pages(PlaneId(0)), summary(&ssd).gc.collections), (3_277, 0));
@@ -99,7 +99,7 @@ fn exported_pages_are_rounded_down_in_each_plane_and_a_reserve_without_room_is_r
     let least: f64 = refusal.help.rsplit(' ').next().unwrap().parse().unwrap();
     assert!(sized(least).check().is_ok());
     assert!(sized(0.185).check().is_err(), "57 pages");
-    // One page more for a partial write that a newer one overtakes: 56 pages are one too many, 55 are not.
+    // One page more for a partial write that is overwritten during its read phase: 56 pages are one too many, 55 are not.
     assert!(merging(0.2).check().is_err() && sized(0.2).check().is_ok() && merging(0.213).check().is_ok());
 }
 
@@ -116,7 +116,7 @@ fn a_page_is_taken_when_its_program_starts() {
 
 #[test]
 fn host_and_collections_fill_blocks_of_their_own_or_share_one() {
-    // Block 0 holds page 3 alone when the seventh program makes its collection due; block 1 has a page left.
+    // Block 0 holds only page 3 when the seventh program makes its collection due; block 1 has a free page.
     let written = |points: &str| {
         let mut dut = Dut::new(&plane(4, 5, 26, &format!("ftl.write_points = \"{points}\"")));
         (0..4).chain(0..3).for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
@@ -153,7 +153,7 @@ fn the_free_pages_of_a_scope_are_counted_together() {
     assert_eq!(run("chip", 13, 13), (1, 16));
 }
 
-// Reads and writes that meet.
+// Reads and writes of the same page.
 
 #[test]
 fn an_unwritten_page_is_preloaded_in_no_time_and_counted() {
@@ -169,7 +169,7 @@ fn an_unwritten_page_is_preloaded_in_no_time_and_counted() {
 
 #[test]
 fn preloading_triggers_no_collection_by_itself() {
-    // 7 programs leave 25 of 32 pages, not below 25; the preload leaves 24, but only a program asks.
+    // 7 programs leave 25 of 32 pages, not below 25. The preload leaves 24, but only a program tests the trigger.
     let mut dut = Dut::new(&plane(4, 7, 25, ""));
     (0..4).chain(0..3).for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));
     dut.read(10_000_000, 4 * PAGE, PAGE);
@@ -208,7 +208,7 @@ fn overwriting_a_write_in_flight_programs_both() {
 
 #[test]
 fn a_queued_read_looks_the_map_up_when_its_turn_comes() {
-    // Overwritten while it waited: the newest version is in controller memory, and the die goes on at once.
+    // Overwritten while it waited: the newest version is in controller memory, and the die continues at once.
     let mut dut = Dut::new(&plane(64, 64, 1, ""));
     dut.write(0, 0, PAGE);
     dut.write(WRITE, PAGE, PAGE);
@@ -278,7 +278,7 @@ fn trim_takes_no_time_discards_whole_pages_and_its_space_is_reclaimed_without_mo
 
 #[test]
 fn trim_keeps_its_place_in_the_order_of_arrival() {
-    // One request at a time: the trim waits outside for the write, and is done when the read behind it is admitted.
+    // One request at a time: the trim waits outside for the write, and completes when the read behind it is admitted.
     let mut config = plane(64, 64, 1, "device.unwritten_read = \"zero_cost\"");
     config.device.queue_depth = 1;
     let mut dut = Dut::new(&config);
@@ -299,7 +299,7 @@ fn a_trimmed_write_in_flight_lands_stale() {
     assert_eq!((valid(&dut.ssd, PlaneId(0)), dut.ssd.flash().free_pages(PlaneId(0))), (0, 511));
 }
 
-// Collections in no time.
+// GC in no time.
 
 #[test]
 fn zero_cost_collection_gives_the_latencies_of_an_endless_device() {
@@ -337,8 +337,8 @@ fn zero_cost_collection_gives_the_latencies_of_an_endless_device() {
 
 // Wear.
 
-/// A plane of 16 blocks of 8 pages, 32 hot pages and, now and then, a cold one; returns it with what it opened wrongly: how
-/// often a block was opened while one erased less often was free; and how far apart erases of its blocks were after each write.
+/// A plane of 16 blocks of 8 pages, 32 hot pages and occasional cold ones. Returns it with the number of blocks that were opened
+/// while a less erased one was free, and the spread of erase counts after each write.
 fn worn(more: &str, cold: u64) -> (Dut, u32, Vec<u32>) {
     let toml = format!(
         "{}geometry.blocks_per_plane = 16
@@ -403,15 +403,15 @@ fn static_wear_levelling_brings_the_spread_of_erases_down_to_its_limit_and_not_b
     let (_, none, still) = worn("none", 1);
     assert!(none > 40, "{none} without");
     for limit in [4, 8, 16] {
-        // Beyond the limit a cold block is taken, which brings the spread down by one at most. It is wider meanwhile: several
-        // blocks hold cold pages, and every second collection is the policy's.
+        // Beyond the limit a cold block is selected, which reduces the spread by at most one. Meanwhile the spread is larger:
+        // several blocks hold cold pages, and every second victim is the policy's.
         let (least, widest, moved) = worn("static", limit);
         assert!(least == limit && widest <= 2 * limit, "{least} to {widest} with a limit of {limit}");
         assert!(moved > still, "cold pages were moved");
     }
 }
 
-/// Keeps the blocks that are erased, in order.
+/// Records the erased blocks, in order.
 #[derive(Clone, Default)]
 struct Erased(Arc<Mutex<Vec<u32>>>);
 
@@ -425,20 +425,20 @@ impl Observer for Erased {
 
 #[test]
 fn beyond_the_wear_spread_every_second_collection_takes_a_cold_block() {
-    // Blocks of two pages; 0 and 1 hold cold data, and one hot page wears the other six in turn. From the fourth hot write on, every
-    // second one makes the plane due, and all that a collection of a hot block does is an erase.
+    // Blocks of two pages; blocks 0 and 1 hold cold data, and one hot page wears the other six in turn. From the fourth hot write
+    // on, every second one makes the plane due, and a collection of a hot block is only an erase.
     let mut dut = Dut::new(&plane(2, 6, 9, "ftl = { wear_levelling = \"static\", wear_spread = 1 }"));
     let erased = Erased::default();
     dut.ssd.observe(Box::new(erased.clone()));
     (0..4).chain(std::iter::repeat_n(4, 22)).zip(0..).for_each(|(lpn, n)| dut.write(n * 20_000_000, lpn * PAGE, PAGE));
     dut.completed();
-    // Once blocks 2 to 7 have been erased, the spread is 1: not more than that. The second erase of block 2 makes it 2: block 0 is
-    // next. It frees nothing, so that another collection follows at once: the policy's turn, though block 1 is as cold as block 0
-    // was. That one comes next; then the spread is 1 again.
+    // Once blocks 2 to 7 have been erased, the spread is 1, within the limit. The second erase of block 2 makes it 2, so block 0
+    // is selected next. Its collection frees nothing, so another one follows at once: the policy's turn, although block 1 is as
+    // cold as block 0 was. Block 1 is selected after that; then the spread is 1 again.
     assert_eq!(*erased.0.lock().unwrap(), [2, 3, 4, 5, 6, 7, 2, 0, 3, 1, 4, 6]);
 }
 
-// What is measured.
+// Measurement.
 
 /// Sixteen pages fill blocks 0 to 3 and some are trimmed; a write of the first of them makes the plane due. Returns the erases by block.
 fn after_one_collection(victim: &str, trimmed: &[u64], seed: u64) -> Vec<u32> {
@@ -534,7 +534,7 @@ fn a_warm_up_of_drive_writes_ends_when_the_host_has_written_so_much() {
 
 #[test]
 fn work_after_the_last_completion_counts_in_flash_but_not_in_time() {
-    // Eight programs; the last makes block 0, fully stale, due. The erase is drained.
+    // Eight programs; the last makes block 0, fully stale, due. The run waits for the erase.
     let mut dut = Dut::new(&plane(4, 5, 25, ""));
     (0..4).chain(0..4).for_each(|lpn| dut.write(1_000, lpn * PAGE, PAGE));
     let latencies = dut.latencies();
@@ -562,7 +562,7 @@ fn shares_of_time_are_of_what_is_measured_from_its_admission_on() {
 
 #[test]
 fn pages_are_counted_where_they_were() {
-    // Of the four pages trimmed two hold something. A partial write of a page on its way takes the rest from memory.
+    // Two of the four trimmed pages hold data. A partial write of a page in flight takes the rest from memory.
     let mut dut = Dut::new(&config(&array(1, 1, 1, 1)));
     dut.write(0, PAGE, 2 * PAGE);
     dut.trim(10_000_000, 0, 4 * PAGE);

@@ -1,4 +1,4 @@
-//! Super pages: the paired planes of a die as one (paper B's superblock baseline). Times in ns.
+//! Super pages: the paired planes of a die are one plane (paper B's superblock baseline). Times in ns.
 
 use crate::common::{Dut, array, config, summary};
 use ssdlab_sim::units::Nanos;
@@ -15,7 +15,7 @@ fn a_whole_super_page_is_one_two_plane_command() {
     dut.write(0, 0, 8192);
     dut.read(1_000_000, 0, 8192);
     dut.read(2_000_000, 4096, 4096);
-    // Two data-ins and a program; a two-plane read; half of one moves the bytes asked for.
+    // Two data-ins and a program; a two-plane read; a read of half a super page transfers only the requested bytes.
     assert_eq!(dut.latencies(), [610_240, 60_240, 55_120]);
     let done = summary(&dut.ssd);
     assert_eq!((done.flash.programs.host, done.flash.multi_plane.programs), (2, 1));
@@ -32,7 +32,7 @@ fn a_write_of_one_page_reads_and_programs_both() {
     let done = summary(&dut.ssd);
     assert_eq!((done.flash.reads.host, done.flash.programs.host, done.pages.written), (2, 2, 1));
     assert_eq!((done.pages.partial_writes, done.write_amplification), (1, Some(2.0)));
-    // Nothing to merge with on a fresh device.
+    // A fresh device has no old data to merge.
     let mut dut = die("");
     dut.write(0, 4096, 4096);
     assert_eq!(dut.latencies(), [610_240]);

@@ -36,7 +36,7 @@ impl Victim {
         }
     }
 
-    /// What theory says at utilisation `rho`.
+    /// Write amplification by theory at utilisation `rho`.
     fn formula(self, rho: f64, b: u32) -> f64 {
         match self {
             Victim::Greedy => formulas::greedy(rho, b),
@@ -50,13 +50,13 @@ impl Victim {
         if matches!(self, Victim::Random) { 0.02 } else { 0.01 }
     }
 
-    /// Measured drive writes: random victims differ so much that only a long average settles.
+    /// Measured drive writes: random victims vary so much that only a long average is stable.
     fn drive_writes(self) -> u64 {
         if matches!(self, Victim::Random) { 40 } else { 15 }
     }
 }
 
-/// A device and where theory puts it.
+/// A device and its parameters in the theory.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     victim: Victim,
@@ -64,37 +64,37 @@ struct Case {
     spare: f64,
     pages_per_block: u32,
     shared: bool,
-    /// Each a collection domain of its own, with one plane.
+    /// Each channel is a GC domain of one plane.
     channels: u32,
-    /// Collections start below so many blocks' worth of free pages.
+    /// GC starts below this many blocks' worth of free pages.
     threshold: f64,
 }
 
 impl Case {
-    /// Collections start below so many free pages a plane.
+    /// GC starts below this many free pages per plane.
     fn threshold(&self) -> u32 {
         (self.threshold * f64::from(self.pages_per_block)) as u32
     }
 
-    /// Pages in play in a plane, at write amplification `a`: what "spare" is a share of.
+    /// Pages in play in a plane at write amplification `a`: the base of "spare".
     ///
-    /// By Little's law what counts is how many pages are programmed, on average over the host's writes. A collection starts
-    /// when a host program leaves fewer free pages than the threshold F, and mostly one is enough, so it starts at F - 1. It
-    /// frees b - v = b / A pages more than it takes, which the host then uses up one by one: b / 2A more free pages on
-    /// average. So T = N b - F - b / 2A, which for F = 3 b is the rule T = (N - R) b - b / 2A with R = 3.
+    /// By Little's law the relevant value is the number of programmed pages, averaged over host writes. A collection starts when
+    /// a host program leaves fewer free pages than the threshold F, and usually one collection is enough, so it starts at F - 1.
+    /// It frees b - v = b / A pages more than it takes, which the host then uses one by one: b / 2A more free pages on average.
+    /// So T = N b - F - b / 2A, which for F = 3 b is the rule T = (N - R) b - b / 2A with R = 3.
     ///
-    /// The rule takes off a further b / 2 for separate write points where a device keeps R *erased* blocks: the unwritten
-    /// half of GC's open block is free beside them. Our threshold counts the unwritten pages of open blocks as free, so they
-    /// are within F: with F = 3 b a collection starts with two erased blocks and b - 1 pages left in the one or two open
-    /// ones, and T is the same for both kinds of write points. (Taken off all the same, b / 2 would show as a difference of
-    /// -1.2 % at a spare of 7 %.)
+    /// The rule subtracts a further b / 2 for separate write points if a device keeps R *erased* blocks: the unwritten half of
+    /// GC's open block is free in addition to them. Our threshold counts the unwritten pages of open blocks as free, so they are
+    /// within F: with F = 3 b a collection starts with two erased blocks and b - 1 pages left in the one or two open ones, and T
+    /// is the same for both kinds of write points. (Subtracting b / 2 anyway would show as a difference of -1.2 % at a spare of 7
+    /// %.)
     fn pages_in_play(&self, a: f64) -> f64 {
         let b = f64::from(self.pages_per_block);
         f64::from(BLOCKS) * b - f64::from(self.threshold()) - b / (2.0 * a)
     }
 
     fn toml(&self) -> String {
-        // Over-provisioning is counted in physical pages; the spare of the case is what theory calls spare.
+        // Over-provisioning is a share of physical pages; the spare of the case is the theory's.
         let a = self.victim.formula(1.0 - self.spare, self.pages_per_block);
         let physical = f64::from(BLOCKS * self.pages_per_block);
         let over_provisioning = 1.0 - (1.0 - self.spare) * self.pages_in_play(a) / physical;
@@ -118,7 +118,7 @@ impl Case {
         Ssd::new(&config, SEED, Check::Off).unwrap_or_else(|error| panic!("{error}\n{}", self.toml()))
     }
 
-    /// The formula with the pages that this device exports; A stands on both sides.
+    /// The formula with the pages that this device exports. A is on both sides of the equation.
     fn predicted(&self, ssd: &Ssd) -> f64 {
         let exported = f64::from(ssd.geometry().exported_per_plane());
         let mut a = 5.0;
@@ -129,7 +129,7 @@ impl Case {
     }
 }
 
-/// What collections have done so far.
+/// Results of GC so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Counts {
     host: u64,
@@ -151,7 +151,7 @@ impl Counts {
         }
     }
 
-    /// Counts of what happened since, and free pages now.
+    /// Differences since `before`, and free pages now.
     fn since(self, before: Counts) -> Counts {
         Counts {
             host: self.host - before.host,
@@ -167,7 +167,7 @@ impl Counts {
     }
 }
 
-/// Uniform random writes in no time: ten drive writes that are not counted, then those that are.
+/// Uniform random writes in no time: ten drive writes that are not measured, then those that are.
 fn measure(case: &Case) -> (f64, f64) {
     let mut ssd = case.build();
     let exported = u64::from(ssd.geometry().exported);
@@ -181,7 +181,7 @@ fn measure(case: &Case) -> (f64, f64) {
     let before = Counts::of(&ssd);
     write(&mut ssd, case.victim.drive_writes());
     let counts = Counts::of(&ssd).since(before);
-    // Every page that a collection reclaims is programmed once more, by the host or by a collection.
+    // Every page that GC reclaims is programmed once more, by the host or by GC.
     let b = u64::from(case.pages_per_block);
     assert_eq!(counts.erases, counts.collections);
     assert_eq!(
@@ -219,13 +219,13 @@ fn agrees(cases: impl IntoIterator<Item = Case>) {
 const SPARES: [f64; 5] = [0.07, 0.10, 0.15, 0.20, 0.28];
 const SIZES: [u32; 4] = [32, 64, 128, 256];
 
-/// Small blocks fill a plane quickly: two planes, each a domain of its own, cost no more than one of larger blocks.
+/// Small blocks fill a plane quickly: two planes, each a separate domain, cost no more than one of larger blocks.
 fn case(victim: Victim, spare: f64, pages_per_block: u32, shared: bool) -> Case {
     let channels = if pages_per_block <= 64 { 2 } else { 1 };
     Case { victim, spare, pages_per_block, shared, channels, threshold: 3.0 }
 }
 
-/// Every spare with two block sizes, one with each kind of write points; the sizes take turns.
+/// Every spare with two block sizes, each with another kind of write points; the sizes alternate.
 fn cover(victim: Victim) -> Vec<Case> {
     let pairs = (0..SPARES.len()).flat_map(|s| [(s, s % SIZES.len()), (s, (s + 2) % SIZES.len())]);
     pairs.enumerate().map(|(i, (s, b))| case(victim, SPARES[s], SIZES[b], (s + i) % 2 == 0)).collect()
@@ -286,8 +286,8 @@ fn writes_that_never_meet_count_exactly_as_in_no_time() {
             let mut timed = Ssd::new(&toml.parse().unwrap(), SEED, Check::Sampled).unwrap();
             let mut timeless = timed.clone();
             let mut rng = stream(SEED, "theory");
-            // A collection of 32 pages takes less than 30 ms; random victims may need several of them. Each write finds the
-            // device at rest.
+            // A collection of 32 pages takes less than 30 ms; random victims may need several collections. Each write finds an
+            // idle device.
             for i in 0..60_000 {
                 let lpn = next_page(&mut rng, &timed);
                 timeless.write_now(Lpn(lpn));
@@ -306,8 +306,8 @@ fn writes_that_never_meet_count_exactly_as_in_no_time() {
 
 #[test]
 fn the_timed_device_under_load_agrees_too() {
-    // The serial collector holds its die, so that host writes can't use up free pages while it works; with the queued one
-    // they do, fewer pages are kept free than the threshold says, and theory as it stands doesn't hold.
+    // The serial collector holds its die, so host writes cannot use up free pages during GC. With the queued collector they can:
+    // fewer pages are kept free than the threshold, and the theory does not hold.
     println!("| victim | theory | in no time | timed, 8 writes outstanding | difference |");
     println!("|---|---:|---:|---:|---:|");
     for victim in [Victim::Greedy, Victim::Fifo, Victim::Choices(10)] {

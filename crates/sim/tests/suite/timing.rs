@@ -1,4 +1,4 @@
-//! Timing, like a data sheet: do this at 0, expect that at 55,120 ns. Every worked example of the interface, rule by rule.
+//! Timing, like a data sheet: do this at 0, expect that at 55,120 ns. Worked examples for the rules of docs/model.md, one by one.
 //!
 //! Unless said otherwise: tR 50,000, tPROG 600,000, tBERS 3,500,000, 4 KiB pages of 5,120 ns on the bus, no command time, no
 //! cache register; times in ns.
@@ -9,7 +9,7 @@ use ssdlab_sim::units::{Nanos, PlaneId};
 
 const PAGE: u64 = 4096;
 
-/// One die on one channel, with one plane: page numbers are all that tells its pages apart.
+/// One die on one channel, with one plane: only page numbers distinguish its pages.
 fn one_die(more: &str) -> Config {
     config(&format!("{}{more}", array(1, 1, 1, 1)))
 }
@@ -36,7 +36,7 @@ fn two_reads_of_one_die_follow_each_other() {
 fn a_partial_read_moves_only_the_bytes_asked_for() {
     let mut dut = Dut::new(&one_die(""));
     dut.read(0, 512, 512);
-    // 2 KiB of one page, then 4 KiB of the next: page by page on the one die, each with its own array time.
+    // 2 KiB of one page, then 4 KiB of the next: page by page on the same die, each with its own array time.
     dut.read(1_000_000, PAGE + 2048, 6144);
     assert_eq!(dut.latencies(), [50_640, 50_000 + 2_560 + 50_000 + 5_120]);
 }
@@ -47,7 +47,7 @@ fn command_time_is_spent_on_the_channel() {
     dut.read(0, 0, PAGE);
     // Two dies: the second command waits for the first, its data-out for the first one's.
     (0..2).for_each(|i| dut.read(1_000_000, i * PAGE, PAGE));
-    // A program's command and data-in are one stretch of the bus.
+    // A program's command and data-in are one bus transfer.
     (0..2).for_each(|i| dut.write(2_000_000, i * PAGE, PAGE));
     let done = dut.completed();
     let latencies: Vec<u64> = done.iter().map(|c| (c.completion - c.arrival).0).collect();
@@ -86,7 +86,7 @@ fn a_partial_write_reads_the_whole_old_page_and_programs_a_whole_new_one() {
     };
     assert_eq!(partial("", 1024), (55_120 + 605_120, 1, 1));
     assert_eq!(partial("device.partial_write = \"whole-page\"", 1024), (605_120, 0, 1));
-    // Nothing to merge with: no read.
+    // No old data to merge: no read.
     let mut dut = Dut::new(&one_die(""));
     dut.write(0, 0, 512);
     assert_eq!(dut.latencies(), [605_120]);
@@ -116,13 +116,13 @@ fn a_write_may_be_acknowledged_when_its_data_is_in_the_die() {
     dut.write(0, 0, PAGE);
     dut.write(0, PAGE, PAGE);
     dut.read(300_000, 2 * PAGE, PAGE);
-    // The program goes on after its acknowledgement, and whoever comes next waits for it.
+    // The program continues after its acknowledgement, and later operations wait for it.
     let done = dut.completed();
     let completions: Vec<u64> = done.iter().map(|c| c.completion.0).collect();
     assert_eq!(completions, [5_120, 610_240, 1_265_360]);
     assert_eq!(causes(&done[0]), [("bus", 5_120)]);
     assert_eq!(causes(&done[1]), [("die_host", 605_120), ("bus", 5_120)]);
-    // Where data-in takes no time, the data is in the die when the program begins.
+    // If data-in takes no time, the data is in the die when the program begins.
     let mut dut = Dut::new(&one_die("device.write_ack = \"after_transfer\"\ntiming.transfer = \"0ns/B\""));
     dut.write(0, 0, PAGE);
     dut.write(0, PAGE, PAGE);
@@ -136,7 +136,7 @@ fn eight_reads_on_eight_dies_of_one_channel_queue_for_the_bus() {
     let mut dut = Dut::new(&config("geometry = { channels = 1 }"));
     (0..8).for_each(|i| dut.read(0, i * PAGE, PAGE));
     assert_eq!(dut.latencies(), [55_120, 60_240, 65_360, 70_480, 75_600, 80_720, 85_840, 90_960]);
-    // All ask at 50,000: age decides, not the number of the die.
+    // All request the bus at 50,000: age decides, not the number of the die.
     let mut dut = Dut::new(&config("geometry = { channels = 1 }"));
     (0..8).rev().for_each(|i| dut.read(0, i * PAGE, PAGE));
     assert_eq!(dut.latencies(), [55_120, 60_240, 65_360, 70_480, 75_600, 80_720, 85_840, 90_960]);
@@ -206,7 +206,7 @@ fn what_excludes_each_other_is_configured() {
 fn the_host_link_carries_one_page_at_a_time_in_each_direction() {
     let mut dut = Dut::new(&config(&format!("{}timing.host_link = \"1ns/B\"", array(4, 1, 1, 1))));
     dut.read(0, 0, PAGE);
-    // Two dies finish together and share the link; a write in the other direction does not notice.
+    // Two dies finish together and share the link; a write in the other direction is not affected.
     dut.read(1_000_000, 0, 2 * PAGE);
     dut.write(1_052_000, 3 * PAGE, PAGE);
     // Part of a page: part of the time.
@@ -223,7 +223,7 @@ fn a_page_that_controller_memory_holds_takes_the_configured_time() {
     dut.write(0, 0, PAGE);
     dut.read(100_000, 0, PAGE);
     dut.read(100_010, 0, 512);
-    // At 605,120 the write lands, before the read that arrives then looks: it is served from flash.
+    // At 605,120 the write lands before the arriving read looks up the map: the read is served from flash.
     dut.read(605_120, 0, PAGE);
     let done = dut.completed();
     let latencies: Vec<u64> = done.iter().map(|c| (c.completion - c.arrival).0).collect();
@@ -236,7 +236,7 @@ fn a_page_that_controller_memory_holds_takes_the_configured_time() {
     assert_eq!(dut.latencies(), [605_120, 0]);
 }
 
-// R7: planes of a die work together on equal offsets.
+// R7: planes of a die operate together at equal offsets.
 
 const TWO_PLANES: &str = "device.multi_plane = true\n";
 
@@ -253,10 +253,10 @@ fn a_two_plane_read_has_one_array_time_and_one_burst() {
 fn a_two_plane_program_has_one_burst_and_one_array_time() {
     let mut dut = Dut::new(&config(&format!("{}{TWO_PLANES}", array(1, 1, 1, 2))));
     dut.write(0, 0, 2 * PAGE);
-    // A page more in plane 0 puts the write points apart: the next pair is programmed one by one.
+    // One more page in plane 0 makes the write points unequal: the next pair is programmed one by one.
     dut.write(1_000_000, 0, PAGE);
     dut.write(2_000_000, 0, 2 * PAGE);
-    // Without the option every page is on its own anyway.
+    // Without the option every page has its own command anyway.
     assert_eq!(dut.latencies(), [610_240, 605_120, 1_210_240]);
     let flash = summary(&dut.ssd).flash;
     assert_eq!((flash.programs.host, flash.multi_plane.programs), (5, 1));
@@ -273,7 +273,7 @@ fn pages_that_share_a_multi_plane_command_need_not_stand_side_by_side() {
     dut.read(0, 0, 4 * PAGE);
     dut.write(1_000_000, 0, 4 * PAGE);
     assert_eq!(dut.latencies(), [2 * 60_240, 2 * 610_240]);
-    // Plane 1 of four is a page ahead: the others go together.
+    // Plane 1 of four is one page ahead: the others are programmed together.
     let mut dut = Dut::new(&config(&format!("{}{TWO_PLANES}", array(1, 1, 1, 4))));
     dut.write(0, PAGE, PAGE);
     dut.write(1_000_000, 0, 4 * PAGE);
@@ -364,7 +364,7 @@ fn reads_and_programs_never_overlap_each_other() {
 
 #[test]
 fn the_cache_register_overlaps_in_order_only() {
-    // A read stands between two writes: the second one's data-in may not pass it.
+    // A read is between two writes in the queue: the second one's data-in must not overtake it.
     let mut dut = Dut::new(&one_die("timing = { cache_register = true }"));
     dut.write(0, 0, PAGE);
     dut.read(0, PAGE, PAGE);
@@ -381,7 +381,7 @@ fn a_command_goes_before_the_data_out_of_the_page_that_moves_to_the_register() {
     let completions: Vec<u64> = done.iter().map(|c| c.completion.0).collect();
     assert_eq!(completions, [5_055_520, 5_105_520]);
     assert_eq!(causes(&done[0]), [("bus_host", 200), ("array", 50_000), ("bus", 5_320)]);
-    // The same where both wait for another die's transfer.
+    // The same if both wait for another die's transfer.
     let toml = format!("{}timing = {{ cache_register = true, command = \"200ns\" }}", array(1, 2, 1, 1));
     let mut dut = Dut::new(&config(&toml));
     dut.read(0, 0, PAGE); // die 0: command until 200, array until 50,200
@@ -400,7 +400,7 @@ fn a_read_suspends_a_program_which_resumes_with_what_is_left() {
     let mut dut = Dut::new(&one_die(SUSPEND));
     dut.write(0, 0, PAGE);
     dut.read(300_000, PAGE, PAGE);
-    // Suspended at 320,000, data out at 375,120, resumed at 385,120 with the 305,120 that were left.
+    // Suspended at 320,000, data out at 375,120, resumed at 385,120 with the remaining 305,120.
     let done = dut.completed();
     assert_eq!((done[0].completion, done[1].completion), (Nanos(690_240), Nanos(375_120)));
     assert_eq!(causes(&done[0]), [("die_host", 85_120), ("array", 600_000), ("bus", 5_120)]);
@@ -416,13 +416,13 @@ fn a_program_that_ends_within_the_suspend_time_is_not_suspended() {
     let mut dut = Dut::new(&one_die(SUSPEND));
     dut.write(0, 0, PAGE);
     dut.read(585_119, PAGE, PAGE);
-    // One nanosecond earlier it is, for the sake of 20,001: out at 660,239, resumed at 670,239.
+    // One nanosecond earlier it is suspended, because 20,001 remain: out at 660,239, resumed at 670,239.
     assert_eq!(dut.latencies(), [690_240, 75_120]);
 }
 
 #[test]
 fn a_read_does_not_suspend_data_in_nor_what_may_not_be_suspended() {
-    // During data-in the read waits until the array is at work, then suspends that.
+    // During data-in the read waits until the array starts, then suspends it.
     let mut dut = Dut::new(&one_die(SUSPEND));
     dut.write(0, 0, PAGE);
     dut.read(1_000, PAGE, PAGE);
@@ -445,7 +445,8 @@ fn each_read_suspends_anew() {
     dut.write(0, 0, PAGE);
     dut.read(300_000, PAGE, PAGE);
     dut.read(310_000, 2 * PAGE, PAGE);
-    // The first as before; at 385,120 the program is back, suspended again until 405,120, and goes on at 470,240.
+    // The first as before. At 385,120 the program has been resumed; it is suspended again until 405,120, and continues at
+    // 470,240.
     let completions: Vec<u64> = dut.completed().iter().map(|c| c.completion.0).collect();
     assert_eq!(completions, [775_360, 375_120, 460_240]);
 }
@@ -470,7 +471,7 @@ fn a_read_that_needs_no_flash_suspends_nothing() {
 
 #[test]
 fn a_read_that_was_overwritten_when_the_suspension_is_complete_is_served_from_memory() {
-    // The write arrives at the very nanosecond at which the array is free: arrivals come before dispatch.
+    // The write arrives in the nanosecond in which the array becomes free: arrivals precede dispatch.
     let timing =
         "timing = { transfer = \"0ns/B\", suspendable = \"program+erase\", suspend = \"50us\", resume = \"0ns\" }";
     let mut dut = Dut::new(&one_die(&format!("{timing}\nprecondition.mode = \"sequential\"")));
@@ -488,14 +489,14 @@ fn reads_of_a_request_share_a_command_in_a_suspension_whatever_writes_wait_ahead
     dut.write(0, 0, PAGE);
     dut.write(1_000, 5 * PAGE, PAGE);
     dut.read(300_000, 2 * PAGE, 2 * PAGE);
-    // Suspended at 320,000, both pages out at 380,240, resumed at 390,240 with the 305,120 that were left.
+    // Suspended at 320,000, both pages out at 380,240, resumed at 390,240 with the remaining 305,120.
     let completions: Vec<u64> = dut.completed().iter().map(|c| c.completion.0).collect();
     assert_eq!(completions, [695_360, 1_300_480, 380_240]);
 }
 
 #[test]
 fn of_a_copyback_the_program_is_suspended_and_the_read_is_not() {
-    // Block 0 holds page 3 alone when the seventh program, at 4,235,840, makes its collection due.
+    // Block 0 holds only page 3 when the seventh program, at 4,235,840, makes its collection due.
     let run = |suspendable: &str| {
         let toml = format!(
             "geometry.blocks_per_plane = 8
@@ -511,10 +512,10 @@ fn of_a_copyback_the_program_is_suspended_and_the_read_is_not() {
         let done = dut.completed();
         (done[7].completion.0, dut.ssd.now().0)
     };
-    // Its program begins at 4,285,840, is suspended until 4,370,960, and all of it is left; then the erase.
+    // Its program begins at 4,285,840, is suspended until 4,370,960 with all its time remaining; then the erase follows.
     let end = 4_370_960 + 600_000 + 3_500_000;
     assert_eq!(run("program+erase"), (4_305_840 + 55_120, end));
-    // With the erase alone, that is what the read suspends.
+    // If only erases are suspendable, the read suspends the erase.
     assert_eq!(run("erase"), (4_885_840 + 75_120, 4_885_840 + 85_120 + 3_500_000));
 }
 
@@ -582,7 +583,7 @@ fn a_chip_takes_so_many_sub_requests_and_the_rest_waits_in_the_window() {
     let latencies: Vec<u64> = done.iter().map(|c| (c.completion - c.arrival).0).collect();
     assert_eq!(latencies, [55_120, 110_240, 165_360, 55_120]);
     assert_eq!(causes(&done[2]), [("order", 110_240), ("array", 50_000), ("bus", 5_120)]);
-    // With room for two, the chip's own queue is where the second one waits.
+    // With room for two, the second one waits in the chip's own queue.
     let mut dut = Dut::new(&one_die("order.chip_queue = 2"));
     (0..3).for_each(|i| dut.read(0, i * PAGE, PAGE));
     let done = dut.completed();
@@ -595,9 +596,9 @@ fn a_chip_takes_so_many_sub_requests_and_the_rest_waits_in_the_window() {
 #[test]
 fn a_dynamic_write_goes_to_the_first_idle_die_after_the_last_one_used() {
     let mut dut = Dut::new(&config(&format!("{}schemes.place = \"dynamic\"", array(1, 4, 1, 1))));
-    // Idle ignores the bus: four writes at once go to four dies, and share the bus.
+    // Idle dies are selected regardless of the bus: four writes at once go to four dies, and share the bus.
     (0..4).for_each(|i| dut.write(0, i * PAGE, PAGE));
-    // None is idle: a device-wide FIFO, in the order in which dies fall idle.
+    // No die is idle: a device-wide FIFO, in the order in which dies become idle.
     dut.write(0, 4 * PAGE, PAGE);
     dut.write(0, 5 * PAGE, PAGE);
     let done = dut.completed();

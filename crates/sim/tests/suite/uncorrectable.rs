@@ -1,5 +1,5 @@
-//! Pages that ECC can't correct. Of parity groups: computed from their group, written again, or reported as lost. Without parity: lost
-//! wherever they go.
+//! Uncorrectable pages. In parity groups: reconstructed from their group, rewritten, or reported as lost. Without parity: lost
+//! wherever they move.
 
 use crate::common::{Dut, Log, array, causes, config, plane, summary};
 use ssdlab_sim::report::ecc::Ecc;
@@ -11,8 +11,8 @@ const READ: u64 = 127_400;
 const WRITE: u64 = 302_400;
 const MS: u64 = 1_000_000;
 
-/// Nine chips in groups of three, all pages written, with paper C's times. A block that has been read five times can be read once
-/// more by its neighbours only: each read leaves 200 errors a MiB, and ECC corrects 1,024.
+/// Nine chips in groups of three, all pages written, with paper C's times. Each read adds 200 errors per MiB to the pages of its
+/// block, and ECC corrects 1,024: after five reads of a block, the sixth finds its page uncorrectable.
 fn nine(more: &str) -> Config {
     config(&format!(
         "geometry = {{ channels = 9, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 16, pages_per_block = 8 }}
@@ -33,10 +33,10 @@ raid.group = 3
 #[test]
 fn a_page_beyond_correction_is_computed_from_its_group_and_written_anew() {
     let mut dut = Dut::new(&nine(""));
-    // Page 0 on chip 0; chips 3 and 6 give it back. The sixth read of its block finds it unreadable.
+    // Page 0 on chip 0; chips 3 and 6 restore it. The sixth read of its block finds it uncorrectable.
     (0..5).for_each(|i| dut.read(i * MS, 0, PAGE));
     dut.read(5 * MS, 0, PAGE);
-    // While it is written anew, it is in controller memory; then it can be read where it is.
+    // While it is rewritten, it is in controller memory; then it is readable on flash.
     dut.read(5 * MS + 2 * READ + WRITE - 1, 0, PAGE);
     dut.read(7 * MS, 0, PAGE);
     let done = dut.completed();
@@ -49,7 +49,7 @@ fn a_page_beyond_correction_is_computed_from_its_group_and_written_anew() {
     assert_eq!((failed.uncorrectable_pages, failed.degraded_reads, failed.degraded_page_reads), (Some(1), 1, 2));
     assert_eq!((failed.rebuilt_pages, failed.rebuild_page_reads, failed.lost_pages), (1, 0, 0));
     assert_eq!((told.flash.programs.parity, told.flash.programs.host), (1, 0));
-    // It was a page short from when that was found until it was in controller memory.
+    // The group was one page short from the detection until the page was in controller memory.
     assert_eq!(failed.unprotected_ns, u128::from(READ));
 }
 
@@ -72,7 +72,7 @@ fn two_pages_beyond_correction_in_a_group_are_lost_and_said_to_be() {
 
 #[test]
 fn an_update_reads_around_what_it_can_not_correct() {
-    // The old page, the old parity, and with rcw the page beside it.
+    // The old page, the old parity, and with rcw the other data page.
     for (mode, worn) in [("rmw", 0), ("rmw", 6), ("rcw", 3)] {
         let mut dut = Dut::new(&nine(&format!("raid.write_mode = \"{mode}\"")));
         // Chip 6 holds parity in stripe 0 and page 6 + 3 in stripe 1, in the same block.
@@ -82,15 +82,15 @@ fn an_update_reads_around_what_it_can_not_correct() {
         (6..9).for_each(|i| dut.read(i * MS, 3 * (i - 6) % 6 * PAGE, PAGE));
         let done = dut.completed();
         assert!(done.iter().all(|done| done.uncorrectable == 0), "{mode} {worn}");
-        // What is read first is of no use: what is read then is.
+        // The first reads are useless; the later ones are used.
         assert_eq!((done[5].completion - done[5].arrival).0, 2 * READ + WRITE, "{mode} {worn}");
         let failed = summary(&dut.ssd).failures.unwrap();
         assert_eq!((failed.uncorrectable_pages, failed.lost_pages), (Some(1), 0), "{mode} {worn}");
     }
 }
 
-/// An update of two chunks whose second one can't be corrected, of which a partial write needs the rest, reads the first and the parity
-/// again: the first has waited for the second meanwhile.
+/// An update of two chunks whose second one is uncorrectable and needed by a partial write reads the first and the parity again:
+/// the first has waited for the second meanwhile.
 #[test]
 fn an_update_that_reads_again_accounts_for_the_wait_between_its_reads() {
     let mut dut = Dut::new(&nine("raid.write_mode = \"rmw\""));
@@ -106,7 +106,7 @@ fn an_update_that_reads_again_accounts_for_the_wait_between_its_reads() {
     // Page 0: after the other read, then held while page 3 is read again.
     assert_eq!(causes(&done[6]), [("die_host", READ), ("held", READ), ("array", 225_000), ("bus", 204_800)]);
     let told = summary(&dut.ssd);
-    // Eight reads of the host; page 0 once, page 3 and its parity twice, pages 1 and 2 and theirs once.
+    // Eight host reads; page 0 once, page 3 and its parity twice, pages 1 and 2 and their parity once.
     assert_eq!((told.flash.reads.total, told.flash.programs.total), (8 + 5 + 4, 7));
     let failed = told.failures.unwrap();
     assert_eq!((failed.uncorrectable_pages, failed.lost_pages, failed.lost_reads), (Some(1), 0, 0));
@@ -122,7 +122,7 @@ fn what_faults_and_errors_take_at_once_is_refused() {
 
 // Without parity.
 
-/// One die of eight blocks of four pages. Each read of a block leaves 256 errors a MiB in its pages; ECC corrects 1,024, so that the
+/// One die of eight blocks of four pages. Each read of a block adds 256 errors per MiB to its pages; ECC corrects 1,024, so the
 /// fifth read of a page finds too many.
 fn one(threshold: u64, more: &str) -> Dut {
     let ecc =
@@ -130,7 +130,8 @@ fn one(threshold: u64, more: &str) -> Dut {
     Dut::new(&plane(4, 6, threshold, &format!("{ecc}\n{more}")))
 }
 
-/// What requests do to a device, one after the other: `w` and `r` a page, `p` part of one. Returns what reads were told.
+/// Applies requests to a device, one after the other: `w` and `r` a page, `p` a part of one. Returns the uncorrectable pages of
+/// reads.
 fn told(dut: &mut Dut, requests: &[(char, u64)]) -> Vec<u32> {
     let from = dut.completed().len();
     for (op, lpn) in requests {
@@ -160,7 +161,7 @@ fn as_many_errors_as_ecc_corrects_are_corrected_and_an_erase_forgets_reads() {
     assert_eq!((first.pages_decoded, first.pages_uncorrectable, first.moves_uncorrectable), (5, 1, 0));
     // Of the good ones: 256, 512, 768 and 1,024 a MiB.
     assert_eq!((first.errors_per_kib_mean, first.errors_per_kib_max), (Some(0.625), 1.0));
-    // The host goes round all blocks, one is erased behind it, and block 0 is written again.
+    // The host writes all blocks in turn, one is erased, and block 0 is written again.
     (1..8).for_each(|_| _ = told(&mut dut, &fill));
     assert_eq!(told(&mut dut, &round), [0, 0, 0, 0, 1]);
     assert_eq!((dut.ssd.flash().lpn_of(Ppn(0)), ecc(&dut).moves_uncorrectable), (Lpn(0), 0));
@@ -169,12 +170,13 @@ fn as_many_errors_as_ecc_corrects_are_corrected_and_an_erase_forgets_reads() {
 #[test]
 fn what_is_lost_stays_lost_when_it_is_merged_or_moved() {
     let read_4 = [('w', 0), ('r', 0), ('r', 0), ('r', 0), ('r', 0)];
-    // Merged: seven sectors of old data are in the new page, in a block that is read for the first time. A whole page is good again.
+    // Merged: seven sectors of old data are in the new page, in a block that is read for the first time. A whole-page write makes
+    // it good again.
     let mut dut = one(1, "");
     told(&mut dut, &[('w', 1), ('w', 2), ('w', 3)]);
     assert_eq!(told(&mut dut, &read_4), [0; 4]);
     assert_eq!(told(&mut dut, &[('p', 0), ('r', 0), ('w', 0), ('r', 0)]), [1, 0]);
-    // Moved: the fifth read is that of the collection, which leaves one page of block 0.
+    // Moved: the fifth read is GC's, which moves one page of block 0.
     let churn = [('w', 1), ('w', 2), ('w', 3), ('w', 1), ('w', 2), ('w', 3)];
     for (errors, lost) in [(4, 1), (3, 0)] {
         let mut dut = one(26, "");
@@ -183,7 +185,7 @@ fn what_is_lost_stays_lost_when_it_is_merged_or_moved() {
         let gc = summary(&dut.ssd).gc;
         assert_eq!((gc.collections, gc.moved_pages), (1, 1));
         assert_eq!((told(&mut dut, &[('r', 0)]), ecc(&dut).moves_uncorrectable), (vec![lost], u64::from(lost)));
-        // ECC has had the others in hand: they begin with nothing.
+        // The others have passed ECC: they start without errors.
         assert_eq!(told(&mut dut, &[('r', 0); 3]), [lost; 3]);
         assert_eq!(told(&mut dut, &[('w', 0), ('r', 0)]), [0]);
     }
@@ -209,7 +211,7 @@ fn what_is_lost_stays_lost_in_the_controllers_buffer_unless_it_is_overwritten_th
     }
 }
 
-/// A page takes half as many errors more a day as its program left.
+/// Per day, a page gains half as many errors as its program left.
 #[test]
 fn errors_grow_with_time_from_what_programs_left() {
     let ecc = "ecc = { errors = \"model\", correctable = 1, program_errors = [[0, 512]], spread = 0, read_disturb = 0, retention = 0.5 }";
@@ -224,7 +226,7 @@ fn errors_grow_with_time_from_what_programs_left() {
     assert_eq!(self::ecc(&dut).errors_per_kib_mean, Some((0.5 + 0.75 + 1.0) / 3.0));
 }
 
-/// Pages of one spread differ from each other, and by no more than it says.
+/// Pages differ from each other, by no more than the spread.
 #[test]
 fn programs_leave_so_many_errors_as_the_page_and_the_spread_say() {
     let left = |spread: &str, seed: u64| {
@@ -243,7 +245,7 @@ fn programs_leave_so_many_errors_as_the_page_and_the_spread_say() {
     assert!(left("0.2", 1_000) != (mean, max) && left("0.2", 1) == (mean, max), "the seed says which page is how bad");
 }
 
-/// Blocks wear out by reads while pages are written and collected: nothing wrong is returned, and what is lost is said.
+/// Blocks wear out by reads while pages are written and collected: no wrong data is returned, and lost data is reported.
 #[test]
 fn worn_pages_in_small_worlds_are_given_back_or_reported() {
     let (mut repaired, mut lost) = (0, 0);

@@ -1,4 +1,4 @@
-//! Victim policies from outside, and what they are told of pages.
+//! Victim policies from outside, and the page changes reported to them.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
 use crate::common::{config, plane};
 use crate::worlds::{device, requests, submit_all};
 
-/// What a victim policy was told, and when.
+/// A reported change, with its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Told {
     Write(u64, Ppn, Lpn),
@@ -74,7 +74,7 @@ fn with_counting(config: &Config, check: Check) -> (Ssd, Counting) {
 fn hooks_come_in_the_nanosecond_of_the_change_with_page_and_logical_page() {
     let (mut ssd, victim) = with_counting(&plane(4, 8, 1, ""), Check::Full);
     let write = |at| Request { arrival: Nanos(at), op: RequestOp::Write, offset: 0, bytes: 4096 };
-    // Twice one after the other, and twice at the same time: the older of these lands stale.
+    // Two writes one after the other, and two at the same time: the older one of these lands stale.
     [0, 1_000_000, 2_000_000, 2_000_000].into_iter().for_each(|at| ssd.submit(write(at)));
     ssd.submit(Request { arrival: Nanos(5_000_000), op: RequestOp::Trim, offset: 0, bytes: 4096 });
     ssd.run();
@@ -92,7 +92,7 @@ fn hooks_come_in_the_nanosecond_of_the_change_with_page_and_logical_page() {
     );
 }
 
-/// Block 0 holds logical pages 0 to 3, of which 0 to 2 are written again: a move invalidates its source, then writes its copy.
+/// Block 0 holds logical pages 0 to 3, of which 0 to 2 are overwritten: a move invalidates its source, then reports its copy.
 #[test]
 fn a_moved_page_becomes_invalid_and_is_written() {
     let (mut ssd, victim) = with_counting(&plane(4, 4, 26, ""), Check::Full);
@@ -138,12 +138,12 @@ fn filling_in_no_time_is_told_as_well() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// On any device: counts kept by the hooks are those of the flash at every pick, and results are those of `greedy`.
+    /// On any device: counts kept by the hooks equal those of the flash at every pick, and results equal those of `greedy`.
     #[test]
     fn counts_kept_by_the_hooks_are_true(toml in device(), requests in requests()) {
         let mut config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
         config.schemes.victim = Default::default();
-        // A spare chip stands in the place of a failed one at once: what that held is not invalidated page by page.
+        // A spare chip replaces a failed one at once: its pages are not invalidated one by one.
         config.faults.chip_fails.clear();
         config.faults.rebuild = 0;
         if config.check().is_err() {

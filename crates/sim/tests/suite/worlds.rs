@@ -1,4 +1,4 @@
-//! Random small worlds with the full oracle: laws hold, no write is lost, nothing deadlocks, everything adds up.
+//! Random small worlds with the full oracle: laws hold, no write is lost, no deadlock occurs, and counts agree.
 
 use proptest::prelude::*;
 use proptest::test_runner::{FailurePersistence, FileFailurePersistence};
@@ -8,15 +8,15 @@ use ssdlab_sim::schemes::trigger::Idle;
 use ssdlab_sim::units::{Nanos, Threshold};
 use ssdlab_sim::{Check, Config, Filled, Request, RequestOp, Ssd};
 
-/// Cases that once failed run before all others. A new one adds itself, and stays in the repository with its repair.
+/// Cases that once failed run first. A new one adds itself, and is committed with its fix.
 const FOUND: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/worlds.txt");
 
-/// A copy of every page whose read has waited, one at a time.
+/// Copies every page whose read has waited, one at a time.
 const DPR: &str = "{ dpr = { k = 1, replica_pages = 0.02 } }";
 
 type Word = &'static str;
 
-/// What is drawn of a device, before its parts are made to fit together.
+/// The random parts of a device, before they are fitted together.
 #[derive(Debug)]
 struct World {
     shape: Shape,
@@ -29,8 +29,8 @@ struct World {
     wear: Wear,
 }
 
-/// A small device: a TOML text, so that a failure prints what to paste. The seeds in `worlds.txt` stand for these worlds as long as
-/// the same is drawn in the same order.
+/// A small device as TOML text, so that a failure prints the text to paste. The seeds in `worlds.txt` reproduce these worlds as
+/// long as the draws and their order do not change.
 pub fn device() -> impl Strategy<Value = String> {
     let parts = (shape(), schemes(), space(), chips(), ftl(), noc(), raid(), wear());
     parts.prop_map(|(shape, schemes, space, chips, ftl, noc, raid, wear)| {
@@ -100,10 +100,10 @@ fn schemes() -> impl Strategy<Value = Schemes> {
 #[derive(Debug)]
 struct Space {
     blocks: u32,
-    /// Blocks to spare beyond the fewest that a device needs.
+    /// Spare blocks beyond the minimum of the device.
     extra: u32,
     scope: Word,
-    /// Free pages under which GC starts.
+    /// Free pages below which GC starts.
     floor: u32,
 }
 
@@ -168,7 +168,7 @@ struct Ftl {
     depth: u32,
     chip_queue: Option<u32>,
     staging: u32,
-    /// Free pages under which GC goes before the host.
+    /// Free pages below which GC precedes the host.
     hard: Option<u32>,
     delay: Word,
 }
@@ -200,7 +200,7 @@ struct Noc {
     priority: Word,
     page_errors: Word,
     rows: u32,
-    /// Are pages checked on their way, and by the controller of the chip?
+    /// Whether pages are checked on their way, and by the flash controller.
     selective: bool,
     local: bool,
 }
@@ -285,13 +285,13 @@ fn wear() -> impl Strategy<Value = Wear> {
         .prop_map(|(thresholds, programming, errors, decode)| Wear { thresholds, programming, errors, decode })
 }
 
-/// A scheme as TOML: a name, or a table with its knobs.
+/// A scheme as TOML: a name, or a table with its settings.
 fn quote(scheme: &str) -> String {
     if scheme.starts_with('{') { scheme.to_string() } else { format!("\"{scheme}\"") }
 }
 
 impl World {
-    /// The same with what the rules forbid beside it left out: most worlds are then devices.
+    /// The same without combinations that the rules reject, so that most worlds are valid devices.
     fn fitted(mut self) -> World {
         self.fit_unit();
         self.fit_raid();
@@ -321,7 +321,7 @@ impl World {
     fn fit_raid(&mut self) {
         let Some(raid) = &self.raid else { return };
         let shape = &mut self.shape;
-        // The chips of a group beside each other, or one on each channel.
+        // The chips of a group are neighbours, or on one channel each.
         (shape.channels, shape.chips) =
             if shape.channels == 1 { (raid.groups, raid.group) } else { (raid.group, raid.groups) };
         if self.schemes.place == "dynamic" {
@@ -381,7 +381,7 @@ impl World {
         self.raid.as_ref().map_or(self.chips.copies, |raid| raid.route)
     }
 
-    /// The reserve and one open GC block, plus `extra`: down to one spare block a write stream.
+    /// The reserve and one open GC block, plus `extra`: down to one spare block per write stream.
     fn over_provisioning(&self) -> f64 {
         let (Schemes { collector, path, .. }, per_block) = (&self.schemes, self.shape.per_block);
         let one = ["unaligned", "invalidate", "threshold = 0 "].iter().any(|knob| collector.contains(knob));
@@ -491,7 +491,7 @@ precondition = {{ mode = \"{}\", valid = 0.3, invalid = 0.1 }}
     }
 }
 
-/// Requests as (gap, kind, place, length) in shares of what the device offers.
+/// Requests as (gap, kind, place, length), relative to the device.
 pub fn requests() -> impl Strategy<Value = Vec<(u64, u8, u32, u32)>> {
     prop::collection::vec((0u64..400_000, 0u8..20, 0u32..1_000_000, 0u32..1_000_000), 1..400)
 }
@@ -500,7 +500,7 @@ pub fn submit_all(ssd: &mut Ssd, requests: &[(u64, u8, u32, u32)]) {
     let capacity = ssd.capacity_bytes() / 512;
     let (mut arrival, mut last) = (0, 0);
     for (gap, kind, place, length) in requests {
-        // Every fourth gap is none at all: ties.
+        // Every fourth gap is zero: ties.
         arrival += if gap % 4 == 0 { 0 } else { *gap };
         let first = u64::from(*place) * capacity / 1_000_000;
         let longest = (capacity - first).min(8 * ssd.page_bytes() / 512);
@@ -508,7 +508,7 @@ pub fn submit_all(ssd: &mut Ssd, requests: &[(u64, u8, u32, u32)]) {
         // Half of the requests are whole pages.
         let page = ssd.page_bytes() / 512;
         let (first, sectors) = if kind % 2 == 0 { (first / page * page, page.min(capacity)) } else { (first, sectors) };
-        // A third of the others asks for parts of the page before: partial writes that overlap, and reads of them.
+        // A third of the others use parts of the previous page: overlapping partial writes, and reads of them.
         let part = u64::from(*length) % page;
         let (first, sectors) =
             if kind % 6 == 1 { (last / page * page + part, 1 + part.min(page - part - 1)) } else { (first, sectors) };
@@ -530,24 +530,23 @@ fn run(config: &Config, requests: &[(u64, u8, u32, u32)], check: Check, fusing: 
     ssd
 }
 
-/// Nothing is lost, and everything that is counted twice agrees.
+/// Nothing is lost, and values that are counted in two ways agree.
 fn adds_up(config: &Config, requests: &[(u64, u8, u32, u32)]) -> Result<(), TestCaseError> {
     let full = run(config, requests, Check::Full, false);
     let summary = full.summary(7, String::new(), String::new());
     let flash = &summary.flash;
-    // Conservation: what collections moved is what they programmed, and what was erased was whole blocks.
-    // What was under way when measuring began counts in part.
-    // So does what a failed chip swallowed.
+    // Conservation: GC programs the pages that it moves, and erases whole blocks. Operations in flight when measuring started,
+    // and those on a failed chip, count in part.
     let whole = config.faults.chip_fails.is_empty();
     if config.run.warmup.is_none() && whole {
         prop_assert_eq!(summary.gc.moved_pages, flash.programs.gc + flash.copybacks);
         prop_assert_eq!(summary.gc.collections, flash.erases);
-        // Every page programmed was free at the start, or lies in a block that was erased since, or is written still.
+        // Every programmed page was free at the start, or is in a block that was erased since, or is still written.
         let start = Ssd::new(config, 7, Check::Off).map(|ssd| ssd.sample().free_pages).unwrap_or(0);
         let preloaded = summary.pages.preloaded * u64::from(config.pages_per_entry());
         let programmed = flash.programs.total + flash.copybacks + preloaded;
         let erased = flash.erases * u64::from(config.geometry.pages_per_block);
-        // (With a preloaded page comes a parity page, which nobody counts.)
+        // (A preloaded page also writes a parity page, which is not counted.)
         if config.raid.layout == RaidLayout::None || summary.pages.preloaded == 0 {
             prop_assert_eq!(programmed, erased + start - full.sample().free_pages);
         }
@@ -555,7 +554,7 @@ fn adds_up(config: &Config, requests: &[(u64, u8, u32, u32)]) -> Result<(), Test
     if let Some(report) = &summary.fastgc {
         prop_assert_eq!(report.copied_pages + report.external_pages, summary.gc.moved_pages);
         let counted: u64 = report.copied_by_count.iter().chain(&report.external_by_count).sum();
-        // Pages that went through the buffer, and those that were checked, are in no list.
+        // Buffered pages and checked pages are in no list.
         prop_assert!(counted <= summary.gc.moved_pages);
     }
     let absorbs = config.staging.slots > 0 && config.schemes.collector.policy_ref().writes_back().is_some();
@@ -577,13 +576,13 @@ fn adds_up(config: &Config, requests: &[(u64, u8, u32, u32)]) -> Result<(), Test
     let latency = &summary.latency_ns.all;
     let total = latency.mean.unwrap_or(0.0) * latency.count as f64;
     prop_assert!((by_cause as f64 - total).abs() <= 1e-9 * total + 1.0);
-    // Whatever is checked, and whether legs share events: the results are the same.
+    // Results do not depend on checks, nor on fused legs.
     let off = run(config, requests, Check::Off, true).summary(7, String::new(), String::new());
     prop_assert_eq!(format!("{:?}", summary), format!("{:?}", off));
     Ok(())
 }
 
-/// Collects idle dies of a device as well.
+/// Also collects idle dies of a device.
 fn idle(config: &mut Config, after: u64, more: u32) {
     let pages = config.geometry.blocks_per_plane * config.geometry.pages_per_block;
     let floor = config.gc.threshold.pages(u64::from(pages), u64::from(config.geometry.pages_per_block)) as u32;
@@ -616,7 +615,7 @@ proptest! {
         adds_up(&config, &requests)?;
     }
 
-    /// The same where idle dies are collected, after any time and from a little above the threshold.
+    /// The same with GC in idle time, after any idle time and from slightly above the threshold.
     #[test]
     fn collections_in_idle_time_add_up(toml in device(), requests in requests(), after in 0u64..2_000_000, more in 1u32..12) {
         let mut config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
@@ -626,7 +625,7 @@ proptest! {
         }
     }
 
-    /// Cuts at any moment, with the requests going on after each.
+    /// Cuts at any time; requests continue after each.
     #[test]
     fn a_power_cut_loses_no_more_than_it_reports(toml in device(), requests in requests(), cuts in prop::collection::vec(0u64..80_000_000, 1..6)) {
         let mut config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
@@ -634,7 +633,7 @@ proptest! {
             idle(&mut config, cuts[0] / 100, 4);
         }
         config.faults.power_cut = cuts.into_iter().map(Nanos).collect();
-        // Torn pages have to be made up for, without memory that survives.
+        // Without memory that survives, torn pages need additional space.
         if !config.device.power_loss_protection {
             config.gc.reserve = Some(config.reserve() + 1);
         }
@@ -654,7 +653,7 @@ proptest! {
     #[test]
     fn a_filling_serves_every_configuration_that_fills_alike(toml in device(), requests in requests()) {
         let config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
-        // The configuration that differs in all keys that filling is said not to look at.
+        // A configuration that differs in all keys that filling ignores.
         let other = Filled::relevant(&config);
         if config.check().is_err() || other.check().is_err() {
             return Ok(());

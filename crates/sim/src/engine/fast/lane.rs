@@ -1,8 +1,8 @@
-//! The fast lane: page reads on devices where nothing but the map, the die and the bus concerns them.
+//! The fast lane: single-page reads on devices where only the map, the die and the bus concern them.
 //!
-//! A read in the lane takes the steps of every other page ([`Ssd::select`] to [`Ssd::page_done`]), each without what its device
-//! does not have and with what is looked up once. Wherever it meets something else, a page that has moved, say, it goes on as every
-//! other page does. Results are the same to the last byte with and without ([`Ssd::set_fusing`]).
+//! A read in the lane takes the general steps ([`Ssd::select`] to [`Ssd::page_done`]) without checks for features that its device
+//! does not have, and looks each value up once. If it meets anything else, such as a page that has moved, it falls back to the
+//! general path. Results are identical to the last byte with and without the lane ([`Ssd::set_fusing`]).
 
 use crate::blame::{Blame, Cause};
 use crate::device::mapping::Location;
@@ -17,7 +17,7 @@ use crate::request::{Extent, Request};
 use crate::units::{Lpn, Moment, Nanos, OpId, Ppn, RequestId, UnitId};
 
 impl Ssd {
-    /// A measured read of one page that is on flash is admitted.
+    /// A measured read of one page on flash is admitted.
     #[inline(always)]
     pub(in crate::engine) fn admit_to_lane(&mut self, request: Request, index: u64, lpn: Lpn, page: Ppn) {
         self.host.outstanding += 1;
@@ -26,7 +26,8 @@ impl Ssd {
         let id = RequestId(self.host.requests.insert(record));
         let age = self.age();
         let expected = self.oracle.latest(lpn);
-        // Most places were a read's in the lane before: then only what such a read changes, and does not set, begins anew.
+        // Most places were used by a read in the lane before. Then only fields that such a read changes without setting them are
+        // reset.
         let place = self.kernel.ops.reuse(|op| op.lane);
         let op = place.unwrap_or_else(|| self.kernel.ops.create(Op { lane: true, ..Op::blank() }));
         let record = &mut self.kernel.ops[op];
@@ -49,7 +50,8 @@ impl Ssd {
         self.enqueue(op, self.dev.geometry.plane_of(page), false);
     }
 
-    /// Lets a unit take the read at the head of its queue, if it can: as [`Ssd::kick`] and what follows. False: see there.
+    /// Serves the read at the head of a unit's queue, if possible, like [`Ssd::kick`] and the steps after it. Returns false as
+    /// that does.
     #[inline(always)]
     pub(in crate::engine) fn start_in_lane(&mut self, unit: UnitId) -> bool {
         let now = self.now;
@@ -105,9 +107,9 @@ impl Ssd {
         true
     }
 
-    /// Whether all that ends now are steps of reads in the lane. As long as nothing but reads has been submitted their order can't be
-    /// told: those that ask for one bus are sorted there, of requests that complete only sums are kept, and no die that is left
-    /// comes to be collected.
+    /// Whether all events that end now are steps of reads in the lane. While only reads have been submitted, their order has no
+    /// effect on results: reads that request the same bus are sorted there, completed requests only enter sums, and no die
+    /// becomes due for GC.
     pub(in crate::engine) fn all_in_lane(&self) -> bool {
         self.kernel.batch.iter().all(|timer| {
             let id = match self.kernel.timers.timer(*timer as u32) {
@@ -115,12 +117,12 @@ impl Ssd {
                 Timer::Bus(bus) => self.kernel.buses[bus].holder,
                 _ => return false,
             };
-            // A bus that only wakes ends nothing.
+            // A bus event that only wakes the bus ends nothing.
             id.is_none() || self.kernel.ops[id].lane
         })
     }
 
-    /// The page of a read in the lane is in the controller.
+    /// The page of a read in the lane has reached the controller.
     #[inline(always)]
     pub(in crate::engine) fn leaves_lane(&mut self, id: OpId) {
         let now = self.now;

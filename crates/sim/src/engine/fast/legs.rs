@@ -1,14 +1,14 @@
-//! Fused legs: several legs that nothing can come between end in one event.
+//! Fused legs: several legs end in one event if nothing can come between them.
 //!
-//! Results are the same to the last byte with and without ([`Ssd::set_fusing`]); only the number of events differs.
+//! Results are identical to the last byte with and without fusing ([`Ssd::set_fusing`]); only the number of events differs.
 //!
-//! * A transfer into a die that is held, and the array after it: the bus is free again at a known time, which is an event
-//!   only if somebody asks for the bus before.
-//! * An event that is alone in its time, and after which only one thing can happen, skips the round that would find it out; so do
-//!   several ends of plain moves on different dies.
-//! * A page that a collection moves out to the controller and, its die being held, at once back in: if nobody asks for the
-//!   bus before its way out has ended, nobody goes before its way back. Somebody who does undoes the fusing. Where the
-//!   collector looks in between who waits for the die, so does somebody who comes to wait before that.
+//! - A transfer into a held die, and the array after it. The time at which the bus becomes free is known, so it is an event only
+//!   if another operation requests the bus before.
+//! - An event that is alone at its time and has one consequence skips the round. So do several ends of plain moves on different
+//!   dies.
+//! - A page that GC moves out to the controller and back in while its die is held. If no operation requests the bus before the
+//!   read-out ends, none can precede the way back. A request before that time undoes the fusing. Collectors that check for
+//!   waiting operations between steps also require that none arrives at the die before.
 
 use crate::blame::Cause;
 use crate::device::flash::Stream;
@@ -18,12 +18,12 @@ use crate::engine::{Nanos, Ssd};
 use crate::policy::Journey;
 use crate::units::{JobId, OpId, UnitId};
 
-/// The leg of a move that reads out, comes back and programs as one.
+/// Leg of a move whose read-out, transfer back and program are fused.
 pub(in crate::engine) const FUSED: u8 = u8::MAX;
 
 impl Ssd {
-    /// The page of a collection's read has been granted the bus on its way out: lets it come back in and be programmed without
-    /// further events, if nobody waits for the bus and an open block has room. Returns whether it does.
+    /// The bus has been granted for the read-out of a GC page. Fuses it with the transfer back and the program, if no operation
+    /// waits for the bus and an open block has room. Returns whether it did.
     #[inline]
     pub(in crate::engine) fn fuse_move(&mut self, id: OpId, bus: usize) -> bool {
         let op = &self.kernel.ops[id];
@@ -46,7 +46,7 @@ impl Ssd {
         true
     }
 
-    /// Whether the collector of a job, if it looked now, would find nobody who waits, and so go on with a plain move.
+    /// Whether a job's collector would find no waiting operation now, and so continue with a plain move.
     #[inline]
     fn continues_alone(&self, job: JobId, unit: UnitId) -> bool {
         if !self.rules.yields {
@@ -61,7 +61,7 @@ impl Ssd {
         !wanted && !job.contended && job.slots.is_none_or(|left| left == 0)
     }
 
-    /// Somebody comes to wait for any die: collections that look who waits may have to make way.
+    /// A write for any die starts to wait. Collections that check for waiting operations may have to pause.
     #[inline]
     pub(in crate::engine) fn disturb_collections(&mut self) {
         if self.rules.yields && self.rules.preempts && self.fast.moves {
@@ -69,7 +69,7 @@ impl Ssd {
         }
     }
 
-    /// Somebody comes to wait for a unit whose collection looks between two steps who does.
+    /// An operation starts to wait for a unit whose collection checks for waiting operations between two steps.
     #[inline]
     pub(in crate::engine) fn disturb_unit(&mut self, unit: UnitId) {
         let id = self.kernel.dies[unit].array();
@@ -84,13 +84,14 @@ impl Ssd {
         }
     }
 
-    /// Somebody asks for a bus on which a fused move is under way: if the page has not begun its way back, it will have to ask
-    /// for the bus like anybody else.
+    /// An operation requests a bus with a fused move. If the page's way back has not begun, the page has to request the bus like
+    /// any other.
     #[cold]
     pub(in crate::engine) fn disturb(&mut self, bus: usize) {
         let state = &mut self.kernel.buses[bus];
         let id = std::mem::replace(&mut state.fused, OpId::NONE);
-        // At the very moment it turns, it has asked for the bus before everybody who asks after the first grants.
+        // At the turning point itself, the page has requested the bus before all operations that request it after the first
+        // grants.
         let turned = self.now > state.half || (self.now == state.half && self.kernel.granted_at == self.now);
         if turned || self.kernel.ops[id].leg != FUSED {
             return;
@@ -99,7 +100,7 @@ impl Ssd {
         state.prolong(half);
         self.kernel.timers.clear(Timer::Array(self.kernel.ops[id].unit));
         if self.now == half && self.kernel.decided_at == self.now {
-            // Its collector has decided by now: its way back has begun.
+            // Its collector has already decided: the way back has begun.
             self.page_is_back(id);
             self.kernel.ops[id].leg = 0;
             return self.ask(id, bus);
@@ -116,7 +117,7 @@ impl Ssd {
         self.gc_step_ends(id);
     }
 
-    /// What happened when the way out of a fused move had ended and its way back began: from then on it is a program.
+    /// Applies the end of a fused move's read-out and the start of its way back. From then on it is a program.
     fn page_is_back(&mut self, id: OpId) {
         self.count_time(id);
         self.end_read_step(id);
@@ -126,9 +127,8 @@ impl Ssd {
         self.kernel.ops[id].leg = self.kernel.ops[id].legs.len() - 1;
     }
 
-    /// Nothing happens at the next event's time but events. If it is alone and the end of an array read for the host or a
-    /// collection, or if all are legs of plain moves, they are handled here, as the round would handle them. Returns whether they
-    /// were.
+    /// Precondition: at the next event's time nothing but events happens. If the event is alone and ends an array read for the
+    /// host or GC, or if all events are legs of plain moves, handles them here as the round would. Returns whether it did.
     #[inline]
     pub(in crate::engine) fn express(&mut self, time: Nanos) -> bool {
         let unit = match self.kernel.timers.first() {
@@ -154,8 +154,8 @@ impl Ssd {
         }
     }
 
-    /// Several events come next, and nothing else happens then: if all are legs of plain moves, which are on different dies, and
-    /// no two ask for the same bus, they are handled here one by one. Returns whether they were.
+    /// Several events come next, and nothing else happens at their time. If all are legs of plain moves, which are on different
+    /// dies, and no two request the same bus, handles them one by one. Returns whether it did.
     #[inline(never)]
     fn express_moves(&mut self, time: Nanos) -> bool {
         self.kernel.batch.clear();
@@ -177,7 +177,7 @@ impl Ssd {
         true
     }
 
-    /// The operation in the array that an event of the batch belongs to, if it is an array's.
+    /// The operation in the array of a batch's event, if the event is an array's.
     #[inline(always)]
     fn array_in_batch(&self, event: u128) -> Option<OpId> {
         match self.kernel.timers.timer(event as u32) {
@@ -186,7 +186,7 @@ impl Ssd {
         }
     }
 
-    /// Whether an event of the batch is a leg of a plain move that can end without a round, whatever else is in the batch.
+    /// Whether a batch's event is a leg of a plain move that can end without a round, independent of the rest of the batch.
     #[inline(always)]
     fn is_plain_end(&mut self, i: usize, time: Nanos) -> bool {
         let Some(id) = self.array_in_batch(self.kernel.batch[i]) else { return false };
@@ -213,7 +213,7 @@ impl Ssd {
         }
     }
 
-    /// The bus of an operation whose array read has ended and which nobody else asks for now; and the leg to follow.
+    /// The bus of an operation whose array read has ended, if no other operation requests it now; and the next leg.
     #[inline(always)]
     fn free_bus(&self, id: OpId, time: Nanos) -> Option<(usize, Nanos)> {
         let op = &self.kernel.ops[id];
@@ -222,7 +222,7 @@ impl Ssd {
         op.legs.get(1).filter(|_| free && op.legs.len() == 2).map(|out| (op.channel.ix(), out.time))
     }
 
-    /// Pages that the host or a collection reads have been read: they cross the bus at once if that is free.
+    /// An array read for the host or GC has ended: its pages cross the bus at once if it is free.
     #[inline]
     fn express_read(&mut self, id: OpId, unit: UnitId, time: Nanos) -> bool {
         let Some((bus, out)) = self.free_bus(id, time) else { return false };
@@ -237,7 +237,7 @@ impl Ssd {
         true
     }
 
-    /// The page of a plain move has been read: it crosses the bus at once if that is free.
+    /// The array read of a plain move has ended: the page crosses the bus at once if it is free.
     #[inline(never)]
     fn express_out(&mut self, id: OpId, time: Nanos) -> bool {
         let Some((bus, out)) = self.free_bus(id, time) else { return false };
@@ -249,9 +249,9 @@ impl Ssd {
         self.fuse_move(id, bus)
     }
 
-    /// A plain move has ended: the next one of its collection begins, if there is one.
+    /// A plain move has ended: the next move of its collection begins, if there is one.
     ///
-    /// It reads as [`Ssd::gc_step_ends`], the collector's next step and [`Ssd::begin_move`], without what cannot happen here.
+    /// Equals [`Ssd::gc_step_ends`], the collector's next step and [`Ssd::begin_move`], without cases that cannot occur here.
     #[inline(never)]
     fn express_next(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
@@ -270,13 +270,13 @@ impl Ssd {
         self.stats.gc_time.program += self.dev.timing.program_time(self.dev.geometry.offset(to)).0;
         self.land_one(from, to, tag, true);
         self.stats.count_moves(Journey::EXTERNAL, 1);
-        // The block keeps the reader that it has: the next page is in it too.
+        // The block keeps its reader, since the next page is in the same block.
         let array = self.fetch_one(id, page);
         self.kernel.timers.set(Timer::Array(unit), time + array);
         true
     }
 
-    /// The same for a copyback, which takes its page when it begins.
+    /// The same for a copyback, which takes its destination page when it begins.
     #[inline(never)]
     fn express_next_copyback(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
@@ -294,13 +294,13 @@ impl Ssd {
         true
     }
 
-    /// Undoes all fusing once the ends of this moment have been handled: before anything is counted anew.
+    /// Undoes all fusing after the ends of this moment: needed before counters restart.
     pub(in crate::engine) fn unfuse_now(&mut self) {
         self.unfuse_all();
         self.completions();
     }
 
-    /// Undoes all fusing: every operation is where it would be without.
+    /// Undoes all fusing: every operation is in the state that it would have without.
     pub(in crate::engine) fn unfuse_all(&mut self) {
         if !self.fast.moves {
             return;

@@ -1,6 +1,6 @@
-//! Shortcuts: the same results with fewer events. A device takes one only if its configuration is known not to interfere.
+//! Shortcuts: the same results with fewer events. A device takes one only if its configuration is known to allow it.
 //!
-//! [`Ssd::set_fusing`] closes them all; tests compare every byte with and without.
+//! [`Ssd::set_fusing`] closes all of them; tests compare every byte with and without.
 
 mod lane;
 mod legs;
@@ -17,14 +17,14 @@ use crate::device::geometry;
 use crate::schemes::Place;
 use crate::units::Nanos;
 
-/// Which shortcuts a device takes.
+/// The shortcuts of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FastPaths {
-    /// A transfer into a held die and the array work after it share an event; what has one consequence needs no round.
+    /// A transfer into a held die and the array after it share an event; an event with one consequence needs no round.
     pub(super) legs: bool,
-    /// A page that a collection moves out and back in shares an event.
+    /// A page that GC moves out and back in shares an event.
     pub(super) moves: bool,
-    /// A queued step of a collection that ends alone needs no round.
+    /// A queued GC step that ends alone needs no round.
     pub(super) steps: bool,
     /// Reads of single pages take the fast lane.
     pub(super) lane: bool,
@@ -33,10 +33,10 @@ pub(super) struct FastPaths {
 impl FastPaths {
     pub(super) const NONE: FastPaths = FastPaths { legs: false, moves: false, steps: false, lane: false };
 
-    /// The shortcuts that a configuration leaves open.
+    /// The shortcuts that a configuration allows.
     ///
-    /// Every key is named, so a new one does not compile until it is decided here: `_` where the shortcuts hold for all its values.
-    /// A condition names the values for which a shortcut is known to hold, so a new value closes it.
+    /// Every key is named, so a new key does not compile until it is decided here: `_` if the shortcuts hold for all its values.
+    /// A condition lists the values for which a shortcut is known to hold, so a new value closes it.
     fn of(config: &Config, geometry: &geometry::Geometry) -> Self {
         let Config {
             geometry:
@@ -143,7 +143,8 @@ impl FastPaths {
             && *scope == Scope::Plane
             && takes_time(read)
             && takes_time(program);
-        // The page is taken when the way out begins, not when it ends, so nothing else may take from that write point.
+        // The destination page is taken when the read-out begins, not when it ends, so nothing else may take pages from that
+        // write point.
         let moves = plain && collector.holds() && *write_points == WritePoints::Separate;
         let transfer = config.timing.channel().time(u64::from(geometry.page_size));
         let steps = plain
@@ -175,7 +176,8 @@ impl FastPaths {
 }
 
 impl Ssd {
-    /// Whether shortcuts are taken; they are unless told otherwise, or observed. For tests and measurements: results are the same.
+    /// Enables or disables shortcuts. They are enabled by default, and disabled while an observer is set. For tests and
+    /// measurements: results do not change.
     pub fn set_fusing(&mut self, fusing: bool) {
         self.unfuse_all();
         let plain = self.features.failures.is_none() && !self.rules.watches;

@@ -1,8 +1,8 @@
-//! Queued steps without rounds: on devices where moves are plain, a step that ends alone hands its die to the next in line here.
+//! Queued GC steps without rounds: on devices with plain moves, a step that ends alone starts the next operation of its die here.
 //!
-//! It reads as [`Ssd::gc_step_ends`], the collector's next step, [`Ssd::enqueue`], [`Ssd::kick`] and [`Ssd::begin_step`], without
-//! what cannot happen here. Whatever else is next in line begins as everywhere. Results are the same to the last byte with and
-//! without ([`Ssd::set_fusing`]).
+//! Equals [`Ssd::gc_step_ends`], the collector's next step, [`Ssd::enqueue`], [`Ssd::kick`] and [`Ssd::begin_step`], without
+//! cases that cannot occur here. Any other operation in the queue begins on the general path. Results are identical to the last
+//! byte with and without ([`Ssd::set_fusing`]).
 
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
@@ -11,7 +11,7 @@ use crate::policy::{Journey, PageSet};
 use crate::units::{Nanos, OpId, UnitId};
 
 impl Ssd {
-    /// The page that a queued step reads has crossed the bus: its program queues. Returns whether that is what has ended.
+    /// If the event ends a queued step's page transfer, queues the program of the page. Returns whether it did.
     #[inline(never)]
     pub(in crate::engine) fn express_fetched(&mut self, bus: usize, time: Nanos) -> bool {
         let state = &mut self.kernel.buses[bus];
@@ -30,7 +30,8 @@ impl Ssd {
         true
     }
 
-    /// A queued step has programmed its page: the read of its collection's next page queues, if there is one. Returns whether.
+    /// If a queued step has programmed its page, queues the read of its collection's next page, if there is one. Returns whether
+    /// it did.
     #[inline(never)]
     pub(in crate::engine) fn express_placed(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
@@ -53,7 +54,7 @@ impl Ssd {
         true
     }
 
-    /// A step joins its die's queue, where a step has just ended, and the first in line begins.
+    /// Queues a step on its die, where a step has just ended, and starts the first operation of the queue.
     #[inline(always)]
     fn pass_on(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
@@ -72,7 +73,7 @@ impl Ssd {
         }
     }
 
-    /// If the first in line for a die that a step has left is a step of a plain move, it begins. Returns whether it does.
+    /// If the first operation in the queue of a free die is a step of a plain move, starts it. Returns whether it did.
     #[inline(always)]
     fn begin_plain_step(&mut self, unit: UnitId) -> bool {
         let now = self.now;

@@ -5,35 +5,35 @@ use std::ops::{Index, IndexMut};
 use crate::device::transaction::Fifo;
 use crate::units::{Nanos, OpId};
 
-/// A bus: one transfer at a time, first asked first served, ties by age (rule R4).
+/// A bus: one transfer at a time, granted in order of request, ties by age (rule R4).
 ///
-/// The end of a transfer is an event only where something follows from it: where its operation waits for it ([`Bus::holder`])
-/// or another one does ([`Bus::awaited`]). Otherwise it is merely known.
+/// The end of a transfer is an event only if something depends on it: its operation ([`Bus::holder`]) or another one
+/// ([`Bus::awaited`]). Otherwise only the time is known.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Bus {
-    /// The operation that goes on when the transfer ends, or none.
+    /// The operation that continues when the transfer ends, or none.
     pub(in crate::engine) holder: OpId,
-    /// Whether an event wakes the bus when a transfer ends that nobody else waits for.
+    /// Whether an event wakes the bus when a transfer ends for which no operation waits.
     pub(in crate::engine) awaited: bool,
-    /// Whether the present or last transfer belongs to a collection.
+    /// Whether the current or last transfer is GC's.
     gc_transfer: bool,
-    /// When the present or last transfer began and ends.
+    /// Start and end of the current or last transfer.
     since: Nanos,
     /// See `since`.
     pub(in crate::engine) until: Nanos,
-    /// The move of a collection whose page crosses the bus out and at once back in, as long as that can be undone, or none.
+    /// The GC move whose page crosses the bus out and back in, while the fusing can still be undone, or none.
     pub(in crate::engine) fused: OpId,
-    /// When its way out ends and its way back begins.
+    /// End of its read-out, which is the start of its way back.
     pub(in crate::engine) half: Nanos,
-    /// Time of all transfers before the present one that belonged to collections.
+    /// Time of all GC transfers before the current one.
     gc: u64,
-    /// Time of all transfers, the present one to its end.
+    /// Time of all transfers, including the whole current one.
     total: u64,
-    /// Busy time up to the last completion of a measured request, as far as that is known.
+    /// Busy time up to the last completion of a measured request, as far as it is known.
     marked: u64,
-    /// Operations that wait.
+    /// Waiting operations.
     pub(in crate::engine) queue: Fifo,
-    /// On the list of buses to look at.
+    /// Whether the bus is on the `dirty` list.
     pub(in crate::engine) dirty: bool,
 }
 
@@ -55,7 +55,7 @@ impl Bus {
         }
     }
 
-    /// Power is cut: nothing crosses the bus, and nobody waits for it.
+    /// Power is cut: no transfer and no waiting operation remains.
     pub(in crate::engine) fn power_cut(&mut self, now: Nanos) {
         if self.until > now {
             self.prolong(now);
@@ -67,7 +67,7 @@ impl Bus {
         self.dirty = false;
     }
 
-    /// Total time that collections held this bus, up to now.
+    /// Total time for which GC held this bus, until now.
     #[inline(always)]
     pub(in crate::engine) fn gc(&self, now: Nanos) -> u64 {
         self.gc + if self.gc_transfer { (now.min(self.until) - self.since).0 } else { 0 }
@@ -84,13 +84,13 @@ impl Bus {
         self.total += (until - now).0;
     }
 
-    /// The present transfer ends at another time than it was said to.
+    /// The current transfer ends at another time than announced.
     pub(in crate::engine) fn prolong(&mut self, until: Nanos) {
         self.total = self.total + until.0 - self.until.0;
         self.until = until;
     }
 
-    /// Busy time up to `at`, which is not before the present or last transfer began.
+    /// Busy time up to `at`, which is not before the start of the current or last transfer.
     #[inline(always)]
     pub(in crate::engine) fn busy(&self, at: Nanos) -> u64 {
         self.total - self.until.0.saturating_sub(at.0)
@@ -107,7 +107,7 @@ impl Bus {
 #[derive(Clone)]
 pub(in crate::engine) struct Buses {
     pub(in crate::engine) all: Vec<Bus>,
-    /// Those that `grant` looks at in this round.
+    /// Buses that `grant` considers in this round.
     pub(in crate::engine) dirty: Vec<u32>,
 }
 
@@ -116,7 +116,7 @@ impl Buses {
         Buses { all: vec![Bus::new(); count], dirty: Vec::with_capacity(count) }
     }
 
-    /// `grant` looks at a bus in this round.
+    /// Adds a bus to those that `grant` considers in this round.
     #[inline(always)]
     pub(in crate::engine) fn mark(&mut self, bus: usize) {
         if !std::mem::replace(&mut self.all[bus].dirty, true) {

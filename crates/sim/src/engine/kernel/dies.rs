@@ -1,6 +1,6 @@
-//! Dies, or what else serves one operation at a time (`device.exclusion`), and the ledger of their time.
+//! Dies, or other units of exclusion (`device.exclusion`), and the ledger of their time.
 //!
-//! What a die's array and its cache register hold, and who holds the die, is written here alone.
+//! Only this file writes the array, the cache register and the holder of a die.
 
 use std::hint::select_unpredictable;
 use std::ops::{Index, IndexMut};
@@ -10,73 +10,73 @@ use crate::device::geometry::Geometry;
 use crate::device::transaction::Fifo;
 use crate::units::{JobId, Nanos, OpId, PlaneId, UnitId};
 
-/// Who holds a unit.
+/// Holder of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Holder {
-    /// Nobody.
+    /// None.
     Free,
     /// Host operations.
     Host,
-    /// A collection.
+    /// GC.
     Gc,
-    /// A page of the controller's buffer on its way back to flash, or a second copy that is being made.
+    /// A write-back from the controller's buffer, or a second copy that is being programmed.
     Writeback,
 }
 
-/// Where a unit stands in a suspension (rule R10).
+/// State of a unit's suspension (rule R10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Suspension {
-    /// None.
+    /// No suspension.
     No,
-    /// The operation in the array is about to let go.
+    /// The operation in the array is being suspended.
     Going,
-    /// It has let go; a read is served.
+    /// It is suspended, and a read is served.
     Serving,
-    /// The array is being handed back.
+    /// It is being resumed.
     Resuming,
 }
 
 /// A unit of exclusion: a die (or chip, or channel) with its FIFO and its ledger.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Unit {
-    /// The operation that has the array, or waits with it for the bus.
+    /// The operation that occupies the array, or holds it while waiting for the bus.
     array: OpId,
     /// The operation in the cache register (rule R8).
     cache: OpId,
-    /// A read waits in the array for the cache register, or a program there for the array.
+    /// A read in the array waits for the cache register, or a program in the register waits for the array.
     parked: bool,
-    /// Where a suspension stands.
+    /// State of the suspension.
     suspension: Suspension,
-    /// The suspended operation, what it still needs, and when it was interrupted.
+    /// The suspended operation, its remaining time, and the time of its interruption.
     suspended: OpId,
     rest: Nanos,
     interrupted: Nanos,
-    /// Who holds the unit, since when.
+    /// Holder of the unit, and the time since when it holds it.
     holder: Holder,
     since: Nanos,
-    /// Planes (bits, by place in the unit) of the collection that holds it.
+    /// Planes (bits, by index in the unit) of the collection that holds it.
     gc_planes: u64,
-    /// Total time held by collections.
+    /// Total time held by GC.
     gc: u64,
     /// Total time held by write-backs.
     writeback: u64,
-    /// How far host service runs behind what it would be without collections: see `Ssd::shadow`.
+    /// Delay of host service compared with service without GC: see `Ssd::shadow`.
     lag: u64,
-    /// Total time held by collections and write-backs when the last host operation began.
+    /// Total time held by GC and write-backs when the last host operation began.
     lag_gc: u64,
-    /// When the unit was last released by a host operation.
+    /// Time at which a host operation last released the unit.
     released: Nanos,
-    /// Operations that wait.
+    /// Waiting operations.
     pub(in crate::engine) queue: Fifo,
     /// The collection that holds the unit, or none.
     pub(in crate::engine) job: JobId,
-    /// Collections begun.
+    /// Number of collections begun.
     pub(in crate::engine) collections: u32,
-    /// Planes due for collection, oldest first.
+    /// Planes due for GC, oldest first.
     pub(in crate::engine) due: Vec<PlaneId>,
-    /// The plane that the last dynamic write took, by place in the unit.
+    /// The plane of the last dynamic write, by index in the unit.
     pub(in crate::engine) token: u32,
-    /// On the list of units to look at.
+    /// Whether the unit is on the `dirty` list.
     pub(in crate::engine) dirty: bool,
 }
 
@@ -107,7 +107,7 @@ impl Unit {
         }
     }
 
-    /// The operation that has the array, or none.
+    /// The operation that occupies the array, or none.
     #[inline(always)]
     pub(in crate::engine) fn array(&self) -> OpId {
         self.array
@@ -119,34 +119,34 @@ impl Unit {
         self.cache
     }
 
-    /// Where a suspension stands.
+    /// State of the suspension.
     #[inline(always)]
     pub(in crate::engine) fn suspension(&self) -> Suspension {
         self.suspension
     }
 
-    /// Who holds the unit.
+    /// Holder of the unit.
     #[inline(always)]
     pub(in crate::engine) fn holder(&self) -> Holder {
         self.holder
     }
 
-    /// Since when its holder has held it, or since when it has been free.
+    /// Time since when the current holder has held it, or since when it has been free.
     pub(in crate::engine) fn since(&self) -> Nanos {
         self.since
     }
 
-    /// When a host operation last released it.
+    /// Time at which a host operation last released it.
     pub(in crate::engine) fn released(&self) -> Nanos {
         self.released
     }
 
-    /// The operations in service: in the array, in the cache register, suspended; none where there is none.
+    /// The operations in service: in the array, in the cache register, suspended; `NONE` for each that does not exist.
     pub(in crate::engine) fn in_service(&self) -> [OpId; 3] {
         [self.array, self.cache, self.suspended]
     }
 
-    /// The operation that an event of the array belongs to.
+    /// The operation whose end an array event is.
     pub(in crate::engine) fn of_event(&self) -> OpId {
         if self.array.is_some() { self.array } else { self.suspended }
     }
@@ -157,19 +157,19 @@ impl Unit {
         self.array.is_none() && self.cache.is_none() && self.suspension == Suspension::No
     }
 
-    /// An operation has the array.
+    /// An operation takes the array.
     #[inline(always)]
     pub(in crate::engine) fn occupy(&mut self, op: OpId) {
         self.array = op;
     }
 
-    /// The array's operation has ended.
+    /// The operation in the array has ended.
     #[inline(always)]
     pub(in crate::engine) fn vacate(&mut self) {
         self.array = OpId::NONE;
     }
 
-    /// A host operation begins: beside the one in the array, if there is one, in the cache register (R8).
+    /// A host operation begins: in the array or, if that is occupied, in the cache register (R8).
     #[inline(always)]
     pub(in crate::engine) fn enter(&mut self, op: OpId) {
         if self.array.is_some() {
@@ -180,7 +180,7 @@ impl Unit {
         }
     }
 
-    /// A host operation ends, at a time, after so long behind collections on the bus.
+    /// A host operation ends at `now`. `bus_gc` is its wait for GC on the bus.
     #[inline(always)]
     pub(in crate::engine) fn leave(&mut self, op: OpId, now: Nanos, bus_gc: u64) {
         self.released = now;
@@ -192,22 +192,22 @@ impl Unit {
         }
     }
 
-    /// An operation that would be there without collections too, though not the host's, ends.
+    /// An operation ends that is not the host's, but would exist without GC.
     pub(in crate::engine) fn released_at(&mut self, now: Nanos) {
         self.released = now;
     }
 
-    /// R8: the read in the array waits for the cache register, or the program there for the array.
+    /// R8: the read in the array starts to wait for the cache register, or the program in the register for the array.
     pub(in crate::engine) fn park(&mut self) {
         self.parked = true;
     }
 
-    /// R8: the array's page moves to the cache register; the next array read may come.
+    /// R8: the array's page moves to the cache register, so the next array read may begin.
     pub(in crate::engine) fn move_to_cache(&mut self) {
         self.cache = std::mem::replace(&mut self.array, OpId::NONE);
     }
 
-    /// R8: the read that waits in the array for the cache register, which has become free. It moves there.
+    /// R8: the cache register is free. Moves the read that waits for it in the array, if there is one, and returns it.
     pub(in crate::engine) fn unpark_read(&mut self) -> Option<OpId> {
         if self.array.is_none() || self.cache.is_some() || !self.parked {
             return None;
@@ -217,40 +217,40 @@ impl Unit {
         Some(self.cache)
     }
 
-    /// R8: the program in the cache register takes the array, which has become free. Returns whether it waited for that.
+    /// R8: the array is free. The program in the cache register takes it. Returns whether it has waited.
     pub(in crate::engine) fn unpark_program(&mut self) -> bool {
         self.array = std::mem::replace(&mut self.cache, OpId::NONE);
         std::mem::replace(&mut self.parked, false)
     }
 
-    /// R10: what is in the array is about to be suspended, with so much of it left to do.
+    /// R10: the suspension of the operation in the array begins; `rest` is its remaining time.
     pub(in crate::engine) fn begin_suspension(&mut self, rest: Nanos, now: Nanos) {
         self.rest = rest;
         self.interrupted = now;
         self.suspension = Suspension::Going;
     }
 
-    /// R10: it is suspended; the array is free for a read.
+    /// R10: the operation is suspended; the array is free for a read.
     pub(in crate::engine) fn suspend(&mut self) {
         self.suspension = Suspension::Serving;
         self.suspended = std::mem::replace(&mut self.array, OpId::NONE);
     }
 
-    /// R10: the suspended operation is about to have the array again. Returns it.
+    /// R10: the resumption of the suspended operation begins. Returns it.
     pub(in crate::engine) fn begin_resumption(&mut self) -> OpId {
         self.suspension = Suspension::Resuming;
         self.suspended
     }
 
-    /// R10: it has the array again. Returns it, with what it still needs and for how long it was interrupted.
+    /// R10: the operation is resumed. Returns it, its remaining time, and the length of the interruption.
     pub(in crate::engine) fn resume(&mut self, now: Nanos) -> (OpId, Nanos, Nanos) {
         self.array = std::mem::replace(&mut self.suspended, OpId::NONE);
         self.suspension = Suspension::No;
         (self.array, self.rest, now - self.interrupted)
     }
 
-    /// The shadow clock, which serves host operations only, if one that waits since `since` began now: how far service is behind
-    /// that clock, and when it would begin there. See `Ssd::shadow`.
+    /// The shadow clock, which serves host operations only, for an operation that has waited since `since` and begins now: delay
+    /// of service against that clock, and its start by that clock. See `Ssd::shadow`.
     #[inline(always)]
     pub(in crate::engine) fn shadow(&self, since: Nanos, now: Nanos) -> (u64, Nanos) {
         let free = self.released.0.saturating_sub(self.lag);
@@ -260,14 +260,14 @@ impl Unit {
         (lag, Nanos(now.0 - lag))
     }
 
-    /// Host service begins so far behind the shadow clock.
+    /// A host service begins with this delay against the shadow clock.
     #[inline(always)]
     pub(in crate::engine) fn set_lag(&mut self, lag: u64, now: Nanos) {
         self.lag = lag;
         self.lag_gc = self.gc(now) + self.writeback(now);
     }
 
-    /// Power is cut: nothing runs, and nobody waits.
+    /// Power is cut: no running and no waiting operation remains.
     pub(in crate::engine) fn power_cut(&mut self) {
         self.array = OpId::NONE;
         self.cache = OpId::NONE;
@@ -280,25 +280,25 @@ impl Unit {
         self.due.clear();
     }
 
-    /// Total time that collections held this unit, up to now.
+    /// Total time for which GC held this unit, until now.
     #[inline(always)]
     pub(in crate::engine) fn gc(&self, now: Nanos) -> u64 {
         self.gc + if self.holder == Holder::Gc { (now - self.since).0 } else { 0 }
     }
 
-    /// Total time that write-backs held this unit, up to now.
+    /// Total time for which write-backs held this unit, until now.
     #[inline(always)]
     pub(in crate::engine) fn writeback(&self, now: Nanos) -> u64 {
         self.writeback + if self.holder == Holder::Writeback { (now - self.since).0 } else { 0 }
     }
 
-    /// Of the time that collections held it: while the plane at place `k` took part. `by_plane` is the unit's slice of the ledger by plane.
+    /// The part of GC's time in which the plane at index `k` participated. `by_plane` is the unit's slice of the ledger by plane.
     #[inline(always)]
     pub(in crate::engine) fn gc_own(&self, by_plane: u64, k: u32, now: Nanos) -> u64 {
         by_plane + if self.holder == Holder::Gc && self.gc_planes >> k & 1 == 1 { (now - self.since).0 } else { 0 }
     }
 
-    /// Enters the elapsed time into the ledger.
+    /// Adds the elapsed time to the ledger.
     #[inline(always)]
     fn settle(&mut self, by_plane: &mut [u64], now: Nanos) {
         if self.holder == Holder::Gc {
@@ -320,25 +320,25 @@ impl Unit {
 #[derive(Clone)]
 pub(in crate::engine) struct Dies {
     pub(in crate::engine) units: Vec<Unit>,
-    /// Ledger by unit and plane: total time that collections of that plane held the unit.
+    /// Ledger by unit and plane: total time for which GC of that plane held the unit.
     pub(in crate::engine) gc_by_plane: Vec<u64>,
     /// Units that may have become free.
     pub(in crate::engine) dirty: Vec<UnitId>,
-    /// The units that `dispatch` looks at in this round.
+    /// Units that `dispatch` considers in this round.
     pub(in crate::engine) looking: Vec<UnitId>,
-    /// Units with planes due for collection, of those that `decide` looks at.
+    /// Units with due planes, among those that `decide` considers.
     pub(in crate::engine) due: Vec<UnitId>,
-    /// Units held: integrated.
+    /// Number of held units, integrated over time.
     pub(in crate::engine) held: Occupancy,
-    /// Units held by collections.
+    /// Units held by GC.
     pub(in crate::engine) held_gc: Occupancy,
     /// Units held by write-backs.
     pub(in crate::engine) held_writeback: Occupancy,
-    /// Planes that take part in the collections that hold units.
+    /// Planes that participate in the collections that hold units.
     pub(in crate::engine) gc_planes: Occupancy,
     /// By chip: operations in service.
     pub(in crate::engine) chip_ops: Vec<u32>,
-    /// Chips that have one.
+    /// Chips with an operation in service.
     pub(in crate::engine) chips_busy: u32,
     planes_per_unit: usize,
     pages_per_entry: u32,
@@ -364,7 +364,7 @@ impl Dies {
         }
     }
 
-    /// Enters a change of holder into the ledger.
+    /// Records a change of holder in the ledger.
     #[inline(always)]
     pub(in crate::engine) fn set_holder(&mut self, unit: UnitId, holder: Holder, now: Nanos) {
         if self[unit].holder == holder {
@@ -386,14 +386,14 @@ impl Dies {
         }
     }
 
-    /// Enters the time since the last entry into the ledger.
+    /// Adds the time since the last entry to the ledger.
     #[inline(always)]
     fn settle(&mut self, unit: UnitId, now: Nanos) {
         let planes = self.planes_per_unit;
         self.units[unit.ix()].settle(&mut self.gc_by_plane[unit.ix() * planes..][..planes], now);
     }
 
-    /// An operation begins on a free unit of a chip, or beside another one.
+    /// An operation begins on a free unit of a chip, or in addition to another one.
     #[inline(always)]
     pub(in crate::engine) fn seize(&mut self, unit: UnitId, holder: Holder, chip: u32, now: Nanos) {
         self.set_holder(unit, holder, now);
@@ -407,14 +407,14 @@ impl Dies {
         self.chip_in_use(chip, false);
     }
 
-    /// Planes of a unit (as bits by place in the unit) come to be collected on it, which is free.
+    /// GC of these planes (bits, by index in the unit) takes the unit, which is free.
     #[inline(always)]
     pub(in crate::engine) fn seize_for_gc(&mut self, unit: UnitId, planes: u64, chip: u32, now: Nanos) {
         self[unit].gc_planes = planes;
         self.seize(unit, Holder::Gc, chip, now);
     }
 
-    /// A step of a collection follows another one on a unit, perhaps of other planes.
+    /// A GC step follows another one on a unit, possibly of other planes.
     #[inline(always)]
     pub(in crate::engine) fn pass_to_gc(&mut self, unit: UnitId, op: OpId, planes: u64, now: Nanos) {
         self.settle(unit, now);
@@ -423,7 +423,7 @@ impl Dies {
         state.gc_planes = planes;
     }
 
-    /// A collection's own planes hold its unit again, after a page of another collection.
+    /// A collection's own planes hold its unit again, after a program for another collection.
     pub(in crate::engine) fn return_to_gc(&mut self, unit: UnitId, planes: u64, now: Nanos) {
         self[unit].gc_planes = planes;
         self.set_holder(unit, Holder::Gc, now);
@@ -439,7 +439,7 @@ impl Dies {
         self.held.change(true, now);
     }
 
-    /// [`Dies::set_holder`] for a unit whose only operation, the host's, has ended.
+    /// [`Dies::set_holder`] for a unit whose only operation, a host operation, has ended.
     #[inline(always)]
     pub(in crate::engine) fn release_host(&mut self, unit: UnitId, bus_gc: u64, now: Nanos) {
         let state = &mut self[unit];
@@ -451,11 +451,11 @@ impl Dies {
         self.held.change(false, now);
     }
 
-    /// A chip has one operation in service more, or one fewer.
+    /// The number of a chip's operations in service rises or falls by one.
     #[inline(always)]
     pub(in crate::engine) fn chip_in_use(&mut self, chip: u32, up: bool) {
         let ops = &mut self.chip_ops[chip as usize];
-        // Which it is can't be foretold: without a branch.
+        // Branchless: the direction is unpredictable.
         if up {
             self.chips_busy += select_unpredictable(*ops == 0, 1, 0);
             *ops += 1;
@@ -465,7 +465,7 @@ impl Dies {
         }
     }
 
-    /// `dispatch` looks at a unit in this round, or in the next if it is under way.
+    /// `dispatch` considers a unit in this round, or in the next one if it is running.
     #[inline(always)]
     pub(in crate::engine) fn mark(&mut self, unit: UnitId) {
         if !std::mem::replace(&mut self[unit].dirty, true) {

@@ -1,4 +1,4 @@
-//! What the event loop runs on: timers, operations, dies and buses.
+//! The base of the event loop: timers, operations, dies and buses.
 
 pub(super) mod buses;
 pub(super) mod dies;
@@ -13,29 +13,29 @@ use dies::Dies;
 use ops::{Ops, Parts};
 use timers::Timers;
 
-/// See the module.
+/// See the module's documentation.
 #[derive(Clone)]
 pub(super) struct Kernel {
     pub(super) timers: Timers,
     pub(super) ops: Ops,
     pub(super) dies: Dies,
     pub(super) buses: Buses,
-    /// Timers whose events were taken at the present time, below the age of their operations.
+    /// Timers whose events were taken at the current time, below the age of their operations.
     pub(super) batch: Vec<u128>,
     /// The age of the youngest operation.
     pub(super) next_age: u64,
-    /// When collectors last decided.
+    /// Time of the last collector decisions.
     pub(super) decided_at: Nanos,
-    /// When buses were last granted.
+    /// Time of the last bus grants.
     pub(super) granted_at: Nanos,
-    /// Rounds since a host request last completed; with requests outstanding there is a bound (deadlock, livelock).
+    /// Rounds since a host request last completed. It is bounded while requests are outstanding, to detect deadlock and livelock.
     pub(super) idle_rounds: u64,
     /// Events handled since the oracle's last scan.
     pub(super) events_since_scan: u64,
 }
 
 impl Kernel {
-    /// `buses`: channels, sides of the host link, ports; `delays`: operations that hold their unit alone on the interconnect;
+    /// `buses`: channels, sides of the host link, ports. `delays`: operations on the interconnect that occupy only their unit.
     /// `span`: see [`Timers::new`].
     pub(super) fn new(geometry: &Geometry, ops: usize, parts: Parts, buses: usize, delays: usize, span: Nanos) -> Self {
         let units = geometry.units as usize;

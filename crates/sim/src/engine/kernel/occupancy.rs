@@ -1,8 +1,8 @@
-//! How much of something is in use, over time.
+//! Number of busy resources, integrated over time.
 
 use crate::units::Nanos;
 
-/// How many of something are busy, integrated over time.
+/// A number of busy resources, integrated over time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::engine) struct Occupancy {
     busy: u64,
@@ -11,13 +11,13 @@ pub(in crate::engine) struct Occupancy {
 }
 
 impl Occupancy {
-    /// One more is busy, or one fewer.
+    /// The number rises or falls by one.
     #[inline(always)]
     pub(in crate::engine) fn change(&mut self, up: bool, now: Nanos) {
         self.change_by(1, up, now);
     }
 
-    /// So many more are busy, or fewer.
+    /// The number changes by `by`.
     #[inline(always)]
     pub(in crate::engine) fn change_by(&mut self, count: u32, up: bool, now: Nanos) {
         self.total += u128::from(self.busy) * u128::from((now - self.since).0);
@@ -25,12 +25,12 @@ impl Occupancy {
         if up { self.busy += u64::from(count) } else { self.busy -= u64::from(count) }
     }
 
-    /// How many are busy now.
+    /// Current number.
     pub(in crate::engine) fn busy(&self) -> u64 {
         self.busy
     }
 
-    /// The integral up to now, in nanoseconds of busy time.
+    /// The integral until now, in nanoseconds of busy time.
     #[inline(always)]
     pub(in crate::engine) fn total(&self, now: Nanos) -> u128 {
         self.total + u128::from(self.busy) * u128::from((now - self.since).0)

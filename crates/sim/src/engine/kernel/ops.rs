@@ -1,5 +1,4 @@
-//! Operations in flight: one record for what every event of an operation looks at, and tables beside it for what only some
-//! operations have.
+//! Operations in flight: a record that every event of an operation uses, and side tables for data that only some operations need.
 
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
@@ -8,17 +7,17 @@ use crate::device::pages::MAX_PLANES;
 use crate::device::transaction::{Op, Slab};
 use crate::units::{Moment, OpId, Ppn, Tag};
 
-/// What a part of a new operation is.
+/// Blank content of a side table, for a new operation.
 pub(in crate::engine) trait Blank {
     fn blank() -> Self;
 }
 
-/// A table by operation. It stays empty on devices whose operations have no such part.
+/// A table by operation. It stays empty on devices that do not need it.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct ByOp<T>(Vec<T>);
 
 impl<T: Blank> ByOp<T> {
-    /// The part of a new operation is blank.
+    /// Makes a new operation's entry blank.
     #[inline(always)]
     fn reset(&mut self, op: OpId) {
         match self.0.get_mut(op.ix()) {
@@ -27,7 +26,7 @@ impl<T: Blank> ByOp<T> {
         }
     }
 
-    /// All parts, those of free places with what they held last.
+    /// All entries, including the old content of free places.
     pub(in crate::engine) fn all(&self) -> impl Iterator<Item = &T> {
         self.0.iter()
     }
@@ -48,13 +47,13 @@ impl<T> IndexMut<OpId> for ByOp<T> {
     }
 }
 
-/// What a page of a host request has beside its operation (pages of parity groups too).
+/// A host page's data beside its operation (also for pages of parity groups).
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(in crate::engine) struct HostPage {
-    /// Where its time went.
+    /// Causes of its time so far.
     pub(in crate::engine) blame: Blame,
-    /// When its first service began.
+    /// Start of its first service.
     pub(in crate::engine) first_start: Option<Moment>,
     /// Ledger of its unit when it joined the queue: GC, GC in its own plane, write-backs.
     pub(in crate::engine) ledger_gc: u64,
@@ -62,27 +61,26 @@ pub(in crate::engine) struct HostPage {
     pub(in crate::engine) ledger_gc_own: u64,
     /// See `ledger_gc`.
     pub(in crate::engine) ledger_writeback: u64,
-    /// Collections begun at the unit when it joined the queue, less the one that held the unit.
+    /// Collections begun at the unit when it joined the queue, without the one that held the unit.
     pub(in crate::engine) collections: u32,
-    /// Bytes of the page that the request covers.
+    /// Bytes of the page in the request.
     pub(in crate::engine) bytes: u32,
-    /// Where in the page they begin.
+    /// Offset of these bytes in the page.
     pub(in crate::engine) offset: u32,
-    /// The chip it was aimed at when it was dispatched, for orders; none if any will do.
+    /// Target chip at dispatch, for orders; none if any chip can serve it.
     pub(in crate::engine) chip: u32,
     /// The next page of the same request, while it waits for dispatch.
     pub(in crate::engine) sibling: OpId,
-    /// Reads: what the page held at admission; writes that no chip takes: what their group summed to before (oracle).
+    /// Reads: version at admission. Writes that no chip accepts: previous content of their group (oracle).
     pub(in crate::engine) expected: u32,
-    /// Writes that overlap others of their page, or have something of it to read: their run.
+    /// Run of a write that overlaps others of its page, or has to read part of it.
     pub(in crate::engine) run: u32,
-    /// The newest write of a page: the old page, as long as a run of partial writes has yet to read it. Where overwritten pages
-    /// are kept, the newest version that is on flash. Reads: the second copy that they were sent to.
+    /// The newest write of a page: the old page, while a run of partial writes still has to read it. If overwritten pages are
+    /// kept: the newest version on flash. Reads: the second copy that serves them.
     pub(in crate::engine) old: Ppn,
-    /// Where overwritten pages are kept: writes of this age or a greater one replace `old` when they land.
+    /// If overwritten pages are kept: writes of at least this age replace `old` when they land.
     pub(in crate::engine) old_age: u64,
-    /// What the pages of the operation hold, whatever its class (oracle). The tag of the page that a write is merged with is the
-    /// second one.
+    /// Tags of the operation's pages, for all classes (oracle). The second one is the tag of the page that a write is merged with.
     pub(in crate::engine) tags: [Tag; MAX_PLANES],
 }
 
@@ -111,14 +109,14 @@ impl Blank for HostPage {
     }
 }
 
-/// A page's part in its parity group.
+/// A page's role in its parity group.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Chunk {
-    /// The update that the page is part of, from the moment it has begun.
+    /// The update that includes the page, from its start on.
     pub(in crate::engine) stripe: u32,
-    /// The redirected read that a read is part of.
+    /// The redirected read that includes a read.
     pub(in crate::engine) decode: u32,
-    /// The write of the same page that must land first, because its update has begun; its page becomes the old one.
+    /// The write of the same page that must land first, because its update has begun. Its page then becomes the old one.
     pub(in crate::engine) behind: OpId,
 }
 
@@ -134,7 +132,7 @@ impl Blank for Chunk {
 pub(in crate::engine) struct Buffered {
     /// Its segment.
     pub(in crate::engine) segment: u32,
-    /// Overwritten in the buffer by the host since.
+    /// Whether the host has overwritten it in the buffer.
     pub(in crate::engine) absorbed: bool,
 }
 
@@ -145,25 +143,25 @@ impl Blank for Buffered {
     }
 }
 
-/// Where an operation stands with the interconnect.
+/// Progress of an operation on the interconnect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Crossing {
-    /// A read has not left the flash yet; a program has not come to it.
+    /// A read has not left the flash yet; a program has not crossed yet.
     Ahead,
-    /// Its pages are on their way.
+    /// Its pages are crossing.
     Under,
     /// They have crossed.
     Over,
 }
 
-/// An operation on its way over the interconnect.
+/// An operation on the interconnect.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Crosser {
-    /// Where it stands.
+    /// Its progress.
     pub(in crate::engine) crossing: Crossing,
-    /// Pages of it that the flash controller's buffer holds.
+    /// Its pages in the flash controller's buffer.
     pub(in crate::engine) buffered: u8,
-    /// Row time of GC while the port that it asked for waited for a row, when it asked.
+    /// GC's row time when its port request started to wait for a row.
     pub(in crate::engine) row_ledger: u64,
 }
 
@@ -174,10 +172,10 @@ impl Blank for Crosser {
     }
 }
 
-/// Bytes of an operation beside its record, on every device.
+/// Bytes per operation beside its record, on every device.
 pub(in crate::engine) const BYTES_BESIDE: u64 = size_of::<HostPage>() as u64;
 
-/// Which tables a device needs beside those that all need.
+/// Side tables that a device needs in addition to those of every device.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Parts {
     pub(in crate::engine) parity: bool,
@@ -185,7 +183,7 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) crossing: bool,
 }
 
-/// Operations waiting and in service. As a slab it is that of their records.
+/// Operations that wait or are in service. Dereferences to the slab of their records.
 #[derive(Clone)]
 pub(in crate::engine) struct Ops {
     records: Slab<Op>,
@@ -211,7 +209,7 @@ impl Ops {
         }
     }
 
-    /// A new operation; its other parts are blank.
+    /// Creates an operation with blank side entries.
     #[inline(always)]
     pub(in crate::engine) fn create(&mut self, op: Op) -> OpId {
         let id = OpId(self.records.insert(op));
@@ -235,13 +233,13 @@ impl Ops {
         }
     }
 
-    /// The place that the next operation would take, with all that stands in it, if its last operation suits.
+    /// The place of the next operation, with its old content, if the old operation fits.
     #[inline(always)]
     pub(in crate::engine) fn reuse(&mut self, suits: impl Fn(&Op) -> bool) -> Option<OpId> {
         self.records.reuse(suits).map(OpId)
     }
 
-    /// A new operation with all that another has.
+    /// Creates an operation as a copy of another one.
     pub(in crate::engine) fn create_like(&mut self, other: OpId) -> OpId {
         let id = self.create(self.records[other].clone());
         self.host[id] = self.host[other].clone();
@@ -249,13 +247,13 @@ impl Ops {
         id
     }
 
-    /// The operation is over; its place may be used again.
+    /// Frees an operation.
     #[inline(always)]
     pub(in crate::engine) fn remove(&mut self, op: OpId) {
         self.records.remove(op.0);
     }
 
-    /// Power is cut: all are over.
+    /// Power is cut: frees all operations.
     pub(in crate::engine) fn clear(&mut self) {
         self.records.clear();
     }

@@ -1,24 +1,24 @@
-//! Timers: everything that has at most one event ahead, as numbers of the event wheel.
+//! Timers: every source of at most one event, numbered for the event wheel.
 
 use crate::device::events::Events;
 use crate::units::{Nanos, UnitId};
 
-/// What an event belongs to.
+/// The source of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Timer {
     /// The array of a unit.
     Array(UnitId),
     /// A channel, a side of the host link, or a port of the interconnect.
     Bus(usize),
-    /// The first page that is served from controller memory.
+    /// The first page served from controller memory.
     Memory,
-    /// The first parity group that waits for the rest of its pages.
+    /// The first parity group that waits for its remaining pages.
     Encode,
     /// The first page in the decoder.
     Decoder,
-    /// The first die that has been idle for long enough.
+    /// The first die that will have been idle long enough.
     Idle,
-    /// An operation on the interconnect that holds its unit alone.
+    /// An operation on the interconnect that occupies only its unit.
     Delay(usize),
 }
 
@@ -31,7 +31,7 @@ pub(in crate::engine) struct Timers {
 }
 
 impl Timers {
-    /// No event lies further ahead than `span`, most of the time.
+    /// `span` estimates how far ahead events are set.
     pub(in crate::engine) fn new(units: usize, buses: usize, delays: usize, span: Nanos) -> Self {
         Timers { wheel: Events::new(units + buses + 4 + delays, span), units, buses }
     }
@@ -49,7 +49,7 @@ impl Timers {
         }
     }
 
-    /// The timer with a number of the wheel.
+    /// The timer of a number in the wheel.
     #[inline(always)]
     pub(in crate::engine) fn timer(&self, number: u32) -> Timer {
         let number = number as usize;
@@ -70,50 +70,50 @@ impl Timers {
         self.wheel.set(self.number(timer), time);
     }
 
-    /// A timer has no event any more.
+    /// Removes a timer's event.
     #[inline(always)]
     pub(in crate::engine) fn clear(&mut self, timer: Timer) {
         self.set(timer, Nanos::NEVER);
     }
 
-    /// When a timer's event is, or never.
+    /// Time of a timer's event, or never.
     #[inline(always)]
     pub(in crate::engine) fn get(&self, timer: Timer) -> Nanos {
         self.wheel.get(self.number(timer))
     }
 
-    /// When the next event is, or never.
+    /// Time of the next event, or never.
     #[inline(always)]
     pub(in crate::engine) fn next(&self) -> Nanos {
         self.wheel.next()
     }
 
-    /// Whose event is next; of several, any.
+    /// The timer of the next event, or any of them if several have its time.
     #[inline(always)]
     pub(in crate::engine) fn first(&self) -> Timer {
         self.timer(self.wheel.first() as u32)
     }
 
-    /// Whether no other event is at the time of the next.
+    /// Whether the next event is the only one at its time.
     #[inline(always)]
     pub(in crate::engine) fn alone(&self) -> bool {
         self.wheel.alone()
     }
 
-    /// Takes the next event, which is alone in its time.
+    /// Takes the next event. Precondition: it is the only one at its time.
     #[inline(always)]
     pub(in crate::engine) fn pop(&mut self) -> Timer {
         let number = self.wheel.pop();
         self.timer(number as u32)
     }
 
-    /// Takes all events of the next time; their numbers go to `to`, in any order.
+    /// Takes all events of the next time and writes their numbers to `to`, in any order.
     #[inline(always)]
     pub(in crate::engine) fn take_all(&mut self, to: &mut Vec<u128>) {
         self.wheel.take_all(|number| to.push(number as u128));
     }
 
-    /// The same, and leaves them.
+    /// Like `take_all`, without removing the events.
     #[inline(always)]
     pub(in crate::engine) fn each(&self, to: &mut Vec<u128>) {
         self.wheel.each(|number| to.push(number as u128));

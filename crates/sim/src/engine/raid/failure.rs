@@ -1,13 +1,14 @@
-//! Chips that fail: their pages are computed from the rest of their parity groups, and what can't be is lost and said to be.
+//! Chip failures: pages are reconstructed from the rest of their parity groups; pages that cannot be are lost, and reported.
 //!
-//! What is known of a chunk: it is *sound* (on flash, in controller memory, or never written), *missing* (its chip has failed,
-//! the rest of its group sums to it) or *lost*. A group has at most one missing chunk: where a second one goes, both are lost,
-//! and so is the use of its parity. A missing parity chunk means that the group has no parity. A lost chunk counts as nothing
-//! in the parity that is made from then on, and stays lost until it is overwritten.
+//! A chunk is *sound* (on flash, in controller memory, or never written), *missing* (its chip has failed, but the rest of its
+//! group restores it) or *lost*. A group has at most one missing chunk: if a second one fails, both are lost, and parity becomes
+//! useless. A missing parity chunk means that the group has no parity. A lost chunk counts as zero in new parity, and stays lost
+//! until it is overwritten.
 //!
-//! Operations in service on a chip that fails run to their end, which is when the controller learns of it: a read then turns to
-//! the rest of the group, a program has stored nothing. An update that reads from the chip reads anew what it needs now, for
-//! which old chunks stay until all is read; one that programs there goes on without, and its parity holds what it wrote; or, where a spare chip has taken the place, it programs there.
+//! Operations in service on a failed chip run to their end, which is when the controller detects the failure. A read then reads
+//! the rest of the group; a program has stored nothing. An update that reads from the chip restarts its reads, for which old
+//! chunks stay valid until all reads have ended. An update that programs there continues without that program, and parity
+//! contains the data; with a spare chip it programs there instead.
 
 use crate::config::{Config, Errors, RaidLayout};
 use crate::device::mapping::Location;
@@ -18,35 +19,35 @@ use crate::random;
 use crate::report::failure::{ChipFailure, Failed, FailureTotals};
 use crate::units::{BlockId, JobId, Lpn, OpId, PlaneId, Ppn, Tag, UnitId};
 
-/// What is known of a chunk.
+/// State of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Chunk {
     /// On flash, in controller memory, or never written.
     Sound,
-    /// The rest of its group sums to it; of parity: there is none.
+    /// The rest of its group restores it. For parity: the group has none.
     Missing,
-    /// Gone.
+    /// Not restorable.
     Lost,
 }
 
-/// Failed chips, and what is known of chunks.
+/// Failed chips, and states of chunks.
 #[derive(Clone)]
 pub(in crate::engine) struct Failures {
     /// Chips that will fail, the next one last.
     due: Vec<(Nanos, u32)>,
-    /// By chip: nothing can be read or programmed there.
+    /// By chip: failed, so that nothing can be read or programmed there.
     dead: Vec<bool>,
-    /// By slot.
+    /// By slot: state of its chunk.
     chunks: Vec<Chunk>,
-    /// By slot: what it held when it was last missing (oracle).
+    /// By slot: content when it was last missing (oracle).
     pub(super) tags: Vec<Tag>,
-    /// Chunks that are rebuilt at a time, on chips that have taken the places of failed ones; 0: there are none.
+    /// Number of chunks rebuilt at a time on spare chips; 0 without spare chips.
     pub(super) rebuild: u32,
-    /// Groups being rebuilt, and the first one not looked at.
+    /// Groups being rebuilt, and the first group that has not been considered.
     pub(super) rebuilding: u32,
     /// See `rebuilding`.
     pub(super) cursor: u32,
-    /// Missing chunks, and since when there are any.
+    /// Missing chunks, and the time since when there are any.
     missing: u64,
     since: Nanos,
     pub(super) totals: FailureTotals,
@@ -54,7 +55,7 @@ pub(in crate::engine) struct Failures {
 }
 
 impl Failures {
-    /// None where no chip fails, and every page of a parity group can be read.
+    /// None if no chip fails and every page of a parity group stays readable.
     pub(in crate::engine) fn new(config: &Config, slots: u32, seed: u64) -> Option<Box<Self>> {
         let fails = &config.faults.chip_fails;
         let may_be_unreadable = config.raid.layout != RaidLayout::None && config.ecc.errors == Errors::Model;
@@ -85,7 +86,7 @@ impl Failures {
         }))
     }
 
-    /// When the next chip fails.
+    /// Time of the next failure.
     pub(in crate::engine) fn next(&self) -> Nanos {
         self.due.last().map_or(Nanos::NEVER, |(at, _)| *at)
     }
@@ -95,12 +96,12 @@ impl Failures {
         self.tags.iter().copied()
     }
 
-    /// Counting begins at this time; which chips have failed, and when, is known still.
+    /// Restarts the counters. Failed chips and their times are kept.
     pub(in crate::engine) fn restart(&mut self, now: Nanos) {
         (self.totals, self.since) = (FailureTotals::default(), now);
     }
 
-    /// What the summary says at a time.
+    /// Summary at a time.
     pub(in crate::engine) fn summary(&self, now: Nanos) -> Failed {
         let open = if self.missing > 0 { (now - self.since).0 } else { 0 };
         self.totals.summary(&self.failed, open)
@@ -122,23 +123,23 @@ impl Ssd {
         self.features.failures.as_ref().is_some_and(|failures| failures.chunks[slot.ix()] != Chunk::Sound)
     }
 
-    /// What the rest of its group sums to for a chunk that is missing.
+    /// Content of a missing chunk, from the rest of its group.
     #[inline(never)]
     pub(in crate::engine) fn missing_tag(&self, slot: Lpn) -> Tag {
         if self.chunk(slot) == Chunk::Missing { self.last_tag(slot) } else { Tag::NONE }
     }
 
-    /// What a chunk held when it was last missing.
+    /// Content of a chunk when it was last missing.
     pub(in crate::engine) fn last_tag(&self, slot: Lpn) -> Tag {
         self.features.failures.as_ref().map_or(Tag::NONE, |failures| failures.tags[slot.ix()])
     }
 
-    /// Whether nothing can be read or programmed on the chip of a slot.
+    /// Whether the chip of a slot has failed.
     pub(in crate::engine) fn is_dead(&self, slot: Lpn) -> bool {
         self.features.failures.as_ref().is_some_and(|failures| failures.dead[self.layout().chip_of(slot) as usize])
     }
 
-    /// The slot that holds the parity of a slot's group.
+    /// The parity slot of a slot's group.
     pub(in crate::engine) fn parity_of(&self, slot: Lpn) -> Lpn {
         let layout = self.layout();
         layout.parity_slot(layout.group_index(slot))
@@ -146,7 +147,7 @@ impl Ssd {
 
     // The failure.
 
-    /// A chip of `faults.chip_fails` is due, before anything else of its time.
+    /// A chip of `faults.chip_fails` fails, before any other event of its time.
     #[cold]
     pub(in crate::engine) fn scheduled_failures(&mut self) {
         let now = self.now;
@@ -155,10 +156,10 @@ impl Ssd {
         }
     }
 
-    /// A chip fails now, before anything else of this time.
+    /// Fails a chip now, before any other event of this time.
     ///
     /// # Panics
-    /// If there is no such chip, or the device was built without `faults.chip_fails` (a time that never comes will do).
+    /// If there is no such chip, or the device was built without `faults.chip_fails` (a time that is never reached is enough).
     pub fn fail_chip(&mut self, chip: u32) {
         law!(self.features.failures.is_some(), "a device whose chips may fail has faults.chip_fails");
         law!(chip < self.dev.geometry.chips, "a chip of the device");
@@ -197,7 +198,7 @@ impl Ssd {
         (chip..self.dev.geometry.planes).step_by(self.dev.geometry.chips as usize).map(PlaneId)
     }
 
-    /// Everything in service there will end in vain, and collections are over. Returns the writes that wait for space.
+    /// Operations in service on the chip will complete without effect, and its collections end. Returns the writes stalled there.
     fn stop_chip(&mut self, chip: u32) -> Vec<OpId> {
         let mut stalled = Vec::new();
         for plane in self.planes_of(chip) {
@@ -236,7 +237,7 @@ impl Ssd {
         stalled
     }
 
-    /// The step of a collection has ended on a chip that failed meanwhile: so has the collection.
+    /// The step of a collection has ended on a chip that failed meanwhile, and so does the collection.
     #[inline(never)]
     pub(in crate::engine) fn collection_is_denied(&mut self, id: OpId) {
         let (job, unit) = (self.kernel.ops[id].job, self.kernel.ops[id].unit);
@@ -248,12 +249,12 @@ impl Ssd {
         self.gc.jobs.remove(job.0);
     }
 
-    /// The page that its group has of a slot, and the write that keeps it, or none.
+    /// The page of a slot that parity covers, and the write that keeps it, or none.
     pub(in crate::engine) fn chunk_page(&self, slot: Lpn) -> (Option<Ppn>, OpId) {
         match self.dev.map.get(slot) {
             Location::Flash(page) => (Some(page), OpId::NONE),
             Location::Staged(write) => {
-                // The old page is that of the newest write, or of an older one whose update has begun.
+                // The old page belongs to the newest write, or to an older one whose update has begun.
                 let older = self.kernel.ops.parity[write].behind;
                 let holder = if self.kernel.ops.host[write].old.is_none() && older.is_some() { older } else { write };
                 (Some(self.kernel.ops.host[holder].old).filter(|old| old.is_some()), holder)
@@ -262,7 +263,7 @@ impl Ssd {
         }
     }
 
-    /// What a slot's chip held is gone. Returns whether it held anything.
+    /// The content of a slot's chip is gone. Returns whether the slot had any.
     pub(in crate::engine) fn chunk_fails(&mut self, slot: Lpn) -> bool {
         let (page, holder) = self.chunk_page(slot);
         let Some(page) = page else { return false };
@@ -274,7 +275,7 @@ impl Ssd {
         let tag = self.oracle.load(page, slot);
         let parity = self.parity_of(slot);
         if slot != parity && self.dev.map.get(parity) == Location::Nowhere && !self.is_missing(parity) {
-            // Read before it was written, without room for parity: it held nothing.
+            // Read before it was written, without room for parity: it had no content.
             self.oracle.never_written(slot);
             if holder.is_some() && self.lacks(holder) {
                 self.run_is_read(holder, None, false);
@@ -291,7 +292,7 @@ impl Ssd {
         true
     }
 
-    /// A chunk has no chip any more, but the rest of its group sums to it; with another one missing, neither has anything.
+    /// A chunk has lost its chip, but the rest of its group restores it. If another chunk is missing, both are lost.
     pub(in crate::engine) fn misses(&mut self, slot: Lpn, tag: Tag) {
         let (parity, other) = (self.parity_of(slot), self.missing_beside(slot));
         self.failures().tags[slot.ix()] = tag;
@@ -299,7 +300,7 @@ impl Ssd {
         let Some(other) = other else { return };
         for chunk in [slot, other].into_iter().filter(|chunk| *chunk != parity) {
             self.set_chunk(chunk, Chunk::Lost);
-            // A write that is under way says itself what becomes of it.
+            // A write in flight decides the chunk's state at its end.
             let known = matches!(self.dev.map.get(chunk), Location::Staged(_));
             self.failures().totals.lost_pages += u64::from(!known);
         }
@@ -310,21 +311,21 @@ impl Ssd {
         self.set_chunk(parity, Chunk::Missing);
     }
 
-    /// The missing chunk of a slot's group, other than itself.
+    /// The missing chunk of a slot's group, except the slot itself.
     pub(in crate::engine) fn missing_beside(&self, slot: Lpn) -> Option<Lpn> {
         let (layout, index) = (self.layout(), self.layout().group_index(slot));
         let mut slots = (0..layout.group).map(|member| layout.slot_of_member(index, member));
         slots.find(|other| *other != slot && self.chunk(*other) == Chunk::Missing)
     }
 
-    /// A chunk that was missing or lost is on flash again.
+    /// A missing or lost chunk is on flash again.
     pub(in crate::engine) fn found_chunk(&mut self, slot: Lpn) {
         if self.is_missing(slot) {
             self.set_chunk(slot, Chunk::Sound);
         }
     }
 
-    /// A chunk is lost: nothing on flash holds it, and its group does not sum to it. Returns whether the host knew of it.
+    /// A chunk is lost: it is not on flash, and its group does not restore it. Returns whether it was acknowledged.
     pub(in crate::engine) fn set_lost(&mut self, slot: Lpn) -> bool {
         let known = self.oracle.known(slot).is_some();
         self.set_chunk(slot, if known { Chunk::Lost } else { Chunk::Sound });
@@ -332,14 +333,14 @@ impl Ssd {
         known
     }
 
-    /// Nothing is left of a slot: its versions begin anew.
+    /// No version of a slot is left: its versions start from the beginning.
     pub(in crate::engine) fn forget_tag(&mut self, slot: Lpn) {
         if let Some(failures) = &mut self.features.failures {
             failures.tags[slot.ix()] = Tag::NONE;
         }
     }
 
-    /// After a power cut, rebuilding begins anew with the first group.
+    /// After a power cut, rebuilding restarts with the first group.
     pub(in crate::engine) fn resume_rebuilding(&mut self) {
         let failures = self.failures();
         if !failures.failed.is_empty() {
@@ -378,7 +379,7 @@ impl Ssd {
 
     // Reads.
 
-    /// An operation's turn has come on a unit of a chip that has not got what it is about. Returns whether it is so.
+    /// An operation has reached the head of the queue of a failed chip's unit. Returns whether it is rejected there.
     #[inline(always)]
     pub(in crate::engine) fn is_rejected(&mut self, id: OpId, unit: UnitId) -> bool {
         self.features.failures.is_some() && self.rejects(id, unit)
@@ -405,7 +406,7 @@ impl Ssd {
         away
     }
 
-    /// A page of the host or of a group has ended, or would begin, on a chip that has failed: nothing was read or stored.
+    /// A page of the host or of a group has ended, or would begin, on a failed chip: nothing was read or stored.
     pub(in crate::engine) fn page_is_denied(&mut self, id: OpId) {
         self.kernel.ops[id].waits_since = self.now;
         let op = &self.kernel.ops[id];
@@ -423,7 +424,7 @@ impl Ssd {
         }
     }
 
-    /// Whether what a read asks for is neither on flash nor in controller memory.
+    /// Whether a read's page is neither on flash nor in controller memory.
     fn is_nowhere_for(&self, read: OpId) -> bool {
         match self.dev.map.get(self.kernel.ops[read].lpn) {
             Location::Nowhere => true,
@@ -432,7 +433,7 @@ impl Ssd {
         }
     }
 
-    /// A read of a page that is missing or lost.
+    /// Serves a read of a missing or lost page.
     pub(in crate::engine) fn read_missing(&mut self, op: OpId) {
         let page = &self.kernel.ops[op];
         let (lpn, measured) = (page.lpn, self.host.requests[page.request.0].measured);
@@ -461,18 +462,18 @@ impl Ssd {
     fn read_degraded(&mut self, op: OpId, update: u32) {
         let measured = self.host.requests[self.kernel.ops[op].request.0].measured;
         let reads = self.read_around(op, update);
-        law!(reads > 0, "law: what is missing is held by its parity");
+        law!(reads > 0, "law: parity restores a missing page");
         let totals = &mut self.failures().totals;
         totals.degraded_reads += u64::from(measured);
         totals.instead += if measured { u64::from(reads) } else { 0 };
     }
 
-    /// An update is over: reads of the group's missing chunk go before the next one.
+    /// An update has ended: reads of the group's missing chunk precede the next update.
     #[inline(never)]
     pub(in crate::engine) fn begin_reads(&mut self, update: u32) {
         let record = &mut self.raid().records[update];
         let mut op = std::mem::replace(&mut record.reads, Chain::EMPTY).head;
-        // It may not be over while they begin.
+        // The update must not end while they begin.
         record.readers += 1;
         while op.is_some() {
             let (next, lpn) = (self.kernel.ops.host[op].sibling, self.kernel.ops[op].lpn);
@@ -490,7 +491,7 @@ impl Ssd {
 
     // Updates.
 
-    /// What an update has to read where a chunk of its group is missing.
+    /// Reads of an update whose group has a missing chunk.
     pub(in crate::engine) fn plan_around(&mut self, update: u32, plan: Plan) -> Plan {
         let record = &self.raid().records[update];
         let (index, mask, mut op) = (record.index, record.mask, record.members.head);
@@ -499,7 +500,7 @@ impl Ssd {
             let page = &self.kernel.ops[op];
             let (next, lpn) = (self.kernel.ops.host[op].sibling, page.lpn);
             if !self.lacks(op) {
-                // Read for its parity, by a plan that no longer holds.
+                // It was read for its parity, under a plan that no longer holds.
                 self.kernel.ops[op].need = Need::Write;
             } else if self.kernel.ops.host[op].old.is_none() {
                 match self.chunk(lpn) {
@@ -531,7 +532,7 @@ impl Ssd {
         }
     }
 
-    /// Parity is about to be programmed. Returns whether there is a chip for it.
+    /// Parity is about to be programmed. Returns whether its chip works.
     #[inline(never)]
     pub(in crate::engine) fn begin_parity(&mut self, parity: Lpn) -> bool {
         if self.is_dead(parity) {
@@ -544,7 +545,7 @@ impl Ssd {
         true
     }
 
-    /// A chunk is about to be programmed. Returns whether there is a chip for it; else the update's parity will hold it.
+    /// A chunk is about to be programmed. Returns whether its chip works; otherwise the update's parity will contain it.
     #[inline(never)]
     pub(in crate::engine) fn begin_chunk(&mut self, update: u32, op: OpId) -> bool {
         self.drop_old(op);
@@ -558,7 +559,7 @@ impl Ssd {
         true
     }
 
-    /// No chip takes a write: it ends with its update.
+    /// No chip accepts a write: it ends with its update.
     fn keep(&mut self, update: u32, op: OpId) {
         if self.oracle.tracks_sectors() {
             self.compose(op);
@@ -566,7 +567,7 @@ impl Ssd {
         let raid = self.features.raid.as_mut().expect("only devices with parity get here");
         raid.records[update].kept.push(&mut self.kernel.ops, op);
         let (lpn, tag) = (self.kernel.ops[op].lpn, self.kernel.ops.host[op].tags[0]);
-        // Until then, its group sums to the version before.
+        // Until then, the group restores the previous version.
         let before = if self.chunk(lpn) == Chunk::Missing { self.last_tag(lpn).version } else { u32::MAX };
         (self.kernel.ops.host[op].expected, self.kernel.ops[op].waits_since) = (before, self.now);
         self.misses(lpn, tag);
@@ -578,7 +579,7 @@ impl Ssd {
         let (lpn, update) = (op.lpn, self.kernel.ops.parity[id].stripe);
         let dropped = op.class == Class::Parity && self.dev.map.get(lpn) == Location::Nowhere;
         if !self.is_dead(lpn) && !dropped {
-            // Another chip has taken its place.
+            // A spare chip has replaced the failed one.
             return self.queue_on_chip(id);
         }
         if op.class == Class::Parity {
@@ -589,7 +590,7 @@ impl Ssd {
             self.kernel.ops.remove(id);
             self.part_of_update_ends(update);
         } else if update == NO_UPDATE {
-            // A newer write of its page has begun: it would have landed stale.
+            // A newer write of its page has begun, so it would have landed stale.
             self.page_done(id);
             self.release(id);
         } else {
@@ -598,7 +599,7 @@ impl Ssd {
         }
     }
 
-    /// An update is over: parity holds the writes that no chip took, or they have failed.
+    /// An update has ended: parity contains the writes that no chip accepted, or they have failed.
     pub(in crate::engine) fn kept_end(&mut self, update: u32) {
         let record = &mut self.raid().records[update];
         let mut op = std::mem::replace(&mut record.kept, Chain::EMPTY).head;
@@ -621,7 +622,7 @@ impl Ssd {
         }
     }
 
-    /// A write could not be stored, or not be merged with what was there: its request is told.
+    /// Reports to its request a write that could not be stored, or not be merged with the old page.
     fn report_lost_write(&mut self, op: OpId) {
         let measured = self.host.requests[self.kernel.ops[op].request.0].measured;
         self.failures().totals.lost_writes += u64::from(measured);

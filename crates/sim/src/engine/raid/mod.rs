@@ -1,5 +1,5 @@
-//! Parity groups: updates (`stripe`, `parity`), redirected reads (`redirect`), and what is left when chips fail (`failure`,
-//! `rebuild`), pages can't be corrected (`uncorrectable`) or power is cut (`recover`).
+//! Parity groups: updates (`stripe`, `parity`), redirected reads (`redirect`), and recovery from failed chips (`failure`,
+//! `rebuild`), uncorrectable pages (`uncorrectable`) and power cuts (`recover`).
 
 pub(super) mod failure;
 pub(super) mod parity;

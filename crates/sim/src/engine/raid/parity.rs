@@ -1,4 +1,4 @@
-//! Parity: what the oracle checks it against, and what is made of it in no time.
+//! Parity: the oracle's checks of its content, and parity that is computed in no time.
 
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need};
@@ -8,14 +8,14 @@ use crate::oracle::Check;
 use crate::units::{Lpn, OpId, Ppn, Tag};
 
 impl Ssd {
-    // The oracle's part.
+    // Oracle.
 
-    /// Whether sums of pages are checked: the full oracle does.
+    /// Whether sums of pages are checked, which the full oracle does.
     pub(in crate::engine) fn checks_content(&self) -> bool {
         self.oracle.check() == Check::Full
     }
 
-    /// A redirected read of a group is over.
+    /// A redirected read of a group has ended.
     pub(in crate::engine) fn unpin(&mut self, update: u32) {
         let record = &mut self.raid().records[update];
         record.readers -= 1;
@@ -24,7 +24,7 @@ impl Ssd {
         }
     }
 
-    /// What a page that holds this contributes to its parity (full oracle).
+    /// Contribution of a page with this tag to its parity (full oracle).
     pub(in crate::engine) fn content(&self, tag: Tag) -> u64 {
         if !self.checks_content() || tag.lpn.is_none() {
             return 0;
@@ -34,7 +34,7 @@ impl Ssd {
         self.oracle.content(tag, parity)
     }
 
-    /// A chunk of an update is being read: what it holds goes into the new parity.
+    /// A read of a chunk begins for an update: adds its content to the new parity.
     pub(in crate::engine) fn load_chunk(&mut self, op: OpId, at: Ppn) {
         if self.features.raid.is_none() || !self.checks_content() {
             return;
@@ -47,14 +47,14 @@ impl Ssd {
         let tag = self.oracle.load(at, lpn);
         law_eq!(tag.lpn, lpn, "oracle: a chunk is read where its group has it");
         if !self.raid().records[update].rmw && (self.kernel.ops[op].need == Need::Merge || lpn == self.parity_of(lpn)) {
-            // Read for a partial write alone.
+            // Read for a partial write only.
             return;
         }
         let content = self.content(tag);
         self.raid().records[update].content ^= content;
     }
 
-    /// Parity fits the chunks of its group.
+    /// Checks that parity fits the chunks of its group.
     pub(in crate::engine) fn check_group(&self, index: u32) {
         if !self.checks_content() {
             return;
@@ -73,7 +73,7 @@ impl Ssd {
         law_eq!(data, held(layout.parity_slot(index)), "oracle: parity of group {index} fits its chunks");
     }
 
-    /// The full oracle's scan: clean groups have fitting parity, and every member is on its own chip.
+    /// Scan of the full oracle: clean groups have fitting parity, and every member is on its own chip.
     pub(in crate::engine) fn recount_stripes(&self) {
         let Some(raid) = &self.features.raid else { return };
         for (index, state) in raid.states.iter().enumerate() {
@@ -94,13 +94,13 @@ impl Ssd {
     pub(in crate::engine) fn check_stripes_end(&self) {
         let Some(raid) = &self.features.raid else { return };
         law_eq!(raid.records.in_use(), 0, "a parity group is left");
-        law!(raid.states.iter().all(|state| *state >= CLEAN), "a parity group is left dirty");
-        law!(raid.load.iter().all(|load| *load == [0; 2]), "a chip is left with work");
+        law!(raid.states.iter().all(|state| *state >= CLEAN), "a parity group is still dirty");
+        law!(raid.load.iter().all(|load| *load == [0; 2]), "a chip still has work");
     }
 
     // In no time.
 
-    /// A page read before it was written holds nothing: so does the parity of its group.
+    /// A page read before it was written is zero, and so is the parity of its group.
     pub(in crate::engine) fn preload_parity(&mut self, slot: Lpn) {
         let Some(raid) = &self.features.raid else { return };
         let index = raid.layout.group_index(slot);
@@ -117,7 +117,7 @@ impl Ssd {
         }
     }
 
-    /// Makes the parity of a slot's group anew, in no time.
+    /// Recomputes the parity of a slot's group, in no time.
     pub(in crate::engine) fn encode_now(&mut self, slot: Lpn) {
         let index = self.layout().group_index(slot);
         let parity = self.layout().parity_slot(index);
@@ -125,7 +125,7 @@ impl Ssd {
         self.note_parity(index);
     }
 
-    /// Notes what the parity of a group holds after writes in no time.
+    /// Records the content of a group's parity after writes in no time.
     pub(in crate::engine) fn note_parity(&mut self, index: u32) {
         if self.checks_content() {
             let slots: Vec<Lpn> = self.layout().data_slots(index).collect();

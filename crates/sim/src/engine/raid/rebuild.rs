@@ -1,8 +1,8 @@
-//! Rebuilding: a spare chip stands where one has failed, and gets what the rest of each parity group sums to.
+//! Rebuilding: a spare chip replaces a failed one, and its pages are reconstructed from the rest of their parity groups.
 //!
-//! Groups are taken in order, `faults.rebuild` at a time. Rebuilding is an update of the group without a write of the host: it
-//! begins when nothing else is under way there, reads all other chunks, and programs the missing one. Writes of the host go
-//! first; where one has brought the chunk back meanwhile, nothing is left to do. Its operations queue like those of the host.
+//! Groups are rebuilt in order, `faults.rebuild` at a time. Rebuilding is an update of the group without a host write. It begins
+//! when no other update or read of the group is in flight, reads all other chunks, and programs the missing one. Host writes have
+//! priority; if one has rewritten the chunk meanwhile, nothing has to be done. Its operations queue like the host's.
 
 use crate::device::mapping::Location;
 use crate::device::transaction::{Need, Verb};
@@ -12,7 +12,7 @@ use crate::engine::raid::stripe::Phase;
 use crate::units::Lpn;
 
 impl Ssd {
-    /// Rebuilds as many groups at a time as it may.
+    /// Starts to rebuild groups, up to the limit.
     pub(in crate::engine) fn rebuild_more(&mut self) {
         let now = self.now;
         let groups = self.layout().stripes * self.layout().groups;
@@ -35,17 +35,17 @@ impl Ssd {
         if self.chunk(parity) == Chunk::Missing { Some(parity) } else { self.missing_beside(parity) }
     }
 
-    /// Nothing else is under way in a group: what its missing chunk is computed from is read.
+    /// No other operation of a group is in flight: reads the chunks from which the missing one is computed.
     pub(in crate::engine) fn begin_rebuild(&mut self, update: u32) {
         let index = self.raid().records[update].index;
         let Some(target) = self.missing_of(index) else { return self.rebuild_ends(update) };
         let record = &mut self.raid().records[update];
         (record.phase, record.target, record.mask) = (Phase::Reading, target, 0);
-        // Everything that is read counts.
+        // Every chunk that is read contributes.
         (record.content, record.rmw, record.anew) = (0, true, false);
         let computed = std::mem::replace(&mut record.computed, Lpn::NONE);
         if computed == target {
-            // A read has just had it computed.
+            // A read has just computed it.
             let content = self.content(self.last_tag(target));
             self.raid().records[update].content = content;
         }
@@ -65,7 +65,7 @@ impl Ssd {
         }
     }
 
-    /// Everything is read: the missing chunk is in controller memory, and on its way to the spare chip.
+    /// All chunks have been read: the missing one is in controller memory, and is sent to the spare chip.
     pub(in crate::engine) fn write_rebuilt(&mut self, update: u32) {
         let record = &self.raid().records[update];
         let (index, slot, content) = (record.index, record.target, record.content);
@@ -84,11 +84,11 @@ impl Ssd {
         self.kernel.ops.host[op].tags[0] = tag;
         self.set_chunk(slot, Chunk::Sound);
         match self.dev.map.get(slot) {
-            // A write that waits: the page will be its old one.
+            // A waiting write: the page becomes its old page.
             Location::Staged(write) => {
                 self.kernel.ops.parity[write].behind = op;
                 if self.lacks(write) {
-                    // Nothing has to be read for it: what it is to be merged with is in memory.
+                    // It needs no read: the old data is in memory.
                     self.run_is_read(write, Some(tag), false);
                 }
             }
@@ -99,9 +99,9 @@ impl Ssd {
         self.raid().records[update].busy = 1;
     }
 
-    /// A chunk is rebuilt, or there was none to rebuild.
+    /// A chunk has been rebuilt, or there was none to rebuild.
     pub(in crate::engine) fn rebuild_ends(&mut self, update: u32) {
-        // It is progress, though no request has completed.
+        // This is progress, although no request has completed.
         self.kernel.idle_rounds = 0;
         let index = self.raid().records[update].index;
         let again = self.missing_of(index).is_some();

@@ -1,15 +1,14 @@
 //! Parity groups after a power cut: the write hole.
 //!
-//! The controller keeps a record, which a cut leaves alone, of the groups whose update has begun. All others are as their parity
-//! has it: what an update replaces stays until it begins. Of the recorded ones,
+//! The controller keeps a record, which survives the cut, of the groups whose update has begun. Parity covers all other groups: an update replaces nothing before it begins. For the recorded groups,
 //!
-//! - an update that still reads, where chips may fail, has left old chunks and old parity in place: what they sum to is known;
-//! - one that writes, with a capacitor, is carried through: chunks and parity are in the memory that survives;
-//! - one that writes nothing but parity is as if it had not begun, or had ended;
-//! - of any other, some chunks may be new and others old, and parity may fit neither. It is made anew of what is found. Where a
-//!   chunk of the group is missing, nothing holds it any more: it is lost, and reported.
+//! - an update that still reads, where chips may fail, has left old chunks and old parity in place: their sum is known;
+//! - one that writes, with a capacitor, is completed: chunks and parity are in the memory that survives;
+//! - one that writes only parity is as if it had not begun, or had ended;
+//! - in any other, some chunks may be new and others old, and parity may fit neither. Parity is recomputed from the chunks found.
+//!   A missing chunk of such a group cannot be restored: it is lost, and reported.
 //!
-//! Recovery never guesses, and takes no time, like all of it.
+//! Recovery never guesses, and takes no time.
 
 use crate::config::RaidLayout;
 use crate::device::mapping::Location;
@@ -23,20 +22,20 @@ use crate::units::{Lpn, OpId, Tag};
 /// A group whose update, or the rebuilding of one of its chunks, has begun when power is cut.
 pub(in crate::engine) struct Begun {
     index: u32,
-    /// Everything is read, and its programs may have begun.
+    /// All reads have ended, and programs may have begun.
     writes: bool,
-    /// The chunk that is rebuilt, or none.
+    /// The chunk being rebuilt, or none.
     target: Lpn,
-    /// Chunks and parity of it that are not on flash.
+    /// Its chunks and parity that are not on flash.
     chunks: Vec<(Lpn, Tag)>,
-    /// The only chunk that is written, if no chip takes it, and the version of it that the old parity holds.
+    /// The only chunk that is written, if no chip accepts it, and its version in the old parity.
     alone: Option<(Lpn, u32)>,
     /// The newest version of its parity.
     parity: u32,
 }
 
 impl Ssd {
-    /// Which groups have work that a power cut leaves half done. Nothing else of them survives.
+    /// Groups with updates that the power cut interrupts. Nothing else about groups survives.
     pub(in crate::engine) fn groups_at_cut(&self) -> Vec<Begun> {
         let Some(raid) = &self.features.raid else { return Vec::new() };
         let groups = 0..raid.layout.stripes * raid.layout.groups;
@@ -66,7 +65,7 @@ impl Ssd {
         begun.collect()
     }
 
-    /// The operation of a group's update that is to bring a slot to flash.
+    /// The operation of a group's update that writes a slot to flash.
     fn begun_op(&self, slot: Lpn, update: u32) -> Option<OpId> {
         let Location::Staged(newest) = self.dev.map.get(slot) else { return None };
         [newest, self.kernel.ops.parity[newest].behind]
@@ -74,8 +73,9 @@ impl Ssd {
             .find(|op| op.is_some() && self.kernel.ops.parity[*op].stripe == update)
     }
 
-    /// The operation on a slot that the capacitor's charge may bring to flash, and whether it does in any case: else only if
-    /// flash has nothing that the host knows of. A group whose update has not begun is held by its parity as it is.
+    /// The operation on a slot that the capacitor's charge may write to flash, and whether it is written in any case; otherwise
+    /// it is written only if flash has no acknowledged version. If the update of a group has not begun, its parity is still
+    /// valid.
     pub(in crate::engine) fn chunk_to_drain(&self, begun: &[Begun], slot: Lpn, newest: OpId) -> Option<(OpId, bool)> {
         let index = self.layout().group_index(slot);
         let group = begun.iter().find(|group| group.index == index)?;
@@ -89,13 +89,13 @@ impl Ssd {
         }
     }
 
-    /// Whether a version on flash is what a slot holds. A chunk that went with its chip may have left older versions behind, in
-    /// programs that ended later on the chip that took its place.
+    /// Whether a version on flash is the content of a slot. A chunk of a failed chip may have older versions on the spare chip,
+    /// from programs that ended later.
     pub(in crate::engine) fn is_current(&self, slot: Lpn, version: u32) -> bool {
         !self.is_missing(slot) || !self.is_parity(slot) && version > self.last_tag(slot).version
     }
 
-    /// The map has been rebuilt from the pages: so are the states of the groups.
+    /// After the map has been rebuilt from the pages, rebuilds the states of the groups.
     pub(in crate::engine) fn groups_after_cut(&mut self, begun: &[Begun], report: &mut PowerCut) {
         if self.config.raid.layout == RaidLayout::None {
             return;
@@ -116,7 +116,7 @@ impl Ssd {
         }
     }
 
-    /// A chunk that was to be rebuilt is missing still, unless it is on its chip.
+    /// A chunk that was being rebuilt is still missing, unless it is on its chip.
     fn rebuilding_was_cut(&mut self, slot: Lpn, report: &mut PowerCut) {
         if self.dev.map.get(slot) == Location::Nowhere && !self.is_missing(slot) {
             let (tag, before) = (self.last_tag(slot), self.failures().totals.lost_pages);
@@ -125,7 +125,7 @@ impl Ssd {
         }
     }
 
-    /// Whether everything of an update is on flash now, or held by its parity.
+    /// Whether all data of an update is on flash now, or covered by its parity.
     fn is_carried_through(&mut self, group: &Begun) -> bool {
         for (slot, tag) in &group.chunks {
             if self.is_dead(*slot) && !self.is_missing(*slot) {
@@ -138,7 +138,7 @@ impl Ssd {
         })
     }
 
-    /// Whether all that an update writes is parity, and the new or the old one is on flash.
+    /// Whether an update writes only parity, and the new or the old parity is on flash.
     fn is_before_or_after(&mut self, group: &Begun) -> bool {
         let Some((slot, before)) = group.alone else { return false };
         let parity = self.layout().parity_slot(group.index);
@@ -150,13 +150,13 @@ impl Ssd {
         version + 1 >= group.parity
     }
 
-    /// The update of a group was cut short: parity is made anew.
+    /// The update of a group was interrupted: recomputes parity.
     fn repair_group(&mut self, group: &Begun, report: &mut PowerCut) {
         let may_fail = self.features.failures.is_some();
         let parity = self.layout().parity_slot(group.index);
         let slots: Vec<Lpn> = self.layout().data_slots(group.index).collect();
         if self.config.device.power_loss_protection && !group.writes {
-            // The host was told of a write for a failed chip because a newer one would take its place: new parity holds that.
+            // A write for a failed chip was acknowledged because a newer one replaces it: the new parity contains that one.
             for (slot, tag) in &group.chunks {
                 let (held, known) = (self.missing_tag(*slot), self.oracle.known(*slot));
                 if held.lpn.is_some() && known.is_some_and(|known| known > held.version) {
@@ -166,13 +166,13 @@ impl Ssd {
         }
         for slot in &slots {
             if self.dev.map.get(*slot) != Location::Nowhere {
-                // A new chunk that has found its chip.
+                // A new chunk has reached its chip.
                 self.found_chunk(*slot);
                 continue;
             }
             match self.chunk(*slot) {
                 Chunk::Missing if group.writes => report.unprotected_pages += u64::from(self.set_lost(*slot)),
-                // The old page was given up for a new one that is not on flash.
+                // The old page was invalidated for a new one that is not on flash.
                 Chunk::Sound if may_fail && self.oracle.known(*slot).is_some() => _ = self.set_lost(*slot),
                 _ => {}
             }

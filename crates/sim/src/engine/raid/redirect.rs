@@ -1,4 +1,4 @@
-//! Redirected reads: a page is computed from the other pages of its parity group.
+//! Redirected reads: a page is reconstructed from the other pages of its parity group.
 
 use crate::device::mapping::Location;
 use crate::device::raid::Layout;
@@ -8,22 +8,22 @@ use crate::engine::raid::stripe::{NO_UPDATE, Raid};
 use crate::policy::Queues;
 use crate::units::{Lpn, Nanos, OpId, RequestId};
 
-/// A page that is computed from the other pages of its group.
+/// A page that is being reconstructed from the other pages of its group.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Decode {
-    /// The page read.
+    /// The read of the page.
     op: OpId,
-    /// Its group's record, which holds updates back meanwhile.
+    /// Its group's record, which delays updates meanwhile.
     update: u32,
     /// Reads that have not ended.
     left: u32,
-    /// What the pages read so far sum to (full oracle).
+    /// Sum of the pages read so far (full oracle).
     content: u64,
-    /// A chip of theirs has failed.
+    /// Whether a chip of these reads has failed.
     failed: bool,
 }
 
-/// What routes see.
+/// State that routes see.
 struct QueueView<'a> {
     ssd: &'a Ssd,
     raid: &'a Raid,
@@ -52,7 +52,7 @@ impl Queues for QueueView<'_> {
 }
 
 impl Ssd {
-    /// Whether the route may take a read elsewhere, and if so the chips.
+    /// Whether the route may redirect a read, and to which chips.
     fn partners(&self, raid: &Raid, op: OpId, chips: &mut Vec<u32>) -> bool {
         let page = &self.kernel.ops[op];
         if page.need != Need::Read || !matches!(self.dev.map.get(page.lpn), Location::Flash(_)) {
@@ -72,7 +72,7 @@ impl Ssd {
         true
     }
 
-    /// Asks the route about a page read that is dispatched, and redirects it. False: it goes to its own chip.
+    /// Asks the route about a page read at its dispatch, and redirects it. Returns false if it goes to its own chip.
     pub(in crate::engine) fn redirect(&mut self, op: OpId) -> bool {
         let Some(raid) = &self.features.raid else { return false };
         let mut chips = std::mem::take(&mut self.features.partner_chips);
@@ -100,7 +100,8 @@ impl Ssd {
         goes
     }
 
-    /// Reads all other pages of a page's group in its place. Those that were never written are nothing. Returns how many.
+    /// Reads all other pages of a page's group. Pages that were never written are zero and need no read. Returns the number of
+    /// reads.
     pub(in crate::engine) fn read_around(&mut self, op: OpId, update: u32) -> u32 {
         let (now, lpn) = (self.now, self.kernel.ops[op].lpn);
         let layout = self.layout().clone();
@@ -124,7 +125,7 @@ impl Ssd {
         left
     }
 
-    /// One of the reads has ended. The last one brings the page, and what it waited for is what the page waited for.
+    /// One of the reads has ended. The last one completes the page, and its waits are charged to the page.
     pub(in crate::engine) fn part_ends(&mut self, id: OpId, failed: bool) {
         let (decode, slot, tag) =
             (self.kernel.ops.parity[id].decode, self.kernel.ops[id].lpn, self.kernel.ops.host[id].tags[0]);
@@ -147,13 +148,13 @@ impl Ssd {
         page.blame = blame;
         page.first_start = start;
         if failed {
-            // Whatever is possible now.
+            // A chip has failed: uses any way that is still possible.
             self.kernel.ops[op].waits_since = self.now;
             self.unpin(update);
             return self.place_chunk(op);
         }
         if self.checks_content() {
-            // The stripe is as it was when the reads began: what they sum to is what the page holds.
+            // The stripe has not changed since the reads began: their sum is the content of the page.
             let (lpn, expected) = (self.kernel.ops[op].lpn, self.kernel.ops.host[op].expected);
             let page = self.covered(lpn);
             let tag = page.map_or_else(|| self.last_tag(lpn), |page| self.oracle.load(page, lpn));
@@ -166,7 +167,7 @@ impl Ssd {
         self.leaves(op);
     }
 
-    /// Whether a read is of its group's content: one of several that a page is computed from, or of an update.
+    /// Whether a read is for its group: part of a reconstruction, or of an update.
     #[inline(always)]
     pub(in crate::engine) fn reads_group(&self, op: OpId) -> bool {
         self.features.raid.is_some() && {

@@ -1,9 +1,8 @@
-//! Parity groups at work: chunks gather, groups are updated, and parity always fits what its group holds.
+//! Updates of parity groups: chunks are gathered, groups are updated, and parity always fits the pages that it covers.
 //!
-//! A group is *empty* (nothing was written), *open* (first writes wait in controller memory for their group), *dirty* (an
-//! update is under way) or *clean*. Updates of a group come one after the other; all writes that wait when one begins are part
-//! of it. Parity covers the old pages of a group until then: a page that the host overwrites stays valid until its update has
-//! read it or no longer needs it.
+//! A group is *empty* (never written), *open* (first writes wait in controller memory for their group), *dirty* (an update is in
+//! flight) or *clean*. A group has one update at a time; all writes that wait when it begins are part of it. Until then parity
+//! covers the old pages: a page that the host overwrites stays valid until its update has read it or no longer needs it.
 
 use ssdlab_memory::Table;
 use std::collections::VecDeque;
@@ -20,7 +19,7 @@ use crate::engine::raid::redirect::{Decode, Decodes};
 use crate::engine::{Nanos, Ssd};
 use crate::units::{Lpn, OpId, Ppn};
 
-/// States of a group beside the number of its record.
+/// States of a group, beside the number of its record.
 pub(in crate::engine) const EMPTY: u32 = u32::MAX;
 pub(in crate::engine) const CLEAN: u32 = u32::MAX - 1;
 /// No record.
@@ -47,80 +46,80 @@ impl Chain {
     }
 }
 
-/// What a group with work is about.
+/// Phase of a group with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Phase {
-    /// First writes gather.
+    /// First writes are gathered.
     Open,
-    /// Nothing of its own is under way; redirected reads may be.
+    /// No update is in flight; redirected reads may be.
     Idle,
-    /// Old chunks are read.
+    /// Old chunks are being read.
     Reading,
-    /// New chunks and parity are programmed.
+    /// New chunks and parity are being programmed.
     Writing,
 }
 
-/// What an update reads.
+/// Reads of an update.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Plan {
-    /// The old chunks, and the old parity: new parity is their sum with the new chunks.
+    /// The old chunks and the old parity: new parity is their sum with the new chunks.
     pub(in crate::engine) rmw: bool,
-    /// The chunks that stay: new parity is their sum with the new chunks.
+    /// The unchanged chunks: new parity is their sum with the new chunks.
     pub(in crate::engine) others: bool,
-    /// Beside those, the old chunks and the old parity, to merge a partial write with what they sum to.
+    /// In addition, the old chunks and the old parity, to merge a partial write with their sum.
     pub(in crate::engine) all: bool,
 }
 
-/// A group that is not simply empty or clean.
+/// A group that is neither empty nor clean.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Record {
     pub(in crate::engine) index: u32,
     pub(in crate::engine) phase: Phase,
-    /// Writes of the update under way.
+    /// Writes of the current update.
     pub(in crate::engine) members: Chain,
     /// Their chunks, as bits.
     pub(in crate::engine) mask: u64,
-    /// Writes that wait for the next one.
+    /// Writes that wait for the next update.
     waiting: Chain,
-    /// Writes of the update that no chip takes: parity alone will hold them.
+    /// Writes of the update that no chip accepts: only parity will contain them.
     pub(in crate::engine) kept: Chain,
     /// Reads of missing pages that wait until the group is clean.
     pub(in crate::engine) reads: Chain,
     /// Reads or programs of the update that have not ended.
     pub(in crate::engine) busy: u32,
-    /// Redirected reads in flight: no update begins meanwhile.
+    /// Redirected reads in flight, which delay updates.
     pub(in crate::engine) readers: u32,
     /// Open: which members have a chunk waiting, as bits.
     arrived: u64,
-    /// Since when written data is without parity.
+    /// Time since when written data is without parity.
     since: Nanos,
     /// The update reads old chunks and old parity.
     pub(in crate::engine) rmw: bool,
-    /// A chip has failed that the update reads from: it reads anew.
+    /// A chip from which the update reads has failed: it restarts its reads.
     pub(in crate::engine) anew: bool,
-    /// A missing chunk is to be rebuilt, and which one, while that is under way.
+    /// Whether a missing chunk must be rebuilt, and which one is being rebuilt.
     pub(in crate::engine) rebuild: bool,
     /// See `rebuild`.
     pub(in crate::engine) target: Lpn,
-    /// A missing chunk that a read has just had computed.
+    /// A missing chunk that a read has just computed.
     pub(in crate::engine) computed: Lpn,
-    /// On the list of groups whose next update may begin.
+    /// Whether it is on the list of groups whose next update may begin.
     queued: bool,
-    /// An open group that waits no longer.
+    /// Whether an open group's timeout has passed.
     timed_out: bool,
-    /// What the new parity will hold (full oracle).
+    /// Content of the new parity (full oracle).
     pub(in crate::engine) content: u64,
-    /// Tells records that follow each other at one number apart.
+    /// Distinguishes successive records with the same number.
     serial: u64,
 }
 
 impl Record {
-    /// Its next update, or the rebuilding of a chunk, may begin when what is under way is over.
+    /// Whether its next update, or the rebuilding of a chunk, can begin when current operations have ended.
     fn has_work(&self) -> bool {
         self.waiting.head.is_some() || self.rebuild
     }
 
-    /// Only redirected reads are under way.
+    /// Whether only redirected reads are in flight.
     fn is_clean(&self) -> bool {
         self.phase == Phase::Idle && self.readers > 0 && !self.has_work()
     }
@@ -130,12 +129,12 @@ impl Record {
 #[derive(Clone)]
 pub(in crate::engine) struct Raid {
     pub(super) layout: Layout,
-    /// By numbered group: `EMPTY`, `CLEAN`, or the number of its record.
+    /// By group index: `EMPTY`, `CLEAN`, or the number of its record.
     pub(super) states: Table<u32>,
     pub(super) records: Slab<Record>,
     /// Groups whose next update may begin, oldest first.
     ready: Vec<u32>,
-    /// When open groups are due, in order.
+    /// Deadlines of open groups, ascending.
     deadlines: VecDeque<(Nanos, u32, u64)>,
     serial: u64,
     timeout: Nanos,
@@ -146,7 +145,7 @@ pub(in crate::engine) struct Raid {
     pub(super) decodes: Decodes,
 }
 
-/// Bytes of a request's place among updates, timeouts and redirected reads.
+/// Bytes per request for updates, timeouts and redirected reads.
 pub(in crate::engine) const BYTES_OF_REQUEST: u64 =
     (size_of::<Record>() + size_of::<(Nanos, u32, u64)>() + size_of::<Decode>()) as u64 + 16;
 
@@ -173,7 +172,7 @@ impl Raid {
         &self.load
     }
 
-    /// The record of a group, with a new one if it has none.
+    /// The record of a group, created if it has none.
     fn record(&mut self, index: u32, phase: Phase, now: Nanos) -> u32 {
         let state = self.states[index as usize];
         if state < CLEAN {
@@ -207,7 +206,7 @@ impl Raid {
         id
     }
 
-    /// Whether a group has parity that fits it, and nothing waits to change it.
+    /// Whether a group has valid parity and no waiting change.
     pub(in crate::engine) fn is_clean(&self, index: u32) -> bool {
         let state = self.states[index as usize];
         state == CLEAN || (state < CLEAN && self.records[state].is_clean())
@@ -222,18 +221,18 @@ impl Raid {
         update
     }
 
-    /// The record of a group with work.
+    /// The record of a group, if it has one.
     pub(in crate::engine) fn record_of(&self, index: u32) -> Option<u32> {
         let state = self.states[index as usize];
         (state < CLEAN).then_some(state)
     }
 
-    /// A group whose parity is to be made, but nowhere.
+    /// Marks a group clean whose parity would be computed but stored nowhere.
     pub(in crate::engine) fn set_clean(&mut self, index: u32) {
         self.states[index as usize] = CLEAN;
     }
 
-    /// Power is cut: nothing is under way, and what groups hold is found again.
+    /// Power is cut: no update is in flight, and the content of groups will be recovered.
     pub(in crate::engine) fn power_cut(&mut self) {
         self.states.iter_mut().for_each(|state| *state = EMPTY);
         self.records.clear();
@@ -243,7 +242,7 @@ impl Raid {
         self.load.fill([0; 2]);
     }
 
-    /// A missing chunk of a group is to be rebuilt. Returns whether that is new.
+    /// Requests that a missing chunk of a group is rebuilt. Returns whether the request is new.
     pub(in crate::engine) fn wants_rebuild(&mut self, index: u32, now: Nanos) -> bool {
         let update = self.record(index, Phase::Idle, now);
         let record = &mut self.records[update];
@@ -254,7 +253,7 @@ impl Raid {
         new
     }
 
-    /// Puts a group on the list of those whose next update may begin.
+    /// Adds a group to the list of those whose next update may begin.
     #[inline(never)]
     fn make_ready(&mut self, update: u32) {
         if !std::mem::replace(&mut self.records[update].queued, true) {
@@ -272,20 +271,20 @@ impl Ssd {
         &self.features.raid.as_ref().expect("only devices with parity get here").layout
     }
 
-    /// The logical page of the map that holds a page of the host.
+    /// The logical page of the map for a host page.
     #[inline(always)]
     pub(in crate::engine) fn logical(&self, page: Lpn) -> Lpn {
         self.features.raid.as_ref().map_or(page, |raid| raid.layout.slot(page))
     }
 
-    /// The page of the host that a logical page of the map holds; parity is numbered after them.
+    /// The host page of a logical page of the map; parity pages are numbered after all host pages.
     pub(in crate::engine) fn host_page(&self, lpn: Lpn) -> Lpn {
         let Some(raid) = &self.features.raid else { return lpn };
         let parity = || Lpn(self.dev.geometry.exported + raid.layout.group_index(lpn));
         if lpn.is_none() { lpn } else { raid.layout.page(lpn).unwrap_or_else(parity) }
     }
 
-    /// Whether a logical page of the map holds parity.
+    /// Whether a logical page of the map is parity.
     pub(in crate::engine) fn is_parity(&self, lpn: Lpn) -> bool {
         self.features.raid.as_ref().is_some_and(|raid| raid.layout.page(lpn).is_none())
     }
@@ -305,7 +304,7 @@ impl Ssd {
         }
     }
 
-    /// A page write is admitted. The old page stays for its parity's sake; a write that has not begun hands it on.
+    /// A page write is admitted. The old page stays valid for its parity; a write that has not begun passes it on to the new one.
     #[inline(never)]
     pub(in crate::engine) fn admit_chunk(&mut self, op: OpId) {
         let lpn = self.kernel.ops[op].lpn;
@@ -326,14 +325,14 @@ impl Ssd {
         self.dev.map.set(lpn, Location::Staged(op));
     }
 
-    /// A page goes to where it waits: a read to its chip, a write to its group.
+    /// Sends a page to its queue: a read to its chip, a write to its group.
     pub(in crate::engine) fn place_chunk(&mut self, op: OpId) {
         let lpn = self.kernel.ops[op].lpn;
         if self.kernel.ops[op].need == Need::Read {
             return if self.is_missing(lpn) { self.read_missing(op) } else { self.queue_on_chip(op) };
         }
         if !self.may_cover(op) {
-            // A newer write has overtaken it: no parity will ever cover it.
+            // A newer write has replaced it: no parity will ever cover it.
             return self.queue_overtaken(op);
         }
         let now = self.now;
@@ -370,7 +369,7 @@ impl Ssd {
         }
     }
 
-    /// Whether parity may cover a write still: no newer one of its page has begun.
+    /// Whether parity may still cover a write: no newer write of its page has begun.
     fn may_cover(&self, op: OpId) -> bool {
         match self.dev.map.get(self.kernel.ops[op].lpn) {
             Location::Staged(newest) => newest == op || self.kernel.ops.parity[newest].stripe == NO_UPDATE,
@@ -391,7 +390,7 @@ impl Ssd {
         true
     }
 
-    /// The timeout of open groups: what has come is encoded without the rest.
+    /// The timeout of open groups: the chunks that have arrived are encoded without the rest.
     #[inline(never)]
     pub(in crate::engine) fn encode_timeouts(&mut self) {
         let now = self.now;
@@ -409,7 +408,7 @@ impl Ssd {
         }
     }
 
-    /// Begins every update that may.
+    /// Begins every update that can begin.
     #[inline(always)]
     pub(in crate::engine) fn begin_updates(&mut self) {
         if !self.stripes_settled() {
@@ -441,7 +440,7 @@ impl Ssd {
         self.enqueue(op, plane, false);
     }
 
-    /// A write that no parity will ever cover joins the queue of its die, once its page has been read if it lacks any of it.
+    /// A write that no parity will ever cover joins the queue of its die, after its page has been read if sectors are missing.
     fn queue_overtaken(&mut self, op: OpId) {
         self.kernel.ops[op].need = Need::Write;
         if !self.waits_for_merge(op) {
@@ -449,7 +448,7 @@ impl Ssd {
         }
     }
 
-    /// A page's service on its chip is over.
+    /// A page's service on its chip has ended.
     pub(in crate::engine) fn leaves_chip(&mut self, op: OpId) {
         if self.features.raid.is_none() {
             return;
@@ -460,13 +459,13 @@ impl Ssd {
         self.host.window_stale |= !self.host.window.is_empty();
     }
 
-    /// A page that waited for its group goes on.
+    /// Charges the wait of a page for its group.
     pub(in crate::engine) fn held(&mut self, op: OpId) {
         let since = std::mem::replace(&mut self.kernel.ops[op].waits_since, self.now);
         self.kernel.ops.host[op].blame.add(Cause::Held, (self.now - since).0);
     }
 
-    /// An old page is not needed any more.
+    /// An old page is no longer needed.
     pub(in crate::engine) fn drop_old(&mut self, op: OpId) {
         let old = std::mem::replace(&mut self.kernel.ops.host[op].old, Ppn::NONE);
         if old.is_some() {
@@ -474,18 +473,18 @@ impl Ssd {
         }
     }
 
-    /// All writes that wait for a group become its next update, and what has to be read is read.
+    /// All writes that wait for a group become its next update, and its reads begin.
     #[inline(never)]
     fn begin_update(&mut self, update: u32) {
         let record = &mut self.raid().records[update];
         record.queued = false;
-        law!(record.readers == 0 && record.busy == 0, "law: one generation a stripe");
+        law!(record.readers == 0 && record.busy == 0, "law: one generation per stripe");
         let waiting = record.waiting;
         if waiting.head.is_none() && record.rebuild {
             return self.begin_rebuild(update);
         }
         (record.waiting, record.computed) = (Chain::EMPTY, Lpn::NONE);
-        // Of writes of one page the newest counts; the others are programmed, and land stale.
+        // Of several writes of a page the newest counts; the others are programmed, and land stale.
         let mut op = waiting.head;
         while op.is_some() {
             if self.newest_in(waiting, op) && self.may_cover(op) {
@@ -502,7 +501,7 @@ impl Ssd {
                 if let Location::Staged(newest) = self.dev.map.get(lpn)
                     && newest != op
                 {
-                    // A newer write has yet to come: the old page is this one's, whose page will be the newer one's.
+                    // A newer write has not joined yet: it replaces this write's page, and this write replaces the old page.
                     self.kernel.ops.host[op].old = std::mem::replace(&mut self.kernel.ops.host[newest].old, Ppn::NONE);
                     self.kernel.ops.parity[newest].behind = op;
                 }
@@ -532,7 +531,7 @@ impl Ssd {
         self.read_for_update(update);
     }
 
-    /// What an update needs of the old chunks is read.
+    /// Reads the old chunks that an update needs.
     pub(in crate::engine) fn read_for_update(&mut self, update: u32) {
         let record = &self.raid().records[update];
         if record.target.is_some() {
@@ -562,7 +561,7 @@ impl Ssd {
             if self.kernel.ops.host[op].old.is_some() && (plan.rmw || plan.all || lacks) {
                 self.kernel.ops[op].need = Need::Merge;
                 reads += 1;
-                // Anew, it has waited for the others.
+                // After a restart, it has waited for the others.
                 self.held(op);
                 self.queue_on_chip(op);
             } else if !may_fail {
@@ -597,7 +596,7 @@ impl Ssd {
         self.dev.map.get(parity) != Location::Nowhere || self.is_missing(parity)
     }
 
-    /// An operation of a group's own.
+    /// Creates an operation of a group.
     pub(in crate::engine) fn chunk_op(&mut self, update: u32, lpn: Lpn, verb: Verb, need: Need) -> OpId {
         let op = Op { class: Class::Parity, verb, need, lpn, age: self.age(), ..Op::blank() };
         let op = self.kernel.ops.create(op);
@@ -611,7 +610,7 @@ impl Ssd {
         self.queue_on_chip(op);
     }
 
-    /// Everything is read: new chunks and new parity are programmed.
+    /// All reads have ended: new chunks and new parity are programmed.
     pub(in crate::engine) fn begin_writing(&mut self, update: u32) {
         let (now, encoded) = (self.now, self.is_encoded(update));
         let record = &mut self.raid().records[update];
@@ -631,7 +630,7 @@ impl Ssd {
         while op.is_some() {
             let next = self.kernel.ops.host[op].sibling;
             self.held(op);
-            // If it lacks anything still, that has been computed.
+            // Missing sectors have been computed.
             let found = Some(self.missing_tag(self.kernel.ops[op].lpn)).filter(|tag| tag.lpn.is_some());
             self.chunk_is_merged(op, found);
             if !may_fail || self.begin_chunk(update, op) {
@@ -640,7 +639,7 @@ impl Ssd {
             }
             op = next;
         }
-        // Its chunks may have made it useless: too many have no chip.
+        // Its chunks may have made parity useless: too many have no chip.
         if encodes && !self.is_missing(parity) {
             let tag = self.oracle.admit(parity);
             self.oracle.set_parity(index, tag, content);
@@ -675,7 +674,7 @@ impl Ssd {
         }
     }
 
-    /// Chunks and parity are on flash.
+    /// Chunks and parity are on flash: the update ends.
     fn update_ends(&mut self, update: u32) {
         let record = &self.raid().records[update];
         let (index, since) = (record.index, record.since);
@@ -693,8 +692,8 @@ impl Ssd {
         self.settle(update, true);
     }
 
-    /// An update, or the last redirected read, is over: the next update may begin, or the group is clean again. Reads that wait
-    /// for that go first after an update, so that neither keeps the other waiting for ever.
+    /// An update, or the last redirected read, has ended: the next update may begin, or the group is clean again. Waiting reads
+    /// precede the next update, so neither reads nor updates starve.
     pub(in crate::engine) fn settle(&mut self, update: u32, updated: bool) {
         let encoded = self.is_encoded(update);
         let raid = self.raid();
@@ -711,14 +710,14 @@ impl Ssd {
         if record.has_work() {
             return raid.make_ready(update);
         }
-        // Whoever looks for its deadline finds it gone.
+        // Invalidates its entry among the deadlines.
         record.serial = 0;
         let index = record.index as usize;
         raid.states[index] = if encoded { CLEAN } else { EMPTY };
         raid.records.remove(update);
     }
 
-    /// What a device with parity does when an operation on one page ends.
+    /// Ends an operation on one page, on a device with parity.
     #[inline(never)]
     pub(in crate::engine) fn chunk_ends(&mut self, id: OpId) {
         self.leaves_chip(id);
@@ -750,7 +749,7 @@ impl Ssd {
                 self.kernel.ops[id].waits_since = self.now;
                 let found = Some(self.kernel.ops.host[id].tags[1]);
                 self.chunk_is_merged(id, found);
-                // Where a chip may fail, old chunks stay until all is read.
+                // If a chip may fail, old chunks stay valid until all reads have ended.
                 if self.features.failures.is_none() {
                     self.kernel.ops[id].need = Need::Write;
                     self.drop_old(id);

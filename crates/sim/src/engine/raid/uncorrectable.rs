@@ -1,8 +1,8 @@
-//! Pages of parity groups that ECC can't correct: a page is missing then as if its chip had failed under it alone.
+//! Pages of parity groups that ECC cannot correct: such a page is missing as if its chip had failed for this page alone.
 //!
-//! What reads it turns to the rest of its group (see [`crate::engine::raid::failure`]); two such pages in one group are lost, and reported. The
-//! page is rewritten to its own chip, as an update of its group without a host write (see [`crate::engine::raid::rebuild`]): with
-//! what a read has just computed, or else after reading the rest of the group.
+//! Reads of the page read the rest of its group (see [`crate::engine::raid::failure`]). Two such pages in one group are lost, and
+//! reported. The page is rewritten to its own chip, as an update of its group without a host write (see
+//! [`crate::engine::raid::rebuild`]): with the data that a read has just computed, or after reading the rest of the group.
 
 use crate::device::transaction::Need;
 use crate::engine::Ssd;
@@ -11,7 +11,7 @@ use crate::engine::raid::stripe::{NO_UPDATE, Phase};
 use crate::units::{Lpn, OpId};
 
 impl Ssd {
-    /// Whether the page that an operation has read can be corrected.
+    /// Whether an operation has read a correctable page.
     pub(in crate::engine) fn chunk_decodes(&mut self, id: OpId) -> bool {
         let Some(model) = &self.dev.errors else { return true };
         let (op, page) = (&self.kernel.ops[id], self.kernel.ops[id].pages[0]);
@@ -24,7 +24,7 @@ impl Ssd {
         model.corrects(model.errors(page, self.dev.geometry.block_of(page), self.now))
     }
 
-    /// An operation has read a page beyond correction. Unless it was moved or overwritten meanwhile, its chunk is missing now.
+    /// An operation has read an uncorrectable page. Unless the page was moved or overwritten meanwhile, its chunk is missing now.
     pub(in crate::engine) fn chunk_is_unreadable(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
         let (slot, page, update) = (op.lpn, op.pages[0], self.kernel.ops.parity[id].stripe);
@@ -43,7 +43,7 @@ impl Ssd {
         self.repair(index);
     }
 
-    /// A group's missing chunk is to be rewritten, after the reads that wait for it.
+    /// Requests a rewrite of a group's missing chunk, after the reads that wait for it.
     #[inline(never)]
     fn repair(&mut self, index: u32) {
         let now = self.now;
@@ -52,7 +52,7 @@ impl Ssd {
         }
     }
 
-    /// A chunk has been computed from the rest of its group: if it is to be rewritten, it need not be computed again.
+    /// Records a chunk that was computed from the rest of its group, so that a rewrite need not compute it again.
     pub(in crate::engine) fn note_computed(&mut self, update: u32, slot: Lpn) {
         if self.dev.errors.is_some() && self.chunk(slot) == Chunk::Missing {
             self.raid().records[update].computed = slot;

@@ -1,4 +1,4 @@
-//! Requests complete with their last page: acknowledgement, causes and counters.
+//! Completion of requests with their last page: acknowledgement, causes and counters.
 
 use crate::device::transaction::Need;
 use crate::engine::Ssd;
@@ -57,7 +57,7 @@ impl Ssd {
         PageEnd { completed: self.now, lpn, start: page.first_start, blame: page.blame }
     }
 
-    /// The last page of a request has completed: `last`, unless one that completed before counts as the last (none).
+    /// The last page of a request has completed: `last`, or none if an earlier completion counts as the last.
     #[inline(always)]
     pub(in crate::engine) fn request_done(&mut self, id: RequestId, last: OpId) {
         let record = &self.host.requests[id.0];

@@ -1,5 +1,4 @@
-//! What the path of a moved page rests on: where a copy would land, what the controller finds in a page, and what becomes of
-//! counts and errors on the way.
+//! Input of path decisions: the destination of a copy, the result of decoding, and the copyback counts and errors of moved pages.
 
 use crate::device::errors::LOST;
 use crate::device::flash::Stream;
@@ -12,7 +11,7 @@ use crate::report::fastgc::{Facts, FastGc};
 use crate::units::{BlockId, OpId, PlaneId, Ppn, RequestId, UnitId};
 
 impl Ssd {
-    /// The way of pages that one command moves: one that has to leave the die takes the others with it.
+    /// The journey of pages of one command: if one must leave the die, all do.
     pub(in crate::engine) fn journey_of(&mut self, pages: &PageSet, stream: Stream) -> Journey {
         let mut joint = Journey::COPYBACK;
         for page in pages.iter() {
@@ -32,13 +31,13 @@ impl Ssd {
 
     /// The write point of a moved page.
     pub(in crate::engine) fn write_point(&self, plane: PlaneId, stream: Stream, copied: bool) -> Stream {
-        // The host's open block takes moved pages while it has room; a new one for them would be the host's to fill.
+        // The host's open block takes moved pages while it has room; a new block must be opened by the host.
         let host_full = stream == Stream::Host && self.dev.flash.room(plane, Stream::Host) == 0;
         let stream = if host_full { Stream::Gc } else { stream };
         if self.rules.separates && copied && stream == Stream::Gc { Stream::Copyback } else { stream }
     }
 
-    /// Decoded pages are in hand, and their registers still hold them: which way do they go back?
+    /// Decoded pages are in hand, and their registers still hold them. Returns the hop from which they are programmed.
     pub(in crate::engine) fn way_back(&mut self, pages: &PageSet) -> Hop {
         let mut joint = Hop::Die;
         for page in pages.iter() {
@@ -52,8 +51,8 @@ impl Ssd {
         joint
     }
 
-    /// A checked move has been read out and decoded. If its pages go back from their registers they are programmed at once, by
-    /// the same operation: nothing may use the registers in between.
+    /// A checked move has been read out and decoded. If its pages return from their registers, the same operation programs them
+    /// at once, because no other operation may use the registers in between.
     #[inline(always)]
     pub(in crate::engine) fn goes_back_inside(&mut self, op: OpId) -> bool {
         self.rules.separates && self.kernel.ops[op].verb == Verb::Read && self.programs_from_register(op)
@@ -66,12 +65,12 @@ impl Ssd {
         if self.kernel.ops[op].class != Class::Gc || !self.gc.jobs[job.0].journey.checked {
             return false;
         }
-        // Where there is an interconnect, the verdict has been given at its end.
+        // With an interconnect, the result of decoding was applied at the CPU.
         let back = if self.features.noc.is_some() { self.gc.jobs[job.0].rest } else { self.way_back(&from) };
         if back != Hop::Die {
             return false;
         }
-        // What has been done so far; the rest is counted when it ends.
+        // Time of the legs so far; the rest is counted at the end.
         self.count_time(op);
         let stream = self.gc.jobs[self.kernel.ops[op].job.0].stream;
         let mut to = PageSet::EMPTY;
@@ -89,7 +88,7 @@ impl Ssd {
         true
     }
 
-    /// A moved page has landed: what it brought along. `corrected`: it has passed ECC.
+    /// A moved page has landed: updates its count and errors. `corrected`: it has passed ECC.
     #[inline(always)]
     pub(in crate::engine) fn follow_copy(&mut self, from: Ppn, to: Ppn, block: BlockId, corrected: bool) {
         if self.rules.separates {
@@ -105,7 +104,7 @@ impl Ssd {
         self.follow_errors(from, to, block, corrected);
     }
 
-    /// Bit errors travel with a page that ECC has not had in hand.
+    /// Bit errors move with a page that has not passed ECC.
     #[inline(always)]
     pub(in crate::engine) fn follow_errors(&mut self, from: Ppn, to: Ppn, block: BlockId, corrected: bool) {
         if self.dev.errors.is_none() {
@@ -124,7 +123,7 @@ impl Ssd {
         model.program(to, pe_cycles, carried, now);
     }
 
-    /// Whether a page that has been read out for good could be corrected; counted if not.
+    /// Whether a page that leaves the die was correctable. Counts it if not.
     pub(in crate::engine) fn survives_move(&mut self, from: Ppn) -> bool {
         let block = self.dev.geometry.block_of(from);
         let good = self.dev.errors.as_ref().is_none_or(|model| model.corrects(model.errors(from, block, self.now)));
@@ -132,7 +131,7 @@ impl Ssd {
         good
     }
 
-    /// A page has been programmed with what the host sent.
+    /// A page has been programmed with host data.
     #[inline(always)]
     pub(in crate::engine) fn host_programmed(&mut self, page: Ppn, lost: bool) {
         let block = self.dev.geometry.block_of(page);
@@ -151,7 +150,7 @@ impl Ssd {
         }
     }
 
-    /// Whether the data of a page that was read for the host is good; counted if not.
+    /// Whether a page that was read for the host is correctable. Counts it if not.
     #[inline(always)]
     pub(in crate::engine) fn decodes(&mut self, page: Ppn) -> bool {
         let Some(model) = &self.dev.errors else { return true };
@@ -161,7 +160,7 @@ impl Ssd {
         good
     }
 
-    /// A block has been erased: counts and errors begin anew.
+    /// A block has been erased: resets counts and errors.
     #[inline(always)]
     pub(in crate::engine) fn forget_block(&mut self, block: BlockId) {
         if self.dev.wear.counts() {
@@ -180,7 +179,7 @@ impl Ssd {
         self.config.wear.pe_cycles.saturating_add(mean)
     }
 
-    /// A measured request has completed: response times are told by stage of life.
+    /// A measured request has completed: adds its response time to its stage of life.
     #[inline(always)]
     pub(in crate::engine) fn note_stage(&mut self, request: RequestId, latency: u64) {
         if self.rules.separates {
@@ -217,7 +216,7 @@ impl Ssd {
         FastGc::new(&stats.copies, &facts)
     }
 
-    /// Whether the page that an operation wants to read is one of a word line that has not been programmed yet.
+    /// Whether an operation wants to read a page of a word line that has not been programmed yet.
     #[inline(always)]
     pub(in crate::engine) fn waits_for_word_line(&self, op: OpId) -> bool {
         self.rules.one_shot && self.reads_open_word_line(op)
@@ -245,7 +244,7 @@ impl Ssd {
         self.dev.flash.waits_for_word_line(page, self.dev.geometry.block_of(page), WORD_LINE as u32)
     }
 
-    /// The controller's buffer still has what an operation wants to read.
+    /// The controller's buffer still has the page that an operation wants to read.
     #[inline(never)]
     pub(in crate::engine) fn take_from_buffer(&mut self, op: OpId, unit: UnitId) {
         self.charge_wait(op, unit);

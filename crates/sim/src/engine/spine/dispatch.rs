@@ -1,4 +1,4 @@
-//! Who is served next: units take what waits for them, oldest first, and waits are charged to their causes.
+//! Dispatch: units serve the operations that wait for them, oldest first, and waits are charged to their causes.
 
 use crate::blame::Cause;
 use crate::device::flash::Stream;
@@ -11,7 +11,7 @@ use crate::policy::{MAX_PLANES, PageSet};
 use crate::units::{Moment, OpId, PlaneId, Ppn, UnitId};
 
 impl Ssd {
-    /// Gives every unit that may have become free something to do.
+    /// Starts operations on every unit that may have become free.
     #[inline]
     pub(in crate::engine) fn dispatch(&mut self) {
         if self.host.window_stale {
@@ -25,7 +25,7 @@ impl Ssd {
         {
             return;
         }
-        // What this round marks anew is looked at in the next one, after its collector decisions.
+        // Units marked during this round are considered in the next one, after its collector decisions.
         std::mem::swap(&mut self.kernel.dies.dirty, &mut self.kernel.dies.looking);
         for i in 0..self.kernel.dies.looking.len() {
             let unit = self.kernel.dies.looking[i];
@@ -34,7 +34,7 @@ impl Ssd {
         if self.rules.dynamic {
             self.dispatch_oldest_first();
         }
-        // Each unit serves its own queue only, so the order among units can't be told from outside.
+        // Each unit serves its own queue only, so the order among units has no effect.
         for i in 0..self.kernel.dies.looking.len() {
             let unit = self.kernel.dies.looking[i];
             if !(self.fast.lane && self.start_in_lane(unit)) {
@@ -51,7 +51,7 @@ impl Ssd {
         self.kernel.dies.looking.clear();
     }
 
-    /// A unit has been offered what waits for it.
+    /// A unit has been considered.
     #[inline(always)]
     fn look_after_dispatch(&mut self, unit: UnitId) {
         if self.rules.pauses {
@@ -62,11 +62,11 @@ impl Ssd {
         }
     }
 
-    /// A die that is free and the device-wide FIFO of writes compete for operations: the oldest goes first.
+    /// A free die and the device-wide FIFO of writes compete for operations: the oldest goes first.
     #[inline(never)]
     fn dispatch_oldest_first(&mut self) {
         let takes = |unit: &UnitId| self.is_idle(*unit) || self.is_paused_for_host(*unit);
-        // Whatever makes a die idle has it looked at.
+        // Whenever a die becomes idle it is among these.
         let none_idle = self.host.none_idle && !self.kernel.dies.looking.iter().any(takes);
         debug_assert!(!none_idle || !(0..self.dev.geometry.units).any(|unit| takes(&UnitId(unit))));
         self.host.none_idle = none_idle;
@@ -102,7 +102,7 @@ impl Ssd {
         (self.is_idle(unit) || self.is_paused_for_host(unit)) && !state.queue.is_empty()
     }
 
-    /// Whether nothing is in service or about to be: a unit in collection is not idle, the bus does not matter.
+    /// Whether nothing is in service or about to be. A unit in GC is not idle; the bus does not matter.
     pub(in crate::engine) fn is_idle(&self, unit: UnitId) -> bool {
         let state = &self.kernel.dies[unit];
         state.is_free()
@@ -113,13 +113,13 @@ impl Ssd {
             }
     }
 
-    /// Starts the oldest of the writes that any die may take on the first idle die after the last one used. False: no die
-    /// is idle, or none that is has a page for it.
+    /// Starts the oldest of the writes that any die may serve on the first idle die after the last one used. Returns false if no
+    /// die is idle, or no idle die has a page for it.
     #[inline(never)]
     fn start_anywhere(&mut self) -> bool {
         let units = if self.host.none_idle { 0 } else { self.dev.geometry.units };
         let mut full = false;
-        // Where no die is idle, those that a collection lends come next.
+        // If no die is idle, dies with paused collections come next.
         let passes = if self.rules.preempts { 2 } else { 1 };
         for step in 0..passes * units {
             let unit = UnitId((self.host.last_unit + 1 + step) % units);
@@ -138,7 +138,7 @@ impl Ssd {
             page.plane = plane;
             page.channel = self.dev.geometry.channel_of(plane);
             let wait = (self.now - page.waits_since).0;
-            // No single die was waited for: the wait is split as the dies' time was meanwhile.
+            // It did not wait for one particular die, so its wait is split like the time of all dies.
             let held = self.kernel.dies.held.total(self.now) as u64 - self.kernel.ops.host[op].ledger_gc_own;
             let held_gc = self.kernel.dies.held_gc.total(self.now) as u64 - self.kernel.ops.host[op].ledger_gc;
             let gc = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_gc) / u128::from(held)) as u64 };
@@ -155,11 +155,12 @@ impl Ssd {
         }
         self.host.none_idle = !full;
         self.note_skip();
-        // Where a die is idle for want of pages, full planes are due, whatever the threshold says. In no time they have some now.
+        // If dies are idle but have no free page, full planes are due, whatever the threshold is. GC in no time has freed pages
+        // by now.
         full && self.claim_full_planes() && self.start_anywhere()
     }
 
-    /// The next plane of a unit, round robin, that has a page for host data.
+    /// The next plane of a unit, round robin, with a free page for host data.
     pub(in crate::engine) fn next_plane(&mut self, unit: UnitId) -> Option<PlaneId> {
         let planes = self.dev.geometry.planes_per_unit;
         for step in 1..=planes {
@@ -173,7 +174,7 @@ impl Ssd {
         None
     }
 
-    /// Lets a unit take one operation from its queue. False: it takes nothing now.
+    /// Starts one operation of a unit's queue. Returns false if none can start now.
     fn kick(&mut self, unit: UnitId) -> bool {
         let state = &self.kernel.dies[unit];
         if state.suspension() == Suspension::Serving && state.array().is_none() && state.cache().is_none() {
@@ -197,7 +198,7 @@ impl Ssd {
             return state.array().is_none() && self.gc.jobs[state.job.0].waiting && self.admit_foreign(unit);
         }
         if self.rules.collector_holds && !state.due.is_empty() && state.job.is_none() {
-            // A collection that holds its die goes first, even where the next operation could overlap the running one.
+            // A collection that holds its die goes first, even if the next operation could overlap the running one.
             return false;
         }
         let first = if self.rules.queues { self.next_task(unit).1 } else { state.queue.head() };
@@ -211,7 +212,7 @@ impl Ssd {
             queue.pop(&self.kernel.ops);
         }
         if self.rules.deep {
-            // The next in line and this one's request have left the cache since they joined.
+            // The next operation and its request have left the cache since they joined.
             let next = queue.head();
             if next.is_some() {
                 self.kernel.ops.expect(next.0);
@@ -243,7 +244,7 @@ impl Ssd {
         self.config.timing.cache_register && state.cache().is_none() && programs && writes
     }
 
-    /// A die whose collection waits for pages on other dies programs pages that other collections send here.
+    /// A die whose collection waits for its pages on other dies programs pages that other collections send here.
     fn admit_foreign(&mut self, unit: UnitId) -> bool {
         let op = self.kernel.dies[unit].queue.take(&mut self.kernel.ops, |op| op.class == Class::Gc);
         if op.is_some() {
@@ -252,7 +253,7 @@ impl Ssd {
         op.is_some()
     }
 
-    /// The turn of a page of the host or of a group has come on a unit.
+    /// A page of the host or of a group has reached the head of a unit's queue.
     #[inline(always)]
     pub(in crate::engine) fn select_page(&mut self, op: OpId, unit: UnitId) {
         if self.is_rejected(op, unit) {
@@ -274,7 +275,7 @@ impl Ssd {
                     let old = self.old_page(newest);
                     self.begin_read(op, old, unit);
                 }
-                // Overwritten, trimmed or buffered while it waited: the newest version is in controller memory, or nothing.
+                // Overwritten, trimmed or buffered while it waited: the newest version is in controller memory, or there is none.
                 Location::Staged(_) | Location::Nowhere => {
                     self.leaves_chip(op);
                     self.charge_wait(op, unit);
@@ -304,13 +305,13 @@ impl Ssd {
     fn begin_read(&mut self, op: OpId, at: Ppn, unit: UnitId) {
         let plane = self.dev.geometry.plane_of(at);
         if self.dev.geometry.unit_of(plane) != unit {
-            // The page has moved: the read queues where it is now, with its own age.
+            // The page has moved: the read queues at its new die, with its own age.
             self.charge_wait(op, unit);
             self.kernel.ops[op].waits_since = self.now;
             return self.enqueue(op, plane, true);
         }
         if self.kernel.ops[op].plane != plane {
-            // Its waits so far were for another plane of this unit.
+            // So far it has waited for another plane of this unit.
             self.charge_wait(op, unit);
             self.kernel.ops[op].waits_since = self.now;
             self.kernel.ops[op].plane = plane;
@@ -332,8 +333,8 @@ impl Ssd {
         self.begin(op, unit);
     }
 
-    /// Joins the following pages of the same request to a multi-plane read, as far as one command reads them. Returns how many
-    /// pages it reads, and its legs.
+    /// Adds the following pages of the same request to a multi-plane read, as far as one command can read them. Returns the
+    /// number of pages, and the legs.
     #[inline(never)]
     fn join_reads(&mut self, lead: OpId, at: Ppn, unit: UnitId, mut burst: Nanos) -> (u64, Legs) {
         let (request, offset) = (self.kernel.ops[lead].request, self.dev.geometry.offset(at));
@@ -357,7 +358,7 @@ impl Ssd {
         (pages.len() as u64, self.dev.timing.read(&offsets[..pages.len()], burst))
     }
 
-    /// Bus time of what a read carries: the bytes asked for, or the whole page if it is to be merged with.
+    /// Bus time of a read: the requested bytes, or the whole page for a merge.
     #[inline(always)]
     fn read_burst(&self, op: OpId) -> Nanos {
         let page = &self.kernel.ops[op];
@@ -365,8 +366,8 @@ impl Ssd {
         self.dev.timing.transfer(bytes)
     }
 
-    /// The first of the pages at the head of a unit's queue that belong to a request and fit into its multi-plane command.
-    /// In a suspension, writes that wait ahead are passed over: only reads are served.
+    /// The first page at the head of a unit's queue that belongs to a request and fits into its multi-plane command. During a
+    /// suspension, earlier writes are skipped, because only reads are served.
     fn first_mate<T>(
         &self,
         unit: UnitId,
@@ -390,14 +391,14 @@ impl Ssd {
         None
     }
 
-    /// A host page leaves a unit's queue from wherever it stands.
+    /// Removes a host page from any position of a unit's queue.
     fn leave_line(&mut self, op: OpId, unit: UnitId) {
         let age = self.kernel.ops[op].age;
         let left = self.kernel.dies[unit].queue.take(&mut self.kernel.ops, |o| o.class == Class::Host && o.age == age);
         debug_assert_eq!(left, op);
     }
 
-    /// Where the next operation in line reads from, if it can share a multi-plane read of its request with `pages`.
+    /// The page that the next operation in the queue reads, if it can share a multi-plane read of its request with `pages`.
     fn mate_read(&self, next: OpId, lead: OpId, offset: u32, pages: &[Ppn]) -> Option<Ppn> {
         if self.kernel.ops[next].need != self.kernel.ops[lead].need
             || self.lacks(next) != self.lacks(lead)
@@ -415,7 +416,7 @@ impl Ssd {
         fits.then_some(at)
     }
 
-    /// The page on flash that a read of the host, or for one of its writes, would read if its turn came now; none if it needs none.
+    /// The page on flash that a read for the host, or for one of its writes, would read now; none if it needs none.
     pub(in crate::engine) fn page_to_read(&self, op: OpId) -> Option<Ppn> {
         let page = &self.kernel.ops[op];
         let at = match page.need {
@@ -434,14 +435,14 @@ impl Ssd {
         (at.is_some() && !self.page_waits(at)).then_some(at)
     }
 
-    /// An array read begins: the block has a reader, and the data's tag is on its way.
+    /// An array read begins: the block has a reader, and the data's tag is loaded.
     #[inline(always)]
     fn load(&mut self, op: OpId, at: Ppn) {
         let block = self.block_of(at);
         self.array_reads(block);
         let lpn = self.kernel.ops[op].lpn;
         let tag = if self.features.replicas.is_some() { self.load_copy(op, at) } else { self.oracle.load(at, lpn) };
-        // A merging write carries its own new tag beside that of the old page.
+        // A merging write has its own new tag, and the old page's tag.
         let place = usize::from(self.kernel.ops[op].need != Need::Read);
         self.kernel.ops.host[op].tags[place] = tag;
         if self.host.runs.any() || self.oracle.tracks_sectors() {
@@ -450,7 +451,7 @@ impl Ssd {
         self.load_chunk(op, at);
     }
 
-    /// A host program begins, if its plane has a page for it; otherwise it waits for space.
+    /// A host program begins if its plane has a free page; otherwise it waits for space.
     fn begin_write(&mut self, id: OpId, unit: UnitId) {
         let plane = self.kernel.ops[id].plane;
         let Some(at) = self.dev.flash.take_page(plane, Stream::Host, false) else {
@@ -479,8 +480,8 @@ impl Ssd {
         self.begin(id, unit);
     }
 
-    /// Joins the following pages of the same request to a multi-plane program, as long as their planes' write points stand
-    /// at the same offset. Returns how many joined.
+    /// Adds the following pages of the same request to a multi-plane program, as long as their planes' write points have the same
+    /// offset. Returns the number of added pages.
     #[inline(never)]
     fn mate_writes(&mut self, lead: OpId, at: Ppn, unit: UnitId) -> u64 {
         let offset = self.dev.geometry.offset(at);
@@ -495,7 +496,7 @@ impl Ssd {
             };
             let joins = |page: &Op| page.class == Class::Host && page.need == Need::Write && page.request == request;
             let mate = if self.rules.dynamic {
-                // Any of these pages goes to any plane: the first in line will do.
+                // Any plane can serve any of these pages, so the first one is used.
                 let next = self.host.anywhere.head();
                 let mut planes =
                     (0..self.dev.geometry.planes_per_unit).map(|k| self.dev.geometry.plane_of_unit(unit, k));
@@ -512,7 +513,7 @@ impl Ssd {
             let Some((next, plane)) = mate else { break };
             if self.rules.dynamic {
                 self.host.anywhere.pop(&self.kernel.ops);
-                // It waited exactly as long as its lead, for the same dies.
+                // It has waited exactly as long as its lead, for the same dies.
                 self.kernel.ops.host[next].blame = self.kernel.ops.host[lead].blame;
                 (self.kernel.ops[next].unit, self.kernel.ops[next].plane) = (unit, plane);
                 self.kernel.ops[next].channel = self.dev.geometry.channel_of(plane);
@@ -538,7 +539,7 @@ impl Ssd {
     #[inline(always)]
     fn count_host(&mut self, op: OpId, pages: u64) {
         let page = &self.kernel.ops[op];
-        // An old page that is read though nothing of it is wanted is read for its parity group.
+        // An old page that is read although none of its data is needed is read for its parity group.
         let for_parity = page.need == Need::Merge && !self.lacks(op);
         let class = if for_parity { Class::Parity } else { page.class };
         if page.class == Class::Host && !self.host.requests[page.request.0].measured {
@@ -569,15 +570,15 @@ impl Ssd {
         self.run_leg(op);
     }
 
-    /// Charges what an operation has waited for its unit: collections by the ledger, the rest to host operations, of which
-    /// the shadow clock says how much would have been there without collections.
+    /// Charges an operation's wait for its unit: GC by the ledger, the rest to host operations. The shadow clock determines the
+    /// part of the rest that would exist without GC.
     #[inline(always)]
     pub(in crate::engine) fn charge_wait(&mut self, op: OpId, unit: UnitId) {
         let (_, shadow_start) = self.shadow(op, unit);
         self.charge_from(op, unit, shadow_start);
     }
 
-    /// A host operation's turn has come: charges what it has waited, and moves the shadow clock on.
+    /// A host operation has reached the head of the queue: charges its wait, and advances the shadow clock.
     #[inline(always)]
     pub(in crate::engine) fn turn_comes(&mut self, op: OpId, unit: UnitId) {
         let (lag, shadow_start) = self.shadow(op, unit);
@@ -606,7 +607,7 @@ impl Ssd {
         self.kernel.ops.host[op].blame.add(Cause::DieLate, rest - host);
     }
 
-    /// Charges the part of a wait in which collections and write-backs had the unit.
+    /// Charges the part of a wait in which GC and write-backs held the unit.
     fn charge_collections(&mut self, op: OpId, unit: UnitId, gc_all: u64, back: u64) {
         let (page, state) = (&self.kernel.ops[op], &self.kernel.dies[unit]);
         let k = self.dev.geometry.plane_in_unit(page.plane);
@@ -619,12 +620,12 @@ impl Ssd {
         blame.add(Cause::DieWriteback, back);
     }
 
-    /// The shadow clock of a unit serves only host operations, in the same order: how far it is ahead if `op` begins now, and
-    /// when `op` would begin on it.
+    /// The shadow clock of a unit serves only host operations, in the same order. Returns the lag of real service against it if
+    /// `op` begins now, and the start of `op` by this clock.
     ///
-    /// It takes each operation's own time on the unit as it was, less bus waits behind collections; it does not simulate the
-    /// bus anew. What collections took since the last service bounds how much the lag can have grown, so that without
-    /// collections nothing is ever late. (Paper B, section III, made exact.)
+    /// It uses each operation's actual time on the unit, without bus waits for GC; it does not simulate the bus again. The time
+    /// that GC took since the last service bounds the growth of the lag, so without GC nothing is ever late. (Paper B, section
+    /// III, made exact.)
     #[inline(always)]
     fn shadow(&self, op: OpId, unit: UnitId) -> (u64, Nanos) {
         self.kernel.dies[unit].shadow(self.kernel.ops[op].waits_since, self.now)

@@ -1,4 +1,4 @@
-//! Collections: when they are due, and how their steps are carried out. What the steps are is the collector's to say.
+//! GC: when collections are due, and how their steps are executed. The collector chooses the steps.
 
 use crate::config::{Destination, GcTime, Scope, WearLevelling};
 use crate::device::flash::{Change, Stream};
@@ -10,7 +10,7 @@ use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, Step};
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
 
 impl Ssd {
-    /// A program or an erase has completed in a plane: is a collection due?
+    /// A program or an erase has completed in a plane. Tests whether a collection is due.
     #[inline]
     pub(in crate::engine) fn test_trigger(&mut self, plane: PlaneId) {
         if !self.gc.planes[plane.ix()].stalled.is_empty() {
@@ -27,11 +27,11 @@ impl Ssd {
         if self.config.gc.scope != Scope::Plane {
             return self.due_plane_of_scope(plane);
         }
-        // The threshold was turned into pages once.
+        // The threshold was converted to pages when the device was built.
         (self.dev.flash.free_pages(plane) < self.rules.gc_floor && !self.gc.planes[plane.ix()].claimed).then_some(plane)
     }
 
-    /// Chip or device scope: the plane of the scope with the fewest free pages that has something to reclaim.
+    /// Chip or device scope: the plane of the scope with the fewest free pages that has a victim.
     fn due_plane_of_scope(&self, plane: PlaneId) -> Option<PlaneId> {
         let geometry = &self.dev.geometry;
         let chip = geometry.chip_of(plane);
@@ -59,7 +59,7 @@ impl Ssd {
         if self.config.gc.time == GcTime::None {
             self.gc.planes[plane.ix()].claimed = false;
             self.collect_now(plane);
-            // Its garbage may lie in blocks whose last programs are still in flight; the next one to land asks again.
+            // Its invalid pages may be in blocks with programs in flight. The next program that lands repeats the test.
             if self.dev.flash.next_offset(plane, Stream::Host).is_some() {
                 self.unstall(plane);
             }
@@ -84,7 +84,7 @@ impl Ssd {
         collected
     }
 
-    /// Collector decisions: steps of collections whose last step has ended, and collections whose time has come.
+    /// Collector decisions: steps of collections whose last step has ended, and starts of due collections.
     #[inline]
     pub(in crate::engine) fn decide(&mut self) {
         if self.kernel.dies.dirty.is_empty() && self.gc.ready.is_empty() {
@@ -110,7 +110,7 @@ impl Ssd {
         }
     }
 
-    /// Before collections start on a unit: one that was paused may resume, and an idle die may be collected.
+    /// Before collections start on a unit: a paused one may resume, and an idle die may be collected.
     #[inline(always)]
     fn look_before_collections(&mut self, unit: UnitId) {
         if self.rules.pauses {
@@ -121,7 +121,7 @@ impl Ssd {
         }
     }
 
-    /// The next steps of collections whose last step has ended, oldest first.
+    /// Takes the next steps of collections whose last step has ended, oldest first.
     #[inline]
     pub(in crate::engine) fn decide_ready(&mut self) {
         while !self.gc.ready.is_empty() {
@@ -130,7 +130,7 @@ impl Ssd {
         }
     }
 
-    /// Takes the oldest collection whose last step has ended.
+    /// Removes the oldest collection whose last step has ended.
     #[inline]
     fn oldest_ready(&mut self) -> JobId {
         let mut first = 0;
@@ -141,7 +141,7 @@ impl Ssd {
         self.gc.ready.swap_remove(first)
     }
 
-    /// Starts the collections whose time has come, by unit: the order in which units were marked must not show in ages.
+    /// Starts due collections, by unit: ages must not depend on the order in which units were marked.
     #[inline(always)]
     fn start_all_due(&mut self) {
         if self.kernel.dies.due.len() > 1 {
@@ -169,7 +169,7 @@ impl Ssd {
         }
     }
 
-    /// Picks a victim and begins. A plane without one is left alone until its next program.
+    /// Selects a victim and begins. A plane without one is not tested again until its next program.
     fn start_collection(&mut self, plane: PlaneId, unit: UnitId) {
         let Some(victim) = self.pick_victim(plane) else {
             self.gc.planes[plane.ix()].claimed = false;
@@ -216,8 +216,8 @@ impl Ssd {
         self.gc.ready.push(job);
     }
 
-    /// Asks the collector which other planes of the die join, and adds their victims. Returns the planes that take part, as
-    /// bits by place in the unit. A plane without a victim that has an invalid page does not join.
+    /// Asks the collector which other planes of the die join, and adds their victims. A plane without a victim that has an
+    /// invalid page does not join. Returns the participating planes, as bits by index in the unit.
     pub(in crate::engine) fn join_planes(&mut self, plane: PlaneId, unit: UnitId, job: &mut Job) -> u64 {
         let mut planes = 1 << self.dev.geometry.plane_in_unit(plane);
         for k in 0..self.dev.geometry.planes_per_unit {
@@ -233,7 +233,7 @@ impl Ssd {
             let victim = if self.has_garbage(other) { self.pick_victim(other) } else { None };
             self.stats.parties.without_partner += u64::from(victim.is_none());
             if let Some(victim) = victim {
-                // It may have been due itself: its turn is now.
+                // If it was due itself, that is done now.
                 self.kernel.dies[unit].due.retain(|due| *due != other);
                 self.gc.planes[other.ix()].claimed = true;
                 job.join(victim);
@@ -243,7 +243,7 @@ impl Ssd {
         planes
     }
 
-    /// The victim that the policy picks, or, every second time a plane's wear is uneven, a cold block.
+    /// The policy's victim or, every second time if a plane's wear is uneven, a cold block.
     pub(in crate::engine) fn pick_victim(&mut self, plane: PlaneId) -> Option<BlockId> {
         if self.config.ftl.wear_levelling == WearLevelling::Static {
             let levelled = std::mem::replace(&mut self.gc.planes[plane.ix()].levelled, false);
@@ -254,12 +254,12 @@ impl Ssd {
         }
         self.tell_victim();
         let victim = self.schemes.victim.policy().pick(&self.dev.view(self.now), plane)?;
-        // A policy that takes fully valid blocks too would go on for ever where nothing is left to reclaim.
+        // A policy that also selects fully valid blocks would never stop if nothing can be reclaimed.
         let full = u32::from(self.dev.flash.valid(victim)) == self.dev.geometry.data_pages;
         (!full || self.has_garbage(plane)).then_some(victim)
     }
 
-    /// Tells the victim policy which pages have changed.
+    /// Reports page changes to the victim policy.
     #[inline(always)]
     pub(in crate::engine) fn tell_victim(&mut self) {
         if self.rules.watches {
@@ -280,7 +280,7 @@ impl Ssd {
         self.dev.flash.reuse(changes);
     }
 
-    /// The closed block erased least often, if the plane's wear differs by more than is tolerated.
+    /// The least erased closed block, if the plane's wear differs by more than is tolerated.
     #[inline(never)]
     fn cold_block(&self, plane: PlaneId) -> Option<BlockId> {
         let (flash, geometry) = (&self.dev.flash, &self.dev.geometry);
@@ -289,7 +289,7 @@ impl Ssd {
         (most - flash.erases(cold) > self.config.ftl.wear_spread).then_some(cold)
     }
 
-    /// The map entries of a victim's pages are needed one after the other: have them all fetched at once.
+    /// Prefetches the map entries of a victim's pages, which the moves will need one after the other.
     pub(in crate::engine) fn expect_moves(&self, victim: BlockId) {
         for offset in 0..self.dev.geometry.pages_per_block {
             let lpn = self.dev.flash.lpn_of(self.dev.geometry.page(victim, offset));
@@ -299,12 +299,12 @@ impl Ssd {
         }
     }
 
-    /// Asks the collector for a job's next step and begins it, or queues it behind what waits for the die.
+    /// Asks the collector for a job's next step, and begins it or queues it on the die.
     fn step(&mut self, id: JobId) {
         let running = &mut self.gc.jobs[id.0];
         debug_assert!(!running.busy);
         if running.holds && self.kernel.dies[running.unit].array().is_some() {
-            // A page of another collection, let in meanwhile, is being programmed; its end asks again.
+            // A page of another collection, admitted meanwhile, is being programmed; its end calls this again.
             running.waiting = true;
             return;
         }
@@ -340,8 +340,8 @@ impl Ssd {
             Step::Reserve(_) | Step::Stage => unreachable!("law: pages are staged in a buffer with slots"),
             Step::Place => self.kernel.ops[op].verb = Verb::Program,
             Step::Erase if running.abroad > 0 => {
-                // Pages on their way to other dies land first; the last of them asks again. Meanwhile this die lets pages
-                // of other collections in: two that wait for each other would wait for ever.
+                // Pages in flight to other dies land first; the last one calls this again. Meanwhile this die admits pages of
+                // other collections: otherwise two collections could wait for each other forever.
                 running.waiting = true;
                 let unit = running.unit;
                 return self.mark_unit(unit);
@@ -353,7 +353,7 @@ impl Ssd {
         self.carry_out(id);
     }
 
-    /// Begins the step that a job's operation has been set up for, or queues it.
+    /// Begins the step for which a job's operation is set up, or queues it.
     pub(in crate::engine) fn carry_out(&mut self, id: JobId) {
         let running = &mut self.gc.jobs[id.0];
         running.busy = true;
@@ -366,11 +366,11 @@ impl Ssd {
         }
     }
 
-    /// A queued step's turn has come on its unit.
+    /// A queued step has reached the head of its unit's queue.
     pub(in crate::engine) fn begin_queued_step(&mut self, op: OpId, unit: UnitId) {
         let job = self.kernel.ops[op].job;
         if self.kernel.ops[op].verb == Verb::Read && self.kernel.ops[op].class == Class::Gc {
-            // What the host overwrote while the step waited need not be moved.
+            // Pages that the host overwrote while the step waited need not be moved.
             let pages = self.kernel.ops[op].pages;
             let mut valid = PageSet::EMPTY;
             pages.iter().filter(|page| self.dev.flash.is_valid(**page)).for_each(|page| valid.push(*page));
@@ -385,7 +385,7 @@ impl Ssd {
         self.begin_step(job, unit);
     }
 
-    /// The die is the step's: destinations are taken, legs are laid out, the first one runs.
+    /// The step holds the die: takes destination pages, sets up the legs, and runs the first one.
     fn begin_step(&mut self, id: JobId, unit: UnitId) {
         let op = self.gc.jobs[id.0].op;
         match self.kernel.ops[op].verb {
@@ -456,7 +456,7 @@ impl Ssd {
         }
     }
 
-    /// The read of a move of one page is laid out: [`Ssd::begin_move`] where nothing tells pages apart. Returns its time in the array.
+    /// Sets up the read of a one-page move: [`Ssd::begin_move`] if all pages are treated alike. Returns its array time.
     #[inline(always)]
     pub(in crate::engine) fn fetch_one(&mut self, id: OpId, page: Ppn) -> Nanos {
         self.kernel.ops.host[id].tags[0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
@@ -471,7 +471,7 @@ impl Ssd {
         legs.get(0).map_or(Nanos::ZERO, |leg| leg.time)
     }
 
-    /// The same for the copyback of a page to one that is taken for it.
+    /// The same for the copyback of a page to a newly taken page.
     #[inline(always)]
     pub(in crate::engine) fn copy_one(&mut self, id: OpId, page: Ppn) -> Nanos {
         let to = self.gc_page(self.kernel.ops[id].plane, Stream::Gc, true);
@@ -489,7 +489,7 @@ impl Ssd {
         read + program
     }
 
-    /// The program of a moved page, to one that is taken for it in a plane, is laid out.
+    /// Sets up the program of a moved page to a newly taken page of a plane.
     #[inline(always)]
     pub(in crate::engine) fn place_one(&mut self, id: OpId, plane: PlaneId) {
         let to = self.gc_page(plane, Stream::Gc, false);
@@ -509,13 +509,13 @@ impl Ssd {
         self.stats.sort_lone(1);
     }
 
-    /// A page for moved data. The reserve sees to it that there is one.
+    /// Takes a page for moved data. The reserve guarantees that there is one.
     pub(in crate::engine) fn gc_page(&mut self, plane: PlaneId, stream: Stream, copied: bool) -> Ppn {
         let stream = self.write_point(plane, stream, copied);
         self.dev.flash.take_page(plane, stream, true).expect("law: the reserve leaves a page for every collection")
     }
 
-    /// The pages of one program lie on one die, in different planes, at equal offsets.
+    /// Asserts that the pages of one program are on one die, in different planes, at equal offsets.
     #[inline(always)]
     pub(in crate::engine) fn assert_multi_plane(&self, to: &PageSet) {
         if to.len() > 1 {
@@ -537,7 +537,7 @@ impl Ssd {
         let op = self.gc.jobs[id.0].op;
         let (mut hand, stream) = (self.gc.jobs[id.0].job.hand, self.gc.jobs[id.0].stream);
         if hand.len() > 1 && self.points_apart(&hand, stream) {
-            // One after the other: this command takes the first, the next one the rest.
+            // One after the other: this command programs the first page, the next command the rest.
             hand = PageSet::one(hand[0]);
         }
         let mut to = PageSet::EMPTY;
@@ -554,14 +554,14 @@ impl Ssd {
         self.kernel.ops[op].legs = self.dev.timing.program(offset, burst);
     }
 
-    /// Whether the write points that pages in hand go to stand at different offsets.
+    /// Whether the write points for the pages in hand have different offsets.
     #[inline(never)]
     fn points_apart(&self, hand: &PageSet, stream: Stream) -> bool {
         let offset = |page: &Ppn| self.dev.flash.next_offset(self.dev.geometry.plane_of(*page), stream);
         stream != Stream::Aligned && hand.iter().any(|page| offset(page) != offset(&hand[0]))
     }
 
-    /// The plane of this unit that takes a moved page: its own, or, with a wider destination, the next in turn.
+    /// The plane of this unit for a moved page: its own or, with a wider destination, the next in turn.
     fn gc_plane(&mut self, from: PlaneId) -> PlaneId {
         if self.config.gc.destination == Destination::Plane {
             return from;
@@ -576,8 +576,8 @@ impl Ssd {
         }
     }
 
-    /// With a destination wider than the plane, the page in hand may go to another unit: its program queues there while this
-    /// job goes on. Returns whether it did.
+    /// With a destination wider than the plane, the page in hand may go to another unit: its program queues there while this job
+    /// continues. Returns whether it does.
     pub(in crate::engine) fn sends_abroad(&mut self, id: JobId) -> bool {
         if self.config.gc.destination == Destination::Plane {
             return false;
@@ -588,7 +588,7 @@ impl Ssd {
         let from = geometry.plane_of(hand[0]);
         let scope = self.config.gc.destination;
         let chip = geometry.chip_of(from);
-        // Round robin over the planes in scope that keep a whole reserve, starting after the last one taken.
+        // Round robin over the planes in scope with a complete reserve, starting after the last one used.
         let start = if self.gc.target.is_some() { self.gc.target.0 + 1 } else { 0 };
         let target = (0..geometry.planes)
             .map(|step| PlaneId((start + step) % geometry.planes))
@@ -628,7 +628,7 @@ impl Ssd {
         true
     }
 
-    /// A moved page's program begins on another unit than its source's.
+    /// A moved page's program begins on another unit than that of its source.
     #[inline(never)]
     pub(in crate::engine) fn begin_abroad(&mut self, id: OpId, unit: UnitId) {
         let plane = self.kernel.ops[id].plane;
@@ -693,7 +693,7 @@ impl Ssd {
         }
     }
 
-    /// A moved page's program on another unit than its source's has ended.
+    /// A moved page's program on another unit than that of its source has ended.
     #[inline(never)]
     pub(in crate::engine) fn abroad_ends(&mut self, id: OpId) {
         let (unit, plane, home) = (self.kernel.ops[id].unit, self.kernel.ops[id].plane, self.kernel.ops[id].home);
@@ -702,7 +702,7 @@ impl Ssd {
         self.mark_unit(unit);
         self.land(id);
         self.kernel.ops.remove(id);
-        // A collection that waits for its own pages abroad let this one in; it holds the unit still.
+        // A collection that waits for its own pages on other dies admitted this program; it still holds the unit.
         let host = self.kernel.dies[unit].job;
         self.set_holder(unit, Holder::Free);
         if host.is_some() {
@@ -721,7 +721,7 @@ impl Ssd {
         self.test_trigger(plane);
     }
 
-    /// Moved pages are programmed: each is published if the map still points to where it came from.
+    /// Moved pages are programmed: each is published if the map still points to its source.
     pub(in crate::engine) fn land(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
         let (from, to, tags, own, home) = (op.from, op.pages, self.kernel.ops.host[id].tags, op.job, op.home);
@@ -735,8 +735,8 @@ impl Ssd {
         }
     }
 
-    /// The landing rule for one page. The source's reverse entry says whose data it was, unless the host has overwritten or
-    /// trimmed it since; then the copy lands stale, is counted, and nothing else has to know.
+    /// The landing rule for one page. The source's reverse entry names its logical page, unless the host has overwritten or
+    /// trimmed it since. Then the copy lands stale and is counted; no other state changes.
     #[inline]
     pub(in crate::engine) fn land_moved(&mut self, from: Ppn, to: Ppn, tag: Tag, corrected: bool) {
         let lpn = self.dev.flash.lpn_of(from);
@@ -752,7 +752,7 @@ impl Ssd {
         self.stats.count_moved(!published);
     }
 
-    /// A page's data has moved: whoever points to it follows.
+    /// A page's data has moved: updates the pointer to it.
     #[inline(always)]
     pub(in crate::engine) fn republish(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
         match self.dev.map.get(lpn) {
@@ -771,7 +771,7 @@ impl Ssd {
         }
     }
 
-    /// The victims are erased: their pages are free, and writes that waited for them go on.
+    /// The victims are erased: their pages are free, and writes that waited for them continue.
     #[inline(never)]
     fn erased(&mut self, id: JobId) {
         let job = &mut self.gc.jobs[id.0].job;
@@ -784,7 +784,7 @@ impl Ssd {
         }
     }
 
-    /// Host programs that waited for space in a plane queue again, as old as they are.
+    /// Host programs that waited for space in a plane queue again, with their old age.
     pub(in crate::engine) fn unstall(&mut self, plane: PlaneId) {
         loop {
             let op = self.gc.planes[plane.ix()].stalled.pop(&self.kernel.ops);

@@ -1,4 +1,4 @@
-//! The host side: requests wait outside, are admitted, cut into pages, and complete.
+//! The host side: requests wait outside, are admitted, split into pages, and complete.
 
 use std::collections::VecDeque;
 
@@ -19,12 +19,12 @@ use crate::units::{Lpn, Moment, OpId, PlaneId, Ppn, RequestId, UnitId, Warmup};
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Waiting {
     pub(in crate::engine) request: Request,
-    /// Extents that it takes from [`Host::extents`]; 0 if its bytes lie together.
+    /// Number of its extents in [`Host::extents`]; 0 if its bytes are contiguous.
     extents: u32,
 }
 
 impl Waiting {
-    /// A request whose bytes lie together.
+    /// A contiguous request.
     pub(in crate::engine) fn together(request: Request) -> Self {
         Waiting { request, extents: 0 }
     }
@@ -35,33 +35,33 @@ impl Waiting {
 pub(in crate::engine) struct HostRequest {
     pub(super) index: u64,
     pub(in crate::engine) request: Request,
-    /// Its pages lie in several places, so `request` does not say where.
+    /// Whether its pages are scattered, so that `request` does not locate them.
     pub(in crate::engine) scattered: bool,
     pub(in crate::engine) admitted: Nanos,
     pub(in crate::engine) measured: bool,
-    /// A page of it has waited for a collection at its chip.
+    /// Whether one of its pages has waited for GC at its chip.
     pub(in crate::engine) conflicted: bool,
     pub(super) remaining: u32,
-    /// Pages that ECC could not correct.
+    /// Number of uncorrectable pages.
     pub(in crate::engine) uncorrectable: u32,
-    /// Pages that wait for dispatch, linked through `sibling`.
+    /// Pages that wait for dispatch, linked by `sibling`.
     pub(in crate::engine) first: OpId,
-    /// Of the pages that completed, the one that finished last (tie: lowest logical page).
+    /// Of the completed pages, the one that finished last (tie: lowest logical page).
     pub(super) best: PageEnd,
 }
 
-/// How a page of a request ended.
+/// The end of a page of a request.
 #[derive(Clone, Debug)]
 pub(super) struct PageEnd {
     pub(super) completed: Nanos,
     pub(super) lpn: Lpn,
-    /// Its first service; none where others served it: a page of a failed chip that its parity holds.
+    /// Its first service; none if it had none: a page of a failed chip that its parity contains.
     pub(super) start: Option<Moment>,
     pub(super) blame: Blame,
 }
 
 impl PageEnd {
-    /// Nothing was done but wait outside.
+    /// A page whose only time was the wait outside.
     fn now(at: Nanos, waited: u64) -> Self {
         let mut blame = Blame::ZERO;
         blame.add(Cause::Queue, waited);
@@ -87,33 +87,33 @@ impl HostRequest {
     }
 }
 
-/// Requests submitted ahead of time: enough that a trace reader works in batches, few enough to stay in the cache.
+/// Requests submitted in advance: enough that a trace reader works in batches, few enough to stay in the cache.
 const RING: usize = 4096;
 
 /// The host's queues.
 #[derive(Clone)]
 pub(in crate::engine) struct Host {
-    /// Submitted and not admitted, in order of arrival; the first `arrived` have arrived and wait outside.
+    /// Requests submitted and not admitted, in order of arrival; the first `arrived` have arrived and wait outside.
     pub(in crate::engine) ring: VecDeque<Waiting>,
-    /// Where the bytes of requests in the ring lie, for those whose bytes do not lie together, in the order of the ring.
+    /// Extents of scattered requests in the ring, in the order of the ring.
     extents: VecDeque<Extent>,
     arrived: usize,
     pub(in crate::engine) requests: Slab<HostRequest>,
-    /// Admitted and not dispatched, in order of arrival.
+    /// Requests admitted and not dispatched, in order of arrival.
     pub(in crate::engine) window: VecDeque<RequestId>,
     /// By chip: dispatched sub-requests that have not finished.
     pub(in crate::engine) chip_outstanding: Vec<u32>,
-    /// Whether requests go through the window at all.
+    /// Whether requests pass through the window.
     pub(in crate::engine) windowed: bool,
-    /// Whether reads in the window go before writes.
+    /// Whether reads in the window are dispatched before writes.
     pub(in crate::engine) delays_writes: bool,
-    /// A request has joined the window or a chip has finished something since the order was last asked.
+    /// A request has joined the window, or chips have finished sub-requests, since the order was last asked.
     pub(in crate::engine) window_stale: bool,
     pub(in crate::engine) outstanding: u32,
     depth: u32,
     closed: bool,
     submitted: u64,
-    /// Nothing but reads has been submitted so far.
+    /// Whether only reads have been submitted so far.
     pub(in crate::engine) only_reads: bool,
     admitted: u64,
     last_arrival: Nanos,
@@ -125,13 +125,13 @@ pub(in crate::engine) struct Host {
     /// Pages in the decoder, in order of completion.
     pub(in crate::engine) decoding: VecDeque<(Nanos, OpId)>,
     pub(in crate::engine) fault: Option<String>,
-    /// Writes of one page that overlap.
+    /// Overlapping writes of a page.
     pub(in crate::engine) runs: Runs,
-    /// Writes that go to whichever die falls idle.
+    /// Writes that any idle die may serve.
     pub(in crate::engine) anywhere: Fifo,
-    /// The unit that the last dynamic write took.
+    /// The unit of the last dynamic write.
     pub(in crate::engine) last_unit: u32,
-    /// No die was idle when a dynamic write last looked for one, and none has become so since.
+    /// No die was idle when a dynamic write last searched for one, and none has become idle since.
     pub(in crate::engine) none_idle: bool,
 }
 
@@ -171,7 +171,7 @@ impl Host {
         }
     }
 
-    /// When the next request arrives or can be admitted.
+    /// Time at which the next request arrives or can be admitted.
     #[inline(always)]
     pub(in crate::engine) fn next_arrival(&self, now: Nanos) -> Nanos {
         if self.outstanding < self.depth && (self.arrived > 0 || (self.closed && !self.ring.is_empty())) {
@@ -192,7 +192,7 @@ impl Host {
         self.arrived as u64 + u64::from(self.outstanding)
     }
 
-    /// The number of a request in service.
+    /// The index of a request in service.
     pub(in crate::engine) fn number(&self, id: RequestId) -> u64 {
         self.requests[id.0].index
     }
@@ -202,7 +202,7 @@ impl Host {
         u64::from(self.outstanding)
     }
 
-    /// Power is cut: requests in service are gone; those outside are the host's.
+    /// Power is cut: requests in service are lost. Those that wait outside are not affected.
     pub(in crate::engine) fn power_cut(&mut self) {
         self.requests.clear();
         self.window.clear();
@@ -212,12 +212,12 @@ impl Host {
         (self.window_stale, self.outstanding) = (false, 0);
     }
 
-    /// Whether a request in service reads.
+    /// Whether a request in service is a read.
     pub(in crate::engine) fn reads(&self, id: RequestId) -> bool {
         self.requests[id.0].request.op == RequestOp::Read
     }
 
-    /// When a request in service arrived.
+    /// Time of arrival of a request in service.
     pub(in crate::engine) fn arrival(&self, id: RequestId) -> Nanos {
         self.requests[id.0].request.arrival
     }
@@ -228,25 +228,25 @@ impl Host {
 }
 
 impl Ssd {
-    /// Whether [`Ssd::submit`] has room for one more request.
+    /// Whether the ring has room for one more request ([`Ssd::submit`]).
     pub fn accepts(&self) -> bool {
         self.host.ring.len() < RING
     }
 
-    /// Hands a request to the host side of the device; it is admitted when its time has come and a place is free.
+    /// Submits a request. It is admitted when it has arrived and fewer than `device.queue_depth` requests are outstanding.
     ///
     /// # Panics
-    /// If it lies outside the device, asks for nothing, arrives before the one before it, or [`Ssd::accepts`] says no.
+    /// If it exceeds the device, is empty, arrives before the previous request, or [`Ssd::accepts`] returns false.
     pub fn submit(&mut self, request: Request) {
         self.check_extent(request.offset, request.bytes);
         self.hand_in(Waiting::together(request));
     }
 
-    /// The same for a request whose bytes lie in several places: one request with one latency, whose pages lie anywhere.
-    /// `request.offset` is where the first extent begins, `request.bytes` is the sum of all.
+    /// Submits a scattered request: one request with one latency, whose extents may be anywhere. `request.offset` is the start of
+    /// the first extent, `request.bytes` is the sum of all.
     ///
     /// # Panics
-    /// As [`Ssd::submit`] does, and if the extents are not those of the request.
+    /// Like [`Ssd::submit`], and if the extents do not match the request.
     pub fn submit_scattered(&mut self, request: Request, extents: impl Iterator<Item = Extent>) {
         let waiting = self.scatter(request, extents);
         self.hand_in(waiting);
@@ -288,32 +288,32 @@ impl Ssd {
         Waiting { request, extents: u32::try_from(count).expect("a request has fewer than 2^32 extents") }
     }
 
-    /// Counts a command that is not simulated (a flush, say).
+    /// Counts a command that is not simulated, such as a flush.
     pub fn skip(&mut self) {
         self.stats.requests.skipped += 1;
     }
 
-    /// Closed-loop replay: `device.queue_depth` requests are outstanding, and each arrives the moment a place frees.
+    /// Closed-loop replay: `device.queue_depth` requests are outstanding. A request arrives whenever one completes.
     pub fn set_closed(&mut self, closed: bool) {
         self.host.closed = closed;
     }
 
-    /// Why the run can't go on, if so: `device.unwritten_read = "error"` met an unwritten page.
+    /// Why the run has stopped, if it has: `device.unwritten_read = "error"` met an unwritten page.
     pub fn fault(&self) -> Option<&str> {
         self.host.fault.as_deref()
     }
 
-    /// Requests completed so far, warm-up included.
+    /// Requests completed so far, including warm-up.
     pub fn completed(&self) -> u64 {
         self.stats.completed
     }
 
-    /// Flash operations so far, warm-up included.
+    /// Flash operations so far, including warm-up.
     pub fn flash_operations(&self) -> u64 {
         self.stats.operations
     }
 
-    /// Notes arrivals, and admits what there is room for.
+    /// Processes arrivals, and admits as many requests as possible.
     #[inline]
     pub(in crate::engine) fn admit(&mut self) {
         if self.host.closed {
@@ -346,7 +346,7 @@ impl Ssd {
         self.stats.window += self.host.window.len() as u64;
     }
 
-    /// Where measuring starts, everything counted so far but wear is forgotten.
+    /// Where measuring starts, resets all counters but wear.
     fn check_warmup(&mut self) {
         let over = match self.host.warmup {
             None => true,
@@ -363,12 +363,12 @@ impl Ssd {
             self.host.measuring = true;
             self.stats.start_measuring();
             self.restart_conflicts();
-            // The request that measuring begins with has arrived already.
+            // The first measured request has already arrived.
             self.arrives();
         }
     }
 
-    /// Asks memory for what requests further up the ring will look at.
+    /// Prefetches data that requests further up the ring will use.
     #[inline(always)]
     pub(in crate::engine) fn look_ahead(&self) {
         let page = |next: &Waiting| self.logical(self.dev.geometry.page_at(next.request.offset));
@@ -383,7 +383,7 @@ impl Ssd {
         }
     }
 
-    /// One request more is admitted. Returns whether it is measured.
+    /// Counts an admitted request. Returns whether it is measured.
     #[inline(always)]
     pub(in crate::engine) fn count_admission(&mut self) -> bool {
         if !self.host.measuring {
@@ -393,14 +393,14 @@ impl Ssd {
         self.host.measuring
     }
 
-    /// The map's pages that an extent touches: the first and the last.
+    /// The first and the last page of the map that an extent touches.
     #[inline(always)]
     pub(in crate::engine) fn span(&self, extent: &Extent) -> (u32, u32) {
         let at = |byte| self.dev.geometry.page_at(byte).0;
         (at(extent.offset), at(extent.offset + extent.bytes - 1))
     }
 
-    /// Flash pages that an extent touches, which lies in so many pages of the map (super pages).
+    /// Flash pages that an extent touches; it touches `pages` pages of the map (super pages).
     #[inline(always)]
     pub(in crate::engine) fn flash_pages(&self, extent: &Extent, units: u32) -> u64 {
         if self.dev.geometry.pages_per_entry == 1 {
@@ -410,7 +410,7 @@ impl Ssd {
         (extent.offset + extent.bytes - 1) / size - extent.offset / size + 1
     }
 
-    /// Pages that the host asked to write.
+    /// Counts pages of host writes.
     pub(in crate::engine) fn count_written(&mut self, pages: u64, measured: bool) {
         self.host.pages_written += pages;
         self.stats.pages.written += if measured { pages } else { 0 };
@@ -497,7 +497,7 @@ impl Ssd {
         self.begin_updates();
     }
 
-    /// The map's pages of a request, and its flash pages.
+    /// The number of a request's pages of the map, and of its flash pages.
     #[inline(always)]
     pub(in crate::engine) fn pages_of(&self, next: &Waiting) -> (u32, u64) {
         let count = |extent: &Extent| {
@@ -512,8 +512,8 @@ impl Ssd {
         extents.map(count).fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1))
     }
 
-    /// Visits the extents of the request that has just left the ring, which are the first that are kept; `visit` gets each
-    /// with the number of those that follow.
+    /// Visits the extents of the request that has just left the ring, which are the first ones kept. `visit` gets each extent
+    /// with the number of extents after it.
     #[inline(never)]
     pub(in crate::engine) fn each_extent(&mut self, next: &Waiting, mut visit: impl FnMut(&mut Self, Extent, u32)) {
         if next.extents == 0 {
@@ -525,7 +525,7 @@ impl Ssd {
         }
     }
 
-    /// Whether a page lies in one of the next so many extents that are kept.
+    /// Whether a page is in one of the next `left` extents.
     pub(in crate::engine) fn follows(&self, page: Lpn, left: u32) -> bool {
         self.host.extents.iter().take(left as usize).any(|extent| {
             let (first, last) = self.span(extent);
@@ -533,7 +533,7 @@ impl Ssd {
         })
     }
 
-    /// Admits the pages of an extent; those that wait for dispatch are linked behind `last_sibling`.
+    /// Admits the pages of an extent. Those that wait for dispatch are linked after `last_sibling`.
     #[inline(always)]
     fn admit_pages(
         &mut self,
@@ -575,7 +575,7 @@ impl Ssd {
         }
     }
 
-    /// A page read: served from controller memory at once, or one that waits for the flash. Returns whether it waits.
+    /// Admits a page read: it is served from controller memory, or waits for the flash. Returns whether it waits.
     #[inline]
     fn admit_read(&mut self, op: OpId, lpn: Lpn, measured: bool) -> bool {
         let expected = self.oracle.latest(lpn);
@@ -636,14 +636,14 @@ impl Ssd {
         true
     }
 
-    /// A page wants a plane, and its chip.
+    /// Assigns a page to a plane, and to its chip.
     #[inline(always)]
     pub(in crate::engine) fn aim(&mut self, op: OpId, plane: PlaneId) {
         (self.kernel.ops[op].plane, self.kernel.ops.host[op].chip) = (plane, self.dev.geometry.chip_of(plane));
     }
 
-    /// A page write: from now on it is the newest version, and the old page is stale (or kept until it has been merged).
-    /// Returns whether it waits, which it always does.
+    /// Admits a page write: from now on it is the newest version, and the old page is stale (or kept until it has been merged).
+    /// Returns whether it waits, which is always true.
     #[inline]
     fn admit_write(&mut self, op: OpId, lpn: Lpn, measured: bool) -> bool {
         let tag = self.oracle.admit(lpn);
@@ -681,14 +681,14 @@ impl Ssd {
         true
     }
 
-    /// Whatever is stored of a logical page becomes stale; a write on its way will land stale.
+    /// All data of a logical page becomes stale; a write in flight will land stale.
     #[inline]
     pub(in crate::engine) fn forget(&mut self, lpn: Lpn) {
         match self.dev.map.get(lpn) {
             Location::Nowhere => {}
             Location::Flash(page) => self.dev.flash.invalidate(page, self.dev.geometry.block_of(page), lpn),
             Location::Staged(op) => {
-                // Nothing of the page that it was to be merged with is wanted any more.
+                // The page that it would be merged with is no longer needed.
                 let old = std::mem::replace(&mut self.kernel.ops.host[op].old, Ppn::NONE);
                 if old.is_some() {
                     self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
@@ -700,7 +700,7 @@ impl Ssd {
     #[inline(never)]
     fn trim(&mut self, lpn: Lpn, measured: bool) {
         if self.features.raid.is_some() {
-            // Parity covers what a stripe holds: a discarded page stays until it is overwritten.
+            // Parity covers the content of a stripe: a discarded page stays until it is overwritten.
             return;
         }
         if self.dev.map.get(lpn) != Location::Nowhere {
@@ -716,7 +716,7 @@ impl Ssd {
         }
     }
 
-    /// Puts an unwritten page on flash in no time. None: its plane has no page that host data may take.
+    /// Puts an unwritten page on flash in no time. None if its plane has no page for host data.
     #[inline(never)]
     fn preload(&mut self, lpn: Lpn) -> Option<Ppn> {
         let tag = crate::units::Tag { lpn, version: self.oracle.latest(lpn) };
@@ -729,7 +729,7 @@ impl Ssd {
         Some(page)
     }
 
-    /// Sends a page to where it waits for service.
+    /// Sends a page to its queue.
     #[inline(always)]
     pub(in crate::engine) fn send(&mut self, op: OpId) {
         let page = &self.kernel.ops[op];
@@ -742,7 +742,7 @@ impl Ssd {
         self.place(op);
     }
 
-    /// A page joins the queue of the die that it needs, or of writes that any die may take.
+    /// Adds a page to the queue of its die, or to the writes that any die may serve.
     #[inline(always)]
     pub(in crate::engine) fn place(&mut self, op: OpId) {
         let page = &mut self.kernel.ops[op];
@@ -765,7 +765,7 @@ impl Ssd {
                 page.ledger_gc = self.kernel.dies.held_gc.total(self.now) as u64;
                 page.ledger_gc_own = self.kernel.dies.held.total(self.now) as u64;
                 page.ledger_writeback = self.kernel.dies.held_writeback.total(self.now) as u64;
-                // Whether a die is idle is looked at when everything of this moment is known.
+                // Idle dies are searched when all events of this moment are known.
                 self.host.anywhere.push(&mut self.kernel.ops, op);
                 return self.disturb_collections();
             }
@@ -774,7 +774,7 @@ impl Ssd {
         self.enqueue(op, plane, false);
     }
 
-    /// Joins a unit's queue at its end, or by its age.
+    /// Adds an operation to a unit's queue, at its end or by its age.
     #[inline]
     pub(in crate::engine) fn enqueue(&mut self, op: OpId, plane: PlaneId, by_age: bool) {
         let unit = self.dev.geometry.unit_of(plane);
@@ -809,7 +809,7 @@ impl Ssd {
         (unit.0 * self.dev.geometry.planes_per_unit + k) as usize
     }
 
-    /// The operation is over; its place may be used again.
+    /// Frees an operation.
     #[inline(always)]
     pub(in crate::engine) fn release(&mut self, op: OpId) {
         let page = &self.kernel.ops.host[op];

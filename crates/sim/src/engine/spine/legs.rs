@@ -1,4 +1,4 @@
-//! Legs: operations run through their resources one after the other, wait for buses, and end.
+//! Legs: operations use their resources one after the other, wait for buses, and end.
 
 use crate::blame::Cause;
 use crate::config::{Suspendable, WriteAck};
@@ -12,7 +12,7 @@ use crate::engine::{Nanos, Ssd};
 use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
 
 impl Ssd {
-    /// Starts an operation's present leg, or ends the operation if there is none left.
+    /// Starts an operation's current leg, or ends the operation if no leg is left.
     pub(in crate::engine) fn run_leg(&mut self, id: OpId) {
         let now = self.now;
         self.cross_in(id);
@@ -28,7 +28,7 @@ impl Ssd {
                 self.charge(id, Cause::Array, leg.time.0);
                 self.kernel.timers.set(Timer::Array(unit), now + leg.time);
                 if self.rules.suspends {
-                    // Reads that already wait may suspend it.
+                    // Waiting reads may suspend it.
                     self.mark_unit(unit);
                 }
             }
@@ -46,8 +46,7 @@ impl Ssd {
         }
     }
 
-    /// Adds time to a cause of every page that a host operation serves. (What steps of collections take is counted when they
-    /// end.)
+    /// Adds time to a cause of every page that a host operation serves. (The time of GC steps is counted at their end.)
     #[inline(always)]
     pub(in crate::engine) fn charge(&mut self, id: OpId, cause: Cause, ns: u64) {
         self.charge_all(id, &[(cause, ns)]);
@@ -71,7 +70,7 @@ impl Ssd {
         }
     }
 
-    /// Asks for a bus. It is granted when everything else of this moment is known.
+    /// Requests a bus. It is granted when all other events of this moment are known.
     #[inline]
     pub(in crate::engine) fn ask(&mut self, id: OpId, bus: usize) {
         let now = self.now;
@@ -100,7 +99,7 @@ impl Ssd {
         self.mark_bus(bus);
     }
 
-    /// R8: when a page moves to the cache register, the next read's command goes right before its data-out.
+    /// R8: when a page moves to the cache register, the next read's command directly precedes its data-out.
     #[inline(never)]
     fn turn_at_bus(&self, id: OpId) -> u64 {
         let op = &self.kernel.ops[id];
@@ -114,7 +113,7 @@ impl Ssd {
         op.age
     }
 
-    /// Grants every bus that is free and asked for.
+    /// Grants every bus that is free and requested.
     #[inline]
     pub(in crate::engine) fn grant(&mut self) {
         let mut rows = false;
@@ -123,7 +122,7 @@ impl Ssd {
             let state = &mut self.kernel.buses[bus];
             state.dirty = false;
             if bus >= self.rules.ports && self.has_rows() {
-                // A port that is free frees a row for others.
+                // A free port also frees a row for others.
                 rows = true;
                 continue;
             }
@@ -145,8 +144,8 @@ impl Ssd {
         }
     }
 
-    /// Gives a bus to the first that asked for it. On an array, `path` is added to the time of its leg, and so much of its wait
-    /// was for rows that collections had.
+    /// Grants a bus to its first request. On an array, `path` is added to the time of its leg, and part of its wait was for rows
+    /// that GC occupied.
     #[inline(always)]
     pub(in crate::engine) fn grant_bus(&mut self, bus: usize, path: Nanos, behind_rows: u64) {
         let now = self.now;
@@ -177,7 +176,7 @@ impl Ssd {
         }
         self.watch_transfer(id, bus, time);
         match after {
-            // Nothing can come between a transfer into a held die and the array: one event ends both.
+            // Nothing can come between a transfer into a held die and the array work: one event ends both.
             Some(leg) if self.fast.legs && leg.kind == LegKind::Array => {
                 self.charge(id, Cause::Array, leg.time.0);
                 let op = &mut self.kernel.ops[id];
@@ -195,14 +194,14 @@ impl Ssd {
         }
     }
 
-    /// The bus is asked for while nothing else would tell of the end of its transfer.
+    /// The bus is requested while no event marks the end of its transfer.
     #[inline]
     fn mark_awaited(&mut self, bus: usize) {
         self.kernel.buses[bus].awaited = true;
         self.kernel.timers.set(Timer::Bus(bus), self.kernel.buses[bus].until);
     }
 
-    /// The event of a timer: what it stood for has ended.
+    /// The event of a timer: its activity has ended.
     #[inline]
     pub(in crate::engine) fn leg_ends(&mut self, timer: Timer) {
         let bus = match timer {
@@ -238,8 +237,8 @@ impl Ssd {
         self.run_leg(id);
     }
 
-    /// If a host program's data is in the die now: the host may be told, and the next operation may come. Returns whether the
-    /// program waits for the one before it.
+    /// Tests whether a host program's data is in the die. If so, the write may be acknowledged, and the next operation may begin.
+    /// Returns whether the program waits for the previous one.
     #[inline(always)]
     pub(in crate::engine) fn data_in_ends(&mut self, id: OpId) -> bool {
         let op = &self.kernel.ops[id];
@@ -262,8 +261,8 @@ impl Ssd {
         false
     }
 
-    /// Acknowledges a host program whose data is in the die's register: when its data-in ends, or when its array begins
-    /// where data-in takes no time.
+    /// Acknowledges a host program whose data is in the die's register: at the end of its data-in, or at the start of its array
+    /// time if data-in takes no time.
     #[inline(never)]
     fn acknowledge_early(&mut self, id: OpId) {
         if self.kernel.ops[id].class != Class::Host || self.kernel.ops[id].acknowledged {
@@ -299,7 +298,7 @@ impl Ssd {
         }
         if op.verb == Verb::Read && op.class.like_host() && self.config.timing.cache_register {
             if state.cache().is_some() {
-                // R8: it waits for the cache register; the bus is what it waits for in the end.
+                // R8: it waits for the cache register, which a page on its way to the bus holds.
                 state.park();
                 op.parked_since = Some(Moment::at(self.now));
                 let bus = op.channel.ix();
@@ -321,7 +320,7 @@ impl Ssd {
         self.ends(id);
     }
 
-    /// A command of the host or of a group has run all its legs: its pages have.
+    /// A command of the host or of a group has run all its legs, and so have its pages.
     #[inline(always)]
     pub(in crate::engine) fn command_ends(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
@@ -348,7 +347,7 @@ impl Ssd {
         }
     }
 
-    /// The cache register or the array has become free: what waits for it moves on (R8).
+    /// The cache register or the array has become free: moves the operation that waits for it (R8).
     #[inline(never)]
     fn advance_cache(&mut self, unit: UnitId) {
         let state = &mut self.kernel.dies[unit];
@@ -368,7 +367,7 @@ impl Ssd {
         }
     }
 
-    /// What a host operation did to one page.
+    /// The effect of a host operation on one page.
     fn page_ends(&mut self, id: OpId) {
         if self.features.raid.is_some() {
             return self.chunk_ends(id);
@@ -406,7 +405,7 @@ impl Ssd {
         }
     }
 
-    /// A page has been read for the host, and ECC could correct it, if it is `good`.
+    /// A page has been read for the host. `good`: ECC could correct it.
     #[inline(always)]
     pub(in crate::engine) fn end_read(&mut self, id: OpId, good: bool) {
         let op = &self.kernel.ops[id];
@@ -418,8 +417,8 @@ impl Ssd {
         }
     }
 
-    /// A program of data that the host wrote has ended: its page holds the logical page if that is `wanted` there, and is where
-    /// the `newest` version is found from now on.
+    /// A program of host data has ended. `wanted`: the page is the valid copy of its logical page. `newest`: it is the newest
+    /// version, so the map points to it from now on.
     #[inline(always)]
     pub(in crate::engine) fn land_written(&mut self, id: OpId, newest: bool, wanted: bool) {
         let op = &self.kernel.ops[id];
@@ -434,7 +433,7 @@ impl Ssd {
         }
     }
 
-    /// R10: a read that waits suspends what the array does, unless that ends sooner by itself.
+    /// R10: a waiting read suspends the operation in the array, unless that ends sooner by itself.
     #[inline(never)]
     pub(in crate::engine) fn try_suspend(&mut self, unit: UnitId) {
         let state = &self.kernel.dies[unit];
@@ -442,7 +441,7 @@ impl Ssd {
         let may = match self.config.timing.suspendable {
             Suspendable::None => false,
             Suspendable::Erase => op.verb == Verb::Erase,
-            // Of a copyback, what comes last is its program.
+            // The last part of a copyback is its program.
             Suspendable::ProgramErase => {
                 op.verb != Verb::Read && (op.verb != Verb::Copyback || op.leg + 1 == op.legs.len())
             }
@@ -462,7 +461,7 @@ impl Ssd {
         self.kernel.timers.set(Timer::Array(unit), gone);
     }
 
-    /// Whether a read waits that needs this unit's array, as far as can be told now.
+    /// Whether a waiting read needs this unit's array, as far as is known now.
     fn read_waits(&self, unit: UnitId) -> bool {
         let here = |page| self.dev.geometry.unit_of(self.dev.geometry.plane_of(page)) == unit;
         let mut at = self.kernel.dies[unit].queue.head();
@@ -475,7 +474,7 @@ impl Ssd {
         false
     }
 
-    /// The suspension is complete: the array is free for one read, which dispatch picks after this moment's arrivals.
+    /// The suspension is complete: the array is free for one read, which dispatch selects after this moment's arrivals.
     #[inline(never)]
     fn suspended(&mut self, unit: UnitId) {
         self.watch_array_end(unit);
@@ -483,8 +482,8 @@ impl Ssd {
         self.mark_unit(unit);
     }
 
-    /// Serves the oldest waiting read in a suspension, on whatever the map says now. If none needs the array any more, the
-    /// suspended operation resumes.
+    /// Serves the oldest waiting read in a suspension, according to the current map. If none needs the array, the suspended
+    /// operation resumes.
     #[inline(never)]
     pub(in crate::engine) fn serve_in_suspension(&mut self, unit: UnitId) {
         loop {
@@ -500,14 +499,14 @@ impl Ssd {
         }
     }
 
-    /// The read is out: the array is handed back.
+    /// The read has ended: the resumption begins.
     fn resume(&mut self, unit: UnitId) {
         let suspended = self.kernel.dies[unit].begin_resumption();
         self.set_holder(unit, self.holder_of(suspended));
         self.kernel.timers.set(Timer::Array(unit), self.now + self.config.timing.resume);
     }
 
-    /// The suspended operation goes on with what it still needs.
+    /// The suspended operation continues with its remaining time.
     #[inline(never)]
     fn resumed(&mut self, unit: UnitId) {
         self.watch_array_start(unit);

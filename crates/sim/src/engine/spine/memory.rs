@@ -1,4 +1,4 @@
-//! Pages that take a set time and hold nothing that others want: served from controller memory, or in the decoder.
+//! Pages that take a fixed time and occupy no shared resource: served from controller memory, or in the decoder.
 
 use crate::blame::Cause;
 use crate::device::transaction::Need;
@@ -8,7 +8,7 @@ use crate::policy::PageSet;
 use crate::units::{Moment, OpId};
 
 impl Ssd {
-    /// A page that controller memory holds.
+    /// Serves a page from controller memory.
     pub(in crate::engine) fn serve_from_memory(&mut self, op: OpId) {
         let time = self.config.device.memory;
         let page = &mut self.kernel.ops.host[op];
@@ -36,7 +36,7 @@ impl Ssd {
         self.leaves(op);
     }
 
-    /// A page's data is in the controller: over the host link, if there is one, it goes to the host.
+    /// A page's data is in the controller: it goes to the host, over the host link if there is one.
     #[inline(always)]
     pub(in crate::engine) fn leaves(&mut self, op: OpId) {
         if self.rules.ports > self.dev.geometry.channels as usize && self.kernel.ops[op].need == Need::Read {
@@ -46,7 +46,7 @@ impl Ssd {
         self.release(op);
     }
 
-    /// A page that was read for the host is out of its die: it is decoded, which takes `ecc.decode` and holds nothing.
+    /// A page that was read for the host has left its die: it is decoded, which takes `ecc.decode` and occupies nothing.
     #[inline(always)]
     pub(in crate::engine) fn decode(&mut self, op: OpId) {
         let time = self.config.ecc.decode;
@@ -60,7 +60,7 @@ impl Ssd {
         }
     }
 
-    /// The oldest page in the decoder is done: all take the same time.
+    /// The oldest page in the decoder has been decoded: all take the same time.
     #[inline(never)]
     pub(in crate::engine) fn decode_ends(&mut self) {
         let (_, op) = self.host.decoding.pop_front().expect("a page is being decoded");
@@ -71,13 +71,13 @@ impl Ssd {
         self.decoded(op);
     }
 
-    /// A page's data is known to the controller: it goes to the host, or is merged with what the host writes.
+    /// A page's data is known to the controller: it goes to the host, or is merged with a host write.
     #[inline(always)]
     fn decoded(&mut self, op: OpId) {
         if self.kernel.ops[op].need == Need::Read { self.leaves(op) } else { self.merge_ends(op) }
     }
 
-    /// A page could not be corrected: its request is told.
+    /// Reports an uncorrectable page to its request.
     #[inline(never)]
     pub(in crate::engine) fn report_uncorrectable(&mut self, op: OpId) {
         let request = self.kernel.ops[op].request;

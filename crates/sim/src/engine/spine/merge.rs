@@ -1,9 +1,9 @@
-//! Partial writes by sector: what a page's programs and reads take from writes in flight, and what from flash.
+//! Partial writes by sector: which data of a page comes from writes in flight, and which from flash.
 //!
-//! Writes of one page of which another waits or is in flight form a *run*. What its first write lacks, and no newer one brings,
-//! only flash has: one merge read fetches it, before the first program that needs it. Until then the newest write of the run
-//! keeps the old page ([`Op::old`]), and so collections move it like any other. Whole-page writes that overlap are runs, too, in
-//! which nothing lacks.
+//! Writes of one page form a *run* while another one waits or is in flight. Sectors that the first write lacks, and that no newer
+//! write brings, are only on flash: one merge read fetches them, before the first program that needs them. Until then the newest
+//! write of the run keeps the old page ([`Op::old`]), so GC moves it like any other. Overlapping whole-page writes are runs too,
+//! without missing sectors.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::engine::Ssd;
 use crate::engine::raid::stripe::Chain;
 use crate::units::{Lpn, OpId, Ppn, Tag};
 
-/// A write that overlaps no other.
+/// No run: a write that overlaps no other.
 pub(in crate::engine) const NO_RUN: u32 = u32::MAX;
 
 /// Bytes of a sector.
@@ -25,11 +25,11 @@ const SECTOR: u64 = 512;
 #[derive(Clone, Debug)]
 struct Run {
     lpn: Lpn,
-    /// Writes of it that wait or are in flight.
+    /// Its writes that wait or are in flight.
     writes: u32,
-    /// Sectors that no write of it has.
+    /// Number of sectors that none of its writes has.
     lacking: u32,
-    /// Its merge read has ended; what lacks still could not be corrected.
+    /// Its merge read has ended; sectors still missing were uncorrectable.
     read: bool,
     /// Programs that wait for its merge read.
     waiting: Chain,
@@ -40,12 +40,12 @@ struct Run {
 pub(in crate::engine) struct Runs {
     runs: Slab<Run>,
     in_use: u32,
-    /// By run: the sectors that it lacks, as bits, so many words each.
+    /// By run: its missing sectors, as bits, in `words` words each.
     bits: Vec<u64>,
     words: usize,
-    /// Sectors of a page.
+    /// Sectors per page.
     sectors: u32,
-    /// Runs whose newest write is on flash, and older ones are not.
+    /// Runs whose newest write is on flash while older ones are not.
     lingering: Vec<u32>,
     /// Programs whose merge read has ended at this moment.
     released: Vec<OpId>,
@@ -75,7 +75,7 @@ impl Runs {
         run
     }
 
-    /// Its first write has nothing but its own sectors.
+    /// Its first write has only its own sectors.
     fn lacks_all(&mut self, run: u32) {
         let sectors = self.sectors;
         self.bits[run as usize * self.words..][..self.words].fill(0);
@@ -95,7 +95,7 @@ impl Runs {
         }
     }
 
-    /// Whether a run lacks any of these.
+    /// Whether a run lacks any of these sectors.
     fn lacks_any(&self, run: u32, sectors: Range<u32>) -> bool {
         let bit = |sector: u32| self.bits[run as usize * self.words + sector as usize / 64] >> (sector % 64) & 1 == 1;
         self.runs[run].lacking > 0 && sectors.into_iter().any(bit)
@@ -112,24 +112,24 @@ impl Runs {
         }
     }
 
-    /// Whether a run has yet to read what it lacks.
+    /// Whether a run still has to read its missing sectors.
     #[inline(always)]
     fn is_pending(&self, run: u32) -> bool {
         run != NO_RUN && self.runs[run].lacking > 0 && !self.runs[run].read
     }
 
-    /// Whether what a run has read could not be corrected, and no newer write has brought it.
+    /// Whether data that a run has read was uncorrectable, and no newer write has replaced it.
     fn is_lost(&self, run: u32) -> bool {
         self.runs[run].lacking > 0 && self.runs[run].read
     }
 
-    /// Whether any page on flash has a write in flight that is older.
+    /// Whether any page on flash has an older write in flight.
     #[inline(always)]
     pub(in crate::engine) fn any_linger(&self) -> bool {
         !self.lingering.is_empty()
     }
 
-    /// The run of a page on flash of which older writes are in flight.
+    /// The run of a page on flash with older writes in flight.
     fn take_lingering(&mut self, lpn: Lpn) -> Option<u32> {
         let place = self.lingering.iter().position(|run| self.runs[*run].lpn == lpn)?;
         Some(self.lingering.swap_remove(place))
@@ -157,27 +157,27 @@ impl Runs {
 }
 
 impl Ssd {
-    /// Whether a write replaces a part of its page only.
+    /// Whether a write replaces only a part of its page.
     #[inline(always)]
     pub(in crate::engine) fn merges(&self, op: OpId) -> bool {
         self.kernel.ops.host[op].bytes < self.dev.geometry.page_size
             && self.config.device.partial_write == PartialWrite::ReadModifyWrite
     }
 
-    /// The sectors of its page that a page of a request covers.
+    /// The sectors of its page that an operation covers.
     pub(in crate::engine) fn sectors(&self, op: OpId) -> Range<u32> {
         let page = &self.kernel.ops.host[op];
         let sector = SECTOR as u32;
         page.offset / sector..(page.offset + page.bytes).div_ceil(sector)
     }
 
-    /// A write is admitted whose page was at `before`, and which is in part or overlaps another: it joins the run of its page, or
-    /// begins one. Returns whether the run has yet to read something of the old page.
+    /// A write is admitted that is partial or overlaps another one; its page was at `before`. It joins the run of its page, or
+    /// starts one. Returns whether the run still has to read a part of the old page.
     #[inline(never)]
     pub(in crate::engine) fn join_run(&mut self, op: OpId, merges: bool, before: Location) -> bool {
         let lpn = self.kernel.ops[op].lpn;
         let earlier = match before {
-            // The buffer's pages are whole.
+            // The buffer's pages are complete.
             Location::Staged(write) if self.kernel.ops[write].class == Class::Host => {
                 if self.kernel.ops.host[write].run == NO_RUN {
                     self.kernel.ops.host[write].run = self.host.runs.begin(lpn, 1);
@@ -220,13 +220,13 @@ impl Ssd {
         lacks
     }
 
-    /// Whether something of a write's page has yet to be read from flash.
+    /// Whether a part of a write's page must still be read from flash.
     #[inline(always)]
     pub(in crate::engine) fn lacks(&self, op: OpId) -> bool {
         self.host.runs.is_pending(self.kernel.ops.host[op].run)
     }
 
-    /// Whether a read asks for sectors that `newest`, the newest write of its page, and those before it don't have.
+    /// Whether a read asks for sectors that neither `newest`, the newest write of its page, nor earlier writes have.
     #[inline(always)]
     pub(in crate::engine) fn needs_old(&self, op: OpId, newest: OpId) -> bool {
         self.lacks(newest) && self.asks_for_old(op, newest)
@@ -238,7 +238,7 @@ impl Ssd {
         !waits && self.host.runs.lacks_any(self.kernel.ops.host[newest].run, self.sectors(op))
     }
 
-    /// The page on flash that a write in flight replaces; none if a failed chip had it.
+    /// The page on flash that a write in flight replaces; none if it was on a failed chip.
     pub(in crate::engine) fn old_page(&self, newest: OpId) -> Ppn {
         if self.features.raid.is_none() {
             return self.kernel.ops.host[newest].old;
@@ -246,7 +246,7 @@ impl Ssd {
         self.chunk_page(self.kernel.ops[newest].lpn).0.unwrap_or(Ppn::NONE)
     }
 
-    /// The page that a merge read is to read; none if nothing of it is wanted any more.
+    /// The page for a merge read; none if its data is no longer needed.
     pub(in crate::engine) fn merge_source(&self, op: OpId) -> Ppn {
         let page = &self.kernel.ops[op];
         match self.dev.map.get(page.lpn) {
@@ -260,7 +260,7 @@ impl Ssd {
         }
     }
 
-    /// Whether a program waits for the merge read of its run, and if so, it does from now on.
+    /// Whether a program has to wait for the merge read of its run. If so, adds it to the waiting ones.
     #[inline(always)]
     pub(in crate::engine) fn waits_for_merge(&mut self, op: OpId) -> bool {
         let waits = self.lacks(op);
@@ -272,7 +272,7 @@ impl Ssd {
         waits
     }
 
-    /// A merge read's turn has come, and newer writes have brought all that it was for, or a trim has ended it.
+    /// A merge read has reached the head of its queue, but newer writes have brought all its sectors, or a trim has ended it.
     #[inline(never)]
     pub(in crate::engine) fn skip_merge(&mut self, op: OpId) {
         self.kernel.ops[op].need = Need::Write;
@@ -281,7 +281,7 @@ impl Ssd {
         self.place_merged();
     }
 
-    /// A merge read has ended: all of the page is in controller memory now, and the programs that need it may come.
+    /// A merge read has ended: the whole page is in controller memory, and the programs that need it may be queued.
     #[inline(never)]
     pub(in crate::engine) fn merge_ends(&mut self, op: OpId) {
         let (run, lpn, lost) = (self.kernel.ops.host[op].run, self.kernel.ops[op].lpn, self.kernel.ops[op].lost);
@@ -298,7 +298,7 @@ impl Ssd {
         self.host.runs.released.push(op);
     }
 
-    /// What the run of a write lacks has been read or computed, from a page with the tag `found`, or there is nothing to be had.
+    /// The missing sectors of a write's run have been read or computed, from a page with the tag `found`, or do not exist.
     pub(in crate::engine) fn run_is_read(&mut self, op: OpId, found: Option<Tag>, lost: bool) {
         let (run, lpn) = (self.kernel.ops.host[op].run, self.kernel.ops[op].lpn);
         self.host.runs.runs[run].read = true;
@@ -311,7 +311,7 @@ impl Ssd {
         self.release_waiting(op);
     }
 
-    /// Parity groups: an update has what one of its writes lacked, if newer writes have not brought it meanwhile.
+    /// Parity groups: an update has the sectors that one of its writes lacked, if newer writes have not brought them meanwhile.
     pub(in crate::engine) fn chunk_is_merged(&mut self, op: OpId, found: Option<Tag>) {
         if self.lacks(op) {
             self.run_is_read(op, found, false);
@@ -320,7 +320,7 @@ impl Ssd {
         }
     }
 
-    /// The programs that wait for a write's run go on.
+    /// Releases the programs that wait for a write's run.
     fn release_waiting(&mut self, op: OpId) {
         let run = self.kernel.ops.host[op].run;
         let mut at = std::mem::replace(&mut self.host.runs.runs[run].waiting, Chain::EMPTY).head;
@@ -354,13 +354,16 @@ impl Ssd {
         }
     }
 
-    /// A write of a run is over.
+    /// A write of a run has ended.
     #[inline(never)]
     pub(in crate::engine) fn leaves_run(&mut self, run: u32) {
         let state = &mut self.host.runs.runs[run];
         state.writes -= 1;
         if state.writes == 0 {
-            debug_assert!(state.waiting.head.is_none(), "law: what waits for a merge read goes on when that has ended");
+            debug_assert!(
+                state.waiting.head.is_none(),
+                "law: programs that wait for a merge read continue when it has ended"
+            );
             self.host.runs.lingering.retain(|other| *other != run);
             self.host.runs.runs.remove(run);
             self.host.runs.in_use -= 1;
@@ -368,7 +371,7 @@ impl Ssd {
         }
     }
 
-    /// A page is trimmed: its run has ended, and needs nothing of flash.
+    /// A page is trimmed: its run has ended, and needs nothing from flash.
     pub(in crate::engine) fn trim_run(&mut self, lpn: Lpn) {
         let run = match self.dev.map.get(lpn) {
             Location::Staged(write) => Some(self.kernel.ops.host[write].run).filter(|run| *run != NO_RUN),
@@ -380,9 +383,9 @@ impl Ssd {
         }
     }
 
-    // The oracle's part.
+    // Oracle.
 
-    /// A host write is admitted: of which sectors.
+    /// A host write is admitted: records its sectors.
     #[inline(never)]
     pub(in crate::engine) fn note_write(&mut self, op: OpId, merges: bool) {
         if merges {
@@ -394,7 +397,7 @@ impl Ssd {
         }
     }
 
-    /// A program of a host write begins, or parity is to hold it.
+    /// A program of a host write begins, or parity will contain it.
     #[inline(never)]
     pub(in crate::engine) fn compose(&mut self, op: OpId) {
         if self.kernel.ops[op].class == Class::Host {
@@ -403,14 +406,14 @@ impl Ssd {
         }
     }
 
-    /// The run and the sectors of a partial write that the host was not told of.
+    /// The run and the sectors of a partial write that was not acknowledged.
     pub(in crate::engine) fn part_of_page(&self, op: OpId) -> Option<(u32, Range<u32>)> {
         let page = &self.kernel.ops[op];
         (page.class == Class::Host && !page.acknowledged && self.merges(op))
             .then(|| (self.kernel.ops.host[op].run, self.sectors(op)))
     }
 
-    /// A host write replaces a page, or a part of it, that waits in the buffer and holds `before`.
+    /// A host write replaces a page, or a part of it, that waits in the buffer and has the tag `before`.
     pub(in crate::engine) fn overlay(&mut self, op: OpId, before: Tag) {
         if self.oracle.tracks_sectors() {
             let own = self.merges(op).then(|| self.sectors(op));
@@ -431,7 +434,7 @@ impl Ssd {
         let (lpn, expected, sectors) = (self.kernel.ops[op].lpn, self.kernel.ops.host[op].expected, self.sectors(op));
         let run = match self.dev.map.get(lpn) {
             Location::Staged(newest) if self.lacks(newest) && self.page_waits(self.kernel.ops.host[newest].old) => {
-                // The rest is in the buffer, with the word line that the old page waits for.
+                // The rest is in the buffer, with the old page's word line.
                 let old = self.oracle.load(self.kernel.ops.host[newest].old, lpn);
                 return self.oracle.read_flash(op, sectors, expected, old, self.kernel.ops.host[newest].run);
             }
@@ -444,7 +447,7 @@ impl Ssd {
         }
     }
 
-    /// An array read for the host, or for a write of it, begins on a page with this tag.
+    /// An array read for the host, or for one of its writes, begins on a page with this tag.
     #[inline(never)]
     pub(in crate::engine) fn note_flash_read(&mut self, op: OpId, tag: Tag) {
         let page = &self.kernel.ops[op];
@@ -458,7 +461,7 @@ impl Ssd {
         }
     }
 
-    /// What a read delivers that finds this tag on flash: where writes of the page are in flight, their sectors count.
+    /// Result of a read that finds this tag on flash: sectors of writes in flight replace those on flash.
     pub(in crate::engine) fn delivers(&self, op: OpId, tag: Tag) -> Tag {
         let page = &self.kernel.ops[op];
         let (run, delivered) = match self.dev.map.get(page.lpn) {
@@ -469,7 +472,7 @@ impl Ssd {
         delivered
     }
 
-    /// Keeps what is known by sector within bounds.
+    /// Bounds the memory of versions by sector.
     pub(in crate::engine) fn sweep_sectors(&mut self) {
         let missing = self.features.failures.iter().flat_map(|failures| failures.tags());
         self.oracle.sweep_sectors(self.kernel.ops.host.all().flat_map(|page| page.tags).chain(missing));

@@ -1,5 +1,6 @@
-//! The spine: what every device does. Requests are admitted (`host`), wait (`window`) and are dispatched to dies (`dispatch`), run
-//! their legs (`legs`) and end (`complete`); planes are collected (`gc`, `copies`). What takes no time is in `timeless`.
+//! The spine: the part that every device uses. Requests are admitted (`host`), wait (`window`) and are dispatched to dies
+//! (`dispatch`), run their legs (`legs`) and end (`complete`); planes are collected (`gc`, `copies`). Operations in no time are
+//! in `timeless`.
 
 pub(super) mod complete;
 pub(super) mod copies;

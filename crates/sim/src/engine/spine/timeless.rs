@@ -1,6 +1,6 @@
-//! Writes and collections that take no time: preconditioning, `--count-only`, zero-cost GC.
+//! Writes and GC that take no time: preconditioning, `--count-only`, zero-cost GC.
 //!
-//! The same map, flash, laws and policies as in the timed device; only legs are left out.
+//! They use the same map, flash, laws and policies as timed operations, without legs.
 
 use crate::config::{PreconditionMode, Scope};
 use crate::device::flash::Stream;
@@ -13,13 +13,13 @@ use crate::random;
 use crate::request::{Extent, Request, RequestOp};
 use crate::units::{BlockId, Lpn, PlaneId, Ppn, Tag, UnitId};
 
-/// How many writes ahead the map is asked for.
+/// Number of writes for which map entries are prefetched.
 pub(in crate::engine) const LOOK_AHEAD: usize = 16;
 
-/// How many moves ahead.
+/// The same for moves.
 const MOVES_AHEAD: usize = 24;
 
-/// The valid pages of a victim that is collected in no time: where they are in it, and what they hold.
+/// Valid pages of a victim that is collected in no time: offsets, and logical pages.
 #[derive(Clone, Default)]
 pub(in crate::engine) struct Moving {
     offsets: Vec<u16>,
@@ -27,17 +27,17 @@ pub(in crate::engine) struct Moving {
 }
 
 impl Moving {
-    /// Room for the pages of a block.
+    /// Allocates room for the pages of a block.
     pub(in crate::engine) fn new(pages: u32) -> Self {
         Moving { offsets: vec![0; pages as usize], lpns: vec![Lpn::NONE; pages as usize] }
     }
 }
 
-/// Pages that a plane takes in a row while the device is filled.
+/// Consecutive pages per plane during filling.
 const TILE: u32 = 16;
 
 impl Ssd {
-    /// Asks memory for what a write looks at once its map entry is there.
+    /// Prefetches the data that a write uses after its map entry.
     #[inline(always)]
     pub(in crate::engine) fn expect_write(&self, lpn: Lpn) {
         if let Location::Flash(page) = self.dev.map.get(lpn) {
@@ -48,7 +48,7 @@ impl Ssd {
         }
     }
 
-    /// Asks memory for what a read looks at once its map entry is there.
+    /// Prefetches the data that a read uses after its map entry.
     #[inline(always)]
     pub(in crate::engine) fn expect_read(&self, lpn: Lpn) {
         if let Location::Flash(page) = self.dev.map.get(lpn) {
@@ -56,7 +56,7 @@ impl Ssd {
         }
     }
 
-    /// Fills the device as the configuration says. Nothing of it is measured, except wear.
+    /// Preconditions the device. Nothing is measured, except wear.
     pub(in crate::engine) fn precondition(&mut self) {
         let (exported, mapped) = (self.dev.geometry.exported, self.dev.geometry.mapped);
         match self.config.precondition.mode {
@@ -68,7 +68,7 @@ impl Ssd {
                 let mut rng = random::stream(self.seed, "precondition");
                 let writes = (self.config.precondition.overwrite * f64::from(exported)) as u64;
                 let mut draw = || Lpn(random::below(&mut rng, u64::from(exported)) as u32);
-                // The map is asked for a few writes ahead, so that memory answers while other writes are made.
+                // Map entries are prefetched a few writes ahead, so that memory latency overlaps other writes.
                 let mut ahead: [Lpn; LOOK_AHEAD] = std::array::from_fn(|_| draw());
                 for i in 0..writes {
                     let slot = &mut ahead[(i % LOOK_AHEAD as u64) as usize];
@@ -92,8 +92,8 @@ impl Ssd {
         let geometry = &self.dev.geometry;
         let planes = geometry.planes;
         let apart = !self.rules.dynamic && self.features.raid.is_none() && self.config.gc.scope == Scope::Plane;
-        // As long as no plane collects, static places have nothing in common: each takes a few pages in a row, and its entries of
-        // the reverse map stay in the cache. Those of all planes would drive each other out, a power of two apart.
+        // While no plane is collected, static places are independent. Each plane gets a few consecutive pages, so that its
+        // entries of the reverse map stay in the cache. Entries of all planes, a power of two apart, would evict each other.
         let kept = self.config.reserve().max(self.rules.gc_floor.div_ceil(geometry.pages_per_block) + 1);
         let rows = geometry.blocks_per_plane.saturating_sub(kept) * geometry.data_pages;
         let tiles = if apart { rows.min(mapped / planes) / TILE } else { 0 };
@@ -111,7 +111,7 @@ impl Ssd {
         (tiles * TILE * planes..mapped).for_each(|lpn| self.store_now(Lpn(lpn), Class::Host));
     }
 
-    /// Writes the first pages of a plane in a row, none of which was written before: what [`Ssd::store_now`] does one by one.
+    /// Writes the first pages of a plane consecutively; none was written before. Equals [`Ssd::store_now`] page by page.
     fn fill_tile(&mut self, first: Lpn) {
         let plane = self.dev.geometry.static_plane(first);
         let lpns: [Lpn; TILE as usize] =
@@ -130,15 +130,15 @@ impl Ssd {
         self.stats.count_programs(Class::Host, u64::from(TILE));
     }
 
-    /// Every plane alike: its first pages are used in order, a uniformly random subset of them invalid, the rest valid, with
-    /// the plane's own logical pages in ascending order.
+    /// Ages every plane alike: its first pages are used in order, a uniformly random subset is invalid, and the rest holds the
+    /// plane's own logical pages in ascending order.
     fn age_directly(&mut self) {
         let pages = u64::from(self.dev.geometry.pages_per_plane);
         let share = |ppm: u32| (pages * u64::from(ppm) + 500_000) / 1_000_000;
         let (valid, invalid) = (share(self.config.precondition.valid.0), share(self.config.precondition.invalid.0));
         let planes = self.dev.geometry.planes;
         for residue in 0..planes {
-            // Logical pages `residue`, `residue + planes`, … have this plane as their static place.
+            // This plane is the static place of logical pages `residue`, `residue + planes`, …
             let plane = self.dev.geometry.static_plane(Lpn(residue));
             let mut rng = random::stream(self.seed.wrapping_add(u64::from(plane.0) << 32), "ageing");
             let (mut left, mut stale, mut lpn) = (valid + invalid, invalid, residue);
@@ -166,22 +166,21 @@ impl Ssd {
         }
     }
 
-    /// Hands in a request to be carried out in no time (`--count-only`): the same placement, map and collections, and no
-    /// latencies. It waits for a few more of them, so that memory can be asked for what it will touch; [`Ssd::apply_rest`]
-    /// carries out those that are left.
+    /// Applies a request in no time (`--count-only`): the same placement, map and GC, without latencies. It is delayed until a
+    /// few more have been submitted, so that memory can be prefetched; [`Ssd::apply_rest`] applies the delayed ones.
     ///
     /// # Panics
-    /// If one lies outside the device or asks for nothing.
+    /// If a request exceeds the device or is empty.
     #[inline]
     pub fn apply(&mut self, request: Request) {
         self.check_extent(request.offset, request.bytes);
         self.keep_for_later(Waiting::together(request));
     }
 
-    /// The same for a request whose bytes lie in several places; see [`Ssd::submit_scattered`].
+    /// The same for a scattered request; see [`Ssd::submit_scattered`].
     ///
     /// # Panics
-    /// As [`Ssd::submit_scattered`] does.
+    /// Like [`Ssd::submit_scattered`].
     pub fn apply_scattered(&mut self, request: Request, extents: impl Iterator<Item = Extent>) {
         let waiting = self.scatter(request, extents);
         self.keep_for_later(waiting);
@@ -197,17 +196,17 @@ impl Ssd {
         }
     }
 
-    /// Carries out what [`Ssd::apply`] has kept.
+    /// Applies the requests that [`Ssd::apply`] has delayed.
     pub fn apply_rest(&mut self) {
         while let Some(next) = self.host.ring.pop_front() {
             self.serve_now(next);
         }
     }
 
-    /// Carries out a request in no time, before any that [`Ssd::apply`] has kept.
+    /// Applies a request in no time, before those that [`Ssd::apply`] has delayed.
     ///
     /// # Panics
-    /// If it lies outside the device or asks for nothing.
+    /// If it exceeds the device or is empty.
     pub fn apply_now(&mut self, request: Request) {
         self.check_extent(request.offset, request.bytes);
         self.serve_now(Waiting::together(request));
@@ -245,7 +244,7 @@ impl Ssd {
         self.stats.completed += 1;
     }
 
-    /// Writes the pages of an extent in no time; so many of its request follow.
+    /// Writes the pages of an extent in no time; `left` extents of its request follow.
     #[inline(always)]
     fn store_extent(&mut self, extent: Extent, left: u32) {
         let (first, last) = self.span(&extent);
@@ -258,7 +257,7 @@ impl Ssd {
         }
     }
 
-    /// Writes a page of the host in no time, collecting in no time where that becomes due.
+    /// Writes a host page in no time, with GC in no time if it becomes due.
     pub fn write_now(&mut self, page: Lpn) {
         let lpn = self.logical(page);
         self.store_now(lpn, Class::Host);
@@ -287,14 +286,14 @@ impl Ssd {
         self.store_where_room_is(lpn, tag);
     }
 
-    /// Writes a logical page that has been forgotten, after what collections it takes.
+    /// Writes a logical page whose old version has been dropped, after the necessary GC.
     #[inline(never)]
     fn store_where_room_is(&mut self, lpn: Lpn, tag: Tag) {
         self.dev.map.set(lpn, Location::Nowhere);
         let plane = loop {
             match self.timeless_plane(lpn) {
                 Some(plane) => break plane,
-                // Dynamic placement alone finds no plane at all: then some full one has garbage.
+                // Dynamic placement may find no plane; then some full plane has a victim.
                 None => {
                     let collected = self.collect_full_planes();
                     law!(collected, "law: spare pages suffice");
@@ -309,7 +308,7 @@ impl Ssd {
         self.collect_now(plane);
     }
 
-    /// Puts a page on flash in no time. None: its plane has no page that host data may take.
+    /// Puts a page on flash in no time. None if its plane has no page for host data.
     #[inline(always)]
     pub(in crate::engine) fn put(&mut self, lpn: Lpn, plane: PlaneId, tag: Tag) -> Option<Ppn> {
         let page = self.dev.flash.program_now(plane, lpn)?;
@@ -341,7 +340,7 @@ impl Ssd {
         None
     }
 
-    /// Collects the first plane without room that has garbage. False: there is none.
+    /// Collects the first full plane that has a victim. Returns false if there is none.
     fn collect_full_planes(&mut self) -> bool {
         (0..self.dev.geometry.planes)
             .map(PlaneId)
@@ -359,11 +358,11 @@ impl Ssd {
         while self.dev.flash.next_offset(plane, Stream::Host).is_none() && self.collect_once(plane) {}
     }
 
-    /// One collection in no time. False: the plane has no victim.
+    /// Runs one collection in no time. Returns false if the plane has no victim.
     fn collect_once(&mut self, plane: PlaneId) -> bool {
         let Some(victim) = self.pick_victim(plane) else { return false };
         let mut job = Job::new(victim);
-        // Nothing is buffered in no time.
+        // Collections in no time buffer nothing.
         job.slots = Some(0);
         self.join_planes(plane, self.dev.geometry.unit_of(plane), &mut job);
         for victim in &job.victims[..usize::from(job.count)] {
@@ -412,8 +411,8 @@ impl Ssd {
         }
     }
 
-    /// Moves all valid pages of a victim, in ascending order, where neither collector nor path tells pages apart: what
-    /// [`Ssd::move_now`] does page by page.
+    /// Moves all valid pages of a victim, in ascending order, if collector and path treat all pages alike. Equals
+    /// [`Ssd::move_now`] page by page.
     fn move_all_now(&mut self, plane: PlaneId, victim: BlockId, journey: Journey) {
         let Moving { mut offsets, mut lpns } = std::mem::take(&mut self.gc.moving);
         let moved = self.dev.flash.list_valid(victim, &mut offsets, &mut lpns);
@@ -440,16 +439,16 @@ impl Ssd {
         self.stats.count_sorted(moved as u64);
     }
 
-    /// Moves a page in no time. Returns where it is now.
+    /// Moves a page in no time. Returns its new place.
     fn move_now(&mut self, from: Ppn, stream: Stream) -> Ppn {
         let pages = PageSet::one(from);
         let journey = self.journey_of(&pages, stream);
-        // Only where a clean page would stay inside does it matter whether it is.
+        // Whether a page is clean matters only if clean pages stay inside.
         let looks =
             journey.checked && self.schemes.path.policy().back(&self.dev.view(self.now), from, true) == Hop::Die;
         let inside = journey.out == Hop::Die || looks && self.way_back(&pages) == Hop::Die;
         if journey.checked && inside {
-            // It was read out to be looked at.
+            // It was read out for the check.
             self.stats.count_reads(Class::Gc, 1);
         }
         self.stats.count_moves(if inside { Journey::COPYBACK } else { Journey::EXTERNAL }, 1);

@@ -1,4 +1,4 @@
-//! The dispatch window: admitted requests from which the order picks, and what it sees of them.
+//! The dispatch window: admitted requests from which the order selects, and the state that it sees.
 
 use crate::blame::Cause;
 use crate::engine::Ssd;
@@ -8,7 +8,7 @@ use crate::request::RequestOp;
 use crate::units::{Lpn, RequestId};
 
 impl Host {
-    /// Whether a request that waits for dispatch wants a chip.
+    /// Whether a request that waits for dispatch uses a chip.
     pub(in crate::engine) fn wants(&self, ops: &Ops, id: RequestId, chip: u32) -> bool {
         let mut op = self.requests[id.0].first;
         while op.is_some() && ops.host[op].chip != chip {
@@ -17,7 +17,7 @@ impl Host {
         op.is_some()
     }
 
-    /// A request waits for dispatch: behind all others, or, where writes are delayed, a read before all writes.
+    /// A request waits for dispatch: after all others or, if writes are delayed, a read before all writes.
     #[inline(never)]
     pub(in crate::engine) fn joins_window(&mut self, id: RequestId, reads: bool) {
         if self.delays_writes && reads {
@@ -31,7 +31,7 @@ impl Host {
 }
 
 impl Ssd {
-    /// Lets the order send what may go from the window.
+    /// Dispatches the requests that the order selects.
     #[inline(never)]
     pub(in crate::engine) fn dispatch_window(&mut self) {
         self.host.window_stale = false;
@@ -63,7 +63,7 @@ impl Ssd {
     }
 }
 
-/// What orders see.
+/// State that orders see.
 struct WindowView<'a> {
     ssd: &'a Host,
     ops: &'a Ops,
@@ -74,7 +74,7 @@ struct WindowView<'a> {
 }
 
 impl WindowView<'_> {
-    /// Visits the pages of a request that wait.
+    /// Visits the waiting pages of a request.
     fn pages(&self, request: RequestId, mut visit: impl FnMut(Lpn)) {
         let mut op = self.ssd.requests[request.0].first;
         while op.is_some() {
@@ -124,7 +124,7 @@ impl crate::policy::Window for WindowView<'_> {
         self.ssd.chip_outstanding[chip as usize]
     }
     fn room(&self, chip: u32, more: u32) -> bool {
-        // A request with more pages for a chip than the chip ever takes goes when the chip is empty.
+        // A request with more pages for a chip than the chip ever accepts is dispatched when the chip is empty.
         let taken = match self.load {
             Some(load) => load[chip as usize].iter().sum(),
             None => self.outstanding(chip),

@@ -43,19 +43,19 @@ scheme! {
     /// block: the plane whose write point is behind moves pages without a partner, in ascending offset, until both write points
     /// have equal offsets. If they never do, pairs at equal offsets are read together and programmed one after the other
     /// (PaRD-SrWR, R + 2W), and all others singly. With `"invalidate"`, pages of the write point behind are skipped, at most the
-    /// share `waste` of a block and never so many that the collection frees nothing; beyond that it equals `"unaligned"`
-    /// [choice]. Skipped pages count as programs (`wasted`) and take no time.
+    /// share `waste` of a block and never so many that the collection frees nothing; beyond that it equals `"unaligned"` (our
+    /// choice). Skipped pages count as programs (`wasted`) and take no time.
     ///
     /// With `cache = true` (TC-PaGC), the remaining pages of the longer victim are only read, to free slots of the controller's
     /// buffer (`staging.slots`); without a free slot they move in flash. Each buffered page is written back when its die is idle
     /// and no operation waits for the die. It goes to its own plane's host write point while that has room, otherwise to the
     /// write point of its collection; a free page of its plane is reserved for it. Until then reads are served from the buffer
-    /// (`device.memory`). A host write of a buffered page goes to flash as usual and frees the slot [choice]. The victim is
+    /// (`device.memory`). A host write of a buffered page goes to flash as usual and frees the slot (our choice). The victim is
     /// erased before its pages are durable, so the buffer must survive a power cut (`device.power_loss_protection`). With
     /// `staging.slots = 0` the buffer is always full: the result equals PaGC without it, event for event.
     ///
-    /// Within a category offsets ascend. Pairs of unequal offsets are formed in ascending order on both sides [choice]. The other
-    /// plane does not join without a victim that has an invalid page. A collection of one plane equals `serial`.
+    /// Within a category offsets ascend. Pairs of unequal offsets are formed in ascending order on both sides (our choice). The
+    /// other plane does not join without a victim that has an invalid page. A collection of one plane equals `serial`.
     ///
     /// "5 % larger than the original threshold" is read as 5 points, 12 % of the plane; `"1.05 x gc"` is the other reading
     /// (docs/papers/pagc.md, B2). A threshold of 0 equals `serial` event for event, and 1 equals `when = "always"`.

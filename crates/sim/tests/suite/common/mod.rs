@@ -14,7 +14,7 @@ pub fn config(toml: &str) -> Config {
     toml.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Keeps what completes.
+/// Records completed requests.
 #[derive(Clone, Default)]
 pub struct Log(pub Arc<Mutex<Vec<Completed>>>);
 
@@ -26,7 +26,7 @@ impl Observer for Log {
     }
 }
 
-/// A device with everything that completes on record, and the full oracle on.
+/// A device with the full oracle that records all completed requests.
 pub struct Dut {
     pub ssd: Ssd,
     log: Log,
@@ -63,7 +63,7 @@ impl Dut {
         self.submit(Request { arrival: Nanos(at), op: RequestOp::Trim, offset, bytes });
     }
 
-    /// Runs to the end: what completed, in order of submission.
+    /// Runs to the end. Returns the completed requests in order of submission.
     pub fn completed(&mut self) -> Vec<Completed> {
         self.ssd.run();
         let mut done = self.log.0.lock().unwrap().clone();
@@ -71,13 +71,13 @@ impl Dut {
         done
     }
 
-    /// Runs to the end: latencies in order of submission.
+    /// Runs to the end. Returns latencies in order of submission.
     pub fn latencies(&mut self) -> Vec<u64> {
         self.completed().iter().map(|c| (c.completion - c.arrival).0).collect()
     }
 }
 
-/// What a request's latency was made of: the causes that took any time, in their fixed order.
+/// Causes of a request's latency with a time above 0, in their fixed order.
 pub fn causes(request: &Completed) -> Vec<(&'static str, u64)> {
     let named = CAUSES.iter().map(|(cause, name)| (*name, request.blame.0[*cause as usize]));
     named.filter(|(_, ns)| *ns > 0).collect()
@@ -100,7 +100,7 @@ pub fn array(channels: u32, chips: u32, dies: u32, planes: u32) -> String {
     )
 }
 
-/// One plane of eight blocks of `per_block` pages, of which `exported` are the host's, and a queue that no test fills.
+/// One plane of eight blocks of `per_block` pages, of which `exported` are exported, and a queue that no test fills.
 pub fn plane(per_block: u64, exported: u64, threshold: u64, more: &str) -> Config {
     let pages = 8 * per_block;
     let spare = ((pages - exported) as f64 / pages as f64 * 1e6).floor() / 1e6;
@@ -115,7 +115,7 @@ pub fn plane(per_block: u64, exported: u64, threshold: u64, more: &str) -> Confi
     ))
 }
 
-/// Says that something the tests need is not here, and fails where `SSDLAB_REQUIRE` is set: then nothing may pass unlooked at.
+/// Reports that something required by a test is missing, and fails if `SSDLAB_REQUIRE` is set, so that no test is skipped.
 pub fn absent(what: &str) {
     assert!(std::env::var_os("SSDLAB_REQUIRE").is_none(), "{what}, and SSDLAB_REQUIRE is set");
     eprintln!("{what}; skipped");

@@ -1,4 +1,4 @@
-//! Random small devices and requests: the engine and the model, side by side. What differs is shrunk, and printed as a trace.
+//! Random small devices and requests: compares the engine with the model. A difference is shrunk, and printed as a trace.
 
 use super::world::{Exclusion, Suspendable, World};
 use super::{Met, Outcome, simulate};
@@ -7,7 +7,7 @@ use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::units::{BlockId, Lpn, Nanos};
 use ssdlab_sim::{Request, RequestOp};
 
-/// What the engine does with the requests, and which pages it holds on flash in the end.
+/// Result of the engine for the requests, and the pages on flash at the end.
 fn run_engine(world: &World, requests: &[Request]) -> (Outcome, Vec<bool>) {
     let config = config(&world.toml());
     config.check().unwrap_or_else(|error| panic!("{error}"));
@@ -40,7 +40,7 @@ fn run_engine(world: &World, requests: &[Request]) -> (Outcome, Vec<bool>) {
     (outcome, stored.collect())
 }
 
-/// What the two of them did, where it is not the same. None also if the rules say nothing.
+/// Difference between the two, if there is one. None also if the rules do not cover the case.
 fn difference(world: &World, requests: &[Request]) -> Option<String> {
     difference_from(&simulate(world, requests)?, world, requests)
 }
@@ -54,7 +54,7 @@ fn difference_from(model: &Outcome, world: &World, requests: &[Request]) -> Opti
         }
     };
     let held: Vec<bool> = model.stored.iter().map(Option::is_some).collect();
-    // In no time, it can't be told from outside what a collection finds valid.
+    // For GC in no time, the number of valid pages that it finds is not observable.
     let counts = |outcome: &Outcome| match world.collections_take_time {
         true => (outcome.gc_reads, outcome.gc_programs, outcome.erases, outcome.blocks.clone()),
         false => Default::default(),
@@ -87,7 +87,7 @@ fn difference_from(model: &Outcome, world: &World, requests: &[Request]) -> Opti
     ))
 }
 
-/// Requests and device as small as they get with a difference left.
+/// The smallest requests and device that still differ.
 fn shrink(mut world: World, mut requests: Vec<Request>) -> (World, Vec<Request>) {
     let differs = |world: &World, requests: &[Request]| difference(world, requests).is_some();
     loop {
@@ -143,7 +143,7 @@ fn shrink(mut world: World, mut requests: Vec<Request>) -> (World, Vec<Request>)
     }
 }
 
-/// What a campaign looks at.
+/// Features that a campaign includes.
 #[derive(Clone, Copy)]
 struct Kinds {
     /// Partial writes that read the old page.
@@ -200,7 +200,7 @@ fn random_world(seed: u64, kinds: Kinds) -> World {
     }
 }
 
-/// Bursts and pauses, gaps that meet the ends of services; every other request on the first pages.
+/// Bursts and pauses, and gaps that coincide with the ends of services; every other request goes to the first pages.
 fn random_requests(seed: u64, world: &World) -> Vec<Request> {
     let mut rng = stream(seed, "requests");
     let mut pick = |n: u64| below(&mut rng, n);
@@ -217,7 +217,7 @@ fn random_requests(seed: u64, world: &World) -> Vec<Request> {
         };
         let near = pages.min(2 * world.all_planes() as u64);
         let range = if pick(2) == 0 { near } else { pages };
-        // Many come back to the page that the last one began with.
+        // Many return to the first page of the previous request.
         last = if pick(3) == 0 { last } else { pick(range) };
         let (mut first, mut count) = (last * sectors, (1 + pick(4)) * sectors);
         if pick(2) == 0 {
@@ -234,7 +234,7 @@ fn cases() -> u64 {
     std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(800)
 }
 
-/// So many random worlds; returns what they met.
+/// Runs `count` random worlds; returns the situations that occurred.
 fn campaign(kinds: Kinds) -> Met {
     expect_panics();
     let cases = cases();

@@ -1,4 +1,4 @@
-//! Worked examples of the rules: what the model itself must say.
+//! Worked examples of the rules, for the model itself.
 
 use super::Outcome;
 use super::world::{Suspendable, World};
@@ -46,7 +46,7 @@ fn reads_and_programs_of_a_die_a_bus_and_two_planes() {
 
 #[test]
 fn a_serial_collection_of_64_valid_pages_takes_45_755_360() {
-    // Page 64 stands in the first block, alone of its kind stale there; all others move.
+    // Page 64 is in the first block and is the only stale one there; all others move.
     let world = World { pages: 65, exported: 66, blocks: 4, threshold: 195, depth: 200, ..World::plain() };
     let lines: String = (0..65).chain([64]).map(|page| format!("0 w {} 4096\n", page * 4096)).collect();
     let due = 66 * 605_120;
@@ -72,10 +72,10 @@ fn reads_of_a_page_that_is_written_in_part_need_flash_for_what_is_only_there() {
     let lines = format!("{OVERLAPPING}\n1300000 r 0 512\n1300000 r 1024 512\n1300000 r 0 4096\n1700000 r 1024 512");
     let outcome = simulate(&World::plain(), &trace(&lines));
     assert_eq!(outcome.served[&4].1, 1_300_000);
-    // The others wait behind the merge read, which leaves everything in memory.
+    // The others wait behind the merge read, after which the whole page is in memory.
     assert_eq!((outcome.served[&5].1, outcome.served[&6].1, outcome.served[&7].1), (1_660_240, 1_660_240, 1_700_000));
     assert_eq!(outcome.returned[&(6, 0)][..3], [3, 4, 1]);
-    // In front of it, a read needs the page, and moves what was asked for, the sector in flight included.
+    // Before it, a read needs the page, and transfers the requested sectors, including the one in flight.
     let lines = "0 w 0 4096\n1000000 w 4096 4096\n1000000 r 0 1024\n1100000 w 0 512";
     let outcome = simulate(&World::plain(), &trace(lines));
     assert_eq!(outcome.served[&2].1, 1_605_120 + 50_000 + 1_280);
@@ -84,7 +84,7 @@ fn reads_of_a_page_that_is_written_in_part_need_flash_for_what_is_only_there() {
 
 #[test]
 fn a_merge_read_that_newer_writes_cover_or_a_trim_ends_is_skipped_at_its_turn() {
-    // The whole page waits for nothing, the first write arrives behind it.
+    // The whole page waits for nothing; the first write queues behind it.
     let lines = "0 w 0 4096\n1000000 w 4096 4096\n1100000 w 0 512\n1200000 w 0 4096";
     let outcome = simulate(&World::plain(), &trace(lines));
     assert_eq!((outcome.served[&3].1, outcome.served[&2].1, outcome.host_reads), (2_210_240, 2_815_360, 0));
@@ -99,10 +99,10 @@ fn a_merge_read_that_newer_writes_cover_or_a_trim_ends_is_skipped_at_its_turn() 
 fn a_read_suspends_a_program_unless_it_needs_no_flash() {
     let world = World { suspendable: Suspendable::ProgramAndErase, suspend: 20_000, resume: 10_000, ..World::plain() };
     assert_eq!(completions(&world, "0 w 0 4096\n300000 r 4096 4096"), [690_240, 375_120]);
-    // What ends within tSUS is not suspended; one nanosecond more is.
+    // An operation that ends within tSUS is not suspended; one that takes a nanosecond longer is.
     assert_eq!(completions(&world, "0 w 0 4096\n585120 r 4096 4096"), [605_120, 660_240]);
     assert_eq!(completions(&world, "0 w 0 4096\n585119 r 4096 4096"), [690_240, 660_239]);
-    // The page was overwritten while the read waited for data-in: its turn comes when the program is over.
+    // The page was overwritten while the read waited for data-in: the read is served after the program.
     let lines = "0 w 0 4096\n1000000 w 4096 4096\n1000001 r 0 4096\n1000002 w 0 4096";
     assert_eq!(completions(&world, lines), [605_120, 1_605_120, 1_605_120, 2_210_240]);
 }

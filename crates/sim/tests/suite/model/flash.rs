@@ -1,4 +1,4 @@
-//! Planes, blocks, write points, and serial collections of greedy victims.
+//! Planes, blocks, write points, and serial GC with greedy victims.
 
 use super::{Collection, Job, Leg, Model, Op, Verb};
 
@@ -30,13 +30,13 @@ struct Block {
 #[derive(Clone, Debug)]
 pub(super) struct Plane {
     blocks: Vec<Block>,
-    /// The blocks that the host and collections fill.
+    /// The open blocks of the host and of GC.
     points: [Option<usize>; 2],
-    /// The block that was opened last.
+    /// The last opened block.
     opened: usize,
-    /// Since when (of all tests of triggers, which) fewer pages are free than should be.
+    /// Sequence number of the trigger test since which the plane is due.
     pub(super) due: Option<u64>,
-    /// Programs without a page that they may take.
+    /// Programs that wait for a free page.
     pub(super) stalled: Vec<Op>,
 }
 
@@ -59,7 +59,7 @@ impl Plane {
         self.blocks.iter().map(|block| per_block - block.pages.len()).sum()
     }
 
-    /// The block that the next page would be taken of; none if there is none for the asking.
+    /// Block of the next page; none if there is no page.
     fn next_block(&self, collection: bool) -> Option<usize> {
         let open = self.points[usize::from(collection)];
         let count = self.blocks.len();
@@ -67,7 +67,7 @@ impl Plane {
         open.or(erased.filter(|_| collection || self.erased() > RESERVE))
     }
 
-    /// The offset in its block of the page that the host's next program would take.
+    /// Offset in its block of the host's next program.
     pub(super) fn next_offset(&self) -> Option<usize> {
         self.next_block(false).map(|block| self.blocks[block].pages.len())
     }
@@ -76,7 +76,7 @@ impl Plane {
         &mut self.blocks[ppn.block].pages[ppn.page]
     }
 
-    /// A program ends; its data are not valid yet.
+    /// A program ends; its data is not valid yet.
     pub(super) fn land(&mut self, ppn: Ppn, lpn: u64, sectors: Vec<u32>) {
         *self.page(ppn) = Page { lpn, sectors, valid: false, landed: true };
     }
@@ -90,7 +90,7 @@ impl Plane {
         self.page(ppn).valid = false;
     }
 
-    /// The full block with the fewest valid pages, and garbage; the lowest of equals.
+    /// The full block with the fewest valid pages and at least one invalid page; ties go to the lowest index.
     pub(super) fn victim(&self, per_block: usize) -> Option<usize> {
         let valid = |block: &Block| block.pages.iter().filter(|page| page.valid).count();
         let closed = |block: &Block| block.pages.len() == per_block && block.pages.iter().all(|page| page.landed);
@@ -112,7 +112,7 @@ impl Model<'_> {
         &self.planes[ppn.plane].blocks[ppn.block].pages[ppn.page]
     }
 
-    /// The next page of the host's or of collections' block, if they may have one.
+    /// The next page of the host's or GC's block, if it may take one.
     pub(super) fn take(&mut self, plane: usize, collection: bool) -> Option<Ppn> {
         let (per_block, state) = (self.world.pages, &mut self.planes[plane]);
         let block = state.next_block(collection)?;
@@ -125,7 +125,7 @@ impl Model<'_> {
         Some(Ppn { plane, block, page })
     }
 
-    /// When a host program has completed in a plane, and after each erase.
+    /// Tests the trigger after a host program in a plane, and after each erase.
     pub(super) fn test_trigger(&mut self, plane: usize) {
         self.tests += 1;
         let (tests, state) = (self.tests, &mut self.planes[plane]);
@@ -133,13 +133,13 @@ impl Model<'_> {
         state.due = holds.then_some(state.due.unwrap_or(tests));
     }
 
-    /// A collection goes on; or one starts where it is due and the die is free, or in no time.
+    /// Continues a collection, or starts one if it is due and the die is free, or GC takes no time.
     pub(super) fn collect(&mut self, unit: usize) {
         let state = &self.units[unit];
         if state.collection.is_some() && state.running.is_none() && state.interrupted.is_none() {
             self.next_step(unit);
         }
-        // The plane that has been due longest goes first; a stalled write asks again whenever the die is free.
+        // The plane that has been due longest goes first; a stalled write repeats the test whenever the die is free.
         let world = self.world;
         let here = |plane: &usize| world.unit_of(*plane) == unit;
         let mut planes: Vec<usize> = (0..self.planes.len()).filter(here).collect();
@@ -192,7 +192,7 @@ impl Model<'_> {
         self.erased(plane, block);
     }
 
-    /// A page has been copied: the copy counts, unless the page was overwritten meanwhile.
+    /// A page has been copied: the copy is valid, unless the page was overwritten meanwhile.
     fn moved(&mut self, from: Ppn, to: Ppn) {
         let Page { lpn, sectors, valid, .. } = self.page(from).clone();
         let plane = &mut self.planes[from.plane];

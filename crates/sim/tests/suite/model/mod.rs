@@ -1,9 +1,9 @@
-//! A second model of the host path: slow, plain, written from the rules alone, and the engine beside it.
+//! A second model of the host path, slow and plain, written from the rules alone, and its comparison with the engine.
 //!
-//! It shares no code with the engine and has none of its structures: lists are searched, sectors carry the number of the write
-//! they come from, and what happens at one time happens in rounds (completions, arrivals, collectors, dispatch, buses) until
-//! nothing more can. It knows dies as FIFOs, buses, page types, queue depth, static placement, partial writes sector by sector,
-//! TRIM, unwritten reads, several planes at once, suspension, early acknowledgement, and serial collections of greedy victims.
+//! It shares no code and no structures with the engine: lists are searched, sectors hold the number of the write they come from,
+//! and events at one time are handled in rounds (completions, arrivals, collectors, dispatch, buses) until nothing more can
+//! happen. It covers dies as FIFOs, buses, page types, queue depth, static placement, partial writes sector by sector, TRIM,
+//! unwritten reads, several planes at once, suspension, early acknowledgement, and serial GC with greedy victims.
 //!
 //! Not covered: merge reads where collections take no time, cache registers, windows of requests, dynamic placement, other collectors and paths, parity, interconnects.
 
@@ -21,10 +21,10 @@ use partial::{Logical, Merge, Run};
 use ssdlab_sim::{Request, RequestOp};
 use world::{Suspendable, World};
 
-/// A bit a sector.
+/// One bit per sector.
 type Sectors = u64;
 
-/// What a host operation is for.
+/// Purpose of a host operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Purpose {
     Read {
@@ -63,17 +63,17 @@ enum Leg {
     Array(u64),
 }
 
-/// What a die serves.
+/// Current job of a die.
 #[derive(Clone, Debug)]
 struct Job {
     age: u64,
     verb: Verb,
     legs: VecDeque<Leg>,
-    /// The host's operations, with their pages; none are a collection's.
+    /// The host's operations, with their pages; empty for GC.
     ops: Vec<(Op, Ppn)>,
 }
 
-/// How far the interruption of a job is.
+/// Progress of a suspension.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Pause {
     None,
@@ -91,11 +91,11 @@ struct Collection {
     plane: usize,
     victim: usize,
     next: usize,
-    /// The page on its way, and where to.
+    /// The page in flight, and its destination.
     moving: Option<(Ppn, Option<Ppn>)>,
 }
 
-/// A die, or what else serves one operation at a time.
+/// A die, or another unit of exclusion.
 #[derive(Clone, Debug)]
 struct Unit {
     /// By arrival.
@@ -118,7 +118,7 @@ enum Event {
 #[derive(Clone, Debug)]
 struct Bus {
     busy: bool,
-    /// Asked when, age, for whom, how long.
+    /// Requests for the bus: time, age, unit, duration.
     asked: Vec<(u64, u64, usize, u64)>,
 }
 
@@ -130,7 +130,7 @@ struct Open {
     last: (u64, Reverse<u64>, u64),
 }
 
-/// What comes out.
+/// Results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// By request: start and completion.
@@ -146,11 +146,11 @@ pub struct Outcome {
     pub returned: BTreeMap<(usize, u64), Vec<u32>>,
     /// By logical page: the write that each sector on flash came from, if it is there.
     pub stored: Vec<Option<Vec<u32>>>,
-    /// What a campaign must have met to be worth anything.
+    /// Situations that a campaign must have covered.
     pub met: Met,
 }
 
-/// How often something happened.
+/// Number of occurrences.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Met {
     pub merge_reads: u64,
@@ -181,9 +181,9 @@ impl std::ops::AddAssign<&Met> for Met {
 pub struct Model<'a> {
     world: &'a World,
     now: u64,
-    /// Something happened in this round.
+    /// Whether anything happened in this round.
     stirred: bool,
-    /// Something happened that the rules don't cover.
+    /// Whether anything happened that the rules do not cover.
     beyond: bool,
     ages: u64,
     tests: u64,
@@ -196,13 +196,13 @@ pub struct Model<'a> {
     /// Time and age.
     events: Vec<(u64, u64, Event)>,
     open: BTreeMap<usize, Open>,
-    /// What the sectors of a waiting read held at its admission.
+    /// Content of a waiting read's sectors at its admission.
     promised: BTreeMap<(usize, u64), Vec<u32>>,
     outcome: Outcome,
 }
 
-/// What the device does with the requests. None: a page had to be put on flash in no time where none was left, of which the rules
-/// say nothing.
+/// Results of the device for the requests. None if a page had to be put on flash in no time but no page was free: the rules do
+/// not cover this.
 pub fn simulate(world: &World, requests: &[Request]) -> Option<Outcome> {
     let unit = Unit {
         waiting: Vec::new(),
@@ -286,7 +286,7 @@ impl Model<'_> {
 
     fn complete(&mut self) {
         let now = self.now;
-        // What ends may begin something that takes no time.
+        // An ending operation may start another one that takes no time.
         while self.events.iter().any(|(time, ..)| *time == now) {
             let mut due: Vec<_> = self.events.iter().copied().filter(|(time, ..)| *time == now).collect();
             self.events.retain(|(time, ..)| *time != now);
@@ -372,7 +372,7 @@ impl Model<'_> {
         self.units[self.world.unit_of(self.world.plane_of(op.lpn))].waiting.push(op);
     }
 
-    /// An operation that has been at its die queues again with its age.
+    /// An operation that has waited at a die before queues again with its age.
     fn queue_again(&mut self, op: Op) {
         self.stirred = true;
         let waiting = &mut self.units[self.world.unit_of(self.world.plane_of(op.lpn))].waiting;
@@ -387,7 +387,7 @@ impl Model<'_> {
         self.page_done(&op);
     }
 
-    /// Service of a page begins, unless it did.
+    /// Service of a page begins, unless it has begun before.
     fn begin(&mut self, op: &Op) {
         let now = self.now;
         if let Some(open) = self.open.get_mut(&op.request) {
@@ -400,7 +400,7 @@ impl Model<'_> {
         let promised = self.promised.remove(&(op.request, op.lpn)).unwrap();
         let latest = &self.logical[op.lpn as usize].latest;
         for sector in (0..held.len()).filter(|sector| sectors >> sector & 1 == 1) {
-            // A page that was trimmed meanwhile returns nothing.
+            // A page that was trimmed meanwhile returns no data.
             let fits = held[sector] >= promised[sector] || latest[sector] < promised[sector];
             assert!(fits, "request {} reads {held:?}, and {promised:?} was admitted before", op.request);
         }
@@ -435,7 +435,7 @@ impl Model<'_> {
                 None => self.resume(unit),
             }
         }
-        // An array that has just begun is let go at once if a read waits.
+        // An array operation that has just begun is suspended at once if a read waits.
         if self.suspends(unit) {
             self.stirred = true;
             let state = &mut self.units[unit];
@@ -448,7 +448,7 @@ impl Model<'_> {
         }
     }
 
-    /// Whether a read that needs flash waits for an array that it may interrupt.
+    /// Whether a read that needs flash waits for an array operation that it may suspend.
     fn suspends(&self, unit: usize) -> bool {
         let state = &self.units[unit];
         let (Some(job), Some(end)) = (&state.running, state.array_end) else { return false };
@@ -467,7 +467,7 @@ impl Model<'_> {
         self.events.push((self.now + self.world.resume, age, Event::Resumed { unit }));
     }
 
-    /// The next operation in turn that needs the die; what needs no flash is done on the way.
+    /// The next operation that needs the die. Operations before it that need no flash are completed.
     fn turn(&mut self, unit: usize, reads_only: bool) -> Option<Job> {
         loop {
             let reads = |op: &Op| !matches!(op.purpose, Purpose::Program { .. });
@@ -489,7 +489,7 @@ impl Model<'_> {
                         self.make_room(plane);
                         continue;
                     }
-                    // A collection goes before what waits here, at equal times too (R5); it is decided on after arrivals.
+                    // A collection precedes waiting operations, at equal times too (R5); collector decisions follow arrivals.
                     if self.planes[plane].victim(self.world.pages).is_some() {
                         return None;
                     }
@@ -513,7 +513,7 @@ impl Model<'_> {
         Some((plane, offset))
     }
 
-    /// Operations of the same request that stand behind the first one share its command: other planes of the die, equal offset.
+    /// Later operations of the same request share the first one's command: other planes of the die, equal offset.
     fn join(&mut self, unit: usize, at: usize, ops: &mut Vec<Op>) {
         let kind = |op: &Op| std::mem::discriminant(&op.purpose);
         let (plane, offset) = self.target(&ops[0]).unwrap();
@@ -543,7 +543,7 @@ impl Model<'_> {
         }
     }
 
-    /// Reads and programs of the host start: pages are taken, and what an array read will return is known.
+    /// Host reads and programs start: pages are taken, and the result of an array read is determined.
     fn host_job(&mut self, ops: Vec<Op>) -> Job {
         let (world, age) = (self.world, ops[0].age);
         let by_type = |times: &[u64], page: usize| times[page % times.len()];
@@ -626,7 +626,7 @@ impl Model<'_> {
         self.events.push((self.now + time, age, Event::BusEnds { channel, unit }));
     }
 
-    /// A transfer is over: data-in may be what the host waits for.
+    /// A transfer has ended: the end of a data-in may acknowledge a write.
     fn transferred(&mut self, unit: usize) {
         let job = self.units[unit].running.as_ref().unwrap();
         if self.world.after_transfer && job.verb == Verb::Program {

@@ -1,4 +1,4 @@
-//! Writes that know their sectors: runs of overlapping writes of a page, and the one read of the old page that a run may need.
+//! Partial writes by sector: runs of overlapping writes of a page, and the single merge read of a run.
 
 use super::flash::Ppn;
 use super::{Model, Op, Purpose, Sectors};
@@ -8,7 +8,7 @@ use super::{Model, Op, Purpose, Sectors};
 pub(super) struct Logical {
     /// Its valid copy on flash: the newest version, or the old one that a merge read will need.
     pub(super) flash: Option<Ppn>,
-    /// The writes that wait or are in flight, unless a TRIM came after them.
+    /// The writes that wait or are in flight, unless a later TRIM ended them.
     pub(super) run: Option<usize>,
     /// The newest write of each sector; 0 where there is none.
     pub(super) latest: Vec<u32>,
@@ -21,7 +21,7 @@ impl Logical {
         Logical { flash: None, run: None, latest: vec![0; sectors], in_memory: None }
     }
 
-    /// The page as it was on flash, with what is in memory over it.
+    /// The page's content on flash, overlaid by the sectors in memory.
     pub(super) fn merged(&self, runs: &[Run], mut old: Vec<u32>) -> Vec<u32> {
         if let Some(run) = self.run.filter(|_| self.in_memory.is_some()) {
             let sectors = runs[run].union();
@@ -35,21 +35,21 @@ impl Logical {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Merge {
-    /// Waits for its turn; a run that lacks nothing has none.
+    /// Waits in the queue; a run without missing sectors has no merge read.
     Waiting,
     Reading,
     Ended,
     Skipped,
 }
 
-/// Writes of a page, from one that found none waiting or in flight to the end of the last.
+/// Overlapping writes of a page, from the first to the end of the last.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     /// Versions and sectors, in the order of admission.
     writes: Vec<(u32, Sectors)>,
-    /// How many wait or are in flight.
+    /// Number of writes that wait or are in flight.
     left: usize,
-    /// What the first write lacks.
+    /// Sectors that the first write lacks.
     lacks: Sectors,
     pub(super) merge: Merge,
     /// What the merge read returned.
@@ -70,7 +70,7 @@ impl Run {
         open && !self.trimmed && self.lacks & !self.union() != 0
     }
 
-    /// What a program of this version writes.
+    /// Content of a program of this version.
     fn content(&self, version: u32) -> Vec<u32> {
         let newest = |sector: usize| {
             let writes = self.writes.iter().rev().filter(|(write, _)| *write <= version);
@@ -118,7 +118,7 @@ impl Model<'_> {
         }
     }
 
-    /// What is on flash of a page is stale.
+    /// The page's copy on flash becomes stale.
     fn discard(&mut self, lpn: u64) {
         if let Some(ppn) = self.logical[lpn as usize].flash.take() {
             self.planes[ppn.plane].discard(ppn);
@@ -133,7 +133,7 @@ impl Model<'_> {
         self.logical[lpn as usize] = Logical::unwritten(self.world.sectors());
     }
 
-    /// Whether a read, or the read for a run, needs flash if its turn comes now.
+    /// Whether a read, or the merge read of a run, would need flash now.
     pub(super) fn needs_flash(&self, op: &Op) -> bool {
         let page = &self.logical[op.lpn as usize];
         match op.purpose {
@@ -146,7 +146,7 @@ impl Model<'_> {
         }
     }
 
-    /// The read of the old page has ended, or is not needed. Returns the programs that waited for it.
+    /// The merge read has ended, or is not needed. Returns the programs that waited for it.
     pub(super) fn merge_over(&mut self, run: usize, how: Merge) -> Vec<Op> {
         self.stirred = true;
         if self.runs[run].needs_old() {
@@ -157,7 +157,7 @@ impl Model<'_> {
         std::mem::take(&mut self.runs[run].waiting)
     }
 
-    /// Programs that waited for merge reads arrive, oldest first.
+    /// Queues the programs that waited for merge reads, oldest first.
     pub(super) fn release(&mut self, mut programs: Vec<Op>) {
         programs.sort_by_key(|op| op.age);
         programs.into_iter().for_each(|op| self.arrive(op));

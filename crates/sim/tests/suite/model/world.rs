@@ -1,6 +1,6 @@
-//! The devices and requests that the model and the engine are compared on.
+//! Devices and requests for the comparison of model and engine.
 
-/// What serves one operation at a time.
+/// Unit of exclusion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Exclusion {
     Die,
@@ -8,7 +8,7 @@ pub enum Exclusion {
     Channel,
 }
 
-/// What a read may suspend.
+/// Operations that a read may suspend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Suspendable {
     Nothing,
@@ -16,7 +16,7 @@ pub enum Suspendable {
     ProgramAndErase,
 }
 
-/// What the model knows of a device. Times in nanoseconds.
+/// The model's view of a device. Times in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct World {
     pub channels: usize,
@@ -33,7 +33,7 @@ pub struct World {
     pub read: Vec<u64>,
     pub program: Vec<u64>,
     pub erase: u64,
-    /// Hundredths of a nanosecond a byte.
+    /// Hundredths of a nanosecond per byte.
     pub rate: u64,
     pub command: u64,
     pub suspendable: Suspendable,
@@ -87,7 +87,7 @@ impl World {
         }
     }
 
-    /// Devices with one thing less.
+    /// Devices with one feature less.
     pub fn simpler(&self) -> Vec<World> {
         let here = || self.clone();
         let smaller = [
@@ -170,12 +170,12 @@ impl World {
         }
     }
 
-    /// What serves one operation at a time.
+    /// The unit of exclusion of a plane.
     pub fn unit_of(&self, plane: usize) -> usize {
         plane % self.units()
     }
 
-    /// The bus time of so many bytes of a page.
+    /// Bus time of `bytes` of a page.
     pub fn transfer(&self, bytes: u64) -> u64 {
         (bytes * self.rate + 50) / 100
     }
