@@ -297,7 +297,7 @@ pub trait Collector {
     fn preemptible(&self) -> bool {
         self.inner().is_some_and(|inner| inner.preemptible())
     }
-    /// A job is about to take its next step. Whether it pauses so that its die serves host operations first.
+    /// A job is about to take its next step while host operations compete for its die. Whether it pauses so that they go first.
     fn pauses(&self, contention: &Contention) -> bool {
         self.inner().is_some_and(|inner| inner.pauses(contention))
     }

@@ -12,13 +12,14 @@ impl Ssd {
         let running = &mut self.gc.jobs[id.0];
         let first_step = std::mem::replace(&mut running.sure, false);
         let (unit, plane, holds) = (running.unit, running.plane, running.holds);
-        let contention = Contention {
-            queued: !self.kernel.dies[unit].queue.is_empty(),
-            unplaced: !self.host.anywhere.is_empty(),
-            first_step,
-            urgent: &|| self.below_hard_floor(plane),
-        };
-        if !holds || !self.schemes.collector.policy_ref().pauses(&contention) {
+        let queued = !self.kernel.dies[unit].queue.is_empty();
+        let unplaced = !self.host.anywhere.is_empty();
+        if !holds || !(queued || unplaced) {
+            // No competitor: nothing to ask.
+            return false;
+        }
+        let urgent: &dyn Fn() -> bool = &|| self.below_hard_floor(plane);
+        if !self.schemes.collector.policy_ref().pauses(&Contention { queued, unplaced, first_step, urgent }) {
             return false;
         }
         self.pause(id, Pause::Preempted);

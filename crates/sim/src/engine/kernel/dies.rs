@@ -36,6 +36,18 @@ pub(in crate::engine) enum Suspension {
     Resuming,
 }
 
+/// The turn of a host operation.
+pub(in crate::engine) struct Turn {
+    /// Total time that GC and write-backs have held the unit.
+    pub(in crate::engine) gc: u64,
+    /// See `gc`.
+    pub(in crate::engine) writeback: u64,
+    /// Delay of service against the shadow clock.
+    lag: u64,
+    /// When the operation begins by the shadow clock.
+    pub(in crate::engine) shadow_start: Nanos,
+}
+
 /// A unit of exclusion: a die (or chip, or channel) with its FIFO and its ledger.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Unit {
@@ -60,7 +72,7 @@ pub(in crate::engine) struct Unit {
     gc: u64,
     /// Total time held by write-backs.
     writeback: u64,
-    /// Delay of host service compared with service without GC: see `Ssd::shadow`.
+    /// Delay of host service compared with service without GC: see `Ssd::turn`.
     lag: u64,
     /// Total time held by GC and write-backs when the last host operation began.
     lag_gc: u64,
@@ -249,22 +261,22 @@ impl Unit {
         (self.array, self.rest, now - self.interrupted)
     }
 
-    /// The shadow clock, which serves host operations only, for an operation that has waited since `since` and begins now: delay
-    /// of service against that clock, and its start by that clock. See `Ssd::shadow`.
+    /// The turn of an operation that has waited since `since`, by the ledger and by the shadow clock, which serves host operations
+    /// only. See `Ssd::turn`.
     #[inline(always)]
-    pub(in crate::engine) fn shadow(&self, since: Nanos, now: Nanos) -> (u64, Nanos) {
+    pub(in crate::engine) fn turn(&self, since: Nanos, now: Nanos) -> Turn {
+        let (gc, writeback) = (self.gc(now), self.writeback(now));
         let free = self.released.0.saturating_sub(self.lag);
-        let start = free.max(since.0);
-        let most = self.lag + (self.gc(now) + self.writeback(now) - self.lag_gc);
-        let lag = now.0.saturating_sub(start).min(most);
-        (lag, Nanos(now.0 - lag))
+        let most = self.lag + (gc + writeback - self.lag_gc);
+        let lag = now.0.saturating_sub(free.max(since.0)).min(most);
+        Turn { gc, writeback, lag, shadow_start: Nanos(now.0 - lag) }
     }
 
-    /// A host service begins with this delay against the shadow clock.
+    /// A host operation begins.
     #[inline(always)]
-    pub(in crate::engine) fn set_lag(&mut self, lag: u64, now: Nanos) {
-        self.lag = lag;
-        self.lag_gc = self.gc(now) + self.writeback(now);
+    pub(in crate::engine) fn set_lag(&mut self, turn: &Turn) {
+        self.lag = turn.lag;
+        self.lag_gc = turn.gc + turn.writeback;
     }
 
     /// Power is cut: no running and no waiting operation remains.

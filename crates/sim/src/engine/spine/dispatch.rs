@@ -5,7 +5,7 @@ use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::timing::{LegKind, Legs};
 use crate::device::transaction::{Class, Need, Op, Verb};
-use crate::engine::kernel::dies::{Holder, Suspension};
+use crate::engine::kernel::dies::{Holder, Suspension, Turn};
 use crate::engine::{Nanos, Pause, Ssd};
 use crate::policy::{MAX_PLANES, PageSet};
 use crate::units::{Moment, OpId, PlaneId, Ppn, UnitId};
@@ -574,37 +574,36 @@ impl Ssd {
     /// part of the rest that would exist without GC.
     #[inline(always)]
     pub(in crate::engine) fn charge_wait(&mut self, op: OpId, unit: UnitId) {
-        let (_, shadow_start) = self.shadow(op, unit);
-        self.charge_from(op, unit, shadow_start);
+        let turn = self.turn(op, unit);
+        self.charge_from(op, unit, &turn);
     }
 
     /// A host operation has reached the head of the queue: charges its wait, and advances the shadow clock.
     #[inline(always)]
     pub(in crate::engine) fn turn_comes(&mut self, op: OpId, unit: UnitId) {
-        let (lag, shadow_start) = self.shadow(op, unit);
-        self.charge_from(op, unit, shadow_start);
-        self.kernel.dies[unit].set_lag(lag, self.now);
+        let turn = self.turn(op, unit);
+        self.charge_from(op, unit, &turn);
+        self.kernel.dies[unit].set_lag(&turn);
     }
 
-    /// Charges a wait that would have ended at `shadow_start` without collections.
+    /// Charges a wait whose turn has come: without GC it would have ended when the operation begins by the shadow clock.
     #[inline(always)]
-    fn charge_from(&mut self, op: OpId, unit: UnitId, shadow_start: Nanos) {
-        let page = &self.kernel.ops[op];
-        let wait = (self.now - page.waits_since).0;
+    fn charge_from(&mut self, op: OpId, unit: UnitId, turn: &Turn) {
+        let since = self.kernel.ops[op].waits_since;
+        let wait = (self.now - since).0;
         if wait == 0 {
             return;
         }
-        let state = &self.kernel.dies[unit];
-        let gc_all = state.gc(self.now) - self.kernel.ops.host[op].ledger_gc;
-        let back = state.writeback(self.now) - self.kernel.ops.host[op].ledger_writeback;
+        let page = &mut self.kernel.ops.host[op];
+        let gc_all = turn.gc - page.ledger_gc;
+        let back = turn.writeback - page.ledger_writeback;
+        let rest = wait - gc_all - back;
+        let host = (turn.shadow_start.0.saturating_sub(since.0)).min(rest);
+        page.blame.add(Cause::DieHost, host);
+        page.blame.add(Cause::DieLate, rest - host);
         if gc_all + back > 0 {
             self.charge_collections(op, unit, gc_all, back);
         }
-        let page = &mut self.kernel.ops[op];
-        let rest = wait - gc_all - back;
-        let host = (shadow_start.0.saturating_sub(page.waits_since.0)).min(rest);
-        self.kernel.ops.host[op].blame.add(Cause::DieHost, host);
-        self.kernel.ops.host[op].blame.add(Cause::DieLate, rest - host);
     }
 
     /// Charges the part of a wait in which GC and write-backs held the unit.
@@ -627,13 +626,13 @@ impl Ssd {
     /// that GC took since the last service bounds the growth of the lag, so without GC nothing is ever late. (Paper B, section
     /// III, made exact.)
     #[inline(always)]
-    fn shadow(&self, op: OpId, unit: UnitId) -> (u64, Nanos) {
-        self.kernel.dies[unit].shadow(self.kernel.ops[op].waits_since, self.now)
+    fn turn(&self, op: OpId, unit: UnitId) -> Turn {
+        self.kernel.dies[unit].turn(self.kernel.ops[op].waits_since, self.now)
     }
 
     #[inline(always)]
     pub(in crate::engine) fn update_lag(&mut self, op: OpId, unit: UnitId) {
-        let (lag, _) = self.shadow(op, unit);
-        self.kernel.dies[unit].set_lag(lag, self.now);
+        let turn = self.turn(op, unit);
+        self.kernel.dies[unit].set_lag(&turn);
     }
 }
