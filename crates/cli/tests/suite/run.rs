@@ -406,7 +406,7 @@ fn memory_is_what_the_check_foretold_and_too_much_is_refused() {
     // Tables of schemes that start as zeros take memory only when they are used.
     for (device, schemes, least) in [
         ("--set precondition.mode=sequential", false, 0.95),
-        ("--preset noc --set precondition.mode=sequential --set geometry.blocks_per_plane=2048", false, 0.95),
+        ("--preset noc --set precondition.mode=sequential --set geometry.blocks_per_plane=4096", false, 0.95),
         (
             "--set precondition.mode=sequential --set device.mapping_unit=super-page --set geometry.blocks_per_plane=2048",
             false,

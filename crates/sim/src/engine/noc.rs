@@ -151,10 +151,10 @@ impl Ssd {
 
     // Task queues.
 
-    /// The end of a run: nothing is left on the way.
+    /// Checks the end of a run: no page is in flight.
     pub(super) fn check_crossings_end(&self) {
         if let Some(noc) = &self.features.noc {
-            law!(noc.buffered.iter().all(|pages| *pages == 0), "a page is left in a flash controller's buffer");
+            law!(noc.buffered.iter().all(|pages| *pages == 0), "a flash controller's buffer is not empty");
         }
     }
 

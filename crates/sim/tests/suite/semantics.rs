@@ -440,7 +440,8 @@ fn beyond_the_wear_spread_every_second_collection_takes_a_cold_block() {
 
 // Measurement.
 
-/// Sixteen pages fill blocks 0 to 3 and some are trimmed; a write of the first of them makes the plane due. Returns the erases by block.
+/// Sixteen pages fill blocks 0 to 3 and some are trimmed; a write of the first of them makes the plane due. Returns the erases by
+/// block.
 fn after_one_collection(victim: &str, trimmed: &[u64], seed: u64) -> Vec<u32> {
     let mut dut = Dut::seeded(&plane(4, 16, 16, &format!("schemes.victim = {victim}")), seed);
     (0..16).for_each(|lpn| dut.write(0, lpn * PAGE, PAGE));

@@ -91,7 +91,7 @@ impl Failures {
         self.due.last().map_or(Nanos::NEVER, |(at, _)| *at)
     }
 
-    /// What missing chunks held (oracle).
+    /// Contents of chunks when they were last missing (oracle).
     pub(in crate::engine) fn tags(&self) -> impl Iterator<Item = Tag> {
         self.tags.iter().copied()
     }

@@ -1,6 +1,7 @@
 //! Parity groups after a power cut: the write hole.
 //!
-//! The controller keeps a record, which survives the cut, of the groups whose update has begun. Parity covers all other groups: an update replaces nothing before it begins. For the recorded groups,
+//! The controller keeps a record, which survives the cut, of the groups whose update has begun. Parity covers all other groups:
+//! an update replaces nothing before it begins. For the recorded groups,
 //!
 //! - an update that still reads, where chips may fail, has left old chunks and old parity in place: their sum is known;
 //! - one that writes, with a capacitor, is completed: chunks and parity are in the memory that survives;

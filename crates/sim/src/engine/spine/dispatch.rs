@@ -226,7 +226,7 @@ impl Ssd {
         true
     }
 
-    /// R8: whether an operation may begin beside the one in service on its unit.
+    /// R8: whether an operation may begin in addition to the one in service on its unit.
     #[inline(never)]
     fn may_overlap(&self, op: OpId, unit: UnitId) -> bool {
         let (state, op) = (&self.kernel.dies[unit], &self.kernel.ops[op]);

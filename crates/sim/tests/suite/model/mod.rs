@@ -5,7 +5,8 @@
 //! happen. It covers dies as FIFOs, buses, page types, queue depth, static placement, partial writes sector by sector, TRIM,
 //! unwritten reads, several planes at once, suspension, early acknowledgement, and serial GC with greedy victims.
 //!
-//! Not covered: merge reads where collections take no time, cache registers, windows of requests, dynamic placement, other collectors and paths, parity, interconnects.
+//! Not covered: merge reads where collections take no time, cache registers, windows of requests, dynamic placement, other
+//! collectors and paths, parity, interconnects.
 
 mod differential;
 mod examples;
