@@ -36,6 +36,9 @@ impl Ssd {
     }
 
     pub(super) fn below_hard_floor(&self, plane: PlaneId) -> bool {
+        if self.rules.hard_floor == 0 {
+            return false;
+        }
         let (geometry, flash) = (&self.dev.geometry, &self.dev.flash);
         let free = match self.config.gc.scope {
             Scope::Plane => u64::from(flash.free_pages(plane)),

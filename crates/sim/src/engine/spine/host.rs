@@ -799,8 +799,10 @@ impl Ssd {
         self.mark_unit(unit);
         if self.rules.heeds {
             self.disturb_unit(unit);
-            let host = self.kernel.ops[op].class.like_host();
-            self.joins_idle(unit, host);
+            if self.rules.idles {
+                let host = self.kernel.ops[op].class.like_host();
+                self.joins_idle(unit, host);
+            }
         }
     }
 
