@@ -301,7 +301,7 @@ pub trait Collector {
     fn pauses(&self, contention: &Contention) -> bool {
         self.inner().is_some_and(|inner| inner.pauses(contention))
     }
-    /// The die of a paused job is idle. Whether the job resumes.
+    /// The die of a paused job is idle, but host operations compete for it. Whether the job resumes; it does where none compete.
     fn resumes(&self, contention: &Contention) -> bool {
         self.inner().is_none_or(|inner| inner.resumes(contention))
     }

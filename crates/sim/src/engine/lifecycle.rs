@@ -9,10 +9,9 @@ use crate::units::{OpId, UnitId};
 impl Ssd {
     /// It has reached the head of a unit's queue.
     pub(super) fn select(&mut self, op: OpId, unit: UnitId) {
-        let step = self.kernel.ops[op].job.is_some();
         match self.kernel.ops[op].class {
             Class::Host | Class::Parity => self.select_page(op, unit),
-            Class::Gc | Class::Metadata if step => self.begin_queued_step(op, unit),
+            Class::Gc | Class::Metadata if self.kernel.ops[op].job.is_some() => self.begin_queued_step(op, unit),
             Class::Gc => self.begin_abroad(op, unit),
             Class::Metadata => self.begin_metadata(op, unit),
             Class::Writeback | Class::Replica => unreachable!("law: it begins on an idle die, and never queues"),
@@ -21,10 +20,9 @@ impl Ssd {
 
     /// Its last leg has ended.
     pub(super) fn ends(&mut self, op: OpId) {
-        let step = self.kernel.ops[op].job.is_some();
         match self.kernel.ops[op].class {
             Class::Host | Class::Parity => self.command_ends(op),
-            Class::Gc | Class::Metadata if step => self.gc_step_ends(op),
+            Class::Gc | Class::Metadata if self.kernel.ops[op].job.is_some() => self.gc_step_ends(op),
             Class::Gc => self.abroad_ends(op),
             Class::Metadata => self.metadata_ends(op),
             Class::Writeback => self.writeback_ends(op),

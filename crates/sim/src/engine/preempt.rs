@@ -52,16 +52,11 @@ impl Ssd {
         free < u64::from(self.rules.hard_floor)
     }
 
-    fn array_is_free(&self, unit: UnitId) -> bool {
-        let state = &self.kernel.dies[unit];
-        state.is_free()
-    }
-
     /// A paused collection of this unit resumes if the collector decides so, or if the pages for which it waited are on flash.
     #[inline(never)]
     pub(super) fn try_resume(&mut self, unit: UnitId) {
         let id = self.kernel.dies[unit].job;
-        if id.is_none() || !self.array_is_free(unit) {
+        if id.is_none() || !self.kernel.dies[unit].is_free() {
             return;
         }
         let running = &self.gc.jobs[id.0];
@@ -71,14 +66,9 @@ impl Ssd {
             Pause::Durable if self.awaits_durability(id) => return,
             Pause::Durable => {}
             Pause::Preempted => {
-                let offered = running.offered == self.now;
-                let contention = Contention {
-                    queued: !self.kernel.dies[unit].queue.is_empty(),
-                    unplaced: !offered && !self.host.anywhere.is_empty(),
-                    first_step: false,
-                    urgent: &|| self.below_hard_floor(plane),
-                };
-                if !self.schemes.collector.policy_ref().resumes(&contention) {
+                let queued = !self.kernel.dies[unit].queue.is_empty();
+                let unplaced = running.offered != self.now && !self.host.anywhere.is_empty();
+                if (queued || unplaced) && !self.may_resume(plane, queued, unplaced) {
                     self.gc.jobs[id.0].offered = self.now;
                     return;
                 }
@@ -90,13 +80,19 @@ impl Ssd {
         self.gc.ready.push(id);
     }
 
+    /// Whether a paused job resumes though host operations compete for its die.
+    fn may_resume(&self, plane: PlaneId, queued: bool, unplaced: bool) -> bool {
+        let urgent: &dyn Fn() -> bool = &|| self.below_hard_floor(plane);
+        self.schemes.collector.policy_ref().resumes(&Contention { queued, unplaced, first_step: false, urgent })
+    }
+
     /// Whether a unit is free because its collection pauses for host operations.
     pub(super) fn is_paused_for_host(&self, unit: UnitId) -> bool {
         let job = self.kernel.dies[unit].job;
         self.rules.preempts
             && job.is_some()
             && self.gc.jobs[job.0].pause == Pause::Preempted
-            && self.array_is_free(unit)
+            && self.kernel.dies[unit].is_free()
     }
 
     /// A unit was free for host operations and served none: its collection resumes in the next round.

@@ -54,9 +54,7 @@ impl Ssd {
     /// A unit has been considered.
     #[inline(always)]
     fn look_after_dispatch(&mut self, unit: UnitId) {
-        if self.rules.pauses {
-            self.revisit(unit);
-        }
+        self.revisit(unit);
         if self.rules.idles {
             self.note_rest(unit);
         }

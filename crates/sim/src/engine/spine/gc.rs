@@ -113,9 +113,7 @@ impl Ssd {
     /// Before collections start on a unit: a paused one may resume, and an idle die may be collected.
     #[inline(always)]
     fn look_before_collections(&mut self, unit: UnitId) {
-        if self.rules.pauses {
-            self.try_resume(unit);
-        }
+        self.try_resume(unit);
         if self.rules.idles {
             self.collect_in_idle_time(unit);
         }
