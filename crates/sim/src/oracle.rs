@@ -15,6 +15,7 @@ use std::ops::Range;
 
 use ssdlab_memory::prefetch;
 
+use crate::random;
 use crate::sectors::Sectors;
 pub use crate::units::Tag;
 use crate::units::{Lpn, OpId, Ppn};
@@ -244,7 +245,8 @@ impl Oracle {
 
     /// No version of a logical page is left: it counts as never written.
     pub(crate) fn forget(&mut self, lpn: Lpn) {
-        (self.latest[lpn.ix()], self.acknowledged[lpn.ix()]) = (0, (0, true));
+        self.latest[lpn.ix()] = 0;
+        self.acknowledged[lpn.ix()] = (0, true);
         if let Some(sectors) = &mut self.sectors {
             sectors.forget(lpn.0);
         }
@@ -258,7 +260,7 @@ impl Oracle {
         }
         match group {
             Some(group) => self.parity[group as usize][tag.version as usize % 2],
-            None => mix(u64::from(tag.lpn.0) << 32 | u64::from(tag.version)),
+            None => random::mix(u64::from(tag.lpn.0) << 32 | u64::from(tag.version)),
         }
     }
 
@@ -366,14 +368,6 @@ impl Oracle {
             by.keep(stored.iter().copied().chain(in_flight.map(|tag| (tag.lpn.0, tag.version))));
         }
     }
-}
-
-/// Mixes 64 bits (the finaliser of SplitMix64). Two sums of pages agree by accident once in 2^64.
-fn mix(bits: u64) -> u64 {
-    let bits = bits.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ (bits >> 31)
 }
 
 #[cfg(test)]

@@ -15,3 +15,11 @@ pub fn stream(seed: u64, purpose: &str) -> Xoshiro256PlusPlus {
 pub fn below(rng: &mut Xoshiro256PlusPlus, bound: u64) -> u64 {
     ((u128::from(rng.next_u64()) * u128::from(bound)) >> 64) as u64
 }
+
+/// Spreads the bits of a number over 64 (the finaliser of SplitMix64). Two sums of such numbers agree by accident once in 2^64.
+pub(crate) fn mix(bits: u64) -> u64 {
+    let bits = bits.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
+}

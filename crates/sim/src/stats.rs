@@ -166,15 +166,22 @@ impl Stats {
     pub(crate) fn start_measuring(&mut self) {
         self.forgotten = self.forgotten.plus(&std::mem::take(&mut self.flash));
         self.forgotten_collections += self.collections;
-        (self.gc_time, self.metadata_time) = (GcTimes::default(), GcTimes::default());
-        (self.copies, self.ecc) = (CopyCounters::default(), EccCounters::default());
-        (self.parties, self.moves) = (Parties::default(), Moves::default());
+        self.gc_time = GcTimes::default();
+        self.metadata_time = GcTimes::default();
+        self.copies = CopyCounters::default();
+        self.ecc = EccCounters::default();
+        self.parties = Parties::default();
+        self.moves = Moves::default();
         self.noc = Default::default();
         self.raid = RaidTotals::default();
         self.brr = BrrTotals::default();
         self.writeback_time = GcTimes::default();
-        (self.collections, self.moved, self.moved_stale) = (0, 0, 0);
-        (self.chips_busy, self.window, self.arrivals) = (0, 0, 0);
+        self.collections = 0;
+        self.moved = 0;
+        self.moved_stale = 0;
+        self.chips_busy = 0;
+        self.window = 0;
+        self.arrivals = 0;
         self.pages = Pages::default();
         self.bytes = HostBytes::default();
         self.requests = Requests { warmup: self.requests.warmup, ..Requests::default() };

@@ -464,7 +464,7 @@ fn what_the_repository_says_of_configurations_is_current() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
         let shipped = std::fs::read_to_string(path).unwrap();
         let current = Bench::new().good(&format!("config {what}"));
-        assert!(current == shipped, "out of date; write it anew: ssdlab config {what} > {file}");
+        assert!(current == shipped, "out of date; refresh it: ssdlab config {what} > {file}");
     }
 }
 

@@ -297,7 +297,7 @@ fn the_series_of_a_small_run_is_as_written_down() {
     if std::env::var_os("TRYCMD").is_some_and(|what| what == "overwrite") {
         std::fs::write(&path, bench.text("s.csv")).unwrap();
     }
-    assert_eq!(bench.text("s.csv"), std::fs::read_to_string(&path).unwrap(), "TRYCMD=overwrite writes it anew");
+    assert_eq!(bench.text("s.csv"), std::fs::read_to_string(&path).unwrap(), "TRYCMD=overwrite refreshes it");
 }
 
 #[cfg(feature = "parquet")]

@@ -45,7 +45,7 @@ impl ErrorModel {
     /// Errors that a program leaves in a page, for a block with this many P/E cycles.
     fn left(&self, page: Ppn, pe_cycles: u32) -> u32 {
         let spread = u64::from(self.spec.spread.0);
-        let own = mix(self.seed ^ u64::from(page.0)) % (2 * spread + 1);
+        let own = random::mix(self.seed ^ u64::from(page.0)) % (2 * spread + 1);
         let factor = Ppm::ONE - spread + own;
         (u64::from(curve(&self.spec.program_errors, pe_cycles)) * factor / Ppm::ONE).min(u64::from(LOST - 1)) as u32
     }
@@ -126,14 +126,6 @@ pub(crate) fn derived_thresholds(ecc: &ErrorSpec) -> Vec<(u32, u8)> {
 
 /// Largest threshold: counts are bytes, and reports have one row per count.
 pub(crate) const MAX_THRESHOLD: u8 = 63;
-
-/// SplitMix64: spreads seed and page over all bits.
-fn mix(x: u64) -> u64 {
-    let x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
-}
 
 /// Result of error correction where errors are drawn, not simulated page by page.
 #[derive(Clone, Debug)]

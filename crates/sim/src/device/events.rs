@@ -97,7 +97,8 @@ impl Events {
         let was_first = self.first as usize == resource;
         self.put(resource, time, self.bucket(time));
         if time < self.next {
-            (self.next, self.first) = (time, resource as u32);
+            self.next = time;
+            self.first = resource as u32;
         } else if was_first && time > self.next {
             self.find();
         }
@@ -223,7 +224,8 @@ impl Events {
             at = entry.next;
         }
         if first != NONE {
-            (self.next, self.first) = (least, first);
+            self.next = least;
+            self.first = first;
         }
         first != NONE
     }
@@ -231,10 +233,12 @@ impl Events {
     /// Slow case: all events are more than a turn ahead, or there are none.
     #[cold]
     fn find_far(&mut self) {
-        (self.next, self.first) = (Nanos::NEVER, NONE);
+        self.next = Nanos::NEVER;
+        self.first = NONE;
         for (resource, entry) in self.entries.iter().enumerate() {
             if entry.time < self.next {
-                (self.next, self.first) = (entry.time, resource as u32);
+                self.next = entry.time;
+                self.first = resource as u32;
             }
         }
     }

@@ -619,7 +619,8 @@ impl Flash {
     pub(crate) fn begin_collection(&mut self, block: BlockId) {
         law!(self.is_closed(block), "law: a victim is a closed block");
         let plane = &mut self.planes[block.ix() / self.blocks_per_plane as usize];
-        (plane.collecting, plane.debt) = (true, u32::from(self.valid[block.ix()]));
+        plane.collecting = true;
+        plane.debt = u32::from(self.valid[block.ix()]);
         self.valid[block.ix()] |= NOT_CLOSED;
     }
 
@@ -640,7 +641,8 @@ impl Flash {
         let (plane, index) = (b / self.blocks_per_plane as usize, b % self.blocks_per_plane as usize);
         self.free[plane * self.free_words + index / 64] |= 1 << (index % 64);
         let state = &mut self.planes[plane];
-        (state.collecting, state.debt) = (false, 0);
+        state.collecting = false;
+        state.debt = 0;
         state.free_blocks += 1;
         state.free_pages += self.pages_per_block;
         self.free_total += u64::from(self.pages_per_block);
@@ -662,10 +664,13 @@ impl Flash {
         self.lpn_of.iter_mut().for_each(|lpn| *lpn = Lpn::NONE);
         self.valid.fill(NOT_CLOSED);
         for state in &mut self.planes {
-            (state.collecting, state.debt, state.promised) = (false, 0, 0);
+            state.collecting = false;
+            state.debt = 0;
+            state.promised = 0;
         }
         for b in 0..self.use_of.len() {
-            (self.use_of[b].unlanded, self.use_of[b].readers) = (0, 0);
+            self.use_of[b].unlanded = 0;
+            self.use_of[b].readers = 0;
         }
         erases.iter().for_each(|block| self.erase_now(*block));
         for b in 0..self.use_of.len() {
@@ -689,8 +694,11 @@ impl Flash {
         let all = self.blocks_per_plane * self.pages_per_block;
         let state = &mut self.planes[plane];
         let written = u64::from(all - state.free_pages);
-        (state.free_pages, state.free_blocks) = (all, self.blocks_per_plane);
-        (state.collecting, state.debt, state.promised) = (false, 0, 0);
+        state.free_pages = all;
+        state.free_blocks = self.blocks_per_plane;
+        state.collecting = false;
+        state.debt = 0;
+        state.promised = 0;
         state.open = [BlockId::NONE; STREAMS];
         self.free_total += written;
         self.programmed -= written;

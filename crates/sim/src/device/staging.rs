@@ -78,7 +78,9 @@ impl Level {
 
     /// Restarts the statistics.
     pub(crate) fn restart(&mut self, now: Nanos) {
-        (self.total, self.since, self.worst) = (0, now, self.pages);
+        self.total = 0;
+        self.since = now;
+        self.worst = self.pages;
     }
 }
 
@@ -150,7 +152,8 @@ impl Staging {
         self.free = self.slots;
         self.ready = Fifo::EMPTY;
         self.own.fill(Fifo::EMPTY);
-        (self.waiting, self.stale) = (0, false);
+        self.waiting = 0;
+        self.stale = false;
         self.segments.clear();
         for level in [&mut self.filled, &mut self.exposed] {
             level.change(-i64::from(level.pages), now);

@@ -44,7 +44,8 @@ impl Ssd {
     pub(super) fn conflicts_from_now(&mut self) {
         let (held, filled) = self.integrals();
         if let Some(conflict) = &mut self.features.conflict {
-            (conflict.counters.held_at.0, conflict.counters.filled_at.0) = (held, filled);
+            conflict.counters.held_at.0 = held;
+            conflict.counters.filled_at.0 = filled;
         }
     }
 
@@ -169,7 +170,8 @@ impl Ssd {
         let kind = usize::from(record.request.op == RequestOp::Write);
         let counters = &mut conflict.counters;
         counters.bytes[kind] += record.request.bytes;
-        (counters.held_at.1, counters.filled_at.1) = (held, filled);
+        counters.held_at.1 = held;
+        counters.filled_at.1 = filled;
         if record.conflicted {
             counters.conflicted[kind].0 += 1;
             counters.conflicted[kind].1 += u128::from(latency);

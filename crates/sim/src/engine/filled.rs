@@ -171,11 +171,21 @@ impl Ssd {
             noc,
             stats,
         } = filled.clone();
-        (ssd.dev.flash, ssd.dev.map, ssd.oracle) = (flash, map, oracle);
-        (ssd.dev.wear, ssd.dev.errors, ssd.dev.page_errors) = (wear, errors, page_errors);
-        (ssd.kernel.dies.units, ssd.gc.planes) = (units, planes);
-        (ssd.schemes.victim, ssd.schemes.collector, ssd.schemes.path) = (victim, collector, path);
-        (ssd.host.last_unit, ssd.gc.target, ssd.features.noc, ssd.stats) = (last_unit, gc_target, noc, stats);
+        ssd.dev.flash = flash;
+        ssd.dev.map = map;
+        ssd.oracle = oracle;
+        ssd.dev.wear = wear;
+        ssd.dev.errors = errors;
+        ssd.dev.page_errors = page_errors;
+        ssd.kernel.dies.units = units;
+        ssd.gc.planes = planes;
+        ssd.schemes.victim = victim;
+        ssd.schemes.collector = collector;
+        ssd.schemes.path = path;
+        ssd.host.last_unit = last_unit;
+        ssd.gc.target = gc_target;
+        ssd.features.noc = noc;
+        ssd.stats = stats;
         ssd.watch_pages();
         ssd.settle_groups();
         ssd.restart_conflicts();

@@ -336,7 +336,8 @@ impl Ssd {
         legs.push(LegKind::Noc, Nanos(net.traversal(page_size).0 * late));
         legs.push(LegKind::Buffer, Nanos(net.sram_read.0 * pages));
         self.stats.noc.traversals.add(Way::GcOut, late);
-        (self.kernel.ops[id].legs, self.kernel.ops[id].leg) = (legs, 0);
+        self.kernel.ops[id].legs = legs;
+        self.kernel.ops[id].leg = 0;
         self.run_leg(id);
     }
 
@@ -494,7 +495,8 @@ impl Ssd {
                 noc.behind_rows[*port - first].1.get_or_insert(gc);
                 continue;
             };
-            (noc.rows[row], noc.last_row) = (*port, row);
+            noc.rows[row] = *port;
+            noc.last_row = row;
             let channel = (*port - self.rules.ports) as u32;
             let (path, slices) = (self.net().path(channel, row as u32), self.net().slices(channel, row as u32));
             self.stats.noc.paths += 1;

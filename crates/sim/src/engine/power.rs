@@ -263,7 +263,8 @@ impl Ssd {
         self.host.runs.power_cut();
         self.gc.jobs.clear();
         for plane in &mut self.gc.planes {
-            (plane.claimed, plane.stalled) = (false, Fifo::EMPTY);
+            plane.claimed = false;
+            plane.stalled = Fifo::EMPTY;
         }
         self.host.anywhere = Fifo::EMPTY;
         self.gc.ready.clear();

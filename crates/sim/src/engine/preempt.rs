@@ -75,7 +75,8 @@ impl Ssd {
             }
         }
         let running = &mut self.gc.jobs[id.0];
-        (running.pause, running.sure) = (Pause::No, true);
+        running.pause = Pause::No;
+        running.sure = true;
         self.seize_for_gc(unit, planes, plane);
         self.gc.ready.push(id);
     }

@@ -122,7 +122,8 @@ impl Replicas {
     /// Makes a copy the most recently used one.
     fn link(&mut self, copy: u32) {
         let before = std::mem::replace(&mut self.newest, copy);
-        (self.copies[copy].newer, self.copies[copy].older) = (NONE, before);
+        self.copies[copy].newer = NONE;
+        self.copies[copy].older = before;
         match before {
             NONE => self.oldest = copy,
             before => self.copies[before].newer = copy,
@@ -137,7 +138,8 @@ impl Replicas {
     fn add(&mut self, lpn: Lpn, page: Ppn, block: BlockId, tag: Tag) {
         let next = self.in_block[block.ix()];
         let copy = self.copies.insert(Copy { lpn, page, tag, next, newer: NONE, older: NONE });
-        (self.in_block[block.ix()], self.copy_of[lpn.ix()]) = (copy, copy);
+        self.in_block[block.ix()] = copy;
+        self.copy_of[lpn.ix()] = copy;
         self.link(copy);
         self.totals.made += 1;
         self.totals.most = self.totals.most.max(self.copies.in_use() as u64);
@@ -171,9 +173,11 @@ impl Replicas {
         self.copy_of.fill(NONE);
         self.in_block.fill(NONE);
         self.copies.clear();
-        (self.newest, self.oldest) = (NONE, NONE);
+        self.newest = NONE;
+        self.oldest = NONE;
         self.wanted.clear();
-        (self.making, self.making_of) = (Making::Nothing, Lpn::NONE);
+        self.making = Making::Nothing;
+        self.making_of = Lpn::NONE;
     }
 }
 
@@ -327,7 +331,8 @@ impl Ssd {
         let (lpn, last) = (replicas.making_of, replicas.last_unit);
         let Location::Flash(page) = self.dev.map.get(lpn) else {
             // GC has moved it to the controller's buffer meanwhile.
-            (replicas.making, replicas.making_of) = (Making::Nothing, Lpn::NONE);
+            replicas.making = Making::Nothing;
+            replicas.making_of = Lpn::NONE;
             return;
         };
         let chip = self.dev.geometry.chip_of(self.dev.geometry.plane_of(page));
@@ -360,7 +365,8 @@ impl Ssd {
 
     fn begin_copy(&mut self, lpn: Lpn, page: Ppn, tag: Tag, verb: Verb) {
         if let Some(replicas) = &mut self.features.replicas {
-            (replicas.making, replicas.making_of) = (Making::OnFlash, lpn);
+            replicas.making = Making::OnFlash;
+            replicas.making_of = lpn;
         }
         let plane = self.dev.geometry.plane_of(page);
         let unit = self.dev.geometry.unit_of(plane);

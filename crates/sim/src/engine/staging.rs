@@ -434,7 +434,9 @@ impl Ssd {
         let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
         let offset = self.dev.geometry.offset(to);
         let op = &mut self.kernel.ops[id];
-        (op.unit, op.plane, op.channel) = (unit, plane, self.dev.geometry.channel_of(plane));
+        op.unit = unit;
+        op.plane = plane;
+        op.channel = self.dev.geometry.channel_of(plane);
         op.pages = PageSet::one(to);
         op.legs = self.dev.timing.program(offset, burst);
         op.leg = 0;

@@ -53,7 +53,10 @@ impl Distribution {
     pub fn clear(&mut self) {
         if self.count > 0 {
             self.buckets.fill(0);
-            (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
+            self.count = 0;
+            self.sum = 0;
+            self.min = u64::MAX;
+            self.max = 0;
         }
     }
 

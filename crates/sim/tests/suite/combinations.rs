@@ -589,5 +589,5 @@ fn the_pair_table_is_current() {
     }
     let shipped = std::fs::read_to_string(&path).unwrap_or_default();
     let refresh = "SSDLAB_COMBINATIONS=write cargo test -p ssdlab-sim --test suite combinations::";
-    assert!(current == shipped, "docs/combinations.md is out of date; write it anew: {refresh}");
+    assert!(current == shipped, "docs/combinations.md is out of date; refresh it: {refresh}");
 }

@@ -440,7 +440,7 @@ fn a_read_does_not_suspend_data_in_nor_what_may_not_be_suspended() {
 }
 
 #[test]
-fn each_read_suspends_anew() {
+fn each_read_suspends_again() {
     let mut dut = Dut::new(&one_die(SUSPEND));
     dut.write(0, 0, PAGE);
     dut.read(300_000, PAGE, PAGE);

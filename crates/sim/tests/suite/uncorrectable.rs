@@ -31,7 +31,7 @@ raid.group = 3
 }
 
 #[test]
-fn a_page_beyond_correction_is_computed_from_its_group_and_written_anew() {
+fn a_page_beyond_correction_is_computed_from_its_group_and_written_again() {
     let mut dut = Dut::new(&nine(""));
     // Page 0 on chip 0; chips 3 and 6 restore it. The sixth read of its block finds it uncorrectable.
     (0..5).for_each(|i| dut.read(i * MS, 0, PAGE));

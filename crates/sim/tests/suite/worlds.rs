@@ -660,10 +660,10 @@ proptest! {
         }
         let filled = Ssd::new(&other, 7, Check::Full).unwrap_or_else(|error| panic!("{error}")).filled();
         let mut shared = Ssd::from_filled(&config, &filled).unwrap_or_else(|error| panic!("{error}"));
-        let anew = run(&config, &requests, Check::Full, true);
+        let apart = run(&config, &requests, Check::Full, true);
         submit_all(&mut shared, &requests);
         shared.run();
         let told = |ssd: &Ssd| format!("{:?} {:?}", ssd.summary(7, String::new(), String::new()), ssd.sample());
-        prop_assert_eq!(told(&shared), told(&anew));
+        prop_assert_eq!(told(&shared), told(&apart));
     }
 }

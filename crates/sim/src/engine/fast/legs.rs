@@ -39,7 +39,8 @@ impl Ssd {
         let (Some(back), Some(array)) = (legs.get(0), legs.get(1)) else { return false };
         let state = &mut self.kernel.buses[bus];
         let half = state.until;
-        (state.fused, state.half) = (id, half);
+        state.fused = id;
+        state.half = half;
         state.prolong(half + back.time);
         self.kernel.timers.set(Timer::Array(unit), half + back.time + array.time);
         self.kernel.ops[id].leg = FUSED;

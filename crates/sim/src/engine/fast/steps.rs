@@ -20,7 +20,8 @@ impl Ssd {
             return false;
         }
         self.now = time;
-        (state.holder, state.awaited) = (OpId::NONE, false);
+        state.holder = OpId::NONE;
+        state.awaited = false;
         self.kernel.timers.clear(Timer::Bus(bus));
         self.mark_bus(bus);
         self.count_time(id);
@@ -49,7 +50,8 @@ impl Ssd {
         }
         self.land_one(from, to, tag, program);
         let op = &mut self.kernel.ops[id];
-        (op.verb, op.pages) = (Verb::Read, PageSet::one(page));
+        op.verb = Verb::Read;
+        op.pages = PageSet::one(page);
         self.pass_on(id);
         true
     }

@@ -98,7 +98,8 @@ impl Failures {
 
     /// Restarts the counters. Failed chips and their times are kept.
     pub(in crate::engine) fn restart(&mut self, now: Nanos) {
-        (self.totals, self.since) = (FailureTotals::default(), now);
+        self.totals = FailureTotals::default();
+        self.since = now;
     }
 
     /// Summary at a time.
@@ -222,7 +223,8 @@ impl Ssd {
                 self.kernel.ops.remove(step);
             }
             let state = &mut self.gc.planes[plane.ix()];
-            (state.claimed, state.levelled) = (false, false);
+            state.claimed = false;
+            state.levelled = false;
             let mut waiting = std::mem::replace(&mut state.stalled, Fifo::EMPTY);
             while !waiting.is_empty() {
                 let op = waiting.pop(&self.kernel.ops);
@@ -288,7 +290,7 @@ impl Ssd {
         let Some(update) = self.raid().record_of(index) else { return true };
         let record = &mut self.raid().records[update];
         let untouched = record.rmw && slot != parity && record.mask >> member & 1 == 0 && chunk == Chunk::Missing;
-        record.anew |= record.phase == Phase::Reading && !untouched;
+        record.reread |= record.phase == Phase::Reading && !untouched;
         true
     }
 
@@ -344,7 +346,8 @@ impl Ssd {
     pub(in crate::engine) fn resume_rebuilding(&mut self) {
         let failures = self.failures();
         if !failures.failed.is_empty() {
-            (failures.rebuilding, failures.cursor) = (0, 0);
+            failures.rebuilding = 0;
+            failures.cursor = 0;
             self.rebuild_more();
         }
     }
@@ -569,7 +572,8 @@ impl Ssd {
         let (lpn, tag) = (self.kernel.ops[op].lpn, self.kernel.ops.host[op].tags[0]);
         // Until then, the group restores the previous version.
         let before = if self.chunk(lpn) == Chunk::Missing { self.last_tag(lpn).version } else { u32::MAX };
-        (self.kernel.ops.host[op].expected, self.kernel.ops[op].waits_since) = (before, self.now);
+        self.kernel.ops.host[op].expected = before;
+        self.kernel.ops[op].waits_since = self.now;
         self.misses(lpn, tag);
     }
 

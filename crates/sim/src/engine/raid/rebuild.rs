@@ -40,9 +40,13 @@ impl Ssd {
         let index = self.raid().records[update].index;
         let Some(target) = self.missing_of(index) else { return self.rebuild_ends(update) };
         let record = &mut self.raid().records[update];
-        (record.phase, record.target, record.mask) = (Phase::Reading, target, 0);
+        record.phase = Phase::Reading;
+        record.target = target;
+        record.mask = 0;
         // Every chunk that is read contributes.
-        (record.content, record.rmw, record.anew) = (0, true, false);
+        record.content = 0;
+        record.rmw = true;
+        record.reread = false;
         let computed = std::mem::replace(&mut record.computed, Lpn::NONE);
         if computed == target {
             // A read has just computed it.
@@ -106,7 +110,8 @@ impl Ssd {
         let index = self.raid().records[update].index;
         let again = self.missing_of(index).is_some();
         let record = &mut self.raid().records[update];
-        (record.target, record.rebuild) = (Lpn::NONE, again);
+        record.target = Lpn::NONE;
+        record.rebuild = again;
         self.settle(update, true);
         if !again {
             self.failures().rebuilding -= 1;

@@ -96,7 +96,7 @@ pub(in crate::engine) struct Record {
     /// The update reads old chunks and old parity.
     pub(in crate::engine) rmw: bool,
     /// A chip from which the update reads has failed: it restarts its reads.
-    pub(in crate::engine) anew: bool,
+    pub(in crate::engine) reread: bool,
     /// Whether a missing chunk must be rebuilt, and which one is being rebuilt.
     pub(in crate::engine) rebuild: bool,
     /// See `rebuild`.
@@ -192,7 +192,7 @@ impl Raid {
             arrived: 0,
             since: now,
             rmw: false,
-            anew: false,
+            reread: false,
             rebuild: false,
             target: Lpn::NONE,
             computed: Lpn::NONE,
@@ -315,8 +315,10 @@ impl Ssd {
                     self.kernel.ops.parity[op].behind = before;
                 } else {
                     let (behind, old) = (self.kernel.ops.parity[before].behind, self.kernel.ops.host[before].old);
-                    (self.kernel.ops.parity[before].behind, self.kernel.ops.host[before].old) = (OpId::NONE, Ppn::NONE);
-                    (self.kernel.ops.parity[op].behind, self.kernel.ops.host[op].old) = (behind, old);
+                    self.kernel.ops.parity[before].behind = OpId::NONE;
+                    self.kernel.ops.host[before].old = Ppn::NONE;
+                    self.kernel.ops.parity[op].behind = behind;
+                    self.kernel.ops.host[op].old = old;
                 }
             }
             Location::Nowhere => {}
@@ -483,7 +485,8 @@ impl Ssd {
         if waiting.head.is_none() && record.rebuild {
             return self.begin_rebuild(update);
         }
-        (record.waiting, record.computed) = (Chain::EMPTY, Lpn::NONE);
+        record.waiting = Chain::EMPTY;
+        record.computed = Lpn::NONE;
         // Of several writes of a page the newest counts; the others are programmed, and land stale.
         let mut op = waiting.head;
         while op.is_some() {
@@ -518,7 +521,9 @@ impl Ssd {
         }
         let encoded = self.is_encoded(update);
         let record = &mut self.raid().records[update];
-        (record.members, record.mask, record.phase) = (members, mask, Phase::Reading);
+        record.members = members;
+        record.mask = mask;
+        record.phase = Phase::Reading;
         let (since, timed_out) = (record.since, std::mem::take(&mut record.timed_out));
         let totals = &mut self.stats.raid;
         if encoded {
@@ -550,7 +555,9 @@ impl Ssd {
             plan = self.plan_around(update, plan);
         }
         let record = &mut self.raid().records[update];
-        (record.content, record.rmw, record.anew) = (0, plan.rmw, false);
+        record.content = 0;
+        record.rmw = plan.rmw;
+        record.reread = false;
         let mut reads = 0;
         let mut op = members.head;
         while op.is_some() {
@@ -667,7 +674,7 @@ impl Ssd {
             return;
         }
         match record.phase {
-            Phase::Reading if record.anew => self.read_for_update(update),
+            Phase::Reading if record.reread => self.read_for_update(update),
             Phase::Reading => self.begin_writing(update),
             Phase::Writing => self.update_ends(update),
             Phase::Open | Phase::Idle => unreachable!("an update is under way"),
@@ -769,7 +776,8 @@ impl Ssd {
                 if newest {
                     self.newest_lands(self.kernel.ops.host[id].run);
                 } else if let Some(write) = newer {
-                    (self.kernel.ops.host[write].old, self.kernel.ops.parity[write].behind) = (page, OpId::NONE);
+                    self.kernel.ops.host[write].old = page;
+                    self.kernel.ops.parity[write].behind = OpId::NONE;
                 }
                 if class == Class::Host {
                     if !acknowledged {

@@ -32,7 +32,7 @@ impl Ssd {
         self.dev.flash.read_ends(block);
         if update != NO_UPDATE {
             let record = &mut self.raid().records[update];
-            record.anew |= record.phase == Phase::Reading;
+            record.reread |= record.phase == Phase::Reading;
         }
         if self.chunk_page(slot).0 == Some(page) {
             self.failures().totals.uncorrectable += 1;

@@ -83,7 +83,10 @@ impl Ssd {
         let (legs, program) = self.dev.timing.program_from_register(self.dev.geometry.offset(to[0]));
         self.stats.gc_time.program += program.0;
         let state = &mut self.kernel.ops[op];
-        (state.verb, state.pages, state.legs, state.leg) = (Verb::Copyback, to, legs, 0);
+        state.verb = Verb::Copyback;
+        state.pages = to;
+        state.legs = legs;
+        state.leg = 0;
         self.run_leg(op);
         true
     }

@@ -327,7 +327,9 @@ impl Ssd {
         };
         self.count_host(op, count);
         let page = &mut self.kernel.ops[op];
-        (page.verb, page.pages, page.legs) = (Verb::Read, PageSet::one(at), legs);
+        page.verb = Verb::Read;
+        page.pages = PageSet::one(at);
+        page.legs = legs;
         self.begin(op, unit);
     }
 
@@ -513,7 +515,8 @@ impl Ssd {
                 self.host.anywhere.pop(&self.kernel.ops);
                 // It has waited exactly as long as its lead, for the same dies.
                 self.kernel.ops.host[next].blame = self.kernel.ops.host[lead].blame;
-                (self.kernel.ops[next].unit, self.kernel.ops[next].plane) = (unit, plane);
+                self.kernel.ops[next].unit = unit;
+                self.kernel.ops[next].plane = plane;
                 self.kernel.ops[next].channel = self.dev.geometry.channel_of(plane);
             } else {
                 self.leave_line(next, unit);

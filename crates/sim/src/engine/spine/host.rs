@@ -209,7 +209,8 @@ impl Host {
         self.chip_outstanding.fill(0);
         self.memory.clear();
         self.decoding.clear();
-        (self.window_stale, self.outstanding) = (false, 0);
+        self.window_stale = false;
+        self.outstanding = 0;
     }
 
     /// Whether a request in service is a read.
@@ -579,7 +580,8 @@ impl Ssd {
     #[inline]
     fn admit_read(&mut self, op: OpId, lpn: Lpn, measured: bool) -> bool {
         let expected = self.oracle.latest(lpn);
-        (self.kernel.ops[op].need, self.kernel.ops.host[op].expected) = (Need::Read, expected);
+        self.kernel.ops[op].need = Need::Read;
+        self.kernel.ops.host[op].expected = expected;
         if self.oracle.tracks_sectors() {
             self.oracle.expects(op, lpn);
         }
@@ -639,7 +641,8 @@ impl Ssd {
     /// Assigns a page to a plane, and to its chip.
     #[inline(always)]
     pub(in crate::engine) fn aim(&mut self, op: OpId, plane: PlaneId) {
-        (self.kernel.ops[op].plane, self.kernel.ops.host[op].chip) = (plane, self.dev.geometry.chip_of(plane));
+        self.kernel.ops[op].plane = plane;
+        self.kernel.ops.host[op].chip = self.dev.geometry.chip_of(plane);
     }
 
     /// Admits a page write: from now on it is the newest version, and the old page is stale (or kept until it has been merged).
@@ -648,7 +651,9 @@ impl Ssd {
     fn admit_write(&mut self, op: OpId, lpn: Lpn, measured: bool) -> bool {
         let tag = self.oracle.admit(lpn);
         let page = &mut self.kernel.ops[op];
-        (page.verb, page.need, self.kernel.ops.host[op].tags[0]) = (Verb::Program, Need::Write, tag);
+        page.verb = Verb::Program;
+        page.need = Need::Write;
+        self.kernel.ops.host[op].tags[0] = tag;
         let partial = self.kernel.ops.host[op].bytes < self.dev.geometry.page_size;
         let merges = partial && self.merges(op);
         if merges || self.oracle.tracks_sectors() {

@@ -80,7 +80,8 @@ impl Ssd {
         let (age, ledger) = (self.kernel.ops[id].age, self.kernel.buses[bus].gc(now));
         let op = &mut self.kernel.ops[id];
         if op.parked_since.is_none() {
-            (op.bus_since, op.bus_ledger) = (now, ledger);
+            op.bus_since = now;
+            op.bus_ledger = ledger;
         }
         op.asked = now;
         if bus >= self.rules.ports {
@@ -302,7 +303,8 @@ impl Ssd {
                 state.park();
                 op.parked_since = Some(Moment::at(self.now));
                 let bus = op.channel.ix();
-                (op.bus_since, op.bus_ledger) = (self.now, self.kernel.buses[bus].gc(self.now));
+                op.bus_since = self.now;
+                op.bus_ledger = self.kernel.buses[bus].gc(self.now);
                 return;
             }
             state.move_to_cache();

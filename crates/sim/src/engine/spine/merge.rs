@@ -294,7 +294,8 @@ impl Ssd {
         let found = Some(self.kernel.ops.host[op].tags[1]);
         self.run_is_read(op, found, lost);
         let page = &mut self.kernel.ops[op];
-        (page.need, self.kernel.ops[op].lost) = (Need::Write, self.host.runs.is_lost(run));
+        page.need = Need::Write;
+        self.kernel.ops[op].lost = self.host.runs.is_lost(run);
         self.host.runs.released.push(op);
     }
 

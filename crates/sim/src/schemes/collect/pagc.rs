@@ -232,7 +232,8 @@ impl PaGc {
 
 /// Enters the next phase, which starts at the first page of the victims.
 fn enter(job: &mut Job, phase: u8) {
-    (job.phase, job.cursor) = (phase, Default::default());
+    job.phase = phase;
+    job.cursor = Default::default();
 }
 
 /// The victim in whose plane the GC write point is behind, and the number of pages. None if the offsets are equal, or if a plane

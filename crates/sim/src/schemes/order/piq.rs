@@ -49,7 +49,8 @@ impl BatchList {
                     self.batches.push(Batch::default());
                 }
                 let batch = &mut self.batches[self.used];
-                (batch.reads, self.used) = (reads, self.used + 1);
+                batch.reads = reads;
+                self.used += 1;
                 batch.requests.clear();
                 batch.chips.clear();
                 batch.chips.resize(words, 0);
