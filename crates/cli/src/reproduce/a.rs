@@ -8,10 +8,12 @@ use ssdlab_trace::Info;
 use super::bench;
 use super::paper::Ours::{From, Mean, MeanOver, On, Over};
 use super::paper::{
-    Item, Keys, Line, MB_PER_SECOND, MILLISECONDS, PERCENT, Paper, Scheme, TENTHS, claim, exact, factor, grid, level,
+    Item, Line, MB_PER_SECOND, MILLISECONDS, PERCENT, Paper, Scheme, TENTHS, claim, exact, factor, grid, level,
     parameter, rows,
 };
-use super::results::{Figure, Results, all_mean, close, figures_of, gc_threshold, read_mean, reported, write_mean};
+use super::results::{
+    Figure, Keys, Results, all_mean, close, figures_of, gc_threshold, read_mean, reported, write_mean,
+};
 use super::row::Row;
 
 pub(super) static PAPER: Paper = Paper {

@@ -4,8 +4,8 @@ use ssdlab_lab::text::{percent_exact, size};
 use ssdlab_sim::report::Summary;
 
 use super::paper::Ours::{From, Mean, MeanOver, Over};
-use super::paper::{Item, Keys, PERCENT, Paper, Scheme, claim, exact, factor, grid, level, parameter, rows};
-use super::results::{Results, close, figures_of};
+use super::paper::{Item, PERCENT, Paper, Scheme, claim, exact, factor, grid, level, parameter, rows};
+use super::results::{Keys, Results, close, figures_of};
 use super::row::Row;
 
 const LCI: &str = "raid.layout=lci";

@@ -13,8 +13,8 @@ use ssdlab_sim::config::Config;
 use ssdlab_trace::LbaPolicy;
 
 use super::format_of;
-use super::paper::{Item, Paper, Run};
-use super::results::Results;
+use super::paper::{Item, Paper};
+use super::results::{Results, Run};
 use super::row::Row;
 use crate::args::ReproduceArgs;
 use crate::progress::Board;

@@ -6,8 +6,8 @@ use ssdlab_lab::variants::student;
 use ssdlab_sim::report::Summary;
 
 use super::over_time;
-use super::paper::{Item, Paper, Run, Scheme, claim, exact, grid, parameter, rows};
-use super::results::{Figure, Results, delayed_by_gc, figures_of, read_mean, write_mean};
+use super::paper::{Item, Paper, Scheme, claim, exact, grid, parameter, rows};
+use super::results::{Figure, Results, Run, delayed_by_gc, figures_of, read_mean, write_mean};
 use super::row::{Row, Verdict};
 
 pub(super) static PAPER: Paper = Paper {

@@ -4,7 +4,7 @@
 //! rule that compares them. Lines that repeat for every workload, or that depend on what could be run, come from a function
 //! ([`rows`]).
 
-use super::results::{Figure, Results};
+use super::results::{Figure, Keys, Results, Run};
 use super::row::Row;
 
 /// A paper.
@@ -56,19 +56,6 @@ pub(super) struct Grid {
     schemes: &'static [&'static str],
     more: &'static [Keys],
     trials: u64,
-}
-
-/// Keys over a scheme's own, as `--set` takes them.
-pub(super) type Keys = &'static [&'static str];
-
-/// A run that lines look at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Run {
-    pub(super) workload: &'static str,
-    pub(super) scheme: &'static str,
-    pub(super) more: Keys,
-    /// Added to the seed.
-    pub(super) trial: u64,
 }
 
 /// Runs of each workload under each scheme.

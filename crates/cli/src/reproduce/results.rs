@@ -10,8 +10,20 @@ use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Threshold;
 use ssdlab_trace::{Collector, Info};
 
-use super::paper::{Keys, Run};
 use super::row::Row;
+
+/// Keys over a scheme's own, as `--set` takes them.
+pub(super) type Keys = &'static [&'static str];
+
+/// A run that lines look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Run {
+    pub(super) workload: &'static str,
+    pub(super) scheme: &'static str,
+    pub(super) more: Keys,
+    /// Added to the seed.
+    pub(super) trial: u64,
+}
 
 /// A number of a summary.
 pub(super) type Figure = fn(&Summary) -> Option<f64>;

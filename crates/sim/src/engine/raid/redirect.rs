@@ -2,26 +2,11 @@
 
 use crate::device::mapping::Location;
 use crate::device::raid::Layout;
-use crate::device::transaction::{Need, Slab};
+use crate::device::transaction::Need;
 use crate::engine::Ssd;
-use crate::engine::raid::stripe::{NO_UPDATE, Raid};
+use crate::engine::raid::stripe::{Decode, NO_UPDATE, Raid};
 use crate::policy::Queues;
 use crate::units::{Lpn, Nanos, OpId, RequestId};
-
-/// A page that is being reconstructed from the other pages of its group.
-#[derive(Clone, Debug)]
-pub(in crate::engine) struct Decode {
-    /// The read of the page.
-    op: OpId,
-    /// Its group's record, which delays updates meanwhile.
-    update: u32,
-    /// Reads that have not ended.
-    left: u32,
-    /// Sum of the pages read so far (full oracle).
-    content: u64,
-    /// Whether a chip of these reads has failed.
-    failed: bool,
-}
 
 /// State that routes see.
 struct QueueView<'a> {
@@ -182,6 +167,3 @@ fn others(layout: &Layout, slot: Lpn) -> impl Iterator<Item = Lpn> + use<> {
     let (layout, index) = (layout.clone(), layout.group_index(slot));
     (0..layout.group).map(move |member| layout.slot_of_member(index, member)).filter(move |other| *other != slot)
 }
-
-/// Pages in redirected reads.
-pub(in crate::engine) type Decodes = Slab<Decode>;

@@ -15,7 +15,6 @@ use crate::device::spec::ArraySpec;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
 use crate::engine::kernel::ops::Ops;
 use crate::engine::kernel::timers::Timer;
-use crate::engine::raid::redirect::{Decode, Decodes};
 use crate::engine::{Nanos, Ssd};
 use crate::units::{Lpn, OpId, Ppn};
 
@@ -125,6 +124,21 @@ impl Record {
     }
 }
 
+/// A page that is being reconstructed from the other pages of its group.
+#[derive(Clone, Debug)]
+pub(super) struct Decode {
+    /// The read of the page.
+    pub(super) op: OpId,
+    /// Its group's record, which delays updates meanwhile.
+    pub(super) update: u32,
+    /// Reads that have not ended.
+    pub(super) left: u32,
+    /// Sum of the pages read so far (full oracle).
+    pub(super) content: u64,
+    /// Whether a chip of these reads has failed.
+    pub(super) failed: bool,
+}
+
 /// The state of all groups.
 #[derive(Clone)]
 pub(in crate::engine) struct Raid {
@@ -142,7 +156,7 @@ pub(in crate::engine) struct Raid {
     /// By chip: reads and programs queued or in service.
     pub(super) load: Vec<[u32; 2]>,
     /// Redirected reads in flight.
-    pub(super) decodes: Decodes,
+    pub(super) decodes: Slab<Decode>,
 }
 
 /// Bytes per request for updates, timeouts and redirected reads.
@@ -162,7 +176,7 @@ impl Raid {
             timeout: config.raid.encode_timeout,
             mode: config.raid.write_mode,
             load: vec![[0; 2]; layout.chips as usize],
-            decodes: Decodes::with_capacity(depth),
+            decodes: Slab::with_capacity(depth),
             layout,
         }))
     }

@@ -1,11 +1,30 @@
 //! Completion of requests with their last page: acknowledgement, causes and counters.
 
+use crate::blame::{Blame, Cause};
 use crate::device::transaction::Need;
 use crate::engine::Ssd;
-use crate::engine::spine::host::PageEnd;
 use crate::observe::Completed;
 use crate::request::{Request, RequestOp};
-use crate::units::{Moment, Nanos, OpId, RequestId};
+use crate::units::{Lpn, Moment, Nanos, OpId, RequestId};
+
+/// The end of a page of a request.
+#[derive(Clone, Debug)]
+pub(super) struct PageEnd {
+    pub(super) completed: Nanos,
+    pub(super) lpn: Lpn,
+    /// Its first service; none if it had none: a page of a failed chip that its parity contains.
+    pub(super) start: Option<Moment>,
+    pub(super) blame: Blame,
+}
+
+impl PageEnd {
+    /// A page whose only time was the wait outside.
+    pub(super) fn now(at: Nanos, waited: u64) -> Self {
+        let mut blame = Blame::ZERO;
+        blame.add(Cause::Queue, waited);
+        PageEnd { completed: at, lpn: Lpn::NONE, start: Some(Moment::at(at)), blame }
+    }
+}
 
 /// The record of a completed request, for an observer.
 pub(super) fn completed(

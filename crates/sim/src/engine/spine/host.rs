@@ -8,12 +8,11 @@ use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Need, Op, Slab, Verb};
 use crate::engine::kernel::dies::Holder;
-use crate::engine::spine::complete::completed;
+use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::merge::{NO_RUN, Runs};
-use crate::engine::spine::timeless::LOOK_AHEAD;
 use crate::engine::{Nanos, Ssd};
 use crate::request::{Extent, Request, RequestOp};
-use crate::units::{Lpn, Moment, OpId, PlaneId, Ppn, RequestId, UnitId, Warmup};
+use crate::units::{Lpn, OpId, PlaneId, Ppn, RequestId, UnitId, Warmup};
 
 /// A request outside the device.
 #[derive(Clone, Copy, Debug)]
@@ -50,25 +49,6 @@ pub(in crate::engine) struct HostRequest {
     pub(super) best: PageEnd,
 }
 
-/// The end of a page of a request.
-#[derive(Clone, Debug)]
-pub(super) struct PageEnd {
-    pub(super) completed: Nanos,
-    pub(super) lpn: Lpn,
-    /// Its first service; none if it had none: a page of a failed chip that its parity contains.
-    pub(super) start: Option<Moment>,
-    pub(super) blame: Blame,
-}
-
-impl PageEnd {
-    /// A page whose only time was the wait outside.
-    fn now(at: Nanos, waited: u64) -> Self {
-        let mut blame = Blame::ZERO;
-        blame.add(Cause::Queue, waited);
-        PageEnd { completed: at, lpn: Lpn::NONE, start: Some(Moment::at(at)), blame }
-    }
-}
-
 impl HostRequest {
     #[inline(always)]
     pub(in crate::engine) fn new(index: u64, next: Waiting, admitted: Nanos, measured: bool, pages: u32) -> Self {
@@ -89,6 +69,9 @@ impl HostRequest {
 
 /// Requests submitted in advance: enough that a trace reader works in batches, few enough to stay in the cache.
 const RING: usize = 4096;
+
+/// Number of writes for which map entries are prefetched.
+pub(in crate::engine) const LOOK_AHEAD: usize = 16;
 
 /// The host's queues.
 #[derive(Clone)]

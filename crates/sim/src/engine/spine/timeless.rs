@@ -7,14 +7,11 @@ use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
 use crate::engine::Ssd;
-use crate::engine::spine::host::Waiting;
+use crate::engine::spine::host::{LOOK_AHEAD, Waiting};
 use crate::policy::{Hop, Job, Journey, PageSet, Step};
 use crate::random;
 use crate::request::{Extent, Request, RequestOp};
 use crate::units::{BlockId, Lpn, PlaneId, Ppn, Tag, UnitId};
-
-/// Number of writes for which map entries are prefetched.
-pub(in crate::engine) const LOOK_AHEAD: usize = 16;
 
 /// The same for moves.
 const MOVES_AHEAD: usize = 24;
