@@ -7,6 +7,7 @@
 //! Code that every device runs should fit the processor's instruction cache. Code that only some devices run, or that runs
 //! rarely, is kept out of line.
 
+mod buffer;
 mod build;
 mod conflicts;
 mod fast;
@@ -26,7 +27,6 @@ mod replica;
 mod report;
 mod rules;
 mod spine;
-mod staging;
 mod watch;
 
 use crate::config::Config;

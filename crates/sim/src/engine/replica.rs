@@ -243,7 +243,7 @@ impl Ssd {
         if !self.schemes.route.replicate().is_some_and(|route| route.reads_copy(at_home, there)) {
             return home;
         }
-        self.kernel.ops.host[op].old = page;
+        self.kernel.ops.copy[op].page = page;
         if let Some(replicas) = &mut self.features.replicas {
             replicas.used(replicas.copy_of[lpn.ix()]);
         }
@@ -255,18 +255,18 @@ impl Ssd {
     pub(super) fn reads_copy(&self, op: OpId) -> bool {
         let page = &self.kernel.ops[op];
         let copy = self.features.replicas.as_ref().and_then(|replicas| replicas.copy(page.lpn));
-        copy.is_some_and(|copy| copy.page == self.kernel.ops.host[op].old)
+        copy.is_some_and(|copy| copy.page == self.kernel.ops.copy[op].page)
     }
 
     /// A read has reached the head of its queue, and its page is at `at`. Returns the page to read.
     pub(super) fn read_from(&mut self, op: OpId, at: Ppn) -> Ppn {
-        let (lpn, page) = (self.kernel.ops[op].lpn, self.kernel.ops.host[op].old);
         let Some(replicas) = &mut self.features.replicas else { return at };
+        let (lpn, page) = (self.kernel.ops[op].lpn, self.kernel.ops.copy[op].page);
         if page.is_some() && replicas.copy(lpn).is_some_and(|copy| copy.page == page) {
             replicas.totals.reads += 1;
             return page;
         }
-        self.kernel.ops.host[op].old = Ppn::NONE;
+        self.kernel.ops.copy[op].page = Ppn::NONE;
         at
     }
 
@@ -274,7 +274,7 @@ impl Ssd {
     pub(super) fn load_copy(&self, op: OpId, at: Ppn) -> Tag {
         let page = &self.kernel.ops[op];
         let copy = self.features.replicas.as_ref().and_then(|replicas| replicas.copy(page.lpn));
-        match copy.filter(|copy| self.kernel.ops.host[op].old == at && copy.page == at) {
+        match copy.filter(|copy| self.kernel.ops.copy[op].page == at && copy.page == at) {
             // Only the full oracle knows the content of each page.
             Some(copy) if self.oracle.check() != Check::Full => copy.tag,
             _ => self.oracle.load(at, page.lpn),

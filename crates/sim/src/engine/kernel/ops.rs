@@ -7,6 +7,17 @@ use crate::device::pages::MAX_PLANES;
 use crate::device::transaction::{Op, Slab};
 use crate::units::{Moment, OpId, Ppn, Tag};
 
+/// No chip: any will do.
+pub(in crate::engine) const NO_CHIP: u32 = u32::MAX;
+/// No run: a write that overlaps no other.
+pub(in crate::engine) const NO_RUN: u32 = u32::MAX;
+/// No update of a parity group.
+pub(in crate::engine) const NO_UPDATE: u32 = u32::MAX;
+/// No redirected read.
+pub(in crate::engine) const NO_REDIRECT: u32 = u32::MAX;
+/// No segment of the controller's buffer.
+pub(in crate::engine) const NO_SEGMENT: u32 = u32::MAX;
+
 /// Blank content of a side table, for a new operation.
 pub(in crate::engine) trait Blank {
     fn blank() -> Self;
@@ -69,14 +80,14 @@ pub(in crate::engine) struct HostPage {
     pub(in crate::engine) offset: u32,
     /// Target chip at dispatch, for orders; none if any chip can serve it.
     pub(in crate::engine) chip: u32,
-    /// The next page of the same request, while it waits for dispatch.
-    pub(in crate::engine) sibling: OpId,
-    /// Reads: version at admission. Writes that no chip accepts: previous content of their group (oracle).
+    /// The next page of the list that the page is in: of its request's while it waits for dispatch, then of its group or run.
+    pub(in crate::engine) link: OpId,
+    /// Reads: the version of the page at admission (oracle).
     pub(in crate::engine) expected: u32,
     /// Run of a write that overlaps others of its page, or has to read part of it.
     pub(in crate::engine) run: u32,
-    /// The newest write of a page: the old page, while a run of partial writes still has to read it. If overwritten pages are
-    /// kept: the newest version on flash. Reads: the second copy that serves them.
+    /// The newest write of a page: the page on flash that stays valid for it, as long as a run of partial writes or a parity group
+    /// has yet to read it. Where overwritten pages are kept, the newest version that is on flash.
     pub(in crate::engine) old: Ppn,
     /// If overwritten pages are kept: writes of at least this age replace `old` when they land.
     pub(in crate::engine) old_age: u64,
@@ -98,10 +109,10 @@ impl Blank for HostPage {
             collections: 0,
             bytes: 0,
             offset: 0,
-            chip: u32::MAX,
-            sibling: OpId::NONE,
+            chip: NO_CHIP,
+            link: OpId::NONE,
             expected: 0,
-            run: u32::MAX,
+            run: NO_RUN,
             old: Ppn::NONE,
             old_age: 0,
             tags: [Tag::NONE; MAX_PLANES],
@@ -112,18 +123,20 @@ impl Blank for HostPage {
 /// A page's role in its parity group.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Chunk {
-    /// The update that includes the page, from its start on.
-    pub(in crate::engine) stripe: u32,
-    /// The redirected read that includes a read.
-    pub(in crate::engine) decode: u32,
-    /// The write of the same page that must land first, because its update has begun. Its page then becomes the old one.
+    /// The update that the page is part of, from the moment it has begun.
+    pub(in crate::engine) update: u32,
+    /// The redirected read that a read is part of.
+    pub(in crate::engine) redirect: u32,
+    /// The write of the same page that must land first, because its update has begun; its page becomes the old one.
     pub(in crate::engine) behind: OpId,
+    /// Writes that no chip takes: the version that their group summed to before, if any (oracle).
+    pub(in crate::engine) before: Option<u32>,
 }
 
 impl Blank for Chunk {
     #[inline(always)]
     fn blank() -> Self {
-        Chunk { stripe: u32::MAX, decode: u32::MAX, behind: OpId::NONE }
+        Chunk { update: NO_UPDATE, redirect: NO_REDIRECT, behind: OpId::NONE, before: None }
     }
 }
 
@@ -139,7 +152,21 @@ pub(in crate::engine) struct Buffered {
 impl Blank for Buffered {
     #[inline(always)]
     fn blank() -> Self {
-        Buffered { segment: u32::MAX, absorbed: false }
+        Buffered { segment: NO_SEGMENT, absorbed: false }
+    }
+}
+
+/// A read's second copy.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct Copied {
+    /// The copy that the read was sent to, or none.
+    pub(in crate::engine) page: Ppn,
+}
+
+impl Blank for Copied {
+    #[inline(always)]
+    fn blank() -> Self {
+        Copied { page: Ppn::NONE }
     }
 }
 
@@ -181,6 +208,7 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) parity: bool,
     pub(in crate::engine) buffer: bool,
     pub(in crate::engine) crossing: bool,
+    pub(in crate::engine) copy: bool,
 }
 
 /// Operations that wait or are in service. Dereferences to the slab of their records.
@@ -194,6 +222,7 @@ pub(in crate::engine) struct Ops {
     pub(in crate::engine) parity: ByOp<Chunk>,
     pub(in crate::engine) buffer: ByOp<Buffered>,
     pub(in crate::engine) crossing: ByOp<Crosser>,
+    pub(in crate::engine) copy: ByOp<Copied>,
 }
 
 impl Ops {
@@ -201,11 +230,12 @@ impl Ops {
         Ops {
             records: Slab::with_capacity(capacity),
             parts,
-            any_part: parts.parity || parts.buffer || parts.crossing,
+            any_part: parts.parity || parts.buffer || parts.crossing || parts.copy,
             host: ByOp(Vec::with_capacity(capacity)),
             parity: ByOp(Vec::with_capacity(if parts.parity { capacity } else { 0 })),
             buffer: ByOp(Vec::with_capacity(if parts.buffer { capacity } else { 0 })),
             crossing: ByOp(Vec::with_capacity(if parts.crossing { capacity } else { 0 })),
+            copy: ByOp(Vec::with_capacity(if parts.copy { capacity } else { 0 })),
         }
     }
 
@@ -230,6 +260,9 @@ impl Ops {
         }
         if self.parts.crossing {
             self.crossing.reset(id);
+        }
+        if self.parts.copy {
+            self.copy.reset(id);
         }
     }
 

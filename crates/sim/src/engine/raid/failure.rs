@@ -13,7 +13,8 @@
 use crate::config::{Config, Errors, RaidLayout};
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Need};
-use crate::engine::raid::stripe::{Chain, NO_UPDATE, Phase, Plan};
+use crate::engine::kernel::ops::{NO_REDIRECT, NO_UPDATE};
+use crate::engine::raid::stripe::{Chain, Phase, Plan};
 use crate::engine::{Nanos, Ssd};
 use crate::random;
 use crate::report::failure::{ChipFailure, Failed, FailureTotals};
@@ -413,7 +414,7 @@ impl Ssd {
     pub(in crate::engine) fn page_is_denied(&mut self, id: OpId) {
         self.kernel.ops[id].waits_since = self.now;
         let op = &self.kernel.ops[id];
-        let (update, part) = (self.kernel.ops.parity[id].stripe, self.kernel.ops.parity[id].decode != u32::MAX);
+        let (update, part) = (self.kernel.ops.parity[id].update, self.kernel.ops.parity[id].redirect != NO_REDIRECT);
         match op.need {
             Need::Read if part => self.part_ends(id, true),
             Need::Read if update != NO_UPDATE => {
@@ -479,7 +480,7 @@ impl Ssd {
         // The update must not end while they begin.
         record.readers += 1;
         while op.is_some() {
-            let (next, lpn) = (self.kernel.ops.host[op].sibling, self.kernel.ops[op].lpn);
+            let (next, lpn) = (self.kernel.ops.host[op].link, self.kernel.ops[op].lpn);
             self.held(op);
             if self.chunk(lpn) == Chunk::Missing && self.is_nowhere_for(op) {
                 self.raid().records[update].readers += 1;
@@ -501,7 +502,7 @@ impl Ssd {
         let mut all = false;
         while op.is_some() {
             let page = &self.kernel.ops[op];
-            let (next, lpn) = (self.kernel.ops.host[op].sibling, page.lpn);
+            let (next, lpn) = (self.kernel.ops.host[op].link, page.lpn);
             if !self.lacks(op) {
                 // It was read for its parity, under a plan that no longer holds.
                 self.kernel.ops[op].need = Need::Write;
@@ -571,8 +572,8 @@ impl Ssd {
         raid.records[update].kept.push(&mut self.kernel.ops, op);
         let (lpn, tag) = (self.kernel.ops[op].lpn, self.kernel.ops.host[op].tags[0]);
         // Until then, the group restores the previous version.
-        let before = if self.chunk(lpn) == Chunk::Missing { self.last_tag(lpn).version } else { u32::MAX };
-        self.kernel.ops.host[op].expected = before;
+        let before = (self.chunk(lpn) == Chunk::Missing).then(|| self.last_tag(lpn).version);
+        self.kernel.ops.parity[op].before = before;
         self.kernel.ops[op].waits_since = self.now;
         self.misses(lpn, tag);
     }
@@ -580,7 +581,7 @@ impl Ssd {
     /// A program has stored nothing.
     fn program_is_denied(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
-        let (lpn, update) = (op.lpn, self.kernel.ops.parity[id].stripe);
+        let (lpn, update) = (op.lpn, self.kernel.ops.parity[id].update);
         let dropped = op.class == Class::Parity && self.dev.map.get(lpn) == Location::Nowhere;
         if !self.is_dead(lpn) && !dropped {
             // A spare chip has replaced the failed one.
@@ -608,7 +609,7 @@ impl Ssd {
         let record = &mut self.raid().records[update];
         let mut op = std::mem::replace(&mut record.kept, Chain::EMPTY).head;
         while op.is_some() {
-            let (next, lpn) = (self.kernel.ops.host[op].sibling, self.kernel.ops[op].lpn);
+            let (next, lpn) = (self.kernel.ops.host[op].link, self.kernel.ops[op].lpn);
             self.held(op);
             match self.dev.map.get(lpn) {
                 Location::Staged(newest) if newest == op => self.dev.map.set(lpn, Location::Nowhere),

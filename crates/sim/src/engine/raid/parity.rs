@@ -3,7 +3,8 @@
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need};
 use crate::engine::Ssd;
-use crate::engine::raid::stripe::{CLEAN, EMPTY, NO_UPDATE};
+use crate::engine::kernel::ops::NO_UPDATE;
+use crate::engine::raid::stripe::{CLEAN, EMPTY};
 use crate::oracle::Check;
 use crate::units::{Lpn, OpId, Ppn, Tag};
 
@@ -40,7 +41,7 @@ impl Ssd {
             return;
         }
         let page = &self.kernel.ops[op];
-        let (update, lpn) = (self.kernel.ops.parity[op].stripe, page.lpn);
+        let (update, lpn) = (self.kernel.ops.parity[op].update, page.lpn);
         if update == NO_UPDATE {
             return;
         }

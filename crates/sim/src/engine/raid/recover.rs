@@ -52,8 +52,8 @@ impl Ssd {
             let chunks = chunks.collect();
             let (writes, target, kept) = (record.phase == Phase::Writing, record.target, record.kept.head);
             let alone = (writes && kept.is_some() && record.mask.count_ones() == 1)
-                .then(|| (self.kernel.ops[kept].lpn, self.kernel.ops.host[kept].expected))
-                .filter(|(_, before)| *before != u32::MAX);
+                .then(|| self.kernel.ops.parity[kept].before.map(|before| (self.kernel.ops[kept].lpn, before)))
+                .flatten();
             Some(Begun {
                 index,
                 writes,
@@ -71,7 +71,7 @@ impl Ssd {
         let Location::Staged(newest) = self.dev.map.get(slot) else { return None };
         [newest, self.kernel.ops.parity[newest].behind]
             .into_iter()
-            .find(|op| op.is_some() && self.kernel.ops.parity[*op].stripe == update)
+            .find(|op| op.is_some() && self.kernel.ops.parity[*op].update == update)
     }
 
     /// The operation on a slot that the capacitor's charge may write to flash, and whether it is written in any case; otherwise

@@ -4,7 +4,8 @@ use crate::device::mapping::Location;
 use crate::device::raid::Layout;
 use crate::device::transaction::Need;
 use crate::engine::Ssd;
-use crate::engine::raid::stripe::{Decode, NO_UPDATE, Raid};
+use crate::engine::kernel::ops::{NO_REDIRECT, NO_UPDATE};
+use crate::engine::raid::stripe::{Raid, Redirected};
 use crate::policy::Queues;
 use crate::units::{Lpn, Nanos, OpId, RequestId};
 
@@ -91,7 +92,7 @@ impl Ssd {
         let (now, lpn) = (self.now, self.kernel.ops[op].lpn);
         let layout = self.layout().clone();
         let mut left = 0;
-        let decode = self.raid().decodes.insert(Decode { op, update, left, content: 0, failed: false });
+        let decode = self.raid().redirects.insert(Redirected { op, update, left, content: 0, failed: false });
         self.kernel.ops[op].waits_since = now;
         for slot in others(&layout, lpn) {
             if self.covered(slot).is_none() {
@@ -101,26 +102,26 @@ impl Ssd {
             let part = self.kernel.ops.create_like(op);
             self.kernel.ops[part].lpn = slot;
             self.kernel.ops[part].age = age;
-            self.kernel.ops.host[part].sibling = OpId::NONE;
-            self.kernel.ops.parity[part].decode = decode;
+            self.kernel.ops.host[part].link = OpId::NONE;
+            self.kernel.ops.parity[part].redirect = decode;
             self.queue_on_chip(part);
             left += 1;
         }
-        self.raid().decodes[decode].left = left;
+        self.raid().redirects[decode].left = left;
         left
     }
 
     /// One of the reads has ended. The last one completes the page, and its waits are charged to the page.
     pub(in crate::engine) fn part_ends(&mut self, id: OpId, failed: bool) {
         let (decode, slot, tag) =
-            (self.kernel.ops.parity[id].decode, self.kernel.ops[id].lpn, self.kernel.ops.host[id].tags[0]);
+            (self.kernel.ops.parity[id].redirect, self.kernel.ops[id].lpn, self.kernel.ops.host[id].tags[0]);
         let (blame, start) = (self.kernel.ops.host[id].blame, self.kernel.ops.host[id].first_start);
         let content = if failed { 0 } else { self.content(tag) };
         if self.checks_content() && !failed {
             law_eq!(tag.lpn, slot, "oracle: a redirected read reads its own group");
         }
         self.kernel.ops.remove(id);
-        let state = &mut self.raid().decodes[decode];
+        let state = &mut self.raid().redirects[decode];
         state.left -= 1;
         state.content ^= content;
         state.failed |= failed;
@@ -128,7 +129,7 @@ impl Ssd {
             return;
         }
         let (op, update, content, failed) = (state.op, state.update, state.content, state.failed);
-        self.raid().decodes.remove(decode);
+        self.raid().redirects.remove(decode);
         let page = &mut self.kernel.ops.host[op];
         page.blame = blame;
         page.first_start = start;
@@ -157,7 +158,7 @@ impl Ssd {
     pub(in crate::engine) fn reads_group(&self, op: OpId) -> bool {
         self.features.raid.is_some() && {
             let chunk = &self.kernel.ops.parity[op];
-            chunk.stripe != NO_UPDATE || chunk.decode != u32::MAX
+            chunk.update != NO_UPDATE || chunk.redirect != NO_REDIRECT
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::device::mapping::Location;
 use crate::device::raid::Layout;
 use crate::device::spec::ArraySpec;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
-use crate::engine::kernel::ops::Ops;
+use crate::engine::kernel::ops::{NO_REDIRECT, NO_UPDATE, Ops};
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
 use crate::units::{Lpn, OpId, Ppn};
@@ -21,10 +21,8 @@ use crate::units::{Lpn, OpId, Ppn};
 /// States of a group, beside the number of its record.
 pub(in crate::engine) const EMPTY: u32 = u32::MAX;
 pub(in crate::engine) const CLEAN: u32 = u32::MAX - 1;
-/// No record.
-pub(in crate::engine) const NO_UPDATE: u32 = u32::MAX;
 
-/// Pages linked through [`HostPage::sibling`](crate::engine::kernel::ops::HostPage::sibling).
+/// Pages linked through [`HostPage::link`](crate::engine::kernel::ops::HostPage::link).
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Chain {
     pub(in crate::engine) head: OpId,
@@ -35,9 +33,9 @@ impl Chain {
     pub(in crate::engine) const EMPTY: Self = Chain { head: OpId::NONE, tail: OpId::NONE };
 
     pub(in crate::engine) fn push(&mut self, ops: &mut Ops, op: OpId) {
-        ops.host[op].sibling = OpId::NONE;
+        ops.host[op].link = OpId::NONE;
         if self.tail.is_some() {
-            ops.host[self.tail].sibling = op;
+            ops.host[self.tail].link = op;
         } else {
             self.head = op;
         }
@@ -126,7 +124,7 @@ impl Record {
 
 /// A page that is being reconstructed from the other pages of its group.
 #[derive(Clone, Debug)]
-pub(super) struct Decode {
+pub(super) struct Redirected {
     /// The read of the page.
     pub(super) op: OpId,
     /// Its group's record, which delays updates meanwhile.
@@ -156,12 +154,12 @@ pub(in crate::engine) struct Raid {
     /// By chip: reads and programs queued or in service.
     pub(super) load: Vec<[u32; 2]>,
     /// Redirected reads in flight.
-    pub(super) decodes: Slab<Decode>,
+    pub(super) redirects: Slab<Redirected>,
 }
 
 /// Bytes per request for updates, timeouts and redirected reads.
 pub(in crate::engine) const BYTES_OF_REQUEST: u64 =
-    (size_of::<Record>() + size_of::<(Nanos, u32, u64)>() + size_of::<Decode>()) as u64 + 16;
+    (size_of::<Record>() + size_of::<(Nanos, u32, u64)>() + size_of::<Redirected>()) as u64 + 16;
 
 impl Raid {
     pub(in crate::engine) fn new(config: &Config, array: &ArraySpec) -> Option<Box<Self>> {
@@ -176,7 +174,7 @@ impl Raid {
             timeout: config.raid.encode_timeout,
             mode: config.raid.write_mode,
             load: vec![[0; 2]; layout.chips as usize],
-            decodes: Slab::with_capacity(depth),
+            redirects: Slab::with_capacity(depth),
             layout,
         }))
     }
@@ -250,7 +248,7 @@ impl Raid {
     pub(in crate::engine) fn power_cut(&mut self) {
         self.states.iter_mut().for_each(|state| *state = EMPTY);
         self.records.clear();
-        self.decodes.clear();
+        self.redirects.clear();
         self.ready.clear();
         self.deadlines.clear();
         self.load.fill([0; 2]);
@@ -325,7 +323,7 @@ impl Ssd {
         match self.dev.map.get(lpn) {
             Location::Flash(page) => self.kernel.ops.host[op].old = page,
             Location::Staged(before) => {
-                if self.kernel.ops.parity[before].stripe != NO_UPDATE {
+                if self.kernel.ops.parity[before].update != NO_UPDATE {
                     self.kernel.ops.parity[op].behind = before;
                 } else {
                     let (behind, old) = (self.kernel.ops.parity[before].behind, self.kernel.ops.host[before].old);
@@ -388,7 +386,7 @@ impl Ssd {
     /// Whether parity may still cover a write: no newer write of its page has begun.
     fn may_cover(&self, op: OpId) -> bool {
         match self.dev.map.get(self.kernel.ops[op].lpn) {
-            Location::Staged(newest) => newest == op || self.kernel.ops.parity[newest].stripe == NO_UPDATE,
+            Location::Staged(newest) => newest == op || self.kernel.ops.parity[newest].update == NO_UPDATE,
             _ => false,
         }
     }
@@ -401,7 +399,7 @@ impl Ssd {
             if self.kernel.ops[other].lpn == lpn && self.kernel.ops[other].age > age {
                 return false;
             }
-            other = self.kernel.ops.host[other].sibling;
+            other = self.kernel.ops.host[other].link;
         }
         true
     }
@@ -505,16 +503,16 @@ impl Ssd {
         let mut op = waiting.head;
         while op.is_some() {
             if self.newest_in(waiting, op) && self.may_cover(op) {
-                self.kernel.ops.parity[op].stripe = update;
+                self.kernel.ops.parity[op].update = update;
             }
-            op = self.kernel.ops.host[op].sibling;
+            op = self.kernel.ops.host[op].link;
         }
         let (mut members, mut chunks, mut mask) = (Chain::EMPTY, 0, 0u64);
         op = waiting.head;
         while op.is_some() {
-            let (next, lpn) = (self.kernel.ops.host[op].sibling, self.kernel.ops[op].lpn);
+            let (next, lpn) = (self.kernel.ops.host[op].link, self.kernel.ops[op].lpn);
             self.held(op);
-            if self.kernel.ops.parity[op].stripe == update {
+            if self.kernel.ops.parity[op].update == update {
                 if let Location::Staged(newest) = self.dev.map.get(lpn)
                     && newest != op
                 {
@@ -575,7 +573,7 @@ impl Ssd {
         let mut reads = 0;
         let mut op = members.head;
         while op.is_some() {
-            let next = self.kernel.ops.host[op].sibling;
+            let next = self.kernel.ops.host[op].link;
             let content = self.content(self.kernel.ops.host[op].tags[0]);
             self.raid().records[update].content ^= content;
             let lacks = self.lacks(op);
@@ -622,7 +620,7 @@ impl Ssd {
         let op = Op { class: Class::Parity, verb, need, lpn, age: self.age(), ..Op::blank() };
         let op = self.kernel.ops.create(op);
         self.kernel.ops.host[op].bytes = self.dev.geometry.page_size;
-        self.kernel.ops.parity[op].stripe = update;
+        self.kernel.ops.parity[op].update = update;
         op
     }
 
@@ -649,7 +647,7 @@ impl Ssd {
         let encodes = !may_fail || self.begin_parity(parity);
         let mut programs = 0;
         while op.is_some() {
-            let next = self.kernel.ops.host[op].sibling;
+            let next = self.kernel.ops.host[op].link;
             self.held(op);
             // Missing sectors have been computed.
             let found = Some(self.missing_tag(self.kernel.ops[op].lpn)).filter(|tag| tag.lpn.is_some());
@@ -749,12 +747,12 @@ impl Ssd {
             return self.chunk_is_unreadable(id);
         }
         let op = &self.kernel.ops[id];
-        let (lpn, page, update) = (op.lpn, op.pages[0], self.kernel.ops.parity[id].stripe);
+        let (lpn, page, update) = (op.lpn, op.pages[0], self.kernel.ops.parity[id].update);
         let block = self.dev.geometry.block_of(page);
         match op.need {
             Need::Read => {
                 self.dev.flash.read_ends(block);
-                if self.kernel.ops.parity[id].decode != u32::MAX {
+                if self.kernel.ops.parity[id].redirect != NO_REDIRECT {
                     return self.part_ends(id, false);
                 }
                 if update != NO_UPDATE {

@@ -6,8 +6,9 @@
 
 use crate::device::transaction::Need;
 use crate::engine::Ssd;
+use crate::engine::kernel::ops::NO_UPDATE;
 use crate::engine::raid::failure::Chunk;
-use crate::engine::raid::stripe::{NO_UPDATE, Phase};
+use crate::engine::raid::stripe::Phase;
 use crate::units::{Lpn, OpId};
 
 impl Ssd {
@@ -27,7 +28,7 @@ impl Ssd {
     /// An operation has read an uncorrectable page. Unless the page was moved or overwritten meanwhile, its chunk is missing now.
     pub(in crate::engine) fn chunk_is_unreadable(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
-        let (slot, page, update) = (op.lpn, op.pages[0], self.kernel.ops.parity[id].stripe);
+        let (slot, page, update) = (op.lpn, op.pages[0], self.kernel.ops.parity[id].update);
         let (block, index) = (self.dev.geometry.block_of(page), self.layout().group_index(slot));
         self.dev.flash.read_ends(block);
         if update != NO_UPDATE {

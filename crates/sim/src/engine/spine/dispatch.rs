@@ -424,7 +424,7 @@ impl Ssd {
                 return self.covered(page.lpn);
             }
             Need::Read => match self.dev.map.get(page.lpn) {
-                Location::Flash(_) if self.reads_copy(op) => self.kernel.ops.host[op].old,
+                Location::Flash(_) if self.reads_copy(op) => self.kernel.ops.copy[op].page,
                 Location::Flash(at) => at,
                 Location::Staged(newest) if self.needs_old(op, newest) => self.old_page(newest),
                 Location::Staged(_) | Location::Nowhere => Ppn::NONE,

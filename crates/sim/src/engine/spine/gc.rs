@@ -5,6 +5,7 @@ use crate::device::flash::{Change, Stream};
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Op, Verb};
 use crate::engine::kernel::dies::{Holder, Unit};
+use crate::engine::kernel::ops::NO_SEGMENT;
 use crate::engine::{Pause, Running, Ssd};
 use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, Step};
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
@@ -197,7 +198,7 @@ impl Ssd {
             journey: Journey::EXTERNAL,
             rest: Hop::Controller,
             fetches: false,
-            segment: u32::MAX,
+            segment: NO_SEGMENT,
             staged: Fifo::EMPTY,
             pause: Pause::No,
             sure: true,

@@ -8,8 +8,9 @@ use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Need, Op, Slab, Verb};
 use crate::engine::kernel::dies::Holder;
+use crate::engine::kernel::ops::{NO_CHIP, NO_RUN};
 use crate::engine::spine::complete::{PageEnd, completed};
-use crate::engine::spine::merge::{NO_RUN, Runs};
+use crate::engine::spine::merge::Runs;
 use crate::engine::{Nanos, Ssd};
 use crate::request::{Extent, Request, RequestOp};
 use crate::units::{Lpn, OpId, PlaneId, Ppn, RequestId, UnitId, Warmup};
@@ -43,7 +44,7 @@ pub(in crate::engine) struct HostRequest {
     pub(super) remaining: u32,
     /// Number of uncorrectable pages.
     pub(in crate::engine) uncorrectable: u32,
-    /// Pages that wait for dispatch, linked by `sibling`.
+    /// Pages that wait for dispatch, linked by `HostPage::link`.
     pub(in crate::engine) first: OpId,
     /// Of the completed pages, the one that finished last (tie: lowest logical page).
     pub(super) best: PageEnd,
@@ -466,15 +467,15 @@ impl Ssd {
             RequestOp::Write => self.count_written(asked, measured),
             _ => self.stats.pages.read += if measured { asked } else { 0 },
         }
-        let mut last_sibling = OpId::NONE;
+        let mut tail = OpId::NONE;
         if next.extents == 0 {
-            self.admit_pages(id, &request, together, measured, &mut last_sibling);
+            self.admit_pages(id, &request, together, measured, &mut tail);
         } else {
             self.each_extent(&next, |ssd, extent, _| {
-                ssd.admit_pages(id, &request, extent, measured, &mut last_sibling);
+                ssd.admit_pages(id, &request, extent, measured, &mut tail);
             });
         }
-        if last_sibling.is_some() {
+        if tail.is_some() {
             self.host.window_stale = true;
             self.host.joins_window(id, request.op == RequestOp::Read);
         }
@@ -517,16 +518,9 @@ impl Ssd {
         })
     }
 
-    /// Admits the pages of an extent. Those that wait for dispatch are linked after `last_sibling`.
+    /// Admits the pages of an extent. Those that wait for dispatch are linked after `tail`.
     #[inline(always)]
-    fn admit_pages(
-        &mut self,
-        id: RequestId,
-        request: &Request,
-        extent: Extent,
-        measured: bool,
-        last_sibling: &mut OpId,
-    ) {
+    fn admit_pages(&mut self, id: RequestId, request: &Request, extent: Extent, measured: bool, tail: &mut OpId) {
         let (size, end) = (self.entry_bytes(), extent.offset + extent.bytes);
         let (first, last) = self.span(&extent);
         let waited = (self.now - request.arrival).0;
@@ -549,12 +543,12 @@ impl Ssd {
             }
             if !self.host.windowed {
                 self.send(op);
-            } else if last_sibling.is_none() {
+            } else if tail.is_none() {
                 self.host.requests[id.0].first = op;
-                *last_sibling = op;
+                *tail = op;
             } else {
-                self.kernel.ops.host[*last_sibling].sibling = op;
-                *last_sibling = op;
+                self.kernel.ops.host[*tail].link = op;
+                *tail = op;
             }
         }
     }
@@ -721,7 +715,7 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn send(&mut self, op: OpId) {
         let page = &self.kernel.ops[op];
-        if self.host.windowed && self.kernel.ops.host[op].chip != u32::MAX {
+        if self.host.windowed && self.kernel.ops.host[op].chip != NO_CHIP {
             self.host.chip_outstanding[self.kernel.ops.host[op].chip as usize] += 1;
         }
         if page.need != Need::Read && self.rules.ports > self.dev.geometry.channels as usize {
@@ -803,7 +797,7 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn release(&mut self, op: OpId) {
         let page = &self.kernel.ops.host[op];
-        if self.host.windowed && page.chip != u32::MAX {
+        if self.host.windowed && page.chip != NO_CHIP {
             self.host.chip_outstanding[page.chip as usize] -= 1;
             self.host.window_stale = !self.host.window.is_empty();
         }

@@ -12,11 +12,9 @@ use crate::config::PartialWrite;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Slab};
 use crate::engine::Ssd;
+use crate::engine::kernel::ops::NO_RUN;
 use crate::engine::raid::stripe::Chain;
 use crate::units::{Lpn, OpId, Ppn, Tag};
-
-/// No run: a write that overlaps no other.
-pub(in crate::engine) const NO_RUN: u32 = u32::MAX;
 
 /// Bytes of a sector.
 const SECTOR: u64 = 512;
@@ -329,7 +327,7 @@ impl Ssd {
             let since = self.kernel.ops[at].waits_since;
             let page = &mut self.kernel.ops.host[at];
             page.blame.add(Cause::DieHost, (self.now - since).0);
-            let next = page.sibling;
+            let next = page.link;
             self.kernel.ops[at].lost = self.host.runs.is_lost(run);
             self.host.runs.released.push(at);
             at = next;

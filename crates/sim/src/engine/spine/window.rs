@@ -2,7 +2,7 @@
 
 use crate::blame::Cause;
 use crate::engine::Ssd;
-use crate::engine::kernel::ops::Ops;
+use crate::engine::kernel::ops::{NO_CHIP, Ops};
 use crate::engine::spine::host::Host;
 use crate::request::RequestOp;
 use crate::units::{Lpn, RequestId};
@@ -12,7 +12,7 @@ impl Host {
     pub(in crate::engine) fn wants(&self, ops: &Ops, id: RequestId, chip: u32) -> bool {
         let mut op = self.requests[id.0].first;
         while op.is_some() && ops.host[op].chip != chip {
-            op = ops.host[op].sibling;
+            op = ops.host[op].link;
         }
         op.is_some()
     }
@@ -51,7 +51,7 @@ impl Ssd {
             let waited = (self.now - record.admitted).0;
             let mut op = record.first;
             while op.is_some() {
-                let next = self.kernel.ops.host[op].sibling;
+                let next = self.kernel.ops.host[op].link;
                 self.kernel.ops.host[op].blame.add(Cause::Order, waited);
                 if !(self.rules.redirects && self.redirect(op)) {
                     self.send(op);
@@ -79,7 +79,7 @@ impl WindowView<'_> {
         let mut op = self.ssd.requests[request.0].first;
         while op.is_some() {
             visit(self.ops[op].lpn);
-            op = self.ops.host[op].sibling;
+            op = self.ops.host[op].link;
         }
     }
 }
@@ -92,10 +92,10 @@ impl crate::policy::Window for WindowView<'_> {
         let mut op = self.ssd.requests[request.0].first;
         while op.is_some() {
             let page = &self.ops.host[op];
-            if page.chip != u32::MAX {
+            if page.chip != NO_CHIP {
                 visit(page.chip);
             }
-            op = page.sibling;
+            op = page.link;
         }
     }
     fn reads(&self, request: RequestId) -> bool {

@@ -1,14 +1,14 @@
 //! The controller's buffer: pages are staged, wait, and are written back when no operation waits for a die.
 
+mod writeback;
+
 use super::{Pause, Ssd};
-use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::staging::Segment;
 use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
-use crate::engine::kernel::dies::Holder;
-use crate::engine::kernel::ops::Buffered;
+use crate::engine::kernel::ops::NO_SEGMENT;
 use crate::policy::{BackTo, PageSet, Step, WriteBack};
-use crate::units::{JobId, Lpn, OpId, PlaneId, UnitId};
+use crate::units::{JobId, Lpn, OpId};
 
 impl Ssd {
     fn plan(&self) -> &WriteBack {
@@ -17,7 +17,7 @@ impl Ssd {
 
     /// Records in a collection whether host operations wait for its unit: when it begins, and when pages have been read out.
     #[inline(always)]
-    pub(super) fn note_contention(&mut self, id: JobId) {
+    pub(in crate::engine) fn note_contention(&mut self, id: JobId) {
         if self.rules.stages {
             self.sees_contention(id);
         }
@@ -42,7 +42,7 @@ impl Ssd {
 
     /// Executes a step that concerns only the buffer; returns a step that continues to the flash.
     #[inline(never)]
-    pub(super) fn carry_staging(&mut self, id: JobId, step: Step) -> Option<Step> {
+    pub(in crate::engine) fn carry_staging(&mut self, id: JobId, step: Step) -> Option<Step> {
         match step {
             Step::Reserve(slots) => {
                 let job = &mut self.gc.jobs[id.0].job;
@@ -149,7 +149,7 @@ impl Ssd {
     /// The segment of a collection, with one more page.
     fn segment_of(&mut self, id: JobId) -> u32 {
         let segment = &mut self.gc.jobs[id.0].segment;
-        if *segment == u32::MAX {
+        if *segment == NO_SEGMENT {
             *segment = self.dev.staging.segments.insert(Segment { pending: 0, absorbed: 0, job: id });
         }
         self.dev.staging.segments[*segment].pending += 1;
@@ -188,7 +188,7 @@ impl Ssd {
 
     /// The erase of a collection's victims begins: from now on only the buffer has its buffered pages.
     #[inline(always)]
-    pub(super) fn segment_erased(&mut self, id: JobId) {
+    pub(in crate::engine) fn segment_erased(&mut self, id: JobId) {
         if self.rules.stages {
             self.exposes_segment(id);
         }
@@ -196,8 +196,8 @@ impl Ssd {
 
     #[inline(never)]
     fn exposes_segment(&mut self, id: JobId) {
-        let segment = std::mem::replace(&mut self.gc.jobs[id.0].segment, u32::MAX);
-        if segment == u32::MAX {
+        let segment = std::mem::replace(&mut self.gc.jobs[id.0].segment, NO_SEGMENT);
+        if segment == NO_SEGMENT {
             return;
         }
         let staging = &mut self.dev.staging;
@@ -210,9 +210,9 @@ impl Ssd {
     }
 
     /// Whether the erase of a collection's victims waits for its pages in the buffer.
-    pub(super) fn awaits_durability(&self, id: JobId) -> bool {
+    pub(in crate::engine) fn awaits_durability(&self, id: JobId) -> bool {
         let segment = self.gc.jobs[id.0].segment;
-        segment != u32::MAX && self.dev.staging.segments[segment].pending > 0
+        segment != NO_SEGMENT && self.dev.staging.segments[segment].pending > 0
     }
 
     /// A page leaves the buffer, because it is on flash or no longer needed.
@@ -254,7 +254,7 @@ impl Ssd {
 
     /// A host write of a page that waits in the buffer replaces it there: nothing is written to flash for it now.
     #[inline(always)]
-    pub(super) fn absorb(&mut self, op: OpId, measured: bool) -> bool {
+    pub(in crate::engine) fn absorb(&mut self, op: OpId, measured: bool) -> bool {
         self.rules.stages && self.absorbs(op, measured)
     }
 
@@ -286,7 +286,7 @@ impl Ssd {
 
     /// A page that is trimmed, or that a host write sends to flash, no longer waits in the buffer.
     #[inline(always)]
-    pub(super) fn drop_buffered(&mut self, lpn: Lpn) {
+    pub(in crate::engine) fn drop_buffered(&mut self, lpn: Lpn) {
         if self.rules.stages {
             self.drops_buffered(lpn);
         }
@@ -306,171 +306,5 @@ impl Ssd {
             self.frees_slot();
             self.leaves_buffer(absorbed, segment);
         }
-    }
-
-    /// After all host operations: writes buffered pages back to dies for which no operation waits.
-    #[inline(always)]
-    pub(super) fn dispatch_writebacks(&mut self) {
-        if self.rules.stages && self.dev.staging.waiting > 0 {
-            self.dispatches_writebacks();
-        }
-    }
-
-    #[inline(never)]
-    fn dispatches_writebacks(&mut self) {
-        if self.plan().queue_empty && self.host.pending() > 0 {
-            self.dev.staging.stale = true;
-            return;
-        }
-        let stale = std::mem::replace(&mut self.dev.staging.stale, false);
-        match self.plan().to {
-            BackTo::OwnPlane if stale => {
-                for unit in 0..self.dev.geometry.units {
-                    self.write_back_home(UnitId(unit));
-                }
-            }
-            BackTo::OwnPlane => {
-                for i in 0..self.kernel.dies.looking.len() {
-                    self.write_back_home(self.kernel.dies.looking[i]);
-                }
-            }
-            BackTo::IdleChips => {
-                if stale || self.kernel.dies.looking.iter().any(|unit| self.is_idle(*unit)) {
-                    while self.write_back_anywhere() {}
-                }
-            }
-        }
-    }
-
-    /// Whether a unit is idle and no operation waits for it.
-    pub(super) fn is_unwanted(&self, unit: UnitId) -> bool {
-        self.is_idle(unit) && self.kernel.dies[unit].queue.is_empty()
-    }
-
-    /// Writes the first waiting page back to the next idle unit in turn. Returns false if there is no page, or no unit for it.
-    #[inline(never)]
-    fn write_back_anywhere(&mut self) -> bool {
-        let op = self.dev.staging.ready.head();
-        if op.is_none() {
-            return false;
-        }
-        if self.kernel.ops[op].lpn.is_none() {
-            self.dev.staging.ready.pop(&self.kernel.ops);
-            self.dev.staging.waiting -= 1;
-            self.kernel.ops.remove(op);
-            return true;
-        }
-        let units = self.dev.geometry.units;
-        for step in 1..=units {
-            let unit = UnitId((self.dev.staging.last_unit + step) % units);
-            if !self.is_unwanted(unit) {
-                continue;
-            }
-            let Some(plane) = self.next_plane(unit) else { continue };
-            self.dev.staging.last_unit = unit.0;
-            self.dev.staging.ready.pop(&self.kernel.ops);
-            self.begin_writeback(op, plane, Stream::Host);
-            return true;
-        }
-        let room = |plane| self.dev.flash.next_offset(plane, Stream::Host).is_some();
-        if (0..self.dev.geometry.planes).map(PlaneId).any(room) {
-            return false;
-        }
-        // No plane has room. A collection that waits for this page has a reserved page for it.
-        let segment = &self.dev.staging.segments[self.kernel.ops.buffer[op].segment];
-        let plane = self.kernel.ops[op].plane;
-        if segment.job.is_some() && !self.plan().erase_first {
-            let unit = self.dev.geometry.unit_of(plane);
-            let parked = self.gc.jobs[segment.job.0].pause == Pause::Durable;
-            if parked && self.is_unwanted(unit) {
-                self.dev.staging.ready.pop(&self.kernel.ops);
-                self.begin_writeback(op, plane, Stream::Gc);
-                return true;
-            }
-        }
-        self.claim_full_planes()
-    }
-
-    /// Writes the first waiting page for a unit's own planes back, if no operation waits for the unit.
-    fn write_back_home(&mut self, unit: UnitId) {
-        while self.is_unwanted(unit) {
-            let op = self.dev.staging.own[unit.ix()].head();
-            if op.is_none() {
-                return;
-            }
-            if self.kernel.ops[op].lpn.is_none() {
-                self.dev.staging.own[unit.ix()].pop(&self.kernel.ops);
-                self.dev.staging.waiting -= 1;
-                self.kernel.ops.remove(op);
-                continue;
-            }
-            // At the host's write point while that has room, otherwise at its collection's write point: a page of its plane is
-            // reserved for it.
-            let plane = self.kernel.ops[op].plane;
-            let room = self.dev.flash.next_offset(plane, Stream::Host).is_some();
-            self.dev.staging.own[unit.ix()].pop(&self.kernel.ops);
-            self.begin_writeback(op, plane, if room { Stream::Host } else { Stream::Gc });
-        }
-    }
-
-    /// The write-back of a buffered page begins.
-    fn begin_writeback(&mut self, id: OpId, plane: PlaneId, stream: Stream) {
-        let unit = self.dev.geometry.unit_of(plane);
-        let reserve = stream == Stream::Gc;
-        if self.goes_home() {
-            self.dev.flash.keep_promise(plane);
-        }
-        let to = self.dev.flash.take_page(plane, stream, reserve).expect("a plane with room");
-        self.stats.count_programs(Class::Writeback, 1);
-        let waited = (self.now - self.kernel.ops[id].waits_since).0;
-        self.count_conflict(|counters| {
-            counters.written_back += 1;
-            counters.waiting.record(waited);
-        });
-        self.dev.staging.waiting -= 1;
-        if self.plan().free_at_issue {
-            self.frees_slot();
-        }
-        let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
-        let offset = self.dev.geometry.offset(to);
-        let op = &mut self.kernel.ops[id];
-        op.unit = unit;
-        op.plane = plane;
-        op.channel = self.dev.geometry.channel_of(plane);
-        op.pages = PageSet::one(to);
-        op.legs = self.dev.timing.program(offset, burst);
-        op.leg = 0;
-        self.start(id, unit, Holder::Writeback, plane);
-    }
-
-    /// The write-back of a page has ended: it is published unless the host has overwritten or trimmed it meanwhile.
-    #[inline(never)]
-    pub(super) fn writeback_ends(&mut self, id: OpId) {
-        let op = &self.kernel.ops[id];
-        let (unit, plane, page, lpn) = (op.unit, op.plane, op.pages[0], op.lpn);
-        let Buffered { absorbed, segment } = self.kernel.ops.buffer[id];
-        let newest = self.dev.map.get(lpn) == Location::Staged(id);
-        let wanted = newest || self.keeps_instead(id, page);
-        self.land_written(id, newest, wanted);
-        self.stats.copies.external_pages += 1;
-        self.count_time(id);
-        self.stats.count_moved(!newest);
-        self.stats.moves.buffered += 1;
-        self.kernel.ops.remove(id);
-        if !self.plan().free_at_issue {
-            self.frees_slot();
-        }
-        self.leaves_buffer(absorbed, segment);
-        self.stop(unit, plane);
-        if self.dev.flash.next_offset(plane, Stream::Host).is_some() {
-            // The page that was reserved for it may be the host's now.
-            self.unstall(plane);
-        }
-        self.test_trigger(plane);
-    }
-
-    /// Whether buffered pages return to their own planes.
-    fn goes_home(&self) -> bool {
-        self.plan().to == BackTo::OwnPlane
     }
 }

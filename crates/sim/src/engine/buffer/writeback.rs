@@ -1,0 +1,178 @@
+//! Write-backs: pages of the buffer return to flash, after all host operations.
+
+use crate::device::flash::Stream;
+use crate::device::mapping::Location;
+use crate::device::transaction::Class;
+use crate::engine::kernel::dies::Holder;
+use crate::engine::kernel::ops::Buffered;
+use crate::engine::{Pause, Ssd};
+use crate::policy::{BackTo, PageSet};
+use crate::units::{OpId, PlaneId, UnitId};
+
+impl Ssd {
+    /// After all host operations: writes buffered pages back to dies for which no operation waits.
+    #[inline(always)]
+    pub(in crate::engine) fn dispatch_writebacks(&mut self) {
+        if self.rules.stages && self.dev.staging.waiting > 0 {
+            self.dispatches_writebacks();
+        }
+    }
+
+    #[inline(never)]
+    fn dispatches_writebacks(&mut self) {
+        if self.plan().queue_empty && self.host.pending() > 0 {
+            self.dev.staging.stale = true;
+            return;
+        }
+        let stale = std::mem::replace(&mut self.dev.staging.stale, false);
+        match self.plan().to {
+            BackTo::OwnPlane if stale => {
+                for unit in 0..self.dev.geometry.units {
+                    self.write_back_home(UnitId(unit));
+                }
+            }
+            BackTo::OwnPlane => {
+                for i in 0..self.kernel.dies.looking.len() {
+                    self.write_back_home(self.kernel.dies.looking[i]);
+                }
+            }
+            BackTo::IdleChips => {
+                if stale || self.kernel.dies.looking.iter().any(|unit| self.is_idle(*unit)) {
+                    while self.write_back_anywhere() {}
+                }
+            }
+        }
+    }
+
+    /// Whether a unit is idle and no operation waits for it.
+    pub(in crate::engine) fn is_unwanted(&self, unit: UnitId) -> bool {
+        self.is_idle(unit) && self.kernel.dies[unit].queue.is_empty()
+    }
+
+    /// Writes the first waiting page back to the next idle unit in turn. Returns false if there is no page, or no unit for it.
+    #[inline(never)]
+    fn write_back_anywhere(&mut self) -> bool {
+        let op = self.dev.staging.ready.head();
+        if op.is_none() {
+            return false;
+        }
+        if self.kernel.ops[op].lpn.is_none() {
+            self.dev.staging.ready.pop(&self.kernel.ops);
+            self.dev.staging.waiting -= 1;
+            self.kernel.ops.remove(op);
+            return true;
+        }
+        let units = self.dev.geometry.units;
+        for step in 1..=units {
+            let unit = UnitId((self.dev.staging.last_unit + step) % units);
+            if !self.is_unwanted(unit) {
+                continue;
+            }
+            let Some(plane) = self.next_plane(unit) else { continue };
+            self.dev.staging.last_unit = unit.0;
+            self.dev.staging.ready.pop(&self.kernel.ops);
+            self.begin_writeback(op, plane, Stream::Host);
+            return true;
+        }
+        let room = |plane| self.dev.flash.next_offset(plane, Stream::Host).is_some();
+        if (0..self.dev.geometry.planes).map(PlaneId).any(room) {
+            return false;
+        }
+        // No plane has room. A collection that waits for this page has a reserved page for it.
+        let segment = &self.dev.staging.segments[self.kernel.ops.buffer[op].segment];
+        let plane = self.kernel.ops[op].plane;
+        if segment.job.is_some() && !self.plan().erase_first {
+            let unit = self.dev.geometry.unit_of(plane);
+            let parked = self.gc.jobs[segment.job.0].pause == Pause::Durable;
+            if parked && self.is_unwanted(unit) {
+                self.dev.staging.ready.pop(&self.kernel.ops);
+                self.begin_writeback(op, plane, Stream::Gc);
+                return true;
+            }
+        }
+        self.claim_full_planes()
+    }
+
+    /// Writes the first waiting page for a unit's own planes back, if no operation waits for the unit.
+    fn write_back_home(&mut self, unit: UnitId) {
+        while self.is_unwanted(unit) {
+            let op = self.dev.staging.own[unit.ix()].head();
+            if op.is_none() {
+                return;
+            }
+            if self.kernel.ops[op].lpn.is_none() {
+                self.dev.staging.own[unit.ix()].pop(&self.kernel.ops);
+                self.dev.staging.waiting -= 1;
+                self.kernel.ops.remove(op);
+                continue;
+            }
+            // At the host's write point while that has room, otherwise at its collection's write point: a page of its plane is
+            // reserved for it.
+            let plane = self.kernel.ops[op].plane;
+            let room = self.dev.flash.next_offset(plane, Stream::Host).is_some();
+            self.dev.staging.own[unit.ix()].pop(&self.kernel.ops);
+            self.begin_writeback(op, plane, if room { Stream::Host } else { Stream::Gc });
+        }
+    }
+
+    /// The write-back of a buffered page begins.
+    fn begin_writeback(&mut self, id: OpId, plane: PlaneId, stream: Stream) {
+        let unit = self.dev.geometry.unit_of(plane);
+        let reserve = stream == Stream::Gc;
+        if self.goes_home() {
+            self.dev.flash.keep_promise(plane);
+        }
+        let to = self.dev.flash.take_page(plane, stream, reserve).expect("a plane with room");
+        self.stats.count_programs(Class::Writeback, 1);
+        let waited = (self.now - self.kernel.ops[id].waits_since).0;
+        self.count_conflict(|counters| {
+            counters.written_back += 1;
+            counters.waiting.record(waited);
+        });
+        self.dev.staging.waiting -= 1;
+        if self.plan().free_at_issue {
+            self.frees_slot();
+        }
+        let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
+        let offset = self.dev.geometry.offset(to);
+        let op = &mut self.kernel.ops[id];
+        op.unit = unit;
+        op.plane = plane;
+        op.channel = self.dev.geometry.channel_of(plane);
+        op.pages = PageSet::one(to);
+        op.legs = self.dev.timing.program(offset, burst);
+        op.leg = 0;
+        self.start(id, unit, Holder::Writeback, plane);
+    }
+
+    /// The write-back of a page has ended: it is published unless the host has overwritten or trimmed it meanwhile.
+    #[inline(never)]
+    pub(in crate::engine) fn writeback_ends(&mut self, id: OpId) {
+        let op = &self.kernel.ops[id];
+        let (unit, plane, page, lpn) = (op.unit, op.plane, op.pages[0], op.lpn);
+        let Buffered { absorbed, segment } = self.kernel.ops.buffer[id];
+        let newest = self.dev.map.get(lpn) == Location::Staged(id);
+        let wanted = newest || self.keeps_instead(id, page);
+        self.land_written(id, newest, wanted);
+        self.stats.copies.external_pages += 1;
+        self.count_time(id);
+        self.stats.count_moved(!newest);
+        self.stats.moves.buffered += 1;
+        self.kernel.ops.remove(id);
+        if !self.plan().free_at_issue {
+            self.frees_slot();
+        }
+        self.leaves_buffer(absorbed, segment);
+        self.stop(unit, plane);
+        if self.dev.flash.next_offset(plane, Stream::Host).is_some() {
+            // The page that was reserved for it may be the host's now.
+            self.unstall(plane);
+        }
+        self.test_trigger(plane);
+    }
+
+    /// Whether buffered pages return to their own planes.
+    pub(super) fn goes_home(&self) -> bool {
+        self.plan().to == BackTo::OwnPlane
+    }
+}

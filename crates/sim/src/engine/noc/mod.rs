@@ -1,0 +1,199 @@
+//! The interconnect: pages cross it between the flash controllers' buffers and the CPU, and tasks queue for the channels.
+//!
+//! A read's pages leave the flash into the buffer of their channel's flash controller, cross the interconnect, and leave the
+//! buffer when their use is decided. A program's pages cross before they go to the flash. An operation keeps its unit throughout:
+//! a unit serves one task at a time. Pages in a buffer are data in flight: their tags travel with the operation, and their block
+//! is not erased before they have landed.
+
+mod crossing;
+mod queues;
+mod rows;
+
+use crate::blame::Cause;
+use crate::config::Config;
+use crate::device::noc::Interconnect;
+use crate::device::timing::LegKind;
+use crate::device::transaction::{Class, Verb};
+use crate::engine::kernel::buses::Bus;
+use crate::engine::kernel::occupancy::Occupancy;
+use crate::engine::kernel::timers::Timer;
+use crate::engine::{Nanos, Ssd};
+use crate::report::mean;
+use crate::report::noc::{Latency, Moved, NocSummary};
+use crate::units::OpId;
+
+/// The interconnect of a device that has one.
+#[derive(Clone)]
+pub(in crate::engine) struct Noc {
+    net: Interconnect,
+    /// By task queue: the number of queues served before it.
+    ranks: [u8; 4],
+    /// By unit, twice (array and cache register): the operation whose page is in a buffer access, or on a traversal that occupies
+    /// nothing.
+    delays: Vec<OpId>,
+    /// `array`: by row, the port whose page is on it.
+    rows: Vec<usize>,
+    /// `array`: the row of the last traversal.
+    last_row: usize,
+    /// `array`: row time of GC pages.
+    rows_gc: Occupancy,
+    /// `array`: ports that wait for a row, with the time of the request and their age.
+    waiting: Vec<(Nanos, u64, usize)>,
+    /// `array`: by port, GC's row time while the port waited for a row, and GC's total row time when its current wait began.
+    behind_rows: Vec<(u64, Option<u64>)>,
+    /// By channel: pages in the flash controller's buffer.
+    buffered: Vec<u32>,
+}
+
+/// No port.
+const FREE: usize = usize::MAX;
+
+impl Noc {
+    pub(in crate::engine) fn new(config: &Config, units: u32) -> Option<Box<Self>> {
+        let net = Interconnect::new(config.noc_spec()?, config.geometry.channels);
+        let mut ranks = [0; 4];
+        for (rank, task) in config.noc.priority().iter().enumerate() {
+            ranks[*task as usize] = rank as u8;
+        }
+        Some(Box::new(Noc {
+            ranks,
+            delays: vec![OpId::NONE; 2 * units as usize],
+            rows: vec![FREE; net.rows as usize],
+            last_row: net.rows.saturating_sub(1) as usize,
+            rows_gc: Occupancy::default(),
+            waiting: Vec::with_capacity(config.geometry.channels as usize),
+            behind_rows: vec![(0, None); config.geometry.channels as usize],
+            buffered: vec![0; config.geometry.channels as usize],
+            net,
+        }))
+    }
+
+    /// Time that a page takes across.
+    pub(in crate::engine) fn traversal(&self, page_size: u32) -> Nanos {
+        self.net.traversal(page_size)
+    }
+}
+
+impl Ssd {
+    fn noc_mut(&mut self) -> &mut Noc {
+        self.features.noc.as_mut().expect("a device with an interconnect")
+    }
+
+    fn net(&self) -> &Interconnect {
+        &self.features.noc.as_ref().expect("a device with an interconnect").net
+    }
+
+    /// Summary of the interconnect, over `span` nanoseconds.
+    pub(in crate::engine) fn noc_summary(&self, span: u64) -> Option<NocSummary> {
+        let noc = self.features.noc.as_ref()?;
+        let (counts, channels, bytes) = (&self.stats.noc, self.dev.geometry.channels, self.dev.geometry.page_size);
+        let moved = self.stats.moved;
+        let gc = counts.traversals.gc_out + counts.traversals.gc_back;
+        let max = |op: &crate::stats::OpStats| op.latency.figures().max;
+        let busy: u128 = self.port_time(|bus| bus.busy_at_mark(self.stats.last_completion));
+        let busy = (busy.saturating_sub(self.stats.ports_busy_from) as u64).saturating_add(counts.delayed_ns);
+        let average = |op: &crate::stats::OpStats| op.latency.figures().mean;
+        Some(NocSummary {
+            traversal_ns: noc.net.mean_traversal(bytes),
+            mean_slices: noc.net.mean_slices(),
+            travelled_slices: mean(u128::from(counts.slices), counts.paths),
+            traversals: counts.traversals.clone(),
+            traversals_per_moved_page: mean(u128::from(gc), moved),
+            busy_ns: busy,
+            busy_share: mean(u128::from(busy), span).map(|busy| busy / f64::from(channels)),
+            moved_pages: Moved {
+                total: moved,
+                checked: counts.checked,
+                errors: counts.errors,
+                from_buffer: counts.local,
+            },
+            buffer_pages_max: counts.buffer_pages_max,
+            latency_ns: Latency {
+                read_mean: average(&self.stats.read),
+                read_max: max(&self.stats.read),
+                write_mean: average(&self.stats.write),
+                write_max: max(&self.stats.write),
+            },
+        })
+    }
+
+    /// Sum of a figure over all ports.
+    pub(in crate::engine) fn port_time(&self, of: impl Fn(&Bus) -> u64) -> u128 {
+        self.kernel.buses.all[self.rules.ports..].iter().map(|port| u128::from(of(port))).sum()
+    }
+
+    // Task queues.
+
+    /// Checks the end of a run: no page is in flight.
+    pub(in crate::engine) fn check_crossings_end(&self) {
+        if let Some(noc) = &self.features.noc {
+            law!(noc.buffered.iter().all(|pages| *pages == 0), "a flash controller's buffer is not empty");
+        }
+    }
+
+    /// Starts a traversal, which requests its channel's port, or only takes time.
+    #[inline(never)]
+    pub(in crate::engine) fn cross(&mut self, id: OpId, time: Nanos) {
+        if self.net().delayed {
+            self.stats.noc.delayed_ns += time.0;
+            return self.delay(id, Cause::Noc, time);
+        }
+        let port = self.rules.ports + self.kernel.ops[id].channel.ix();
+        self.ask(id, port);
+    }
+
+    /// Starts a delay that occupies nothing but the operation's own unit.
+    pub(in crate::engine) fn delay(&mut self, id: OpId, cause: Cause, time: Nanos) {
+        self.charge(id, cause, time.0);
+        let first = 2 * self.kernel.ops[id].unit.ix();
+        let delays = &mut self.noc_mut().delays;
+        let slot = if delays[first].is_none() { first } else { first + 1 };
+        law!(delays[slot].is_none(), "law: a unit serves at most two operations");
+        delays[slot] = id;
+        self.kernel.timers.set(Timer::Delay(slot), self.now + time);
+    }
+
+    /// A delay has ended.
+    #[inline(never)]
+    pub(in crate::engine) fn delayed(&self, slot: usize) -> OpId {
+        self.features.noc.as_ref().map_or(OpId::NONE, |noc| noc.delays[slot])
+    }
+
+    #[inline(never)]
+    pub(in crate::engine) fn delay_ends(&mut self, slot: usize) {
+        let id = self.delayed(slot);
+        self.noc_mut().delays[slot] = OpId::NONE;
+        self.leg_of_noc_ends(id);
+    }
+
+    /// A traversal has ended: the port is free.
+    #[inline(never)]
+    pub(in crate::engine) fn port_ends(&mut self, bus: usize, id: OpId) {
+        let (now, gc) = (self.now, self.kernel.ops[id].class != Class::Host);
+        let noc = self.noc_mut();
+        if let Some(row) = noc.rows.iter().position(|port| *port == bus) {
+            noc.rows[row] = FREE;
+            if gc {
+                noc.rows_gc.change(false, now);
+            }
+        }
+        self.leg_of_noc_ends(id);
+    }
+
+    fn leg_of_noc_ends(&mut self, id: OpId) {
+        let op = &mut self.kernel.ops[id];
+        let kind = op.legs.get(op.leg).map(|leg| leg.kind);
+        op.leg += 1;
+        let next = op.legs.get(op.leg).map(|leg| leg.kind);
+        if op.verb == Verb::Program {
+            if kind == Some(LegKind::Buffer) {
+                self.buffer(id, -i64::from(self.kernel.ops.crossing[id].buffered));
+            }
+            // Without a transfer on the channel, the data is in the die now.
+            if next == Some(LegKind::Array) && self.data_in_ends(id) {
+                return;
+            }
+        }
+        self.run_leg(id);
+    }
+}

@@ -1,0 +1,61 @@
+//! Task queues: which task of a unit is served first (`noc.priority`).
+
+use crate::config::Task;
+use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::Ssd;
+use crate::units::{OpId, UnitId};
+
+/// The task queue of an operation.
+fn task(op: &Op) -> Task {
+    let reads = match op.class {
+        Class::Host => op.need != Need::Write,
+        _ => op.verb == Verb::Read,
+    };
+    match op.class {
+        Class::Host | Class::Parity | Class::Replica => {
+            if reads {
+                Task::Rhost
+            } else {
+                Task::Whost
+            }
+        }
+        Class::Gc | Class::Writeback | Class::Metadata => {
+            if reads {
+                Task::Rgc
+            } else {
+                Task::Wgc
+            }
+        }
+    }
+}
+
+impl Ssd {
+    /// Number of task queues that a unit serves before an operation's queue. If free space is `short`, GC's queues are served
+    /// before the host's.
+    #[inline(never)]
+    pub(in crate::engine) fn rank(&self, op: OpId, short: bool) -> u8 {
+        let Some(noc) = &self.features.noc else { return 0 };
+        let task = task(&self.kernel.ops[op]);
+        let late = short && matches!(task, Task::Rhost | Task::Whost);
+        noc.ranks[task as usize] + if late { 4 } else { 0 }
+    }
+
+    /// The first task of the first queue of a unit that is not empty, and the rank of the queue.
+    pub(in crate::engine) fn next_task(&self, unit: UnitId) -> (u8, OpId) {
+        let planes = 0..self.dev.geometry.planes_per_unit;
+        let mut planes = planes.map(|k| self.dev.geometry.plane_of_unit(unit, k));
+        let short = self.rules.hard_floor > 0 && planes.any(|plane| self.below_hard_floor(plane));
+        let mut best = (u8::MAX, OpId::NONE);
+        let mut at = self.kernel.dies[unit].queue.head();
+        while at.is_some() {
+            let rank = self.rank(at, short);
+            if rank < best.0 {
+                best = (rank, at);
+            }
+            at = self.kernel.ops[at].next;
+        }
+        best
+    }
+
+    // Legs.
+}
