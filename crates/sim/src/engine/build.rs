@@ -98,7 +98,8 @@ impl Ssd {
         let ops = 256 + sizes::OPS_OF_REQUEST as usize * config.device.queue_depth as usize + geometry.planes as usize;
         let parity = raid.is_some();
         let copy = config.schemes.route.replicate().is_some();
-        let parts = Parts { parity, buffer: staging.slots() > 0, crossing: noc.is_some(), copy };
+        let parts =
+            Parts { parity, buffer: staging.slots() > 0, crossing: noc.is_some(), copy, anywhere: rules.dynamic };
         let mut ssd = Ssd {
             seed,
             rules,

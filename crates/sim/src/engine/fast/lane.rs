@@ -89,15 +89,11 @@ impl Ssd {
         op.legs = legs;
         op.bus_gc = 0;
         let (plane, request, lpn) = (op.plane, op.request, op.lpn);
-        let tag = self.oracle.load(at, lpn);
-        self.kernel.ops.host[id].tags[0] = tag;
-        self.dev.flash.read_begins(geometry.block_of(at));
+        self.dev.flash.read_begins(self.dev.geometry.block_of(at));
+        self.hold_tag(id, 0, self.oracle.load(at, lpn));
         self.stats.count_reads(Class::Host, 1);
         self.chip_in_use(plane, true);
         self.kernel.timers.set(Timer::Array(unit), now + array);
-        if self.oracle.tracks_sectors() {
-            self.note_flash_read(id, tag);
-        }
         if self.rules.deep {
             if next.is_some() {
                 self.kernel.ops.expect(next.0);

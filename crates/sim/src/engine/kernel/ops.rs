@@ -156,6 +156,21 @@ impl Blank for Buffered {
     }
 }
 
+/// Time that all units were held before a write that any die may take began to wait: at all, by GC, by write-backs.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct Anywhere {
+    pub(in crate::engine) held: u64,
+    pub(in crate::engine) held_gc: u64,
+    pub(in crate::engine) held_writeback: u64,
+}
+
+impl Blank for Anywhere {
+    #[inline(always)]
+    fn blank() -> Self {
+        Anywhere { held: 0, held_gc: 0, held_writeback: 0 }
+    }
+}
+
 /// A read's second copy.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Copied {
@@ -209,6 +224,7 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) buffer: bool,
     pub(in crate::engine) crossing: bool,
     pub(in crate::engine) copy: bool,
+    pub(in crate::engine) anywhere: bool,
 }
 
 /// Operations that wait or are in service. Dereferences to the slab of their records.
@@ -223,6 +239,7 @@ pub(in crate::engine) struct Ops {
     pub(in crate::engine) buffer: ByOp<Buffered>,
     pub(in crate::engine) crossing: ByOp<Crosser>,
     pub(in crate::engine) copy: ByOp<Copied>,
+    pub(in crate::engine) anywhere: ByOp<Anywhere>,
 }
 
 impl Ops {
@@ -230,12 +247,13 @@ impl Ops {
         Ops {
             records: Slab::with_capacity(capacity),
             parts,
-            any_part: parts.parity || parts.buffer || parts.crossing || parts.copy,
+            any_part: parts.parity || parts.buffer || parts.crossing || parts.copy || parts.anywhere,
             host: ByOp(Vec::with_capacity(capacity)),
             parity: ByOp(Vec::with_capacity(if parts.parity { capacity } else { 0 })),
             buffer: ByOp(Vec::with_capacity(if parts.buffer { capacity } else { 0 })),
             crossing: ByOp(Vec::with_capacity(if parts.crossing { capacity } else { 0 })),
             copy: ByOp(Vec::with_capacity(if parts.copy { capacity } else { 0 })),
+            anywhere: ByOp(Vec::with_capacity(if parts.anywhere { capacity } else { 0 })),
         }
     }
 
@@ -263,6 +281,9 @@ impl Ops {
         }
         if self.parts.copy {
             self.copy.reset(id);
+        }
+        if self.parts.anywhere {
+            self.anywhere.reset(id);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::kernel::dies::{Holder, Suspension, Turn};
 use crate::engine::{Nanos, Pause, Ssd};
 use crate::policy::{MAX_PLANES, PageSet};
-use crate::units::{Moment, OpId, PlaneId, Ppn, UnitId};
+use crate::units::{Moment, OpId, PlaneId, Ppn, Tag, UnitId};
 
 impl Ssd {
     /// Starts operations on every unit that may have become free.
@@ -137,11 +137,11 @@ impl Ssd {
             page.channel = self.dev.geometry.channel_of(plane);
             let wait = (self.now - page.waits_since).0;
             // It did not wait for one particular die, so its wait is split like the time of all dies.
-            let held = self.kernel.dies.held.total(self.now) as u64 - self.kernel.ops.host[op].ledger_gc_own;
-            let held_gc = self.kernel.dies.held_gc.total(self.now) as u64 - self.kernel.ops.host[op].ledger_gc;
+            let before = &self.kernel.ops.anywhere[op];
+            let held = self.kernel.dies.held.total(self.now) as u64 - before.held;
+            let held_gc = self.kernel.dies.held_gc.total(self.now) as u64 - before.held_gc;
             let gc = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_gc) / u128::from(held)) as u64 };
-            let held_back =
-                self.kernel.dies.held_writeback.total(self.now) as u64 - self.kernel.ops.host[op].ledger_writeback;
+            let held_back = self.kernel.dies.held_writeback.total(self.now) as u64 - before.held_writeback;
             let back = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_back) / u128::from(held)) as u64 };
             self.kernel.ops.host[op].blame.add(Cause::DieGcOther, gc);
             self.kernel.ops.host[op].blame.add(Cause::DieWriteback, back);
@@ -444,11 +444,17 @@ impl Ssd {
         let tag = if self.features.replicas.is_some() { self.load_copy(op, at) } else { self.oracle.load(at, lpn) };
         // A merging write has its own new tag, and the old page's tag.
         let place = usize::from(self.kernel.ops[op].need != Need::Read);
+        self.hold_tag(op, place, tag);
+        self.load_chunk(op, at);
+    }
+
+    /// The tag of a page that is being read travels with its operation.
+    #[inline(always)]
+    pub(in crate::engine) fn hold_tag(&mut self, op: OpId, place: usize, tag: Tag) {
         self.kernel.ops.host[op].tags[place] = tag;
         if self.host.runs.any() || self.oracle.tracks_sectors() {
             self.note_flash_read(op, tag);
         }
-        self.load_chunk(op, at);
     }
 
     /// A host program begins if its plane has a free page; otherwise it waits for space.

@@ -8,7 +8,7 @@ use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Need, Op, Slab, Verb};
 use crate::engine::kernel::dies::Holder;
-use crate::engine::kernel::ops::{NO_CHIP, NO_RUN};
+use crate::engine::kernel::ops::{Anywhere, NO_CHIP, NO_RUN};
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::merge::Runs;
 use crate::engine::{Nanos, Ssd};
@@ -743,10 +743,11 @@ impl Ssd {
             },
             Need::Write if run != NO_RUN && self.waits_for_merge(op) => return,
             Need::Write if self.rules.dynamic => {
-                let page = &mut self.kernel.ops.host[op];
-                page.ledger_gc = self.kernel.dies.held_gc.total(self.now) as u64;
-                page.ledger_gc_own = self.kernel.dies.held.total(self.now) as u64;
-                page.ledger_writeback = self.kernel.dies.held_writeback.total(self.now) as u64;
+                self.kernel.ops.anywhere[op] = Anywhere {
+                    held: self.kernel.dies.held.total(self.now) as u64,
+                    held_gc: self.kernel.dies.held_gc.total(self.now) as u64,
+                    held_writeback: self.kernel.dies.held_writeback.total(self.now) as u64,
+                };
                 // Idle dies are searched when all events of this moment are known.
                 self.host.anywhere.push(&mut self.kernel.ops, op);
                 return self.disturb_collections();
