@@ -3,6 +3,19 @@
 use super::*;
 use crate::policy::{BackTo, Need, Requirement};
 
+/// Longest time of an operation or a timeout: an hour. Sums of times stay far below the end of the clock.
+const LONGEST: Nanos = Nanos(3_600_000_000_000);
+/// Longest time of one step across the interconnect.
+const LONGEST_CROSSING: Nanos = Nanos(1_000_000_000);
+/// Largest flash page in bytes.
+const LARGEST_PAGE: u64 = 1 << 20;
+/// Widest bus in bits.
+const WIDEST_BUS: u32 = 1024;
+/// Most P/E cycles in a table of program errors.
+const MOST_PE_CYCLES: u32 = 1_000_000;
+/// Most rows or columns of an interconnect.
+const MOST_SEGMENTS: u32 = 1 << 16;
+
 /// Reports a broken rule.
 fn refuse<T>(key: &str, message: String, help: impl Into<String>) -> Result<T, ConfigError> {
     Err(ConfigError { key: key.to_string(), message, help: help.into() })
@@ -108,7 +121,7 @@ impl Config {
                 "use fewer pages per block",
             );
         }
-        if g.page_size.0 == 0 || !g.page_size.0.is_multiple_of(512) || g.page_size.0 > 1 << 20 {
+        if g.page_size.0 == 0 || !g.page_size.0.is_multiple_of(512) || g.page_size.0 > LARGEST_PAGE {
             let message = format!("{} is not a multiple of 512 B (a sector), up to 1MiB", g.page_size);
             return refuse("geometry.page_size", message, "use for example \"4KiB\"");
         }
@@ -139,7 +152,7 @@ impl Config {
     fn check_times(&self) -> Result<(), ConfigError> {
         let t = &self.timing;
         let transfers = [Some(&t.transfer), t.host_link.as_ref()].into_iter().flatten().any(Rate::counts_transfers);
-        if !(1..=1024).contains(&t.bus_width) {
+        if !(1..=WIDEST_BUS).contains(&t.bus_width) {
             let message = format!("a transfer of {} bits", t.bus_width);
             return refuse("timing.bus_width", message, "use 1 to 1024, for example 8 or 16");
         }
@@ -170,14 +183,14 @@ impl Config {
         let optional =
             t.copyback.map(|time| ("timing.copyback", time)).into_iter().chain([("device.memory", self.device.memory)]);
         for (key, time) in times.into_iter().chain(lists).chain(optional) {
-            if time.0 > 3_600_000_000_000 {
+            if time.0 > LONGEST.0 {
                 return refuse(key, format!("{time} is longer than an hour"), "check the unit");
             }
         }
         for (key, rate) in [("timing.transfer", Some(t.channel())), ("timing.host_link", t.link())] {
             let page = rate.as_ref().map(|rate| rate.checked_time(self.geometry.page_size.0));
             if let (Some(rate), Some(time)) = (rate, page)
-                && time.is_none_or(|time| time.0 > 3_600_000_000_000)
+                && time.is_none_or(|time| time.0 > LONGEST.0)
             {
                 let message = format!("a page of {} at {rate} takes longer than an hour", self.geometry.page_size);
                 return refuse(key, message, "check the unit");
@@ -207,7 +220,7 @@ impl Config {
                 "list pairs such as [[0, 13300], [4500, 53062]]",
             );
         }
-        if let Some((cycles, _)) = ecc.program_errors.iter().find(|(cycles, _)| *cycles > 1_000_000) {
+        if let Some((cycles, _)) = ecc.program_errors.iter().find(|(cycles, _)| *cycles > MOST_PE_CYCLES) {
             return refuse(
                 "ecc.program_errors",
                 format!("{cycles} P/E cycles exceed the limit of 1000000"),
@@ -266,7 +279,7 @@ impl Config {
                 "the error model decides which pages have errors; a probability would have no effect".to_string();
             return refuse("ecc.errors", message, "leave the probability out, or use ecc.errors = \"none\"");
         }
-        if ecc.decode.0 > 3_600_000_000_000 {
+        if ecc.decode.0 > LONGEST.0 {
             return refuse("ecc.decode", format!("{} is longer than an hour", ecc.decode), "check the unit");
         }
         Ok(())
@@ -336,7 +349,7 @@ impl Config {
             );
         }
         if self.precondition.mode == PreconditionMode::Aged {
-            let share = |ppm: Ppm| (pages * u64::from(ppm.0) + 500_000) / 1_000_000;
+            let share = |ppm: Ppm| (pages * u64::from(ppm.0) + Ppm::ONE / 2) / Ppm::ONE;
             let (valid, invalid) = (share(self.precondition.valid), share(self.precondition.invalid));
             if valid > exported {
                 let message = format!("{valid} valid pages per plane, but only {exported} are exported");
@@ -399,7 +412,7 @@ impl Config {
         for (key, time) in
             [("noc.cycle", noc.cycle), ("noc.sram_write", noc.sram_write), ("noc.sram_read", noc.sram_read)]
         {
-            if time.0 > 1_000_000_000 {
+            if time.0 > LONGEST_CROSSING.0 {
                 return refuse(key, format!("{time} is longer than a second"), "check the unit");
             }
         }
@@ -417,11 +430,11 @@ impl Config {
             return refuse("noc.mean_slices", message, "use for example 13.5");
         }
         if noc.model == NocModel::Array {
-            if noc.columns < self.geometry.channels || noc.columns > 1 << 16 {
+            if noc.columns < self.geometry.channels || noc.columns > MOST_SEGMENTS {
                 let message = format!("{} columns for the ports of {} channels", noc.columns, self.geometry.channels);
                 return refuse("noc.columns", message, format!("use {} or more", self.geometry.channels));
             }
-            if noc.rows == 0 || noc.rows > 1 << 16 {
+            if noc.rows == 0 || noc.rows > MOST_SEGMENTS {
                 return refuse("noc.rows", format!("{} rows", noc.rows), "use 1 or more, for example 8");
             }
             if noc.port == PortRule::Delayed {
@@ -541,7 +554,7 @@ impl Config {
             return refuse(key, message, "use one of them");
         }
         let (g, pages, spare) = (&self.geometry, self.geometry.pages(), self.device.over_provisioning);
-        if pages * u64::from(share.0) < 1_000_000 {
+        if pages * u64::from(share.0) < Ppm::ONE {
             let message = format!("floor({} x {pages}) = 0 pages could be second copies", share.as_f64());
             return refuse(key, message, "use a greater share of replica_pages, or \"direct\"");
         }
@@ -721,7 +734,7 @@ impl Config {
             );
             return refuse("staging.slots", message, "use 0, or raid.layout = \"none\"");
         }
-        if raid.encode_timeout.0 > 3_600_000_000_000 {
+        if raid.encode_timeout.0 > LONGEST.0 {
             let message = format!("{} is longer than an hour", raid.encode_timeout);
             return refuse("raid.encode_timeout", message, "check the unit");
         }

@@ -2,6 +2,7 @@
 
 use super::sizes;
 use crate::config::{Config, Errors, Exclusion, RaidLayout};
+use crate::units::Ppm;
 
 impl Config {
     /// Bytes of the places of `device.queue_depth` requests and their operations, which are allocated at the start.
@@ -33,7 +34,7 @@ impl Config {
     pub fn scheme_bytes(&self) -> u64 {
         let (pages, schemes) = (self.geometry.pages() / u64::from(self.pages_per_entry()), &self.schemes);
         let blocks = pages / u64::from(self.geometry.pages_per_block);
-        let share = |ppm: u64| pages * ppm / 1_000_000;
+        let share = |ppm: u64| pages * ppm / Ppm::ONE;
         let per_plane = u64::from(self.geometry.blocks_per_plane) * u64::from(self.geometry.pages_per_block);
         let exported = self.exported_per_plane() * (pages / per_plane);
         let when = |is: bool, bytes: u64| if is { bytes } else { 0 };

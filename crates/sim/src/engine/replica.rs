@@ -73,7 +73,7 @@ pub(super) struct Replicas {
 impl Replicas {
     pub(super) fn new(share: Ppm, geometry: &Geometry) -> Self {
         let pages = u64::from(geometry.planes) * u64::from(geometry.pages_per_plane);
-        let most = (pages * u64::from(share.0) / 1_000_000) as usize;
+        let most = (pages * u64::from(share.0) / Ppm::ONE) as usize;
         Replicas {
             most,
             waits: vec![0; geometry.exported as usize],

@@ -13,7 +13,7 @@ use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::merge::Runs;
 use crate::engine::{Nanos, Ssd};
 use crate::request::{Extent, Request, RequestOp};
-use crate::units::{Lpn, OpId, PlaneId, Ppn, RequestId, UnitId, Warmup};
+use crate::units::{Lpn, OpId, PlaneId, Ppm, Ppn, RequestId, UnitId, Warmup};
 
 /// A request outside the device.
 #[derive(Clone, Copy, Debug)]
@@ -337,7 +337,7 @@ impl Ssd {
             None => true,
             Some(Warmup::Requests(n)) => self.host.admitted >= n,
             Some(Warmup::DriveWrites(millionths)) => {
-                u128::from(self.host.pages_written) * 1_000_000
+                u128::from(self.host.pages_written) * u128::from(Ppm::ONE)
                     >= u128::from(millionths)
                         * u128::from(self.dev.geometry.exported)
                         * u128::from(self.dev.geometry.pages_per_entry)

@@ -11,7 +11,7 @@ use crate::engine::spine::host::{LOOK_AHEAD, Waiting};
 use crate::policy::{Hop, Job, Journey, PageSet, Step};
 use crate::random;
 use crate::request::{Extent, Request, RequestOp};
-use crate::units::{BlockId, Lpn, PlaneId, Ppn, Tag, UnitId};
+use crate::units::{BlockId, Lpn, PlaneId, Ppm, Ppn, Tag, UnitId};
 
 /// The same for moves.
 const MOVES_AHEAD: usize = 24;
@@ -131,7 +131,7 @@ impl Ssd {
     /// plane's own logical pages in ascending order.
     fn age_directly(&mut self) {
         let pages = u64::from(self.dev.geometry.pages_per_plane);
-        let share = |ppm: u32| (pages * u64::from(ppm) + 500_000) / 1_000_000;
+        let share = |ppm: u32| (pages * u64::from(ppm) + Ppm::ONE / 2) / Ppm::ONE;
         let (valid, invalid) = (share(self.config.precondition.valid.0), share(self.config.precondition.invalid.0));
         let planes = self.dev.geometry.planes;
         for residue in 0..planes {
