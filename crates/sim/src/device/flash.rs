@@ -526,17 +526,27 @@ impl Flash {
         state.open[Stream::Host as usize].is_some() && state.free_pages >= floor && self.may_fill(plane, false)
     }
 
-    /// Collects the valid pages of a block in ascending order: offsets, and logical pages. The slices must have room for a
-    /// block's pages. Returns the number of valid pages.
-    #[inline]
-    pub(crate) fn list_valid(&self, block: BlockId, offsets: &mut [u16], lpns: &mut [Lpn]) -> usize {
+    /// Collects the first `most` valid pages of a block from offset `first` on, in ascending order: offsets, and logical pages.
+    /// The slices must have room for a block's pages. Returns their number.
+    #[inline(always)]
+    pub(crate) fn list_valid(
+        &self,
+        block: BlockId,
+        first: u32,
+        most: usize,
+        offsets: &mut [u16],
+        lpns: &mut [Lpn],
+    ) -> usize {
         let pages = self.pages_per_block as usize;
         let held = &self.lpn_of[block.ix() * pages..][..pages];
         let mut count = 0;
-        // Branchless: which pages are valid is unpredictable.
-        for (offset, lpn) in held.iter().enumerate() {
+        // Which pages are valid is unpredictable, so no branch depends on it.
+        for (offset, lpn) in held.iter().enumerate().skip(first as usize) {
             (offsets[count], lpns[count]) = (offset as u16, *lpn);
             count += usize::from(lpn.is_some());
+            if count == most {
+                break;
+            }
         }
         count
     }
@@ -582,6 +592,12 @@ impl Flash {
     /// `count` pages of a victim have been programmed elsewhere.
     pub(crate) fn leave(&mut self, victim: BlockId, count: usize) {
         self.valid[victim.ix()] -= count as u16;
+    }
+
+    /// The pages of a victim in a range of offsets have been programmed elsewhere.
+    pub(crate) fn vacate_some(&mut self, victim: BlockId, offsets: std::ops::Range<u32>) {
+        let base = victim.ix() * self.pages_per_block as usize;
+        self.lpn_of[base + offsets.start as usize..base + offsets.end as usize].fill(Lpn::NONE);
     }
 
     /// All valid pages of a victim have been programmed elsewhere.

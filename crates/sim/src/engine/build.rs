@@ -1,6 +1,6 @@
 //! Builds a device from its configuration.
 
-use super::fast::FastPaths;
+use super::fast::{Chains, FastPaths};
 use super::kernel::Kernel;
 use super::kernel::ops::Parts;
 use super::raid::failure::Failures;
@@ -100,10 +100,13 @@ impl Ssd {
         let copy = config.schemes.route.replicate().is_some();
         let parts =
             Parts { parity, buffer: staging.slots() > 0, crossing: noc.is_some(), copy, anywhere: rules.dynamic };
+        let timing = Timing::new(&config.timing_spec(), &array);
+        let chains = Chains::new(&geometry, &timing, rules.plain_moves);
         let mut ssd = Ssd {
             seed,
             rules,
             fast: FastPaths::NONE,
+            chains,
             now: Nanos::ZERO,
             kernel: Kernel::new(&geometry, ops, parts, buses, delays, config.timing.longest().max(crossing)),
             host: Host::new(config, &geometry),
@@ -130,7 +133,7 @@ impl Ssd {
             stats: Stats::new(geometry.pages_per_entry),
             observer: crate::observe::Slot::default(),
             dev: Device {
-                timing: Timing::new(&config.timing_spec(), &array),
+                timing,
                 map: Mapping::new(&geometry),
                 wear: Wear::new(config.wear_spec(), &geometry),
                 errors: config.error_spec().map(|spec| Box::new(ErrorModel::new(spec, &geometry, seed))),

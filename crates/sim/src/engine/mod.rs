@@ -75,7 +75,8 @@ pub(crate) mod sizes {
     /// Its collection among the jobs, and its entries in lists of planes.
     pub const PLANE: u64 = item::<Running>() + (size_of::<PlaneState>() + size_of::<flash::Plane>()) as u64 + 24;
     /// Its events, and its entries in lists of units.
-    pub const UNIT: u64 = (size_of::<Unit>() + size_of::<Fifo>() + size_of::<BlockId>()) as u64 + 64;
+    pub const UNIT: u64 =
+        (size_of::<Unit>() + size_of::<Fifo>() + size_of::<BlockId>()) as u64 + 64 + super::fast::Chains::BYTES;
     /// Its bus, that of its port, and their events.
     pub const CHANNEL: u64 = 2 * size_of::<Bus>() as u64 + 192;
 }
@@ -90,6 +91,7 @@ pub struct Ssd {
     seed: u64,
     rules: Rules,
     fast: fast::FastPaths,
+    chains: fast::Chains,
     now: Nanos,
     kernel: Kernel,
     host: Host,
@@ -255,7 +257,7 @@ impl Ssd {
 
     /// Time of the next event; never if all is done.
     pub fn next_event(&self) -> Nanos {
-        self.kernel.timers.next().min(self.host.next_arrival(self.now))
+        self.kernel.timers.next().min(self.kernel.timers.next_chain()).min(self.host.next_arrival(self.now))
     }
 
     /// The configuration of this device.
@@ -306,7 +308,7 @@ impl Ssd {
     /// Handles all events up to and including `limit`.
     pub fn run_until(&mut self, limit: Nanos) {
         while self.advance(limit) {
-            if self.kernel.timers.next() > limit {
+            if self.kernel.timers.next().min(self.kernel.timers.next_chain()) > limit {
                 // Fused legs may have ended one by one by now.
                 self.unfuse_all();
             }
@@ -335,6 +337,8 @@ impl Ssd {
             return false;
         }
         let (event, arrival) = (self.kernel.timers.next(), self.host.next_arrival(self.now));
+        let chain = self.kernel.timers.next_chain();
+        let event = event.min(chain);
         let time = event.min(arrival);
         if time >= self.features.fault_at && self.features.fault_at <= limit && time != Nanos::NEVER {
             self.scheduled_fault();
@@ -342,6 +346,9 @@ impl Ssd {
         }
         if time > limit || time == Nanos::NEVER {
             return false;
+        }
+        if chain == time {
+            self.end_chains(time);
         }
         if self.fast.legs && event < arrival && self.express(event) {
             self.kernel.events_since_scan += 1;

@@ -42,6 +42,7 @@ impl Ssd {
         state.fused = id;
         state.half = half;
         state.prolong(half + back.time);
+        self.clear_way(bus, half, half + back.time);
         self.kernel.timers.set(Timer::Array(unit), half + back.time + array.time);
         self.kernel.ops[id].leg = FUSED;
         true
@@ -73,6 +74,7 @@ impl Ssd {
     /// An operation starts to wait for a unit whose collection checks for waiting operations between two steps.
     #[inline]
     pub(in crate::engine) fn disturb_unit(&mut self, unit: UnitId) {
+        self.touch_unit(unit);
         let id = self.kernel.dies[unit].array();
         if id.is_none() || self.kernel.ops[id].leg != FUSED {
             return;
@@ -202,13 +204,14 @@ impl Ssd {
                 self.gc.jobs[job.0].job.peek_valid(&view, 0).is_some()
             }
             (Verb::Read, 0) => {
+                if self.free_bus(id, time).is_none() {
+                    return false;
+                }
                 let asks = |other: &u128| {
                     let op = &self.kernel.ops[self.array_in_batch(*other).expect("as looked at")];
                     op.channel == channel && op.leg == 0
                 };
-                self.free_bus(id, time).is_some()
-                    && self.dev.flash.room(plane, Stream::Gc) > 0
-                    && !self.kernel.batch[..i].iter().any(asks)
+                self.dev.flash.room(plane, Stream::Gc) > 0 && !self.kernel.batch[..i].iter().any(asks)
             }
             _ => false,
         }
@@ -216,11 +219,16 @@ impl Ssd {
 
     /// The bus of an operation whose array read has ended, if no other operation requests it now; and the next leg.
     #[inline(always)]
-    fn free_bus(&self, id: OpId, time: Nanos) -> Option<(usize, Nanos)> {
+    fn free_bus(&mut self, id: OpId, time: Nanos) -> Option<(usize, Nanos)> {
+        let bus = self.kernel.ops[id].channel.ix();
+        self.catch_up(bus, time);
+        if self.passage_begins(bus, time) {
+            return None;
+        }
         let op = &self.kernel.ops[id];
         let state = &self.kernel.buses[op.channel.ix()];
         let free = state.holder.is_none() && state.until <= time && state.queue.is_empty();
-        op.legs.get(1).filter(|_| free && op.legs.len() == 2).map(|out| (op.channel.ix(), out.time))
+        op.legs.get(1).filter(|_| free && op.legs.len() == 2).map(|out| (bus, out.time))
     }
 
     /// An array read for the host or GC has ended: its pages cross the bus at once if it is free.
@@ -232,6 +240,7 @@ impl Ssd {
         let state = &mut self.kernel.buses[bus];
         state.begin(self.kernel.ops[id].class == Class::Gc, time, time + out, self.stats.last_completion);
         state.holder = id;
+        self.clear_way(bus, time, time + out);
         self.charge(id, Cause::Bus, out.0);
         self.kernel.timers.clear(Timer::Array(unit));
         self.kernel.timers.set(Timer::Bus(bus), time + out);
@@ -247,6 +256,7 @@ impl Ssd {
         }
         self.now = time;
         self.kernel.buses[bus].begin(true, time, time + out, self.stats.last_completion);
+        self.clear_way(bus, time, time + out);
         self.fuse_move(id, bus)
     }
 
@@ -273,7 +283,9 @@ impl Ssd {
         self.stats.count_moves(Journey::EXTERNAL, 1);
         // The block keeps its reader, since the next page is in the same block.
         let array = self.fetch_one(id, page);
-        self.kernel.timers.set(Timer::Array(unit), time + array);
+        if !(self.fast.chains && self.form_chain(id, unit, Journey::EXTERNAL, time)) {
+            self.kernel.timers.set(Timer::Array(unit), time + array);
+        }
         true
     }
 
@@ -291,7 +303,9 @@ impl Ssd {
         self.land_one(from, to, tag, false);
         self.stats.count_moves(Journey::COPYBACK, 1);
         let array = self.copy_one(id, page);
-        self.kernel.timers.set(Timer::Array(unit), time + array);
+        if !(self.fast.chains && self.form_chain(id, unit, Journey::COPYBACK, time)) {
+            self.kernel.timers.set(Timer::Array(unit), time + array);
+        }
         true
     }
 
@@ -306,6 +320,7 @@ impl Ssd {
         if !self.fast.moves {
             return;
         }
+        self.dissolve_all();
         for bus in 0..self.kernel.buses.all.len() {
             if self.kernel.buses[bus].fused.is_some() {
                 self.disturb(bus);

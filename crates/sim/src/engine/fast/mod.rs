@@ -2,10 +2,12 @@
 //!
 //! [`Ssd::set_fusing`] closes all of them; tests compare every byte with and without.
 
+mod chains;
 mod lane;
 mod legs;
 mod steps;
 
+pub(super) use chains::Chains;
 pub(super) use legs::FUSED;
 
 use super::Ssd;
@@ -24,6 +26,8 @@ pub(super) struct FastPaths {
     pub(super) legs: bool,
     /// A page that GC moves out and back in shares an event.
     pub(super) moves: bool,
+    /// The moves of a collection share an event.
+    pub(super) chains: bool,
     /// A queued GC step that ends alone needs no round.
     pub(super) steps: bool,
     /// Reads of single pages take the fast lane.
@@ -31,7 +35,8 @@ pub(super) struct FastPaths {
 }
 
 impl FastPaths {
-    pub(super) const NONE: FastPaths = FastPaths { legs: false, moves: false, steps: false, lane: false };
+    pub(super) const NONE: FastPaths =
+        FastPaths { legs: false, moves: false, chains: false, steps: false, lane: false };
 
     /// The shortcuts that a configuration allows.
     ///
@@ -69,7 +74,7 @@ impl FastPaths {
                     exclusion: _,
                     write_ack,
                     power_loss_protection: _,
-                    keep_overwritten: _,
+                    keep_overwritten,
                     queue_depth: _,
                     over_provisioning: _,
                     unwritten_read: _,
@@ -147,6 +152,16 @@ impl FastPaths {
         // write point.
         let moves = plain && collector.holds() && *write_points == WritePoints::Separate;
         let transfer = config.timing.channel().time(u64::from(geometry.page_size));
+        let chains = moves
+            && chains::Chains::fit(config)
+            && transfer != Nanos::ZERO
+            && geometry.data_pages == geometry.pages_per_block
+            && one_queue
+            && no_raid
+            && no_copies
+            && !keep_overwritten
+            && !path.separates()
+            && !path.keeps_counts();
         let steps = plain
             && !collector.holds()
             && transfer != Nanos::ZERO
@@ -171,7 +186,7 @@ impl FastPaths {
             && !windowed
             && !config.schemes.reports_conflicts()
             && takes_time(read);
-        FastPaths { legs, moves, steps, lane }
+        FastPaths { legs, moves, chains, steps, lane }
     }
 }
 

@@ -40,7 +40,7 @@ impl Kernel {
     pub(super) fn new(geometry: &Geometry, ops: usize, parts: Parts, buses: usize, delays: usize, span: Nanos) -> Self {
         let units = geometry.units as usize;
         Kernel {
-            timers: Timers::new(units, buses, delays, span),
+            timers: Timers::new(units, buses, delays, span, Nanos(span.0 * u64::from(geometry.pages_per_block))),
             ops: Ops::new(ops, parts),
             dies: Dies::new(geometry),
             buses: Buses::new(buses),

@@ -26,14 +26,41 @@ pub(in crate::engine) enum Timer {
 #[derive(Clone)]
 pub(in crate::engine) struct Timers {
     wheel: Events,
+    /// Ends of chains, which lie much further ahead, by unit.
+    chains: Events,
     units: usize,
     buses: usize,
 }
 
 impl Timers {
-    /// `span` estimates how far ahead events are set.
-    pub(in crate::engine) fn new(units: usize, buses: usize, delays: usize, span: Nanos) -> Self {
-        Timers { wheel: Events::new(units + buses + 4 + delays, span), units, buses }
+    /// `span` estimates how far ahead events are set, `chain` how long chains are.
+    pub(in crate::engine) fn new(units: usize, buses: usize, delays: usize, span: Nanos, chain: Nanos) -> Self {
+        let wheel = Events::new(units + buses + 4 + delays, span);
+        Timers { wheel, chains: Events::new(units, chain), units, buses }
+    }
+
+    /// Sets the end of a unit's chain.
+    #[inline(always)]
+    pub(in crate::engine) fn set_chain(&mut self, unit: UnitId, end: Nanos) {
+        self.chains.set(unit.ix(), end);
+    }
+
+    /// Removes the end of a unit's chain.
+    #[inline(always)]
+    pub(in crate::engine) fn clear_chain(&mut self, unit: UnitId) {
+        self.chains.set(unit.ix(), Nanos::NEVER);
+    }
+
+    /// The next end of a chain, or never.
+    #[inline(always)]
+    pub(in crate::engine) fn next_chain(&self) -> Nanos {
+        self.chains.next()
+    }
+
+    /// The unit of the next end of a chain.
+    #[inline(always)]
+    pub(in crate::engine) fn first_chain(&self) -> UnitId {
+        UnitId(self.chains.first() as u32)
     }
 
     #[inline(always)]
@@ -82,7 +109,7 @@ impl Timers {
         self.wheel.get(self.number(timer))
     }
 
-    /// Time of the next event, or never.
+    /// Time of the next event other than the end of a chain, or never.
     #[inline(always)]
     pub(in crate::engine) fn next(&self) -> Nanos {
         self.wheel.next()

@@ -626,6 +626,7 @@ impl Ssd {
     /// Returns whether it waits, which is always true.
     #[inline]
     fn admit_write(&mut self, op: OpId, lpn: Lpn, measured: bool) -> bool {
+        self.before_stale(self.dev.map.get(lpn));
         let tag = self.oracle.admit(lpn);
         let page = &mut self.kernel.ops[op];
         page.verb = Verb::Program;
@@ -685,6 +686,7 @@ impl Ssd {
             // Parity covers the content of a stripe: a discarded page stays until it is overwritten.
             return;
         }
+        self.before_stale(self.dev.map.get(lpn));
         if self.dev.map.get(lpn) != Location::Nowhere {
             self.stats.pages.trimmed += u64::from(measured);
             self.drop_buffered(lpn);
@@ -703,6 +705,7 @@ impl Ssd {
     fn preload(&mut self, lpn: Lpn) -> Option<Ppn> {
         let tag = crate::units::Tag { lpn, version: self.oracle.latest(lpn) };
         let plane = self.timeless_plane(lpn)?;
+        self.touch_unit(self.dev.geometry.unit_of(plane));
         if self.is_dead(lpn) {
             return None;
         }

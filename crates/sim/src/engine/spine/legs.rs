@@ -74,6 +74,7 @@ impl Ssd {
     #[inline]
     pub(in crate::engine) fn ask(&mut self, id: OpId, bus: usize) {
         let now = self.now;
+        self.meet_chains(bus);
         if self.kernel.buses[bus].fused.is_some() {
             self.disturb(bus);
         }
@@ -131,6 +132,8 @@ impl Ssd {
             if state.holder.is_some() || state.queue.is_empty() {
                 continue;
             }
+            self.catch_up(bus, self.now);
+            let state = &self.kernel.buses[bus];
             if state.until > self.now {
                 if !state.awaited {
                     self.mark_awaited(bus);
@@ -167,6 +170,7 @@ impl Ssd {
             (self.dev.timing.host_link(bytes).expect("a host link"), None)
         };
         state.begin(gc, now, now + time, self.stats.last_completion);
+        self.clear_way(bus, now, now + time);
         if host {
             let (behind_gc, behind_host, own) = if port {
                 (Cause::NocGc, Cause::NocHost, Cause::Noc)
@@ -278,7 +282,7 @@ impl Ssd {
         }
     }
 
-    fn array_ends(&mut self, unit: UnitId) {
+    pub(in crate::engine) fn array_ends(&mut self, unit: UnitId) {
         let state = &mut self.kernel.dies[unit];
         match state.suspension() {
             Suspension::Going => return self.suspended(unit),

@@ -411,9 +411,34 @@ impl Ssd {
     /// Moves all valid pages of a victim, in ascending order, if collector and path treat all pages alike. Equals
     /// [`Ssd::move_now`] page by page.
     fn move_all_now(&mut self, plane: PlaneId, victim: BlockId, journey: Journey) {
-        let Moving { mut offsets, mut lpns } = std::mem::take(&mut self.gc.moving);
-        let moved = self.dev.flash.list_valid(victim, &mut offsets, &mut lpns);
+        let mut moving = std::mem::take(&mut self.gc.moving);
+        let moved = self.dev.flash.list_valid(victim, 0, usize::MAX, &mut moving.offsets, &mut moving.lpns);
         law_eq!(moved, usize::from(self.dev.flash.valid(victim)), "law: validity and the reverse map agree");
+        self.move_listed(plane, victim, &moving, moved);
+        self.dev.flash.vacate(victim);
+        self.gc.moving = moving;
+        self.stats.count_moves(journey, moved as u64);
+        self.stats.count_sorted(moved as u64);
+    }
+
+    /// Moves the first `count` valid pages of a victim from offset `first` on, like [`Ssd::move_all_now`], without counting the
+    /// commands. Returns the offset of the next valid page, which must exist.
+    pub(in crate::engine) fn move_some(&mut self, plane: PlaneId, victim: BlockId, first: u32, count: usize) -> u32 {
+        let mut moving = std::mem::take(&mut self.gc.moving);
+        let listed = self.dev.flash.list_valid(victim, first, count + 1, &mut moving.offsets, &mut moving.lpns);
+        law_eq!(listed, count + 1, "law: validity and the reverse map agree");
+        let next = u32::from(moving.offsets[count]);
+        self.move_listed(plane, victim, &moving, count);
+        self.dev.flash.vacate_some(victim, first..next);
+        self.gc.moving = moving;
+        self.stats.count_sorted(count as u64);
+        next
+    }
+
+    /// Moves the first `moved` pages of a list.
+    #[inline(always)]
+    fn move_listed(&mut self, plane: PlaneId, victim: BlockId, moving: &Moving, moved: usize) {
+        let Moving { offsets, lpns } = moving;
         lpns[..moved.min(MOVES_AHEAD)].iter().for_each(|lpn| self.dev.map.expect(*lpn));
         let base = self.dev.geometry.page(victim, 0).0;
         let mut next = 0;
@@ -430,10 +455,6 @@ impl Ssd {
             }
             next += count;
         }
-        self.dev.flash.vacate(victim);
-        self.gc.moving = Moving { offsets, lpns };
-        self.stats.count_moves(journey, moved as u64);
-        self.stats.count_sorted(moved as u64);
     }
 
     /// Moves a page in no time. Returns its new place.

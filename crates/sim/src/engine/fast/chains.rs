@@ -1,0 +1,368 @@
+//! Chains: the rest of a collection in one event.
+//!
+//! While a collection holds its die and all its pages travel alike, its moves follow one another at equal distances: the `k`-th
+//! begins at `start + k * period`. Nothing depends on their single events unless another operation wants the bus during one of
+//! their transfers, a page of the victim is overwritten or discarded, or an operation starts to wait for a die whose collector
+//! checks for that. So the moves of a chain share one event, at the end of the last one.
+//!
+//! A chain that is met by anything else is dissolved ([`Ssd::dissolve`]): moves that have ended land, and the one in progress is
+//! set up as if each of its legs had had an event. Until then the map may lag behind: it points to pages of the victim that have
+//! moved. Such a page is in the same plane, and its die serves no other operation meanwhile, so only writes can see the
+//! difference; they dissolve the chain first ([`Ssd::before_stale`]).
+//!
+//! Transfers of a chain are known in advance. Each channel keeps the next one of every chain in a list ordered by time. They enter
+//! the ledger of the bus when it is next used ([`Ssd::catch_up`]). Transfers of two chains never overlap: a chain begins only if
+//! its transfers meet no other chain's, and all periods are equal.
+
+use std::collections::VecDeque;
+
+use crate::config::Config;
+use crate::device::geometry::Geometry;
+use crate::device::mapping::Location;
+use crate::device::timing::Timing;
+use crate::engine::fast::FUSED;
+use crate::engine::kernel::timers::Timer;
+use crate::engine::{Nanos, Ssd};
+use crate::policy::{Hop, Journey};
+use crate::units::{OpId, Ppn, UnitId};
+
+/// Leg of an operation whose collection is a chain.
+pub(in crate::engine) const CHAINED: u8 = u8::MAX - 1;
+
+/// A chain is worth its beginning and end from this number of moves on.
+const SHORTEST: u32 = 2;
+
+/// Times of a move of one page. They are the same for all pages.
+#[derive(Clone, Copy)]
+struct Pace {
+    /// From the start of a move to that of its transfers.
+    read: Nanos,
+    /// Time of each of the two transfers; zero if the page stays in its die.
+    transfer: Nanos,
+    program: Nanos,
+    /// From the start of a move to that of the next.
+    period: Nanos,
+}
+
+impl Pace {
+    /// Time for which the page is on the bus, out and back in.
+    fn on_bus(&self) -> Nanos {
+        self.transfer + self.transfer
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Chain {
+    /// The operation of its collection, or none if the unit has no chain.
+    op: OpId,
+    /// Start of its first move.
+    start: Nanos,
+    /// Number of its moves.
+    moves: u32,
+}
+
+impl Chain {
+    const NONE: Chain = Chain { op: OpId::NONE, start: Nanos::ZERO, moves: 0 };
+}
+
+/// The next transfer of a chain: from the die, and back to it.
+#[derive(Clone, Copy)]
+struct Passage {
+    at: Nanos,
+    unit: UnitId,
+}
+
+/// The chains of a device.
+#[derive(Clone)]
+pub(in crate::engine) struct Chains {
+    of_unit: Vec<Chain>,
+    /// By channel: the next transfer of each of its chains, ordered by time.
+    passages: Vec<VecDeque<Passage>>,
+    /// Number of chains.
+    count: u32,
+    pace: Pace,
+}
+
+impl Chains {
+    /// `journey`: that of every page, if all travel alike.
+    pub(in crate::engine) fn new(geometry: &Geometry, timing: &Timing, journey: Option<Journey>) -> Self {
+        let inside = journey.is_some_and(|journey| journey.out == Hop::Die);
+        let transfer = if inside { Nanos::ZERO } else { timing.transfer(geometry.page_size) };
+        let (read, program) = if inside {
+            let (_, read, program) = timing.copyback(&[0], &[0]);
+            (read, program)
+        } else {
+            let read = timing.read_one(0, transfer).get(0).map_or(Nanos::ZERO, |leg| leg.time);
+            (read, timing.program_time(0))
+        };
+        let period = read + transfer + transfer + program;
+        let units = geometry.units as usize;
+        let per_channel = units.div_ceil(geometry.channels as usize);
+        Chains {
+            of_unit: vec![Chain::NONE; units],
+            passages: vec![VecDeque::with_capacity(per_channel); geometry.channels as usize],
+            count: 0,
+            pace: Pace { read, transfer, program, period },
+        }
+    }
+
+    /// Bytes of a unit's chain.
+    pub(in crate::engine) const BYTES: u64 = (size_of::<Chain>() + size_of::<Passage>()) as u64;
+
+    /// Whether moves have the same length wherever their pages are.
+    pub(in crate::engine) fn fit(config: &Config) -> bool {
+        config.timing.read.types().len() == 1 && config.timing.program.types().len() == 1
+    }
+}
+
+impl Ssd {
+    /// A move of a plain collection begins now, and its page is set up. If the moves after it can share an event, sets it.
+    /// Returns whether it did.
+    #[inline(never)]
+    pub(super) fn form_chain(&mut self, id: OpId, unit: UnitId, journey: Journey, start: Nanos) -> bool {
+        let op = &self.kernel.ops[id];
+        let (plane, bus) = (op.plane, op.channel.ix());
+        let victim = self.gc.jobs[op.job.0].job.victims[0];
+        let inside = journey.out == Hop::Die;
+        // All moves go to the block that is open now. A copyback has already taken its page there.
+        let room = self.dev.flash.room(plane, crate::device::flash::Stream::Gc) + u32::from(inside);
+        let moves = u32::from(self.dev.flash.valid(victim)).min(room);
+        if moves < SHORTEST || self.gc.jobs[op.job.0].job.count > 1 {
+            return false;
+        }
+        let pace = self.chains.pace;
+        if !inside {
+            self.catch_up(bus, start);
+            let first = start + pace.read;
+            if !self.way_is_clear(bus, first) {
+                return false;
+            }
+            let passages = &mut self.chains.passages[bus];
+            let place = passages.iter().position(|other| other.at > first).unwrap_or(passages.len());
+            passages.insert(place, Passage { at: first, unit });
+        }
+        self.chains.of_unit[unit.ix()] = Chain { op: id, start, moves };
+        self.chains.count += 1;
+        self.kernel.ops[id].leg = CHAINED;
+        self.kernel.timers.clear(Timer::Array(unit));
+        self.kernel.timers.set_chain(unit, start + Nanos(pace.period.0 * u64::from(moves)));
+        true
+    }
+
+    /// Whether transfers from `first` on, one a period, meet no transfer that is in progress, waits or belongs to another chain.
+    fn way_is_clear(&self, bus: usize, first: Nanos) -> bool {
+        let (pace, state) = (&self.chains.pace, &self.kernel.buses[bus]);
+        let (period, length) = (pace.period.0, pace.on_bus().0);
+        state.queue.is_empty()
+            && state.until <= first
+            && self.chains.passages[bus].iter().all(|other| {
+                let apart = if other.at > first { other.at - first } else { first - other.at }.0 % period;
+                apart >= length && period - apart >= length
+            })
+    }
+
+    /// Enters transfers of chains that have begun into the ledger of a bus. Those that begin at `now` have begun if buses have
+    /// been granted since.
+    #[inline]
+    pub(in crate::engine) fn catch_up(&mut self, bus: usize, now: Nanos) {
+        if self.chains.count == 0 {
+            return;
+        }
+        // Only channels have chains, not ports.
+        let Some(passages) = self.chains.passages.get_mut(bus) else { return };
+        let pace = &self.chains.pace;
+        let granted = self.kernel.granted_at == now;
+        while let Some(first) = passages.front().copied() {
+            if first.at > now || (first.at == now && !granted) {
+                return;
+            }
+            passages.pop_front();
+            passages.push_back(Passage { at: first.at + pace.period, ..first });
+            let until = first.at + pace.on_bus();
+            self.kernel.buses[bus].begin(true, first.at, until, self.stats.last_completion);
+        }
+    }
+
+    /// An operation requests a bus. Dissolves a chain whose page requests it at the same time, or is on its way out: then its
+    /// way back comes later.
+    #[inline]
+    pub(in crate::engine) fn meet_chains(&mut self, bus: usize) {
+        if self.chains.count == 0 {
+            return;
+        }
+        let now = self.now;
+        self.catch_up(bus, now);
+        let Some(passages) = self.chains.passages.get(bus) else { return };
+        let Some(first) = passages.front() else { return };
+        let met = if first.at == now {
+            Some(first.unit)
+        } else if self.kernel.buses[bus].until > now {
+            let pace = &self.chains.pace;
+            let out = |passage: &&Passage| {
+                let begun = passage.at.0.saturating_sub(pace.period.0);
+                (begun..=begun + pace.transfer.0).contains(&now.0)
+            };
+            passages.iter().find(out).map(|passage| passage.unit)
+        } else {
+            None
+        };
+        if let Some(unit) = met {
+            self.dissolve(unit, now, true);
+        }
+    }
+
+    /// The bus is taken from `from` to `until`: dissolves chains whose pages would be on it.
+    #[inline]
+    pub(in crate::engine) fn clear_way(&mut self, bus: usize, from: Nanos, until: Nanos) {
+        if self.chains.count == 0 || bus >= self.chains.passages.len() {
+            return;
+        }
+        while let Some(unit) = self.next_passage(bus, from, until) {
+            self.dissolve(unit, self.now, false);
+        }
+    }
+
+    /// The chain whose page is next on a bus, if it is there before `until`.
+    fn next_passage(&self, bus: usize, from: Nanos, until: Nanos) -> Option<UnitId> {
+        let met = |passage: &&Passage| passage.at >= from && passage.at < until;
+        self.chains.passages[bus].iter().find(met).map(|passage| passage.unit)
+    }
+
+    /// Whether the page of a chain requests the bus now.
+    #[inline]
+    pub(super) fn passage_begins(&self, bus: usize, now: Nanos) -> bool {
+        self.chains.count > 0 && self.chains.passages[bus].front().is_some_and(|first| first.at == now)
+    }
+
+    /// A logical page is about to become stale where it is: its collection must not be ahead of its events.
+    #[inline(always)]
+    pub(in crate::engine) fn before_stale(&mut self, place: Location) {
+        if self.chains.count > 0 {
+            match place {
+                Location::Flash(page) => self.touch_page(page),
+                Location::Staged(write) => self.touch_page(self.kernel.ops.host[write].old),
+                Location::Nowhere => {}
+            }
+        }
+    }
+
+    /// Dissolves the chain of a page's block, if it has one.
+    #[inline(always)]
+    pub(in crate::engine) fn touch_page(&mut self, page: Ppn) {
+        if self.chains.count == 0 || page.is_none() {
+            return;
+        }
+        let unit = self.dev.geometry.unit_of(self.dev.geometry.plane_of(page));
+        let chain = &self.chains.of_unit[unit.ix()];
+        if chain.op.is_some() {
+            let job = self.kernel.ops[chain.op].job;
+            if self.gc.jobs[job.0].job.victims[0] == self.dev.geometry.block_of(page) {
+                self.dissolve(unit, self.now, true);
+            }
+        }
+    }
+
+    /// Dissolves the chain of a unit, if it has one.
+    pub(in crate::engine) fn touch_unit(&mut self, unit: UnitId) {
+        if self.chains.count > 0 && self.chains.of_unit[unit.ix()].op.is_some() {
+            self.dissolve(unit, self.now, true);
+        }
+    }
+
+    /// Dissolves all chains between two rounds.
+    pub(super) fn dissolve_all(&mut self) {
+        for unit in 0..self.chains.of_unit.len() {
+            if self.chains.count > 0 && self.chains.of_unit[unit].op.is_some() {
+                self.dissolve(UnitId(unit as u32), self.now, false);
+            }
+        }
+    }
+
+    /// The last moves of chains end at `time`, which comes next: sets them up, each with an event of its own.
+    #[inline(never)]
+    pub(in crate::engine) fn end_chains(&mut self, time: Nanos) {
+        while self.kernel.timers.next_chain() == time {
+            let unit = self.kernel.timers.first_chain();
+            self.dissolve(unit, time, false);
+        }
+    }
+
+    /// Ends a chain at `now`: moves that have ended land, and the one in progress is set up as if each of its legs had had an
+    /// event. What ends now, and has not been handled yet, is handled here if this is `within` a round; otherwise it gets its
+    /// event.
+    #[inline(never)]
+    fn dissolve(&mut self, unit: UnitId, now: Nanos, within: bool) {
+        let chain = std::mem::replace(&mut self.chains.of_unit[unit.ix()], Chain::NONE);
+        let (id, pace) = (chain.op, self.chains.pace);
+        let inside = pace.transfer == Nanos::ZERO;
+        let bus = self.kernel.ops[id].channel.ix();
+        if !inside {
+            self.catch_up(bus, now);
+            let passages = &mut self.chains.passages[bus];
+            let place = passages.iter().position(|passage| passage.unit == unit);
+            passages.remove(place.expect("law: a chain's next transfer is known"));
+        }
+        self.chains.count -= 1;
+        self.kernel.timers.clear_chain(unit);
+        let elapsed = (now - chain.start).0;
+        let (mut ended, mut since) = (elapsed / pace.period.0, elapsed % pace.period.0);
+        // A move ends now: if collectors have decided since, the next one has begun.
+        if since == 0 && ended > 0 && (self.kernel.decided_at != now || ended == u64::from(chain.moves)) {
+            (ended, since) = (ended - 1, pace.period.0);
+        }
+        self.land_chain(id, ended as u32, inside);
+        let begun = chain.start + Nanos(ended * pace.period.0);
+        let read_out = pace.read.0;
+        let due = if inside {
+            begun + pace.period
+        } else if since < read_out || (since == read_out && self.kernel.granted_at != now) {
+            begun + pace.read
+        } else {
+            let half = begun + pace.read + pace.transfer;
+            if now <= half {
+                let state = &mut self.kernel.buses[bus];
+                state.fused = id;
+                state.half = half;
+            }
+            self.kernel.ops[id].leg = FUSED;
+            begun + pace.period
+        };
+        if within && due == now {
+            self.array_ends(unit);
+        } else {
+            self.kernel.timers.set(Timer::Array(unit), due);
+        }
+    }
+
+    /// The first `ended` moves of a chain land; the next one becomes that of its operation.
+    fn land_chain(&mut self, id: OpId, ended: u32, inside: bool) {
+        if ended == 0 {
+            self.kernel.ops[id].leg = 0;
+            return;
+        }
+        let (pace, count) = (self.chains.pace, u64::from(ended));
+        let op = &self.kernel.ops[id];
+        let (job, from, to, tag, plane) = (op.job, op.from[0], op.pages[0], self.kernel.ops.host[id].tags[0], op.plane);
+        let mut first = self.dev.geometry.offset(from);
+        let mut landing = ended as usize;
+        let victim = self.gc.jobs[job.0].job.victims[0];
+        if inside {
+            // Its page was taken, and its time counted, when it began.
+            self.land_one(from, to, tag, false);
+            (first, landing) = (first + 1, landing - 1);
+        }
+        let next = self.move_some(plane, victim, first, landing);
+        let time = if inside { count - 1 } else { count };
+        self.stats.gc_time.read += time * pace.read.0;
+        self.stats.gc_time.transfer += count * pace.on_bus().0;
+        self.stats.gc_time.program += time * pace.program.0;
+        self.stats.count_moves(if inside { Journey::COPYBACK } else { Journey::EXTERNAL }, count);
+        self.gc.jobs[job.0].job.cursor[0] = next + 1;
+        let page = self.dev.geometry.page(victim, next);
+        if inside {
+            self.copy_one(id, page);
+        } else {
+            self.fetch_one(id, page);
+        }
+    }
+}
