@@ -544,7 +544,7 @@ impl Flash {
         for (offset, lpn) in held.iter().enumerate().skip(first as usize) {
             (offsets[count], lpns[count]) = (offset as u16, *lpn);
             count += usize::from(lpn.is_some());
-            if count == most {
+            if most < pages && count == most {
                 break;
             }
         }

@@ -17,9 +17,11 @@
 use std::collections::VecDeque;
 
 use crate::config::Config;
+use crate::device::flash::Stream;
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::timing::Timing;
+use crate::device::transaction::{Class, Verb};
 use crate::engine::fast::FUSED;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
@@ -124,10 +126,8 @@ impl Ssd {
         let (plane, bus) = (op.plane, op.channel.ix());
         let victim = self.gc.jobs[op.job.0].job.victims[0];
         let inside = journey.out == Hop::Die;
-        // All moves go to the block that is open now. A copyback has already taken its page there.
-        let room = self.dev.flash.room(plane, crate::device::flash::Stream::Gc) + u32::from(inside);
-        let moves = u32::from(self.dev.flash.valid(victim)).min(room);
-        if moves < SHORTEST || self.gc.jobs[op.job.0].job.count > 1 {
+        let moves = u32::from(self.dev.flash.valid(victim));
+        if moves < SHORTEST || self.dev.flash.free_blocks(plane) == 0 {
             return false;
         }
         let pace = self.chains.pace;
@@ -147,6 +147,18 @@ impl Ssd {
         self.kernel.timers.clear(Timer::Array(unit));
         self.kernel.timers.set_chain(unit, start + Nanos(pace.period.0 * u64::from(moves)));
         true
+    }
+
+    /// A collector's step begins now. If it is the first of several plain moves, they share an event. Returns whether they do.
+    #[inline(never)]
+    pub(in crate::engine) fn begin_chain(&mut self, id: OpId, unit: UnitId) -> bool {
+        let op = &self.kernel.ops[id];
+        let Some(journey) = self.rules.plain_moves else { return false };
+        let verb = if journey.out == Hop::Die { Verb::Copyback } else { Verb::Read };
+        let running = &self.gc.jobs[op.job.0];
+        let plain = op.verb == verb && op.class == Class::Gc && op.pages.len() == 1 && running.job.count == 1;
+        let alike = !running.fetches && running.stream == Stream::Gc && running.journey == journey;
+        plain && alike && self.continues_alone(op.job, unit) && self.form_chain(id, unit, journey, self.now)
     }
 
     /// Whether transfers from `first` on, one a period, meet no transfer that is in progress, waits or belongs to another chain.

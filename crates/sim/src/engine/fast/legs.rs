@@ -50,7 +50,7 @@ impl Ssd {
 
     /// Whether a job's collector would find no waiting operation now, and so continue with a plain move.
     #[inline]
-    fn continues_alone(&self, job: JobId, unit: UnitId) -> bool {
+    pub(super) fn continues_alone(&self, job: JobId, unit: UnitId) -> bool {
         if !self.rules.yields {
             return true;
         }

@@ -406,7 +406,9 @@ impl Ssd {
         }
         self.kernel.dies[unit].occupy(op);
         self.kernel.ops[op].leg = 0;
-        self.run_leg(op);
+        if !(self.fast.chains && self.begin_chain(op, unit)) {
+            self.run_leg(op);
+        }
     }
 
     pub(in crate::engine) fn begin_move(&mut self, op: OpId) {
