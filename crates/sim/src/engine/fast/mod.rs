@@ -30,13 +30,15 @@ pub(super) struct FastPaths {
     pub(super) chains: bool,
     /// A queued GC step that ends alone needs no round.
     pub(super) steps: bool,
-    /// Reads of single pages take the fast lane.
+    /// Pages that are read take the fast lane.
     pub(super) lane: bool,
+    /// So do whole pages that are written.
+    pub(super) writes: bool,
 }
 
 impl FastPaths {
     pub(super) const NONE: FastPaths =
-        FastPaths { legs: false, moves: false, chains: false, steps: false, lane: false };
+        FastPaths { legs: false, moves: false, chains: false, steps: false, lane: false, writes: false };
 
     /// The shortcuts that a configuration allows.
     ///
@@ -186,7 +188,12 @@ impl FastPaths {
             && !windowed
             && !config.schemes.reports_conflicts()
             && takes_time(read);
-        FastPaths { legs, moves, chains, steps, lane }
+        let writes = lane
+            && *place != Place::Dynamic
+            && !config.stages()
+            && !keep_overwritten
+            && geometry.data_pages == geometry.pages_per_block;
+        FastPaths { legs, moves, chains, steps, lane, writes }
     }
 }
 

@@ -57,6 +57,12 @@ impl Ssd {
         if self.kernel.ops[op].need != Need::Read {
             self.oracle.acknowledge(self.kernel.ops.host[op].tags[0]);
         }
+        self.count_page(op);
+    }
+
+    /// A page of a request is served: counts it, and completes the request with its last page.
+    #[inline]
+    pub(in crate::engine) fn count_page(&mut self, op: OpId) {
         let page = &self.kernel.ops[op];
         let id = page.request;
         let request = &mut self.host.requests[id.0];

@@ -41,6 +41,8 @@ pub(in crate::engine) struct HostRequest {
     pub(in crate::engine) measured: bool,
     /// Whether one of its pages has waited for GC at its chip.
     pub(in crate::engine) conflicted: bool,
+    /// Number of its pages, and of those that have not completed.
+    pages: u32,
     pub(super) remaining: u32,
     /// Number of uncorrectable pages.
     pub(in crate::engine) uncorrectable: u32,
@@ -51,6 +53,12 @@ pub(in crate::engine) struct HostRequest {
 }
 
 impl HostRequest {
+    /// Whether it has one page, which has not completed.
+    #[inline(always)]
+    pub(in crate::engine) fn is_single(&self) -> bool {
+        self.pages == 1
+    }
+
     #[inline(always)]
     pub(in crate::engine) fn new(index: u64, next: Waiting, admitted: Nanos, measured: bool, pages: u32) -> Self {
         HostRequest {
@@ -60,6 +68,7 @@ impl HostRequest {
             admitted,
             measured,
             conflicted: false,
+            pages,
             remaining: pages,
             uncorrectable: 0,
             first: OpId::NONE,
@@ -524,10 +533,18 @@ impl Ssd {
         let (size, end) = (self.entry_bytes(), extent.offset + extent.bytes);
         let (first, last) = self.span(&extent);
         let waited = (self.now - request.arrival).0;
+        // Commands that carry several pages of a request are not for the lane.
+        let lane = self.fast.lane && measured && (first == last || !self.rules.pairs);
         for page in first..=last {
             let from = (u64::from(page) * size).max(extent.offset);
             let to = (u64::from(page) * size + size).min(end);
             let lpn = self.logical(Lpn(page));
+            if lane {
+                let (offset, bytes) = ((from - u64::from(page) * size) as u32, (to - from) as u32);
+                if self.admit_page_to_lane(id, request.op, lpn, offset, bytes, Nanos(waited)) {
+                    continue;
+                }
+            }
             let age = self.age();
             let op = self.kernel.ops.create(Op { request: id, lpn, age, waits_since: self.now, ..Op::blank() });
             let record = &mut self.kernel.ops.host[op];

@@ -232,7 +232,7 @@ impl Ssd {
             return self.link_ends(id);
         }
         let op = &mut self.kernel.ops[id];
-        if op.lane && self.fast.lane {
+        if op.lane && self.fast.lane && op.need == Need::Read {
             return self.leaves_lane(id);
         }
         op.leg += 1;
@@ -294,6 +294,9 @@ impl Ssd {
         let id = state.array();
         let op = &mut self.kernel.ops[id];
         if op.lane && self.fast.lane {
+            if op.need == Need::Write {
+                return self.written_in_lane(id, unit);
+            }
             op.leg = 1;
             let bus = op.channel.ix();
             return self.ask(id, bus);
