@@ -526,10 +526,23 @@ impl Flash {
         state.open[Stream::Host as usize].is_some() && state.free_pages >= floor && self.may_fill(plane, false)
     }
 
-    /// Collects the first `most` valid pages of a block from offset `first` on, in ascending order: offsets, and logical pages.
-    /// The slices must have room for a block's pages. Returns their number.
-    #[inline(always)]
-    pub(crate) fn list_valid(
+    /// Collects the valid pages of a block in ascending order: offsets, and logical pages. The slices must have room for a
+    /// block's pages. Returns the number of valid pages.
+    #[inline]
+    pub(crate) fn list_valid(&self, block: BlockId, offsets: &mut [u16], lpns: &mut [Lpn]) -> usize {
+        let pages = self.pages_per_block as usize;
+        let held = &self.lpn_of[block.ix() * pages..][..pages];
+        let mut count = 0;
+        // Branchless: which pages are valid is unpredictable.
+        for (offset, lpn) in held.iter().enumerate() {
+            (offsets[count], lpns[count]) = (offset as u16, *lpn);
+            count += usize::from(lpn.is_some());
+        }
+        count
+    }
+
+    /// The same for the first `most` valid pages from offset `first` on.
+    pub(crate) fn list_some(
         &self,
         block: BlockId,
         first: u32,
@@ -537,14 +550,13 @@ impl Flash {
         offsets: &mut [u16],
         lpns: &mut [Lpn],
     ) -> usize {
-        let pages = self.pages_per_block as usize;
-        let held = &self.lpn_of[block.ix() * pages..][..pages];
+        let held = &self.lpn_of[(block.0 * self.pages_per_block + first) as usize..];
+        let left = (self.pages_per_block - first) as usize;
         let mut count = 0;
-        // Which pages are valid is unpredictable, so no branch depends on it.
-        for (offset, lpn) in held.iter().enumerate().skip(first as usize) {
+        for (offset, lpn) in (first..).zip(&held[..left]) {
             (offsets[count], lpns[count]) = (offset as u16, *lpn);
             count += usize::from(lpn.is_some());
-            if most < pages && count == most {
+            if count == most {
                 break;
             }
         }

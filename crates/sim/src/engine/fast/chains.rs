@@ -175,11 +175,14 @@ impl Ssd {
 
     /// Enters transfers of chains that have begun into the ledger of a bus. Those that begin at `now` have begun if buses have
     /// been granted since.
-    #[inline]
+    #[inline(always)]
     pub(in crate::engine) fn catch_up(&mut self, bus: usize, now: Nanos) {
-        if self.chains.count == 0 {
-            return;
+        if self.chains.count > 0 {
+            self.enter_transfers(bus, now);
         }
+    }
+
+    fn enter_transfers(&mut self, bus: usize, now: Nanos) {
         // Only channels have chains, not ports.
         let Some(passages) = self.chains.passages.get_mut(bus) else { return };
         let pace = &self.chains.pace;
@@ -197,11 +200,14 @@ impl Ssd {
 
     /// An operation requests a bus. Dissolves a chain whose page requests it at the same time, or is on its way out: then its
     /// way back comes later.
-    #[inline]
+    #[inline(always)]
     pub(in crate::engine) fn meet_chains(&mut self, bus: usize) {
-        if self.chains.count == 0 {
-            return;
+        if self.chains.count > 0 {
+            self.meet_chains_of(bus);
         }
+    }
+
+    fn meet_chains_of(&mut self, bus: usize) {
         let now = self.now;
         self.catch_up(bus, now);
         let Some(passages) = self.chains.passages.get(bus) else { return };
@@ -224,11 +230,14 @@ impl Ssd {
     }
 
     /// The bus is taken from `from` to `until`: dissolves chains whose pages would be on it.
-    #[inline]
+    #[inline(always)]
     pub(in crate::engine) fn clear_way(&mut self, bus: usize, from: Nanos, until: Nanos) {
-        if self.chains.count == 0 || bus >= self.chains.passages.len() {
-            return;
+        if self.chains.count > 0 && bus < self.chains.passages.len() {
+            self.dissolve_between(bus, from, until);
         }
+    }
+
+    fn dissolve_between(&mut self, bus: usize, from: Nanos, until: Nanos) {
         while let Some(unit) = self.next_passage(bus, from, until) {
             self.dissolve(unit, self.now, false);
         }
@@ -241,7 +250,7 @@ impl Ssd {
     }
 
     /// Whether the page of a chain requests the bus now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn passage_begins(&self, bus: usize, now: Nanos) -> bool {
         self.chains.count > 0 && self.chains.passages[bus].front().is_some_and(|first| first.at == now)
     }
@@ -261,9 +270,12 @@ impl Ssd {
     /// Dissolves the chain of a page's block, if it has one.
     #[inline(always)]
     pub(in crate::engine) fn touch_page(&mut self, page: Ppn) {
-        if self.chains.count == 0 || page.is_none() {
-            return;
+        if self.chains.count > 0 && page.is_some() {
+            self.touch_chain_of(page);
         }
+    }
+
+    fn touch_chain_of(&mut self, page: Ppn) {
         let unit = self.dev.geometry.unit_of(self.dev.geometry.plane_of(page));
         let chain = &self.chains.of_unit[unit.ix()];
         if chain.op.is_some() {
@@ -275,6 +287,7 @@ impl Ssd {
     }
 
     /// Dissolves the chain of a unit, if it has one.
+    #[inline(always)]
     pub(in crate::engine) fn touch_unit(&mut self, unit: UnitId) {
         if self.chains.count > 0 && self.chains.of_unit[unit.ix()].op.is_some() {
             self.dissolve(unit, self.now, true);

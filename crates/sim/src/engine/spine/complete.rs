@@ -61,7 +61,7 @@ impl Ssd {
     }
 
     /// A page of a request is served: counts it, and completes the request with its last page.
-    #[inline]
+    #[inline(always)]
     pub(in crate::engine) fn count_page(&mut self, op: OpId) {
         let page = &self.kernel.ops[op];
         let id = page.request;

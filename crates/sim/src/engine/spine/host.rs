@@ -41,8 +41,6 @@ pub(in crate::engine) struct HostRequest {
     pub(in crate::engine) measured: bool,
     /// Whether one of its pages has waited for GC at its chip.
     pub(in crate::engine) conflicted: bool,
-    /// Number of its pages, and of those that have not completed.
-    pages: u32,
     pub(super) remaining: u32,
     /// Number of uncorrectable pages.
     pub(in crate::engine) uncorrectable: u32,
@@ -53,10 +51,10 @@ pub(in crate::engine) struct HostRequest {
 }
 
 impl HostRequest {
-    /// Whether it has one page, which has not completed.
+    /// Whether its last page is the first to complete.
     #[inline(always)]
     pub(in crate::engine) fn is_single(&self) -> bool {
-        self.pages == 1
+        self.remaining == 1 && self.best.completed == Nanos::ZERO
     }
 
     #[inline(always)]
@@ -68,7 +66,6 @@ impl HostRequest {
             admitted,
             measured,
             conflicted: false,
-            pages,
             remaining: pages,
             uncorrectable: 0,
             first: OpId::NONE,

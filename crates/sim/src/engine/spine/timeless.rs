@@ -412,7 +412,7 @@ impl Ssd {
     /// [`Ssd::move_now`] page by page.
     fn move_all_now(&mut self, plane: PlaneId, victim: BlockId, journey: Journey) {
         let mut moving = std::mem::take(&mut self.gc.moving);
-        let moved = self.dev.flash.list_valid(victim, 0, usize::MAX, &mut moving.offsets, &mut moving.lpns);
+        let moved = self.dev.flash.list_valid(victim, &mut moving.offsets, &mut moving.lpns);
         law_eq!(moved, usize::from(self.dev.flash.valid(victim)), "law: validity and the reverse map agree");
         self.move_listed(plane, victim, &moving, moved);
         self.dev.flash.vacate(victim);
@@ -425,7 +425,7 @@ impl Ssd {
     /// commands. Returns the offset of the next valid page, which must exist.
     pub(in crate::engine) fn move_some(&mut self, plane: PlaneId, victim: BlockId, first: u32, count: usize) -> u32 {
         let mut moving = std::mem::take(&mut self.gc.moving);
-        let listed = self.dev.flash.list_valid(victim, first, count + 1, &mut moving.offsets, &mut moving.lpns);
+        let listed = self.dev.flash.list_some(victim, first, count + 1, &mut moving.offsets, &mut moving.lpns);
         law_eq!(listed, count + 1, "law: validity and the reverse map agree");
         let next = u32::from(moving.offsets[count]);
         self.move_listed(plane, victim, &moving, count);
