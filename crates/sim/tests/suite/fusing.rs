@@ -23,7 +23,7 @@ fn world(seed: u64) -> (Config, Vec<Request>) {
         "{ preemptive = { inner = \"idle-chip\" } }",
     ]);
     let toml = format!(
-        "geometry = {{ channels = {}, chips_per_channel = {}, dies_per_chip = {}, planes_per_die = {}, blocks_per_plane = {}, pages_per_block = {}, page_size = \"512B\" }}
+        "geometry = {{ channels = {}, chips_per_channel = {}, dies_per_chip = {}, planes_per_die = {}, blocks_per_plane = {}, pages_per_block = {}, page_size = \"{}\" }}
 timing = {{ read = {}, program = {}, erase = \"{}ns\", transfer = \"2ns/B\" }}
 device = {{ over_provisioning = {}, queue_depth = {}, multi_plane = {}, keep_overwritten = {} }}
 gc = {{ threshold = \"{} pages\"{} }}
@@ -31,13 +31,16 @@ ftl = {{ write_points = \"{}\" }}
 schemes = {{ path = \"{}\", place = \"{}\", victim = \"{}\", collector = {} }}
 staging = {{ slots = {} }}
 precondition = {{ mode = \"{}\" }}
-run = {{ {} }}",
+run = {{ {} }}
+{}",
         pick(&["1", "1", "2"]),
-        pick(&["1", "2", "3", "4"]),
+        pick(&["1", "2", "3", "4", "7"]),
         pick(&["1", "2"]),
         pick(&["1", "2"]),
         pick(&["8", "9", "12"]),
         pick(&["3", "4", "8", "16", "24"]),
+        // Pages of two sectors also have partial writes.
+        pick(&["512B", "512B", "1KiB"]),
         pick(&["\"1024ns\"", "\"2048ns\"", "\"5000ns\"", "[\"1024ns\", \"3072ns\"]"]),
         pick(&["\"2048ns\"", "\"6144ns\"", "\"20000ns\"", "[\"2048ns\", \"4096ns\"]"]),
         pick(&["2048", "30000"]),
@@ -54,7 +57,8 @@ run = {{ {} }}",
         collector,
         if collector.contains("idle-chip") { pick(&["0", "2", "5", "16"]) } else { "0" },
         pick(&["none", "sequential", "random"]),
-        pick(&["", "", "warmup = \"30 requests\""])
+        pick(&["", "", "warmup = \"30 requests\""]),
+        pick(&["", "", "", "faults = { power_cut = [\"100us\", \"256000ns\"] }"])
     );
     let config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
     let mut arrival = 0;

@@ -45,7 +45,7 @@ fn an_operation_takes_no_more_instructions_than_it_did() {
         ("reads", "", 2_630),
         ("count-only writes", "", 335),
         ("writes, external", "raid = { layout = \"lci\", group = 4 }", 1_860),
-        ("writes, external", "noc = { model = \"formula\" }", 5_525),
+        ("writes, external", "noc = { model = \"formula\" }", 5_690),
         ("reads", "ecc = { errors = \"model\" }", 3_715),
     ] {
         let Some((once, few)) = instructions(case, more, 1) else {
