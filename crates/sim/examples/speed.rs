@@ -20,6 +20,8 @@ use ssdlab_trace::{Format, Options, Reader};
 enum Work {
     /// Requests in a closed loop: reads in a hundred, pages each.
     Closed(u64, u64),
+    /// The same, all writes, one after the other from the start of the device.
+    InOrder(u64),
     /// The same without time, all writes: pages programmed are counted.
     CountOnly,
     /// Only filling the device: pages programmed are counted.
@@ -82,6 +84,15 @@ fn cases() -> Vec<Case> {
         Case { by_name: true, ..writes("writes, 1 TiB", tib, 4.0) },
         case("reads", "precondition = { mode = \"sequential\" }", Work::Closed(100, 1), 4_000_000, "requests", 5.0),
         case("70/30 mix of 16 KiB", AGED, Work::Closed(70, 4), 500_000, "flash operations", 6.0),
+        case("writes without GC", "", Work::InOrder(1), 1_000_000, "requests", 0.0),
+        case(
+            "sequential, 64 KiB",
+            "precondition = { mode = \"sequential\" }",
+            Work::InOrder(16),
+            200_000,
+            "flash operations",
+            0.0,
+        ),
         case("count-only writes", AGED, Work::CountOnly, 4_000_000, "page programs", 40.0),
         case("MSR text", "", Work::MsrText, 2_000_000, "lines", 5.0),
         Case { by_name: true, ..case("ageing, preset pagc", pagc, Work::Ageing, 0, "page programs", 44.7) },
@@ -184,7 +195,11 @@ fn count_only(ssd: &mut Ssd, requests: u64) -> (u64, f64) {
 /// What the case counts, and the CPU time at which it was done: before the oracle's last look at the whole map, which takes
 /// longer the larger the device is, not the longer the run.
 fn closed(case: &Case, ssd: &mut Ssd, requests: u64) -> (u64, f64) {
-    let Work::Closed(reads, pages) = case.work else { unreachable!("the only other kind of work") };
+    let (reads, pages, in_order) = match case.work {
+        Work::Closed(reads, pages) => (reads, pages, false),
+        Work::InOrder(pages) => (0, pages, true),
+        _ => unreachable!("the other kinds of work have no requests in a closed loop"),
+    };
     ssd.set_closed(true);
     let mut rng = stream(1, "speed");
     let size = ssd.page_bytes() * pages;
@@ -193,8 +208,8 @@ fn closed(case: &Case, ssd: &mut Ssd, requests: u64) -> (u64, f64) {
     while submitted < requests {
         while ssd.accepts() && submitted < requests {
             let op = if below(&mut rng, 100) < reads { RequestOp::Read } else { RequestOp::Write };
-            let offset = below(&mut rng, places) * size;
-            ssd.submit(Request { arrival: Nanos::ZERO, op, offset, bytes: size });
+            let place = if in_order { submitted % places } else { below(&mut rng, places) };
+            ssd.submit(Request { arrival: Nanos::ZERO, op, offset: place * size, bytes: size });
             submitted += 1;
         }
         ssd.run_until_room();

@@ -56,6 +56,17 @@ impl Mapping {
         };
     }
 
+    /// The page at `from` has moved to `to`. Returns false, without a change, if the map does not point to it.
+    #[inline(always)]
+    pub(crate) fn redirect(&mut self, lpn: Lpn, from: Ppn, to: Ppn) -> bool {
+        let entry = &mut self.entries[lpn.ix()];
+        let points = *entry == from.0;
+        if points {
+            *entry = to.0;
+        }
+        points
+    }
+
     /// Checks that every mapped page holds the valid copy of its logical page.
     pub(crate) fn recount(&self, flash: &Flash) {
         for lpn in (0..self.entries.len() as u32).map(Lpn) {

@@ -445,12 +445,16 @@ impl Ssd {
         while next < moved {
             let (first, count) = self.dev.flash.program_run(plane, Stream::Gc, &lpns[next..moved]);
             self.dev.flash.leave(victim, count);
-            for (i, to) in (next..next + count).zip(first.0..) {
-                if let Some(ahead) = lpns[..moved].get(i + MOVES_AHEAD) {
+            let mut ahead = lpns[..moved].iter().skip(next + MOVES_AHEAD);
+            let pages = lpns[next..next + count].iter().zip(&offsets[next..next + count]);
+            for ((lpn, offset), to) in pages.zip(first.0..) {
+                if let Some(ahead) = ahead.next() {
                     self.dev.map.expect(*ahead);
                 }
-                let (lpn, from, to) = (lpns[i], Ppn(base + u32::from(offsets[i])), Ppn(to));
-                self.republish(lpn, from, to);
+                let (lpn, from, to) = (*lpn, Ppn(base.wrapping_add(u32::from(*offset))), Ppn(to));
+                if !self.dev.map.redirect(lpn, from, to) {
+                    self.republish(lpn, from, to);
+                }
                 self.oracle.carry(lpn, from, to);
             }
             next += count;
