@@ -421,7 +421,7 @@ impl Ssd {
             self.kernel.batch.clear();
             self.kernel.timers.take_all(&mut self.kernel.batch);
             self.kernel.events_since_scan += self.kernel.batch.len() as u64;
-            if !(self.fast.lane && self.host.only_reads && self.all_in_lane()) {
+            if !(self.fast.lane && (self.host.only_reads || self.fast.unordered) && self.all_in_lane()) {
                 // Several end at once: age decides the order.
                 for i in 0..self.kernel.batch.len() {
                     self.kernel.batch[i] |=

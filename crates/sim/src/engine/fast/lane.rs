@@ -191,14 +191,18 @@ impl Ssd {
         op.pages = PageSet::one(at);
         op.legs = legs;
         op.bus_gc = 0;
-        let request = op.request;
+        let (request, bus) = (op.request, op.channel.ix());
         if self.rules.deep {
             if next.is_some() {
                 self.kernel.ops.expect(next.0);
             }
             self.host.requests.expect(request.0);
         }
-        self.run_leg(id);
+        if transfer == Nanos::ZERO {
+            self.run_leg(id);
+        } else {
+            self.ask(id, bus);
+        }
         true
     }
 
@@ -235,9 +239,9 @@ impl Ssd {
         if self.host.requests[request.0].is_single() { self.request_done(request, id) } else { self.count_page(id) }
     }
 
-    /// Whether all events that end now are steps of reads in the lane. While only reads have been submitted, their order has no
-    /// effect on results: reads that request the same bus are sorted there, completed requests only enter sums, and no die
-    /// becomes due for GC.
+    /// Whether all events that end now are steps in the lane, so that their order has no effect on results: operations that
+    /// request the same bus are sorted there, completed requests only enter sums, and collections begin in the order of their
+    /// dies. (Where writes are followed by collections in no time, all must be reads.)
     pub(in crate::engine) fn all_in_lane(&self) -> bool {
         self.kernel.batch.iter().all(|timer| {
             let id = match self.kernel.timers.timer(*timer as u32) {

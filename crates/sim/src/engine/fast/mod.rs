@@ -12,8 +12,9 @@ pub(super) use legs::FUSED;
 
 use super::Ssd;
 use crate::config::{
-    Config, Destination, Device, Ecc, Errors, Faults, Ftl, Gc, Geometry, Noc, NocModel, OrderKnobs, Precondition,
-    Programming, Raid, RaidLayout, Run, Schemes, Scope, Staging, Suspendable, Timing, Wear, WriteAck, WritePoints,
+    Config, Destination, Device, Ecc, Errors, Faults, Ftl, Gc, GcTime, Geometry, Noc, NocModel, OrderKnobs,
+    Precondition, Programming, Raid, RaidLayout, Run, Schemes, Scope, Staging, Suspendable, Timing, Wear, WriteAck,
+    WritePoints,
 };
 use crate::device::geometry;
 use crate::schemes::Place;
@@ -34,11 +35,20 @@ pub(super) struct FastPaths {
     pub(super) lane: bool,
     /// So do whole pages that are written.
     pub(super) writes: bool,
+    /// The order of their ends at one time has no effect.
+    pub(super) unordered: bool,
 }
 
 impl FastPaths {
-    pub(super) const NONE: FastPaths =
-        FastPaths { legs: false, moves: false, chains: false, steps: false, lane: false, writes: false };
+    pub(super) const NONE: FastPaths = FastPaths {
+        legs: false,
+        moves: false,
+        chains: false,
+        steps: false,
+        lane: false,
+        writes: false,
+        unordered: false,
+    };
 
     /// The shortcuts that a configuration allows.
     ///
@@ -85,7 +95,7 @@ impl FastPaths {
                     mapping_unit: _,
                     memory: _,
                 },
-            gc: Gc { threshold: _, hard_threshold: _, scope, reserve: _, time: _, destination },
+            gc: Gc { threshold: _, hard_threshold: _, scope, reserve: _, time, destination },
             ftl: Ftl { write_points, free_block: _, wear_levelling: _, wear_spread: _ },
             precondition: Precondition { mode: _, valid: _, invalid: _, overwrite: _ },
             run: Run { warmup: _ },
@@ -193,7 +203,8 @@ impl FastPaths {
             && !config.stages()
             && !keep_overwritten
             && geometry.data_pages == geometry.pages_per_block;
-        FastPaths { legs, moves, chains, steps, lane, writes }
+        let unordered = writes && *scope == Scope::Plane && *time == GcTime::Real;
+        FastPaths { legs, moves, chains, steps, lane, writes, unordered }
     }
 }
 

@@ -162,6 +162,7 @@ impl Ssd {
         let wait = (now - op.bus_since).0;
         op.parked_since = None;
         op.bus_gc += gc_wait;
+        let lane = op.lane && self.fast.lane;
         let port = bus >= self.rules.ports;
         let (time, after) = if bus < self.dev.geometry.channels as usize || port {
             (op.legs.get(op.leg).expect("a leg asked for the bus").time + path, op.legs.get(op.leg + 1))
@@ -177,13 +178,23 @@ impl Ssd {
             } else {
                 (Cause::BusGc, Cause::BusHost, Cause::Bus)
             };
-            self.charge_all(id, &[(behind_gc, gc_wait), (behind_host, wait - gc_wait), (own, time.0)]);
+            let causes = [(behind_gc, gc_wait), (behind_host, wait - gc_wait), (own, time.0)];
+            if lane {
+                let blame = &mut self.kernel.ops.host[id].blame;
+                causes.iter().for_each(|(cause, ns)| blame.add(*cause, *ns));
+            } else {
+                self.charge_all(id, &causes);
+            }
         }
         self.watch_transfer(id, bus, time);
         match after {
             // Nothing can come between a transfer into a held die and the array work: one event ends both.
             Some(leg) if self.fast.legs && leg.kind == LegKind::Array => {
-                self.charge(id, Cause::Array, leg.time.0);
+                if lane {
+                    self.kernel.ops.host[id].blame.add(Cause::Array, leg.time.0);
+                } else {
+                    self.charge(id, Cause::Array, leg.time.0);
+                }
                 let op = &mut self.kernel.ops[id];
                 op.leg += 1;
                 self.kernel.timers.set(Timer::Array(op.unit), now + time + leg.time);
