@@ -8,7 +8,7 @@ use ssdlab_lab::input::{Origin, Reading, Requests, When};
 use ssdlab_lab::output::Output;
 use ssdlab_lab::results::timeline::{Span, To};
 use ssdlab_lab::run::{How, Outputs};
-use ssdlab_lab::settings::Sources;
+use ssdlab_lab::settings::{Document, Sources};
 use ssdlab_lab::variants::points::Plan;
 use ssdlab_sim::Check;
 use ssdlab_sim::units::Nanos;
@@ -94,7 +94,8 @@ pub struct ConfigArgs {
 impl ConfigArgs {
     /// The layers of a configuration.
     pub fn sources(&self) -> Sources {
-        Sources { preset: self.preset.clone(), files: self.files.clone(), sets: self.sets.clone(), varied: Vec::new() }
+        let files = self.files.iter().cloned().map(Document::File).collect();
+        Sources { preset: self.preset.clone(), files, sets: self.sets.clone(), ..Sources::default() }
     }
 }
 

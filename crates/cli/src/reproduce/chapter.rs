@@ -65,7 +65,7 @@ fn once(remarks: &mut Vec<String>, remark: String) {
 fn load(paper: &Paper, scheme: &[&str], more: &[&str], quick: bool) -> Result<Config> {
     let scaled = if quick { paper.quick } else { &[] };
     let sets = [scheme, scaled, more].concat().into_iter().map(String::from).collect();
-    let sources = Sources { preset: Some(paper.name.into()), files: Vec::new(), sets, varied: Vec::new() };
+    let sources = Sources { preset: Some(paper.name.into()), sets, ..Sources::default() };
     Settings::load(&sources).map(|settings| settings.config)
 }
 

@@ -4,7 +4,7 @@ use ssdlab_sim::ConfigError;
 
 use crate::error::{Error, Result, Spot};
 use crate::names::clip;
-use crate::settings::{Settings, Sources};
+use crate::settings::{Document, Settings, Sources};
 use crate::text::count;
 
 /// A key and the values it takes.
@@ -147,7 +147,7 @@ pub fn variants(sources: &Sources, axes: &[Axis]) -> Result<Vec<Variant>> {
         for (axis, value) in axes.iter().zip(&values) {
             match axis.key.as_str() {
                 "preset" => sources.preset = Some(value.clone()),
-                "file" => sources.files.push(value.into()),
+                "file" => sources.files.push(Document::File(value.into())),
                 key => sources.varied.push(format!("{key}={value}")),
             }
         }

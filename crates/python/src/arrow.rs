@@ -1,0 +1,1 @@
+//! Capsules of the Arrow C stream interface.
