@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Request, RequestOp};
-use ssdlab_trace::workload::Spec;
-use ssdlab_trace::{Extent, Fit, LbaPolicy, Note, Op, Options, Reader, Replay, Scale};
+use ssdlab_trace::workload::{Phase, Spec};
+use ssdlab_trace::{Extent, Fit, LbaPolicy, Note, Op, Options, Reader, Replay, Scale, Trace};
 
 use crate::error::{Error, Result};
 use crate::files::Files;
@@ -34,8 +34,8 @@ pub enum When {
 /// The source of the requests.
 #[derive(Clone, Debug)]
 pub enum Origin {
-    /// A recorded trace, plain or compressed; `-` is standard input.
-    Trace(PathBuf),
+    /// A recorded trace.
+    Trace(Trace),
     /// A workload that is generated.
     Workload {
         /// One that comes with the program, or a TOML file.
@@ -106,7 +106,7 @@ pub struct Opened {
 
 enum What {
     /// A file, and the workload whose place it takes.
-    Trace(PathBuf, Options, Option<String>),
+    Trace(Trace, Options, Option<String>),
     Workload(String, Spec),
 }
 
@@ -117,7 +117,7 @@ enum What {
 pub fn open(requests: &Requests) -> Result<Opened> {
     let mut remarks = Vec::new();
     let what = match &requests.from {
-        Origin::Trace(path) => recording(path, requests, None)?,
+        Origin::Trace(trace) => recording(trace.clone(), requests, None)?,
         Origin::Workload { name, recordings } => {
             let (name, spec) = find_workload(name)?;
             let policy = (requests.lba_policy != LbaPolicy::default()).then_some("--lba-policy");
@@ -129,7 +129,7 @@ pub fn open(requests: &Requests) -> Result<Opened> {
                 }
                 (None, None) => What::Workload(name, spec),
                 (Some(directory), given) => match find_recording(directory, &spec.trace)? {
-                    Some(path) => recording(&path, requests, Some(name))?,
+                    Some(path) => recording(path.into(), requests, Some(name))?,
                     None => {
                         let place = clip_line(&directory.to_string_lossy());
                         let name = clip(&name);
@@ -155,12 +155,17 @@ pub fn open(requests: &Requests) -> Result<Opened> {
 }
 
 /// A recorded trace. It is opened a second time later, so that a wrong name or format is reported before a large device is built.
-fn recording(path: &Path, requests: &Requests, instead_of: Option<String>) -> Result<What> {
+fn recording(trace: Trace, requests: &Requests, instead_of: Option<String>) -> Result<What> {
     let options = requests.reading.options()?;
-    if path.as_os_str() != "-" && path.is_file() {
-        Reader::open(path, &options)?;
+    let early = match &trace {
+        Trace::File(path) => path.as_os_str() != "-" && path.is_file(),
+        Trace::Table(_) => true,
+        Trace::Stream(..) => false,
+    };
+    if early {
+        Reader::of(&trace, &options)?;
     }
-    Ok(What::Trace(path.into(), options, instead_of))
+    Ok(What::Trace(trace, options, instead_of))
 }
 
 /// A stream of requests for one device.
@@ -180,11 +185,26 @@ enum Source {
 }
 
 impl Opened {
+    /// How many requests there will be, if that is known before any is read; a few less if rows of a table are skipped.
+    pub fn expected(&self) -> Option<u64> {
+        let once = match &self.what {
+            What::Trace(Trace::Table(table), ..) => table.rows(),
+            What::Trace(..) => return None,
+            What::Workload(_, spec) => {
+                let phase = |phase: &Phase| phase.requests.filter(|_| phase.duration.is_none());
+                spec.phases.iter().map(phase).sum::<Option<u64>>()?
+            }
+        };
+        let all = once.saturating_mul(u64::from(self.requests.loops));
+        Some(self.requests.limit.map_or(all, |limit| all.min(limit)))
+    }
+
     /// Registers the file that is read, if any.
     pub fn read_by(&self, files: &mut Files) {
         match (&self.what, &self.requests.from) {
-            (What::Trace(path, _, None), _) => files.reads("--trace", path),
-            (What::Trace(path, _, Some(_)), _) => files.reads("--traces", path),
+            (What::Trace(Trace::File(path), _, None), _) => files.reads("--trace", path),
+            (What::Trace(Trace::File(path), _, Some(_)), _) => files.reads("--traces", path),
+            (What::Trace(..), _) => {}
             (What::Workload(..), Origin::Workload { name, .. }) => read_workload(name, files),
             (What::Workload(..), Origin::Trace(_)) => {}
         }
@@ -197,7 +217,7 @@ impl Opened {
     pub fn fit(self, target: &Target) -> Result<Input> {
         let requests = self.requests;
         let (source, closed, mut about, provenance) = match self.what {
-            What::Trace(path, options, instead_of) => {
+            What::Trace(trace, options, instead_of) => {
                 let fit = Fit {
                     capacity_bytes: target.capacity_bytes,
                     page_bytes: target.page_bytes,
@@ -206,10 +226,16 @@ impl Opened {
                     loops: u64::from(requests.loops),
                     time_scale: requests.time_scale.unwrap_or_default(),
                 };
-                let replay = Replay::open(&path, &options, fit)?;
-                let name = path.file_name().map_or("standard input".into(), |name| name.to_string_lossy().into_owned());
-                let name = if name == "-" { "standard input".into() } else { name };
-                let about = format!("recorded trace {} ({})", clip(&name), clip(&replay.reader().format().to_string()));
+                let replay = Replay::of(&trace, &options, fit)?;
+                let about = match &trace {
+                    Trace::Table(table) => format!("a table of {} rows", count(table.rows())),
+                    Trace::File(_) | Trace::Stream(..) => {
+                        let name = trace.name();
+                        let file = Path::new(&name).file_name().map(|name| name.to_string_lossy().into_owned());
+                        let name = file.filter(|name| name != "-").unwrap_or_else(|| "standard input".into());
+                        format!("recorded trace {} ({})", clip(&name), clip(&replay.reader().format().to_string()))
+                    }
+                };
                 let mut about = vec![about];
                 about.extend(
                     instead_of.map(|name| format!("the recording itself, in place of the model {}", clip(&name))),
@@ -375,6 +401,17 @@ impl Input {
                 let (given, total) = generated.progress();
                 total.map(|total| ratio(given, total))
             }
+        }
+    }
+
+    /// How many requests there will be at most, if known.
+    pub fn total(&self) -> Option<u64> {
+        match &self.source {
+            Source::Trace(replay) => {
+                let rows = replay.reader().rows().map(|rows| rows.saturating_mul(u64::from(self.loops)));
+                rows.into_iter().chain(self.limit).min()
+            }
+            Source::Generated(generated) => generated.progress().1,
         }
     }
 

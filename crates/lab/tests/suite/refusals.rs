@@ -49,7 +49,7 @@ fn a_trace_names_file_line_and_column() {
     let directory = tempfile::tempdir().unwrap();
     let good = "128166372003061629,hm,0,Read,8192,4096,113736\n";
     let path = file(directory.path(), "t.csv", &format!("{good}128166372003061630,hm,0,Read,-1,4096,1\n"));
-    let ready = run(&tiny(&[]), How::default()).open(&Requests::new(Origin::Trace(path))).unwrap();
+    let ready = run(&tiny(&[]), How::default()).open(&Requests::new(Origin::Trace(path.into()))).unwrap();
     let error = ready.simulate(&Outputs::default(), &mut ()).err().unwrap();
     let Kind::Trace(trace) = &error.kind else { panic!("{error:?}") };
     assert_eq!((trace.report().line, trace.report().column, error.class()), (Some(2), Some(30), Class::Trace));
