@@ -244,8 +244,8 @@ fn deviations(rows: &[Row]) -> Vec<Vec<String>> {
     lines
 }
 
-/// One table of all shown figures.
-fn markdown(done: &Comparison) -> String {
+/// One table of all shown figures, as Markdown.
+pub fn markdown(done: &Comparison) -> String {
     let rows = &done.rows;
     let escape = |text: &str| text.replace('|', "\\|");
     let shown: Vec<usize> = (0..METRICS.len()).filter(|m| !METRICS[*m].head.is_empty()).collect();

@@ -4,13 +4,13 @@
 pub mod args;
 mod blocks;
 mod chart;
-mod compare;
+pub mod compare;
 pub mod fault;
 mod layout;
 mod output;
 mod progress;
 mod reference;
-mod reproduce;
+pub mod reproduce;
 mod run;
 mod sections;
 mod show;
@@ -74,7 +74,7 @@ pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
 }
 
 /// The command line, quoted for a shell.
-fn quoted(arguments: &[OsString]) -> String {
+pub fn quoted(arguments: &[OsString]) -> String {
     let plain =
         |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./=+,:@%".contains(&b));
     let quote = |text: &OsString| {

@@ -43,6 +43,16 @@ impl Default for How {
     }
 }
 
+/// The arguments of the command line that repeats a run, without its results.
+pub fn arguments(settings: &Settings, requests: &Requests, how: How) -> Vec<String> {
+    let mut all = vec!["run".to_string()];
+    all.extend(settings.arguments().into_iter().flat_map(|set| ["--set".into(), set]));
+    all.extend(requests.arguments());
+    all.extend(["--seed".into(), how.seed.to_string(), "--check".into(), format!("{:?}", how.check).to_lowercase()]);
+    all.extend(how.count_only.then(|| "--count-only".into()));
+    all
+}
+
 /// What a run gives in addition to its results. No file appears before [`RunOutcome::publish`].
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {

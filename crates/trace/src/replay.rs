@@ -80,6 +80,13 @@ impl Default for Scale {
     }
 }
 
+impl std::fmt::Display for Scale {
+    /// As a ratio.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.numerator, self.denominator)
+    }
+}
+
 impl FromStr for Scale {
     type Err = String;
 

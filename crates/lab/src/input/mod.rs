@@ -3,6 +3,7 @@
 mod generated;
 mod reading;
 mod recordings;
+mod rows;
 mod workloads;
 
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Request, RequestOp};
 use ssdlab_trace::workload::{Phase, Spec};
-use ssdlab_trace::{Extent, Fit, LbaPolicy, Note, Op, Options, Reader, Replay, Scale, Trace};
+use ssdlab_trace::{Extent, Fit, LbaPolicy, Note, OnBadLine, Op, Options, Reader, Replay, Scale, Trace};
 
 use crate::error::{Error, Result};
 use crate::files::Files;
@@ -20,7 +21,8 @@ use generated::Generated;
 pub use reading::Reading;
 use recordings::find_recording;
 pub use recordings::{has_recording, read_recordings};
-pub use workloads::{find_workload, read_workload, refuse};
+pub use rows::{Room, trace_rows, workload_rows};
+pub use workloads::{find_workload, parse_workload, read_workload, refuse};
 
 /// When requests arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub enum Origin {
         /// A directory of recordings: the one that the workload models is replayed in its place, if it is there.
         recordings: Option<PathBuf>,
     },
+    /// A workload as the text of its file.
+    Spec(String),
 }
 
 /// Which requests a run serves.
@@ -69,6 +73,54 @@ impl Requests {
     pub fn new(from: Origin) -> Requests {
         let (reading, lba_policy) = (Reading::default(), LbaPolicy::default());
         Requests { from, reading, limit: None, loops: 1, time_scale: None, replay: None, lba_policy }
+    }
+}
+
+impl Requests {
+    /// The arguments of the command line that ask for them. Requests in memory have no name there; they stand as `TABLE`.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        let mut give = |name: &str, value: String| all.extend([name.to_string(), value]);
+        match &self.from {
+            Origin::Trace(Trace::Table(_)) => give("--trace", "TABLE.parquet".into()),
+            Origin::Trace(trace) => give("--trace", trace.name()),
+            Origin::Workload { name, recordings } => {
+                give("--workload", name.clone());
+                recordings.iter().for_each(|directory| give("--traces", directory.display().to_string()));
+            }
+            Origin::Spec(_) => give("--workload", "WORKLOAD.toml".into()),
+        }
+        let (reading, usual) = (&self.reading, Reading::default());
+        let lower = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
+        if reading.format != usual.format {
+            give("--format", reading.format.clone());
+        }
+        reading.device.iter().for_each(|device| give("--device", device.clone()));
+        if let OnBadLine::Skip(most) = reading.on_bad_line {
+            give("--on-bad-line", format!("skip={most}"));
+        }
+        if reading.time_order != usual.time_order {
+            give("--time-order", lower(&reading.time_order));
+        }
+        if reading.op_codes != usual.op_codes {
+            give("--op-codes", "read-is-zero".into());
+        }
+        if reading.within_second != usual.within_second {
+            give("--within-second", lower(&reading.within_second));
+        }
+        if reading.max_request != usual.max_request {
+            give("--max-request", format!("{}B", reading.max_request));
+        }
+        self.limit.iter().for_each(|limit| give("--limit", limit.to_string()));
+        if self.loops > 1 {
+            give("--loop", self.loops.to_string());
+        }
+        self.time_scale.iter().for_each(|scale| give("--time-scale", scale.to_string()));
+        self.replay.iter().for_each(|when| give("--replay", lower(when)));
+        if self.lba_policy != LbaPolicy::default() {
+            give("--lba-policy", lower(&self.lba_policy));
+        }
+        all
     }
 }
 
@@ -118,17 +170,20 @@ pub fn open(requests: &Requests) -> Result<Opened> {
     let mut remarks = Vec::new();
     let what = match &requests.from {
         Origin::Trace(trace) => recording(trace.clone(), requests, None)?,
+        Origin::Spec(text) => {
+            let (name, spec) = parse_workload("workload", text)?;
+            generated(requests, &name)?;
+            What::Workload(name, spec)
+        }
         Origin::Workload { name, recordings } => {
             let (name, spec) = find_workload(name)?;
-            let policy = (requests.lba_policy != LbaPolicy::default()).then_some("--lba-policy");
-            let given = requests.reading.given().or(policy);
-            match (recordings, given) {
-                (None, Some(option)) => {
-                    return Err(Error::usage(format!("{option} applies to recorded traces, but {name} is generated"))
-                        .help("leave it out, or name a recording with --trace FILE or --traces DIR"));
+            let given = for_recordings(requests);
+            match recordings {
+                None => {
+                    generated(requests, &name)?;
+                    What::Workload(name, spec)
                 }
-                (None, None) => What::Workload(name, spec),
-                (Some(directory), given) => match find_recording(directory, &spec.trace)? {
+                Some(directory) => match find_recording(directory, &spec.trace)? {
                     Some(path) => recording(path.into(), requests, Some(name))?,
                     None => {
                         let place = clip_line(&directory.to_string_lossy());
@@ -152,6 +207,21 @@ pub fn open(requests: &Requests) -> Result<Opened> {
         }
     };
     Ok(Opened { requests: requests.clone(), what, remarks })
+}
+
+/// An option for recordings that is given.
+fn for_recordings(requests: &Requests) -> Option<&'static str> {
+    let policy = (requests.lba_policy != LbaPolicy::default()).then_some("--lba-policy");
+    requests.reading.given().or(policy)
+}
+
+/// Refuses options for recordings.
+fn generated(requests: &Requests, name: &str) -> Result<()> {
+    match for_recordings(requests) {
+        None => Ok(()),
+        Some(option) => Err(Error::usage(format!("{option} applies to recorded traces, but {name} is generated"))
+            .help("leave it out, or name a recording with --trace FILE or --traces DIR")),
+    }
 }
 
 /// A recorded trace. It is opened a second time later, so that a wrong name or format is reported before a large device is built.
@@ -206,7 +276,7 @@ impl Opened {
             (What::Trace(Trace::File(path), _, Some(_)), _) => files.reads("--traces", path),
             (What::Trace(..), _) => {}
             (What::Workload(..), Origin::Workload { name, .. }) => read_workload(name, files),
-            (What::Workload(..), Origin::Trace(_)) => {}
+            (What::Workload(..), Origin::Trace(_) | Origin::Spec(_)) => {}
         }
     }
 

@@ -8,6 +8,8 @@ use std::ops::ControlFlow;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{ScopedJoinHandle, Thread};
+use std::time::Duration;
 
 use ssdlab_sim::config::{Config, PreconditionMode};
 use ssdlab_sim::{Check, ConfigError, Filled};
@@ -56,12 +58,38 @@ pub trait Board: Sync {
     fn go_on(&self, _point: usize) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
+    /// Asked every few hundredths of a second by the thread that waits for the runs, if it runs none itself; `Break` stops them
+    /// all.
+    fn waits(&self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
     /// A run has ended, well or not.
     fn ended(&self, _point: usize) {}
 }
 
 /// Ignores progress.
 impl Board for () {}
+
+/// Wakes a thread when a run's thread ends, even by a panic.
+struct Awaken(Thread);
+
+impl Drop for Awaken {
+    fn drop(&mut self) {
+        self.0.unpark();
+    }
+}
+
+/// Stops all runs when it is dropped.
+struct Alive<'s>(&'s AtomicBool);
+
+impl Drop for Alive<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Time between two questions to the thread that waits.
+const WAIT: Duration = Duration::from_millis(20);
 
 /// A point's place on the board.
 struct OnBoard<'b>(&'b dyn Board, usize);
@@ -100,6 +128,8 @@ pub fn sweep(points: &[Point], plan: &Plan, board: &dyn Board) -> Result<Vec<Out
     let results: Vec<Mutex<Option<Result<Outcome>>>> = points.iter().map(|_| Mutex::new(None)).collect();
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let worker = || {
+        // A panic stops the others too.
+        let alive = Alive(&stop);
         while !stop.load(Ordering::Relaxed) {
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some(&i) = order.get(place) else { break };
@@ -109,12 +139,25 @@ pub fn sweep(points: &[Point], plan: &Plan, board: &dyn Board) -> Result<Vec<Out
             *results[i].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
             board.ended(i);
         }
+        std::mem::forget(alive);
     };
     if jobs == 1 {
         worker();
     } else {
+        let waiting = std::thread::current();
+        let run = || {
+            let awake = Awaken(waiting.clone());
+            worker();
+            drop(awake);
+        };
         std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(worker)).collect();
+            let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(&run)).collect();
+            while !threads.iter().all(ScopedJoinHandle::is_finished) {
+                if board.waits().is_break() {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                std::thread::park_timeout(WAIT);
+            }
             // The panic of a broken law goes on with its text.
             threads.into_iter().filter_map(|thread| thread.join().err()).for_each(|panic| resume_unwind(panic));
         });
@@ -125,7 +168,8 @@ pub fn sweep(points: &[Point], plan: &Plan, board: &dyn Board) -> Result<Vec<Out
     if let Some(failed) = order.iter().find(|i| matches!(taken[**i], Some(Err(_)))) {
         return Err(taken[*failed].take().and_then(Result::err).expect("as found"));
     }
-    Ok(taken.into_iter().map(|outcome| outcome.and_then(Result::ok).expect("every point was run")).collect())
+    // Stopped between two runs.
+    taken.into_iter().map(|outcome| outcome.unwrap_or_else(|| Err(interrupted()))).collect()
 }
 
 fn refused(point: &Point, error: &ConfigError) -> Error {
