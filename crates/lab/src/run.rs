@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 
-use ssdlab_sim::Check;
+use ssdlab_sim::{Check, Config};
 use ssdlab_sim::units::Nanos;
 
 use crate::drive::{Device, Listener, Tick, Watchers, interrupted, replay};
@@ -19,9 +19,10 @@ use crate::perf::{self, Moment, Perf};
 use crate::results::blocks::{self, Spread};
 use crate::results::requests::Rows;
 use crate::results::series::Series;
-use crate::results::sheet::{Ended, Frame, Place, Sheet};
+use crate::results::sheet::{Ended, Frame, Most, Place, Sheet};
 use crate::results::timeline::{Chart, Ended as Drawn, Span, Timeline, To};
 use crate::settings::Settings;
+use crate::theory::Outlook;
 
 /// How a run is simulated.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,15 @@ pub struct How {
     pub count_only: bool,
     /// Memory limit of the device in bytes; by default four fifths of the free memory.
     pub memory_limit: Option<u64>,
+}
+
+impl How {
+    /// The memory that is left for rows beside the device: the limit on a table of requests. None where memory is not limited.
+    pub fn room(&self, config: &Config) -> Option<Most> {
+        let limit = self.memory_limit.or_else(perf::memory_limit)?;
+        let other_bytes = Outlook::new(config, self.check == Check::Full).memory.total();
+        Some(Most { rows_bytes: limit.saturating_sub(other_bytes), other_bytes })
+    }
 }
 
 impl Default for How {

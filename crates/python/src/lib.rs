@@ -10,8 +10,11 @@
 mod arrow;
 mod config;
 mod errors;
+mod requests;
 mod run;
+mod summary;
 mod table;
+mod values;
 
 use std::ffi::OsString;
 
@@ -30,6 +33,8 @@ fn _ssdlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(main_from, module)?)?;
     errors::register(module)?;
     config::register(module)?;
+    requests::register(module)?;
     run::register(module)?;
+    summary::register(module)?;
     table::register(module)
 }
