@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 
-use ssdlab_sim::{Check, Config};
 use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{Check, Config};
 
 use crate::drive::{Device, Listener, Tick, Watchers, interrupted, replay};
 use crate::error::{Error, Result};

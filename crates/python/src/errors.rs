@@ -54,8 +54,12 @@ fn classes(py: Python<'_>) -> PyResult<&Classes> {
             usage: both(value, "UsageError", "Arguments contradict each other, or a value is out of range.", &config)?,
             config: both(value, "ConfigError", "A configuration breaks a rule, or a key has a wrong value.", &config)?,
             trace: both(value, "TraceError", "Requests are invalid.", &["file", "line", "column", "text"])?,
-            // `filename` and `errno` are OSError's own.
-            file: both(&py.get_type::<PyOSError>(), "FileError", "A file can't be read or written.", &[])?,
+            // `filename` and `errno` are OSError's own; the text is not.
+            file: {
+                let file = both(&py.get_type::<PyOSError>(), "FileError", "A file can't be read or written.", &[])?;
+                file.bind(py).setattr("__str__", py.get_type::<PyException>().getattr("__str__")?)?;
+                file
+            },
             invariant: both(
                 &py.get_type::<PyAssertionError>(),
                 "InvariantError",
@@ -141,7 +145,7 @@ fn of(py: Python<'_>, classes: &Classes, error: &Error) -> PyErr {
         }
         Kind::Device => exception(classes.trace.bind(py), &text, |_| Ok(())),
         Kind::File { path, code, .. } => exception(classes.file.bind(py), &text, |value| {
-            value.setattr("filename", path)?;
+            value.setattr("filename", path.to_string_lossy())?;
             value.setattr("errno", *code)
         }),
         Kind::Stopped => PyKeyboardInterrupt::new_err(()),

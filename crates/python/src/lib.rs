@@ -3,11 +3,14 @@
 //! | name in Python | file |
 //! | --- | --- |
 //! | `Config` and the listings | `config.rs` |
-//! | `run`, `Run` | `run.rs` |
+//! | `run`, `Run` | `run.rs`, `summary.rs` |
+//! | `compare`, `reproduce` | `compare.rs` |
+//! | `workload`, `read_trace`, traces of Python | `requests.rs` |
 //! | `Table`, `Column` | `table.rs`, over the capsules of `arrow.rs` |
 //! | exceptions | `errors.rs` |
 
 mod arrow;
+mod compare;
 mod config;
 mod errors;
 mod requests;
@@ -34,6 +37,7 @@ fn _ssdlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::register(module)?;
     config::register(module)?;
     requests::register(module)?;
+    compare::register(module)?;
     run::register(module)?;
     summary::register(module)?;
     table::register(module)

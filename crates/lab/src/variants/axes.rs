@@ -28,6 +28,25 @@ pub struct Variant {
 }
 
 impl Axis {
+    /// Checks values that did not come from a text.
+    ///
+    /// # Errors
+    /// There is none, or one is given twice.
+    pub fn check(&self) -> Result<()> {
+        let key = clip(&self.key);
+        if self.values.is_empty() {
+            return Err(Error::usage(format!("no values for `{key}`")).help("give at least one"));
+        }
+        for (i, value) in self.values.iter().enumerate() {
+            if self.values[..i].contains(value) {
+                return Err(
+                    Error::usage(format!("{key}: the value `{}` is given twice", clip(value))).help("give it once")
+                );
+            }
+        }
+        Ok(())
+    }
+
     /// Reads one argument. Values are split at commas outside brackets, braces and quotes.
     ///
     /// # Errors
