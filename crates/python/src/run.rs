@@ -100,7 +100,7 @@ fn scale_of(given: &Bound<'_, PyAny>) -> PyResult<Option<ssdlab_trace::Scale>> {
     let py = given.py();
     let text = given.str()?;
     let scale = parsed::<ssdlab_trace::Scale>(py, "time_scale", text.to_str()?)?;
-    Ok((scale != ssdlab_trace::Scale::ONE).then_some(scale))
+    Ok((!scale.is_one()).then_some(scale))
 }
 
 /// Arguments that say which requests there are; the same for `run` and `compare`.

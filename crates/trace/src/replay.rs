@@ -64,6 +64,11 @@ impl Scale {
         (numerator > 0 && denominator > 0).then_some(Scale { numerator, denominator })
     }
 
+    /// Whether times stay as they are.
+    pub fn is_one(self) -> bool {
+        self.numerator == self.denominator
+    }
+
     /// `ns` times the factor, cut to whole nanoseconds; `None` beyond 64 bits.
     pub fn apply(self, ns: u64) -> Option<u64> {
         if self == Scale::ONE {
