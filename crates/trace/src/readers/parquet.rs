@@ -49,6 +49,7 @@ impl Parser for Rows {
         }
         let Some((_, op)) = OPS.get(usize::from(row[28])) else {
             return Err(Bad::new(Code::Operation, "Unknown operation", row)
+                .on("op", row, &row[28..29])
                 .expected("read, write or trim in the column op")
                 .fix("correct the column op, or leave such rows out"));
         };
@@ -124,7 +125,7 @@ mod file {
                 // The library's message for a compression that this build lacks.
                 ParquetError::General(what) if what.starts_with("Disabled feature at compile time") => {
                     let packing = what.rsplit(' ').next().unwrap_or_default();
-                    not_read(format!("its columns are compressed with {packing}; supported are none and zstd"))
+                    not_read(format!("its columns are compressed with {packing}; supported are none, snappy and zstd"))
                 }
                 error => broken(error.to_string()),
             }),
