@@ -78,7 +78,9 @@ def test_results_are_those_of_the_command(case: Case, command, tmp_path: Path) -
     if case.form:
         trace = tmp_path / f"trace.{case.form}"
         command("trace", "generate", "quickstart", trace, "--into", case.form, "--limit", limit, "--capacity", "512MiB")
-        source, given = ["--trace", trace], {"trace": trace}
+        # Two of them fit the shape of a third and are not detected.
+        form = case.form if case.form in ("ssdsim", "disksim") else "auto"
+        source, given = ["--trace", trace, "--format", form], {"trace": trace, "format": form}
     files = {kind: tmp_path / f"{kind}.csv" for kind in ("requests", "series", "blocks")}
     options = [item for kind, path in files.items() for item in (f"--{kind}", path)]
     command("run", *source, *arguments(case), "--limit", limit, "--json", tmp_path / "a.json", *options, "--window", "10ms", "--quiet")

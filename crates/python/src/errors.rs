@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
@@ -144,9 +145,21 @@ fn of(py: Python<'_>, classes: &Classes, error: &Error) -> PyErr {
             }
         }
         Kind::Device => exception(classes.trace.bind(py), &text, |_| Ok(())),
-        Kind::File { path, code, .. } => exception(classes.file.bind(py), &text, |value| {
+        Kind::File { path, cause, code } => exception(classes.file.bind(py), &text, |value| {
             value.setattr("filename", path.to_string_lossy())?;
-            value.setattr("errno", *code)
+
+            let known = match cause {
+                ErrorKind::NotFound => "ENOENT",
+                ErrorKind::PermissionDenied => "EACCES",
+                ErrorKind::IsADirectory => "EISDIR",
+                ErrorKind::StorageFull => "ENOSPC",
+                ErrorKind::FileTooLarge => "EFBIG",
+                _ => "EIO",
+            };
+            match code {
+                Some(code) => value.setattr("errno", *code),
+                None => value.setattr("errno", py.import("errno")?.getattr(known)?),
+            }
         }),
         Kind::Stopped => PyKeyboardInterrupt::new_err(()),
         Kind::Invariant => exception(classes.invariant.bind(py), &text, |value| value.setattr("law", &error.message)),

@@ -27,7 +27,7 @@ use crate::table::Table;
 use crate::values::{nanoseconds, python_of, toml_of};
 
 /// Time between two looks at signals.
-const LOOK: Duration = Duration::from_millis(40);
+const LOOK: Duration = Duration::from_millis(20);
 /// Least time between two reports of progress.
 const REPORT: Duration = Duration::from_millis(200);
 /// A bar appears only for runs that take longer.
@@ -133,7 +133,10 @@ impl Given<'_> {
             }
             (Some(trace), None) => Origin::Trace(trace_of(trace)?),
             (None, Some(workload)) => match workload.cast::<PyDict>() {
-                Ok(spec) if self.traces.is_none() => Origin::Spec(toml_of("workload", spec.as_any())?.to_string()),
+                Ok(spec) if self.traces.is_none() => {
+                    let spec = toml::to_string(&toml_of("workload", spec.as_any())?);
+                    Origin::Spec(spec.map_err(|error| usage(py, format!("workload: {error}"), ""))?)
+                }
                 Ok(_) => return Err(usage(py, "traces applies to named workloads", "leave it out")),
                 Err(_) => {
                     let name: PathBuf = workload
