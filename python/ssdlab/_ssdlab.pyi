@@ -12,7 +12,6 @@ import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
 import polars  # type: ignore[import-not-found, unused-ignore]
 import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
-__all__: list[str]
 __version__: str
 
 _Path: TypeAlias = str | PathLike[str]

@@ -105,7 +105,7 @@ def test_scripts_of_users_are_typed() -> None:
     pytest.importorskip("mypy")
     scripts = sorted(map(str, TESTS.glob("typing_*.py")))
     assert scripts
-    for checker in (["-m", "mypy", "--strict"], ["-m", "pyright"]):
+    for checker in (["-m", "mypy", "--strict"], ["-m", "pyright", "--pythonpath", sys.executable]):
         done = python(*checker, *scripts, cwd=TESTS)
         assert done.returncode == 0, done.stdout + done.stderr
 
