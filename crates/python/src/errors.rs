@@ -222,6 +222,8 @@ pub fn taken() -> Option<PyErr> {
 
 /// Work of the engine with the interpreter released. A broken law becomes an exception.
 pub fn engine<T: Send>(py: Python<'_>, work: impl FnOnce() -> ssdlab_lab::error::Result<T> + Send) -> PyResult<T> {
+    // Left over if the engine went on without what it could not read.
+    drop(taken());
     match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
         Ok(result) => result.map_err(|error| taken().unwrap_or_else(|| raised(py, &error))),
         Err(panic) => Err(broken(py, &*panic, None, None)),

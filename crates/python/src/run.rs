@@ -513,6 +513,7 @@ fn run<'py>(
         let run = ssdlab_lab::run::Run::new(settings, how, start)?;
         run.open(&wanted)?.simulate(&outputs, &mut watch)
     };
+    drop(taken());
     let done = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
     let mut done = match done {
         Ok(Ok(done)) => done,

@@ -79,8 +79,7 @@ fn rows_in_memory_are_those_of_the_file() {
     let path = directory.path().join("rows.csv");
     kept(&writes(3000), &Outputs { requests: Some(path.clone().into()), ..Outputs::default() }).publish().unwrap();
     let text = std::fs::read_to_string(path).unwrap();
-    let latency: Vec<u64> =
-        text.lines().skip(1).map(|line| line.split(',').nth(7).unwrap().parse().unwrap()).collect();
+    let latency: Vec<u64> = text.lines().skip(1).map(|line| line.split(',').nth(7).unwrap().parse().unwrap()).collect();
     let columns = Some(vec!["latency_ns".to_string(), "op".to_string()]);
     let place = Place::Memory { columns, most: None };
     let rows = kept(&writes(3000), &Outputs { requests: Some(place), ..Outputs::default() }).requests.unwrap();
@@ -132,7 +131,7 @@ fn requests_in_memory_pass_the_steps_of_a_file() {
     let lines: String = (0..500).map(|n| format!("{},w,{},4096\n", n * 1000, n % 64 * 4096)).collect();
     std::fs::write(&path, lines).unwrap();
     let mut file = requests(path.into());
-    file.reading.format = "columns:time=0:ns,op=1:rrww,offset=2:bytes,size=3:bytes".into();
+    file.reading.format = "columns:time=0:ns,op=1:'r'r'w'w,offset=2:bytes,size=3:bytes".into();
     assert_eq!(own.outcome.json(), kept(&file, &Outputs::default()).outcome.json());
     let stream = requests(Trace::stream("s", std::io::empty()));
     assert!(run(&tiny(&[]), How::default()).open(&stream).unwrap().simulate(&Outputs::default(), &mut ()).is_err());
@@ -153,7 +152,12 @@ impl Progress for Patience {
 #[test]
 fn a_run_stops_while_it_fills_runs_and_ends() {
     // 4,096 pages are written between two questions; the ring of requests is longer than the run.
-    let large = Sources { sets: vec!["precondition.mode=random".into(), "geometry.blocks_per_plane=16".into()], ..Sources::default() };
+    let large = Sources {
+        sets: ["precondition.mode=random", "geometry.blocks_per_plane=16", "device.over_provisioning=0.2"]
+            .map(String::from)
+            .into(),
+        ..Sources::default()
+    };
     let stops = |sources: &Sources, requests: &Requests, after: u64| {
         let ready = run(sources, How::default()).open(requests).unwrap();
         ready.simulate(&Outputs::default(), &mut Patience(after)).err().map(|error| error.kind)
