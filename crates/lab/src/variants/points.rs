@@ -151,7 +151,7 @@ pub fn sweep(points: &[Point], plan: &Plan, board: &dyn Board) -> Result<Vec<Out
             drop(awake);
         };
         std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(&run)).collect();
+            let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(run)).collect();
             while !threads.iter().all(ScopedJoinHandle::is_finished) {
                 if board.waits().is_break() {
                     stop.store(true, Ordering::Relaxed);
@@ -159,7 +159,9 @@ pub fn sweep(points: &[Point], plan: &Plan, board: &dyn Board) -> Result<Vec<Out
                 std::thread::park_timeout(WAIT);
             }
             // The panic of a broken law goes on with its text.
-            threads.into_iter().filter_map(|thread| thread.join().err()).for_each(|panic| resume_unwind(panic));
+            if let Some(panic) = threads.into_iter().find_map(|thread| thread.join().err()) {
+                resume_unwind(panic);
+            }
         });
     }
     let mut taken: Vec<Option<Result<Outcome>>> =
