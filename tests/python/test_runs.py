@@ -173,7 +173,7 @@ except KeyboardInterrupt:
 
 RUNS = {
     "a run": 'sl.run(sl.Config().set("geometry.blocks_per_plane", 32), workload="quickstart", loop=2000, requests="rows.csv")',
-    "filling": 'sl.run(sl.Config().set({"geometry.blocks_per_plane": 8192, "precondition.mode": "random"}), workload="quickstart")',
+    "filling": 'sl.run(sl.Config().set({"precondition.mode": "random", "precondition.overwrite": 100}), workload="quickstart")',
     "a comparison": 'sl.compare(sl.Config(), vary={"gc.time": ["real", "none"]}, workload="quickstart", loop=2000, jobs=2)',
     "one by one": 'sl.compare(sl.Config(), vary={"gc.time": ["real", "none"]}, workload="quickstart", loop=2000, jobs=1)',
 }
