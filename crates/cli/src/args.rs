@@ -6,9 +6,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::input::{Origin, Reading, Requests, When};
 use ssdlab_lab::output::Output;
+use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::results::timeline::{Span, To};
 use ssdlab_lab::run::{How, Outputs};
-use ssdlab_lab::settings::Sources;
+use ssdlab_lab::settings::{Document, Sources};
 use ssdlab_lab::variants::points::Plan;
 use ssdlab_sim::Check;
 use ssdlab_sim::units::Nanos;
@@ -94,7 +95,8 @@ pub struct ConfigArgs {
 impl ConfigArgs {
     /// The layers of a configuration.
     pub fn sources(&self) -> Sources {
-        Sources { preset: self.preset.clone(), files: self.files.clone(), sets: self.sets.clone(), varied: Vec::new() }
+        let files = self.files.iter().cloned().map(Document::File).collect();
+        Sources { preset: self.preset.clone(), files, sets: self.sets.clone(), ..Sources::default() }
     }
 }
 
@@ -190,7 +192,7 @@ impl InputArgs {
     /// The requests that are asked for, if any are.
     pub fn requests(&self) -> Option<Requests> {
         let from = match (&self.trace, &self.workload) {
-            (Some(path), _) => Origin::Trace(path.clone()),
+            (Some(path), _) => Origin::Trace(path.clone().into()),
             (None, Some(name)) => Origin::Workload { name: name.clone(), recordings: self.traces.clone() },
             (None, None) => return None,
         };
@@ -341,10 +343,10 @@ impl RunArgs {
         });
         Outputs {
             json: given(self.json.as_ref()).map(Path::to_path_buf),
-            requests: self.requests.clone(),
-            series: self.series.as_ref().map(|path| (path.clone(), self.window)),
+            requests: self.requests.clone().map(Place::File),
+            series: self.series.clone().map(|path| (Place::File(path), self.window)),
             timeline: timeline.map(|to| (to, self.timeline_window)),
-            blocks: self.blocks.clone(),
+            blocks: self.blocks.clone().map(Place::File),
             perf: self.perf.clone(),
         }
     }

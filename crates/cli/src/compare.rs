@@ -4,7 +4,7 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input;
 use ssdlab_lab::output::Finished;
-use ssdlab_lab::results::sheet::quoted;
+use ssdlab_lab::results::sheet::{Ended, quoted};
 use ssdlab_lab::text::{clip_to, count, duration, rate};
 use ssdlab_lab::variants::axes;
 use ssdlab_lab::variants::comparison::{Comparison, Entry, Planned, Row, Seeds, can_be_read_again};
@@ -37,7 +37,7 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         planned.summary_names().try_for_each(|name| files.writes("--summaries", &directory.join(name)))?;
     }
     let (to_stdout, json_file) = args.table.json_output()?;
-    let sheet = args.rows.as_deref().map(|path| planned.sheet(path)).transpose()?;
+    let sheet = args.rows.clone().map(|path| planned.sheet(&path.into())).transpose()?;
     if let Some(directory) = &args.summaries {
         std::fs::create_dir_all(directory).map_err(|error| Error::file("write", directory, &error))?;
     }
@@ -54,13 +54,12 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
         file.put(done.json().as_bytes())?;
         finished.push(file.finish()?);
     }
-    if let Some(sheet) = sheet {
-        finished.push(done.write(sheet)?);
-    }
+    let rows = sheet.map(|sheet| done.write(sheet)).transpose()?;
     if !args.how.quiet {
         done.remarks().iter().for_each(output::remark);
     }
     finished.into_iter().try_for_each(Finished::publish)?;
+    rows.map_or(Ok(()), Ended::publish)?;
     if to_stdout {
         output::print(&done.json())
     } else if args.table.csv {
@@ -245,8 +244,8 @@ fn deviations(rows: &[Row]) -> Vec<Vec<String>> {
     lines
 }
 
-/// One table of all shown figures.
-fn markdown(done: &Comparison) -> String {
+/// One table of all shown figures, as Markdown.
+pub fn markdown(done: &Comparison) -> String {
     let rows = &done.rows;
     let escape = |text: &str| text.replace('|', "\\|");
     let shown: Vec<usize> = (0..METRICS.len()).filter(|m| !METRICS[*m].head.is_empty()).collect();

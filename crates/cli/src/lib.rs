@@ -4,13 +4,13 @@
 pub mod args;
 mod blocks;
 mod chart;
-mod compare;
+pub mod compare;
 pub mod fault;
 mod layout;
 mod output;
 mod progress;
 mod reference;
-mod reproduce;
+pub mod reproduce;
 mod run;
 mod sections;
 mod show;
@@ -34,12 +34,17 @@ static PANIC: Mutex<Option<String>> = Mutex::new(None);
 
 /// Runs the command with these arguments, the program's name first.
 pub fn main_from<I: IntoIterator<Item = OsString>>(arguments: I) -> ExitCode {
+    ExitCode::from(status_from(arguments))
+}
+
+/// Runs the command with these arguments, the program's name first, and returns its exit status.
+pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Status::Usage as u8));
+            return u8::try_from(error.exit_code()).unwrap_or(Status::Usage as u8);
         }
     };
     signals::watch();
@@ -55,7 +60,7 @@ pub fn main_from<I: IntoIterator<Item = OsString>>(arguments: I) -> ExitCode {
     }));
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli.command)));
     let error = match outcome {
-        Ok(Ok(())) => return ExitCode::SUCCESS,
+        Ok(Ok(())) => return 0,
         Ok(Err(error)) => error,
         Err(_) => {
             let what = PANIC.lock().ok().and_then(|mut slot| slot.take()).unwrap_or_default();
@@ -65,11 +70,11 @@ pub fn main_from<I: IntoIterator<Item = OsString>>(arguments: I) -> ExitCode {
         }
     };
     fault::print(&error);
-    ExitCode::from(Status::from(error.class()) as u8)
+    Status::from(error.class()) as u8
 }
 
 /// The command line, quoted for a shell.
-fn quoted(arguments: &[OsString]) -> String {
+pub fn quoted(arguments: &[OsString]) -> String {
     let plain =
         |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./=+,:@%".contains(&b));
     let quote = |text: &OsString| {

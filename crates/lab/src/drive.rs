@@ -108,6 +108,20 @@ impl Device {
         Ok(Device { ssd: Ssd::new(config, seed, check)?, timeless: false, watchers: Rc::default() })
     }
 
+    /// The same; none if `go_on` stopped the filling.
+    ///
+    /// # Errors
+    /// The rule that the configuration breaks.
+    pub fn new_while(
+        config: &Config,
+        seed: u64,
+        check: Check,
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> std::result::Result<Option<Device>, ConfigError> {
+        let ssd = Ssd::new_while(config, seed, check, go_on)?;
+        Ok(ssd.map(|ssd| Device { ssd, timeless: false, watchers: Rc::default() }))
+    }
+
     /// The same device, started from a filling made earlier for a configuration that fills alike.
     ///
     /// # Errors
@@ -177,9 +191,24 @@ impl Device {
         self.ssd.geometry()
     }
 
-    /// Submits a request whose bytes lie in these extents (none: contiguous). If the ring is full, simulates first.
+    /// Whether the device takes a request without simulating first.
     #[inline]
-    pub fn submit(&mut self, request: Request, extents: &[ssdlab_trace::Extent]) {
+    fn accepts(&self) -> bool {
+        self.timeless || self.ssd.accepts() || self.ssd.fault().is_some()
+    }
+
+    /// Simulates until the device takes requests again.
+    #[inline(never)]
+    fn make_room(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
+        while self.ssd.run_towards_room(EVENTS) {
+            go_on()?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Submits a request whose bytes lie in these extents (none: contiguous). The device must accept it.
+    #[inline]
+    fn submit(&mut self, request: Request, extents: &[ssdlab_trace::Extent]) {
         let scattered = extents.len() > 1;
         let extents = extents.iter().map(|extent| Extent { offset: extent.offset, bytes: extent.bytes });
         if self.timeless {
@@ -187,9 +216,6 @@ impl Device {
                 false => self.ssd.apply(request),
                 true => self.ssd.apply_scattered(request, extents),
             };
-        }
-        while !self.ssd.accepts() && self.ssd.fault().is_none() {
-            self.ssd.run_until_room();
         }
         match (self.ssd.fault(), scattered) {
             (Some(_), _) => {}
@@ -204,11 +230,15 @@ impl Device {
     }
 
     /// Runs until all requests have completed.
-    pub fn run(&mut self) {
+    fn run(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
         if self.timeless {
             self.ssd.apply_rest();
         }
+        while self.ssd.run_some(EVENTS) {
+            go_on()?;
+        }
         self.ssd.run();
+        ControlFlow::Continue(())
     }
 
     /// Simulated time.
@@ -239,29 +269,47 @@ pub struct Tick {
     pub requests: u64,
     /// Their share of all requests, if known.
     pub share: Option<f64>,
+    /// How many there will be, if known.
+    pub total: Option<u64>,
     /// Simulated time.
     pub now: Nanos,
 }
 
 /// Requests between two ticks.
 pub const TICK: u64 = 1024;
+/// Requests, and times with events, between two questions whether to go on: below a millisecond of work as a rule.
+const PULSE: u64 = 64;
+const EVENTS: u32 = 1024;
 
-/// Feeds every request to the device and runs it to the end. `tick` is called after each [`TICK`] requests and may stop the
-/// run. Returns the number of requests.
+/// Follows a run, in the thread that simulates.
+pub trait Listener {
+    /// After each [`TICK`] requests; `Break` stops the run.
+    fn tick(&mut self, tick: Tick) -> ControlFlow<()>;
+    /// Asked every few hundred microseconds, also while the last requests complete; `Break` stops the run.
+    fn go_on(&mut self) -> ControlFlow<()>;
+}
+
+/// The error of a run that was stopped.
+pub fn interrupted() -> Error {
+    Error::new(Kind::Stopped, "the run was stopped")
+}
+
+/// Feeds every request to the device and runs it to the end. Returns the number of requests.
 ///
 /// # Errors
-/// The trace can't be read, the device can't serve it, a result can't be written, or `tick` stopped the run.
+/// The trace can't be read, the device can't serve it, a result can't be written, or `listener` stopped the run.
 pub fn replay(
     device: &mut Device,
     input: &mut Input,
     mut rows: Option<&mut Rows>,
-    tick: &mut dyn FnMut(Tick) -> ControlFlow<()>,
+    listener: &mut dyn Listener,
 ) -> Result<u64> {
     let mut submitted = 0u64;
     let drain = |device: &mut Device, rows: &mut Option<&mut Rows>| match rows {
         Some(rows) => device.take_completed().into_iter().try_for_each(|row| rows.completed(row)),
         None => Ok(()),
     };
+    let go = |flow: ControlFlow<()>| if flow.is_break() { Err(interrupted()) } else { Ok(()) };
     while let Some(next) = input.pull().map_err(|error| error.unless(device.take_fault()))? {
         match next {
             Next::Skip => device.skip(),
@@ -271,20 +319,29 @@ pub fn replay(
                 {
                     rows.expect(submitted);
                 }
+                while !device.accepts() {
+                    go(device.make_room(&mut || listener.go_on()))?;
+                }
                 device.submit(request, input.extents());
                 submitted += 1;
             }
         }
+        if submitted.is_multiple_of(PULSE) {
+            go(listener.go_on())?;
+        }
         if submitted.is_multiple_of(TICK) {
             stopped(device)?;
             drain(device, &mut rows)?;
-            if tick(Tick { requests: submitted, share: input.share(), now: device.now() }).is_break() {
-                return Err(Error::new(Kind::Stopped, "the run was stopped"));
-            }
+            go(listener.tick(Tick {
+                requests: submitted,
+                share: input.share(),
+                total: input.total(),
+                now: device.now(),
+            }))?;
         }
     }
     (0..input.skipped()).for_each(|_| device.skip());
-    device.run();
+    go(device.run(&mut || listener.go_on()))?;
     stopped(device)?;
     drain(device, &mut rows)?;
     Ok(submitted)

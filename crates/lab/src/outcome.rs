@@ -1,11 +1,17 @@
 //! The results of a run.
 
+use std::path::Path;
+
 use serde::Serialize;
+use serde_json::Value;
 use ssdlab_sim::Config;
 use ssdlab_sim::report::Summary;
 
 use crate::drive::Device;
+use crate::error::{Error, Result};
+use crate::files::read_text;
 use crate::input::{Input, Provenance};
+use crate::names::clip;
 use crate::settings;
 
 /// The results of a run.
@@ -43,6 +49,27 @@ impl Outcome {
         json(&self.summary)
     }
 }
+
+/// The text of a summary that a run wrote.
+///
+/// # Errors
+/// The file can't be read, is not JSON, or is of another schema.
+pub fn load(path: &Path) -> Result<String> {
+    let text = read_text("summary", path)?;
+    let wrong = |message: String| Error::usage(format!("{}: {message}", path.display()));
+    let summary: Value = serde_json::from_str(&text).map_err(|error| {
+        wrong(format!("not a summary: {error}")).help("a summary is the file that --json of `ssdlab run` writes")
+    })?;
+    match summary["schema"].as_str() {
+        Some(SCHEMA) => Ok(text),
+        Some(other) => Err(wrong(format!("its schema is `{}`", clip(other)))
+            .help(format!("this version reads {SCHEMA}: read the file with the version that wrote it"))),
+        None => Err(wrong("it has no schema".into()).help(format!("a summary begins with \"schema\": \"{SCHEMA}\""))),
+    }
+}
+
+/// The schema of summaries.
+const SCHEMA: &str = "ssdlab.summary/1";
 
 /// Plain data as the bytes of a JSON file.
 pub fn json(data: &impl Serialize) -> String {

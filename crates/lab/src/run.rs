@@ -2,13 +2,14 @@
 //! (are there requests), [`Ready::simulate`] (can the results be written, do the requests fit the device; then the run).
 
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 
-use ssdlab_sim::Check;
 use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{Check, Config};
 
-use crate::drive::{Device, Tick, Watchers, replay};
-use crate::error::Result;
+use crate::drive::{Device, Listener, Tick, Watchers, interrupted, replay};
+use crate::error::{Error, Result};
 use crate::files::Files;
 use crate::input::{self, Opened, Requests};
 use crate::memory;
@@ -18,8 +19,10 @@ use crate::perf::{self, Moment, Perf};
 use crate::results::blocks::{self, Spread};
 use crate::results::requests::Rows;
 use crate::results::series::Series;
-use crate::results::timeline::{Chart, Ended, Span, Timeline, To};
+use crate::results::sheet::{Ended, Frame, Most, Place, Sheet};
+use crate::results::timeline::{Chart, Ended as Drawn, Span, Timeline, To};
 use crate::settings::Settings;
+use crate::theory::Outlook;
 
 /// How a run is simulated.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +37,15 @@ pub struct How {
     pub memory_limit: Option<u64>,
 }
 
+impl How {
+    /// The memory that is left for rows beside the device: the limit on a table of requests. None where memory is not limited.
+    pub fn room(&self, config: &Config) -> Option<Most> {
+        let limit = self.memory_limit.or_else(perf::memory_limit)?;
+        let other_bytes = Outlook::new(config, self.check == Check::Full).memory.total();
+        Some(Most { rows_bytes: limit.saturating_sub(other_bytes), other_bytes })
+    }
+}
+
 impl Default for How {
     /// Seed 1, sampled checks, simulated time.
     fn default() -> Self {
@@ -41,19 +53,29 @@ impl Default for How {
     }
 }
 
-/// Files that a run writes in addition to its results. None appears before [`RunOutcome::publish`].
+/// The arguments of the command line that repeats a run, without its results.
+pub fn arguments(settings: &Settings, requests: &Requests, how: How) -> Vec<String> {
+    let mut all = vec!["run".to_string()];
+    all.extend(settings.arguments().into_iter().flat_map(|set| ["--set".into(), set]));
+    all.extend(requests.arguments());
+    all.extend(["--seed".into(), how.seed.to_string(), "--check".into(), format!("{:?}", how.check).to_lowercase()]);
+    all.extend(how.count_only.then(|| "--count-only".into()));
+    all
+}
+
+/// What a run gives in addition to its results. No file appears before [`RunOutcome::publish`].
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
     /// The summary as JSON.
     pub json: Option<PathBuf>,
-    /// One row per request; `.csv` or `.parquet`.
-    pub requests: Option<PathBuf>,
-    /// One row per window of simulated time, and the length of the windows; `.csv` or `.parquet`.
-    pub series: Option<(PathBuf, Nanos)>,
+    /// One row per request.
+    pub requests: Option<Place>,
+    /// One row per window of simulated time, and the length of the windows.
+    pub series: Option<(Place, Nanos)>,
     /// The timeline, and the part of simulated time that it covers; by default all of it.
     pub timeline: Option<(To, Option<Span>)>,
-    /// One row per block at the end of the run; `.csv` or `.parquet`.
-    pub blocks: Option<PathBuf>,
+    /// One row per block at the end of the run.
+    pub blocks: Option<Place>,
     /// The cost of the simulation itself, as JSON.
     pub perf: Option<PathBuf>,
 }
@@ -68,12 +90,32 @@ pub trait Progress {
     fn at(&mut self, _tick: Tick) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
+    /// Asked every few hundred microseconds, also while the device is filled and while the last requests complete; `Break`
+    /// stops the run.
+    fn go_on(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+    /// A law of the simulation is broken at this simulated time; the panic with its text goes on after this.
+    fn broken(&mut self, _at: Nanos) {}
     /// The last request has completed; results are written next.
     fn simulated(&mut self) {}
 }
 
 /// Ignores progress.
 impl Progress for () {}
+
+/// A run's progress as what the replay reports.
+struct Heard<'p>(&'p mut dyn Progress);
+
+impl Listener for Heard<'_> {
+    fn tick(&mut self, tick: Tick) -> ControlFlow<()> {
+        self.0.at(tick)
+    }
+
+    fn go_on(&mut self) -> ControlFlow<()> {
+        self.0.go_on()
+    }
+}
 
 /// A run whose device fits into memory.
 pub struct Run {
@@ -98,6 +140,12 @@ pub struct RunOutcome {
     pub chart: Option<Chart>,
     /// The cost of the simulation itself.
     pub perf: Perf,
+    /// One row per request, if they were wanted in memory.
+    pub requests: Option<Frame>,
+    /// One row per window of time, if they were wanted in memory.
+    pub series: Option<Frame>,
+    /// One row per block, if they were wanted in memory.
+    pub blocks: Option<Frame>,
     files: Vec<Finished>,
 }
 
@@ -130,19 +178,29 @@ impl Ready {
     /// the run. In that case no file appears.
     pub fn simulate(self, outputs: &Outputs, progress: &mut dyn Progress) -> Result<RunOutcome> {
         let Ready { run: Run { settings, how, start }, opened } = self;
+        if how.count_only && (outputs.requests.is_some() || outputs.series.is_some() || outputs.timeline.is_some()) {
+            return Err(Error::usage(
+                "--count-only has no times, so it gives neither requests nor series nor a timeline",
+            )
+            .help("leave it out, or the other options"));
+        }
         let mut files = Files::new();
         settings.sources().read_by(&mut files);
         opened.read_by(&mut files);
         outputs.register(&mut files)?;
         // Outputs are created before the run, so that a directory without write permission is reported at once.
         let begun = Begun::create(outputs, &settings)?;
+        if let (Some(rows), Some(expected)) = (&begun.rows, opened.expected()) {
+            rows.expects(expected)?;
+        }
 
         progress.building();
         let config = &settings.config;
         if how.count_only {
             config.check_count_only().map_err(|error| settings.refuse(&error))?;
         }
-        let mut device = Device::new(config, how.seed, how.check).map_err(|error| settings.refuse(&error))?;
+        let device = Device::new_while(config, how.seed, how.check, &mut || progress.go_on());
+        let mut device = device.map_err(|error| settings.refuse(&error))?.ok_or_else(interrupted)?;
         let mut input = opened.fit(&device.target(config.device.queue_depth, how.seed))?;
         if input.closed() {
             device.set_closed();
@@ -160,7 +218,12 @@ impl Ready {
         device.watch(Watchers::new(rows.is_some(), series, timeline));
 
         let simulated_from = Moment::now();
-        let submitted = replay(&mut device, &mut input, rows.as_mut(), &mut |tick| progress.at(tick))?;
+        let replayed =
+            catch_unwind(AssertUnwindSafe(|| replay(&mut device, &mut input, rows.as_mut(), &mut Heard(progress))));
+        let submitted = replayed.unwrap_or_else(|panic| {
+            progress.broken(device.now());
+            resume_unwind(panic)
+        })?;
         let simulated_to = Moment::now();
         progress.simulated();
 
@@ -169,29 +232,29 @@ impl Ready {
         if let Some(file) = json_file {
             files.push(written(file, &outcome.json())?);
         }
-        if let Some(rows) = rows {
-            files.push(rows.finish()?);
-        }
+        let mut keep = |ended: Option<Ended>| {
+            let (file, frame) = ended.map_or((None, None), Ended::parts);
+            files.extend(file);
+            frame
+        };
+        let requests = keep(rows.map(Rows::finish).transpose()?);
         let (watchers, end) = device.unwatch();
-        if let Some(series) = watchers.series {
-            files.push(series.finish(&end)?);
-        }
+        let series = keep(watchers.series.map(|series| series.finish(&end)).transpose()?);
         let mut chart = None;
         match watchers.timeline.map(Timeline::finish).transpose()? {
-            Some(Ended::File(file)) => files.push(file),
-            Some(Ended::Chart(ended)) => chart = Some(ended),
+            Some(Drawn::File(file)) => files.push(file),
+            Some(Drawn::Chart(ended)) => chart = Some(ended),
             None => {}
         }
-        let mut spread = None;
-        if let Some(sheet) = block_rows {
-            files.push(blocks::write(sheet, device.flash(), device.geometry())?);
-            spread = Some(Spread::of(device.flash(), device.geometry()));
-        }
+        let spread = block_rows.is_some().then(|| Spread::of(device.flash(), device.geometry()));
+        let written_blocks = block_rows.map(|sheet| blocks::write(sheet, device.flash(), device.geometry()));
+        let (file, blocks) = written_blocks.transpose()?.map_or((None, None), Ended::parts);
+        files.extend(file);
         let perf = Perf::measure(start, (simulated_from, simulated_to), submitted, device.flash_operations());
         if let Some(file) = perf_file {
             files.push(written(file, &json(&perf))?);
         }
-        Ok(RunOutcome { outcome, spread, chart, perf, files })
+        Ok(RunOutcome { outcome, spread, chart, perf, requests, series, blocks, files })
     }
 }
 
@@ -214,10 +277,10 @@ impl Outputs {
         });
         files.write_all(&[
             ("--json", self.json.as_deref()),
-            ("--requests", self.requests.as_deref()),
-            ("--series", self.series.as_ref().map(|(path, _)| path.as_path())),
+            ("--requests", self.requests.as_ref().and_then(Place::path)),
+            ("--series", self.series.as_ref().and_then(|(place, _)| place.path())),
             ("--timeline", timeline),
-            ("--blocks", self.blocks.as_deref()),
+            ("--blocks", self.blocks.as_ref().and_then(Place::path)),
             ("--perf", self.perf.as_deref()),
         ])
     }
@@ -229,7 +292,7 @@ struct Begun {
     rows: Option<Rows>,
     series: Option<Series>,
     timeline: Option<Timeline>,
-    blocks: Option<crate::results::sheet::Sheet>,
+    blocks: Option<Sheet>,
     perf: Option<Output>,
 }
 
@@ -241,10 +304,10 @@ impl Begun {
         let geometry = &settings.config.geometry;
         Ok(Begun {
             json: begin(&outputs.json, Output::create)?,
-            rows: begin(&outputs.requests, Rows::create)?,
-            series: outputs.series.as_ref().map(|(path, window)| Series::create(path, *window)).transpose()?,
+            rows: outputs.requests.as_ref().map(Rows::create).transpose()?,
+            series: outputs.series.as_ref().map(|(place, window)| Series::create(place, *window)).transpose()?,
             timeline: outputs.timeline.as_ref().map(|(to, span)| Timeline::create(to, *span, geometry)).transpose()?,
-            blocks: begin(&outputs.blocks, blocks::create)?,
+            blocks: outputs.blocks.as_ref().map(blocks::create).transpose()?,
             perf: begin(&outputs.perf, Output::create)?,
         })
     }

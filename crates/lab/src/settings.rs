@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use ssdlab_sim::config::{Config, ConfigError};
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
@@ -34,15 +34,46 @@ struct Place {
     value: Range<usize>,
 }
 
+/// A document of a configuration.
+#[derive(Clone, Debug)]
+pub enum Document {
+    /// A file, read whenever the layers are merged.
+    File(PathBuf),
+    /// A text in memory.
+    Text {
+        /// Its name in messages.
+        name: String,
+        /// TOML.
+        text: String,
+    },
+}
+
+impl From<PathBuf> for Document {
+    fn from(path: PathBuf) -> Document {
+        Document::File(path)
+    }
+}
+
+/// One key that a program changes.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// `KEY=VALUE`.
+    Set(String),
+    /// An optional key loses its value.
+    Unset(String),
+}
+
 /// Where a configuration comes from; each layer overrides the ones before it.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     /// Name of a preset.
     pub preset: Option<String>,
     /// Configuration files, in order.
-    pub files: Vec<PathBuf>,
+    pub files: Vec<Document>,
     /// `KEY=VALUE` arguments, in order.
     pub sets: Vec<String>,
+    /// Changes of a program that embeds this crate, in order; they come after `sets`.
+    pub changes: Vec<Change>,
     /// `KEY=VALUE` of a variant of a comparison; it overrides all others.
     pub varied: Vec<String>,
 }
@@ -50,7 +81,43 @@ pub struct Sources {
 impl Sources {
     /// Registers the files that are read.
     pub fn read_by(&self, files: &mut Files) {
-        self.files.iter().for_each(|path| files.reads("the configuration", path));
+        for document in &self.files {
+            if let Document::File(path) = document {
+                files.reads("the configuration", path);
+            }
+        }
+    }
+
+    /// The same with the content that its files have now.
+    ///
+    /// # Errors
+    /// A file can't be read.
+    pub fn frozen(mut self) -> Result<Sources> {
+        for document in &mut self.files {
+            if let Document::File(path) = document {
+                *document = Document::Text { name: path.display().to_string(), text: read(path)? };
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// A value as the right side of `KEY=VALUE`. A text is quoted only where it would be read as something else.
+pub fn argument(value: &Value) -> String {
+    match value {
+        Value::String(text) if matches!(argument_value(text), Ok(Value::String(read)) if read == *text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The value of the right side of `KEY=VALUE`: TOML, or a text without quotes.
+fn argument_value(text: &str) -> std::result::Result<Value, toml::de::Error> {
+    let text = text.trim();
+    match DeValue::parse(text).and_then(|parsed| Value::deserialize(toml::de::ValueDeserializer::from(parsed))) {
+        // Digits, brackets and quotes start TOML: a syntax error in them must not turn the value into a string.
+        Err(error) if text.starts_with(['[', '{', '"', '\'']) || text.bytes().all(|b| b.is_ascii_digit()) => Err(error),
+        Err(_) => Ok(Value::String(text.into())),
+        value => value,
     }
 }
 
@@ -83,11 +150,20 @@ impl Settings {
             let preset = presets::find(name)?;
             merge.text(format!("preset {}", preset.name), preset.text.to_string())?;
         }
-        for path in &sources.files {
-            merge.text(path.display().to_string(), read(path)?)?;
+        for document in &sources.files {
+            match document {
+                Document::File(path) => merge.text(path.display().to_string(), read(path)?)?,
+                Document::Text { name, text } => merge.text(name.clone(), text.clone())?,
+            }
         }
         for set in &sources.sets {
             merge.set("--set", set)?;
+        }
+        for change in &sources.changes {
+            match change {
+                Change::Set(set) => merge.set("--set", set)?,
+                Change::Unset(key) => merge.unset(key)?,
+            }
         }
         for set in &sources.varied {
             merge.set("--vary", set)?;
@@ -147,26 +223,95 @@ impl Settings {
         digest(&self.config)
     }
 
+    /// The effective configuration: every section with every key, in the order of the reference. A key without a value is null.
+    pub fn values(&self) -> Map<String, Json> {
+        let tree = serde_json::to_value(&self.config).expect("a configuration is plain data");
+        let section = |(section, keys): (String, Vec<(String, Json)>)| {
+            // A key added after the first digests is not written at its default, so that old digests stay valid.
+            let value = |(key, default): (String, Json)| {
+                let value = tree[&section].get(&key).cloned().unwrap_or(default);
+                (key, value)
+            };
+            let keys: Map<String, Json> = keys.into_iter().map(value).collect();
+            (section, Json::Object(keys))
+        };
+        crate::schema::keys().into_iter().map(section).collect()
+    }
+
+    /// The value of a dotted key, of a section, or of a knob of a scheme; null where it has none.
+    ///
+    /// # Errors
+    /// The key is unknown; the error names the nearest known one.
+    pub fn value(&self, key: &str) -> Result<Json> {
+        let values = Json::Object(self.values());
+        match key.split('.').try_fold(&values, |value, part| value.get(part)) {
+            Some(value) => Ok(value.clone()),
+            None => {
+                let known = known_keys();
+                let meant = nearest(key, known.iter().map(String::as_str));
+                let detail = KeyError { key: key.into(), nearest: meant.map(String::from), expected: Vec::new() };
+                let help = meant.map_or(String::new(), |meant| format!("did you mean `{meant}`?"));
+                Err(Error::new(Kind::Config(Box::new(detail)), format!("{}: unknown key", clip(key))).help(help))
+            }
+        }
+    }
+
     /// The effective configuration as TOML, section by section in the order of the reference, with the origin of each
     /// value beside it. Reading it back gives the same configuration.
     pub fn show(&self) -> String {
-        let tree = serde_json::to_value(&self.config).expect("a configuration is plain data");
+        self.written(|key, value| {
+            let leaf = key.split_once('.').map_or(key, |(_, leaf)| leaf);
+            let line = value.map_or_else(|| format!("# {leaf} is not set"), |text| format!("{leaf} = {text}"));
+            Some(format!("{line:<43} # {}\n", self.origin(key)))
+        })
+    }
+
+    /// The effective configuration as TOML, every key that has a value. Equal configurations give equal texts.
+    pub fn toml(&self) -> String {
+        self.written(|key, value| {
+            let leaf = key.split_once('.').map_or(key, |(_, leaf)| leaf);
+            value.map(|text| format!("{leaf} = {text}\n"))
+        })
+    }
+
+    /// `KEY=VALUE` for every key that differs from the built-in default: with them the command line gives the same
+    /// configuration.
+    pub fn arguments(&self) -> Vec<String> {
+        let (values, defaults) = (self.values(), Settings::default().values());
+        let mut arguments = Vec::new();
+        for (section, keys) in &values {
+            for (key, value) in crate::schema::entries(keys) {
+                if defaults[section].get(key) != Some(value)
+                    && let Some(text) = inline(value)
+                {
+                    arguments.push(format!("{section}.{key}={text}"));
+                }
+            }
+        }
+        arguments
+    }
+
+    /// Every section, its keys through `line`.
+    fn written(&self, line: impl Fn(&str, Option<String>) -> Option<String>) -> String {
         let mut out = String::new();
-        for (section, keys) in crate::schema::keys() {
+        for (section, keys) in &self.values() {
             if !out.is_empty() {
                 out.push('\n');
             }
             out.push_str(&format!("[{section}]\n"));
-            for (key, default) in keys {
-                // A key added after the first digests is not written at its default, so that old digests stay valid.
-                let line = match inline(tree[&section].get(&key).unwrap_or(&default)) {
-                    Some(text) => format!("{key} = {text}"),
-                    None => format!("# {key} is not set"),
-                };
-                out.push_str(&format!("{line:<43} # {}\n", self.origin(&format!("{section}.{key}"))));
-            }
+            let lines = crate::schema::entries(keys)
+                .filter_map(|(key, value)| line(&format!("{section}.{key}"), inline(value)));
+            out.extend(lines);
         }
         out
+    }
+}
+
+impl Default for Settings {
+    /// The built-in defaults.
+    fn default() -> Settings {
+        let (config, sources) = (Config::default(), Sources::default());
+        Settings { config, sources, layers: Vec::new(), places: BTreeMap::new() }
     }
 }
 
@@ -293,19 +438,7 @@ impl Merge {
         let path = key_path(key).ok_or_else(|| wrong("not a dotted key".into(), 0..equals))?;
         let lead = equals + 1 + value_text.len() - value_text.trim_start().len();
         let value_span = lead..lead + value_text.trim().len();
-        let value = match DeValue::parse(value_text.trim())
-            .and_then(|parsed| Value::deserialize(toml::de::ValueDeserializer::from(parsed)))
-        {
-            Ok(value) => value,
-            // Digits, brackets and quotes start TOML: a syntax error in them must not turn the value into a string.
-            Err(error)
-                if value_text.trim_start().starts_with(['[', '{', '"', '\''])
-                    || value_text.trim().bytes().all(|b| b.is_ascii_digit()) =>
-            {
-                return Err(syntax(option, argument, &error, lead));
-            }
-            Err(_) => Value::String(value_text.trim().into()),
-        };
+        let value = argument_value(value_text).map_err(|error| syntax(option, argument, &error, lead))?;
         let layer = self.layers.len();
         self.layers.push(Layer { name: option.into(), text: argument.into() });
         let (dotted, key_span) = (path.join("."), 0..key.trim_end().len());
@@ -330,6 +463,32 @@ impl Merge {
         self.places.insert(dotted, place(key_span, value_span));
         put(&mut self.tree, &path, value, 0, slots);
         Ok(())
+    }
+
+    /// Takes the value of an optional key away.
+    fn unset(&mut self, key: &str) -> Result<()> {
+        let section = key.split_once('.').map_or(key, |(section, _)| section);
+        let leaf = key.get(section.len() + 1..).unwrap_or_default();
+        let known = crate::schema::keys().into_iter().find(|(name, _)| name == section);
+        let default =
+            known.and_then(|(_, keys)| keys.into_iter().find(|(name, _)| name == leaf)).map(|(_, value)| value);
+        match default {
+            Some(Json::Null) => {
+                if let Some(Value::Table(table)) = self.tree.get_mut(section) {
+                    table.remove(leaf);
+                }
+                self.forget(key);
+                self.places.remove(key);
+                Ok(())
+            }
+            Some(value) => {
+                let default = inline(&value).unwrap_or_default();
+                Err(Error::config(key, format!("{key}: the key is not optional, so it can't be unset"))
+                    .help(format!("give it a value; its default is {default}")))
+            }
+            // As any other unknown key.
+            None => self.set("--set", &format!("{key}=0")),
+        }
     }
 
     /// Whether a slot holds a scheme, by name or with knobs.

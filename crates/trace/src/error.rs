@@ -185,17 +185,20 @@ impl TraceError {
         }))
     }
 
-    pub(crate) fn expected(mut self, expected: impl Into<String>) -> TraceError {
+    /// With what was expected.
+    pub fn expected(mut self, expected: impl Into<String>) -> TraceError {
         self.0.expected = expected.into();
         self
     }
 
-    pub(crate) fn fix(mut self, fix: impl Into<String>) -> TraceError {
+    /// With the fix.
+    pub fn fix(mut self, fix: impl Into<String>) -> TraceError {
         self.0.fix = fix.into();
         self
     }
 
-    pub(crate) fn at_line(mut self, line: u64) -> TraceError {
+    /// With the line, or the row of a table, from 1.
+    pub fn at_line(mut self, line: u64) -> TraceError {
         self.0.line = Some(line);
         self
     }
@@ -213,7 +216,8 @@ impl TraceError {
         self
     }
 
-    pub(crate) fn field(mut self, field: &'static str) -> TraceError {
+    /// With the name of the field.
+    pub fn field(mut self, field: &'static str) -> TraceError {
         self.0.field = (!field.is_empty()).then_some(field);
         self
     }

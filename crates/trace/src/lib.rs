@@ -43,6 +43,7 @@ pub mod record;
 mod replay;
 mod shown;
 mod source;
+mod table;
 pub mod workload;
 
 pub use convert::{Losses, Writer, convert};
@@ -56,4 +57,5 @@ pub use reader::{REORDER_WINDOW_NS, Reader, SORT_RECORDS};
 pub use record::{Extent, Op, Record};
 pub use replay::{CLOCK_MAX_NS, Digest, Fit, LbaPolicy, Replay, SECTOR_BYTES, Scale};
 pub use shown::{EXCERPT_BYTES, Excerpt, acts, foreign};
-pub use source::{Compression, Source, WINDOW_BYTES};
+pub use source::{Compression, OneReader, Source, Trace, WINDOW_BYTES};
+pub use table::{Row, Rows, Table};

@@ -226,7 +226,12 @@ impl Lines {
 
     /// A message about the current line.
     pub fn error(&self, code: Code, title: impl Into<String>, span: Range<usize>) -> TraceError {
-        TraceError::new(code, self.source.name(), title).at(self.number, self.text(), span)
+        let error = TraceError::new(code, self.source.name(), title);
+        match self.source.table_rows() {
+            None => error.at(self.number, self.text(), span),
+            // A row of a table has no text to show.
+            Some(_) => error.at_line(self.number),
+        }
     }
 
     pub fn end_check(&self) -> Result<bool, TraceError> {

@@ -9,7 +9,7 @@ use crate::options::{OnBadLine, Options, TimeOrder, WithinSecond};
 use crate::readers;
 use crate::readers::line::{Bad, Context, Parsed, Parser, Raw};
 use crate::record::{Op, Record};
-use crate::source::Source;
+use crate::source::{Source, Trace};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::path::Path;
@@ -98,6 +98,14 @@ impl Reader {
         Reader::new(Source::open(path)?, options)
     }
 
+    /// Opens a trace wherever it is.
+    ///
+    /// # Errors
+    /// As [`Trace::open`] and [`Reader::open`].
+    pub fn of(trace: &Trace, options: &Options) -> Result<Reader, TraceError> {
+        Reader::new(trace.open()?, options)
+    }
+
     /// Reads from an open source.
     ///
     /// # Errors
@@ -116,9 +124,11 @@ impl Reader {
                 .fix(format!("iconv -f {encoding} -t UTF-8 FILE | ssdlab ... --trace -")));
         }
         let labels = source.parquet().map(<[Vec<u8>]>::to_vec);
+        let source_rows = source.table_rows();
         let mut lines = Lines::new(source);
         let mut detection = None;
         let format = match (&options.format, &labels) {
+            (None, Some(_)) if source_rows.is_some() => Format::Parquet,
             (None, Some(_)) => {
                 detection = Some(Detection { format: Format::Parquet, good: 0, tried: 0 });
                 Format::Parquet
@@ -636,6 +646,11 @@ impl Reader {
     /// Bytes read so far from the file itself, and its size if it has one: a progress bar's figures.
     pub fn progress(&self) -> (u64, Option<u64>) {
         (self.lines.source().position(), self.lines.source().size())
+    }
+
+    /// Rows of a table in memory; `None` for anything else.
+    pub fn rows(&self) -> Option<u64> {
+        self.lines.source().table_rows()
     }
 
     /// A message about the last request.

@@ -6,8 +6,9 @@ use crate::notes::{Note, Notes};
 use crate::options::Options;
 use crate::reader::Reader;
 use crate::record::{Extent, Op, Record};
+use crate::source::Trace;
 use rustc_hash::FxHashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
 /// Requests are rounded outward to this many bytes.
@@ -63,6 +64,11 @@ impl Scale {
         (numerator > 0 && denominator > 0).then_some(Scale { numerator, denominator })
     }
 
+    /// Whether times stay as they are.
+    pub fn is_one(self) -> bool {
+        self.numerator == self.denominator
+    }
+
     /// `ns` times the factor, cut to whole nanoseconds; `None` beyond 64 bits.
     pub fn apply(self, ns: u64) -> Option<u64> {
         if self == Scale::ONE {
@@ -76,6 +82,13 @@ impl Scale {
 impl Default for Scale {
     fn default() -> Scale {
         Scale::ONE
+    }
+}
+
+impl std::fmt::Display for Scale {
+    /// As a ratio.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.numerator, self.denominator)
     }
 }
 
@@ -212,7 +225,7 @@ struct Dense {
 
 /// A trace as a device gets it: see [`Replay::next`].
 pub struct Replay {
-    path: PathBuf,
+    trace: Trace,
     options: Options,
     fit: Fit,
     reader: Reader,
@@ -252,7 +265,15 @@ impl Replay {
     /// # Errors
     /// The errors of [`Reader::open`]; an invalid fit; repeating a trace that can be read only once.
     pub fn open(path: &Path, options: &Options, fit: Fit) -> Result<Replay, TraceError> {
-        let name = path.to_string_lossy();
+        Replay::of(&path.into(), options, fit)
+    }
+
+    /// Opens a trace wherever it is, and fits it.
+    ///
+    /// # Errors
+    /// As [`Replay::open`].
+    pub fn of(trace: &Trace, options: &Options, fit: Fit) -> Result<Replay, TraceError> {
+        let name = trace.name();
         let usage = |title: &str, fix: &str| Err(TraceError::new(Code::Usage, &name, title).fix(fix));
         if fit.page_bytes == 0 || !fit.page_bytes.is_multiple_of(SECTOR_BYTES) {
             return usage("A page must be a multiple of 512 bytes", "check geometry.page_size");
@@ -263,7 +284,7 @@ impl Replay {
         if fit.loops == 0 {
             return usage("A trace is replayed at least once", "--loop takes 1 or more");
         }
-        let reader = Reader::open(path, options)?;
+        let reader = Reader::of(trace, options)?;
         let size = reader.progress().1;
         if fit.loops > 1 && size.is_none() {
             return usage(
@@ -272,7 +293,7 @@ impl Replay {
             );
         }
         Ok(Replay {
-            path: path.to_owned(),
+            trace: trace.clone(),
             options: options.clone(),
             fit,
             reader,
@@ -376,7 +397,7 @@ impl Replay {
             format!("{} times, each pass {} ns after the one before", self.pass + 1, self.period_ns),
         );
         self.shift_ns = self.period_ns.checked_mul(self.pass).ok_or_else(|| self.clock())?;
-        self.reader = Reader::open(&self.path, &self.options)?;
+        self.reader = Reader::of(&self.trace, &self.options)?;
         if self.reader.progress().1 != self.size {
             return Err(TraceError::new(Code::Unreadable, self.reader.name(), "The file changed between two passes")
                 .fix("wait until the file is complete"));
@@ -589,7 +610,7 @@ impl Replay {
             .at_line(self.reader.line())
             .fix("choose one with --device ID, use --lba-policy dense, or save the trace to a file"));
         }
-        let mut scan = Reader::open(&self.path, &self.options)?;
+        let mut scan = Reader::of(&self.trace, &self.options)?;
         let mut ends: Vec<u64> = Vec::new();
         while let Some(record) = scan.next()? {
             let volume = record.volume as usize;

@@ -5,11 +5,12 @@
 
 use crate::error::{Code, TraceError};
 use crate::shown::escape;
+use crate::table::{ROW_BYTES, Table};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Memory a decompressor may take: zstd and xz streams that ask for more are refused.
 pub const WINDOW_BYTES: u64 = 128 << 20;
@@ -112,8 +113,83 @@ pub struct Source {
     progress: Arc<Progress>,
     file: Option<(PathBuf, u64)>,
     head: Vec<u8>,
-    /// Names of the volumes if this is a Parquet file: the stream then holds its rows as records.
+    /// Names of the volumes if this is a Parquet file or a table: the stream then holds its rows as records.
     parquet: Option<Vec<Vec<u8>>>,
+    /// Rows of a table in memory.
+    table: Option<u64>,
+}
+
+/// Where a trace is read from.
+#[derive(Clone)]
+pub enum Trace {
+    /// A file, plain or compressed; `-` is standard input.
+    File(PathBuf),
+    /// Requests in memory.
+    Table(Table),
+    /// A stream of bytes with a name, plain or compressed. It can be opened once.
+    Stream(String, OneReader),
+}
+
+/// A reader that is taken once.
+pub type OneReader = Arc<Mutex<Option<Box<dyn Read + Send>>>>;
+
+impl Trace {
+    /// Wraps a stream of bytes.
+    pub fn stream(name: &str, reader: impl Read + Send + 'static) -> Trace {
+        Trace::Stream(name.into(), Arc::new(Mutex::new(Some(Box::new(reader)))))
+    }
+
+    /// Whether it can be read more than once.
+    pub fn can_be_read_again(&self) -> bool {
+        match self {
+            Trace::File(path) => path.as_os_str() != "-",
+            Trace::Table(_) => true,
+            Trace::Stream(..) => false,
+        }
+    }
+
+    /// Its name in messages.
+    pub fn name(&self) -> String {
+        match self {
+            Trace::File(path) => path.to_string_lossy().into_owned(),
+            Trace::Table(table) => table.name.clone(),
+            Trace::Stream(name, _) => name.clone(),
+        }
+    }
+
+    /// Opens it.
+    ///
+    /// # Errors
+    /// As [`Source::open`]; `T002` for a stream that was opened before.
+    pub fn open(&self) -> Result<Source, TraceError> {
+        match self {
+            Trace::File(path) => Source::open(path),
+            Trace::Table(table) => Ok(Source::of_table(table)),
+            Trace::Stream(name, reader) => match reader.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                Some(reader) => Source::build(name, reader, None, None),
+                None => Err(TraceError::new(Code::Unreadable, name, "The stream was read before")
+                    .fix("open it again, or save it to a file")),
+            },
+        }
+    }
+}
+
+impl From<PathBuf> for Trace {
+    fn from(path: PathBuf) -> Trace {
+        Trace::File(path)
+    }
+}
+
+impl From<&Path> for Trace {
+    fn from(path: &Path) -> Trace {
+        Trace::File(path.into())
+    }
+}
+
+impl std::fmt::Debug for Trace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Trace").field(&self.name()).finish()
+    }
 }
 
 impl std::fmt::Debug for Source {
@@ -168,12 +244,34 @@ impl Source {
                 file,
                 head: Vec::new(),
                 parquet: Some(open.labels),
+                table: None,
             });
         }
         // Files such as those under /proc report size 0 but have content: only a size above 0 is a bound.
         let size = (meta.is_file() && meta.len() > 0).then_some(meta.len());
         let known = size.map(|size| (path.to_owned(), size));
         Source::build(&name, Box::new(file), size, known)
+    }
+
+    /// The rows of a table.
+    fn of_table(table: &Table) -> Source {
+        let progress = Arc::new(Progress::default());
+        let rows = table.rows();
+        let inner: Box<dyn Read + Send> = Box::new(table.stream());
+        let left = Some(rows.saturating_mul(ROW_BYTES as u64));
+        let counted = Counted { inner, left, progress: progress.clone() };
+        // Devices are named by their numbers.
+        let labels = if table.rows.names_devices() { vec![b"0".to_vec()] } else { Vec::new() };
+        Source {
+            name: table.name.clone(),
+            stream: Box::new(BufReader::with_capacity(128 << 10, counted)),
+            compression: None,
+            progress,
+            file: None,
+            head: Vec::new(),
+            parquet: Some(labels),
+            table: Some(rows),
+        }
     }
 
     /// Wraps any stream under a name for messages.
@@ -201,6 +299,7 @@ impl Source {
             file,
             head: Vec::new(),
             parquet: None,
+            table: None,
         };
         source.peek()?;
         source.refuse_foreign()?;
@@ -527,7 +626,12 @@ impl Source {
 
     /// Size of the file when it was opened, in bytes; `None` for a pipe or a device.
     pub fn size(&self) -> Option<u64> {
-        self.file.as_ref().map(|(_, size)| *size)
+        self.file.as_ref().map(|(_, size)| *size).or(self.table.map(|rows| rows.saturating_mul(ROW_BYTES as u64)))
+    }
+
+    /// Rows of a table in memory; `None` for anything else.
+    pub fn table_rows(&self) -> Option<u64> {
+        self.table
     }
 }
 

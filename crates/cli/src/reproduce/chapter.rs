@@ -12,12 +12,11 @@ use ssdlab_lab::variants::points::{Point, sweep};
 use ssdlab_sim::config::Config;
 use ssdlab_trace::LbaPolicy;
 
-use super::format_of;
 use super::paper::{Item, Paper};
 use super::results::{Results, Run};
 use super::row::Row;
+use super::{Boards, format_of};
 use crate::args::ReproduceArgs;
-use crate::progress::Board;
 
 /// A paper with the items asked for.
 pub(super) struct Chapter {
@@ -29,7 +28,12 @@ pub(super) struct Chapter {
 }
 
 /// Runs what the items need and fills in their rows.
-pub(super) fn chapter(paper: &'static Paper, items: Vec<&'static Item>, args: &ReproduceArgs) -> Result<Chapter> {
+pub(super) fn chapter(
+    paper: &'static Paper,
+    items: Vec<&'static Item>,
+    args: &ReproduceArgs,
+    boards: &Boards,
+) -> Result<Chapter> {
     let mut plan = Plan::new(paper, args)?;
     let mut runs: Vec<Run> = items.iter().flat_map(|item| item.runs).flat_map(|grid| grid.runs()).collect();
     runs.sort();
@@ -38,8 +42,8 @@ pub(super) fn chapter(paper: &'static Paper, items: Vec<&'static Item>, args: &R
         plan.add(run)?;
     }
     let Plan { points, planned, mut results, mut remarks, .. } = plan;
-    let board = Board::new(points.len(), args.how.quiet);
-    let outcomes = sweep(&points, &args.how.plan(), &board)?;
+    let board = boards(points.len());
+    let outcomes = sweep(&points, &args.how.plan(), &*board)?;
     drop(board);
     let mut sources = Sourced { runs: points.len(), models: 0, generated: 0 };
     for (run, outcome) in planned.into_iter().zip(outcomes) {
@@ -65,7 +69,7 @@ fn once(remarks: &mut Vec<String>, remark: String) {
 fn load(paper: &Paper, scheme: &[&str], more: &[&str], quick: bool) -> Result<Config> {
     let scaled = if quick { paper.quick } else { &[] };
     let sets = [scheme, scaled, more].concat().into_iter().map(String::from).collect();
-    let sources = Sources { preset: Some(paper.name.into()), files: Vec::new(), sets, varied: Vec::new() };
+    let sources = Sources { preset: Some(paper.name.into()), sets, ..Sources::default() };
     Settings::load(&sources).map(|settings| settings.config)
 }
 

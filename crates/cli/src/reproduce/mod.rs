@@ -23,11 +23,14 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input::{find_workload, read_recordings};
 use ssdlab_lab::names::{clip, nearest};
+use ssdlab_lab::results::sheet::Frame;
+use ssdlab_lab::variants::points;
 
-use self::chapter::chapter;
+use self::chapter::{Chapter, chapter};
 use self::paper::{Item, Paper};
 use crate::args::ReproduceArgs;
 use crate::output;
+use crate::progress::Board;
 
 fn papers() -> [&'static Paper; 5] {
     [&a::PAPER, &b::PAPER, &c::PAPER, &d::PAPER, &e::PAPER]
@@ -35,32 +38,80 @@ fn papers() -> [&'static Paper; 5] {
 
 /// Reproduces and prints.
 pub fn reproduce(args: &ReproduceArgs) -> Result<()> {
-    known_recordings(&args.format)?;
-    let chosen = choose(&args.paper)?;
     let mut files = Files::new();
     args.traces.iter().for_each(|directory| read_recordings(directory, &mut files));
     files.write_all(&[("--json", args.table.json_file())])?;
     let (to_stdout, json) = args.table.json_output()?;
-    let mut chapters = Vec::new();
-    for paper in chosen {
-        let items = pick(paper, &args.ids)?;
-        chapters.push(chapter(paper, items, args)?);
-    }
+    let done = Reproduction::run(args, &|runs| Box::new(Board::new(runs, args.how.quiet)))?;
     if !args.how.quiet {
-        chapters.iter().flat_map(|chapter| &chapter.remarks).for_each(output::remark);
+        done.remarks().for_each(output::remark);
     }
     if let Some(mut file) = json {
-        file.put(print::json(&chapters, args).as_bytes())?;
+        file.put(done.json().as_bytes())?;
         file.finish()?.publish()?;
     }
     if to_stdout {
-        output::print(&print::json(&chapters, args))
+        output::print(&done.json())
     } else if args.table.csv {
-        output::print(&print::csv(&chapters))
+        output::print(&print::csv(&done.chapters))
     } else if args.table.markdown {
-        output::print(&print::markdown(&chapters))
+        output::print(&done.markdown())
     } else {
-        output::print(&print::text(&chapters))
+        output::print(&print::text(&done.chapters))
+    }
+}
+
+/// Makes the board for a number of runs.
+pub type Boards<'b> = dyn Fn(usize) -> Box<dyn points::Board + 'b> + 'b;
+
+/// Papers with our numbers.
+pub struct Reproduction<'a> {
+    args: &'a ReproduceArgs,
+    chapters: Vec<Chapter>,
+}
+
+impl<'a> Reproduction<'a> {
+    /// Runs what the tables and figures need.
+    ///
+    /// # Errors
+    /// A paper, a figure or a recording is unknown, or a run fails.
+    pub fn run(args: &'a ReproduceArgs, boards: &Boards) -> Result<Reproduction<'a>> {
+        known_recordings(&args.format)?;
+        let chosen = choose(&args.paper)?;
+        let mut chapters = Vec::new();
+        for paper in chosen {
+            let items = pick(paper, &args.ids)?;
+            chapters.push(chapter(paper, items, args, boards)?);
+        }
+        Ok(Reproduction { args, chapters })
+    }
+
+    /// Remarks on the runs.
+    pub fn remarks(&self) -> impl Iterator<Item = &String> {
+        self.chapters.iter().flat_map(|chapter| &chapter.remarks)
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> String {
+        print::json(&self.chapters, self.args)
+    }
+
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        print::markdown(&self.chapters)
+    }
+
+    /// One row per value of the papers.
+    ///
+    /// # Errors
+    /// None in practice: rows in memory can be written.
+    pub fn rows(&self) -> Result<Frame> {
+        print::rows(&self.chapters)
+    }
+
+    /// By kind of value: how many have which verdict.
+    pub fn verdicts(&self) -> Vec<(&'static str, Vec<(&'static str, usize)>)> {
+        print::verdicts(self.chapters.iter())
     }
 }
 

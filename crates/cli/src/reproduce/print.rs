@@ -1,7 +1,8 @@
 //! The comparison as text, Markdown, CSV and JSON.
 
 use serde_json::json;
-use ssdlab_lab::results::sheet::quoted;
+use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::results::sheet::{Cell, Frame, Kind as Cells, Place, Sheet, quoted};
 
 use super::chapter::Chapter;
 use super::row::{Kind, Row, Verdict};
@@ -14,10 +15,12 @@ fn kind(row: &Row) -> &'static str {
     KINDS.iter().find(|(kind, _)| *kind == row.kind).map_or("", |(_, name)| name)
 }
 
-/// The number of rows by kind and verdict.
-fn tally(chapter: &Chapter) -> String {
-    let rows = || chapter.items.iter().flat_map(|(_, rows)| rows);
-    let part = |(of, name): (Kind, &str)| {
+/// By kind: how many rows have which verdict.
+pub(super) fn verdicts<'c>(
+    chapters: impl Iterator<Item = &'c Chapter> + Clone,
+) -> Vec<(&'static str, Vec<(&'static str, usize)>)> {
+    let rows = || chapters.clone().flat_map(|chapter| &chapter.items).flat_map(|(_, rows)| rows);
+    let part = |(of, name): (Kind, &'static str)| {
         let own = || rows().filter(|row| row.kind == of);
         let verdicts = [
             Verdict::Same,
@@ -28,12 +31,38 @@ fn tally(chapter: &Chapter) -> String {
             Verdict::Not,
             Verdict::Stated,
         ];
-        let counts = verdicts.map(|v| (own().filter(|row| row.verdict == v).count(), v.word()));
-        let counts: Vec<String> =
-            counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
-        (!counts.is_empty()).then(|| format!("{name}: {}", counts.join(", ")))
+        let counts = verdicts.map(|v| (v.word(), own().filter(|row| row.verdict == v).count()));
+        let counts: Vec<_> = counts.into_iter().filter(|(_, n)| *n > 0).collect();
+        (!counts.is_empty()).then_some((name, counts))
     };
-    KINDS.into_iter().filter_map(part).collect::<Vec<_>>().join("; ")
+    KINDS.into_iter().filter_map(part).collect()
+}
+
+/// The number of rows by kind and verdict.
+fn tally(chapter: &Chapter) -> String {
+    let part = |(name, counts): (&str, Vec<(&str, usize)>)| {
+        let counts: Vec<String> = counts.iter().map(|(word, n)| format!("{n} {word}")).collect();
+        format!("{name}: {}", counts.join(", "))
+    };
+    verdicts(std::iter::once(chapter)).into_iter().map(part).collect::<Vec<_>>().join("; ")
+}
+
+/// One row per value, as a table in memory.
+pub(super) fn rows(chapters: &[Chapter]) -> Result<Frame> {
+    let text = |name| (name, Cells::Text);
+    let columns = ["paper", "id", "kind", "what", "stated", "ours"].map(text);
+    let columns: Vec<(&str, Cells)> =
+        columns.into_iter().chain([("ratio", Cells::Real), text("verdict"), text("note")]).collect();
+    let mut sheet = Sheet::begin("rows", &Place::MEMORY, &columns)?;
+    for chapter in chapters {
+        for (item, row) in chapter.items.iter().flat_map(|(item, rows)| rows.iter().map(move |row| (item, row))) {
+            let texts = [chapter.paper.letter, item.id, kind(row), &row.what, &row.paper, &row.ours].map(Cell::Text);
+            let rest = [Cell::Real(row.ratio), Cell::Text(row.verdict.word()), Cell::Text(&row.note)];
+            sheet.row(texts.into_iter().chain(rest))?;
+        }
+    }
+    let (_, frame) = sheet.finish()?.parts();
+    frame.ok_or_else(|| Error::usage("the rows are not in memory"))
 }
 
 /// As text for a terminal.

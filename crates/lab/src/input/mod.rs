@@ -3,14 +3,15 @@
 mod generated;
 mod reading;
 mod recordings;
+mod rows;
 mod workloads;
 
 use std::path::{Path, PathBuf};
 
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Request, RequestOp};
-use ssdlab_trace::workload::Spec;
-use ssdlab_trace::{Extent, Fit, LbaPolicy, Note, Op, Options, Reader, Replay, Scale};
+use ssdlab_trace::workload::{Phase, Spec};
+use ssdlab_trace::{Extent, Fit, LbaPolicy, Note, OnBadLine, Op, Options, Reader, Replay, Scale, Trace};
 
 use crate::error::{Error, Result};
 use crate::files::Files;
@@ -20,7 +21,8 @@ use generated::Generated;
 pub use reading::Reading;
 use recordings::find_recording;
 pub use recordings::{has_recording, read_recordings};
-pub use workloads::{find_workload, read_workload, refuse};
+pub use rows::{Room, trace_rows, workload_rows};
+pub use workloads::{find_workload, parse_workload, read_workload, refuse};
 
 /// When requests arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +36,8 @@ pub enum When {
 /// The source of the requests.
 #[derive(Clone, Debug)]
 pub enum Origin {
-    /// A recorded trace, plain or compressed; `-` is standard input.
-    Trace(PathBuf),
+    /// A recorded trace.
+    Trace(Trace),
     /// A workload that is generated.
     Workload {
         /// One that comes with the program, or a TOML file.
@@ -43,6 +45,8 @@ pub enum Origin {
         /// A directory of recordings: the one that the workload models is replayed in its place, if it is there.
         recordings: Option<PathBuf>,
     },
+    /// A workload as the text of its file.
+    Spec(String),
 }
 
 /// Which requests a run serves.
@@ -69,6 +73,54 @@ impl Requests {
     pub fn new(from: Origin) -> Requests {
         let (reading, lba_policy) = (Reading::default(), LbaPolicy::default());
         Requests { from, reading, limit: None, loops: 1, time_scale: None, replay: None, lba_policy }
+    }
+}
+
+impl Requests {
+    /// The arguments of the command line that ask for them. Requests in memory have no name there; they stand as `TABLE`.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        let mut give = |name: &str, value: String| all.extend([name.to_string(), value]);
+        match &self.from {
+            Origin::Trace(Trace::Table(_)) => give("--trace", "TABLE.parquet".into()),
+            Origin::Trace(trace) => give("--trace", trace.name()),
+            Origin::Workload { name, recordings } => {
+                give("--workload", name.clone());
+                recordings.iter().for_each(|directory| give("--traces", directory.display().to_string()));
+            }
+            Origin::Spec(_) => give("--workload", "WORKLOAD.toml".into()),
+        }
+        let (reading, usual) = (&self.reading, Reading::default());
+        let lower = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
+        if reading.format != usual.format {
+            give("--format", reading.format.clone());
+        }
+        reading.device.iter().for_each(|device| give("--device", device.clone()));
+        if let OnBadLine::Skip(most) = reading.on_bad_line {
+            give("--on-bad-line", format!("skip={most}"));
+        }
+        if reading.time_order != usual.time_order {
+            give("--time-order", lower(&reading.time_order));
+        }
+        if reading.op_codes != usual.op_codes {
+            give("--op-codes", "read-is-zero".into());
+        }
+        if reading.within_second != usual.within_second {
+            give("--within-second", lower(&reading.within_second));
+        }
+        if reading.max_request != usual.max_request {
+            give("--max-request", format!("{}B", reading.max_request));
+        }
+        self.limit.iter().for_each(|limit| give("--limit", limit.to_string()));
+        if self.loops > 1 {
+            give("--loop", self.loops.to_string());
+        }
+        self.time_scale.iter().for_each(|scale| give("--time-scale", scale.to_string()));
+        self.replay.iter().for_each(|when| give("--replay", lower(when)));
+        if self.lba_policy != LbaPolicy::default() {
+            give("--lba-policy", lower(&self.lba_policy));
+        }
+        all
     }
 }
 
@@ -106,7 +158,7 @@ pub struct Opened {
 
 enum What {
     /// A file, and the workload whose place it takes.
-    Trace(PathBuf, Options, Option<String>),
+    Trace(Trace, Options, Option<String>),
     Workload(String, Spec),
 }
 
@@ -117,19 +169,22 @@ enum What {
 pub fn open(requests: &Requests) -> Result<Opened> {
     let mut remarks = Vec::new();
     let what = match &requests.from {
-        Origin::Trace(path) => recording(path, requests, None)?,
+        Origin::Trace(trace) => recording(trace.clone(), requests, None)?,
+        Origin::Spec(text) => {
+            let (name, spec) = parse_workload("workload", text)?;
+            generated(requests, &name)?;
+            What::Workload(name, spec)
+        }
         Origin::Workload { name, recordings } => {
             let (name, spec) = find_workload(name)?;
-            let policy = (requests.lba_policy != LbaPolicy::default()).then_some("--lba-policy");
-            let given = requests.reading.given().or(policy);
-            match (recordings, given) {
-                (None, Some(option)) => {
-                    return Err(Error::usage(format!("{option} applies to recorded traces, but {name} is generated"))
-                        .help("leave it out, or name a recording with --trace FILE or --traces DIR"));
+            let given = for_recordings(requests);
+            match recordings {
+                None => {
+                    generated(requests, &name)?;
+                    What::Workload(name, spec)
                 }
-                (None, None) => What::Workload(name, spec),
-                (Some(directory), given) => match find_recording(directory, &spec.trace)? {
-                    Some(path) => recording(&path, requests, Some(name))?,
+                Some(directory) => match find_recording(directory, &spec.trace)? {
+                    Some(path) => recording(path.into(), requests, Some(name))?,
                     None => {
                         let place = clip_line(&directory.to_string_lossy());
                         let name = clip(&name);
@@ -154,13 +209,33 @@ pub fn open(requests: &Requests) -> Result<Opened> {
     Ok(Opened { requests: requests.clone(), what, remarks })
 }
 
-/// A recorded trace. It is opened a second time later, so that a wrong name or format is reported before a large device is built.
-fn recording(path: &Path, requests: &Requests, instead_of: Option<String>) -> Result<What> {
-    let options = requests.reading.options()?;
-    if path.as_os_str() != "-" && path.is_file() {
-        Reader::open(path, &options)?;
+/// An option for recordings that is given.
+fn for_recordings(requests: &Requests) -> Option<&'static str> {
+    let policy = (requests.lba_policy != LbaPolicy::default()).then_some("--lba-policy");
+    requests.reading.given().or(policy)
+}
+
+/// Refuses options for recordings.
+fn generated(requests: &Requests, name: &str) -> Result<()> {
+    match for_recordings(requests) {
+        None => Ok(()),
+        Some(option) => Err(Error::usage(format!("{option} applies to recorded traces, but {name} is generated"))
+            .help("leave it out, or name a recording with --trace FILE or --traces DIR")),
     }
-    Ok(What::Trace(path.into(), options, instead_of))
+}
+
+/// A recorded trace. It is opened a second time later, so that a wrong name or format is reported before a large device is built.
+fn recording(trace: Trace, requests: &Requests, instead_of: Option<String>) -> Result<What> {
+    let options = requests.reading.options()?;
+    let early = match &trace {
+        Trace::File(path) => path.as_os_str() != "-" && path.is_file(),
+        Trace::Table(_) => true,
+        Trace::Stream(..) => false,
+    };
+    if early {
+        Reader::of(&trace, &options)?;
+    }
+    Ok(What::Trace(trace, options, instead_of))
 }
 
 /// A stream of requests for one device.
@@ -180,13 +255,28 @@ enum Source {
 }
 
 impl Opened {
+    /// How many requests there will be, if that is known before any is read; a few less if rows of a table are skipped.
+    pub fn expected(&self) -> Option<u64> {
+        let once = match &self.what {
+            What::Trace(Trace::Table(table), ..) => table.rows(),
+            What::Trace(..) => return None,
+            What::Workload(_, spec) => {
+                let phase = |phase: &Phase| phase.requests.filter(|_| phase.duration.is_none());
+                spec.phases.iter().map(phase).sum::<Option<u64>>()?
+            }
+        };
+        let all = once.saturating_mul(u64::from(self.requests.loops));
+        Some(self.requests.limit.map_or(all, |limit| all.min(limit)))
+    }
+
     /// Registers the file that is read, if any.
     pub fn read_by(&self, files: &mut Files) {
         match (&self.what, &self.requests.from) {
-            (What::Trace(path, _, None), _) => files.reads("--trace", path),
-            (What::Trace(path, _, Some(_)), _) => files.reads("--traces", path),
+            (What::Trace(Trace::File(path), _, None), _) => files.reads("--trace", path),
+            (What::Trace(Trace::File(path), _, Some(_)), _) => files.reads("--traces", path),
+            (What::Trace(..), _) => {}
             (What::Workload(..), Origin::Workload { name, .. }) => read_workload(name, files),
-            (What::Workload(..), Origin::Trace(_)) => {}
+            (What::Workload(..), Origin::Trace(_) | Origin::Spec(_)) => {}
         }
     }
 
@@ -197,7 +287,7 @@ impl Opened {
     pub fn fit(self, target: &Target) -> Result<Input> {
         let requests = self.requests;
         let (source, closed, mut about, provenance) = match self.what {
-            What::Trace(path, options, instead_of) => {
+            What::Trace(trace, options, instead_of) => {
                 let fit = Fit {
                     capacity_bytes: target.capacity_bytes,
                     page_bytes: target.page_bytes,
@@ -206,10 +296,16 @@ impl Opened {
                     loops: u64::from(requests.loops),
                     time_scale: requests.time_scale.unwrap_or_default(),
                 };
-                let replay = Replay::open(&path, &options, fit)?;
-                let name = path.file_name().map_or("standard input".into(), |name| name.to_string_lossy().into_owned());
-                let name = if name == "-" { "standard input".into() } else { name };
-                let about = format!("recorded trace {} ({})", clip(&name), clip(&replay.reader().format().to_string()));
+                let replay = Replay::of(&trace, &options, fit)?;
+                let about = match &trace {
+                    Trace::Table(table) => format!("a table of {} rows", count(table.rows())),
+                    Trace::File(_) | Trace::Stream(..) => {
+                        let name = trace.name();
+                        let file = Path::new(&name).file_name().map(|name| name.to_string_lossy().into_owned());
+                        let name = file.filter(|name| name != "-").unwrap_or_else(|| "standard input".into());
+                        format!("recorded trace {} ({})", clip(&name), clip(&replay.reader().format().to_string()))
+                    }
+                };
                 let mut about = vec![about];
                 about.extend(
                     instead_of.map(|name| format!("the recording itself, in place of the model {}", clip(&name))),
@@ -375,6 +471,17 @@ impl Input {
                 let (given, total) = generated.progress();
                 total.map(|total| ratio(given, total))
             }
+        }
+    }
+
+    /// How many requests there will be at most, if known.
+    pub fn total(&self) -> Option<u64> {
+        match &self.source {
+            Source::Trace(replay) => {
+                let rows = replay.reader().rows().map(|rows| rows.saturating_mul(u64::from(self.loops)));
+                rows.into_iter().chain(self.limit).min()
+            }
+            Source::Generated(generated) => generated.progress().1,
         }
     }
 

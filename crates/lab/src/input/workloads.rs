@@ -24,9 +24,18 @@ pub fn find_workload(name: &str) -> Result<(String, Spec)> {
         return Err(Error::usage(format!("no workload is called `{}`", clip(name))).help(help));
     }
     let text = read_text("workload", path)?;
-    let spec = Spec::parse(&text).map_err(|error| refuse(name, &error))?;
+    let (_, spec) = parse_workload(name, &text)?;
     let stem = path.file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy().into_owned());
     Ok((if spec.name.is_empty() { stem } else { spec.name.clone() }, spec))
+}
+
+/// A workload from the text of its file: its name, by default `name`, and its content.
+///
+/// # Errors
+/// The text is invalid.
+pub fn parse_workload(name: &str, text: &str) -> Result<(String, Spec)> {
+    let spec = Spec::parse(text).map_err(|error| refuse(name, &error))?;
+    Ok((if spec.name.is_empty() { name.into() } else { spec.name.clone() }, spec))
 }
 
 /// Registers the file that a workload is read from, if any.

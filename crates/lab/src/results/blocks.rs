@@ -1,14 +1,11 @@
 //! The wear and content of every block at the end of a run, and their distribution.
 
-use std::path::Path;
-
 use ssdlab_sim::device::flash::Flash;
 use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::units::{BlockId, PlaneId};
 
 use crate::error::Result;
-use crate::output::Finished;
-use crate::results::sheet::{Cell, Kind, Sheet};
+use crate::results::sheet::{Cell, Ended, Kind, Place, Sheet};
 
 const COLUMNS: [(&str, Kind); 6] = [
     ("plane", Kind::Number),
@@ -19,12 +16,12 @@ const COLUMNS: [(&str, Kind); 6] = [
     ("state", Kind::Word),
 ];
 
-/// Begins a file; its name decides the format.
+/// Begins a table.
 ///
 /// # Errors
-/// As [`Sheet::create`].
-pub fn create(path: &Path) -> Result<Sheet> {
-    Sheet::create("--blocks", path, &COLUMNS)
+/// As [`Sheet::begin`].
+pub fn create(place: &Place) -> Result<Sheet> {
+    Sheet::begin("--blocks", place, &COLUMNS)
 }
 
 /// The state of a block in a word: `erased`, `open` (being filled) or `closed` (full).
@@ -46,7 +43,7 @@ fn blocks(geometry: &Geometry) -> impl Iterator<Item = (PlaneId, u32, BlockId)> 
 ///
 /// # Errors
 /// As [`Sheet::row`] and [`Sheet::finish`].
-pub fn write(mut sheet: Sheet, flash: &Flash, geometry: &Geometry) -> Result<Finished> {
+pub fn write(mut sheet: Sheet, flash: &Flash, geometry: &Geometry) -> Result<Ended> {
     for (plane, index, block) in blocks(geometry) {
         let numbers = [plane.0, index, flash.erases(block), u32::from(flash.valid(block)), flash.written(block)];
         let cells = numbers.map(|n| Cell::Number(n.into()));

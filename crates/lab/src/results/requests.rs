@@ -1,14 +1,12 @@
 //! One row per request in the order of submission, as CSV or Parquet.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::Path;
 
 use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::{Completed, RequestOp};
 
 use crate::error::Result;
-use crate::output::Finished;
-use crate::results::sheet::{Cell, Kind, Sheet};
+use crate::results::sheet::{Cell, Ended, Kind, Place, Sheet};
 
 /// Columns before the causes.
 const COLUMNS: [(&str, Kind); 8] = [
@@ -22,7 +20,7 @@ const COLUMNS: [(&str, Kind); 8] = [
     ("latency_ns", Kind::Number),
 ];
 
-/// A file of rows being written. Requests complete out of order; a row waits until all rows before it are complete.
+/// A table of rows being written. Requests complete out of order; a row waits until all rows before it are complete.
 pub struct Rows {
     sheet: Sheet,
     /// Submitted reads and writes without a row yet, in order.
@@ -32,15 +30,23 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Begins a file; its name decides the format.
+    /// Begins a table.
     ///
     /// # Errors
-    /// As [`Sheet::create`].
-    pub fn create(path: &Path) -> Result<Rows> {
+    /// As [`Sheet::begin`].
+    pub fn create(place: &Place) -> Result<Rows> {
         let causes = CAUSES.iter().map(|(_, name)| (*name, Kind::Number));
         let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).collect();
-        let sheet = Sheet::create("--requests", path, &columns)?;
+        let sheet = Sheet::begin("--requests", place, &columns)?;
         Ok(Rows { sheet, expected: VecDeque::new(), early: BTreeMap::new() })
+    }
+
+    /// As [`Sheet::expects`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn expects(&self, rows: u64) -> Result<()> {
+        self.sheet.expects(rows)
     }
 
     /// A read or write was submitted under this number.
@@ -70,7 +76,7 @@ impl Rows {
     ///
     /// # Errors
     /// As [`Sheet::finish`].
-    pub fn finish(mut self) -> Result<Finished> {
+    pub fn finish(mut self) -> Result<Ended> {
         for row in std::mem::take(&mut self.early).into_values() {
             self.write(&row)?;
         }

@@ -3,8 +3,6 @@
 //! Windows begin at the first arrival. A request counts in the window in which it completes, warm-up included; a flash
 //! operation in the window in which it begins. Pending requests and free pages are those at the end of the window.
 
-use std::path::Path;
-
 use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::report::pagc::Terms;
 use ssdlab_sim::report::{Breakdown, Distribution};
@@ -12,8 +10,7 @@ use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Completed, RequestOp, Sample};
 
 use crate::error::{Error, Result};
-use crate::output::Finished;
-use crate::results::sheet::{Cell, Kind, Sheet};
+use crate::results::sheet::{Cell, Ended, Kind, Place, Sheet};
 use crate::text::count;
 
 /// Columns before the causes.
@@ -45,7 +42,7 @@ const COLUMNS: [(&str, Kind); 21] = [
 /// Limit on rows: shorter windows are a mistake.
 const MOST_ROWS: u64 = 10_000_000;
 
-/// A file of rows being written; only the current window is in memory.
+/// A table of rows being written; only the current window is in memory.
 pub struct Series {
     sheet: Sheet,
     window: u64,
@@ -62,11 +59,11 @@ pub struct Series {
 }
 
 impl Series {
-    /// Begins a file; its name decides the format.
+    /// Begins a table.
     ///
     /// # Errors
-    /// The window has no length, or as [`Sheet::create`].
-    pub fn create(path: &Path, window: Nanos) -> Result<Series> {
+    /// The window has no length, or as [`Sheet::begin`].
+    pub fn create(place: &Place, window: Nanos) -> Result<Series> {
         if window == Nanos::ZERO {
             return Err(Error::usage("--window 0ns: a window must have a length").help("for example --window 100ms"));
         }
@@ -75,7 +72,7 @@ impl Series {
         let terms = Terms::default().columns().map(|(name, _)| (name, Kind::Maybe));
         let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).chain(terms).collect();
         Ok(Series {
-            sheet: Sheet::create("--series", path, &columns)?,
+            sheet: Sheet::begin("--series", place, &columns)?,
             window: window.0,
             start: None,
             before: None,
@@ -151,7 +148,7 @@ impl Series {
     ///
     /// # Errors
     /// As [`Sheet::finish`].
-    pub fn finish(mut self, sample: &Sample) -> Result<Finished> {
+    pub fn finish(mut self, sample: &Sample) -> Result<Ended> {
         if self.start.is_some() {
             self.write(sample)?;
         }

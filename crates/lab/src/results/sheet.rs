@@ -1,10 +1,12 @@
-//! Tables written to files: CSV, or Parquet in builds with that feature. The file name decides which.
+//! Tables: written to files as CSV, or as Parquet in builds with that feature (the file name decides which), or kept in memory.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind as ErrorKind, Result};
+use crate::names::{clip, nearest};
 use crate::output::{Finished, Output};
+use crate::text::{count, size};
 
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,11 +35,259 @@ pub enum Cell<'t> {
     /// A number in thousandths.
     Decimal(u128),
     /// One of a few words.
-    Word(&'static str),
+    Word(&'t str),
     /// Any text.
     Text(&'t str),
     /// Any number, or nothing.
     Real(Option<f64>),
+}
+
+/// Where a table goes.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// Into a file; its name decides the format.
+    File(PathBuf),
+    /// Into memory.
+    Memory {
+        /// The columns to keep, in this order; by default all.
+        columns: Option<Vec<String>>,
+        /// Most rows to keep.
+        most: Option<Most>,
+    },
+}
+
+/// A limit on the rows of a table in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Most {
+    /// Bytes that rows may take.
+    pub rows_bytes: u64,
+    /// Bytes that everything else takes, for the message.
+    pub other_bytes: u64,
+}
+
+/// Bytes of a cell in memory.
+const CELL_BYTES: u64 = 8;
+
+impl Place {
+    /// Memory, without limits.
+    pub const MEMORY: Place = Place::Memory { columns: None, most: None };
+
+    /// The file, if it is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Place::File(path) => Some(path),
+            Place::Memory { .. } => None,
+        }
+    }
+}
+
+impl From<PathBuf> for Place {
+    fn from(path: PathBuf) -> Place {
+        Place::File(path)
+    }
+}
+
+impl Most {
+    /// Checks a number of rows.
+    ///
+    /// # Errors
+    /// They take more than they may.
+    fn holds(&self, rows: u64, columns: usize) -> Result<()> {
+        let row = CELL_BYTES * columns as u64;
+        let needed = rows.saturating_mul(row);
+        if needed <= self.rows_bytes {
+            return Ok(());
+        }
+        let (limit, all) = (self.rows_bytes.saturating_add(self.other_bytes), needed.saturating_add(self.other_bytes));
+        let message = format!(
+            "{} rows of {columns} columns of {CELL_BYTES} bytes, {row} bytes a row, take {}; with {} for the device that is {}, more than the limit of {}",
+            count(rows),
+            size(needed),
+            size(self.other_bytes),
+            size(all),
+            size(limit)
+        );
+        Err(Error::new(ErrorKind::Memory { needed: all, limit }, message)
+            .help("name the columns that are needed, or write the rows into a file: requests=\"requests.parquet\""))
+    }
+}
+
+/// A table in memory.
+#[derive(Debug)]
+pub struct Frame {
+    /// Names and types of the columns.
+    pub columns: Vec<(String, Kind)>,
+    /// Rows, at most [`BATCH`] each.
+    pub batches: Vec<Batch>,
+    /// By column: its words, if its cells are words.
+    pub words: Vec<Vec<String>>,
+}
+
+/// Rows of a table, column by column.
+#[derive(Debug)]
+pub struct Batch {
+    /// How many.
+    pub rows: usize,
+    /// One per column.
+    pub columns: Vec<Values>,
+}
+
+/// Cells of a column.
+#[derive(Debug)]
+pub enum Values {
+    /// Whole numbers.
+    Number(Vec<u64>),
+    /// Whole numbers, and which of them are values.
+    Maybe(Vec<u64>, Vec<bool>),
+    /// Numbers with three decimals.
+    Decimal(Vec<f64>),
+    /// Places in the list of words.
+    Word(Vec<i8>),
+    /// Texts.
+    Text(Vec<String>),
+    /// Numbers, and which of them are values.
+    Real(Vec<f64>, Vec<bool>),
+}
+
+/// Most rows of a batch.
+pub const BATCH: usize = 1 << 16;
+
+impl Values {
+    fn new(kind: Kind) -> Values {
+        match kind {
+            Kind::Number => Values::Number(Vec::new()),
+            Kind::Maybe => Values::Maybe(Vec::new(), Vec::new()),
+            Kind::Decimal => Values::Decimal(Vec::new()),
+            Kind::Word => Values::Word(Vec::new()),
+            Kind::Text => Values::Text(Vec::new()),
+            Kind::Real => Values::Real(Vec::new(), Vec::new()),
+        }
+    }
+
+    fn push(&mut self, cell: Cell<'_>, words: &mut Vec<String>) {
+        match (self, cell) {
+            (Values::Number(values), Cell::Number(value)) => values.push(value),
+            (Values::Maybe(values, known), Cell::Maybe(value)) => {
+                values.push(value.unwrap_or(0));
+                known.push(value.is_some());
+            }
+            (Values::Decimal(values), Cell::Decimal(value)) => values.push(value as f64 / 1000.0),
+            (Values::Word(values), Cell::Word(word)) => {
+                let place = words.iter().position(|other| other == word).unwrap_or_else(|| {
+                    words.push(word.into());
+                    words.len() - 1
+                });
+                values.push(i8::try_from(place).expect("a few words"));
+            }
+            (Values::Text(values), Cell::Text(text)) => values.push(text.into()),
+            (Values::Real(values, known), Cell::Real(value)) => {
+                values.push(value.unwrap_or(0.0));
+                known.push(value.is_some());
+            }
+            _ => unreachable!("a cell is of its column's kind"),
+        }
+    }
+}
+
+/// A table in memory that is not complete.
+pub struct Filling {
+    frame: Frame,
+    /// By column of a row: its place in the table, if it is kept.
+    kept: Vec<Option<usize>>,
+    most: Option<Most>,
+    rows: u64,
+}
+
+impl Filling {
+    fn new(option: &str, columns: &[(&str, Kind)], wanted: Option<&[String]>, most: Option<Most>) -> Result<Filling> {
+        let mut kept: Vec<Option<usize>> = vec![None; columns.len()];
+        let all: Vec<String>;
+        let wanted = match wanted {
+            Some(wanted) => wanted,
+            None => {
+                all = columns.iter().map(|(name, _)| name.to_string()).collect();
+                &all
+            }
+        };
+        let mut frame = Frame { columns: Vec::new(), batches: Vec::new(), words: Vec::new() };
+        let option = option.trim_start_matches('-');
+        for name in wanted {
+            let Some(at) = columns.iter().position(|(known, _)| known == name) else {
+                let known = || columns.iter().map(|(name, _)| *name);
+                let meant = nearest(name, known()).map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
+                let list = known().collect::<Vec<_>>().join(", ");
+                return Err(Error::usage(format!("{option}: no column is called `{}`", clip(name)))
+                    .help(format!("{meant}The columns are {list}")));
+            };
+            if kept[at].is_some() {
+                return Err(Error::usage(format!("{option}: the column `{name}` is named twice")).help("name it once"));
+            }
+            kept[at] = Some(frame.columns.len());
+            frame.columns.push((name.clone(), columns[at].1));
+            frame.words.push(Vec::new());
+        }
+        if frame.columns.is_empty() {
+            return Err(Error::usage(format!("{option}: no columns")).help("name at least one"));
+        }
+        Ok(Filling { frame, kept, most, rows: 0 })
+    }
+
+    fn row<'t>(&mut self, cells: impl Iterator<Item = Cell<'t>>) -> Result<()> {
+        if self.rows.is_multiple_of(BATCH as u64) {
+            // The whole batch, so that the check costs nothing a row.
+            if let Some(most) = &self.most {
+                most.holds(self.rows + 1, self.frame.columns.len())?;
+            }
+            let columns = self.frame.columns.iter().map(|(_, kind)| Values::new(*kind)).collect();
+            self.frame.batches.push(Batch { rows: 0, columns });
+        }
+        self.rows += 1;
+        let Some(batch) = self.frame.batches.last_mut() else { return Ok(()) };
+        batch.rows += 1;
+        for (cell, kept) in cells.zip(&self.kept) {
+            if let Some(kept) = *kept {
+                batch.columns[kept].push(cell, &mut self.frame.words[kept]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks a number of rows against the limit, if there is one.
+    ///
+    /// # Errors
+    /// They take more memory than they may.
+    pub fn expects(&self, rows: u64) -> Result<()> {
+        self.most.map_or(Ok(()), |most| most.holds(rows, self.frame.columns.len()))
+    }
+}
+
+/// A complete table.
+pub enum Ended {
+    /// A file, not visible yet.
+    File(Finished),
+    /// A table in memory.
+    Memory(Frame),
+}
+
+impl Ended {
+    /// Makes a file visible.
+    ///
+    /// # Errors
+    /// It can't be given its name.
+    pub fn publish(self) -> Result<()> {
+        match self {
+            Ended::File(file) => file.publish(),
+            Ended::Memory(_) => Ok(()),
+        }
+    }
+
+    /// Divides it.
+    pub fn parts(self) -> (Option<Finished>, Option<Frame>) {
+        match self {
+            Ended::File(file) => (Some(file), None),
+            Ended::Memory(frame) => (None, Some(frame)),
+        }
+    }
 }
 
 /// A text as a cell of CSV: quoted where necessary, and never read as a formula by a spreadsheet program.
@@ -54,9 +304,24 @@ pub enum Sheet {
     /// Columns.
     #[cfg(feature = "parquet")]
     Parquet(Box<parquet_file::Sink>),
+    /// Columns in memory.
+    Memory(Box<Filling>),
 }
 
 impl Sheet {
+    /// Begins a table for the results of an option.
+    ///
+    /// # Errors
+    /// A file's name has no ending that this build supports, or it can't be written. A column to keep is unknown.
+    pub fn begin(option: &str, place: &Place, columns: &[(&str, Kind)]) -> Result<Sheet> {
+        match place {
+            Place::File(path) => Sheet::create(option, path, columns),
+            Place::Memory { columns: wanted, most } => {
+                Ok(Sheet::Memory(Box::new(Filling::new(option, columns, wanted.as_deref(), *most)?)))
+            }
+        }
+    }
+
     /// Begins a file for the results of an option.
     ///
     /// # Errors
@@ -106,18 +371,31 @@ impl Sheet {
             }
             #[cfg(feature = "parquet")]
             Sheet::Parquet(sink) => sink.row(cells),
+            Sheet::Memory(filling) => filling.row(cells),
         }
     }
 
-    /// Brings everything to disk.
+    /// Checks whether there is memory for a number of rows.
+    ///
+    /// # Errors
+    /// There is not.
+    pub fn expects(&self, rows: u64) -> Result<()> {
+        match self {
+            Sheet::Memory(filling) => filling.expects(rows),
+            _ => Ok(()),
+        }
+    }
+
+    /// Brings everything to disk, if it is a file.
     ///
     /// # Errors
     /// The file system takes no more.
-    pub fn finish(self) -> Result<Finished> {
+    pub fn finish(self) -> Result<Ended> {
         match self {
-            Sheet::Csv(output, _) => output.finish(),
+            Sheet::Csv(output, _) => output.finish().map(Ended::File),
             #[cfg(feature = "parquet")]
-            Sheet::Parquet(sink) => sink.finish(),
+            Sheet::Parquet(sink) => sink.finish().map(Ended::File),
+            Sheet::Memory(filling) => Ok(Ended::Memory(filling.frame)),
         }
     }
 }
@@ -148,7 +426,7 @@ mod parquet_file {
         writer: SerializedFileWriter<Output>,
         columns: Vec<Column>,
         rows: usize,
-        words: Vec<(&'static str, ByteArray)>,
+        words: Vec<(String, ByteArray)>,
     }
 
     enum Column {
@@ -203,8 +481,8 @@ mod parquet_file {
                     }
                     (Column::Decimal(values), Cell::Decimal(value)) => values.push(value as f64 / 1000.0),
                     (Column::Word(values), Cell::Word(word)) => {
-                        let known = self.words.iter().position(|(other, _)| *other == word).unwrap_or_else(|| {
-                            self.words.push((word, ByteArray::from(word)));
+                        let known = self.words.iter().position(|(other, _)| other == word).unwrap_or_else(|| {
+                            self.words.push((word.into(), ByteArray::from(word)));
                             self.words.len() - 1
                         });
                         values.push(self.words[known].1.clone());

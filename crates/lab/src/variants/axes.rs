@@ -4,7 +4,7 @@ use ssdlab_sim::ConfigError;
 
 use crate::error::{Error, Result, Spot};
 use crate::names::clip;
-use crate::settings::{Settings, Sources};
+use crate::settings::{Document, Settings, Sources};
 use crate::text::count;
 
 /// A key and the values it takes.
@@ -28,6 +28,25 @@ pub struct Variant {
 }
 
 impl Axis {
+    /// Checks values that did not come from a text.
+    ///
+    /// # Errors
+    /// There is none, or one is given twice.
+    pub fn check(&self) -> Result<()> {
+        let key = clip(&self.key);
+        if self.values.is_empty() {
+            return Err(Error::usage(format!("no values for `{key}`")).help("give at least one"));
+        }
+        for (i, value) in self.values.iter().enumerate() {
+            if self.values[..i].contains(value) {
+                return Err(
+                    Error::usage(format!("{key}: the value `{}` is given twice", clip(value))).help("give it once")
+                );
+            }
+        }
+        Ok(())
+    }
+
     /// Reads one argument. Values are split at commas outside brackets, braces and quotes.
     ///
     /// # Errors
@@ -147,7 +166,7 @@ pub fn variants(sources: &Sources, axes: &[Axis]) -> Result<Vec<Variant>> {
         for (axis, value) in axes.iter().zip(&values) {
             match axis.key.as_str() {
                 "preset" => sources.preset = Some(value.clone()),
-                "file" => sources.files.push(value.into()),
+                "file" => sources.files.push(Document::File(value.into())),
                 key => sources.varied.push(format!("{key}={value}")),
             }
         }

@@ -10,9 +10,10 @@ use ssdlab_sim::report::Summary;
 use crate::error::{Error, Result};
 use crate::files::Files;
 use crate::input::{Opened, Origin, Requests};
+use crate::names::clip;
 use crate::outcome::{self, Outcome};
 use crate::output::{Finished, Output};
-use crate::results::sheet::{Cell, Kind, Sheet};
+use crate::results::sheet::{Cell, Ended, Kind, Place, Sheet};
 use crate::settings::Sources;
 use crate::variants::axes::{self, Axis, Variant};
 use crate::variants::figures::{Figure, METRICS, Metric, overloaded};
@@ -115,8 +116,9 @@ impl fmt::Display for Caution {
 /// They come from standard input.
 pub fn can_be_read_again(requests: &Requests) -> Result<()> {
     match &requests.from {
-        Origin::Trace(path) if path.as_os_str() == "-" => {
-            Err(Error::usage("standard input can be read only once, and every variant reads the trace")
+        Origin::Trace(trace) if !trace.can_be_read_again() => {
+            let what = if trace.name() == "-" { "standard input".into() } else { clip(&trace.name()) };
+            Err(Error::usage(format!("{what} can be read only once, and every variant reads the trace"))
                 .help("save the trace to a file"))
         }
         _ => Ok(()),
@@ -157,14 +159,14 @@ impl Planned {
         (1..=self.variants.len()).flat_map(|number| self.seeds.all().map(move |seed| summary_name(number, seed)))
     }
 
-    /// Begins a file for the rows; its name decides the format.
+    /// Begins a table of the rows.
     ///
     /// # Errors
-    /// As [`Sheet::create`].
-    pub fn sheet(&self, path: &Path) -> Result<Sheet> {
+    /// As [`Sheet::begin`].
+    pub fn sheet(&self, place: &Place) -> Result<Sheet> {
         let columns = columns(&self.axes, self.seeds);
         let columns: Vec<(&str, Kind)> = columns.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
-        Sheet::create("--rows", path, &columns)
+        Sheet::begin("--rows", place, &columns)
     }
 
     /// Variants that no rule refuses, by their places.
@@ -304,7 +306,7 @@ impl Comparison {
     ///
     /// # Errors
     /// As [`Sheet::row`] and [`Sheet::finish`].
-    pub fn write(&self, mut sheet: Sheet) -> Result<Finished> {
+    pub fn write(&self, mut sheet: Sheet) -> Result<Ended> {
         for number in 0..self.rows.len() {
             sheet.row(self.entries(number).iter().map(Entry::cell))?;
         }

@@ -5,13 +5,16 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{ScopedJoinHandle, Thread};
+use std::time::Duration;
 
 use ssdlab_sim::config::{Config, PreconditionMode};
 use ssdlab_sim::{Check, ConfigError, Filled};
 
-use crate::drive::{Device, Tick, replay};
+use crate::drive::{Device, Listener, Tick, interrupted, replay};
 use crate::error::{Error, Result};
 use crate::input::{self, Requests};
 use crate::memory;
@@ -51,12 +54,55 @@ pub trait Board: Sync {
     fn at(&self, _point: usize, _tick: Tick) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
+    /// Asked every few hundred microseconds of a run, also while its device is filled; `Break` stops all runs.
+    fn go_on(&self, _point: usize) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+    /// Asked every few hundredths of a second by the thread that waits for the runs, if it runs none itself; `Break` stops them
+    /// all.
+    fn waits(&self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
     /// A run has ended, well or not.
     fn ended(&self, _point: usize) {}
 }
 
 /// Ignores progress.
 impl Board for () {}
+
+/// Wakes a thread when a run's thread ends, even by a panic.
+struct Awaken(Thread);
+
+impl Drop for Awaken {
+    fn drop(&mut self) {
+        self.0.unpark();
+    }
+}
+
+/// Stops all runs when it is dropped.
+struct Alive<'s>(&'s AtomicBool);
+
+impl Drop for Alive<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Time between two questions to the thread that waits.
+const WAIT: Duration = Duration::from_millis(20);
+
+/// A point's place on the board.
+struct OnBoard<'b>(&'b dyn Board, usize);
+
+impl Listener for OnBoard<'_> {
+    fn tick(&mut self, tick: Tick) -> ControlFlow<()> {
+        self.0.at(self.1, tick)
+    }
+
+    fn go_on(&mut self) -> ControlFlow<()> {
+        self.0.go_on(self.1)
+    }
+}
 
 /// A filling and the number of points that still need it.
 struct Filling {
@@ -82,6 +128,8 @@ pub fn sweep(points: &[Point], plan: &Plan, board: &dyn Board) -> Result<Vec<Out
     let results: Vec<Mutex<Option<Result<Outcome>>>> = points.iter().map(|_| Mutex::new(None)).collect();
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let worker = || {
+        // A panic stops the others too.
+        let alive = Alive(&stop);
         while !stop.load(Ordering::Relaxed) {
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some(&i) = order.get(place) else { break };
@@ -91,11 +139,30 @@ pub fn sweep(points: &[Point], plan: &Plan, board: &dyn Board) -> Result<Vec<Out
             *results[i].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
             board.ended(i);
         }
+        std::mem::forget(alive);
     };
     if jobs == 1 {
         worker();
     } else {
-        std::thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(worker))));
+        let waiting = std::thread::current();
+        let run = || {
+            let awake = Awaken(waiting.clone());
+            worker();
+            drop(awake);
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(run)).collect();
+            while !threads.iter().all(ScopedJoinHandle::is_finished) {
+                if board.waits().is_break() {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                std::thread::park_timeout(WAIT);
+            }
+            // The panic of a broken law goes on with its text.
+            if let Some(panic) = threads.into_iter().find_map(|thread| thread.join().err()) {
+                resume_unwind(panic);
+            }
+        });
     }
     let mut taken: Vec<Option<Result<Outcome>>> =
         results.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
@@ -103,7 +170,8 @@ pub fn sweep(points: &[Point], plan: &Plan, board: &dyn Board) -> Result<Vec<Out
     if let Some(failed) = order.iter().find(|i| matches!(taken[**i], Some(Err(_)))) {
         return Err(taken[*failed].take().and_then(Result::err).expect("as found"));
     }
-    Ok(taken.into_iter().map(|outcome| outcome.and_then(Result::ok).expect("every point was run")).collect())
+    // Stopped between two runs.
+    taken.into_iter().map(|outcome| outcome.unwrap_or_else(|| Err(interrupted()))).collect()
 }
 
 fn refused(point: &Point, error: &ConfigError) -> Error {
@@ -149,8 +217,13 @@ fn jobs(points: &[Point], plan: &Plan, limit: Option<u64>) -> usize {
 fn one(point: &Point, plan: &Plan, filling: Option<&Filling>, board: &dyn Board, i: usize) -> Result<Outcome> {
     let refuse = |error: ConfigError| refused(point, &error);
     let opened = input::open(&point.requests)?;
+    let fill = || {
+        let device =
+            Device::new_while(&point.config, point.seed, plan.check, &mut || board.go_on(i)).map_err(refuse)?;
+        device.ok_or_else(interrupted)
+    };
     let mut device = match filling {
-        None => Device::new(&point.config, point.seed, plan.check).map_err(refuse)?,
+        None => fill()?,
         Some(filling) => {
             // The first point of a group makes the filling; the others wait for it.
             let mut slot = filling.filled.lock().unwrap_or_else(PoisonError::into_inner);
@@ -164,7 +237,7 @@ fn one(point: &Point, plan: &Plan, filling: Option<&Filling>, board: &dyn Board,
                     Device::from_filled(&point.config, &filled).map_err(refuse)?
                 }
                 None => {
-                    let device = Device::new(&point.config, point.seed, plan.check).map_err(refuse)?;
+                    let device = fill()?;
                     *slot = (!last).then(|| Arc::new(device.filled()));
                     device
                 }
@@ -179,6 +252,6 @@ fn one(point: &Point, plan: &Plan, filling: Option<&Filling>, board: &dyn Board,
         device.set_timeless();
     }
     let named = |error: Error| error.note(format!("in {}", point.name));
-    replay(&mut device, &mut input, None, &mut |tick| board.at(i, tick)).map_err(named)?;
+    replay(&mut device, &mut input, None, &mut OnBoard(board, i)).map_err(named)?;
     Ok(Outcome::new(&device, &input, &point.config, point.seed))
 }

@@ -93,7 +93,7 @@ fn all_runs_stop_when_one_is_stopped() {
 
 #[test]
 fn what_can_be_read_once_is_not_compared() {
-    let requests = |path: &str| Requests::new(Origin::Trace(path.into()));
+    let requests = |path: &str| Requests::new(Origin::Trace(std::path::PathBuf::from(path).into()));
     assert_eq!(can_be_read_again(&requests("-")).unwrap_err().kind, Kind::Usage);
     assert!(can_be_read_again(&requests("t.csv")).is_ok());
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 33] = [
+const LAYERS: [&str; 34] = [
     "text",
     "names",
     "error",
@@ -16,12 +16,13 @@ const LAYERS: [&str; 33] = [
     "memory",
     "settings",
     "needs",
+    "results/sheet",
     "input/generated",
     "input/reading",
     "input/workloads",
     "input/recordings",
+    "input/rows",
     "input",
-    "results/sheet",
     "results/perfetto",
     "results/requests",
     "results/series",

@@ -25,7 +25,7 @@ fn refused(sources: &Sources) -> Error {
 fn a_configuration_names_the_key_its_place_and_what_was_meant() {
     let directory = tempfile::tempdir().unwrap();
     let path = file(directory.path(), "drive.toml", "[geometry]\nchannels = 4\n\n[gc]\nthresold = 0.05\n");
-    let error = refused(&Sources { files: vec![path.clone()], ..Sources::default() });
+    let error = refused(&Sources { files: vec![path.clone().into()], ..Sources::default() });
     let Kind::Config(key) = &error.kind else { panic!("{error:?}") };
     assert_eq!((key.key.as_str(), key.nearest.as_deref()), ("gc.thresold", Some("gc.threshold")));
     assert!(key.expected.iter().any(|known| known == "gc.time"), "{:?}", key.expected);
@@ -49,7 +49,7 @@ fn a_trace_names_file_line_and_column() {
     let directory = tempfile::tempdir().unwrap();
     let good = "128166372003061629,hm,0,Read,8192,4096,113736\n";
     let path = file(directory.path(), "t.csv", &format!("{good}128166372003061630,hm,0,Read,-1,4096,1\n"));
-    let ready = run(&tiny(&[]), How::default()).open(&Requests::new(Origin::Trace(path))).unwrap();
+    let ready = run(&tiny(&[]), How::default()).open(&Requests::new(Origin::Trace(path.into()))).unwrap();
     let error = ready.simulate(&Outputs::default(), &mut ()).err().unwrap();
     let Kind::Trace(trace) = &error.kind else { panic!("{error:?}") };
     assert_eq!((trace.report().line, trace.report().column, error.class()), (Some(2), Some(30), Class::Trace));
@@ -60,7 +60,7 @@ fn a_trace_names_file_line_and_column() {
 fn files_workloads_and_memory_are_kinds_of_their_own() {
     let directory = tempfile::tempdir().unwrap();
     let missing = directory.path().join("missing.toml");
-    let error = refused(&Sources { files: vec![missing.clone()], ..Sources::default() });
+    let error = refused(&Sources { files: vec![missing.clone().into()], ..Sources::default() });
     assert_eq!(error.kind, Kind::File { path: missing, cause: ErrorKind::NotFound, code: Some(2) });
     assert_eq!(error.class(), Class::File);
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use ssdlab_lab::drive::{TICK, Tick};
 use ssdlab_lab::error::{Class, Kind};
 use ssdlab_lab::input::Provenance;
+use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::run::{How, Outputs, Progress};
 use ssdlab_sim::units::Nanos;
 
@@ -16,10 +17,10 @@ fn outputs(directory: &Path) -> Outputs {
     let file = |name: &str| Some(directory.join(name));
     Outputs {
         json: file("summary.json"),
-        requests: file("requests.csv"),
-        series: Some((directory.join("series.csv"), Nanos(1_000_000))),
+        requests: file("requests.csv").map(Place::File),
+        series: Some((directory.join("series.csv").into(), Nanos(1_000_000))),
         timeline: Some((ssdlab_lab::results::timeline::To::File(directory.join("run.pftrace")), None)),
-        blocks: file("blocks.csv"),
+        blocks: file("blocks.csv").map(Place::File),
         perf: file("perf.json"),
     }
 }
@@ -98,7 +99,7 @@ fn a_run_stops_where_it_is_told_to_and_leaves_nothing() {
 fn outputs_are_two_files_and_no_input() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.csv");
-    let outputs = Outputs { requests: Some(path.clone()), blocks: Some(path), ..Outputs::default() };
+    let outputs = Outputs { requests: Some(path.clone().into()), blocks: Some(path.into()), ..Outputs::default() };
     let ready = run(&tiny(&[]), How::default()).open(&writes(10)).unwrap();
     let error = ready.simulate(&outputs, &mut ()).err().unwrap();
     assert!(error.kind == Kind::Usage && error.message.contains("--requests and --blocks both write"), "{error}");

@@ -1,5 +1,7 @@
 //! Builds a device from its configuration.
 
+use std::ops::ControlFlow;
+
 use super::fast::{Chains, FastPaths};
 use super::kernel::Kernel;
 use super::kernel::ops::Parts;
@@ -29,9 +31,21 @@ impl Ssd {
     /// # Errors
     /// If the configuration cannot work: see [`Config::check`].
     pub fn new(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
+        Ok(Self::new_while(config, seed, check, &mut || ControlFlow::Continue(()))?.expect("nothing stops it"))
+    }
+
+    /// Like [`Ssd::new`]. `go_on` is asked every few thousand pages of preconditioning; once it breaks, there is no device.
+    ///
+    /// # Errors
+    /// If the configuration cannot work: see [`Config::check`].
+    pub fn new_while(
+        config: &Config,
+        seed: u64,
+        check: Check,
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<Option<Self>, ConfigError> {
         let mut ssd = Self::unfilled(config, seed, check)?;
-        ssd.precondition();
-        Ok(ssd)
+        Ok(ssd.precondition(go_on).is_continue().then_some(ssd))
     }
 
     /// Like [`Ssd::new`], with a victim policy from outside instead of the configured one.
@@ -48,7 +62,7 @@ impl Ssd {
         ssd.schemes.victim = VictimPolicy::Custom(Box::new(victim));
         ssd.schemes.victim.policy().seed(seed);
         ssd.watch_pages();
-        ssd.precondition();
+        let _ = ssd.precondition(&mut || ControlFlow::Continue(()));
         Ok(ssd)
     }
 

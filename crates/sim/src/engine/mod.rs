@@ -324,10 +324,20 @@ impl Ssd {
         }
     }
 
+    /// Handles the events of at most `times` times. False: nothing is left but the check of the end that [`Ssd::run`] makes.
+    pub fn run_some(&mut self, times: u32) -> bool {
+        (0..times).all(|_| self.advance(Nanos::NEVER))
+    }
+
     /// Handles events until the host's ring is at most half full, or nothing is left to do.
     #[inline(never)]
     pub fn run_until_room(&mut self) {
         while self.host.crowded() && self.advance(Nanos::NEVER) {}
+    }
+
+    /// A part of [`Ssd::run_until_room`]: the events of at most `times` times. False: there is room, or nothing is left to do.
+    pub fn run_towards_room(&mut self, times: u32) -> bool {
+        (0..times).all(|_| self.host.crowded() && self.advance(Nanos::NEVER))
     }
 
     /// Handles the time of the next event. Returns false if there is none up to `limit`.

@@ -11,11 +11,10 @@
 use crate::error::Code;
 use crate::readers::line::*;
 use crate::record::Op;
+use crate::table::ROW_BYTES;
 
-/// Time, offset, size; volume; operation; a bit for each of the first three that is negative.
-pub(crate) const ROW_BYTES: usize = 30;
 /// Operations by their number in a row; any other value is unknown.
-const OPS: [(&str, Op); 3] = [("read", Op::Read), ("write", Op::Write), ("trim", Op::Trim)];
+const OPS: [(&str, Op); 4] = [("read", Op::Read), ("write", Op::Write), ("trim", Op::Trim), ("flush", Op::Other)];
 
 /// Reads rows. Without labels the trace names no volumes.
 #[derive(Default)]
@@ -50,6 +49,7 @@ impl Parser for Rows {
         }
         let Some((_, op)) = OPS.get(usize::from(row[28])) else {
             return Err(Bad::new(Code::Operation, "Unknown operation", row)
+                .on("op", row, &row[28..29])
                 .expected("read, write or trim in the column op")
                 .fix("correct the column op, or leave such rows out"));
         };
@@ -78,6 +78,7 @@ pub(crate) use file::{Sink, open};
 mod file {
     use crate::readers::parquet::OPS;
     use crate::record::Record;
+    use crate::table::Row;
     use parquet::basic::{Compression, ConvertedType, LogicalType, Type, ZstdLevel};
     use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
     use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
@@ -124,7 +125,7 @@ mod file {
                 // The library's message for a compression that this build lacks.
                 ParquetError::General(what) if what.starts_with("Disabled feature at compile time") => {
                     let packing = what.rsplit(' ').next().unwrap_or_default();
-                    not_read(format!("its columns are compressed with {packing}; supported are none and zstd"))
+                    not_read(format!("its columns are compressed with {packing}; supported are none, snappy and zstd"))
                 }
                 error => broken(error.to_string()),
             }),
@@ -241,17 +242,13 @@ mod file {
             }
             self.left = self.left.saturating_sub(rows as u64);
             for row in 0..rows {
-                let mut negative = 0;
-                for (i, column) in [&self.time, &self.offset, &self.bytes].into_iter().enumerate() {
-                    let value = column.values[row];
-                    negative |= u8::from(column.signed && value < 0) << i;
-                    self.out.extend_from_slice(&value.to_le_bytes());
-                }
-                let volume = self.volume.as_ref().map_or(0, |column| column.values[row]);
-                self.out.extend_from_slice(&volume.to_le_bytes());
+                let numbers = [&self.time, &self.offset, &self.bytes].map(|column| (column.values[row], column.signed));
                 let op = OPS.iter().position(|(name, _)| name.as_bytes() == self.op.values[row].data());
-                self.out.push(op.map_or(u8::MAX, |op| op as u8));
-                self.out.push(negative);
+                let [time_ns, offset, bytes] = numbers.map(|(value, _)| value as u64);
+                let negative = numbers.map(|(value, signed)| signed && value < 0);
+                let device = self.volume.as_ref().map_or(0, |column| column.values[row] as u32);
+                let op = op.map_or(u8::MAX, |op| op as u8);
+                Row { time_ns, offset, bytes, negative, device, op }.put(&mut self.out);
             }
             Ok(())
         }
@@ -342,7 +339,7 @@ mod file {
         numbers: [Vec<i64>; 3],
         ops: Vec<ByteArray>,
         volumes: Vec<i32>,
-        names: [ByteArray; 3],
+        names: [ByteArray; 4],
         labels: Vec<Vec<u8>>,
     }
 

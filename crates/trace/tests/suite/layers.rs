@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 35] = [
+const LAYERS: [&str; 36] = [
     "record",
+    "table",
     "shown",
     "notes",
     "error",

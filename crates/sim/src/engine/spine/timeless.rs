@@ -2,6 +2,8 @@
 //!
 //! They use the same map, flash, laws and policies as timed operations, without legs.
 
+use std::ops::ControlFlow;
+
 use crate::config::{PreconditionMode, Scope};
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
@@ -30,6 +32,9 @@ impl Moving {
     }
 }
 
+/// Pages that are written between two questions whether to go on.
+const ASKED: u64 = 1 << 12;
+
 /// Consecutive pages per plane during filling.
 const TILE: u32 = 16;
 
@@ -53,21 +58,25 @@ impl Ssd {
         }
     }
 
-    /// Preconditions the device. Nothing is measured, except wear.
-    pub(in crate::engine) fn precondition(&mut self) {
+    /// Preconditions the device. Nothing is measured, except wear. `go_on` may stop it between pages; the device is then of no
+    /// use.
+    pub(in crate::engine) fn precondition(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
         let (exported, mapped) = (self.dev.geometry.exported, self.dev.geometry.mapped);
         match self.config.precondition.mode {
             PreconditionMode::None => {}
-            PreconditionMode::Aged => self.age_directly(),
-            PreconditionMode::Sequential => self.fill(mapped),
+            PreconditionMode::Aged => self.age_directly(go_on)?,
+            PreconditionMode::Sequential => self.fill(mapped, go_on)?,
             PreconditionMode::Random => {
-                self.fill(mapped);
+                self.fill(mapped, go_on)?;
                 let mut rng = random::stream(self.seed, "precondition");
                 let writes = (self.config.precondition.overwrite * f64::from(exported)) as u64;
                 let mut draw = || Lpn(random::below(&mut rng, u64::from(exported)) as u32);
                 // Map entries are prefetched a few writes ahead, so that memory latency overlaps other writes.
                 let mut ahead: [Lpn; LOOK_AHEAD] = std::array::from_fn(|_| draw());
                 for i in 0..writes {
+                    if i.is_multiple_of(ASKED) {
+                        go_on()?;
+                    }
                     let slot = &mut ahead[(i % LOOK_AHEAD as u64) as usize];
                     let lpn = std::mem::replace(slot, draw());
                     self.dev.map.expect(*slot);
@@ -82,10 +91,11 @@ impl Ssd {
         self.stats.start_measuring();
         self.restart_conflicts();
         self.stats.operations = 0;
+        ControlFlow::Continue(())
     }
 
     /// Writes every logical page once, in order.
-    fn fill(&mut self, mapped: u32) {
+    fn fill(&mut self, mapped: u32, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
         let geometry = &self.dev.geometry;
         let planes = geometry.planes;
         let apart = !self.rules.dynamic && self.features.raid.is_none() && self.config.gc.scope == Scope::Plane;
@@ -97,6 +107,9 @@ impl Ssd {
         let plain = self.dev.errors.is_none() && !self.rules.metadata;
         for tile in 0..tiles {
             for place in 0..planes {
+                if u64::from(place).is_multiple_of(ASKED / u64::from(TILE)) {
+                    go_on()?;
+                }
                 let first = Lpn(tile * TILE * planes + place);
                 if plain {
                     self.fill_tile(first);
@@ -105,7 +118,13 @@ impl Ssd {
                 }
             }
         }
-        (tiles * TILE * planes..mapped).for_each(|lpn| self.store_now(Lpn(lpn), Class::Host));
+        for lpn in tiles * TILE * planes..mapped {
+            if u64::from(lpn).is_multiple_of(ASKED) {
+                go_on()?;
+            }
+            self.store_now(Lpn(lpn), Class::Host);
+        }
+        ControlFlow::Continue(())
     }
 
     /// Writes the first pages of a plane consecutively; none was written before. Equals [`Ssd::store_now`] page by page.
@@ -129,7 +148,7 @@ impl Ssd {
 
     /// Ages every plane alike: its first pages are used in order, a uniformly random subset is invalid, and the rest holds the
     /// plane's own logical pages in ascending order.
-    fn age_directly(&mut self) {
+    fn age_directly(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
         let pages = u64::from(self.dev.geometry.pages_per_plane);
         let share = |ppm: u32| (pages * u64::from(ppm) + Ppm::ONE / 2) / Ppm::ONE;
         let (valid, invalid) = (share(self.config.precondition.valid.0), share(self.config.precondition.invalid.0));
@@ -140,6 +159,9 @@ impl Ssd {
             let mut rng = random::stream(self.seed.wrapping_add(u64::from(plane.0) << 32), "ageing");
             let (mut left, mut stale, mut lpn) = (valid + invalid, invalid, residue);
             while left > 0 {
+                if left.is_multiple_of(ASKED) {
+                    go_on()?;
+                }
                 let page = self
                     .dev
                     .flash
@@ -161,6 +183,7 @@ impl Ssd {
                 left -= 1;
             }
         }
+        ControlFlow::Continue(())
     }
 
     /// Applies a request in no time (`--count-only`): the same placement, map and GC, without latencies. It is delayed until a

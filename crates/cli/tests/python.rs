@@ -1,0 +1,77 @@
+//! The Python package: builds the wheel into a scratch environment and runs `tests/python` there.
+//!
+//! Without a Python that can do so the test says what is missing and passes; with `SSDLAB_PYTHON=1` it fails.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Names of interpreters, the system's own first.
+const NAMES: [&str; 6] = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"];
+/// What builds the wheel.
+const MATURIN: &str = "maturin==1.16.0";
+/// Succeeds on an interpreter that will do.
+const FITS: &str = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))";
+
+fn run(command: &mut Command) -> Result<Output, String> {
+    let shown = format!("{command:?}");
+    let done = command.output().map_err(|error| format!("{shown}: {error}"))?;
+    if done.status.success() {
+        return Ok(done);
+    }
+    let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    Err(format!("{shown} failed\n{out}\n{err}"))
+}
+
+/// An interpreter of Python 3.11 or newer with venv.
+fn interpreter() -> Option<&'static str> {
+    NAMES.into_iter().find(|name| run(Command::new(name).args(["-c", FITS])).is_ok())
+}
+
+/// A scratch environment with the tools and libraries of the tests: its interpreter.
+fn environment(python: &str, root: &Path, scratch: &Path) -> Result<PathBuf, String> {
+    let home = scratch.join("environment");
+    run(Command::new(python).args(["-m", "venv"]).arg(&home))?;
+    let own = if cfg!(windows) { home.join("Scripts/python.exe") } else { home.join("bin/python") };
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", MATURIN, "--requirement"];
+    run(Command::new(&own).args(pip).arg(root.join("tests/python/requirements.txt")))?;
+    Ok(own)
+}
+
+/// The wheel, compiled as the tests are, so that what they compiled is not compiled again.
+fn wheel(python: &Path, root: &Path, scratch: &Path) -> PathBuf {
+    let out = scratch.join("wheel");
+    let arguments = ["-m", "maturin", "build", "--profile", "dev", "--locked", "--out"];
+    let build = run(Command::new(python).args(arguments).arg(&out).current_dir(root));
+    build.unwrap_or_else(|error| panic!("{error}"));
+    let mut wheels =
+        std::fs::read_dir(out).expect("the wheel's directory").map(|entry| entry.expect("an entry").path());
+    wheels.next().expect("a wheel")
+}
+
+#[test]
+fn the_python_package_passes_its_tests() {
+    let required = std::env::var_os("SSDLAB_PYTHON").is_some_and(|value| value == "1");
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository");
+    let found = interpreter().ok_or_else(|| "no Python 3.11 or newer with venv".to_string());
+    let python = match found.and_then(|python| environment(python, &root, scratch.path())) {
+        Ok(python) => python,
+        Err(missing) if required => panic!("SSDLAB_PYTHON=1: {missing}"),
+        Err(missing) => {
+            println!("the Python package is not tested: {}", missing.lines().next().unwrap_or_default());
+            return;
+        }
+    };
+    let wheel = wheel(&python, &root, scratch.path());
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"];
+    run(Command::new(&python).args(pip).arg(&wheel)).unwrap_or_else(|error| panic!("{error}"));
+    // The sources of the package are next to the tests: they must not be found in place of the wheel.
+    let mut tests = Command::new(&python);
+    tests.args(["-P", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]).arg(root.join("tests/python"));
+    tests.current_dir(scratch.path()).env("PYTHONDONTWRITEBYTECODE", "1");
+    tests.env("SSDLAB_BINARY", env!("CARGO_BIN_EXE_ssdlab")).env("SSDLAB_WHEEL", &wheel);
+    match run(&mut tests) {
+        Ok(done) => println!("{}", String::from_utf8_lossy(&done.stdout)),
+        Err(error) => panic!("{error}"),
+    }
+}

@@ -1,0 +1,400 @@
+//! `compare` and `reproduce`: many runs side by side.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::ThreadId;
+
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyInt, PyString};
+use ssdlab_cli::args::{CheckLevel, HowArgs, ReproduceArgs, TableArgs};
+use ssdlab_cli::reproduce::Reproduction as Done;
+use ssdlab_lab::drive::Tick;
+use ssdlab_lab::error::Error;
+use ssdlab_lab::results::sheet::Place;
+use ssdlab_lab::settings::argument;
+use ssdlab_lab::variants::axes::Axis;
+use ssdlab_lab::variants::comparison::{Planned, Row, Seeds, can_be_read_again};
+use ssdlab_lab::variants::points::{self, Plan};
+
+use crate::config::Config;
+use crate::errors::{engine, usage};
+use crate::run::{Given, Watch, bytes_of, check_of, counted, seed_of};
+use crate::summary::Summary;
+use crate::table::Table;
+use crate::values::toml_of;
+
+/// Most runs of a comparison, as on the command line.
+const MOST_POINTS: u64 = 1_000_000;
+
+/// Follows many runs from the thread that called.
+struct Board {
+    watch: Mutex<Watch>,
+    caller: ThreadId,
+    stop: AtomicBool,
+    ended: AtomicUsize,
+    runs: AtomicUsize,
+    now: AtomicU64,
+}
+
+impl Board {
+    fn new(watch: Watch) -> Board {
+        Board {
+            watch: Mutex::new(watch),
+            caller: std::thread::current().id(),
+            stop: AtomicBool::new(false),
+            ended: AtomicUsize::new(0),
+            runs: AtomicUsize::new(0),
+            now: AtomicU64::new(0),
+        }
+    }
+
+    fn look(&self) -> ControlFlow<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
+        }
+        if std::thread::current().id() != self.caller {
+            return ControlFlow::Continue(());
+        }
+        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        let (ended, runs) = (self.ended.load(Ordering::Relaxed) as u64, self.runs.load(Ordering::Relaxed) as u64);
+        watch.set(ended, Some(runs), self.now.load(Ordering::Relaxed));
+        let flow = watch.look();
+        self.stop.fetch_or(flow.is_break(), Ordering::Relaxed);
+        flow
+    }
+
+    /// The result of all runs, or what was raised in place of it.
+    fn result<T>(&self, py: Python<'_>, done: PyResult<T>) -> PyResult<T> {
+        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        let raised = watch.raised();
+        let told = watch.end(py);
+        match raised {
+            Some(error) => Err(error),
+            None => done.and_then(|done| told.map(|()| done)),
+        }
+    }
+}
+
+/// A board of another thread's runs.
+struct Shared<'b>(&'b Board);
+
+impl points::Board for Shared<'_> {
+    fn at(&self, _point: usize, tick: Tick) -> ControlFlow<()> {
+        self.0.now.store(tick.now.0, Ordering::Relaxed);
+        ControlFlow::Continue(())
+    }
+
+    fn go_on(&self, _point: usize) -> ControlFlow<()> {
+        self.0.look()
+    }
+
+    fn waits(&self) -> ControlFlow<()> {
+        self.0.look()
+    }
+
+    fn ended(&self, _point: usize) {
+        self.0.ended.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// One variant of a comparison.
+#[pyclass(module = "ssdlab", frozen, get_all)]
+pub struct Variant {
+    /// Its values in a few words.
+    name: String,
+    /// Its value of each key that is varied, as on the command line.
+    values: Py<PyDict>,
+    /// Its summaries, one a seed; none if it was refused.
+    summaries: Vec<Py<Summary>>,
+    /// The rule that refuses it, if one does.
+    refused: Option<String>,
+}
+
+#[pymethods]
+impl Variant {
+    fn __repr__(&self) -> String {
+        match &self.refused {
+            None => format!("<ssdlab.Variant {}: {} runs>", self.name, self.summaries.len()),
+            Some(rule) => format!("<ssdlab.Variant {}: refused: {rule}>", self.name),
+        }
+    }
+}
+
+/// The same requests on several configurations, each compared with the first.
+#[pyclass(module = "ssdlab", frozen, sequence)]
+pub struct Comparison {
+    /// One row per variant, with all figures.
+    #[pyo3(get)]
+    table: Py<Table>,
+    /// What the command says about the requests on standard error.
+    #[pyo3(get)]
+    remarks: Vec<String>,
+    variants: Vec<Py<Variant>>,
+    json: String,
+    markdown: String,
+}
+
+#[pymethods]
+impl Comparison {
+    fn __len__(&self) -> usize {
+        self.variants.len()
+    }
+
+    fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<Py<Variant>> {
+        let at = if index < 0 { index + self.variants.len() as isize } else { index };
+        let variant = usize::try_from(at).ok().and_then(|at| self.variants.get(at));
+        variant
+            .map(|variant| variant.clone_ref(py))
+            .ok_or_else(|| PyIndexError::new_err(format!("the comparison has {} variants", self.variants.len())))
+    }
+
+    /// The figures as one table, as `ssdlab compare --markdown` prints it.
+    fn to_markdown(&self) -> &str {
+        &self.markdown
+    }
+
+    /// The bytes of the file that `ssdlab compare --json` writes.
+    fn to_json(&self) -> &str {
+        &self.json
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<ssdlab.Comparison of {} variants>", self.variants.len())
+    }
+}
+
+/// The keys and values to vary.
+fn axes_of(vary: &Bound<'_, PyDict>) -> PyResult<Vec<Axis>> {
+    let py = vary.py();
+    let mut axes = Vec::new();
+    for (key, values) in vary.iter() {
+        let key: String = key.extract().map_err(|_| usage(py, "vary: a key is not a str", ""))?;
+        if values.is_instance_of::<PyString>() {
+            return Err(usage(py, format!("vary: the values of {key} are not a list"), "give a list of values"));
+        }
+        let values = values.try_iter()?.map(|value| Ok(argument(&toml_of(&key, &value?)?))).collect::<PyResult<_>>()?;
+        axes.push(Axis { key, values });
+    }
+    Ok(axes)
+}
+
+fn variant_of(py: Python<'_>, axes: &[Axis], row: &Row) -> PyResult<Py<Variant>> {
+    let values = PyDict::new(py);
+    axes.iter().zip(&row.variant.values).try_for_each(|(axis, value)| values.set_item(&axis.key, value))?;
+    let summaries = row.outcomes.iter().map(|outcome| Summary::of(py, outcome.json())).collect::<PyResult<_>>()?;
+    let refused = row.variant.refused.as_ref().map(ToString::to_string);
+    Py::new(py, Variant { name: row.name.clone(), values: values.unbind(), summaries, refused })
+}
+
+/// Simulates the same requests on several configurations and compares each with the first.
+#[pyfunction]
+#[pyo3(signature = (cfg = None, *, vary = None, repeat = None, jobs = None, trace = None, workload = None, format = "auto",
+    device = None, limit = None, r#loop = None, time_scale = None, replay = None, lba_policy = "error", on_bad_line = "error",
+    time_order = "error", op_codes = None, within_second = "once", max_request = None, traces = None, seed = None,
+    check = "sampled", count_only = false, memory_limit = None, progress = None))]
+#[pyo3(
+    text_signature = "(cfg=None, *, vary=None, repeat=1, jobs=None, trace=None, workload=None, format='auto', device=None, \
+    limit=None, loop=1, time_scale=1, replay=None, lba_policy='error', on_bad_line='error', time_order='error', \
+    op_codes=None, within_second='once', max_request=None, traces=None, seed=1, check='sampled', count_only=False, \
+    memory_limit=None, progress='auto')"
+)]
+#[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
+fn compare<'py>(
+    py: Python<'py>,
+    cfg: Option<&Config>,
+    vary: Option<Bound<'py, PyDict>>,
+    repeat: Option<Bound<'py, PyAny>>,
+    jobs: Option<Bound<'py, PyAny>>,
+    trace: Option<Bound<'py, PyAny>>,
+    workload: Option<Bound<'py, PyAny>>,
+    format: &str,
+    device: Option<Bound<'py, PyAny>>,
+    limit: Option<Bound<'py, PyAny>>,
+    r#loop: Option<Bound<'py, PyAny>>,
+    time_scale: Option<Bound<'py, PyAny>>,
+    replay: Option<&str>,
+    lba_policy: &str,
+    on_bad_line: &str,
+    time_order: &str,
+    op_codes: Option<&str>,
+    within_second: &str,
+    max_request: Option<Bound<'py, PyAny>>,
+    traces: Option<PathBuf>,
+    seed: Option<Bound<'py, PyAny>>,
+    check: &str,
+    count_only: bool,
+    memory_limit: Option<Bound<'py, PyAny>>,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Comparison> {
+    let config = Config::or_default(py, cfg)?;
+    let axes = vary.as_ref().map_or(Ok(Vec::new()), axes_of)?;
+    let repeat = counted(py, "repeat", repeat.as_ref())?.unwrap_or(1);
+    let one = || PyInt::new(py, 1).into_any();
+    let requests = Given {
+        trace,
+        workload,
+        format,
+        device,
+        limit,
+        r#loop: r#loop.unwrap_or_else(one),
+        time_scale: time_scale.unwrap_or_else(one),
+        replay,
+        lba_policy,
+        on_bad_line,
+        time_order,
+        op_codes,
+        within_second,
+        max_request,
+        traces,
+    }
+    .requests(py)?;
+    let plan = Plan {
+        check: check_of(py, check)?,
+        count_only,
+        jobs: counted(py, "jobs", jobs.as_ref())?,
+        memory_limit: memory_limit.as_ref().map(|limit| bytes_of("memory_limit", limit)).transpose()?,
+    };
+    let seeds = Seeds { first: seed.as_ref().map_or(Ok(1), |seed| seed_of(py, seed))?, count: repeat };
+    let board = Board::new(Watch::new(&progress.unwrap_or_else(|| PyString::new(py, "auto").into_any()))?);
+    let done = engine(py, || {
+        axes.iter().try_for_each(Axis::check)?;
+        if axes.is_empty() && repeat == 1 {
+            return Err(Error::usage("nothing to compare")
+                .help("give vary={KEY: [V1, V2, ...]}, or repeat=N for the spread over seeds of one configuration"));
+        }
+        can_be_read_again(&requests)?;
+        let planned = Planned::new(config.settings.sources(), axes, seeds, MOST_POINTS)?;
+        let sheet = planned.sheet(&Place::MEMORY)?;
+        let points = planned.points(&requests);
+        board.runs.store(points.len(), Ordering::Relaxed);
+        let done = planned.run(&points, &plan, &Shared(&board))?;
+        let (_, frame) = done.write(sheet)?.parts();
+        Ok((done, frame))
+    });
+    let (done, frame) = board.result(py, done)?;
+    let frame = frame.ok_or_else(|| usage(py, "the rows are not in memory", ""))?;
+    let variants = done.rows.iter().map(|row| variant_of(py, &done.axes, row)).collect::<PyResult<_>>()?;
+    Ok(Comparison {
+        table: Py::new(py, Table::of(frame))?,
+        remarks: done.remarks(),
+        variants,
+        json: done.json(),
+        markdown: ssdlab_cli::compare::markdown(&done),
+    })
+}
+
+/// A paper's tables and figures with our numbers.
+#[pyclass(module = "ssdlab", frozen)]
+pub struct Reproduction {
+    /// One row per value of the paper.
+    #[pyo3(get)]
+    figures: Py<Table>,
+    /// By kind of value: how many have which verdict.
+    #[pyo3(get)]
+    verdicts: Py<PyDict>,
+    /// Remarks on the runs.
+    #[pyo3(get)]
+    remarks: Vec<String>,
+    json: String,
+    markdown: String,
+}
+
+#[pymethods]
+impl Reproduction {
+    /// As `ssdlab reproduce --markdown` prints it.
+    fn to_markdown(&self) -> &str {
+        &self.markdown
+    }
+
+    /// The bytes of the file that `ssdlab reproduce --json` writes.
+    fn to_json(&self) -> &str {
+        &self.json
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<ssdlab.Reproduction: {}>", self.verdicts.bind(py).repr()?))
+    }
+}
+
+/// Computes a paper's tables and figures, or those that are named.
+#[pyfunction]
+#[pyo3(signature = (paper, ids = None, *, quick = false, traces = None, format = None, limit = None, seed = None,
+    check = "sampled", count_only = false, jobs = None, memory_limit = None, progress = None))]
+#[pyo3(
+    text_signature = "(paper, ids=None, *, quick=False, traces=None, format=None, limit=None, seed=1, check='sampled', \
+    count_only=False, jobs=None, memory_limit=None, progress='auto')"
+)]
+#[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
+fn reproduce<'py>(
+    py: Python<'py>,
+    paper: String,
+    ids: Option<Vec<String>>,
+    quick: bool,
+    traces: Option<PathBuf>,
+    format: Option<Vec<String>>,
+    limit: Option<Bound<'py, PyAny>>,
+    seed: Option<Bound<'py, PyAny>>,
+    check: &str,
+    count_only: bool,
+    jobs: Option<Bound<'py, PyAny>>,
+    memory_limit: Option<Bound<'py, PyAny>>,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Reproduction> {
+    let check = match check_of(py, check)? {
+        ssdlab_sim::Check::Off => CheckLevel::Off,
+        ssdlab_sim::Check::Sampled => CheckLevel::Sampled,
+        ssdlab_sim::Check::Full => CheckLevel::Full,
+    };
+    let args = ReproduceArgs {
+        paper,
+        ids: ids.unwrap_or_default(),
+        quick,
+        traces,
+        format: format.unwrap_or_default(),
+        limit: counted(py, "limit", limit.as_ref())?,
+        how: HowArgs {
+            seed: seed.as_ref().map_or(Ok(1), |seed| seed_of(py, seed))?,
+            check,
+            count_only,
+            jobs: counted(py, "jobs", jobs.as_ref())?,
+            memory_limit: memory_limit.as_ref().map(|limit| bytes_of("memory_limit", limit)).transpose()?,
+            quiet: true,
+        },
+        table: TableArgs { markdown: false, csv: false, json: None },
+    };
+    let board = Board::new(Watch::new(&progress.unwrap_or_else(|| PyString::new(py, "auto").into_any()))?);
+    let done = engine(py, || {
+        let done = Done::run(&args, &|runs| {
+            board.runs.fetch_add(runs, Ordering::Relaxed);
+            Box::new(Shared(&board))
+        })?;
+        let frame = done.rows()?;
+        Ok((done, frame))
+    });
+    let (done, frame) = board.result(py, done)?;
+    let verdicts = PyDict::new(py);
+    for (kind, counts) in done.verdicts() {
+        let by_verdict = PyDict::new(py);
+        counts.into_iter().try_for_each(|(verdict, count)| by_verdict.set_item(verdict, count))?;
+        verdicts.set_item(kind, by_verdict)?;
+    }
+    Ok(Reproduction {
+        figures: Py::new(py, Table::of(frame))?,
+        verdicts: verdicts.unbind(),
+        remarks: done.remarks().cloned().collect(),
+        json: done.json(),
+        markdown: done.markdown(),
+    })
+}
+
+/// Adds the names of this file.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Variant>()?;
+    module.add_class::<Comparison>()?;
+    module.add_class::<Reproduction>()?;
+    module.add_function(wrap_pyfunction!(compare, module)?)?;
+    module.add_function(wrap_pyfunction!(reproduce, module)?)
+}

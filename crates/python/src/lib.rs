@@ -1,0 +1,44 @@
+//! The extension module of the Python package `ssdlab`. It converts; what decides is in `ssdlab_lab`.
+//!
+//! | name in Python | file |
+//! | --- | --- |
+//! | `Config` and the listings | `config.rs` |
+//! | `run`, `Run` | `run.rs`, `summary.rs` |
+//! | `compare`, `reproduce` | `compare.rs` |
+//! | `workload`, `read_trace`, traces of Python | `requests.rs` |
+//! | `Table`, `Column` | `table.rs`, over the capsules of `arrow.rs` |
+//! | exceptions | `errors.rs` |
+
+mod arrow;
+mod compare;
+mod config;
+mod errors;
+mod requests;
+mod run;
+mod summary;
+mod table;
+mod values;
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+/// Runs the command `ssdlab` with these arguments, the program's name first, and returns its exit status.
+#[pyfunction]
+fn main_from(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| ssdlab_cli::status_from(arguments))
+}
+
+/// The extension module.
+#[pymodule(gil_used = false)]
+fn _ssdlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(main_from, module)?)?;
+    errors::register(module)?;
+    config::register(module)?;
+    requests::register(module)?;
+    compare::register(module)?;
+    run::register(module)?;
+    summary::register(module)?;
+    table::register(module)
+}

@@ -1,0 +1,357 @@
+"""The extension module. Use the names of the package, :mod:`ssdlab`."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from os import PathLike
+from typing import Any, BinaryIO, Literal, Protocol, final, overload
+
+from typing_extensions import Buffer, TypeAlias, disjoint_base
+
+import numpy  # type: ignore[import-not-found, unused-ignore]
+import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
+import polars  # type: ignore[import-not-found, unused-ignore]
+import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+__version__: str
+
+_Path: TypeAlias = str | PathLike[str]
+_Value: TypeAlias = str | int | float | bool | timedelta | list[Any] | tuple[Any, ...] | dict[str, Any]
+_Progress: TypeAlias = Literal["auto"] | bool | Callable[[int, int | None, int], object]
+_Check: TypeAlias = Literal["off", "sampled", "full"]
+_LbaPolicy: TypeAlias = Literal["error", "wrap", "clip", "dense"]
+_TimeOrder: TypeAlias = Literal["error", "keep", "clamp", "sort"]
+_Columns: TypeAlias = Mapping[str, Buffer | Sequence[str] | Sequence[bool]]
+
+class _ArrowStream(Protocol):
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+_Trace: TypeAlias = _Path | BinaryIO | _ArrowStream | _Columns
+
+class Error(Exception):
+    """Any error of ssdlab."""
+
+class UsageError(Error, ValueError):
+    """Arguments contradict each other, or a value is out of range."""
+
+    key: str | None
+    message: str | None
+    help: str | None
+    nearest: str | None
+    file: str | None
+    line: int | None
+    column: int | None
+
+class ConfigError(Error, ValueError):
+    """A configuration breaks a rule, or a key has a wrong value."""
+
+    key: str | None
+    message: str | None
+    help: str | None
+    nearest: str | None
+    file: str | None
+    line: int | None
+    column: int | None
+
+class TraceError(Error, ValueError):
+    """Requests are invalid."""
+
+    file: str | None
+    line: int | None
+    column: int | str | None
+    text: str | None
+
+class FileError(Error, OSError):
+    """A file can't be read or written."""
+
+class InvariantError(Error, AssertionError):
+    """A law of the simulation is broken: a defect of the simulator."""
+
+    law: str | None
+    at_ns: int | None
+    reproduce: str | None
+
+class PolicyError(Error, RuntimeError):
+    """A policy failed."""
+
+    plane: int | None
+    now: int | None
+
+class MemoryLimitError(Error, MemoryError):
+    """More memory is needed than may be taken."""
+
+    needed: int | None
+    limit: int | None
+
+@final
+class Config:
+    """An immutable configuration with the origin of its values."""
+
+    def __new__(cls) -> Config: ...
+    @staticmethod
+    def preset(name: str) -> Config: ...
+    @staticmethod
+    def load(*files: _Path, preset: str | None = None) -> Config: ...
+    @staticmethod
+    def from_toml(text: str, name: str = "text") -> Config: ...
+    @overload
+    def set(self, key: str, /, value: _Value | Any | None) -> Config: ...
+    @overload
+    def set(self, key: dict[str, Any], /) -> Config: ...
+    def __getitem__(self, key: str, /) -> Any: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def capacity_bytes(self) -> int: ...
+    def origin(self, key: str) -> str: ...
+    def to_toml(self) -> str: ...
+    def to_dict(self) -> dict[str, dict[str, Any]]: ...
+    def __copy__(self) -> Config: ...
+    def __deepcopy__(self, _memo: object) -> Config: ...
+    def __reduce__(self) -> tuple[Any, tuple[str]]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Info:
+    """Something that has a name: a preset, a scheme, a workload."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def knobs(self) -> list[Knob]: ...
+    @property
+    def slot(self) -> str | None: ...
+
+@final
+class Knob:
+    """A knob of a scheme."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def default(self) -> str: ...
+    @property
+    def range(self) -> str: ...
+    @property
+    def meaning(self) -> str: ...
+
+@disjoint_base
+class Section:
+    """A part of a summary: its keys as items and as attributes."""
+
+    def __getitem__(self, key: str, /) -> Any: ...
+    def __getattr__(self, name: str, /) -> Any: ...
+    def __len__(self) -> int: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def keys(self) -> Any: ...
+    def values(self) -> list[Any]: ...
+    def items(self) -> list[tuple[str, Any]]: ...
+    def get(self, key: str, default: Any | None = None) -> Any: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __dir__(self) -> list[str]: ...
+    def __reduce__(self) -> tuple[Any, tuple[Any]]: ...
+    @staticmethod
+    def _of(values: dict[str, Any]) -> Section: ...
+
+@final
+class Summary(Section):
+    """The results of a run: the contract ``ssdlab.summary/1``."""
+
+    @staticmethod
+    def load(path: _Path) -> Summary: ...
+    def to_json(self) -> str: ...
+    @staticmethod
+    def _from_json(text: str) -> Summary: ...
+
+@final
+class Column:
+    """A column of a table: numbers through the buffer protocol, anything as a list."""
+
+    @property
+    def name(self) -> str: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> int | float | str | None: ...
+    def to_list(self) -> list[int | float | str | None]: ...
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray[Any, Any]: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Table:
+    """Rows with named columns, in memory."""
+
+    @property
+    def num_rows(self) -> int: ...
+    @property
+    def column_names(self) -> list[str]: ...
+    @property
+    def schema(self) -> list[tuple[str, str]]: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def column(self, name: str) -> Column: ...
+    def __getitem__(self, name: str, /) -> Column: ...
+    def head(self, n: int = 5) -> Table: ...
+    def select(self, names: Sequence[str]) -> Table: ...
+    def filter_range(self, column: str, lo: float | None = None, hi: float | None = None) -> Table: ...
+    def write_csv(self, path: _Path) -> None: ...
+    def write_parquet(self, path: _Path) -> None: ...
+    def to_pandas(self) -> pandas.DataFrame: ...
+    def to_polars(self) -> polars.DataFrame: ...
+    def to_pyarrow(self) -> pyarrow.Table: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Run:
+    """The result of a run."""
+
+    @property
+    def summary(self) -> Summary: ...
+    @property
+    def write_amplification(self) -> float | None: ...
+    @property
+    def remarks(self) -> list[str]: ...
+    @property
+    def perf(self) -> dict[str, float | int | None]: ...
+    @property
+    def requests(self) -> Table | None: ...
+    @property
+    def series(self) -> Table | None: ...
+    @property
+    def blocks(self) -> Table | None: ...
+    @property
+    def config(self) -> Config: ...
+
+@final
+class Variant:
+    """One variant of a comparison."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def values(self) -> dict[str, str]: ...
+    @property
+    def summaries(self) -> list[Summary]: ...
+    @property
+    def refused(self) -> str | None: ...
+
+@final
+class Comparison:
+    """The same requests on several configurations, each compared with the first."""
+
+    @property
+    def table(self) -> Table: ...
+    @property
+    def remarks(self) -> list[str]: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> Variant: ...
+    def to_markdown(self) -> str: ...
+    def to_json(self) -> str: ...
+
+@final
+class Reproduction:
+    """A paper's tables and figures with our numbers."""
+
+    @property
+    def figures(self) -> Table: ...
+    @property
+    def verdicts(self) -> dict[str, dict[str, int]]: ...
+    @property
+    def remarks(self) -> list[str]: ...
+    def to_markdown(self) -> str: ...
+    def to_json(self) -> str: ...
+
+def run(
+    cfg: Config | None = None,
+    *,
+    trace: _Trace | None = None,
+    workload: _Path | dict[str, Any] | None = None,
+    format: str = "auto",
+    device: str | int | None = None,
+    limit: int | None = None,
+    loop: int = 1,
+    time_scale: float | str = 1,
+    replay: Literal["arrival", "closed"] | None = None,
+    lba_policy: _LbaPolicy = "error",
+    on_bad_line: str = "error",
+    time_order: _TimeOrder = "error",
+    op_codes: Literal["read-is-one", "read-is-zero"] | None = None,
+    within_second: Literal["once", "even"] = "once",
+    max_request: int | str | None = None,
+    traces: _Path | None = None,
+    seed: int = 1,
+    check: _Check = "sampled",
+    count_only: bool = False,
+    requests: bool | Sequence[str] | _Path = False,
+    series: str | timedelta | None = None,
+    blocks: bool = False,
+    timeline: _Path | None = None,
+    timeline_window: str | None = None,
+    memory_limit: int | str | None = None,
+    progress: _Progress = "auto",
+) -> Run: ...
+def compare(
+    cfg: Config | None = None,
+    *,
+    vary: dict[str, Sequence[Any]] | None = None,
+    repeat: int = 1,
+    jobs: int | None = None,
+    trace: _Trace | None = None,
+    workload: _Path | dict[str, Any] | None = None,
+    format: str = "auto",
+    device: str | int | None = None,
+    limit: int | None = None,
+    loop: int = 1,
+    time_scale: float | str = 1,
+    replay: Literal["arrival", "closed"] | None = None,
+    lba_policy: _LbaPolicy = "error",
+    on_bad_line: str = "error",
+    time_order: _TimeOrder = "error",
+    op_codes: Literal["read-is-one", "read-is-zero"] | None = None,
+    within_second: Literal["once", "even"] = "once",
+    max_request: int | str | None = None,
+    traces: _Path | None = None,
+    seed: int = 1,
+    check: _Check = "sampled",
+    count_only: bool = False,
+    memory_limit: int | str | None = None,
+    progress: _Progress = "auto",
+) -> Comparison: ...
+def reproduce(
+    paper: str,
+    ids: Sequence[str] | None = None,
+    *,
+    quick: bool = False,
+    traces: _Path | None = None,
+    format: Sequence[str] | None = None,
+    limit: int | None = None,
+    seed: int = 1,
+    check: _Check = "sampled",
+    count_only: bool = False,
+    jobs: int | None = None,
+    memory_limit: int | str | None = None,
+    progress: _Progress = "auto",
+) -> Reproduction: ...
+def workload(
+    name: _Path,
+    *,
+    limit: int | None = None,
+    seed: int = 1,
+    capacity: int | str | None = None,
+    page_size: int | str | None = None,
+) -> Table: ...
+def read_trace(path: _Trace, format: str = "auto", limit: int | None = None) -> Table: ...
+def presets() -> list[Info]: ...
+def schemes() -> list[Info]: ...
+def workloads() -> list[Info]: ...
+def slots() -> dict[str, list[str]]: ...
+def schema() -> dict[str, Any]: ...
+def main_from(arguments: Sequence[str]) -> int: ...
+def _break_law(text: str) -> None: ...
