@@ -223,6 +223,10 @@ pub trait Victim {
     fn watches(&self) -> bool {
         false
     }
+    /// Whether [`Flash::closing`] is kept. Read once.
+    fn reads_closings(&self) -> bool {
+        false
+    }
     /// A data page has been programmed: with its logical page, or with none if it was stale before its program ended.
     ///
     /// Calls follow the order of changes. They come in the nanosecond of the change and before the next [`Victim::pick`], but the

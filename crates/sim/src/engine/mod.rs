@@ -41,8 +41,7 @@ use crate::device::wear::Wear as WearState;
 use crate::oracle::{Check, Oracle};
 use crate::policy::{Hop, Job, Journey, View};
 use crate::report::power::PowerCut;
-use crate::schemes::victim::VictimPolicy;
-use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyTrigger};
+use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyTrigger, AnyVictim};
 use crate::stats::Stats;
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
 use kernel::buses::Bus;
@@ -164,7 +163,7 @@ impl Device {
 struct Policies {
     order: AnyOrder,
     trigger: AnyTrigger,
-    victim: VictimPolicy,
+    victim: AnyVictim,
     collector: AnyCollector,
     path: AnyPath,
     route: AnyRoute,
@@ -344,6 +343,7 @@ impl Ssd {
         if self.host.fault.is_some() {
             return false;
         }
+        self.date_closings();
         let (event, arrival) = (self.kernel.timers.next(), self.host.next_arrival(self.now));
         let time = event.min(arrival);
         if time >= self.features.fault_at && self.features.fault_at <= limit && time != Nanos::NEVER {
@@ -359,6 +359,14 @@ impl Ssd {
             self.round(time);
         }
         true
+    }
+
+    /// Dates the blocks that were closed at the current time, where the victim policy reads that.
+    #[inline(always)]
+    fn date_closings(&mut self) {
+        if self.dev.flash.has_undated() {
+            self.dev.flash.date_closings(self.now);
+        }
     }
 
     /// Handles all events at one time.

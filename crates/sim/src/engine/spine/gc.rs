@@ -252,6 +252,7 @@ impl Ssd {
             }
         }
         self.tell_victim();
+        self.date_closings();
         let victim = self.schemes.victim.policy().pick(&self.dev.view(self.now), plane)?;
         // A policy that also selects fully valid blocks would never stop if nothing can be reclaimed.
         let full = u32::from(self.dev.flash.valid(victim)) == self.dev.geometry.data_pages;
