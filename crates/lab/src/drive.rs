@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ssdlab_sim::config::{Config, ConfigError};
 use ssdlab_sim::device::flash::Flash;
 use ssdlab_sim::device::geometry::Geometry;
+use ssdlab_sim::policy::PolicyFault;
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Completed, Extent, Filled, LegRecord, Observer, Request, RequestOp, Sample, Ssd};
@@ -255,6 +256,11 @@ impl Device {
         self.ssd.fault()
     }
 
+    /// Why a policy from outside can't answer any more, if so.
+    pub fn policy_fault(&self) -> Option<&PolicyFault> {
+        self.ssd.policy_fault()
+    }
+
     /// Reads, programs, erases and copybacks executed so far.
     pub fn flash_operations(&self) -> u64 {
         self.ssd.flash_operations()
@@ -355,6 +361,9 @@ pub fn replay(
 fn stopped(device: &mut Device) -> Result<()> {
     if let Some(error) = device.take_fault() {
         return Err(error);
+    }
+    if let Some(fault) = device.policy_fault() {
+        return Err(fault.clone().into());
     }
     match device.fault() {
         Some(reason) => Err(Error::new(Kind::Device, reason)),

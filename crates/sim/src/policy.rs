@@ -1,5 +1,8 @@
 //! The seam between mechanism and policy: questions to a scheme, the state that it may see, and its possible answers.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 pub use crate::device::pages::{MAX_PLANES, PageSet};
@@ -196,6 +199,30 @@ impl Job {
     }
 }
 
+/// Why a policy from outside can't answer any more. The device then answers for it, so that it stays a valid device until its
+/// driver stops; results of such a run are not the policy's.
+#[derive(Clone, Debug)]
+pub struct PolicyFault {
+    /// The slot of the policy, such as `schemes.victim`.
+    pub slot: &'static str,
+    /// What went wrong.
+    pub message: String,
+    /// The plane in question.
+    pub plane: PlaneId,
+    /// Simulated time.
+    pub now: Nanos,
+    /// The error of the language that the policy is written in.
+    pub cause: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl PartialEq for PolicyFault {
+    fn eq(&self, other: &Self) -> bool {
+        (self.slot, &self.message, self.plane, self.now) == (other.slot, &other.message, other.plane, other.now)
+    }
+}
+
+impl Eq for PolicyFault {}
+
 /// Decides when a plane is collected. Below `gc.threshold` it always is; a trigger may add occasions.
 pub trait Trigger {
     /// Called once, with the device's geometry.
@@ -207,6 +234,10 @@ pub trait Trigger {
     /// The plane's die has been idle long enough, or has done nothing but GC since. Whether the plane is collected now.
     fn due(&self, _view: &View, _plane: PlaneId) -> bool {
         false
+    }
+    /// Why it can't answer any more, if so.
+    fn fault(&self) -> Option<&PolicyFault> {
+        None
     }
     /// Requirements on the rest of the configuration.
     fn needs(&self) -> Vec<Need> {
@@ -237,6 +268,10 @@ pub trait Victim {
     fn on_invalidate(&mut self, _view: &View, _page: Ppn) {}
     /// Seeds the policy's own random stream.
     fn seed(&mut self, _seed: u64) {}
+    /// Why it can't answer any more, if so.
+    fn fault(&self) -> Option<&PolicyFault> {
+        None
+    }
     /// Requirements on the rest of the configuration.
     fn needs(&self) -> Vec<Need> {
         Vec::new()

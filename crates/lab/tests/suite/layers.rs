@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 34] = [
+const LAYERS: [&str; 35] = [
     "text",
     "names",
     "error",
@@ -31,6 +31,7 @@ const LAYERS: [&str; 34] = [
     "results",
     "drive",
     "outcome",
+    "live",
     "run",
     "variants/student",
     "variants/figures",

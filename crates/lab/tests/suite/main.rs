@@ -3,6 +3,7 @@
 
 mod comparisons;
 mod layers;
+mod live;
 mod memory;
 mod refusals;
 mod runs;

@@ -293,6 +293,16 @@ impl Flash {
         self.erases[block.ix()]
     }
 
+    /// By block of the device: erases.
+    pub fn erases_by_block(&self) -> &[u32] {
+        &self.erases
+    }
+
+    /// By block of the device: see [`Flash::closing`]; empty if it is not kept.
+    pub fn closings_by_block(&self) -> &[Closing] {
+        &self.closed
+    }
+
     /// Pages of a block programmed or being programmed since its last erase.
     pub fn written(&self, block: BlockId) -> u32 {
         u32::from(self.use_of[block.ix()].written)

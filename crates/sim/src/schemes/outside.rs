@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use crate::device::geometry::Geometry;
-use crate::policy::{Need, Trigger, Victim, View};
+use crate::policy::{Need, PolicyFault, Trigger, Victim, View};
 use crate::units::{BlockId, Lpn, Nanos, PlaneId, Ppn};
 
 /// A victim policy from outside this crate. It is cloned with its device.
@@ -74,6 +74,11 @@ impl<P: ?Sized> Outside<P> {
         }
     }
 
+    /// The device's policy. A configuration has none that could have failed.
+    fn used(&self) -> Option<&P> {
+        self.live.as_deref()
+    }
+
     fn live(&mut self) -> &mut P {
         self.live.get_or_insert_with(|| (self.make)())
     }
@@ -118,6 +123,9 @@ impl Victim for Outside<dyn CustomVictim> {
     fn seed(&mut self, seed: u64) {
         self.live().seed(seed);
     }
+    fn fault(&self) -> Option<&PolicyFault> {
+        self.used()?.fault()
+    }
     fn needs(&self) -> Vec<Need> {
         self.ask(|policy| policy.needs())
     }
@@ -132,6 +140,9 @@ impl Trigger for Outside<dyn CustomTrigger> {
     }
     fn due(&self, view: &View, plane: PlaneId) -> bool {
         self.ask(|policy| policy.due(view, plane))
+    }
+    fn fault(&self) -> Option<&PolicyFault> {
+        self.used()?.fault()
     }
     fn needs(&self) -> Vec<Need> {
         self.ask(|policy| policy.needs())

@@ -1,0 +1,336 @@
+//! Policies written in another language: what they see, how their answers are checked, and what happens when they fail.
+//!
+//! A script answers by an index into the candidates of a [`VictimSight`], or by a yes or no. If it fails, or its answer is not one,
+//! the device goes on with `greedy` (a trigger: with "no") until its driver stops, which it does at once or after a few requests:
+//! see [`ssdlab_sim::Ssd::policy_fault`].
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use ssdlab_sim::device::flash::Stream;
+use ssdlab_sim::policy::{Need, PolicyFault, Requirement, Trigger, Victim, View};
+use ssdlab_sim::schemes::outside::Record;
+use ssdlab_sim::schemes::victim::Greedy;
+use ssdlab_sim::schemes::{AnyTrigger, AnyVictim};
+use ssdlab_sim::units::{BlockId, Nanos, PlaneId, Threshold};
+
+/// Why a script failed: a message, and the language's own error.
+#[derive(Clone)]
+pub struct Failure {
+    /// What went wrong.
+    pub message: String,
+    /// The error of the language.
+    pub cause: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Failure {
+    fn at(self, slot: &'static str, plane: PlaneId, now: Nanos) -> PolicyFault {
+        PolicyFault { slot, message: self.message, plane, now, cause: self.cause }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Failure {
+        Failure { message, cause: None }
+    }
+}
+
+/// A victim policy in another language.
+pub trait VictimScript: Send + Sync + Sized + 'static {
+    /// The index of the block to collect among the candidates of [`VictimSight::take`], or none to collect nothing.
+    ///
+    /// # Errors
+    /// The script failed.
+    fn pick(&mut self, view: &View, plane: PlaneId) -> Result<Option<i64>, Failure>;
+    /// Seeds the script's own random stream.
+    ///
+    /// # Errors
+    /// The script failed.
+    fn seed(&mut self, seed: u64) -> Result<(), Failure>;
+    /// A copy with its current state.
+    ///
+    /// # Errors
+    /// The script failed.
+    fn copy(&self) -> Result<Self, Failure>;
+}
+
+/// A trigger in another language.
+pub trait TriggerScript: Send + Sync + Sized + 'static {
+    /// The plane's die has been idle long enough. Whether the plane is collected now.
+    ///
+    /// # Errors
+    /// The script failed.
+    fn due(&mut self, sight: &TriggerSight) -> Result<bool, Failure>;
+    /// A copy with its current state.
+    ///
+    /// # Errors
+    /// The script failed.
+    fn copy(&self) -> Result<Self, Failure>;
+}
+
+/// What a victim script sees of a plane: its closed blocks, in ascending order.
+///
+/// [`VictimSight::take`] copies the state of the plane's blocks; a column is computed from that copy when it is first asked for.
+#[derive(Default)]
+pub struct VictimSight {
+    /// The plane.
+    pub plane: u32,
+    /// Simulated time.
+    pub now: u64,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Blocks of the plane, and those that are closed.
+    pub blocks: usize,
+    /// The number of candidates.
+    pub closed: usize,
+    raw_valid: Vec<u16>,
+    raw_erases: Vec<u32>,
+    raw_closings: Vec<ssdlab_sim::device::flash::Closing>,
+}
+
+impl VictimSight {
+    /// Copies the state of a plane.
+    pub fn take(&mut self, view: &View, plane: PlaneId) {
+        let (flash, range) = (view.flash, view.geometry.blocks(plane));
+        (self.plane, self.now, self.pages_per_block) = (plane.0, view.now.0, view.geometry.pages_per_block);
+        self.blocks = range.len();
+        copy(&mut self.raw_valid, &flash.valid_if_closed()[range.clone()]);
+        copy(&mut self.raw_erases, &flash.erases_by_block()[range.clone()]);
+        copy(&mut self.raw_closings, flash.closings_by_block().get(range).unwrap_or_default());
+        self.closed = self.raw_valid.iter().filter(|valid| is_closed(**valid)).count();
+    }
+
+    fn closed<'s, T: Copy + 's>(&'s self, of: &'s [T]) -> impl Iterator<Item = T> + 's {
+        self.raw_valid.iter().zip(of).filter(|(valid, _)| is_closed(**valid)).map(|(_, value)| *value)
+    }
+
+    /// The block of each candidate, as an index in the plane.
+    pub fn block(&self, into: &mut Vec<u32>) {
+        into.clear();
+        into.extend((0u32..).zip(&self.raw_valid).filter(|(_, valid)| is_closed(**valid)).map(|(block, _)| block));
+    }
+
+    /// Valid pages.
+    pub fn valid(&self, into: &mut Vec<u16>) {
+        into.clear();
+        into.extend(self.raw_valid.iter().filter(|valid| is_closed(**valid)));
+    }
+
+    /// Erases.
+    pub fn erases(&self, into: &mut Vec<u32>) {
+        into.clear();
+        into.extend(self.closed(&self.raw_erases));
+    }
+
+    /// Times at which the blocks were closed, in nanoseconds.
+    pub fn closed_at(&self, into: &mut Vec<u64>) {
+        into.clear();
+        into.extend(self.closed(&self.raw_closings).map(|closing| closing.at.0));
+    }
+
+    /// Write points that filled the blocks: 0 the host's, 1 GC's, 2 that of joint collections, 3 that of copybacks.
+    pub fn streams(&self, into: &mut Vec<u8>) {
+        into.clear();
+        into.extend(self.closed(&self.raw_closings).map(|closing| match closing.stream {
+            Stream::Host => 0,
+            Stream::Gc => 1,
+            Stream::Aligned => 2,
+            Stream::Copyback => 3,
+        }));
+    }
+}
+
+fn is_closed(valid: u16) -> bool {
+    valid < 0x8000
+}
+
+fn copy<T: Copy>(into: &mut Vec<T>, from: &[T]) {
+    into.clear();
+    into.extend_from_slice(from);
+}
+
+/// What a trigger script sees of a plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TriggerSight {
+    /// The plane.
+    pub plane: u32,
+    /// Simulated time.
+    pub now: u64,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Pages of a plane.
+    pub pages_per_plane: u32,
+    /// Free pages below which the plane is collected in any case.
+    pub threshold: u32,
+    /// Unprogrammed pages.
+    pub free_pages: u32,
+    /// Erased blocks that are not open.
+    pub free_blocks: u32,
+    /// Closed blocks.
+    pub closed: u32,
+    /// Fewest valid pages of a closed block; none without a closed block.
+    pub least_valid: Option<u16>,
+    /// Valid pages of all closed blocks.
+    pub valid_pages: u32,
+}
+
+impl TriggerSight {
+    fn of(view: &View, plane: PlaneId, threshold: u32) -> TriggerSight {
+        let counts = &view.flash.valid_if_closed()[view.geometry.blocks(plane)];
+        let closed = || counts.iter().copied().filter(|valid| is_closed(*valid));
+        TriggerSight {
+            plane: plane.0,
+            now: view.now.0,
+            pages_per_block: view.geometry.pages_per_block,
+            pages_per_plane: view.geometry.pages_per_plane,
+            threshold,
+            free_pages: view.flash.free_pages(plane),
+            free_blocks: view.flash.free_blocks(plane),
+            closed: closed().count() as u32,
+            least_valid: closed().min(),
+            valid_pages: closed().map(u32::from).sum(),
+        }
+    }
+}
+
+/// A victim slot whose policy is a script. `strict`: a block without an invalid page, while another has one, is an error.
+pub fn victim<S: VictimScript>(
+    record: Record,
+    strict: bool,
+    make: impl Fn() -> S + Send + Sync + 'static,
+) -> AnyVictim {
+    AnyVictim::outside(record, move || {
+        Box::new(ScriptedVictim { script: Some(make()), strict, greedy: Greedy::default(), fault: None })
+    })
+}
+
+/// A trigger slot whose policy is a script, asked when a die has been idle for `after`. `threshold` is that of `gc.threshold`.
+pub fn trigger<S: TriggerScript>(
+    record: Record,
+    after: Nanos,
+    threshold: Threshold,
+    make: impl Fn() -> S + Send + Sync + 'static,
+) -> AnyTrigger {
+    AnyTrigger::outside(record, move || {
+        let script = Mutex::new(make());
+        Box::new(ScriptedTrigger { script: Some(script), after, threshold, floor: 0, fault: OnceLock::new() })
+    })
+}
+
+/// A victim policy whose answers are checked.
+struct ScriptedVictim<S> {
+    /// None if it could not be copied.
+    script: Option<S>,
+    strict: bool,
+    greedy: Greedy,
+    fault: Option<PolicyFault>,
+}
+
+const VICTIM: &str = "schemes.victim";
+const TRIGGER: &str = "schemes.trigger";
+
+impl<S: VictimScript> Clone for ScriptedVictim<S> {
+    fn clone(&self) -> Self {
+        let copied = self.script.as_ref().map(VictimScript::copy).transpose();
+        let fault = copied.as_ref().err().map(|failure| failure.clone().at(VICTIM, PlaneId(0), Nanos::ZERO));
+        let (greedy, fault) = (self.greedy.clone(), self.fault.clone().or(fault));
+        ScriptedVictim { script: copied.ok().flatten(), strict: self.strict, greedy, fault }
+    }
+}
+
+impl<S: VictimScript> ScriptedVictim<S> {
+    fn answer(&mut self, view: &View, plane: PlaneId) -> Result<Option<BlockId>, Failure> {
+        let Some(script) = &mut self.script else { return Ok(None) };
+        let Some(index) = script.pick(view, plane)? else { return Ok(None) };
+        let closed = || view.flash.closed_blocks(plane, view.geometry);
+        let block = usize::try_from(index).ok().and_then(|index| closed().nth(index));
+        let block = block.ok_or_else(|| format!("pick returned {index}, but there are {} candidates", closed().count()))?;
+        let full = |block: BlockId| u32::from(view.flash.valid(block)) == view.geometry.data_pages;
+        if self.strict && full(block) && !closed().all(full) {
+            return Err(format!("pick returned {index}, a block without an invalid page, while others have some (strict)").into());
+        }
+        Ok(Some(block))
+    }
+}
+
+impl<S: VictimScript> Victim for ScriptedVictim<S> {
+    fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
+        if self.fault.is_none() {
+            match self.answer(view, plane) {
+                Ok(block) => return block,
+                Err(failure) => self.fault = Some(failure.at(VICTIM, plane, view.now)),
+            }
+        }
+        self.greedy.pick(view, plane)
+    }
+
+    fn reads_closings(&self) -> bool {
+        true
+    }
+
+    fn seed(&mut self, seed: u64) {
+        let done = self.script.as_mut().map_or(Ok(()), |script| script.seed(seed));
+        self.fault = done.err().map(|failure| failure.at(VICTIM, PlaneId(0), Nanos::ZERO)).or(self.fault.take());
+    }
+
+    fn fault(&self) -> Option<&PolicyFault> {
+        self.fault.as_ref()
+    }
+}
+
+/// A trigger whose failures are kept.
+struct ScriptedTrigger<S> {
+    /// None if it could not be copied.
+    script: Option<Mutex<S>>,
+    after: Nanos,
+    threshold: Threshold,
+    /// `threshold` in pages.
+    floor: u32,
+    fault: OnceLock<PolicyFault>,
+}
+
+impl<S: TriggerScript> Clone for ScriptedTrigger<S> {
+    fn clone(&self) -> Self {
+        let fault = self.fault.clone();
+        let copied = self.script.as_ref().map(|script| script.lock().unwrap_or_else(PoisonError::into_inner).copy());
+        let script = match copied.transpose() {
+            Ok(script) => script.map(Mutex::new),
+            Err(failure) => {
+                fault.get_or_init(|| failure.at(TRIGGER, PlaneId(0), Nanos::ZERO));
+                None
+            }
+        };
+        ScriptedTrigger { script, after: self.after, threshold: self.threshold, floor: self.floor, fault }
+    }
+}
+
+impl<S: TriggerScript> Trigger for ScriptedTrigger<S> {
+    fn prepare(&mut self, geometry: &ssdlab_sim::device::geometry::Geometry) {
+        let pages = self.threshold.pages(geometry.pages_per_plane.into(), geometry.pages_per_block.into());
+        self.floor = u32::try_from(pages).unwrap_or(u32::MAX);
+    }
+
+    fn patience(&self) -> Option<Nanos> {
+        Some(self.after)
+    }
+
+    fn due(&self, view: &View, plane: PlaneId) -> bool {
+        let Some(script) = self.script.as_ref().filter(|_| self.fault.get().is_none()) else { return false };
+        let mut script = script.lock().unwrap_or_else(PoisonError::into_inner);
+        script.due(&TriggerSight::of(view, plane, self.floor)).unwrap_or_else(|failure| {
+            self.fault.get_or_init(|| failure.at(TRIGGER, plane, view.now));
+            false
+        })
+    }
+
+    fn fault(&self) -> Option<&PolicyFault> {
+        self.fault.get()
+    }
+
+    fn needs(&self) -> Vec<Need> {
+        // Those of `idle`, whose occasions it shares.
+        let mut needs = ssdlab_sim::schemes::trigger::Idle { after: self.after, ..Default::default() }.needs();
+        needs.retain(|need| !matches!(need.what, Requirement::MoreThanThreshold(_)));
+        needs
+    }
+}
