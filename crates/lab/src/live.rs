@@ -441,8 +441,9 @@ impl Device {
             return Err(Error::usage(format!("there is no chip {chip}")).help(format!("chips are 0 to {}", chips - 1)));
         }
         if self.ssd.config().faults.chip_fails.is_empty() {
-            return Err(Error::config("faults.chip_fails", "chips of this device do not fail")
-                .help("build the device with raid.layout and faults.chip_fails; a time that is never reached is enough"));
+            return Err(Error::config("faults.chip_fails", "chips of this device do not fail").help(
+                "build the device with raid.layout and faults.chip_fails; a time that is never reached is enough",
+            ));
         }
         self.simulate(|device| device.ssd.fail_chip(chip))
     }

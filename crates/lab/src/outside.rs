@@ -244,10 +244,14 @@ impl<S: VictimScript> ScriptedVictim<S> {
         let Some(index) = script.pick(view, plane)? else { return Ok(None) };
         let closed = || view.flash.closed_blocks(plane, view.geometry);
         let block = usize::try_from(index).ok().and_then(|index| closed().nth(index));
-        let block = block.ok_or_else(|| format!("pick returned {index}, but there are {} candidates", closed().count()))?;
+        let block =
+            block.ok_or_else(|| format!("pick returned {index}, but there are {} candidates", closed().count()))?;
         let full = |block: BlockId| u32::from(view.flash.valid(block)) == view.geometry.data_pages;
         if self.strict && full(block) && !closed().all(full) {
-            return Err(format!("pick returned {index}, a block without an invalid page, while others have some (strict)").into());
+            return Err(format!(
+                "pick returned {index}, a block without an invalid page, while others have some (strict)"
+            )
+            .into());
         }
         Ok(Some(block))
     }
@@ -329,7 +333,9 @@ impl<S: TriggerScript> Trigger for ScriptedTrigger<S> {
 
     fn needs(&self) -> Vec<Need> {
         // Those of `idle`, whose occasions it shares.
-        let mut needs = ssdlab_sim::schemes::trigger::Idle { after: self.after, ..Default::default() }.needs();
+        let mut idle = ssdlab_sim::schemes::trigger::Idle::default();
+        idle.after = self.after;
+        let mut needs = idle.needs();
         needs.retain(|need| !matches!(need.what, Requirement::MoreThanThreshold(_)));
         needs
     }

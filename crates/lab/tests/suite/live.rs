@@ -63,16 +63,16 @@ fn what_cannot_be_submitted_is_refused_with_both_numbers_and_changes_nothing() {
         error.message
     };
     let (write, capacity) = (Op::Write, device.capacity_bytes());
-    assert_eq!(
-        told(&mut device, write, 0, 512, at(499)),
-        "the request arrives at 499 ns, but it is already 500 ns"
-    );
+    assert_eq!(told(&mut device, write, 0, 512, at(499)), "the request arrives at 499 ns, but it is already 500 ns");
     device.submit(write, 0, 512, at(900)).unwrap();
     assert_eq!(
         told(&mut device, write, 0, 512, None),
         "the request arrives at 500 ns, but the request before it arrives at 900 ns"
     );
-    assert_eq!(told(&mut device, write, 0, 100, at(900)), "a request of 100 bytes at byte 0 is not one of whole sectors");
+    assert_eq!(
+        told(&mut device, write, 0, 100, at(900)),
+        "a request of 100 bytes at byte 0 is not one of whole sectors"
+    );
     assert!(told(&mut device, write, capacity, 512, at(900)).ends_with("ends beyond the device"));
     let ask = |at| Ask { op: write, offset: 0, bytes: 512, at: Some(Nanos(at)) };
     let error = device.submit_many(&[ask(1000), ask(999)]).unwrap_err();
@@ -95,16 +95,15 @@ fn power_is_cut_now_and_a_device_without_every_page_refuses() {
     cut.power_cut().unwrap();
     assert_eq!((cut.pending(), cut.lookup(0).unwrap()), (0, Place::Nowhere));
     let cuts = cut.summary().unwrap();
-    assert!(json(&cuts).contains("\"at\": 300000"), "{}", json(&cuts));
+    assert_eq!(cuts.power_cuts[0].at, Nanos(300_000));
     let mut sampled = Device::new(&Config::default(), 1, Check::Sampled).unwrap();
     assert!(sampled.power_cut().unwrap_err().help[0].contains("full"));
 }
 
 #[test]
 fn more_requests_than_the_ring_takes_wait_without_effect() {
-    let asks: Vec<Ask> = (0..10_000)
-        .map(|i| Ask { op: Op::Read, offset: i % 64 * 4096, bytes: 4096, at: at(i * 100) })
-        .collect();
+    let asks: Vec<Ask> =
+        (0..10_000).map(|i| Ask { op: Op::Read, offset: i % 64 * 4096, bytes: 4096, at: at(i * 100) }).collect();
     let mut whole = device(SMALL);
     whole.submit_many(&asks).unwrap();
     whole.run().unwrap();

@@ -5,6 +5,7 @@ mod comparisons;
 mod layers;
 mod live;
 mod memory;
+mod outside;
 mod refusals;
 mod runs;
 
