@@ -124,7 +124,7 @@ impl Device {
         go_on: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> std::result::Result<Option<Device>, ConfigError> {
         let ssd = Ssd::new_while(config, seed, check, go_on)?;
-        Ok(ssd.map(|ssd| Device { ssd, timeless: false, watchers: Rc::default() }))
+        Ok(ssd.map(|ssd| Device { ssd, timeless: false, watchers: Arc::default() }))
     }
 
     /// The same device, started from a filling made earlier for a configuration that fills alike.

@@ -33,6 +33,8 @@ use ssdlab_sim::{Check, Completed, Observer, Request, RequestOp, Sample, Ssd};
 use ssdlab_trace::{Digest, Record, SECTOR_BYTES};
 
 use crate::error::{Error, Kind, Result};
+use crate::results::blocks;
+use crate::results::sheet::{self, Frame};
 use crate::settings;
 
 /// A request's operation.
@@ -370,6 +372,16 @@ impl Device {
     /// The state of pages and blocks.
     pub fn flash(&self) -> &Flash {
         self.ssd.flash()
+    }
+
+    /// One row per block, plane by plane: the columns of `--blocks`.
+    ///
+    /// # Errors
+    /// None that the caller can cause.
+    pub fn blocks(&self) -> Result<Frame> {
+        let sheet = blocks::create(&sheet::Place::MEMORY)?;
+        let table = blocks::write(sheet, self.ssd.flash(), self.ssd.geometry())?;
+        Ok(table.parts().1.expect("a table in memory"))
     }
 
     /// Ids and places.
