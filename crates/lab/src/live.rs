@@ -23,6 +23,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde_json::Value as Json;
 use ssdlab_sim::config::{Config, ConfigError};
 use ssdlab_sim::device::flash::Flash;
 use ssdlab_sim::device::geometry::Geometry;
@@ -36,6 +37,8 @@ use crate::error::{Error, Kind, Result};
 use crate::results::blocks;
 use crate::results::sheet::{self, Frame};
 use crate::settings;
+use crate::theory::Outlook;
+use crate::{memory, perf};
 
 /// A request's operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +147,13 @@ pub struct Device {
 impl Clone for Device {
     /// A copy with the same future; the rows that were not polled yet are copied too.
     fn clone(&self) -> Self {
-        let mut ssd = self.ssd.clone();
+        self.with(self.ssd.clone())
+    }
+}
+
+impl Device {
+    /// A copy around a copy of its device.
+    fn with(&self, mut ssd: Ssd) -> Device {
         let log = self.log.as_ref().map(|log| {
             let copy = Log(Arc::new(Mutex::new(log.rows().clone())));
             ssd.observe(Box::new(Log(copy.0.clone())));
@@ -163,9 +172,7 @@ impl Clone for Device {
             broken: self.broken.clone(),
         }
     }
-}
 
-impl Device {
     /// Builds the device of a configuration and fills it as `precondition` says.
     ///
     /// # Errors
@@ -199,6 +206,43 @@ impl Device {
         };
         device.sound()?;
         Ok(device)
+    }
+
+    /// A copy, like that of `clone`.
+    ///
+    /// # Errors
+    /// A policy from outside can't be copied, or the device is broken.
+    pub fn copied(&self) -> Result<Device> {
+        self.usable()?;
+        let copy = guarded(|| self.clone())?;
+        copy.sound()?;
+        Ok(copy)
+    }
+
+    /// A copy whose further life follows another configuration. Of its values only those may differ that a running device can
+    /// change: see [`changeable`].
+    ///
+    /// # Errors
+    /// Another value differs, or the state of the device rules the change out; like [`Device::copied`].
+    pub fn forked(&self, config: &Config) -> Result<Device> {
+        self.usable()?;
+        changeable(self.ssd.config(), config)?;
+        if settings::digest(self.ssd.config()) == settings::digest(config) {
+            return self.copied();
+        }
+        let copy = guarded(|| {
+            let ssd = self.ssd.changed(config)?;
+            Ok(self.with(ssd))
+        })?;
+        let copy = copy.map_err(refused)?;
+        copy.sound()?;
+        Ok(copy)
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn memory_bytes(&self) -> u64 {
+        let memory = Outlook::new(self.ssd.config(), self.ssd.knows_pages()).memory;
+        memory.total() - memory.fixed
     }
 
     /// Submits a request, which arrives `at` that time, or now. Returns its number, in order of submission from 0; a flush is
@@ -480,6 +524,70 @@ impl Device {
         }
         done
     }
+}
+
+/// Keys that a running device can change, and sections of which it can change every key.
+const CHANGEABLE: [&str; 14] = [
+    "timing.",
+    "gc.time",
+    "gc.threshold",
+    "gc.hard_threshold",
+    "schemes.victim",
+    "schemes.collector",
+    "schemes.path",
+    "schemes.order",
+    "schemes.route",
+    "order.",
+    "device.queue_depth",
+    "device.memory",
+    "device.multi_plane",
+    "ecc.decode",
+];
+
+/// Checks that two configurations differ only in keys that a running device can change: `timing.*` except `cache_register`,
+/// `gc.time`, `gc.threshold`, `gc.hard_threshold`, `schemes.victim`, `.collector`, `.path`, `.order`, `.route`, `order.*`,
+/// `device.queue_depth`, `.memory`, `.multi_plane`, and `ecc.decode`.
+///
+/// # Errors
+/// The first key that differs and is not one of these, with the reason.
+pub fn changeable(old: &Config, new: &Config) -> Result<()> {
+    let tree = |config| serde_json::to_value(config).expect("a configuration is plain data");
+    let (old, new) = (tree(old), tree(new));
+    let (Some(before), Some(after)) = (old.as_object(), new.as_object()) else { return Ok(()) };
+    for section in before.keys().chain(after.keys()) {
+        let keys = |tree: &serde_json::Map<String, Json>| {
+            tree.get(section).and_then(Json::as_object).cloned().unwrap_or_default()
+        };
+        let (before, after) = (keys(before), keys(after));
+        for name in before.keys().chain(after.keys()).filter(|name| before.get(*name) != after.get(*name)) {
+            let key = format!("{section}.{name}");
+            let may = CHANGEABLE.iter().any(|known| match known.strip_suffix('.') {
+                Some(whole) => whole == section,
+                None => *known == key,
+            });
+            if may && key != "timing.cache_register" {
+                continue;
+            }
+            let why = match section.as_str() {
+                "geometry" => "the geometry is the device",
+                "precondition" => "the device has been filled",
+                "run" => "the warm-up has begun",
+                _ => "it decides what state a device has",
+            };
+            return Err(Error::config(&*key, format!("{key} can't change on a running device: {why}"))
+                .help("set it when the device is built"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that there is memory for a device.
+///
+/// # Errors
+/// There is not.
+pub fn fits(config: &Config, check: Check) -> Result<()> {
+    let refuse = |broken: &ConfigError| refused(broken.clone());
+    memory::fits(config, check, perf::memory_limit()).map_err(|large| large.error(refuse))
 }
 
 /// A rule that the configuration breaks.

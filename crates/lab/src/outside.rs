@@ -340,3 +340,8 @@ impl<S: TriggerScript> Trigger for ScriptedTrigger<S> {
         needs
     }
 }
+
+/// The digest of a policy's source that results record.
+pub fn source_digest(source: &str) -> String {
+    blake3::hash(source.as_bytes()).to_hex().to_string()
+}

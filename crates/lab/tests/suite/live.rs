@@ -174,3 +174,63 @@ proptest! {
         }
     }
 }
+
+fn changed(device: &Device, toml: &str) -> ssdlab_lab::error::Result<Device> {
+    let old = device.config();
+    let both = format!("{SMALL}\nprecondition.mode = \"random\"\n{toml}");
+    assert_eq!(old.geometry.channels, 2);
+    device.forked(&both.parse().unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// 200 writes at random, one each 400 us: GC runs.
+fn busy() -> Device {
+    let mut device = device(&format!("{SMALL}\nprecondition.mode = \"random\""));
+    write_more(&mut device, 0..200);
+    device.advance(Nanos(40_000_000)).unwrap();
+    device
+}
+
+fn write_more(device: &mut Device, range: std::ops::Range<u64>) {
+    let asks: Vec<Ask> =
+        range.map(|i| Ask { op: Op::Write, offset: i * 7919 % 100 * 4096, bytes: 4096, at: at(i * 400_000) }).collect();
+    device.submit_many(&asks).unwrap();
+}
+
+#[test]
+fn a_fork_without_changes_has_the_same_future_and_with_changes_another_one() {
+    let mut device = busy();
+    let mut same = changed(&device, "").unwrap();
+    let mut free = changed(&device, "gc.time = \"none\"").unwrap();
+    let mut slow = changed(&device, "timing.program = \"900us\"").unwrap();
+    let mut fifo = changed(&device, "schemes.victim = \"fifo\"").unwrap();
+    let mut deep = changed(&device, "device.queue_depth = 1\ngc.threshold = \"3 blocks\"").unwrap();
+    for device in [&mut device, &mut same, &mut free, &mut slow, &mut fifo, &mut deep] {
+        write_more(device, 200..400);
+        device.run().unwrap();
+        assert_eq!(device.poll().len(), 400);
+    }
+    let of = |device: &Device| device.summary().unwrap();
+    assert_eq!(json(&of(&same)), json(&of(&device)));
+    let mean = |device: &Device| of(device).latency_ns.write.mean.unwrap();
+    assert!(mean(&free) < mean(&device) && mean(&slow) > mean(&device) && mean(&deep) >= mean(&device));
+    assert_eq!(of(&fifo).config.schemes.victim.name(), "fifo");
+    assert_ne!(of(&fifo).gc.moved_pages, of(&device).gc.moved_pages);
+    assert_eq!(of(&free).gc.time_ns.read, of(&busy()).gc.time_ns.read, "collections before the fork took time");
+}
+
+#[test]
+fn a_fork_refuses_what_is_the_device_or_in_service() {
+    let device = busy();
+    let told = |toml: &str| changed(&device, toml).map(|_| ()).unwrap_err().message;
+    assert_eq!(
+        told("ftl.write_points = \"shared\""),
+        "ftl.write_points can't change on a running device: it decides what state a device has"
+    );
+    assert!(told("timing.cache_register = true").starts_with("timing.cache_register can't change"));
+    assert!(told("schemes.collector = \"preemptive\"").contains("operations are in service"));
+    let mut rest = device.clone();
+    rest.run().unwrap();
+    let mut other = changed(&rest, "schemes.collector = \"preemptive\"").unwrap();
+    write_more(&mut other, 200..400);
+    other.run().unwrap();
+}

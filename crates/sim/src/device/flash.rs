@@ -154,6 +154,14 @@ impl Flash {
         }
     }
 
+    /// Ends all records for victim policies.
+    pub(crate) fn record_nothing(&mut self) {
+        self.records = false;
+        self.changes.clear();
+        self.closed.clear();
+        self.undated.clear();
+    }
+
     /// Starts to keep when blocks are closed, and by which write point they were filled.
     pub(crate) fn record_closings(&mut self) {
         let none = Closing { at: Nanos::ZERO, stream: Stream::Host };

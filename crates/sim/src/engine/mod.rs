@@ -9,6 +9,7 @@
 
 mod buffer;
 mod build;
+mod change;
 mod conflicts;
 mod fast;
 mod filled;
