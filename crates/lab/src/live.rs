@@ -34,11 +34,12 @@ use ssdlab_sim::{Check, Completed, Observer, Request, RequestOp, Sample, Ssd};
 use ssdlab_trace::{Digest, Record, SECTOR_BYTES};
 
 use crate::error::{Error, Kind, Result};
+use crate::memory;
+use crate::perf;
 use crate::results::blocks;
 use crate::results::sheet::{self, Frame};
 use crate::settings;
 use crate::theory::Outlook;
-use crate::{memory, perf};
 
 /// A request's operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

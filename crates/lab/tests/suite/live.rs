@@ -227,10 +227,10 @@ fn a_fork_refuses_what_is_the_device_or_in_service() {
         "ftl.write_points can't change on a running device: it decides what state a device has"
     );
     assert!(told("timing.cache_register = true").starts_with("timing.cache_register can't change"));
-    assert!(told("schemes.collector = \"preemptive\"").contains("operations are in service"));
+    assert!(told("schemes.collector = \"queued\"").contains("operations are in service"));
     let mut rest = device.clone();
     rest.run().unwrap();
-    let mut other = changed(&rest, "schemes.collector = \"preemptive\"").unwrap();
-    write_more(&mut other, 200..400);
+    let mut other = changed(&rest, "schemes.collector = \"queued\"").unwrap();
+    write_more(&mut other, 300..500);
     other.run().unwrap();
 }
