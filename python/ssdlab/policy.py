@@ -23,6 +23,10 @@ class Victim:
     strict: bool = False
     """Whether it is an error to answer a block without an invalid page while another one has some."""
 
+    reads: tuple[str, ...] = ()
+    """Buffers of the view that are filled in every call, such as ``("erases", "closed_at")``. ``block`` and ``valid`` always are;
+    the others also if the policy reads them in its first 100 calls."""
+
     def pick(self, view: VictimView) -> int | None:
         """The index of a block among the candidates of ``view``, or ``None`` to collect nothing."""
         raise NotImplementedError(f"{type(self).__name__} has no method pick")

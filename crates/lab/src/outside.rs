@@ -7,7 +7,7 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use ssdlab_sim::device::flash::Stream;
+use ssdlab_sim::device::flash::{Closing, Stream};
 use ssdlab_sim::policy::{Need, PolicyFault, Requirement, Trigger, Victim, View};
 use ssdlab_sim::schemes::outside::Record;
 use ssdlab_sim::schemes::victim::Greedy;
@@ -70,7 +70,9 @@ pub trait TriggerScript: Send + Sync + Sized + 'static {
 
 /// What a victim script sees of a plane: its closed blocks, in ascending order.
 ///
-/// [`VictimSight::take`] copies the state of the plane's blocks; a column is computed from that copy when it is first asked for.
+/// [`VictimSight::take`] copies the state of the plane's blocks; a column is computed from that copy when it is asked for. Erases
+/// and closings of all planes do not fit into a cache, so after [`VictimSight::TRIAL`] questions those are copied only that were
+/// asked for by then.
 #[derive(Default)]
 pub struct VictimSight {
     /// The plane.
@@ -79,65 +81,120 @@ pub struct VictimSight {
     pub now: u64,
     /// Pages of a block.
     pub pages_per_block: u32,
-    /// Blocks of the plane, and those that are closed.
-    pub blocks: usize,
     /// The number of candidates.
     pub closed: usize,
+    taken: u64,
+    erases_wanted: bool,
+    closings_wanted: bool,
     raw_valid: Vec<u16>,
     raw_erases: Vec<u32>,
-    raw_closings: Vec<ssdlab_sim::device::flash::Closing>,
+    raw_closings: Vec<Closing>,
 }
 
+/// The candidates' values of a column go to the front of a list that has room for all blocks; nothing if the column is not copied
+/// any more.
+pub type Filled = Option<()>;
+
 impl VictimSight {
+    /// Questions during which every column is copied.
+    pub const TRIAL: u64 = 100;
+
+    /// Wants columns from the start, whether or not they are read in the first questions.
+    pub fn want(&mut self, erases: bool, closings: bool) {
+        self.erases_wanted |= erases;
+        self.closings_wanted |= closings;
+    }
+
     /// Copies the state of a plane.
     pub fn take(&mut self, view: &View, plane: PlaneId) {
         let (flash, range) = (view.flash, view.geometry.blocks(plane));
         (self.plane, self.now, self.pages_per_block) = (plane.0, view.now.0, view.geometry.pages_per_block);
-        self.blocks = range.len();
+        let trial = self.taken < Self::TRIAL;
+        self.taken += u64::from(trial);
         copy(&mut self.raw_valid, &flash.valid_if_closed()[range.clone()]);
-        copy(&mut self.raw_erases, &flash.erases_by_block()[range.clone()]);
-        copy(&mut self.raw_closings, flash.closings_by_block().get(range).unwrap_or_default());
+        if trial || self.erases_wanted {
+            copy(&mut self.raw_erases, &flash.erases_by_block()[range.clone()]);
+        } else {
+            self.raw_erases.clear();
+        }
+        if trial || self.closings_wanted {
+            copy(&mut self.raw_closings, &flash.closings_by_block()[range]);
+        } else {
+            self.raw_closings.clear();
+        }
         self.closed = self.raw_valid.iter().filter(|valid| is_closed(**valid)).count();
     }
 
-    fn closed<'s, T: Copy + 's>(&'s self, of: &'s [T]) -> impl Iterator<Item = T> + 's {
-        self.raw_valid.iter().zip(of).filter(|(valid, _)| is_closed(**valid)).map(|(_, value)| *value)
+    /// Blocks of the plane: the room that a column needs.
+    pub fn blocks(&self) -> usize {
+        self.raw_valid.len()
+    }
+
+    fn column<F, T>(&self, from: &[F], into: &mut [T], value: impl Fn(&F) -> T) -> Filled {
+        if from.is_empty() && self.closed > 0 {
+            return None;
+        }
+        let mut count = 0;
+        // Branchless: which blocks are closed is hard to predict.
+        for (valid, from) in self.raw_valid.iter().zip(from) {
+            into[count] = value(from);
+            count += usize::from(is_closed(*valid));
+        }
+        Some(())
     }
 
     /// The block of each candidate, as an index in the plane.
-    pub fn block(&self, into: &mut Vec<u32>) {
-        into.clear();
-        into.extend((0u32..).zip(&self.raw_valid).filter(|(_, valid)| is_closed(**valid)).map(|(block, _)| block));
+    pub fn block(&mut self, into: &mut [u32]) -> Filled {
+        let mut count = 0;
+        for (block, valid) in (0u32..).zip(&self.raw_valid) {
+            into[count] = block;
+            count += usize::from(is_closed(*valid));
+        }
+        Some(())
     }
 
     /// Valid pages.
-    pub fn valid(&self, into: &mut Vec<u16>) {
-        into.clear();
-        into.extend(self.raw_valid.iter().filter(|valid| is_closed(**valid)));
+    pub fn valid(&mut self, into: &mut [u16]) -> Filled {
+        self.column(&self.raw_valid, into, |valid| *valid)
     }
 
     /// Erases.
-    pub fn erases(&self, into: &mut Vec<u32>) {
-        into.clear();
-        into.extend(self.closed(&self.raw_erases));
+    pub fn erases(&mut self, into: &mut [u32]) -> Filled {
+        self.erases_wanted |= self.taken < Self::TRIAL;
+        self.column(&self.raw_erases, into, |erases| *erases)
     }
 
     /// Times at which the blocks were closed, in nanoseconds.
-    pub fn closed_at(&self, into: &mut Vec<u64>) {
-        into.clear();
-        into.extend(self.closed(&self.raw_closings).map(|closing| closing.at.0));
+    pub fn closed_at(&mut self, into: &mut [u64]) -> Filled {
+        self.closings_wanted |= self.taken < Self::TRIAL;
+        self.column(&self.raw_closings, into, |closing| closing.at.0)
     }
 
     /// Write points that filled the blocks: 0 the host's, 1 GC's, 2 that of joint collections, 3 that of copybacks.
-    pub fn streams(&self, into: &mut Vec<u8>) {
-        into.clear();
-        into.extend(self.closed(&self.raw_closings).map(|closing| match closing.stream {
+    pub fn streams(&mut self, into: &mut [u8]) -> Filled {
+        self.closings_wanted |= self.taken < Self::TRIAL;
+        self.column(&self.raw_closings, into, |closing| match closing.stream {
             Stream::Host => 0,
             Stream::Gc => 1,
             Stream::Aligned => 2,
             Stream::Copyback => 3,
-        }));
+        })
     }
+}
+
+/// The block of a candidate.
+fn candidate(view: &View, plane: PlaneId, index: usize) -> Option<BlockId> {
+    let range = view.geometry.blocks(plane);
+    let mut left = index;
+    for (i, group) in view.flash.valid_if_closed()[range.clone()].chunks(64).enumerate() {
+        let closed = group.iter().map(|valid| u16::from(is_closed(*valid))).sum::<u16>();
+        if left < usize::from(closed) {
+            let at = group.iter().enumerate().filter(|(_, valid)| is_closed(**valid)).nth(left)?.0;
+            return Some(BlockId((range.start + 64 * i + at) as u32));
+        }
+        left -= usize::from(closed);
+    }
+    None
 }
 
 fn is_closed(valid: u16) -> bool {
@@ -243,7 +300,7 @@ impl<S: VictimScript> ScriptedVictim<S> {
         let Some(script) = &mut self.script else { return Ok(None) };
         let Some(index) = script.pick(view, plane)? else { return Ok(None) };
         let closed = || view.flash.closed_blocks(plane, view.geometry);
-        let block = usize::try_from(index).ok().and_then(|index| closed().nth(index));
+        let block = usize::try_from(index).ok().and_then(|index| candidate(view, plane, index));
         let block =
             block.ok_or_else(|| format!("pick returned {index}, but there are {} candidates", closed().count()))?;
         let full = |block: BlockId| u32::from(view.flash.valid(block)) == view.geometry.data_pages;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::buffer::{Element, PyBuffer};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDelta, PyDeltaAccess, PySlice};
@@ -29,13 +29,18 @@ impl<T: Element + Default> Column<T> {
         let builtins = py.import("builtins")?;
         let view = builtins.getattr("memoryview")?.call1((memory,))?.call_method1("cast", (format,))?;
         let all = view.call_method0("toreadonly")?.unbind();
-        Ok(Column { values: Vec::with_capacity(blocks), buffer: PyBuffer::get(&view)?, all, part: None, filled: false })
+        Ok(Column { values: vec![T::default(); blocks], buffer: PyBuffer::get(&view)?, all, part: None, filled: false })
     }
 
-    fn read(&mut self, py: Python<'_>, closed: usize, fill: impl FnOnce(&mut Vec<T>)) -> PyResult<Py<PyAny>> {
+    fn read(
+        &mut self,
+        py: Python<'_>,
+        name: &str,
+        closed: usize,
+        fill: impl FnOnce(&mut [T]) -> outside::Filled,
+    ) -> PyResult<Py<PyAny>> {
         if !self.filled {
-            fill(&mut self.values);
-            self.values.resize(self.buffer.item_count(), T::default());
+            fill(&mut self.values).ok_or_else(|| late(name))?;
             self.buffer.copy_from_slice(py, &self.values)?;
             self.filled = true;
         }
@@ -48,6 +53,14 @@ impl<T: Element + Default> Column<T> {
             }
         }
     }
+}
+
+fn late(name: &str) -> PyErr {
+    PyRuntimeError::new_err(format!(
+        "view.{name} was not read in the first {} calls, so it is not filled any more: read it earlier, or name it in the \
+         policy's attribute `reads`",
+        VictimSight::TRIAL
+    ))
 }
 
 struct Columns {
@@ -90,7 +103,8 @@ macro_rules! column {
         let mut seen = $view.seen();
         let Seen { sight, columns } = &mut *seen;
         let columns = columns.as_mut().ok_or_else(|| PyValueError::new_err("a view has buffers only inside pick"))?;
-        columns.$name.read($py, sight.closed, |values| sight.$name(values))
+        let closed = sight.closed;
+        columns.$name.read($py, stringify!($name), closed, |values| sight.$name(values))
     }};
 }
 
@@ -249,7 +263,13 @@ struct PythonVictim {
 impl PythonVictim {
     fn new(py: Python<'_>, object: Py<PyAny>) -> PyResult<Self> {
         let pick = object.getattr(py, intern!(py, "pick"))?;
-        Ok(PythonVictim { object, pick, view: Py::new(py, VictimView(Mutex::default()))? })
+        let mut seen = Seen::default();
+        if let Ok(reads) = object.getattr(py, "reads") {
+            let reads: Vec<String> = reads.extract(py)?;
+            let any = |names: &[&str]| reads.iter().any(|read| names.contains(&read.as_str()));
+            seen.sight.want(any(&["erases"]), any(&["closed_at", "streams"]));
+        }
+        Ok(PythonVictim { object, pick, view: Py::new(py, VictimView(Mutex::new(seen)))? })
     }
 }
 
@@ -259,7 +279,7 @@ impl VictimScript for PythonVictim {
         seen.sight.take(view, plane);
         Python::attach(|py| {
             let ask = || -> PyResult<Option<i64>> {
-                let blocks = seen.sight.blocks;
+                let blocks = seen.sight.blocks();
                 let columns = match &mut seen.columns {
                     Some(columns) => columns,
                     none => none.insert(Columns::new(py, blocks)?),

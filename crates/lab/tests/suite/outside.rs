@@ -22,6 +22,7 @@ type Seen = Arc<Mutex<Vec<(u32, Vec<u32>, Vec<u64>, Vec<u8>)>>>;
 struct Script {
     sight: VictimSight,
     picks: u64,
+    asked: u64,
     fails_at: u64,
     answer: Option<i64>,
     copies: bool,
@@ -39,12 +40,22 @@ impl VictimScript for Script {
             };
         }
         self.sight.take(view, plane);
-        let (mut valid, mut block, mut at, mut streams) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        self.sight.valid(&mut valid);
-        self.sight.block(&mut block);
-        self.sight.closed_at(&mut at);
-        self.sight.streams(&mut streams);
-        assert_eq!([valid.len(), block.len(), at.len(), streams.len()], [self.sight.closed; 4]);
+        let room = self.sight.blocks();
+        let (mut valid, mut block) = (vec![0; room], vec![0; room]);
+        let (mut at, mut streams) = (vec![0; room], vec![0; room]);
+        assert!(self.sight.valid(&mut valid).is_some() && self.sight.block(&mut block).is_some());
+        assert!(self.sight.closed_at(&mut at).is_some() && self.sight.streams(&mut streams).is_some());
+        self.asked += 1;
+        if self.asked > VictimSight::TRIAL {
+            assert!(self.sight.erases(&mut vec![0; room]).is_none(), "not read in the first questions");
+        }
+        for length in [valid.len(), block.len(), at.len(), streams.len()] {
+            assert!(length >= self.sight.closed);
+        }
+        valid.truncate(self.sight.closed);
+        block.truncate(self.sight.closed);
+        at.truncate(self.sight.closed);
+        streams.truncate(self.sight.closed);
         self.seen.lock().unwrap().push((plane.0, block, at, streams));
         let least = (0..valid.len()).min_by_key(|i| valid[*i]);
         Ok(least.filter(|i| u32::from(valid[*i]) < self.sight.pages_per_block).map(|i| i as i64))
