@@ -240,6 +240,21 @@ impl Device {
         Ok(copy)
     }
 
+    /// The configuration of a fork: `new`, with the policies from outside that this device has, unless `new` names others than
+    /// `old` does.
+    pub fn follows(&self, old: &Config, new: &Config) -> Config {
+        let mut config = new.clone();
+        let own = &self.ssd.config().schemes;
+        let same = |one: &dyn std::fmt::Debug, other: &dyn std::fmt::Debug| format!("{one:?}") == format!("{other:?}");
+        if same(&old.schemes.victim, &new.schemes.victim) {
+            config.schemes.victim = own.victim.clone();
+        }
+        if same(&old.schemes.trigger, &new.schemes.trigger) {
+            config.schemes.trigger = own.trigger.clone();
+        }
+        config
+    }
+
     /// Bytes of memory that it takes.
     pub fn memory_bytes(&self) -> u64 {
         let memory = Outlook::new(self.ssd.config(), self.ssd.knows_pages()).memory;
@@ -580,6 +595,35 @@ pub fn changeable(old: &Config, new: &Config) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The rows of a table as requests to submit.
+///
+/// # Errors
+/// A number is negative, or an operation is unknown.
+pub fn asks(table: &ssdlab_trace::Table) -> Result<Vec<Ask>> {
+    let mut rows = Vec::new();
+    let mut asks = Vec::new();
+    while (asks.len() as u64) < table.rows() {
+        rows.clear();
+        table.fetch(asks.len() as u64, &mut rows);
+        for row in &rows {
+            let refuse = |message: String| Err(Error::usage(format!("row {}: {message}", asks.len())));
+            let names = ["time_ns", "offset", "bytes"];
+            if let Some((name, _)) = names.iter().zip(row.negative).find(|(_, negative)| *negative) {
+                return refuse(format!("{name} is negative"));
+            }
+            let op = match row.op {
+                0 => Op::Read,
+                1 => Op::Write,
+                2 => Op::Trim,
+                3 => Op::Flush,
+                other => return refuse(format!("{other} is no operation: they are 0 read, 1 write, 2 trim, 3 flush")),
+            };
+            asks.push(Ask { op, offset: row.offset, bytes: row.bytes, at: Some(Nanos(row.time_ns)) });
+        }
+    }
+    Ok(asks)
 }
 
 /// Checks that there is memory for a device.

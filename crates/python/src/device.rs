@@ -6,35 +6,38 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_lab::error::Error;
-use ssdlab_lab::live::{self, Ask, Op, Place};
+use ssdlab_lab::live::{self, Op, Place};
 use ssdlab_lab::results::requests;
-use ssdlab_lab::settings::{Settings, Sources};
-use ssdlab_sim::Check;
 use ssdlab_sim::units::Nanos;
+use ssdlab_trace::Trace;
 
 use crate::config::Config;
-use crate::errors::raised;
+use crate::errors::{engine, raised, usage};
 use crate::policy;
-use crate::run::Summary;
+use crate::requests::trace_of;
+use crate::run::{check_of, seed_of};
+use crate::summary::Summary;
 use crate::table::Table;
 
 /// A live device: submit requests, advance time, read results at any time. It is used by one thread at a time.
 #[pyclass(module = "ssdlab", frozen)]
 pub struct Device {
     live: Mutex<live::Device>,
-    settings: Settings,
+    config: Config,
 }
 
 /// A copy of a device at a time, from which any number of devices can be made.
 #[pyclass(module = "ssdlab", frozen)]
 pub struct Snapshot {
     live: Mutex<live::Device>,
-    settings: Settings,
+    config: Config,
+    now: u64,
+    bytes: usize,
 }
 
 impl Device {
-    fn new_from(live: live::Device, settings: Settings) -> Device {
-        Device { live: Mutex::new(live), settings }
+    fn of(live: live::Device, config: Config) -> Device {
+        Device { live: Mutex::new(live), config }
     }
 
     /// The device, unless another thread (or a policy that the device is asking) uses it.
@@ -77,39 +80,30 @@ impl Device {
     /// `victim` and `trigger` are policies written in Python. Without `requests` no rows are kept for `poll`, which makes the
     /// device faster.
     #[new]
-    #[pyo3(signature = (cfg = None, *, seed = 1, check = "sampled", victim = None, trigger = None, requests = true))]
+    #[pyo3(signature = (cfg = None, *, seed = None, check = "sampled", victim = None, trigger = None, requests = true))]
+    #[pyo3(text_signature = "(cfg=None, *, seed=1, check='sampled', victim=None, trigger=None, requests=True)")]
     fn new(
         py: Python<'_>,
         cfg: Option<&Config>,
-        seed: u64,
+        seed: Option<&Bound<'_, PyAny>>,
         check: &str,
         victim: Option<&Bound<'_, PyAny>>,
         trigger: Option<&Bound<'_, PyAny>>,
         requests: bool,
     ) -> PyResult<Device> {
-        let mut settings = match cfg {
-            Some(cfg) => cfg.settings.clone(),
-            None => Settings::load(&Sources::default()).map_err(|error| raised(py, &error))?,
-        };
-        let check = match check {
-            "off" => Check::Off,
-            "sampled" => Check::Sampled,
-            "full" => Check::Full,
-            other => {
-                let error = Error::usage(format!("check: {other:?} is no level")).help("use off, sampled or full");
-                return Err(raised(py, &error));
-            }
-        };
-        policy::choose(&mut settings.config, victim, trigger)?;
-        let config = &settings.config;
-        let built = py.detach(|| {
-            live::fits(config, check)?;
+        let config = Config::or_default(py, cfg)?;
+        let seed = seed.map_or(Ok(1), |seed| seed_of(py, seed))?;
+        let check = check_of(py, check)?;
+        let mut own = config.settings.config.clone();
+        policy::choose(&mut own, victim, trigger)?;
+        let live = engine(py, || {
+            live::fits(&own, check)?;
             match requests {
-                true => live::Device::new(config, seed, check),
-                false => live::Device::without_rows(config, seed, check),
+                true => live::Device::new(&own, seed, check),
+                false => live::Device::without_rows(&own, seed, check),
             }
-        });
-        Ok(Device::new_from(built.map_err(|error| raised(py, &error))?, settings))
+        })?;
+        Ok(Device::of(live, config))
     }
 
     /// Submits a request, which arrives at the time `at` in nanoseconds, or now. Returns its number, or `None` for a flush, which
@@ -122,8 +116,10 @@ impl Device {
 
     /// Submits all requests of a table in order of arrival, or none of them if one is refused. Returns their numbers.
     fn submit_many(&self, py: Python<'_>, table: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let asks = asks(table)?;
-        let numbers = self.work(py, |live| live.submit_many(&asks))?;
+        let Trace::Table(table) = trace_of(table)? else {
+            return Err(usage(py, "submit_many takes a table", "read a file with read_trace first"));
+        };
+        let numbers = self.work(py, |live| live.submit_many(&live::asks(&table)?))?;
         let range = py.import("builtins")?.getattr("range")?.call1((numbers.start, numbers.end))?;
         Ok(range.unbind())
     }
@@ -170,24 +166,24 @@ impl Device {
     /// The configuration.
     #[getter]
     fn config(&self) -> Config {
-        Config { settings: self.settings.clone() }
+        self.config.clone()
     }
 
     /// Requests that completed since the last call, in order of completion: the columns of `--requests`, trims included.
     fn poll(&self, py: Python<'_>) -> PyResult<Table> {
         let frame = self.work(py, |live| requests::frame(&live.poll()))?;
-        Ok(Table::new(frame))
+        Ok(Table::of(frame))
     }
 
     /// What has happened so far.
-    fn summary(&self, py: Python<'_>) -> PyResult<Summary> {
+    fn summary(&self, py: Python<'_>) -> PyResult<Py<Summary>> {
         let json = self.work(py, |live| live.summary().map(|summary| ssdlab_lab::outcome::json(&summary)))?;
-        Summary::new(py, json)
+        Summary::of(py, json)
     }
 
     /// The state of every block: the columns of `--blocks`.
     fn state(&self, py: Python<'_>) -> PyResult<Table> {
-        Ok(Table::new(self.work(py, |live| live.blocks())?))
+        Ok(Table::of(self.work(py, |live| live.blocks())?))
     }
 
     /// Where the newest version of the page is that contains a byte: `(channel, chip, die, plane, block, page)`, each counted
@@ -216,22 +212,19 @@ impl Device {
     /// A copy of the device at this time.
     fn snapshot(&self, py: Python<'_>) -> PyResult<Snapshot> {
         let live = self.work(py, |live| live.copied())?;
-        Ok(Snapshot { live: Mutex::new(live), settings: self.settings.clone() })
+        let (now, bytes) = (live.now().0, usize::try_from(live.memory_bytes()).unwrap_or(usize::MAX));
+        Ok(Snapshot { live: Mutex::new(live), config: self.config.clone(), now, bytes })
     }
 
     /// A second device with the same state; the two share nothing. `set` changes keys of it that a running device may change.
     #[pyo3(signature = (set = None))]
     fn fork(&self, py: Python<'_>, set: Option<&Bound<'_, PyDict>>) -> PyResult<Device> {
-        let mut settings = self.settings.clone();
-        if let Some(set) = set {
-            let victim = settings.config.schemes.victim.clone();
-            let trigger = settings.config.schemes.trigger.clone();
-            settings = crate::config::changed(py, &settings, set)?;
-            keep(&mut settings, &self.settings, victim, trigger);
-        }
-        let config = settings.config.clone();
-        let live = self.work(py, |live| live.forked(&config))?;
-        Ok(Device::new_from(live, settings))
+        let Some(set) = set else { return Ok(Device::of(self.work(py, |live| live.copied())?, self.config.clone())) };
+        let config = Bound::new(py, self.config.clone())?.call_method1("set", (set,))?;
+        let config = config.cast_into::<Config>()?.get().clone();
+        let (old, new) = (&self.config.settings.config, &config.settings.config);
+        let live = self.work(py, |live| live.forked(&live.follows(old, new)))?;
+        Ok(Device::of(live, config))
     }
 
     fn __repr__(&self) -> PyResult<String> {
@@ -245,22 +238,28 @@ impl Snapshot {
     /// A device with this state.
     fn device(&self, py: Python<'_>) -> PyResult<Device> {
         let live = py.detach(|| hold_still(&self.live).copied()).map_err(|error| raised(py, &error))?;
-        Ok(Device::new_from(live, self.settings.clone()))
+        Ok(Device::of(live, self.config.clone()))
     }
 
     /// Simulated time in nanoseconds.
     #[getter]
     fn now(&self) -> u64 {
-        hold_still(&self.live).now().0
+        self.now
     }
 
     /// Bytes that it takes.
     fn __len__(&self) -> usize {
-        usize::try_from(hold_still(&self.live).memory_bytes()).unwrap_or(usize::MAX)
+        self.bytes
     }
 }
 
 /// A snapshot never changes, so threads only wait for each other's copies.
 fn hold_still(live: &Mutex<live::Device>) -> MutexGuard<'_, live::Device> {
     live.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Adds the names of this file.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Device>()?;
+    module.add_class::<Snapshot>()
 }

@@ -7,12 +7,16 @@
 //! | `compare`, `reproduce` | `compare.rs` |
 //! | `workload`, `read_trace`, traces of Python | `requests.rs` |
 //! | `Table`, `Column` | `table.rs`, over the capsules of `arrow.rs` |
+//! | `Device`, `Snapshot` | `device.rs` |
+//! | `VictimView`, `TriggerView` | `policy.rs` |
 //! | exceptions | `errors.rs` |
 
 mod arrow;
 mod compare;
 mod config;
+mod device;
 mod errors;
+mod policy;
 mod requests;
 mod run;
 mod summary;
@@ -36,6 +40,8 @@ fn _ssdlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(main_from, module)?)?;
     errors::register(module)?;
     config::register(module)?;
+    device::register(module)?;
+    policy::register(module)?;
     requests::register(module)?;
     compare::register(module)?;
     run::register(module)?;

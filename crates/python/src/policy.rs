@@ -6,6 +6,7 @@ use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyByteArray, PyDelta, PyDeltaAccess, PySlice};
 use ssdlab_lab::outside::{self, Failure, TriggerScript, TriggerSight, VictimScript, VictimSight};
 use ssdlab_sim::Config;
@@ -100,7 +101,7 @@ pub struct VictimView(Mutex<Seen>);
 /// Reads a column of the view.
 macro_rules! column {
     ($view:ident, $py:ident, $name:ident) => {{
-        let mut seen = $view.seen();
+        let mut seen = $view.seen($py);
         let Seen { sight, columns } = &mut *seen;
         let columns = columns.as_mut().ok_or_else(|| PyValueError::new_err("a view has buffers only inside pick"))?;
         let closed = sight.closed;
@@ -109,8 +110,9 @@ macro_rules! column {
 }
 
 impl VictimView {
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits without the interpreter, so that two threads cannot wait for each other.
+    fn seen(&self, py: Python<'_>) -> MutexGuard<'_, Seen> {
+        self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -118,26 +120,26 @@ impl VictimView {
 impl VictimView {
     /// The plane that is collected.
     #[getter]
-    fn plane(&self) -> u32 {
-        self.seen().sight.plane
+    fn plane(&self, py: Python<'_>) -> u32 {
+        self.seen(py).sight.plane
     }
 
     /// Simulated time in nanoseconds.
     #[getter]
-    fn now(&self) -> u64 {
-        self.seen().sight.now
+    fn now(&self, py: Python<'_>) -> u64 {
+        self.seen(py).sight.now
     }
 
     /// Pages of a block.
     #[getter]
-    fn pages_per_block(&self) -> u32 {
-        self.seen().sight.pages_per_block
+    fn pages_per_block(&self, py: Python<'_>) -> u32 {
+        self.seen(py).sight.pages_per_block
     }
 
     /// The number of candidates: the length of every buffer.
     #[getter]
-    fn closed(&self) -> usize {
-        self.seen().sight.closed
+    fn closed(&self, py: Python<'_>) -> usize {
+        self.seen(py).sight.closed
     }
 
     /// Index of each candidate in its plane (u32).
@@ -275,10 +277,10 @@ impl PythonVictim {
 
 impl VictimScript for PythonVictim {
     fn pick(&mut self, view: &View, plane: PlaneId) -> Result<Option<i64>, Failure> {
-        let mut seen = self.view.get().seen();
-        seen.sight.take(view, plane);
         Python::attach(|py| {
             let ask = || -> PyResult<Option<i64>> {
+                let mut seen = self.view.get().seen(py);
+                seen.sight.take(view, plane);
                 let blocks = seen.sight.blocks();
                 let columns = match &mut seen.columns {
                     Some(columns) => columns,
