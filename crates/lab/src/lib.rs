@@ -30,6 +30,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::exit)]
 
+pub mod decisions;
 pub mod drive;
 pub mod error;
 pub mod files;

@@ -19,6 +19,7 @@
 //! # Ok::<(), ssdlab_lab::error::Error>(())
 //! ```
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -636,15 +637,18 @@ pub fn fits(config: &Config, check: Check) -> Result<()> {
 }
 
 /// A rule that the configuration breaks.
-fn refused(broken: ConfigError) -> Error {
+pub(crate) fn refused(broken: ConfigError) -> Error {
     Error::config(broken.key, broken.message).help(broken.help)
 }
 
 /// A failed law of the simulator as an error.
 fn guarded<T>(act: impl FnOnce() -> T) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(act)).map_err(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
-        Error::new(Kind::Invariant, text.unwrap_or_else(|| "a law of the simulation is broken".into()))
-    })
+    catch_unwind(AssertUnwindSafe(act)).map_err(|panic| invariant(&*panic))
+}
+
+/// The error of a failed law.
+pub(crate) fn invariant(panic: &(dyn Any + Send)) -> Error {
+    let text = panic.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+    Error::new(Kind::Invariant, text.unwrap_or_else(|| "a law of the simulation is broken".into()))
 }

@@ -232,7 +232,7 @@ pub struct TriggerSight {
 }
 
 impl TriggerSight {
-    fn of(view: &View, plane: PlaneId, threshold: u32) -> TriggerSight {
+    pub(crate) fn of(view: &View, plane: PlaneId, threshold: u32) -> TriggerSight {
         let counts = &view.flash.valid_if_closed()[view.geometry.blocks(plane)];
         let closed = || counts.iter().copied().filter(|valid| is_closed(*valid));
         TriggerSight {
@@ -389,13 +389,17 @@ impl<S: TriggerScript> Trigger for ScriptedTrigger<S> {
     }
 
     fn needs(&self) -> Vec<Need> {
-        // Those of `idle`, whose occasions it shares.
-        let mut idle = ssdlab_sim::schemes::trigger::Idle::default();
-        idle.after = self.after;
-        let mut needs = idle.needs();
-        needs.retain(|need| !matches!(need.what, Requirement::MoreThanThreshold(_)));
-        needs
+        needs_of_idle(self.after)
     }
+}
+
+/// What a trigger needs that is asked on the occasions of `idle`.
+pub(crate) fn needs_of_idle(after: Nanos) -> Vec<Need> {
+    let mut idle = ssdlab_sim::schemes::trigger::Idle::default();
+    idle.after = after;
+    let mut needs = idle.needs();
+    needs.retain(|need| !matches!(need.what, Requirement::MoreThanThreshold(_)));
+    needs
 }
 
 /// The digest of a policy's source that results record.

@@ -199,6 +199,25 @@ impl Job {
     }
 }
 
+/// Load and progress of a device, for policies from outside that learn from them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Requests that have arrived and not completed.
+    pub pending: u64,
+    /// Requests of all kinds that may be outstanding: `device.queue_depth`.
+    pub depth: u32,
+    /// Reads completed, and the sum of their latencies.
+    pub reads: (u64, u128),
+    /// Writes completed, and the sum of their latencies.
+    pub writes: (u64, u128),
+    /// Pages programmed for the host.
+    pub host_pages: u64,
+    /// Pages programmed or copied by GC.
+    pub gc_pages: u64,
+    /// Collections completed.
+    pub collections: u64,
+}
+
 /// Why a policy from outside can't answer any more. The device then answers for it, so that it stays a valid device until its
 /// driver stops; results of such a run are not the policy's.
 #[derive(Clone, Debug)]
@@ -239,6 +258,10 @@ pub trait Trigger {
     fn fault(&self) -> Option<&PolicyFault> {
         None
     }
+    /// [`Trigger::due`] for a policy that also reads the load.
+    fn due_under(&self, view: &View, plane: PlaneId, _load: &dyn Fn() -> Load) -> bool {
+        self.due(view, plane)
+    }
     /// Requirements on the rest of the configuration.
     fn needs(&self) -> Vec<Need> {
         Vec::new()
@@ -249,6 +272,10 @@ pub trait Trigger {
 pub trait Victim {
     /// A closed block of the plane, or none if no collection would free a page.
     fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId>;
+    /// [`Victim::pick`] for a policy that also reads the load.
+    fn pick_under(&mut self, view: &View, plane: PlaneId, _load: &dyn Fn() -> Load) -> Option<BlockId> {
+        self.pick(view, plane)
+    }
     /// Whether [`Victim::on_write`] and [`Victim::on_invalidate`] are called. Read once. If not, the device does no work for
     /// them; if so, it takes no shortcuts.
     fn watches(&self) -> bool {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 36] = [
+const LAYERS: [&str; 37] = [
     "outside",
     "text",
     "names",
@@ -33,6 +33,7 @@ const LAYERS: [&str; 36] = [
     "drive",
     "outcome",
     "live",
+    "decisions",
     "run",
     "variants/student",
     "variants/figures",
