@@ -88,7 +88,8 @@ const RECENT: u64 = 10_000_000;
 /// The ends of an episode in its thread.
 struct Link {
     decisions: Sender<Result<Event>>,
-    answers: Receiver<usize>,
+    /// Never contended: a device is `Sync`, a receiver is not.
+    answers: Mutex<Receiver<usize>>,
 }
 
 /// Where an episode's device finds its link.
@@ -130,7 +131,7 @@ impl Asker {
     fn ask(&mut self, decision: Decision) -> Option<usize> {
         let link = self.link.as_ref()?;
         let asked = link.decisions.send(Ok(Event::Decide(Box::new(decision))));
-        let answer = asked.ok().and_then(|()| link.answers.recv().ok());
+        let answer = asked.ok().and_then(|()| link.answers.lock().ok()?.recv().ok());
         if answer.is_none() {
             (self.link, self.over) = (None, true);
         }
@@ -343,7 +344,7 @@ impl Game {
         let (answers, answered) = channel();
         let (decisions, events) = channel();
         *self.dock.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(Link { decisions: decisions.clone(), answers: answered });
+            Some(Link { decisions: decisions.clone(), answers: Mutex::new(answered) });
         let (config, filled, requests) = (self.config.clone(), self.filled.clone(), self.requests.clone());
         let (writes, own) = (self.writes, self.seed);
         let given_up = Arc::new(AtomicBool::new(false));
