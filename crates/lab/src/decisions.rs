@@ -79,7 +79,61 @@ pub enum Event {
     /// A decision to take.
     Decide(Box<Decision>),
     /// The last request has completed.
-    Done(Box<Summary>),
+    Done(Box<End>),
+}
+
+/// The end of an episode.
+#[derive(Debug)]
+pub struct End {
+    /// What happened.
+    pub summary: Summary,
+    /// Simulated time.
+    pub now: u64,
+    /// Load and progress.
+    pub load: Load,
+}
+
+impl Decision {
+    /// Features for an agent: four for each of `k` candidates, then three of the device.
+    ///
+    /// A candidate's are its share of valid pages, ln(1 + its age in seconds, at most 10,000), its erases beyond the least of
+    /// the plane, and ln(1 + pages written in the plane since it closed); zeros stand for missing candidates. The device's are
+    /// the plane's free pages over `gc.threshold`, pending requests over the queue depth, and GC's share of the pages programmed
+    /// since the first decision of the last 10 ms.
+    pub fn features(&self, k: usize) -> Vec<f32> {
+        let mut features = vec![0.0f32; 4 * k + 3];
+        for (block, out) in self.candidates.iter().zip(features.chunks_exact_mut(4)) {
+            out[0] = block.valid as f32 / self.pages_per_block as f32;
+            out[1] = (block.age_ns as f64 / 1e9).min(1e4).ln_1p() as f32;
+            out[2] = block.erases as f32;
+            out[3] = (block.written as f64).ln_1p() as f32;
+        }
+        features[4 * k] = ratio(self.plane_state.free_pages.into(), self.plane_state.threshold.into());
+        features[4 * k + 1] = ratio(self.load.pending as f64, self.load.depth.into());
+        features[4 * k + 2] = ratio(self.recent.0 as f64, self.recent.1 as f64);
+        features
+    }
+
+    /// Features of the plane for the agent of a trigger: free pages over `gc.threshold`, share of erased blocks, least share of
+    /// valid pages of a closed block, mean share of valid pages of closed blocks, pending requests over the queue depth, and
+    /// GC's share as in [`Decision::features`].
+    pub fn plane_features(&self) -> Vec<f32> {
+        let plane = &self.plane_state;
+        let pages = f64::from(self.pages_per_block);
+        let blocks = f64::from(plane.pages_per_plane) / f64::from(plane.pages_per_block);
+        vec![
+            ratio(plane.free_pages.into(), plane.threshold.into()),
+            ratio(plane.free_blocks.into(), blocks),
+            plane.least_valid.map_or(1.0, |valid| ratio(valid.into(), pages)),
+            ratio(plane.valid_pages.into(), f64::from(plane.closed) * pages),
+            ratio(self.load.pending as f64, self.load.depth.into()),
+            ratio(self.recent.0 as f64, self.recent.1 as f64),
+        ]
+    }
+}
+
+fn ratio(part: f64, whole: f64) -> f32 {
+    if whole == 0.0 { 0.0 } else { (part / whole) as f32 }
 }
 
 /// Time over which [`Decision::recent`] is counted.
@@ -354,7 +408,7 @@ impl Game {
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(play))
                 .unwrap_or_else(|panic| Err(crate::live::invariant(&*panic)));
             // Nobody listens to an episode that was given up.
-            let _ = decisions.send(done.map(|summary| Event::Done(Box::new(summary))));
+            let _ = decisions.send(done.map(|end| Event::Done(Box::new(end))));
         });
         self.episode = Some(Episode { answers: Some(answers), events: Some(events), thread: Some(thread), given_up });
         self.next()
@@ -365,6 +419,15 @@ impl Game {
     /// # Errors
     /// No decision is open, there is no such answer, or the engine failed.
     pub fn step(&mut self, answer: usize) -> Result<Event> {
+        self.answer(answer)?;
+        self.next()
+    }
+
+    /// Answers the open decision. The engine goes on; [`Game::next`] waits for it.
+    ///
+    /// # Errors
+    /// No decision is open, or there is no such answer.
+    pub fn answer(&mut self, answer: usize) -> Result<()> {
         let most = self.open.ok_or_else(|| Error::usage("no decision is open").help("call reset first"))?;
         if answer >= most {
             let message = format!("the answer {answer} to a decision with {most} answers");
@@ -375,10 +438,16 @@ impl Game {
             // If the engine has ended, its last event says why.
             let _ = answers.send(answer);
         }
-        self.next()
+        self.open = None;
+        Ok(())
     }
 
-    fn next(&mut self) -> Result<Event> {
+    /// What comes next in the episode, once the engine is there.
+    ///
+    /// # Errors
+    /// The engine failed, or there is no episode.
+    #[allow(clippy::should_implement_trait, reason = "an episode is no iterator: the caller answers in between")]
+    pub fn next(&mut self) -> Result<Event> {
         self.open = None;
         let events = self.episode.as_ref().and_then(|episode| episode.events.as_ref());
         let event = events.and_then(|events| events.recv().ok());
@@ -411,7 +480,7 @@ fn play(
     writes: u64,
     (own, seed): (u64, u64),
     given_up: &AtomicBool,
-) -> Result<Summary> {
+) -> Result<End> {
     let mut device = Device::from_filled(config, filled).map_err(crate::live::refused)?;
     let target = device.target(config.device.queue_depth, seed);
     let all = Requests { loops: u32::MAX, ..requests.clone() };
@@ -430,5 +499,6 @@ fn play(
         device.set_closed();
     }
     replay(&mut device, &mut input, None, &mut Until(given_up))?;
-    Ok(Outcome::new(&device, &input, config, own).summary)
+    let summary = Outcome::new(&device, &input, config, own).summary;
+    Ok(End { summary, now: device.now().0, load: device.load() })
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ssdlab_sim::config::{Config, ConfigError};
 use ssdlab_sim::device::flash::Flash;
 use ssdlab_sim::device::geometry::Geometry;
-use ssdlab_sim::policy::PolicyFault;
+use ssdlab_sim::policy::{Load, PolicyFault};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Completed, Extent, Filled, LegRecord, Observer, Request, RequestOp, Sample, Ssd};
@@ -254,6 +254,11 @@ impl Device {
     /// The reason why the run cannot continue, if there is one.
     pub fn fault(&self) -> Option<&str> {
         self.ssd.fault()
+    }
+
+    /// Load and progress.
+    pub fn load(&self) -> Load {
+        self.ssd.current_load()
     }
 
     /// Why a policy from outside can't answer any more, if so.

@@ -9,6 +9,7 @@
 //! | `Table`, `Column` | `table.rs`, over the capsules of `arrow.rs` |
 //! | `Device`, `Snapshot` | `device.rs` |
 //! | `VictimView`, `TriggerView` | `policy.rs` |
+//! | `_Game`, under `ssdlab.gym` | `game.rs` |
 //! | exceptions | `errors.rs` |
 
 mod arrow;
@@ -16,6 +17,7 @@ mod compare;
 mod config;
 mod device;
 mod errors;
+mod game;
 mod policy;
 mod requests;
 mod run;
@@ -41,6 +43,7 @@ fn _ssdlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::register(module)?;
     config::register(module)?;
     device::register(module)?;
+    game::register(module)?;
     policy::register(module)?;
     requests::register(module)?;
     compare::register(module)?;

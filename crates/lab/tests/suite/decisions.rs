@@ -20,7 +20,7 @@ fn play(game: &mut Game, seed: u64, mut agent: impl FnMut(&Decision) -> usize) -
     loop {
         match event {
             Event::Decide(decision) => event = game.step(agent(&decision)).unwrap(),
-            Event::Done(summary) => return (*summary, steps),
+            Event::Done(end) => return (end.summary, steps),
         }
         steps += 1;
     }

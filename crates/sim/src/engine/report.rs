@@ -22,6 +22,11 @@ pub(super) fn load(host: &Host, stats: &Stats, depth: u32) -> Load {
 }
 
 impl Ssd {
+    /// Load and progress, as policies from outside see them.
+    pub fn current_load(&self) -> Load {
+        load(&self.host, &self.stats, self.config.device.queue_depth)
+    }
+
     /// The summary of the run. The caller provides `trace_digest` and `config_digest`.
     pub fn summary(&self, seed: u64, config_digest: String, trace_digest: String) -> Summary {
         let stats = &self.stats;
