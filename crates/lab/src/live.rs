@@ -609,7 +609,7 @@ pub fn asks(table: &ssdlab_trace::Table) -> Result<Vec<Ask>> {
         rows.clear();
         table.fetch(asks.len() as u64, &mut rows);
         for row in &rows {
-            let refuse = |message: String| Err(Error::usage(format!("row {}: {message}", asks.len())));
+            let refuse = |message: String| Err(Error::new(Kind::Device, format!("row {}: {message}", asks.len())));
             let names = ["time_ns", "offset", "bytes"];
             if let Some((name, _)) = names.iter().zip(row.negative).find(|(_, negative)| *negative) {
                 return refuse(format!("{name} is negative"));
