@@ -61,7 +61,8 @@ def test_greedy_in_numpy_is_the_native_one_and_is_named_in_the_summary():
     assert mine["config_digest"] != native["config_digest"]
     scope = {"sl": sl}
     exec("class Hidden(sl.Victim):\n    def pick(self, view): return 0", scope)
-    hidden = run(victim=scope["Hidden"](), limit=100).summary["config"]["schemes"]["victim"]
+    cfg = SMALL.set("precondition.mode", "none")
+    hidden = run(cfg, victim=scope["Hidden"](), limit=100).summary["config"]["schemes"]["victim"]
     assert hidden["source"] is None and "about" not in hidden
 
 

@@ -257,7 +257,13 @@ pub fn victim<S: VictimScript>(
     make: impl Fn() -> S + Send + Sync + 'static,
 ) -> AnyVictim {
     AnyVictim::outside(record, move || {
-        Box::new(ScriptedVictim { script: Some(make()), strict, greedy: Greedy::default(), fault: None })
+        Box::new(ScriptedVictim {
+            script: Some(make()),
+            strict,
+            greedy: Greedy::default(),
+            idle: Vec::new(),
+            fault: None,
+        })
     })
 }
 
@@ -280,6 +286,8 @@ struct ScriptedVictim<S> {
     script: Option<S>,
     strict: bool,
     greedy: Greedy,
+    /// By plane: answers in a row that freed nothing though others would have.
+    idle: Vec<u32>,
     fault: Option<PolicyFault>,
 }
 
@@ -291,7 +299,7 @@ impl<S: VictimScript> Clone for ScriptedVictim<S> {
         let copied = self.script.as_ref().map(VictimScript::copy).transpose();
         let fault = copied.as_ref().err().map(|failure| failure.clone().at(VICTIM, PlaneId(0), Nanos::ZERO));
         let (greedy, fault) = (self.greedy.clone(), self.fault.clone().or(fault));
-        ScriptedVictim { script: copied.ok().flatten(), strict: self.strict, greedy, fault }
+        ScriptedVictim { script: copied.ok().flatten(), strict: self.strict, greedy, idle: self.idle.clone(), fault }
     }
 }
 
@@ -304,11 +312,24 @@ impl<S: VictimScript> ScriptedVictim<S> {
         let block =
             block.ok_or_else(|| format!("pick returned {index}, but there are {} candidates", closed().count()))?;
         let full = |block: BlockId| u32::from(view.flash.valid(block)) == view.geometry.data_pages;
-        if self.strict && full(block) && !closed().all(full) {
+        self.idle.resize(view.geometry.planes as usize, 0);
+        let idle = &mut self.idle[plane.ix()];
+        if !full(block) || closed().all(full) {
+            *idle = 0;
+            return Ok(Some(block));
+        }
+        if self.strict {
             return Err(format!(
                 "pick returned {index}, a block without an invalid page, while others have some (strict)"
             )
             .into());
+        }
+        // One round through all blocks frees something; a policy that keeps to full blocks would never end.
+        *idle += 1;
+        if *idle > 2 * view.geometry.blocks_per_plane {
+            let message =
+                format!("pick returned blocks without an invalid page {idle} times in a row, while others have some");
+            return Err(message.into());
         }
         Ok(Some(block))
     }

@@ -119,6 +119,29 @@ fn a_failure_ends_the_run_with_its_place() {
     assert!(error.message.contains("pick returned 1099511627776"), "{error}");
 }
 
+/// Collects the first block, whether or not that frees a page.
+struct First;
+
+impl VictimScript for First {
+    fn pick(&mut self, _view: &View, _plane: PlaneId) -> Result<Option<i64>, Failure> {
+        Ok(Some(0))
+    }
+    fn seed(&mut self, _seed: u64) -> Result<(), Failure> {
+        Ok(())
+    }
+    fn copy(&self) -> Result<Self, Failure> {
+        Ok(First)
+    }
+}
+
+#[test]
+fn a_policy_that_frees_nothing_ends_the_filling() {
+    let mut config = Settings::load(&tiny(&["gc.threshold=3 blocks", "precondition.mode=random"])).unwrap().config;
+    config.schemes.victim = outside::victim(record(), false, || First);
+    let error = Device::new(&config, 5, Check::Full).map(|_| ()).unwrap_err();
+    assert!(error.message.contains("without an invalid page 33 times in a row"), "{error}");
+}
+
 fn submit_random(device: &mut Device, from: u64, count: u64) {
     let mut rng = stream(from, "outside");
     let pages = device.capacity_bytes() / 4096;
