@@ -160,7 +160,8 @@ impl VictimView {
         column!(self, py, erases)
     }
 
-    /// Time at which the block was closed, in nanoseconds (u64).
+    /// Time at which the block was closed, in nanoseconds (u64). It is 0 for all blocks that were closed while the device was filled,
+    /// which takes no time.
     #[getter]
     fn closed_at(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         column!(self, py, closed_at)
