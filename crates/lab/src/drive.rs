@@ -1,12 +1,12 @@
 //! A device under test: fed through its bounded ring, observed, and run to the end.
 
-use std::cell::RefCell;
 use std::ops::ControlFlow;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ssdlab_sim::config::{Config, ConfigError};
 use ssdlab_sim::device::flash::Flash;
 use ssdlab_sim::device::geometry::Geometry;
+use ssdlab_sim::policy::{Load, PolicyFault};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Completed, Extent, Filled, LegRecord, Observer, Request, RequestOp, Sample, Ssd};
@@ -22,7 +22,7 @@ pub struct Device {
     ssd: Ssd,
     /// Requests complete at once, in zero time.
     timeless: bool,
-    watchers: Rc<RefCell<Watchers>>,
+    watchers: Arc<Mutex<Watchers>>,
 }
 
 /// Results collected during the run.
@@ -55,17 +55,22 @@ impl Watchers {
     }
 }
 
-struct Watch(Rc<RefCell<Watchers>>);
+struct Watch(Arc<Mutex<Watchers>>);
+
+/// Nothing else uses the watchers meanwhile; after a panic of the engine they are whatever they are.
+fn lock(watchers: &Mutex<Watchers>) -> MutexGuard<'_, Watchers> {
+    watchers.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl Observer for Watch {
     fn arrived(&mut self, number: u64, request: &Request) {
-        let mut watchers = self.0.borrow_mut();
+        let mut watchers = lock(&self.0);
         let done = watchers.timeline.as_mut().map(|timeline| timeline.arrived(number, request));
         watchers.note(done);
     }
 
     fn completed(&mut self, request: &Completed) {
-        let mut watchers = self.0.borrow_mut();
+        let mut watchers = lock(&self.0);
         if watchers.keep && request.op != RequestOp::Trim {
             watchers.completed.push(request.clone());
         }
@@ -77,7 +82,7 @@ impl Observer for Watch {
     }
 
     fn leg(&mut self, leg: &LegRecord) {
-        let mut watchers = self.0.borrow_mut();
+        let mut watchers = lock(&self.0);
         if watchers.fault.is_none() {
             let done = watchers.timeline.as_mut().map(|timeline| timeline.leg(leg));
             watchers.note(done);
@@ -85,7 +90,7 @@ impl Observer for Watch {
     }
 
     fn sample_at(&self) -> Nanos {
-        let watchers = self.0.borrow();
+        let watchers = lock(&self.0);
         match &watchers.series {
             Some(series) if watchers.fault.is_none() => series.sample_at(),
             _ => Nanos::NEVER,
@@ -93,7 +98,7 @@ impl Observer for Watch {
     }
 
     fn sample(&mut self, sample: &Sample) {
-        let mut watchers = self.0.borrow_mut();
+        let mut watchers = lock(&self.0);
         let done = watchers.series.as_mut().map(|series| series.sample(sample));
         watchers.note(done);
     }
@@ -105,7 +110,7 @@ impl Device {
     /// # Errors
     /// The rule that the configuration breaks.
     pub fn new(config: &Config, seed: u64, check: Check) -> std::result::Result<Device, ConfigError> {
-        Ok(Device { ssd: Ssd::new(config, seed, check)?, timeless: false, watchers: Rc::default() })
+        Ok(Device { ssd: Ssd::new(config, seed, check)?, timeless: false, watchers: Arc::default() })
     }
 
     /// The same; none if `go_on` stopped the filling.
@@ -119,7 +124,7 @@ impl Device {
         go_on: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> std::result::Result<Option<Device>, ConfigError> {
         let ssd = Ssd::new_while(config, seed, check, go_on)?;
-        Ok(ssd.map(|ssd| Device { ssd, timeless: false, watchers: Rc::default() }))
+        Ok(ssd.map(|ssd| Device { ssd, timeless: false, watchers: Arc::default() }))
     }
 
     /// The same device, started from a filling made earlier for a configuration that fills alike.
@@ -127,7 +132,7 @@ impl Device {
     /// # Errors
     /// The rule that the configuration breaks.
     pub fn from_filled(config: &Config, filled: &Filled) -> std::result::Result<Device, ConfigError> {
-        Ok(Device { ssd: Ssd::from_filled(config, filled)?, timeless: false, watchers: Rc::default() })
+        Ok(Device { ssd: Ssd::from_filled(config, filled)?, timeless: false, watchers: Arc::default() })
     }
 
     /// The state after filling, for other devices.
@@ -159,7 +164,7 @@ impl Device {
     /// Attaches observers, if results are to be collected.
     pub fn watch(&mut self, watchers: Watchers) {
         let wanted = watchers.wanted();
-        self.watchers = Rc::new(RefCell::new(watchers));
+        self.watchers = Arc::new(Mutex::new(watchers));
         if wanted {
             self.ssd.observe(Box::new(Watch(self.watchers.clone())));
         }
@@ -168,17 +173,17 @@ impl Device {
     /// Detaches the observers, with the state at the end of the run.
     pub fn unwatch(&mut self) -> (Watchers, Sample) {
         self.ssd.take_observer();
-        (self.watchers.take(), self.ssd.sample())
+        (std::mem::take(&mut *lock(&self.watchers)), self.ssd.sample())
     }
 
     /// Reads and writes that completed since the last call, in the order of completion.
     pub fn take_completed(&mut self) -> Vec<Completed> {
-        std::mem::take(&mut self.watchers.borrow_mut().completed)
+        std::mem::take(&mut lock(&self.watchers).completed)
     }
 
     /// The first error of an observer.
     pub fn take_fault(&mut self) -> Option<Error> {
-        self.watchers.borrow_mut().fault.take()
+        lock(&self.watchers).fault.take()
     }
 
     /// The state of pages and blocks.
@@ -249,6 +254,16 @@ impl Device {
     /// The reason why the run cannot continue, if there is one.
     pub fn fault(&self) -> Option<&str> {
         self.ssd.fault()
+    }
+
+    /// Load and progress.
+    pub fn load(&self) -> Load {
+        self.ssd.current_load()
+    }
+
+    /// Why a policy from outside can't answer any more, if so.
+    pub fn policy_fault(&self) -> Option<&PolicyFault> {
+        self.ssd.policy_fault()
     }
 
     /// Reads, programs, erases and copybacks executed so far.
@@ -351,6 +366,9 @@ pub fn replay(
 fn stopped(device: &mut Device) -> Result<()> {
     if let Some(error) = device.take_fault() {
         return Err(error);
+    }
+    if let Some(fault) = device.policy_fault() {
+        return Err(fault.clone().into());
     }
     match device.fault() {
         Some(reason) => Err(Error::new(Kind::Device, reason)),

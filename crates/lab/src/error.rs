@@ -6,6 +6,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use ssdlab_sim::policy::PolicyFault;
 use ssdlab_trace::TraceError;
 
 /// An error with its place and its fix.
@@ -57,6 +58,8 @@ pub enum Kind {
     },
     /// The caller stopped the run.
     Stopped,
+    /// A policy from outside failed.
+    Policy(Box<PolicyFault>),
     /// An invariant of the simulator failed. The simulator panics; a caller that catches the panic may report it so.
     Invariant,
 }
@@ -186,6 +189,7 @@ impl Error {
             Kind::Device => Class::Trace,
             Kind::File { .. } => Class::File,
             Kind::Stopped => Class::Stopped,
+            Kind::Policy(_) => Class::Usage,
             Kind::Invariant => Class::Invariant,
         }
     }
@@ -200,6 +204,13 @@ impl From<TraceError> for Error {
     fn from(error: TraceError) -> Error {
         let message = error.to_string();
         Error::new(Kind::Trace(error), message)
+    }
+}
+
+impl From<PolicyFault> for Error {
+    fn from(fault: PolicyFault) -> Error {
+        let message = format!("{} at {} ns, plane {}: {}", fault.slot, fault.now.0, fault.plane.0, fault.message);
+        Error::new(Kind::Policy(Box::new(fault)), message)
     }
 }
 

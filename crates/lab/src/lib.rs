@@ -30,15 +30,18 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::exit)]
 
+pub mod decisions;
 pub mod drive;
 pub mod error;
 pub mod files;
 pub mod input;
+pub mod live;
 pub mod memory;
 pub mod names;
 pub mod needs;
 pub mod outcome;
 pub mod output;
+pub mod outside;
 pub mod perf;
 pub mod presets;
 pub mod results;

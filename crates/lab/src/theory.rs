@@ -134,7 +134,7 @@ fn expected(victim: &AnyVictim, rho: f64, b: u32) -> Option<f64> {
         AnyVictim::DChoices(policy) => Some(d_choices(rho, b, policy.d)),
         AnyVictim::Random(_) => Some(1.0 / (1.0 - rho)),
         AnyVictim::Fifo(_) => Some(fifo(rho)),
-        AnyVictim::RandomPlus(_) | AnyVictim::CostBenefit(_) => None,
+        AnyVictim::RandomPlus(_) | AnyVictim::CostBenefit(_) | AnyVictim::Outside(_) => None,
         #[allow(unreachable_patterns)]
         _ => None,
     }

@@ -14,6 +14,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use ssdlab_cli::fault::{Renderer, render};
 use ssdlab_lab::error::{Error, Kind};
+use ssdlab_sim::policy::PolicyFault;
 
 /// The classes.
 struct Classes {
@@ -161,9 +162,24 @@ fn of(py: Python<'_>, classes: &Classes, error: &Error) -> PyErr {
                 None => value.setattr("errno", py.import("errno")?.getattr(known)?),
             }
         }),
+        Kind::Policy(fault) => policy(py, classes, &text, fault),
         Kind::Stopped => PyKeyboardInterrupt::new_err(()),
         Kind::Invariant => exception(classes.invariant.bind(py), &text, |value| value.setattr("law", &error.message)),
     }
+}
+
+/// A failed policy, with its exception as the cause. An interrupt stays one.
+fn policy(py: Python<'_>, classes: &Classes, text: &str, fault: &PolicyFault) -> PyErr {
+    let cause = fault.cause.as_ref().and_then(|cause| cause.downcast_ref::<PyErr>());
+    if let Some(cause) = cause.filter(|cause| cause.is_instance_of::<PyKeyboardInterrupt>(py)) {
+        return cause.clone_ref(py);
+    }
+    let raised = exception(classes.policy.bind(py), text, |value| {
+        value.setattr("plane", fault.plane.0)?;
+        value.setattr("now", fault.now.0)
+    });
+    raised.set_cause(py, cause.map(|cause| cause.clone_ref(py)));
+    raised
 }
 
 /// Wrong arguments.
@@ -190,19 +206,6 @@ pub fn broken(py: Python<'_>, panic: &(dyn Any + Send), at_ns: Option<u64>, repr
         .and_then(|()| value.setattr("at_ns", at_ns))
         .and_then(|()| value.setattr("reproduce", reproduce));
     attributes.err().unwrap_or(made)
-}
-
-/// A failed policy.
-#[allow(dead_code, reason = "for policies written in Python")]
-pub fn policy(py: Python<'_>, text: &str, plane: u32, now: u64) -> PyErr {
-    let classes = match classes(py) {
-        Ok(classes) => classes,
-        Err(error) => return error,
-    };
-    exception(classes.policy.bind(py), text, |value| {
-        value.setattr("plane", plane)?;
-        value.setattr("now", now)
-    })
 }
 
 thread_local! {

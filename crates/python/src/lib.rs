@@ -7,12 +7,18 @@
 //! | `compare`, `reproduce` | `compare.rs` |
 //! | `workload`, `read_trace`, traces of Python | `requests.rs` |
 //! | `Table`, `Column` | `table.rs`, over the capsules of `arrow.rs` |
+//! | `Device`, `Snapshot` | `device.rs` |
+//! | `VictimView`, `TriggerView` | `policy.rs` |
+//! | `_Game`, under `ssdlab.gym` | `game.rs` |
 //! | exceptions | `errors.rs` |
 
 mod arrow;
 mod compare;
 mod config;
+mod device;
 mod errors;
+mod game;
+mod policy;
 mod requests;
 mod run;
 mod summary;
@@ -36,6 +42,9 @@ fn _ssdlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(main_from, module)?)?;
     errors::register(module)?;
     config::register(module)?;
+    device::register(module)?;
+    game::register(module)?;
+    policy::register(module)?;
     requests::register(module)?;
     compare::register(module)?;
     run::register(module)?;

@@ -21,6 +21,7 @@ use ssdlab_sim::units::{Bytes, Nanos};
 
 use crate::config::Config;
 use crate::errors::{broken, engine, raised, taken, usage};
+use crate::policy::choose;
 use crate::requests::trace_of;
 use crate::summary::Summary;
 use crate::table::Table;
@@ -432,12 +433,12 @@ fn rows_of(given: &Bound<'_, PyAny>, how: &How, config: &Config) -> PyResult<Opt
     time_scale = None, replay = None, lba_policy = "error", on_bad_line = "error", time_order = "error", op_codes = None,
     within_second = "once", max_request = None, traces = None, seed = None, check = "sampled", count_only = false,
     requests = None, series = None, blocks = false, timeline = None, timeline_window = None, memory_limit = None,
-    progress = None))]
+    progress = None, victim = None, trigger = None))]
 #[pyo3(
     text_signature = "(cfg=None, *, trace=None, workload=None, format='auto', device=None, limit=None, loop=1, time_scale=1, \
     replay=None, lba_policy='error', on_bad_line='error', time_order='error', op_codes=None, within_second='once', \
     max_request=None, traces=None, seed=1, check='sampled', count_only=False, requests=False, series=None, blocks=False, \
-    timeline=None, timeline_window=None, memory_limit=None, progress='auto')"
+    timeline=None, timeline_window=None, memory_limit=None, progress='auto', victim=None, trigger=None)"
 )]
 #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
 fn run<'py>(
@@ -468,6 +469,8 @@ fn run<'py>(
     timeline_window: Option<&str>,
     memory_limit: Option<Bound<'py, PyAny>>,
     progress: Option<Bound<'py, PyAny>>,
+    victim: Option<Bound<'py, PyAny>>,
+    trigger: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Run> {
     let start = Moment::now();
     let config = Config::or_default(py, cfg)?;
@@ -508,7 +511,8 @@ fn run<'py>(
         ..Outputs::default()
     };
     let mut watch = Watch::new(&progress.unwrap_or_else(|| PyString::new(py, "auto").into_any()))?;
-    let settings = (*config.settings).clone();
+    let mut settings = (*config.settings).clone();
+    choose(&mut settings.config, victim.as_ref(), trigger.as_ref())?;
     let work = || {
         let run = ssdlab_lab::run::Run::new(settings, how, start)?;
         run.open(&wanted)?.simulate(&outputs, &mut watch)

@@ -94,8 +94,8 @@ pub struct Sample {
     pub free_pages: u64,
 }
 
-/// Callbacks for an observer. They cannot change the run.
-pub trait Observer {
+/// Callbacks for an observer. They cannot change the run. A device may go to another thread, and its observer with it.
+pub trait Observer: Send {
     /// A request has arrived. Requests are numbered in this order, including trims.
     fn arrived(&mut self, _number: u64, _request: &Request) {}
     /// A request has completed, measured or not; includes trims.

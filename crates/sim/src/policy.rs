@@ -1,5 +1,8 @@
 //! The seam between mechanism and policy: questions to a scheme, the state that it may see, and its possible answers.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 pub use crate::device::pages::{MAX_PLANES, PageSet};
@@ -196,6 +199,49 @@ impl Job {
     }
 }
 
+/// Load and progress of a device, for policies from outside that learn from them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Requests that have arrived and not completed.
+    pub pending: u64,
+    /// Requests of all kinds that may be outstanding: `device.queue_depth`.
+    pub depth: u32,
+    /// Reads completed, and the sum of their latencies.
+    pub reads: (u64, u128),
+    /// Writes completed, and the sum of their latencies.
+    pub writes: (u64, u128),
+    /// Pages programmed for the host.
+    pub host_pages: u64,
+    /// Pages programmed or copied by GC.
+    pub gc_pages: u64,
+    /// Collections completed.
+    pub collections: u64,
+}
+
+/// Why a policy from outside can't answer any more. The device then answers for it, so that it stays a valid device until its
+/// driver stops; results of such a run are not the policy's.
+#[derive(Clone, Debug)]
+pub struct PolicyFault {
+    /// The slot of the policy, such as `schemes.victim`.
+    pub slot: &'static str,
+    /// What went wrong.
+    pub message: String,
+    /// The plane in question.
+    pub plane: PlaneId,
+    /// Simulated time.
+    pub now: Nanos,
+    /// The error of the language that the policy is written in.
+    pub cause: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl PartialEq for PolicyFault {
+    fn eq(&self, other: &Self) -> bool {
+        (self.slot, &self.message, self.plane, self.now) == (other.slot, &other.message, other.plane, other.now)
+    }
+}
+
+impl Eq for PolicyFault {}
+
 /// Decides when a plane is collected. Below `gc.threshold` it always is; a trigger may add occasions.
 pub trait Trigger {
     /// Called once, with the device's geometry.
@@ -208,6 +254,14 @@ pub trait Trigger {
     fn due(&self, _view: &View, _plane: PlaneId) -> bool {
         false
     }
+    /// Why it can't answer any more, if so.
+    fn fault(&self) -> Option<&PolicyFault> {
+        None
+    }
+    /// [`Trigger::due`] for a policy that also reads the load.
+    fn due_under(&self, view: &View, plane: PlaneId, _load: &dyn Fn() -> Load) -> bool {
+        self.due(view, plane)
+    }
     /// Requirements on the rest of the configuration.
     fn needs(&self) -> Vec<Need> {
         Vec::new()
@@ -218,9 +272,17 @@ pub trait Trigger {
 pub trait Victim {
     /// A closed block of the plane, or none if no collection would free a page.
     fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId>;
+    /// [`Victim::pick`] for a policy that also reads the load.
+    fn pick_under(&mut self, view: &View, plane: PlaneId, _load: &dyn Fn() -> Load) -> Option<BlockId> {
+        self.pick(view, plane)
+    }
     /// Whether [`Victim::on_write`] and [`Victim::on_invalidate`] are called. Read once. If not, the device does no work for
     /// them; if so, it takes no shortcuts.
     fn watches(&self) -> bool {
+        false
+    }
+    /// Whether [`Flash::closing`] is kept. Read once.
+    fn reads_closings(&self) -> bool {
         false
     }
     /// A data page has been programmed: with its logical page, or with none if it was stale before its program ended.
@@ -233,6 +295,10 @@ pub trait Victim {
     fn on_invalidate(&mut self, _view: &View, _page: Ppn) {}
     /// Seeds the policy's own random stream.
     fn seed(&mut self, _seed: u64) {}
+    /// Why it can't answer any more, if so.
+    fn fault(&self) -> Option<&PolicyFault> {
+        None
+    }
     /// Requirements on the rest of the configuration.
     fn needs(&self) -> Vec<Need> {
         Vec::new()

@@ -147,6 +147,7 @@ impl Fit {
 /// limiting. Compression, names of files and volumes, and the notation of the text do not matter.
 ///
 /// [`Replay`] keeps one; workload generators, which need no fitting, can feed their own.
+#[derive(Clone)]
 pub struct Digest {
     hasher: blake3::Hasher,
     buffer: Vec<u8>,

@@ -69,6 +69,11 @@ impl Table {
         self.rows.rows()
     }
 
+    /// Appends some rows from number `from` on; at least one, unless there are none.
+    pub fn fetch(&self, from: u64, out: &mut Vec<Row>) {
+        self.rows.fetch(from, BATCH, out);
+    }
+
     /// The rows as a stream of records.
     pub(crate) fn stream(&self) -> Stream {
         Stream { rows: self.rows.clone(), next: 0, fetched: Vec::new(), out: Vec::new(), given: 0 }

@@ -6,7 +6,7 @@ use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::{Completed, RequestOp};
 
 use crate::error::Result;
-use crate::results::sheet::{Cell, Ended, Kind, Place, Sheet};
+use crate::results::sheet::{Cell, Ended, Frame, Kind, Place, Sheet};
 
 /// Columns before the causes.
 const COLUMNS: [(&str, Kind); 8] = [
@@ -35,10 +35,7 @@ impl Rows {
     /// # Errors
     /// As [`Sheet::begin`].
     pub fn create(place: &Place) -> Result<Rows> {
-        let causes = CAUSES.iter().map(|(_, name)| (*name, Kind::Number));
-        let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).collect();
-        let sheet = Sheet::begin("--requests", place, &columns)?;
-        Ok(Rows { sheet, expected: VecDeque::new(), early: BTreeMap::new() })
+        Ok(Rows { sheet: begin(place)?, expected: VecDeque::new(), early: BTreeMap::new() })
     }
 
     /// As [`Sheet::expects`].
@@ -87,18 +84,38 @@ impl Rows {
         if !row.measured {
             return Ok(());
         }
-        let cells = [
-            Cell::Number(row.request),
-            Cell::Number(row.arrival.0),
-            Cell::Word(op(row.op)),
-            Cell::Number(row.offset),
-            Cell::Number(row.bytes),
-            Cell::Maybe(row.start.map(|start| start.0)),
-            Cell::Number(row.completion.0),
-            Cell::Number(row.completion.0 - row.arrival.0),
-        ];
-        self.sheet.row(cells.into_iter().chain(row.blame.0.into_iter().map(Cell::Number)))
+        self.sheet.row(cells(row))
     }
+}
+
+/// All of these requests, in this order, as a table in memory.
+///
+/// # Errors
+/// None that the caller can cause.
+pub fn frame(rows: &[Completed]) -> Result<Frame> {
+    let mut sheet = begin(&Place::MEMORY)?;
+    rows.iter().try_for_each(|row| sheet.row(cells(row)))?;
+    sheet.finish().map(|ended| ended.parts().1.expect("a table in memory"))
+}
+
+fn begin(place: &Place) -> Result<Sheet> {
+    let causes = CAUSES.iter().map(|(_, name)| (*name, Kind::Number));
+    let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).collect();
+    Sheet::begin("--requests", place, &columns)
+}
+
+fn cells(row: &Completed) -> impl Iterator<Item = Cell<'static>> {
+    let cells = [
+        Cell::Number(row.request),
+        Cell::Number(row.arrival.0),
+        Cell::Word(op(row.op)),
+        Cell::Number(row.offset),
+        Cell::Number(row.bytes),
+        Cell::Maybe(row.start.map(|start| start.0)),
+        Cell::Number(row.completion.0),
+        Cell::Number(row.completion.0 - row.arrival.0),
+    ];
+    cells.into_iter().chain(row.blame.0.into_iter().map(Cell::Number))
 }
 
 /// The operation of a request, in a word.

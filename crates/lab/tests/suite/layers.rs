@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 34] = [
+const LAYERS: [&str; 37] = [
+    "outside",
     "text",
     "names",
     "error",
@@ -31,6 +32,8 @@ const LAYERS: [&str; 34] = [
     "results",
     "drive",
     "outcome",
+    "live",
+    "decisions",
     "run",
     "variants/student",
     "variants/figures",

@@ -2,8 +2,11 @@
 //! The tests of the command line compare the results themselves, byte by byte.
 
 mod comparisons;
+mod decisions;
 mod layers;
+mod live;
 mod memory;
+mod outside;
 mod refusals;
 mod runs;
 

@@ -7,7 +7,7 @@
 use ssdlab_memory::{Table, prefetch};
 
 use super::geometry::Geometry;
-use crate::units::{BlockId, Lpn, PlaneId, Ppn};
+use crate::units::{BlockId, Lpn, Nanos, PlaneId, Ppn};
 
 /// Set in the valid count of a block that is not closed, so that a plain minimum over counts finds a victim.
 const NOT_CLOSED: u16 = 0x8000;
@@ -34,6 +34,15 @@ pub(crate) enum Change {
     Written(Ppn, Lpn),
     /// A valid page became invalid.
     Invalid(Ppn),
+}
+
+/// When a block was closed, and the write point that filled it.
+#[derive(Clone, Copy, Debug)]
+pub struct Closing {
+    /// Landing time of its last page.
+    pub at: Nanos,
+    /// Its write point; [`Stream::Host`] for all data if write points are shared.
+    pub stream: Stream,
 }
 
 /// Fill level of a block, and its operations in flight.
@@ -94,6 +103,9 @@ pub struct Flash {
     /// Pages programmed so far, and pages of erased blocks; the difference is the number of written pages.
     programmed: u64,
     reclaimed: u64,
+    /// By block: when it was closed, and the write point that filled it, where this is kept; blocks closed since the last date.
+    closed: Vec<Closing>,
+    undated: Vec<BlockId>,
     /// Whether changes are recorded, and those since they were last taken.
     records: bool,
     changes: Vec<Change>,
@@ -135,8 +147,38 @@ impl Flash {
             free_total: u64::from(geometry.planes) * u64::from(geometry.pages_per_plane),
             programmed: 0,
             reclaimed: 0,
+            closed: Vec::new(),
+            undated: Vec::new(),
             records: false,
             changes: Vec::new(),
+        }
+    }
+
+    /// Ends all records for victim policies.
+    pub(crate) fn record_nothing(&mut self) {
+        self.records = false;
+        self.changes.clear();
+        self.closed.clear();
+        self.undated.clear();
+    }
+
+    /// Starts to keep when blocks are closed, and by which write point they were filled.
+    pub(crate) fn record_closings(&mut self) {
+        let none = Closing { at: Nanos::ZERO, stream: Stream::Host };
+        self.closed.resize(self.valid.len(), none);
+    }
+
+    /// Whether blocks have been closed since the last date.
+    #[inline(always)]
+    pub(crate) fn has_undated(&self) -> bool {
+        !self.undated.is_empty()
+    }
+
+    /// Blocks closed since the last call were closed now.
+    #[cold]
+    pub(crate) fn date_closings(&mut self, now: Nanos) {
+        for block in self.undated.drain(..) {
+            self.closed[block.ix()].at = now;
         }
     }
 
@@ -243,6 +285,12 @@ impl Flash {
         self.closed_at[block.ix()]
     }
 
+    /// When a closed block was closed, and by which write point it was filled; nothing unless the victim policy reads it
+    /// ([`crate::policy::Victim::reads_closings`]).
+    pub fn closing(&self, block: BlockId) -> Option<Closing> {
+        self.closed.get(block.ix()).copied()
+    }
+
     /// Blocks closed in a plane so far.
     pub fn closings(&self, plane: PlaneId) -> u32 {
         self.planes[plane.ix()].closings
@@ -251,6 +299,16 @@ impl Flash {
     /// Number of erases of a block.
     pub fn erases(&self, block: BlockId) -> u32 {
         self.erases[block.ix()]
+    }
+
+    /// By block of the device: erases.
+    pub fn erases_by_block(&self) -> &[u32] {
+        &self.erases
+    }
+
+    /// By block of the device: see [`Flash::closing`]; empty if it is not kept.
+    pub fn closings_by_block(&self) -> &[Closing] {
+        &self.closed
     }
 
     /// Pages of a block programmed or being programmed since its last erase.
@@ -361,7 +419,7 @@ impl Flash {
             if !self.may_open(plane, collects) {
                 return None;
             }
-            open = self.open_block(plane);
+            open = self.open_block(plane, stream);
             self.planes[plane.ix()].open[point] = open;
         } else if !self.may_fill(plane, collects) {
             return None;
@@ -441,7 +499,7 @@ impl Flash {
     }
 
     /// Removes an erased block from the free set, according to `ftl.free_block`.
-    fn open_block(&mut self, plane: PlaneId) -> BlockId {
+    fn open_block(&mut self, plane: PlaneId, stream: Stream) -> BlockId {
         let base = plane.0 * self.blocks_per_plane;
         let block = self.next_free(plane);
         let words = &mut self.free[plane.ix() * self.free_words..][..self.free_words];
@@ -450,6 +508,9 @@ impl Flash {
         state.cursor = (block + 1) % self.blocks_per_plane;
         state.free_blocks -= 1;
         let block = BlockId(base + block);
+        if let Some(closing) = self.closed.get_mut(block.ix()) {
+            closing.stream = if self.shared && stream == Stream::Gc { Stream::Host } else { stream };
+        }
         law_eq!(self.use_of[block.ix()].written, 0, "law: a block is opened erased");
         block
     }
@@ -481,6 +542,9 @@ impl Flash {
             let plane = &mut self.planes[b / self.blocks_per_plane as usize];
             self.closed_at[b] = plane.closings;
             plane.closings += 1;
+            if !self.closed.is_empty() {
+                self.undated.push(BlockId(b as u32));
+            }
         }
     }
 
@@ -492,7 +556,7 @@ impl Flash {
             if !self.may_open(plane, false) {
                 return None;
             }
-            open = self.open_block(plane);
+            open = self.open_block(plane, Stream::Host);
             self.planes[plane.ix()].open[Stream::Host as usize] = open;
         } else if !self.may_fill(plane, false) {
             return None;
@@ -570,7 +634,7 @@ impl Flash {
         let mut open = self.planes[plane.ix()].open[point];
         if open.is_none() {
             law!(self.may_open(plane, collects), "law: the reserve leaves a page for every collection");
-            open = self.open_block(plane);
+            open = self.open_block(plane, stream);
             self.planes[plane.ix()].open[point] = open;
         }
         let b = open.ix();

@@ -21,7 +21,8 @@ use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Slab};
 use crate::device::wear::Wear;
 use crate::oracle::{Check, Oracle};
-use crate::schemes::victim::{CustomVictim, VictimPolicy};
+use crate::schemes::AnyVictim;
+use crate::schemes::outside::CustomVictim;
 use crate::stats::Stats;
 use crate::units::{Nanos, PlaneId};
 
@@ -48,7 +49,7 @@ impl Ssd {
         Ok(ssd.precondition(go_on).is_continue().then_some(ssd))
     }
 
-    /// Like [`Ssd::new`], with a victim policy from outside instead of the configured one.
+    /// Like [`Ssd::new`], with a victim policy from outside instead of the configured one. Results name its type.
     ///
     /// # Errors
     /// If the configuration cannot work: see [`Config::check`].
@@ -58,16 +59,18 @@ impl Ssd {
         seed: u64,
         check: Check,
     ) -> Result<Self, ConfigError> {
-        let mut ssd = Self::unfilled(config, seed, check)?;
-        ssd.schemes.victim = VictimPolicy::Custom(Box::new(victim));
-        ssd.schemes.victim.policy().seed(seed);
-        ssd.watch_pages();
-        let _ = ssd.precondition(&mut || ControlFlow::Continue(()));
-        Ok(ssd)
+        let record = vec![("rust".to_string(), Some(std::any::type_name_of_val(&victim).to_string()))];
+        let mut config = config.clone();
+        config.schemes.victim = AnyVictim::outside(record, move || victim.boxed());
+        Self::new(&config, seed, check)
     }
 
-    /// If the victim policy watches pages: pages move one by one, without shortcuts.
+    /// What a victim policy from outside reads beside the usual state: when blocks were closed, and every change of a page. For
+    /// the latter pages move one by one, without shortcuts.
     pub(super) fn watch_pages(&mut self) {
+        if self.schemes.victim.policy().reads_closings() {
+            self.dev.flash.record_closings();
+        }
         if self.schemes.victim.policy().watches() {
             self.rules.watches = true;
             self.rules.plain_moves = None;
@@ -90,7 +93,7 @@ impl Ssd {
         let mut schemes = Policies {
             order: config.schemes.order.clone(),
             trigger: config.schemes.trigger.clone(),
-            victim: VictimPolicy::Named(config.schemes.victim.clone()),
+            victim: config.schemes.victim.clone(),
             collector: config.schemes.collector.clone(),
             path: config.schemes.path.clone(),
             route: config.schemes.route.clone(),

@@ -12,8 +12,7 @@ use crate::device::mapping::Mapping;
 use crate::device::wear::Wear;
 use crate::engine::kernel::dies::Unit;
 use crate::oracle::Oracle;
-use crate::schemes::victim::VictimPolicy;
-use crate::schemes::{AnyCollector, AnyPath};
+use crate::schemes::{AnyCollector, AnyPath, AnyVictim};
 use crate::stats::Stats;
 use crate::units::{Nanos, PlaneId};
 
@@ -30,7 +29,7 @@ pub struct Filled {
     oracle: Oracle,
     units: Vec<Unit>,
     planes: Vec<PlaneState>,
-    victim: VictimPolicy,
+    victim: AnyVictim,
     collector: AnyCollector,
     path: AnyPath,
     last_unit: u32,

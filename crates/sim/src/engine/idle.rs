@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::Ssd;
 use super::kernel::dies::Holder;
 use super::kernel::timers::Timer;
+use super::report::load;
 use crate::units::{Nanos, PlaneId, UnitId};
 
 /// Idle dies, and for how long they have been idle.
@@ -99,9 +100,10 @@ impl Ssd {
         }
         let view = self.dev.view(now);
         let trigger = self.schemes.trigger.policy_ref();
+        let load = || load(&self.host, &self.stats, self.config.device.queue_depth);
         let due = (0..self.dev.geometry.planes_per_unit)
             .map(|k| self.dev.geometry.plane_of_unit(unit, k))
-            .filter(|plane| trigger.due(&view, *plane) && self.has_garbage(*plane))
+            .filter(|plane| trigger.due_under(&view, *plane, &load) && self.has_garbage(*plane))
             .min_by_key(|plane: &PlaneId| (self.dev.flash.free_pages(*plane), plane.0));
         let Some(plane) = due else { return };
         if let Some(idle) = &mut self.features.idle {

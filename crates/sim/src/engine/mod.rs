@@ -9,6 +9,7 @@
 
 mod buffer;
 mod build;
+mod change;
 mod conflicts;
 mod fast;
 mod filled;
@@ -39,10 +40,9 @@ use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Op, Slab};
 use crate::device::wear::Wear as WearState;
 use crate::oracle::{Check, Oracle};
-use crate::policy::{Hop, Job, Journey, View};
+use crate::policy::{Hop, Job, Journey, PolicyFault, View};
 use crate::report::power::PowerCut;
-use crate::schemes::victim::VictimPolicy;
-use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyTrigger};
+use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyTrigger, AnyVictim};
 use crate::stats::Stats;
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
 use kernel::buses::Bus;
@@ -166,7 +166,7 @@ impl Device {
 struct Policies {
     order: AnyOrder,
     trigger: AnyTrigger,
-    victim: VictimPolicy,
+    victim: AnyVictim,
     collector: AnyCollector,
     path: AnyPath,
     route: AnyRoute,
@@ -305,6 +305,30 @@ impl Ssd {
         }
     }
 
+    /// Location of the newest version of a host page.
+    pub fn location(&self, page: Lpn) -> Location {
+        self.dev.map.get(self.logical(page))
+    }
+
+    /// Whether the content of every page is known, as [`Ssd::power_cut`] needs it.
+    pub fn knows_pages(&self) -> bool {
+        self.oracle.check() == Check::Full
+    }
+
+    /// Why a policy from outside can't answer any more, if so.
+    pub fn policy_fault(&self) -> Option<&PolicyFault> {
+        self.schemes.victim.policy_ref().fault().or_else(|| self.schemes.trigger.policy_ref().fault())
+    }
+
+    /// Handles all events before `limit`, and none at it. The time is then `limit`.
+    pub fn run_before(&mut self, limit: Nanos) {
+        if let Some(last) = limit.0.checked_sub(1) {
+            self.run_until(Nanos(last));
+            self.date_closings();
+            self.now = self.now.max(limit.min(Nanos(u64::MAX - 1)));
+        }
+    }
+
     /// Handles all events up to and including `limit`.
     pub fn run_until(&mut self, limit: Nanos) {
         while self.advance(limit) {
@@ -313,6 +337,7 @@ impl Ssd {
                 self.unfuse_all();
             }
         }
+        self.date_closings();
         self.now = self.now.max(limit.min(Nanos(u64::MAX - 1)));
     }
 
@@ -340,12 +365,20 @@ impl Ssd {
         (0..times).all(|_| self.host.crowded() && self.advance(Nanos::NEVER))
     }
 
+    /// The same, for events before `limit` only. The time stays that of the last event.
+    pub fn run_until_room_before(&mut self, limit: Nanos) {
+        let Some(last) = limit.0.checked_sub(1).map(Nanos) else { return };
+        while self.host.crowded() && self.advance(last) {}
+        self.unfuse_all();
+    }
+
     /// Handles the time of the next event. Returns false if there is none up to `limit`.
     #[inline]
     fn advance(&mut self, limit: Nanos) -> bool {
         if self.host.fault.is_some() {
             return false;
         }
+        self.date_closings();
         let (event, arrival) = (self.kernel.timers.next(), self.host.next_arrival(self.now));
         let chain = self.kernel.timers.next_chain();
         let event = event.min(chain);
@@ -366,6 +399,14 @@ impl Ssd {
             self.round(time);
         }
         true
+    }
+
+    /// Dates the blocks that were closed at the current time, where the victim policy reads that.
+    #[inline(always)]
+    fn date_closings(&mut self) {
+        if self.dev.flash.has_undated() {
+            self.dev.flash.date_closings(self.now);
+        }
     }
 
     /// Handles all events at one time.

@@ -1,10 +1,32 @@
 //! The summary at the end of a run.
 
 use super::Ssd;
+use super::spine::host::Host;
+use crate::policy::Load;
 use crate::report::{ByOp, Distribution, GcSummary, HostBytes, Summary, Utilisation, Wear, mean};
+use crate::stats::Stats;
 use crate::units::Nanos;
 
+/// Load and progress, as policies from outside see them.
+pub(super) fn load(host: &Host, stats: &Stats, depth: u32) -> Load {
+    let totals = |latency: &Distribution| (latency.count(), latency.sum());
+    Load {
+        pending: host.pending(),
+        depth,
+        reads: totals(&stats.read.latency),
+        writes: totals(&stats.write.latency),
+        host_pages: stats.flash.programs.host,
+        gc_pages: stats.flash.programs.gc + stats.flash.copybacks,
+        collections: stats.collections,
+    }
+}
+
 impl Ssd {
+    /// Load and progress, as policies from outside see them.
+    pub fn current_load(&self) -> Load {
+        load(&self.host, &self.stats, self.config.device.queue_depth)
+    }
+
     /// The summary of the run. The caller provides `trace_digest` and `config_digest`.
     pub fn summary(&self, seed: u64, config_digest: String, trace_digest: String) -> Summary {
         let stats = &self.stats;

@@ -5,6 +5,7 @@
 
 pub mod collect;
 pub mod order;
+pub mod outside;
 pub mod path;
 pub mod place;
 pub mod route;
@@ -27,26 +28,41 @@ pub struct SchemeInfo {
 }
 
 /// Declares a slot: the closed set of its policies, by name. A policy is read from its name alone (all settings at their
-/// defaults) or from a table `{ name = { knob = … } }`.
+/// defaults) or from a table `{ name = { knob = … } }`. A slot may also take a policy from outside this crate, which no text names.
 macro_rules! slot {
-    ($(#[$doc:meta])* $slot:literal $any:ident: $trait:path { $($name:literal $(| $alias:literal)* => $variant:ident($ty:ty)),+ $(,)? }) => {
+    ($(#[$doc:meta])* $slot:literal $any:ident: $trait:path { $($name:literal $(| $alias:literal)* => $variant:ident($ty:ty)),+ $(,)? } $(outside $outside:ident($custom:ident))?) => {
         $(#[$doc])*
         #[derive(Clone, Debug)]
-        pub enum $any { $(#[doc = concat!("`", $name, "`")] $variant($ty)),+ }
+        pub enum $any {
+            $(#[doc = concat!("`", $name, "`")] $variant($ty),)+
+            $(#[doc = "A policy from outside this crate."] $outside(Outside<dyn $custom>),)?
+        }
 
         impl $any {
             /// The names of this slot's policies, in the order of registration.
             pub const NAMES: &[&str] = &[$($name),+];
 
             /// The name of this policy.
-            pub fn name(&self) -> &'static str { match self { $(Self::$variant(_) => $name),+ } }
+            pub fn name(&self) -> &'static str { match self { $(Self::$variant(_) => $name,)+ $(Self::$outside(_) => "outside",)? } }
 
             /// The policy.
             #[inline(always)]
-            pub fn policy(&mut self) -> &mut dyn $trait { match self { $(Self::$variant(policy) => policy),+ } }
+            pub fn policy(&mut self) -> &mut dyn $trait {
+                match self { $(Self::$variant(policy) => policy,)+ $(Self::$outside(policy) => policy,)? }
+            }
 
             /// The policy, read-only.
-            pub fn policy_ref(&self) -> &dyn $trait { match self { $(Self::$variant(policy) => policy),+ } }
+            pub fn policy_ref(&self) -> &dyn $trait {
+                match self { $(Self::$variant(policy) => policy,)+ $(Self::$outside(policy) => policy,)? }
+            }
+
+            $(
+                /// A policy from outside this crate, and what results record of it. Every device of the configuration calls
+                /// `make` once.
+                pub fn outside(record: Record, make: impl Fn() -> Box<dyn $custom> + Send + Sync + 'static) -> Self {
+                    Self::$outside(Outside::new(record, make))
+                }
+            )?
 
             /// One entry per policy.
             pub fn infos() -> Vec<SchemeInfo> { vec![$(SchemeInfo { slot: $slot, name: $name, manual: <$ty>::MANUAL }),+] }
@@ -86,7 +102,10 @@ macro_rules! slot {
 
         impl Serialize for $any {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                match self { $(Self::$variant(policy) => named_table(serializer, $name, policy, <$ty>::KNOBS.is_empty())),+ }
+                match self {
+                    $(Self::$variant(policy) => named_table(serializer, $name, policy, <$ty>::KNOBS.is_empty()),)+
+                    $(Self::$outside(policy) => policy.serialize(serializer),)?
+                }
             }
         }
 

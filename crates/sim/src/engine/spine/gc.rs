@@ -6,6 +6,7 @@ use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Op, Verb};
 use crate::engine::kernel::dies::{Holder, Unit};
 use crate::engine::kernel::ops::NO_SEGMENT;
+use crate::engine::report::load;
 use crate::engine::{Pause, Running, Ssd};
 use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, Step};
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
@@ -252,7 +253,9 @@ impl Ssd {
             }
         }
         self.tell_victim();
-        let victim = self.schemes.victim.policy().pick(&self.dev.view(self.now), plane)?;
+        self.date_closings();
+        let load = || load(&self.host, &self.stats, self.config.device.queue_depth);
+        let victim = self.schemes.victim.policy().pick_under(&self.dev.view(self.now), plane, &load)?;
         // A policy that also selects fully valid blocks would never stop if nothing can be reclaimed.
         let full = u32::from(self.dev.flash.valid(victim)) == self.dev.geometry.data_pages;
         (!full || self.has_garbage(plane)).then_some(victim)

@@ -161,6 +161,14 @@ impl Host {
         }
     }
 
+    /// Takes over the limits and orders of another device.
+    pub(in crate::engine) fn govern(&mut self, other: &Host) {
+        self.depth = other.depth;
+        self.windowed = other.windowed;
+        self.delays_writes = other.delays_writes;
+        self.window_stale = !self.window.is_empty();
+    }
+
     /// Time at which the next request arrives or can be admitted.
     #[inline(always)]
     pub(in crate::engine) fn next_arrival(&self, now: Nanos) -> Nanos {

@@ -6,6 +6,7 @@ mod threshold;
 pub use idle::Idle;
 pub use threshold::Threshold;
 
+use super::outside::{CustomTrigger, Outside, Record};
 use super::{SchemeInfo, list, named_table, slot};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -14,7 +15,7 @@ slot! {
     "schemes.trigger" AnyTrigger: crate::policy::Trigger {
         "threshold" => Threshold(Threshold),
         "idle" => Idle(Idle),
-    }
+    } outside Outside(CustomTrigger)
 }
 
 impl Default for AnyTrigger {

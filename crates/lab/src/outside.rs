@@ -1,0 +1,429 @@
+//! Policies written in another language: what they see, how their answers are checked, and what happens when they fail.
+//!
+//! A script answers by an index into the candidates of a [`VictimSight`], or by a yes or no. If it fails, or its answer is not one,
+//! the device goes on with `greedy` (a trigger: with "no") until its driver stops, which it does at once or after a few requests:
+//! see [`ssdlab_sim::Ssd::policy_fault`].
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use ssdlab_sim::device::flash::{Closing, Stream};
+use ssdlab_sim::policy::{Need, PolicyFault, Requirement, Trigger, Victim, View};
+use ssdlab_sim::schemes::outside::Record;
+use ssdlab_sim::schemes::victim::Greedy;
+use ssdlab_sim::schemes::{AnyTrigger, AnyVictim};
+use ssdlab_sim::units::{BlockId, Nanos, PlaneId, Threshold};
+
+/// Why a script failed: a message, and the language's own error.
+#[derive(Clone)]
+pub struct Failure {
+    /// What went wrong.
+    pub message: String,
+    /// The error of the language.
+    pub cause: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Failure {
+    fn at(self, slot: &'static str, plane: PlaneId, now: Nanos) -> PolicyFault {
+        PolicyFault { slot, message: self.message, plane, now, cause: self.cause }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Failure {
+        Failure { message, cause: None }
+    }
+}
+
+/// A victim policy in another language.
+pub trait VictimScript: Send + Sync + Sized + 'static {
+    /// The index of the block to collect among the candidates of [`VictimSight::take`], or none to collect nothing.
+    ///
+    /// # Errors
+    /// The script failed.
+    fn pick(&mut self, view: &View, plane: PlaneId) -> Result<Option<i64>, Failure>;
+    /// Seeds the script's own random stream.
+    ///
+    /// # Errors
+    /// The script failed.
+    fn seed(&mut self, seed: u64) -> Result<(), Failure>;
+    /// A copy with its current state.
+    ///
+    /// # Errors
+    /// The script failed.
+    fn copy(&self) -> Result<Self, Failure>;
+}
+
+/// A trigger in another language.
+pub trait TriggerScript: Send + Sync + Sized + 'static {
+    /// The plane's die has been idle long enough. Whether the plane is collected now.
+    ///
+    /// # Errors
+    /// The script failed.
+    fn due(&mut self, sight: &TriggerSight) -> Result<bool, Failure>;
+    /// A copy with its current state.
+    ///
+    /// # Errors
+    /// The script failed.
+    fn copy(&self) -> Result<Self, Failure>;
+}
+
+/// What a victim script sees of a plane: its closed blocks, in ascending order.
+///
+/// [`VictimSight::take`] copies the state of the plane's blocks; a column is computed from that copy when it is asked for. Erases
+/// and closings of all planes do not fit into a cache, so after [`VictimSight::TRIAL`] questions those are copied only that were
+/// asked for by then.
+#[derive(Default)]
+pub struct VictimSight {
+    /// The plane.
+    pub plane: u32,
+    /// Simulated time.
+    pub now: u64,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// The number of candidates.
+    pub closed: usize,
+    taken: u64,
+    erases_wanted: bool,
+    closings_wanted: bool,
+    raw_valid: Vec<u16>,
+    raw_erases: Vec<u32>,
+    raw_closings: Vec<Closing>,
+}
+
+/// The candidates' values of a column go to the front of a list that has room for all blocks; nothing if the column is not copied
+/// any more.
+pub type Filled = Option<()>;
+
+impl VictimSight {
+    /// Questions during which every column is copied.
+    pub const TRIAL: u64 = 100;
+
+    /// Wants columns from the start, whether or not they are read in the first questions.
+    pub fn want(&mut self, erases: bool, closings: bool) {
+        self.erases_wanted |= erases;
+        self.closings_wanted |= closings;
+    }
+
+    /// Copies the state of a plane.
+    pub fn take(&mut self, view: &View, plane: PlaneId) {
+        let (flash, range) = (view.flash, view.geometry.blocks(plane));
+        (self.plane, self.now, self.pages_per_block) = (plane.0, view.now.0, view.geometry.pages_per_block);
+        let trial = self.taken < Self::TRIAL;
+        self.taken += u64::from(trial);
+        copy(&mut self.raw_valid, &flash.valid_if_closed()[range.clone()]);
+        if trial || self.erases_wanted {
+            copy(&mut self.raw_erases, &flash.erases_by_block()[range.clone()]);
+        } else {
+            self.raw_erases.clear();
+        }
+        if trial || self.closings_wanted {
+            copy(&mut self.raw_closings, &flash.closings_by_block()[range]);
+        } else {
+            self.raw_closings.clear();
+        }
+        self.closed = self.raw_valid.iter().filter(|valid| is_closed(**valid)).count();
+    }
+
+    /// Blocks of the plane: the room that a column needs.
+    pub fn blocks(&self) -> usize {
+        self.raw_valid.len()
+    }
+
+    fn column<F, T>(&self, from: &[F], into: &mut [T], value: impl Fn(&F) -> T) -> Filled {
+        if from.is_empty() && self.closed > 0 {
+            return None;
+        }
+        let mut count = 0;
+        // Branchless: which blocks are closed is hard to predict.
+        for (valid, from) in self.raw_valid.iter().zip(from) {
+            into[count] = value(from);
+            count += usize::from(is_closed(*valid));
+        }
+        Some(())
+    }
+
+    /// The block of each candidate, as an index in the plane.
+    pub fn block(&mut self, into: &mut [u32]) -> Filled {
+        let mut count = 0;
+        for (block, valid) in (0u32..).zip(&self.raw_valid) {
+            into[count] = block;
+            count += usize::from(is_closed(*valid));
+        }
+        Some(())
+    }
+
+    /// Valid pages.
+    pub fn valid(&mut self, into: &mut [u16]) -> Filled {
+        self.column(&self.raw_valid, into, |valid| *valid)
+    }
+
+    /// Erases.
+    pub fn erases(&mut self, into: &mut [u32]) -> Filled {
+        self.erases_wanted |= self.taken < Self::TRIAL;
+        self.column(&self.raw_erases, into, |erases| *erases)
+    }
+
+    /// Times at which the blocks were closed, in nanoseconds.
+    pub fn closed_at(&mut self, into: &mut [u64]) -> Filled {
+        self.closings_wanted |= self.taken < Self::TRIAL;
+        self.column(&self.raw_closings, into, |closing| closing.at.0)
+    }
+
+    /// Write points that filled the blocks: 0 the host's, 1 GC's, 2 that of joint collections, 3 that of copybacks.
+    pub fn streams(&mut self, into: &mut [u8]) -> Filled {
+        self.closings_wanted |= self.taken < Self::TRIAL;
+        self.column(&self.raw_closings, into, |closing| match closing.stream {
+            Stream::Host => 0,
+            Stream::Gc => 1,
+            Stream::Aligned => 2,
+            Stream::Copyback => 3,
+        })
+    }
+}
+
+/// The block of a candidate.
+fn candidate(view: &View, plane: PlaneId, index: usize) -> Option<BlockId> {
+    let range = view.geometry.blocks(plane);
+    let mut left = index;
+    for (i, group) in view.flash.valid_if_closed()[range.clone()].chunks(64).enumerate() {
+        let closed = group.iter().map(|valid| u16::from(is_closed(*valid))).sum::<u16>();
+        if left < usize::from(closed) {
+            let at = group.iter().enumerate().filter(|(_, valid)| is_closed(**valid)).nth(left)?.0;
+            return Some(BlockId((range.start + 64 * i + at) as u32));
+        }
+        left -= usize::from(closed);
+    }
+    None
+}
+
+fn is_closed(valid: u16) -> bool {
+    valid < 0x8000
+}
+
+fn copy<T: Copy>(into: &mut Vec<T>, from: &[T]) {
+    into.clear();
+    into.extend_from_slice(from);
+}
+
+/// What a trigger script sees of a plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TriggerSight {
+    /// The plane.
+    pub plane: u32,
+    /// Simulated time.
+    pub now: u64,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Pages of a plane.
+    pub pages_per_plane: u32,
+    /// Free pages below which the plane is collected in any case.
+    pub threshold: u32,
+    /// Unprogrammed pages.
+    pub free_pages: u32,
+    /// Erased blocks that are not open.
+    pub free_blocks: u32,
+    /// Closed blocks.
+    pub closed: u32,
+    /// Fewest valid pages of a closed block; none without a closed block.
+    pub least_valid: Option<u16>,
+    /// Valid pages of all closed blocks.
+    pub valid_pages: u32,
+}
+
+impl TriggerSight {
+    pub(crate) fn of(view: &View, plane: PlaneId, threshold: u32) -> TriggerSight {
+        let counts = &view.flash.valid_if_closed()[view.geometry.blocks(plane)];
+        let closed = || counts.iter().copied().filter(|valid| is_closed(*valid));
+        TriggerSight {
+            plane: plane.0,
+            now: view.now.0,
+            pages_per_block: view.geometry.pages_per_block,
+            pages_per_plane: view.geometry.pages_per_plane,
+            threshold,
+            free_pages: view.flash.free_pages(plane),
+            free_blocks: view.flash.free_blocks(plane),
+            closed: closed().count() as u32,
+            least_valid: closed().min(),
+            valid_pages: closed().map(u32::from).sum(),
+        }
+    }
+}
+
+/// A victim slot whose policy is a script. `strict`: a block without an invalid page, while another has one, is an error.
+pub fn victim<S: VictimScript>(
+    record: Record,
+    strict: bool,
+    make: impl Fn() -> S + Send + Sync + 'static,
+) -> AnyVictim {
+    AnyVictim::outside(record, move || {
+        Box::new(ScriptedVictim {
+            script: Some(make()),
+            strict,
+            greedy: Greedy::default(),
+            idle: Vec::new(),
+            fault: None,
+        })
+    })
+}
+
+/// A trigger slot whose policy is a script, asked when a die has been idle for `after`. `threshold` is that of `gc.threshold`.
+pub fn trigger<S: TriggerScript>(
+    record: Record,
+    after: Nanos,
+    threshold: Threshold,
+    make: impl Fn() -> S + Send + Sync + 'static,
+) -> AnyTrigger {
+    AnyTrigger::outside(record, move || {
+        let script = Mutex::new(make());
+        Box::new(ScriptedTrigger { script: Some(script), after, threshold, floor: 0, fault: OnceLock::new() })
+    })
+}
+
+/// A victim policy whose answers are checked.
+struct ScriptedVictim<S> {
+    /// None if it could not be copied.
+    script: Option<S>,
+    strict: bool,
+    greedy: Greedy,
+    /// By plane: answers in a row that freed nothing though others would have.
+    idle: Vec<u32>,
+    fault: Option<PolicyFault>,
+}
+
+const VICTIM: &str = "schemes.victim";
+const TRIGGER: &str = "schemes.trigger";
+
+impl<S: VictimScript> Clone for ScriptedVictim<S> {
+    fn clone(&self) -> Self {
+        let copied = self.script.as_ref().map(VictimScript::copy).transpose();
+        let fault = copied.as_ref().err().map(|failure| failure.clone().at(VICTIM, PlaneId(0), Nanos::ZERO));
+        let (greedy, fault) = (self.greedy.clone(), self.fault.clone().or(fault));
+        ScriptedVictim { script: copied.ok().flatten(), strict: self.strict, greedy, idle: self.idle.clone(), fault }
+    }
+}
+
+impl<S: VictimScript> ScriptedVictim<S> {
+    fn answer(&mut self, view: &View, plane: PlaneId) -> Result<Option<BlockId>, Failure> {
+        let Some(script) = &mut self.script else { return Ok(None) };
+        let Some(index) = script.pick(view, plane)? else { return Ok(None) };
+        let closed = || view.flash.closed_blocks(plane, view.geometry);
+        let block = usize::try_from(index).ok().and_then(|index| candidate(view, plane, index));
+        let block =
+            block.ok_or_else(|| format!("pick returned {index}, but there are {} candidates", closed().count()))?;
+        let full = |block: BlockId| u32::from(view.flash.valid(block)) == view.geometry.data_pages;
+        self.idle.resize(view.geometry.planes as usize, 0);
+        let idle = &mut self.idle[plane.ix()];
+        if !full(block) || closed().all(full) {
+            *idle = 0;
+            return Ok(Some(block));
+        }
+        if self.strict {
+            return Err(format!(
+                "pick returned {index}, a block without an invalid page, while others have some (strict)"
+            )
+            .into());
+        }
+        // One round through all blocks frees something; a policy that keeps to full blocks would never end.
+        *idle += 1;
+        if *idle > 2 * view.geometry.blocks_per_plane {
+            let message =
+                format!("pick returned blocks without an invalid page {idle} times in a row, while others have some");
+            return Err(message.into());
+        }
+        Ok(Some(block))
+    }
+}
+
+impl<S: VictimScript> Victim for ScriptedVictim<S> {
+    fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
+        if self.fault.is_none() {
+            match self.answer(view, plane) {
+                Ok(block) => return block,
+                Err(failure) => self.fault = Some(failure.at(VICTIM, plane, view.now)),
+            }
+        }
+        self.greedy.pick(view, plane)
+    }
+
+    fn reads_closings(&self) -> bool {
+        true
+    }
+
+    fn seed(&mut self, seed: u64) {
+        let done = self.script.as_mut().map_or(Ok(()), |script| script.seed(seed));
+        self.fault = done.err().map(|failure| failure.at(VICTIM, PlaneId(0), Nanos::ZERO)).or(self.fault.take());
+    }
+
+    fn fault(&self) -> Option<&PolicyFault> {
+        self.fault.as_ref()
+    }
+}
+
+/// A trigger whose failures are kept.
+struct ScriptedTrigger<S> {
+    /// None if it could not be copied.
+    script: Option<Mutex<S>>,
+    after: Nanos,
+    threshold: Threshold,
+    /// `threshold` in pages.
+    floor: u32,
+    fault: OnceLock<PolicyFault>,
+}
+
+impl<S: TriggerScript> Clone for ScriptedTrigger<S> {
+    fn clone(&self) -> Self {
+        let fault = self.fault.clone();
+        let copied = self.script.as_ref().map(|script| script.lock().unwrap_or_else(PoisonError::into_inner).copy());
+        let script = match copied.transpose() {
+            Ok(script) => script.map(Mutex::new),
+            Err(failure) => {
+                fault.get_or_init(|| failure.at(TRIGGER, PlaneId(0), Nanos::ZERO));
+                None
+            }
+        };
+        ScriptedTrigger { script, after: self.after, threshold: self.threshold, floor: self.floor, fault }
+    }
+}
+
+impl<S: TriggerScript> Trigger for ScriptedTrigger<S> {
+    fn prepare(&mut self, geometry: &ssdlab_sim::device::geometry::Geometry) {
+        let pages = self.threshold.pages(geometry.pages_per_plane.into(), geometry.pages_per_block.into());
+        self.floor = u32::try_from(pages).unwrap_or(u32::MAX);
+    }
+
+    fn patience(&self) -> Option<Nanos> {
+        Some(self.after)
+    }
+
+    fn due(&self, view: &View, plane: PlaneId) -> bool {
+        let Some(script) = self.script.as_ref().filter(|_| self.fault.get().is_none()) else { return false };
+        let mut script = script.lock().unwrap_or_else(PoisonError::into_inner);
+        script.due(&TriggerSight::of(view, plane, self.floor)).unwrap_or_else(|failure| {
+            self.fault.get_or_init(|| failure.at(TRIGGER, plane, view.now));
+            false
+        })
+    }
+
+    fn fault(&self) -> Option<&PolicyFault> {
+        self.fault.get()
+    }
+
+    fn needs(&self) -> Vec<Need> {
+        needs_of_idle(self.after)
+    }
+}
+
+/// What a trigger needs that is asked on the occasions of `idle`.
+pub(crate) fn needs_of_idle(after: Nanos) -> Vec<Need> {
+    let mut idle = ssdlab_sim::schemes::trigger::Idle::default();
+    idle.after = after;
+    let mut needs = idle.needs();
+    needs.retain(|need| !matches!(need.what, Requirement::MoreThanThreshold(_)));
+    needs
+}
+
+/// The digest of a policy's source that results record.
+pub fn source_digest(source: &str) -> String {
+    blake3::hash(source.as_bytes()).to_hex().to_string()
+}

@@ -1,0 +1,416 @@
+//! Policies written in Python: `VictimView`, `TriggerView`, and how the engine asks.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pyo3::buffer::{Element, PyBuffer};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyByteArray, PyDelta, PyDeltaAccess, PySlice};
+use ssdlab_lab::outside::{self, Failure, TriggerScript, TriggerSight, VictimScript, VictimSight};
+use ssdlab_sim::Config;
+use ssdlab_sim::policy::View;
+use ssdlab_sim::units::{Nanos, PlaneId};
+
+/// Memory of a column that Python reads: a bytearray, seen through read-only views of the column's type.
+struct Column<T: Element> {
+    values: Vec<T>,
+    buffer: PyBuffer<T>,
+    all: Py<PyAny>,
+    /// The part with candidates, and their number.
+    part: Option<(usize, Py<PyAny>)>,
+    /// Whether it holds the candidates of this question.
+    filled: bool,
+}
+
+impl<T: Element + Default> Column<T> {
+    fn new(py: Python<'_>, blocks: usize, format: &str) -> PyResult<Self> {
+        let memory = PyByteArray::new(py, &vec![0; blocks * size_of::<T>()]);
+        let builtins = py.import("builtins")?;
+        let view = builtins.getattr("memoryview")?.call1((memory,))?.call_method1("cast", (format,))?;
+        let all = view.call_method0("toreadonly")?.unbind();
+        Ok(Column { values: vec![T::default(); blocks], buffer: PyBuffer::get(&view)?, all, part: None, filled: false })
+    }
+
+    fn read(
+        &mut self,
+        py: Python<'_>,
+        name: &str,
+        closed: usize,
+        fill: impl FnOnce(&mut [T]) -> outside::Filled,
+    ) -> PyResult<Py<PyAny>> {
+        if !self.filled {
+            fill(&mut self.values).ok_or_else(|| late(name))?;
+            self.buffer.copy_from_slice(py, &self.values)?;
+            self.filled = true;
+        }
+        match &self.part {
+            Some((count, part)) if *count == closed => Ok(part.clone_ref(py)),
+            _ => {
+                let part = self.all.bind(py).get_item(PySlice::new(py, 0, closed as isize, 1))?.unbind();
+                self.part = Some((closed, part.clone_ref(py)));
+                Ok(part)
+            }
+        }
+    }
+}
+
+fn late(name: &str) -> PyErr {
+    PyRuntimeError::new_err(format!(
+        "view.{name} was not read in the first {} calls, so it is not filled any more: read it earlier, or name it in the \
+         policy's attribute `reads`",
+        VictimSight::TRIAL
+    ))
+}
+
+struct Columns {
+    block: Column<u32>,
+    valid: Column<u16>,
+    erases: Column<u32>,
+    closed_at: Column<u64>,
+    streams: Column<u8>,
+}
+
+impl Columns {
+    fn new(py: Python<'_>, blocks: usize) -> PyResult<Columns> {
+        Ok(Columns {
+            block: Column::new(py, blocks, "I")?,
+            valid: Column::new(py, blocks, "H")?,
+            erases: Column::new(py, blocks, "I")?,
+            closed_at: Column::new(py, blocks, "Q")?,
+            streams: Column::new(py, blocks, "B")?,
+        })
+    }
+}
+
+#[derive(Default)]
+struct Seen {
+    sight: VictimSight,
+    /// None until the first question: the number of blocks is not known before.
+    columns: Option<Columns>,
+}
+
+/// What a victim policy sees: the closed blocks of a plane, in ascending order, as read-only buffers of `closed` numbers.
+///
+/// Buffers are memory of the view, filled when they are first read in a call of `pick`, and used again by the next one: a policy
+/// that keeps a buffer reads newer numbers later.
+#[pyclass(module = "ssdlab", frozen)]
+pub struct VictimView(Mutex<Seen>);
+
+/// Reads a column of the view.
+macro_rules! column {
+    ($view:ident, $py:ident, $name:ident) => {{
+        let mut seen = $view.seen($py);
+        let Seen { sight, columns } = &mut *seen;
+        let columns = columns.as_mut().ok_or_else(|| PyValueError::new_err("a view has buffers only inside pick"))?;
+        let closed = sight.closed;
+        columns.$name.read($py, stringify!($name), closed, |values| sight.$name(values))
+    }};
+}
+
+impl VictimView {
+    /// Waits without the interpreter, so that two threads cannot wait for each other.
+    fn seen(&self, py: Python<'_>) -> MutexGuard<'_, Seen> {
+        self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl VictimView {
+    /// The plane that is collected.
+    #[getter]
+    fn plane(&self, py: Python<'_>) -> u32 {
+        self.seen(py).sight.plane
+    }
+
+    /// Simulated time in nanoseconds.
+    #[getter]
+    fn now(&self, py: Python<'_>) -> u64 {
+        self.seen(py).sight.now
+    }
+
+    /// Pages of a block.
+    #[getter]
+    fn pages_per_block(&self, py: Python<'_>) -> u32 {
+        self.seen(py).sight.pages_per_block
+    }
+
+    /// The number of candidates: the length of every buffer.
+    #[getter]
+    fn closed(&self, py: Python<'_>) -> usize {
+        self.seen(py).sight.closed
+    }
+
+    /// Index of each candidate in its plane (u32).
+    #[getter]
+    fn block(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        column!(self, py, block)
+    }
+
+    /// Valid pages (u16).
+    #[getter]
+    fn valid(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        column!(self, py, valid)
+    }
+
+    /// Erases since the start (u32).
+    #[getter]
+    fn erases(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        column!(self, py, erases)
+    }
+
+    /// Time at which the block was closed, in nanoseconds (u64). It is 0 for all blocks that were closed while the device was filled,
+    /// which takes no time.
+    #[getter]
+    fn closed_at(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        column!(self, py, closed_at)
+    }
+
+    /// Write point that filled the block (u8): 0 the host's, 1 GC's, 2 that of joint collections, 3 that of copybacks. All data
+    /// is the host's where `ftl.write_points` is `"shared"`.
+    #[getter]
+    fn streams(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        column!(self, py, streams)
+    }
+}
+
+/// What a trigger sees of a plane whose die is idle.
+#[pyclass(module = "ssdlab", frozen)]
+pub struct TriggerView(TriggerSight);
+
+#[pymethods]
+impl TriggerView {
+    /// The plane in question.
+    #[getter]
+    fn plane(&self) -> u32 {
+        self.0.plane
+    }
+
+    /// Simulated time in nanoseconds.
+    #[getter]
+    fn now(&self) -> u64 {
+        self.0.now
+    }
+
+    /// Pages of a block.
+    #[getter]
+    fn pages_per_block(&self) -> u32 {
+        self.0.pages_per_block
+    }
+
+    /// Pages of a plane.
+    #[getter]
+    fn pages_per_plane(&self) -> u32 {
+        self.0.pages_per_plane
+    }
+
+    /// Free pages below which the plane is collected in any case: `gc.threshold` in pages.
+    #[getter]
+    fn threshold(&self) -> u32 {
+        self.0.threshold
+    }
+
+    /// Unprogrammed pages of the plane.
+    #[getter]
+    fn free_pages(&self) -> u32 {
+        self.0.free_pages
+    }
+
+    /// Erased blocks of the plane that are not open.
+    #[getter]
+    fn free_blocks(&self) -> u32 {
+        self.0.free_blocks
+    }
+
+    /// Closed blocks of the plane.
+    #[getter]
+    fn closed(&self) -> u32 {
+        self.0.closed
+    }
+
+    /// Fewest valid pages of a closed block; `None` without one.
+    #[getter]
+    fn least_valid(&self) -> Option<u16> {
+        self.0.least_valid
+    }
+
+    /// Valid pages of all closed blocks.
+    #[getter]
+    fn valid_pages(&self) -> u32 {
+        self.0.valid_pages
+    }
+}
+
+/// An exception of a policy.
+fn failure(py: Python<'_>, error: PyErr) -> Failure {
+    let name = error.get_type(py).name().map_or_else(|_| "exception".into(), |name| name.to_string());
+    let text = error.value(py).to_string();
+    let message = if text.is_empty() { name } else { format!("{name}: {text}") };
+    Failure { message, cause: Some(Arc::new(error)) }
+}
+
+fn deep_copy(object: &Py<PyAny>) -> Result<Py<PyAny>, Failure> {
+    Python::attach(|py| {
+        let copied = py.import("copy").and_then(|copy| copy.call_method1("deepcopy", (object.bind(py),)));
+        copied.map(Bound::unbind).map_err(|error| failure(py, error))
+    })
+}
+
+struct PythonVictim {
+    object: Py<PyAny>,
+    pick: Py<PyAny>,
+    view: Py<VictimView>,
+}
+
+impl PythonVictim {
+    fn new(py: Python<'_>, object: Py<PyAny>) -> PyResult<Self> {
+        let pick = object.getattr(py, intern!(py, "pick"))?;
+        let mut seen = Seen::default();
+        if let Ok(reads) = object.getattr(py, "reads") {
+            let reads: Vec<String> = reads.extract(py)?;
+            let any = |names: &[&str]| reads.iter().any(|read| names.contains(&read.as_str()));
+            seen.sight.want(any(&["erases"]), any(&["closed_at", "streams"]));
+        }
+        Ok(PythonVictim { object, pick, view: Py::new(py, VictimView(Mutex::new(seen)))? })
+    }
+}
+
+impl VictimScript for PythonVictim {
+    fn pick(&mut self, view: &View, plane: PlaneId) -> Result<Option<i64>, Failure> {
+        Python::attach(|py| {
+            let ask = || -> PyResult<Option<i64>> {
+                let mut seen = self.view.get().seen(py);
+                seen.sight.take(view, plane);
+                let blocks = seen.sight.blocks();
+                let columns = match &mut seen.columns {
+                    Some(columns) => columns,
+                    none => none.insert(Columns::new(py, blocks)?),
+                };
+                columns.block.filled = false;
+                columns.valid.filled = false;
+                columns.erases.filled = false;
+                columns.closed_at.filled = false;
+                columns.streams.filled = false;
+                drop(seen);
+                let answer = self.pick.bind(py).call1((self.view.bind(py),))?;
+                if answer.is_none() {
+                    return Ok(None);
+                }
+                answer.extract().map(Some).map_err(|_| {
+                    PyTypeError::new_err(format!("pick returned {answer}, which is neither an index nor None"))
+                })
+            };
+            ask().map_err(|error| failure(py, error))
+        })
+    }
+
+    fn seed(&mut self, seed: u64) -> Result<(), Failure> {
+        Python::attach(|py| {
+            let ask = || -> PyResult<()> {
+                let object = self.object.bind(py);
+                if object.hasattr("seed")? {
+                    object.call_method1("seed", (seed,))?;
+                }
+                Ok(())
+            };
+            ask().map_err(|error| failure(py, error))
+        })
+    }
+
+    fn copy(&self) -> Result<Self, Failure> {
+        let object = deep_copy(&self.object)?;
+        Python::attach(|py| PythonVictim::new(py, object).map_err(|error| failure(py, error)))
+    }
+}
+
+struct PythonTrigger(Py<PyAny>);
+
+impl TriggerScript for PythonTrigger {
+    fn due(&mut self, sight: &TriggerSight) -> Result<bool, Failure> {
+        Python::attach(|py| {
+            let answer = self.0.bind(py).call_method1(intern!(py, "due"), (TriggerView(*sight),));
+            answer.and_then(|answer| answer.is_truthy()).map_err(|error| failure(py, error))
+        })
+    }
+
+    fn copy(&self) -> Result<Self, Failure> {
+        deep_copy(&self.0).map(PythonTrigger)
+    }
+}
+
+/// What results record of a policy: its name, the digest of its source if there is one, and the first line of its manual.
+fn record(object: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Option<String>)>> {
+    let py = object.py();
+    let class = object.get_type();
+    let name = format!("{}:{}", class.getattr("__module__")?, class.qualname()?);
+    let inspect = py.import("inspect")?;
+    let source = inspect.call_method1("getsource", (&class,)).ok().map(|source| source.to_string());
+    let mut record = vec![
+        ("python".to_string(), Some(name)),
+        ("source".to_string(), source.map(|source| outside::source_digest(&source))),
+    ];
+    let manual = class.getattr("__dict__")?.call_method1("get", ("__doc__",))?;
+    if !manual.is_none() {
+        let manual = inspect.call_method1("cleandoc", (manual,))?.to_string();
+        record.push(("about".to_string(), manual.lines().next().map(str::to_string)));
+    }
+    Ok(record)
+}
+
+fn method(object: &Bound<'_, PyAny>, what: &str, name: &str) -> PyResult<()> {
+    if object.hasattr(name)? && !object.is_instance_of::<pyo3::types::PyType>() {
+        return Ok(());
+    }
+    let class = object.repr()?;
+    Err(PyTypeError::new_err(format!("{what}={class} is not a policy: give an object with a method `{name}`")))
+}
+
+/// Puts policies written in Python into their slots.
+pub fn choose(
+    config: &mut Config,
+    victim: Option<&Bound<'_, PyAny>>,
+    trigger: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    if let Some(object) = victim {
+        method(object, "victim", "pick")?;
+        let strict = object.getattr("strict").is_ok_and(|strict| strict.is_truthy().unwrap_or(false));
+        let kept = object.clone().unbind();
+        config.schemes.victim = outside::victim(record(object)?, strict, move || {
+            Python::attach(|py| PythonVictim::new(py, kept.clone_ref(py)).expect("it has a method `pick`, and memory"))
+        });
+    }
+    if let Some(object) = trigger {
+        method(object, "trigger", "due")?;
+        let after = match object.getattr("after") {
+            Ok(after) => nanos(&after)?,
+            Err(_) => Nanos(10_000_000),
+        };
+        let kept = object.clone().unbind();
+        config.schemes.trigger = outside::trigger(record(object)?, after, config.gc.threshold, move || {
+            Python::attach(|py| PythonTrigger(kept.clone_ref(py)))
+        });
+    }
+    Ok(())
+}
+
+/// A duration: nanoseconds, a text with a unit, or a timedelta.
+fn nanos(value: &Bound<'_, PyAny>) -> PyResult<Nanos> {
+    if let Ok(text) = value.extract::<String>() {
+        return text.parse().map_err(|error| PyValueError::new_err(format!("after: {error}")));
+    }
+    if let Ok(delta) = value.cast::<PyDelta>() {
+        let seconds = i128::from(delta.get_days()) * 86_400 + i128::from(delta.get_seconds());
+        let ns = seconds * 1_000_000_000 + i128::from(delta.get_microseconds()) * 1000;
+        return u64::try_from(ns).map(Nanos).map_err(|_| PyValueError::new_err("after: a duration is not negative"));
+    }
+    value.extract().map(Nanos).map_err(|_| {
+        PyTypeError::new_err("after: expected nanoseconds, a text such as \"10ms\", or a datetime.timedelta")
+    })
+}
+
+/// Adds the names of this file.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<VictimView>()?;
+    module.add_class::<TriggerView>()
+}
