@@ -216,5 +216,7 @@ impl Ssd {
         let plain = self.features.failures.is_none() && !self.rules.watches;
         let open = fusing && plain && self.observer.observer.is_none();
         self.fast = if open { FastPaths::of(&self.config, &self.dev.geometry) } else { FastPaths::NONE };
+        // Blocks that a chain fills are closed when it is dissolved, which may be later.
+        self.fast.chains &= !self.schemes.victim.policy_ref().reads_closings();
     }
 }
