@@ -128,8 +128,8 @@ fn filling_in_no_time_is_told_as_well() {
         let offset = below(&mut rng, ssd.capacity_bytes() / 4096) * 4096;
         ssd.submit(Request { arrival: Nanos(i * 50_000), op: RequestOp::Write, offset, bytes: 4096 });
     }
-    let filled = Ssd::with_victim(&device, Counting::default(), 7, Check::Full).unwrap().filled();
-    assert!(Ssd::from_filled(&device, &filled).is_ok());
+    let other = Ssd::with_victim(&device, Counting::default(), 7, Check::Full).unwrap();
+    assert!(Ssd::from_filled(other.config(), &other.filled()).is_ok());
     ssd.run();
     let mut named = Ssd::new(&device, 7, Check::Off).unwrap();
     let mut rng = stream(3, "watching");
