@@ -22,3 +22,31 @@ except sl.ConfigError as error:
     where: tuple[str | None, int | None] = (error.file, error.line)
 except sl.FileError as error:
     number: int | None = error.errno
+
+
+class Fewest(sl.Victim):
+    """The block with the fewest valid pages."""
+
+    reads = ("erases",)
+
+    def pick(self, view: sl.VictimView) -> int | None:
+        return min(range(view.closed), key=lambda i: view.valid[i], default=None)
+
+
+class Soon(sl.Trigger):
+    """Collects as soon as a die is idle."""
+
+    after = timedelta(milliseconds=1)
+
+    def due(self, view: sl.TriggerView) -> bool:
+        return view.least_valid is not None and view.free_pages < 2 * view.threshold
+
+
+device: sl.Device = sl.Device(cfg, seed=2, victim=Fewest(), trigger=Soon())
+ticket: int | None = device.submit("write", 0, 4096, at=1000)
+numbers: range = device.submit_many(sl.workload("quickstart", limit=10))
+device.advance(by=1_000_000)
+place: tuple[int, int, int, int, int, int] | str | None = device.lookup(0)
+copy: sl.Device = device.snapshot().device().fork({"gc.time": "none"})
+completions: sl.Table = copy.poll()
+learned: sl.Run = sl.run(cfg, workload="random-write", victim=Fewest(), trigger=Soon())
