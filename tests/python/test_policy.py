@@ -79,7 +79,8 @@ def test_the_view_has_the_state_of_the_plane():
             columns = [view.block, view.valid, view.erases, view.closed_at, view.streams]
             assert [column.format for column in columns] == ["I", "H", "I", "Q", "B"]
             assert all(len(column) == view.closed and column.readonly for column in columns)
-            assert list(view.block) == sorted(set(view.block)) and all(at <= view.now for at in view.closed_at)
+            assert list(view.block) == sorted(set(view.block)) and all(at <= max(view.now, 10_000) for at in view.closed_at)
+            assert len(set(view.closed_at)) == view.closed or view.now > 0
             assert all(valid <= view.pages_per_block == 32 for valid in view.valid)
             seen.append((view.plane, view.now, sum(view.erases), set(view.streams)))
             return min(range(view.closed), key=view.valid.__getitem__)
@@ -112,9 +113,11 @@ def test_oldest_is_not_greedy():
     oldest = run(cfg, victim=Oldest(), limit=8000).summary
     assert oldest["gc"]["collections"] > 50
     assert oldest["gc"]["moved_pages"] > run(cfg, limit=8000).summary["gc"]["moved_pages"]
-    # Filling takes no time, so ages do not order its blocks.
-    with pytest.raises(sl.PolicyError, match="in a row"):
-        run(victim=Oldest())
+    # Filling takes no time; the ranks of its blocks order them, so this is the policy `fifo`.
+    mine, native = run(victim=Oldest()).summary.to_dict(), run(SMALL.set("schemes.victim", "fifo")).summary.to_dict()
+    assert {key: value for key, value in mine.items() if not key.startswith("config")} == {
+        key: value for key, value in native.items() if not key.startswith("config")
+    }
 
 
 @pytest.mark.parametrize(

@@ -160,8 +160,8 @@ impl VictimView {
         column!(self, py, erases)
     }
 
-    /// Time at which the block was closed, in nanoseconds (u64). It is 0 for all blocks that were closed while the device was filled,
-    /// which takes no time.
+    /// Time at which the block was closed, in nanoseconds (u64). Filling takes no time: blocks that were closed in it have their
+    /// rank in the plane instead, 0 for the first, so they are older than all others and in order.
     #[getter]
     fn closed_at(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         column!(self, py, closed_at)

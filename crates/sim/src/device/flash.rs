@@ -39,7 +39,8 @@ pub(crate) enum Change {
 /// When a block was closed, and the write point that filled it.
 #[derive(Clone, Copy, Debug)]
 pub struct Closing {
-    /// Landing time of its last page.
+    /// Landing time of its last page. Filling takes no time: blocks closed in it have their rank in the plane instead, 0 for the
+    /// first, so that they are older than all others and in order.
     pub at: Nanos,
     /// Its write point; [`Stream::Host`] for all data if write points are shared.
     pub stream: Stream,
@@ -178,7 +179,7 @@ impl Flash {
     #[cold]
     pub(crate) fn date_closings(&mut self, now: Nanos) {
         for block in self.undated.drain(..) {
-            self.closed[block.ix()].at = now;
+            self.closed[block.ix()].at = now.max(Nanos(u64::from(self.closed_at[block.ix()])));
         }
     }
 
