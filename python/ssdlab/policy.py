@@ -28,7 +28,10 @@ class Victim:
     the others also if the policy reads them in its first 100 calls."""
 
     def pick(self, view: VictimView) -> int | None:
-        """The index of a block among the candidates of ``view``, or ``None`` to collect nothing."""
+        """The index of a block among the candidates of ``view``, or ``None`` to collect nothing now.
+
+        ``None`` is an error when the plane has no page left for the host although a collection would free some.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no method pick")
 
 

@@ -4,6 +4,8 @@ import threading
 import time
 from array import array
 
+import os
+import signal
 import pytest
 
 import ssdlab as sl
@@ -188,3 +190,21 @@ def test_any_requests_have_rows_whose_causes_sum_and_forks_with_the_same_future(
             assert fork.summary().to_json() == dev.summary().to_json()
 
     check()
+
+
+def test_an_interrupt_stops_a_device_that_can_go_on():
+    cfg = sl.Config().set({"geometry.blocks_per_plane": 64, "precondition.mode": "random"})
+    stopped, whole = sl.Device(cfg, requests=False), sl.Device(cfg, requests=False)
+    requests = sl.workload("random-write", limit=400_000, capacity=stopped.capacity_bytes)
+    for device in (stopped, whole):
+        device.submit_many(requests)
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        stopped.run()
+        time.sleep(10)
+    timer.join()
+    assert stopped.now > 0
+    stopped.run()
+    whole.run()
+    assert stopped.pending == 0 and stopped.summary() == whole.summary()

@@ -250,3 +250,14 @@ def test_numpy_greedy_takes_at_most_a_quarter_more():
     native, mine = (min(times) for times in zip(*pairs, strict=True))
     print(json.dumps({"native_s": native, "numpy_s": mine, "ratio": mine / native}))
     assert mine <= 1.25 * native
+
+
+@pytest.mark.parametrize("mode", ["sequential", "random"])
+def test_a_policy_that_never_collects_ends_the_run_when_the_device_is_full(mode):
+    class Never(sl.Victim):
+        def pick(self, view):
+            return None
+
+    with pytest.raises(sl.PolicyError, match="no page left for the host") as error:
+        run(SMALL.set("precondition.mode", mode), victim=Never())
+    assert (error.value.now == 0) == (mode == "random")

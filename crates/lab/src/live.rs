@@ -21,6 +21,7 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -351,12 +352,21 @@ impl Device {
     /// # Errors
     /// `until` is over, the device can't serve a request, a policy from outside failed, or the device is broken.
     pub fn advance(&mut self, until: Nanos) -> Result<u64> {
+        self.advance_while(until, &mut || ControlFlow::Continue(()))
+    }
+
+    /// Like [`Device::advance`]. `go_on` is asked every few hundred events; once it breaks, the time stays that of the last event.
+    ///
+    /// # Errors
+    /// Like [`Device::advance`].
+    pub fn advance_while(&mut self, until: Nanos, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64> {
         self.usable()?;
         if until < self.now {
             let message = format!("the device can't advance to {} ns: it is already {} ns", until.0, self.now.0);
             return Err(Error::usage(message).help("advance to a later time, or take a snapshot earlier"));
         }
         let before = self.ssd.completed();
+        let mut stopped = false;
         self.simulate(|device| {
             while device.waiting.front().is_some_and(|next| next.arrival < until) && device.ssd.fault().is_none() {
                 device.ssd.run_until_room_before(until);
@@ -364,10 +374,21 @@ impl Device {
                     break;
                 }
                 device.feed();
+                if go_on().is_break() {
+                    stopped = true;
+                    return device.ssd.stop_here();
+                }
             }
+            while device.ssd.run_some_before(SLICE, until) {
+                if go_on().is_break() {
+                    stopped = true;
+                    return device.ssd.stop_here();
+                }
+            }
+            device.ssd.stop_here();
             device.ssd.run_before(until);
         })?;
-        self.now = until;
+        self.now = if stopped { self.now.max(self.ssd.now()) } else { until };
         Ok(self.ssd.completed() - before)
     }
 
@@ -376,12 +397,28 @@ impl Device {
     /// # Errors
     /// Like [`Device::advance`].
     pub fn run(&mut self) -> Result<u64> {
+        self.run_while(&mut || ControlFlow::Continue(()))
+    }
+
+    /// Like [`Device::run`]. `go_on` is asked every few hundred events; once it breaks, the device stays as it is then.
+    ///
+    /// # Errors
+    /// Like [`Device::advance`].
+    pub fn run_while(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64> {
         self.usable()?;
         let before = self.ssd.completed();
         self.simulate(|device| {
             while !device.waiting.is_empty() && device.ssd.fault().is_none() {
                 device.ssd.run_until_room();
                 device.feed();
+                if go_on().is_break() {
+                    return device.ssd.stop_here();
+                }
+            }
+            while device.ssd.run_some(SLICE) {
+                if go_on().is_break() {
+                    return device.ssd.stop_here();
+                }
             }
             device.ssd.run();
         })?;
@@ -542,6 +579,9 @@ impl Device {
         done
     }
 }
+
+/// Times whose events are handled between two questions whether to go on.
+const SLICE: u32 = 512;
 
 /// Keys that a running device can change, and sections of which it can change every key.
 const CHANGEABLE: [&str; 14] = [

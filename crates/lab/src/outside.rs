@@ -306,12 +306,20 @@ impl<S: VictimScript> Clone for ScriptedVictim<S> {
 impl<S: VictimScript> ScriptedVictim<S> {
     fn answer(&mut self, view: &View, plane: PlaneId) -> Result<Option<BlockId>, Failure> {
         let Some(script) = &mut self.script else { return Ok(None) };
-        let Some(index) = script.pick(view, plane)? else { return Ok(None) };
+        let answer = script.pick(view, plane)?;
         let closed = || view.flash.closed_blocks(plane, view.geometry);
+        let full = |block: BlockId| u32::from(view.flash.valid(block)) == view.geometry.data_pages;
+        let Some(index) = answer else {
+            if view.flash.takes_host_page(plane) || closed().all(full) {
+                return Ok(None);
+            }
+            let message =
+                "pick returned None, but the plane has no page left for the host, and collections could free some";
+            return Err(message.to_string().into());
+        };
         let block = usize::try_from(index).ok().and_then(|index| candidate(view, plane, index));
         let block =
             block.ok_or_else(|| format!("pick returned {index}, but there are {} candidates", closed().count()))?;
-        let full = |block: BlockId| u32::from(view.flash.valid(block)) == view.geometry.data_pages;
         self.idle.resize(view.geometry.planes as usize, 0);
         let idle = &mut self.idle[plane.ix()];
         if !full(block) || closed().all(full) {

@@ -1,6 +1,8 @@
 //! `Device` and `Snapshot`: a live device.
 
+use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -58,6 +60,24 @@ impl Device {
             Err(TryLockError::WouldBlock) => None,
         });
         done.ok_or_else(busy)?.map_err(|error| raised(py, &error))
+    }
+}
+
+/// Asks for signals from time to time. Breaks, and keeps the exception, if one has been raised.
+fn ask<'a>(raised: &'a mut Option<PyErr>) -> impl FnMut() -> ControlFlow<()> + 'a {
+    let mut asked = Instant::now();
+    move || {
+        if asked.elapsed() < Duration::from_millis(20) {
+            return ControlFlow::Continue(());
+        }
+        asked = Instant::now();
+        match Python::attach(|py| py.check_signals()) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                *raised = Some(error);
+                ControlFlow::Break(())
+            }
+        }
     }
 }
 
@@ -127,16 +147,21 @@ impl Device {
     /// Simulates everything before a time, and nothing at it. Returns how many requests completed.
     #[pyo3(signature = (until = None, *, by = None))]
     fn advance(&self, py: Python<'_>, until: Option<u64>, by: Option<u64>) -> PyResult<u64> {
-        match (until, by) {
-            (Some(until), None) => self.work(py, |live| live.advance(Nanos(until))),
-            (None, Some(by)) => self.work(py, |live| live.advance(Nanos(live.now().0.saturating_add(by)))),
+        let mut interrupt = None;
+        let done = match (until, by) {
+            (Some(until), None) => self.work(py, |live| live.advance_while(Nanos(until), &mut ask(&mut interrupt))),
+            (None, Some(by)) => self
+                .work(py, |live| live.advance_while(Nanos(live.now().0.saturating_add(by)), &mut ask(&mut interrupt))),
             _ => Err(PyTypeError::new_err("advance: give either until or by")),
-        }
+        };
+        interrupt.map_or(done, Err)
     }
 
     /// Simulates until nothing is left to do. Returns how many requests completed.
     fn run(&self, py: Python<'_>) -> PyResult<u64> {
-        self.work(py, |live| live.run())
+        let mut interrupt = None;
+        let done = self.work(py, |live| live.run_while(&mut ask(&mut interrupt)));
+        interrupt.map_or(done, Err)
     }
 
     /// Time of the next event in nanoseconds; `None` if nothing is left to do.

@@ -335,6 +335,11 @@ impl Flash {
         self.planes[plane.ix()].free_blocks
     }
 
+    /// Whether a write of the host can be programmed in a plane without a collection.
+    pub fn takes_host_page(&self, plane: PlaneId) -> bool {
+        self.next_offset(plane, Stream::Host).is_some()
+    }
+
     /// Unprogrammed pages of the device.
     pub fn free_total(&self) -> u64 {
         self.free_total

@@ -365,7 +365,18 @@ impl Ssd {
         (0..times).all(|_| self.host.crowded() && self.advance(Nanos::NEVER))
     }
 
-    /// The same, for events before `limit` only. The time stays that of the last event.
+    /// Handles the events before `limit` of at most `times` times. False: there are no more before it.
+    pub fn run_some_before(&mut self, times: u32, limit: Nanos) -> bool {
+        limit.0.checked_sub(1).is_some_and(|last| (0..times).all(|_| self.advance(Nanos(last))))
+    }
+
+    /// Ends a part of a run, so that the device can be looked at, copied and run on as after [`Ssd::run_until`].
+    pub fn stop_here(&mut self) {
+        self.unfuse_all();
+        self.date_closings();
+    }
+
+    /// [`Ssd::run_until_room`] for events before `limit` only. The time stays that of the last event.
     pub fn run_until_room_before(&mut self, limit: Nanos) {
         let Some(last) = limit.0.checked_sub(1).map(Nanos) else { return };
         while self.host.crowded() && self.advance(last) {}
