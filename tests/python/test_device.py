@@ -1,11 +1,11 @@
 """Live devices."""
 
+import os
+import signal
 import threading
 import time
 from array import array
 
-import os
-import signal
 import pytest
 
 import ssdlab as sl

@@ -259,5 +259,5 @@ def test_a_policy_that_never_collects_ends_the_run_when_the_device_is_full(mode)
             return None
 
     with pytest.raises(sl.PolicyError, match="no page left for the host") as error:
-        run(SMALL.set("precondition.mode", mode), victim=Never())
+        run(SMALL.set("precondition.mode", mode), victim=Never(), limit=100_000)
     assert (error.value.now == 0) == (mode == "random")
