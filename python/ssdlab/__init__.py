@@ -1,8 +1,9 @@
 """The SSD laboratory: trace-driven, event-driven SSD simulation.
 
-The work is done by the extension module; this package only names it.
+The work is done by the extension module; this package names it, and draws.
 """
 
+from ssdlab import plot
 from ssdlab._ssdlab import (
     Column,
     Comparison,
@@ -69,6 +70,7 @@ __all__ = [
     "VictimView",
     "__version__",
     "compare",
+    "plot",
     "presets",
     "read_trace",
     "reproduce",
