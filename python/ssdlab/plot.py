@@ -17,7 +17,7 @@ from ssdlab import _altair as altair
 from ssdlab import _figures as figures
 from ssdlab._figures import Runs
 from ssdlab._ssdlab import Run, UsageError
-from ssdlab._timeline import slices
+from ssdlab._timeline import Slice, slices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,7 +137,8 @@ def causes(runs: Runs, op: str = "all", at: float | None = None, ax: Axes | None
     title, found = figures.split_title(op, at), figures.splits(runs, op, at)
     present = [c for c in figures.CAUSES if any(one.causes[c] > 0 for one in found.values())]
     shown = [c for c in present if any(one.causes[c] >= 0.01 * one.total for one in found.values())]
-    ax = _axes(ax, 0.75 + 0.3 * len(found) + 0.16 * ((len(shown) + 1) // 2))
+    own = ax is None
+    ax = _axes(ax, 0.6 + (0.26 if at is None else 0.38) * len(found) + 0.16 * ((len(shown) + 2) // 3))
     left = [0.0] * len(found)
     for cause in present:
         look = figures.CAUSES[cause]
@@ -149,30 +150,33 @@ def causes(runs: Runs, op: str = "all", at: float | None = None, ax: Axes | None
             height=0.6,
             color=look.color,
             hatch=look.hatch,
-            edgecolor=_ink(look.color),
+            edgecolor=_ink(look.color) if look.hatch else look.color,
             linewidth=0.3,
             label=cause if cause in shown else f"_{cause}",
         )
         left = [a + b for a, b in zip(left, widths, strict=True)]
-    names = [_plain(name) + (f"\n{one.requests:,} of them" if at is not None else "") for name, one in found.items()]
+    names = [_plain(name) + (f"\n{one.requests:,} {figures.kind(op)}" if at is not None else "") for name, one in found.items()]
     ax.set_yticks(range(len(found)), names)
     for label in ax.get_yticklabels():
         label.set_parse_math(False)
     ax.tick_params(axis="y", length=0)
     ax.grid(visible=False, axis="y")
     ax.invert_yaxis()
+    ax.set_xlim(left=0)
     _time(ax, "x", [0.0, max(left)], title)
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+    _legend_above(ax, own)
     return ax
 
 
 def series(run: Run, columns: str | Sequence[str], ax: Axes | None = None) -> Axes:
     """Columns of the windows over simulated time, all of them times or all of them counts. Needs ``series=``.
 
-    A window is a step; one without a value, such as a mean latency without requests, is a gap.
+    A window is a step; one without a value, such as a mean latency without requests, is a gap. The run ends within the last
+    window, whose counts are therefore lower.
     """
     np = figures.numpy()
     starts, lines, unit = figures.series_lines(run, columns)
+    own = ax is None
     ax = _axes(ax)
     # The last window is as long as the others.
     step = int(starts[1] - starts[0]) if len(starts) > 1 else 1
@@ -186,7 +190,8 @@ def series(run: Run, columns: str | Sequence[str], ax: Axes | None = None) -> Ax
     else:
         ax.set_ylabel(unit if len(lines) > 1 or unit.startswith(label) else f"{label} ({unit})")
     ax.set_ylim(bottom=0)
-    _legend(ax, always=len(lines) > 1)
+    if len(lines) > 1:
+        _legend_above(ax, own)
     return ax
 
 
@@ -211,12 +216,15 @@ def wear(run: Run, ax: Axes | None = None) -> Axes:
     return ax
 
 
-# What a track does: colour of the operation; GC and other background work are hatched.
+# Colours of activities; those for GC and other background work are hatched.
 _VERBS = {
     "read": figures.SKY,
     "write": figures.GREY,
     "trim": figures.YELLOW,
     "program": figures.BLUE,
+    "transfer": figures.GREEN,
+    "traversal": figures.ORANGE,
+    "decoding": figures.BLACK,
     "copyback": figures.PURPLE,
     "erase": figures.VERMILLION,
 }
@@ -245,31 +253,47 @@ def gantt(
     if window is None:
         start = min(one.start for one in found)
     last = end if end is not None else max(one.end for one in found)
+    own = ax is None
     ax = _axes(ax, 0.9 + 0.15 * len(tracks))
-    for name, gc in dict.fromkeys((one.name, one.category not in ("host", "")) for one in found):
-        color = _VERBS.get(name, figures.GREEN)
-        same = [one for one in found if (one.name, one.category not in ("host", "")) == (name, gc)]
+    groups: dict[str, list[Slice]] = {}
+    for one in found:
+        groups.setdefault(_activity(one), []).append(one)
+    for name in sorted(groups, key=_place):
+        color, hatch = _VERBS.get(name.split(",")[0], figures.BLACK), "//////" if "," in name else ""
         ax.barh(
-            [tracks.index(one.track) for one in same],
-            [min(one.end, last) - max(one.start, start) for one in same],
-            left=[max(one.start, start) - start for one in same],
+            [tracks.index(one.track) for one in groups[name]],
+            [min(one.end, last) - max(one.start, start) for one in groups[name]],
+            left=[max(one.start, start) - start for one in groups[name]],
             height=0.75,
             color=color,
-            hatch="//////" if gc else "",
-            edgecolor=_ink(color),
-            linewidth=0.3,
-            label=f"{name}, GC" if gc else name,
+            hatch=hatch,
+            edgecolor=_ink(color) if hatch else color,
+            linewidth=0.4,
+            label=name,
         )
     ax.set_yticks(range(len(tracks)), tracks)
     ax.tick_params(axis="y", length=0)
     ax.grid(visible=False, axis="y")
     ax.invert_yaxis()
+    ax.margins(y=0.01)
     ax.set_xlim(0, last - start)
     size, unit = figures.unit(start)
     since = f" since {start / size:.6g} {unit}" if start else ""
     _time(ax, "x", [0.0, float(last - start)], f"simulated time{since}")
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+    _legend_above(ax, own)
     return ax
+
+
+def _activity(one: Slice) -> str:
+    """The name of an activity in the legend."""
+    name = one.name.split(" of a ")[0]
+    return name if one.category == "host" else f"{name}, {'GC' if one.category == 'gc' else one.category}"
+
+
+def _place(activity: str) -> tuple[bool, int, str]:
+    """The place of an activity in the legend: the host's first."""
+    name = activity.split(",")[0]
+    return "," in activity, list(_VERBS).index(name) if name in _VERBS else len(_VERBS), activity
 
 
 # Axes
@@ -286,11 +310,22 @@ def _ink(color: str) -> str:
     return "black" if 0.3 * red + 0.59 * green + 0.11 * blue > 128 else "white"
 
 
-def _legend(ax: Axes, always: bool = False) -> None:
+def _legend(ax: Axes) -> None:
+    """A legend of names, unless a single run has none."""
     handles, labels = ax.get_legend_handles_labels()
-    if always or any(labels):
+    if any(labels):
         for text in ax.legend(handles, labels).get_texts():
             text.set_parse_math(False)
+
+
+def _legend_above(ax: Axes, own: bool) -> None:
+    """A legend that would hide data: above the axes; in a figure of our own, over its whole width."""
+    space = {"handlelength": 1.4, "columnspacing": 1.0, "handletextpad": 0.5}
+    handles, labels = ax.get_legend_handles_labels()
+    if own and ax.figure is not None:
+        ax.figure.legend(handles, labels, loc="outside upper left", ncols=3 if len(labels) > 2 else 2, **space)
+    else:
+        ax.legend(handles, labels, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, **space)
 
 
 def _time(ax: Axes, which: Literal["x", "y"], values: Sequence[float], label: str, log: bool = False) -> None:
