@@ -47,7 +47,9 @@ def _lines(values: list[dict[str, Any]], names: list[str], field: str = "run") -
     return alt.Chart(alt.InlineData(values=values), width=_WIDTH, height=_HEIGHT), line
 
 
-def _latency(alt: Any, positive: bool) -> Any:
+def _latency(alt: Any, values: list[dict[str, Any]]) -> Any:
+    """The scale of latencies: logarithmic, unless some are 0."""
+    positive = all(row["latency_ms"] > 0 for row in values)
     return alt.Scale(type="log" if positive else "linear", zero=False, nice=False)
 
 
@@ -55,7 +57,7 @@ def cdf(runs: Runs, op: str = "all", ccdf: bool = False) -> altair.Chart:
     """As :func:`ssdlab.plot.cdf`."""
     alt = _altair()
     curves = figures.curves(runs, op, ccdf)
-    values = [
+    values: list[dict[str, Any]] = [
         {"run": name, "latency_ms": ns / _MS, "share": share}
         for name, x, y in curves
         for ns, share in zip(x.tolist(), y.tolist(), strict=True)
@@ -63,7 +65,7 @@ def cdf(runs: Runs, op: str = "all", ccdf: bool = False) -> altair.Chart:
     chart, line = _lines(values, [name for name, _, _ in curves])
     scale = alt.Scale(type="log") if ccdf else alt.Scale(domain=[0, 1])
     return chart.mark_line(interpolate="step-before" if ccdf else "step-after").encode(  # type: ignore[no-any-return]
-        x=alt.X("latency_ms:Q", title="latency (ms)", scale=_latency(alt, all(v["latency_ms"] > 0 for v in values))),
+        x=alt.X("latency_ms:Q", title="latency (ms)", scale=_latency(alt, values)),
         y=alt.Y("share:Q", title=figures.curves_title(op, ccdf), scale=scale, axis=alt.Axis(format="~p")),
         tooltip=["run:N", "latency_ms:Q", "share:Q"],
         **line,
@@ -75,7 +77,7 @@ def percentiles(runs: Runs, op: str = "all") -> altair.Chart:
     alt = _altair()
     kind = figures.kind(op)
     curves = [(name, figures.percentile_curve(run, op)) for name, run in figures.named(runs)]
-    values = [
+    values: list[dict[str, Any]] = [
         {"run": name, "percentile": f"{p.percent:g}", "latency_ms": p.latency_ns / _MS, "rough": p.rough}
         for name, points in curves
         for p in points
@@ -83,7 +85,7 @@ def percentiles(runs: Runs, op: str = "all") -> altair.Chart:
     chart, line = _lines(values, [name for name, _ in curves])
     return chart.mark_line(point=True).encode(  # type: ignore[no-any-return]
         x=alt.X("percentile:O", title=f"percentile of {kind}", sort=None, axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("latency_ms:Q", title="latency (ms)", scale=_latency(alt, all(v["latency_ms"] > 0 for v in values))),
+        y=alt.Y("latency_ms:Q", title="latency (ms)", scale=_latency(alt, values)),
         tooltip=["run:N", "percentile:O", "latency_ms:Q", "rough:N"],
         **line,
     )

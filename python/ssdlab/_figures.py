@@ -177,12 +177,13 @@ def series_of(run: Run) -> Table:
     return table
 
 
-def blocks_of(run: Run) -> Table:
-    """The blocks of a run."""
+def erases(run: Run) -> list[int]:
+    """Erases of each block of a run."""
     table = getattr(run, "blocks", None)
     if not isinstance(table, Table):
         raise UsageError("this needs the state of blocks: ssdlab.run(..., blocks=True)")
-    return table
+    numbers: list[int] = numpy().asarray(table["erases"]).tolist()
+    return numbers
 
 
 def chosen(table: Table, op: str) -> NDArray[np.bool_]:

@@ -200,17 +200,19 @@ def wear(run: Run, ax: Axes | None = None) -> Axes:
 
     There is a bar for each number of erases, or for equal ranges of them where there are more than 60.
     """
-    counts = Counter(figures.blocks_of(run)["erases"].to_list())
-    ax = _axes(ax)
-    least, most = min(counts), max(counts)  # type: ignore[type-var]
-    width = (most - least) // 60 + 1  # type: ignore[operator]
+    from matplotlib.ticker import MaxNLocator
+
+    counts = Counter(figures.erases(run))
+    least, most = min(counts), max(counts)
+    width = (most - least) // 60 + 1
     bars: Counter[int] = Counter()
     for erases, blocks in counts.items():
-        bars[(erases - least) // width] += blocks  # type: ignore[operator]
-    x = [least + width * place + (width - 1) / 2 for place in sorted(bars)]  # type: ignore[operator]
-    ax.bar(x, [bars[place] for place in sorted(bars)], width=0.9 * width, color=figures.BLUE)
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.yaxis.get_major_locator().set_params(integer=True)
+        bars[(erases - least) // width] += blocks
+    x = [least + width * place + (width - 1) / 2 for place in bars]
+    ax = _axes(ax)
+    ax.bar(x, list(bars.values()), width=0.9 * width, color=figures.BLUE)
+    ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+    ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
     ax.set_xlabel("erases of a block" if width == 1 else f"erases of a block, {width} to a bar")
     ax.set_ylabel("blocks")
     return ax
