@@ -3,7 +3,8 @@
 The work is done by the extension module; this package names it, and draws.
 """
 
-from ssdlab import plot
+from typing import TYPE_CHECKING, Any
+
 from ssdlab._ssdlab import (
     Column,
     Comparison,
@@ -41,6 +42,9 @@ from ssdlab._ssdlab import (
     workloads,
 )
 from ssdlab.policy import Trigger, Victim
+
+if TYPE_CHECKING:
+    from ssdlab import plot
 
 __all__ = [
     "Column",
@@ -81,3 +85,12 @@ __all__ = [
     "workload",
     "workloads",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports what most scripts do not need when it is first used."""
+    if name == "plot":
+        from importlib import import_module
+
+        return import_module("ssdlab.plot")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
