@@ -57,10 +57,12 @@ def cdf(runs: Runs, op: str = "all", ccdf: bool = False) -> altair.Chart:
     """As :func:`ssdlab.plot.cdf`."""
     alt = _altair()
     curves = figures.curves(runs, op, ccdf)
+    # A logarithmic axis has no place for 0; the shares of the other points include such requests.
     values: list[dict[str, Any]] = [
         {"run": name, "latency_ms": ns / _MS, "share": share}
         for name, x, y in curves
         for ns, share in zip(x.tolist(), y.tolist(), strict=True)
+        if ns > 0
     ]
     chart, line = _lines(values, [name for name, _, _ in curves])
     scale = alt.Scale(type="log") if ccdf else alt.Scale(domain=[0, 1])

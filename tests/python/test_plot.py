@@ -342,8 +342,8 @@ def test_altair_charts_have_the_same_data(runs):
         data[name] = spec["data"]["values"] if "values" in spec["data"] else spec["datasets"][spec["data"]["name"]]
     x, share = sl.plot.cdf(runs, "read").get_lines()[1].get_data()
     mine = [row for row in data["cdf"] if row["run"] == "victim fifo"]
-    assert [row["share"] for row in mine] == share.tolist()
-    assert np.allclose([row["latency_ms"] for row in mine], x / 1e6)
+    assert [row["share"] for row in mine] == share[x > 0].tolist()
+    assert np.allclose([row["latency_ms"] for row in mine], x[x > 0] / 1e6)
     total = sum(row["mean_ms"] for row in data["causes"] if row["run"] == "victim greedy")
     values = latencies(runs[0], "read")
     assert total * 1e6 == pytest.approx(values[values >= np.quantile(values, 0.99, method="inverted_cdf")].mean())
