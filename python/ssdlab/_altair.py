@@ -42,7 +42,9 @@ def _lines(values: list[dict[str, Any]], names: list[str], field: str = "run") -
     legend = None if names == [""] else alt.Legend(title=None)
     line = {
         "color": alt.Color(f"{field}:N", legend=legend, scale=alt.Scale(domain=names, range=[color for color, _ in looks])),
-        "strokeDash": alt.StrokeDash(f"{field}:N", legend=legend, scale=alt.Scale(domain=names, range=[_dashes(d) for _, d in looks])),
+        "strokeDash": alt.StrokeDash(
+            f"{field}:N", legend=legend, scale=alt.Scale(domain=names, range=[_dashes(dashes) for _, dashes in looks])
+        ),
     }
     return alt.Chart(alt.InlineData(values=values), width=_WIDTH, height=_HEIGHT), line
 

@@ -46,7 +46,7 @@ def _axes(ax: Axes | None, height: float | None = None) -> Axes:
 
 
 def style() -> None:
-    """Sets matplotlib's style for a column of a paper: 3.5 inches wide, 8 points, colours that everybody can tell apart.
+    """Sets matplotlib's style for a column of a paper: 3.5 inches wide, 8 points, colours for any colour vision.
 
     Inside ``with matplotlib.rc_context():`` it holds for the block only.
     """
