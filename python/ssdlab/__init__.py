@@ -1,7 +1,9 @@
 """The SSD laboratory: trace-driven, event-driven SSD simulation.
 
-The work is done by the extension module; this package only names it.
+The work is done by the extension module; this package names it, and draws.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from ssdlab._ssdlab import (
     Column,
@@ -41,6 +43,9 @@ from ssdlab._ssdlab import (
 )
 from ssdlab.policy import Trigger, Victim
 
+if TYPE_CHECKING:
+    from ssdlab import plot
+
 __all__ = [
     "Column",
     "Comparison",
@@ -69,6 +74,7 @@ __all__ = [
     "VictimView",
     "__version__",
     "compare",
+    "plot",
     "presets",
     "read_trace",
     "reproduce",
@@ -79,3 +85,12 @@ __all__ = [
     "workload",
     "workloads",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports what most scripts do not need when it is first used."""
+    if name == "plot":
+        from importlib import import_module
+
+        return import_module("ssdlab.plot")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

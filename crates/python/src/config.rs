@@ -174,6 +174,10 @@ impl Config {
         let own = if own.is_empty() { "defaults".into() } else { own.join(", ") };
         format!("<ssdlab.Config {}: {own}>", &self.digest[..8])
     }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("ssdlab._repr")?.call_method1("config_html", (slf,))
+    }
 }
 
 /// Something that has a name: a preset, a scheme, a workload.

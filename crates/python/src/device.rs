@@ -272,6 +272,10 @@ impl Snapshot {
         self.now
     }
 
+    fn __repr__(&self) -> String {
+        format!("<ssdlab.Snapshot of a device at {} ns>", self.now())
+    }
+
     /// Bytes that it takes.
     fn __len__(&self) -> usize {
         self.bytes

@@ -388,6 +388,8 @@ pub struct Run {
     series: Option<Py<Table>>,
     /// One row per block, if they were asked for.
     blocks: Option<Py<Table>>,
+    /// The file of the timeline, if one was asked for.
+    timeline: Option<PathBuf>,
     /// The configuration.
     config: Config,
 }
@@ -400,8 +402,12 @@ impl Run {
         self.summary.bind(py).get_item("write_amplification")
     }
 
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("<ssdlab.Run of {}>", self.summary.bind(py).repr()?))
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("ssdlab._repr")?.call_method1("run_text", (slf,))
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("ssdlab._repr")?.call_method1("run_html", (slf,))
     }
 }
 
@@ -507,9 +513,11 @@ fn run<'py>(
         requests: requests.map_or(Ok(None), |requests| rows_of(&requests, &how, &config))?,
         series: series.map(|window| Ok::<_, PyErr>((Place::MEMORY, duration_of("series", &window)?))).transpose()?,
         blocks: blocks.then_some(Place::MEMORY),
-        timeline: timeline.map(|path| (To::File(path), window)),
+        timeline: timeline.clone().map(|path| (To::File(path), window)),
         ..Outputs::default()
     };
+    // The result names the file, wherever the caller moves to.
+    let timeline = timeline.map(|path| std::path::absolute(&path).unwrap_or(path));
     let mut watch = Watch::new(&progress.unwrap_or_else(|| PyString::new(py, "auto").into_any()))?;
     let mut settings = (*config.settings).clone();
     choose(&mut settings.config, victim.as_ref(), trigger.as_ref())?;
@@ -548,7 +556,7 @@ fn run<'py>(
     let perf = serde_json::to_value(&done.perf)
         .map_err(|error| raised(py, &Error::new(Kind::Invariant, error.to_string())))?;
     let remarks = done.outcome.chosen.iter().chain(&done.outcome.remarks).cloned().collect();
-    Ok(Run { summary, remarks, perf: python_of(py, &perf)?.unbind(), requests, series, blocks, config })
+    Ok(Run { summary, remarks, perf: python_of(py, &perf)?.unbind(), requests, series, blocks, timeline, config })
 }
 
 /// Adds the names of this file.
