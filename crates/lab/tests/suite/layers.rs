@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 34] = [
+const LAYERS: [&str; 35] = [
     "text",
     "names",
     "error",
@@ -17,6 +17,7 @@ const LAYERS: [&str; 34] = [
     "settings",
     "needs",
     "results/sheet",
+    "input/ahead",
     "input/generated",
     "input/reading",
     "input/workloads",
