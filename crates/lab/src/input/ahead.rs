@@ -10,7 +10,7 @@ use std::thread::{ScopedJoinHandle, scope};
 use ssdlab_trace::{Extent, Record, Replay, TraceError};
 
 /// Requests in a batch: enough that passing it costs nothing beside reading it.
-pub(crate) const BATCH: usize = 4096;
+const BATCH: usize = 4096;
 /// Batches that wait, beside the one that is filled and the one that is taken.
 const WAITING: usize = 2;
 
