@@ -464,13 +464,14 @@ impl Feed<'_> {
 }
 
 impl Input {
-    /// Reads the trace on a thread of its own while it is fed. This holds for files and tables. Generated requests cost less than
-    /// passing them on. A pipe or a stream is read in the calling thread, because a read that waits can't be stopped.
+    /// Reads the trace on a thread of its own while it is fed, if it is a file or a table. A pipe or a stream is read in the
+    /// calling thread: a read that waits can't be stopped, and a stream may belong to that thread. Generated requests stay there
+    /// too: making one takes half of the time of reading one at most.
     pub fn set_ahead(&mut self) {
         self.ahead = true;
     }
 
-    /// Lets `take` have the requests. Digest, remarks and counts are those of the requests taken if it takes all of them.
+    /// Lets `take` pull the requests. Digest, remarks and counts are those of the requests taken if it takes all of them.
     pub(crate) fn feed<T>(&mut self, take: impl FnOnce(&mut Feed<'_>) -> T) -> T {
         let Input { source, limit, loops, ahead, .. } = self;
         let limit = *limit;
