@@ -484,21 +484,23 @@ fn play(
     let mut device = Device::from_filled(config, filled).map_err(crate::live::refused)?;
     let target = device.target(config.device.queue_depth, seed);
     let all = Requests { loops: u32::MAX, ..requests.clone() };
-    let mut input = input::open(&all)?.fit(&target)?;
-    let (mut left, mut limit) = (writes, 0);
-    while left > 0
-        && let Some(next) = input.pull()?
-    {
-        if let Next::Request(request) = next {
-            limit += 1;
-            left -= u64::from(request.op == ssdlab_sim::RequestOp::Write);
+    let limit = input::open(&all)?.fit(&target)?.feed(|feed| -> Result<u64> {
+        let (mut left, mut count) = (writes, 0);
+        while left > 0
+            && let Some(next) = feed.pull()?
+        {
+            if let Next::Request(request) = next {
+                count += 1;
+                left -= u64::from(request.op == ssdlab_sim::RequestOp::Write);
+            }
         }
-    }
-    let mut input = input::open(&Requests { limit: Some(limit), ..all })?.fit(&target)?;
+        Ok(count)
+    })?;
+    let input = input::open(&Requests { limit: Some(limit), ..all })?.fit(&target)?;
     if input.closed() {
         device.set_closed();
     }
-    replay(&mut device, &mut input, None, &mut Until(given_up))?;
+    let (_, input) = replay(&mut device, input, None, &mut Until(given_up))?;
     let summary = Outcome::new(&device, &input, config, own).summary;
     Ok(End { summary, now: device.now().0, load: device.load() })
 }

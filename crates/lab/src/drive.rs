@@ -12,7 +12,7 @@ use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Completed, Extent, Filled, LegRecord, Observer, Request, RequestOp, Sample, Ssd};
 
 use crate::error::{Error, Kind, Result};
-use crate::input::{Input, Next, Target};
+use crate::input::{Feed, Input, Next, Target};
 use crate::results::requests::Rows;
 use crate::results::series::Series;
 use crate::results::timeline::Timeline;
@@ -309,27 +309,38 @@ pub fn interrupted() -> Error {
     Error::new(Kind::Stopped, "the run was stopped")
 }
 
-/// Feeds every request to the device and runs it to the end. Returns the number of requests.
+/// Feeds every request to the device and runs it to the end. Returns the number of requests, and the input: it has been read to
+/// its end, so its digest and remarks are complete. After an error they would be those of an unknown part.
 ///
 /// # Errors
 /// The trace can't be read, the device can't serve it, a result can't be written, or `listener` stopped the run.
 pub fn replay(
     device: &mut Device,
-    input: &mut Input,
+    mut input: Input,
     mut rows: Option<&mut Rows>,
+    listener: &mut dyn Listener,
+) -> Result<(u64, Input)> {
+    let submitted = input.feed(|feed| submit_all(device, feed, &mut rows, listener))?;
+    (0..input.skipped()).for_each(|_| device.skip());
+    go(device.run(&mut || listener.go_on()))?;
+    stopped(device)?;
+    drain(device, &mut rows)?;
+    Ok((submitted, input))
+}
+
+/// Submits every request; the last ones may not have completed. Returns their number.
+fn submit_all(
+    device: &mut Device,
+    feed: &mut Feed<'_>,
+    rows: &mut Option<&mut Rows>,
     listener: &mut dyn Listener,
 ) -> Result<u64> {
     let mut submitted = 0u64;
-    let drain = |device: &mut Device, rows: &mut Option<&mut Rows>| match rows {
-        Some(rows) => device.take_completed().into_iter().try_for_each(|row| rows.completed(row)),
-        None => Ok(()),
-    };
-    let go = |flow: ControlFlow<()>| if flow.is_break() { Err(interrupted()) } else { Ok(()) };
-    while let Some(next) = input.pull().map_err(|error| error.unless(device.take_fault()))? {
+    while let Some(next) = feed.pull().map_err(|error| error.unless(device.take_fault()))? {
         match next {
             Next::Skip => device.skip(),
             Next::Request(request) => {
-                if let Some(rows) = &mut rows
+                if let Some(rows) = rows
                     && request.op != RequestOp::Trim
                 {
                     rows.expect(submitted);
@@ -337,7 +348,7 @@ pub fn replay(
                 while !device.accepts() {
                     go(device.make_room(&mut || listener.go_on()))?;
                 }
-                device.submit(request, input.extents());
+                device.submit(request, feed.extents());
                 submitted += 1;
             }
         }
@@ -346,20 +357,24 @@ pub fn replay(
         }
         if submitted.is_multiple_of(TICK) {
             stopped(device)?;
-            drain(device, &mut rows)?;
-            go(listener.tick(Tick {
-                requests: submitted,
-                share: input.share(),
-                total: input.total(),
-                now: device.now(),
-            }))?;
+            drain(device, rows)?;
+            go(listener.tick(Tick { requests: submitted, share: feed.share(), total: feed.total, now: device.now() }))?;
         }
     }
-    (0..input.skipped()).for_each(|_| device.skip());
-    go(device.run(&mut || listener.go_on()))?;
-    stopped(device)?;
-    drain(device, &mut rows)?;
     Ok(submitted)
+}
+
+/// Writes the rows of the requests that completed.
+fn drain(device: &mut Device, rows: &mut Option<&mut Rows>) -> Result<()> {
+    match rows {
+        Some(rows) => device.take_completed().into_iter().try_for_each(|row| rows.completed(row)),
+        None => Ok(()),
+    }
+}
+
+/// An error if the listener stopped the run.
+fn go(flow: ControlFlow<()>) -> Result<()> {
+    if flow.is_break() { Err(interrupted()) } else { Ok(()) }
 }
 
 /// The error that ended the run early, if any.

@@ -202,6 +202,7 @@ impl Ready {
         let device = Device::new_while(config, how.seed, how.check, &mut || progress.go_on());
         let mut device = device.map_err(|error| settings.refuse(&error))?.ok_or_else(interrupted)?;
         let mut input = opened.fit(&device.target(config.device.queue_depth, how.seed))?;
+        input.set_ahead();
         if input.closed() {
             device.set_closed();
         }
@@ -219,8 +220,8 @@ impl Ready {
 
         let simulated_from = Moment::now();
         let replayed =
-            catch_unwind(AssertUnwindSafe(|| replay(&mut device, &mut input, rows.as_mut(), &mut Heard(progress))));
-        let submitted = replayed.unwrap_or_else(|panic| {
+            catch_unwind(AssertUnwindSafe(|| replay(&mut device, input, rows.as_mut(), &mut Heard(progress))));
+        let (submitted, input) = replayed.unwrap_or_else(|panic| {
             progress.broken(device.now());
             resume_unwind(panic)
         })?;

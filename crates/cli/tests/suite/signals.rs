@@ -56,10 +56,13 @@ fn send(child: &Child, signal: &str) {
 #[test]
 fn a_signal_ends_a_command_with_its_status_and_leaves_no_half_file() {
     let bench = Bench::new();
+    let line = |n: u64| format!("{},hm,0,Write,{},4096,1331\n", 128166372003061629 + n * 1000, n % 64 * 4096);
+    std::fs::write(bench.path().join("t.csv"), (0..20_000).map(line).collect::<String>()).unwrap();
     let before = files(&bench);
+    let trace = LONG.replace("--workload mixed-70-30", "--trace t.csv");
     let compare = "exec ssdlab compare tiny.toml --workload mixed-70-30 --loop 1000000 --quiet --repeat 3 --rows r.csv --json c.json";
     let generate = "exec ssdlab trace generate mixed-70-30 out.csv --limit 1000000000000";
-    for (text, more) in [(LONG, 2), (compare, 2), (generate, 1)] {
+    for (text, more) in [(LONG, 2), (&trace, 2), (compare, 2), (generate, 1)] {
         for (signal, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
             let mut child = begun(&bench, text, more);
             let sent = Instant::now();

@@ -1,5 +1,6 @@
 //! Where requests come from: a recorded trace or a generated workload, fitted to the device.
 
+mod ahead;
 mod generated;
 mod reading;
 mod recordings;
@@ -17,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::files::Files;
 use crate::names::{clip, clip_line};
 use crate::text::count;
+use ahead::{Ahead, read_ahead};
 use generated::Generated;
 pub use reading::Reading;
 use recordings::find_recording;
@@ -244,6 +246,7 @@ pub struct Input {
     limit: Option<u64>,
     loops: u32,
     closed: bool,
+    ahead: bool,
     about: Vec<String>,
     provenance: Provenance,
     remarks: Vec<String>,
@@ -345,7 +348,7 @@ impl Opened {
             about.push(how.join(", "));
         }
         let (limit, loops, remarks) = (requests.limit, requests.loops, self.remarks);
-        Ok(Input { source, limit, loops, closed, about, provenance, remarks })
+        Ok(Input { source, limit, loops, closed, ahead: false, about, provenance, remarks })
     }
 }
 
@@ -383,22 +386,40 @@ fn workload(requests: &Requests, name: &str, spec: &Spec, target: &Target) -> Re
 }
 
 /// The next item of a stream.
-pub enum Next {
+pub(crate) enum Next {
     /// A request to simulate.
     Request(Request),
     /// A command that is only counted.
     Skip,
 }
 
-impl Input {
+/// Requests on their way to a device.
+pub(crate) struct Feed<'i> {
+    from: Origins<'i>,
+    limit: Option<u64>,
+    /// Bytes to read, if the position among them is the progress.
+    size: Option<u64>,
+    /// How many requests there will be at most, if known.
+    pub(crate) total: Option<u64>,
+}
+
+enum Origins<'i> {
+    Trace(&'i mut Replay),
+    Ahead(Ahead<'i>),
+    Generated(&'i mut Generated),
+}
+
+impl Feed<'_> {
     /// The next one; none at the end.
     ///
     /// # Errors
     /// The trace can't be read, or an arrival is beyond the simulator's clock.
-    pub fn pull(&mut self) -> Result<Option<Next>> {
-        let record = match &mut self.source {
-            Source::Trace(replay) => replay.next()?,
-            Source::Generated(generated) => generated.next()?,
+    #[inline]
+    pub(crate) fn pull(&mut self) -> Result<Option<Next>> {
+        let record = match &mut self.from {
+            Origins::Trace(replay) => replay.next()?,
+            Origins::Ahead(ahead) => ahead.next()?,
+            Origins::Generated(generated) => generated.next()?,
         };
         let Some(record) = record else { return Ok(None) };
         let op = match record.op {
@@ -415,11 +436,63 @@ impl Input {
         })))
     }
 
-    /// The extents of the last request returned; empty if its bytes are contiguous.
-    pub fn extents(&self) -> &[Extent] {
-        match &self.source {
-            Source::Trace(replay) => replay.extents(),
-            Source::Generated(_) => &[],
+    /// The extents of the last request; one or none if its bytes are contiguous.
+    #[inline]
+    pub(crate) fn extents(&self) -> &[Extent] {
+        match &self.from {
+            Origins::Trace(replay) => replay.extents(),
+            Origins::Ahead(ahead) => ahead.extents(),
+            Origins::Generated(_) => &[],
+        }
+    }
+
+    /// Share of the requests returned so far, if known.
+    pub(crate) fn share(&self) -> Option<f64> {
+        let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        let (accepted, position) = match &self.from {
+            Origins::Trace(replay) => (replay.accepted(), replay.reader().progress().0),
+            Origins::Ahead(ahead) => (ahead.accepted(), ahead.position()),
+            Origins::Generated(generated) => {
+                let (given, total) = generated.progress();
+                return total.map(|total| ratio(given, total));
+            }
+        };
+        let by_limit = self.limit.map(|limit| ratio(accepted, limit));
+        let by_bytes = self.size.map(|size| ratio(position, size));
+        by_limit.into_iter().chain(by_bytes).reduce(f64::max)
+    }
+}
+
+impl Input {
+    /// Reads the trace on a thread of its own while it is fed, if it is a file or a table. A pipe or a stream is read in the
+    /// calling thread: a read that waits can't be stopped, and a stream may belong to that thread. Generated requests stay there
+    /// too: making one takes half of the time of reading one at most.
+    pub fn set_ahead(&mut self) {
+        self.ahead = true;
+    }
+
+    /// Lets `take` pull the requests. Digest, remarks and counts are those of the requests taken if it takes all of them.
+    pub(crate) fn feed<T>(&mut self, take: impl FnOnce(&mut Feed<'_>) -> T) -> T {
+        let Input { source, limit, loops, ahead, .. } = self;
+        let limit = *limit;
+        match source {
+            Source::Generated(generated) => {
+                let total = generated.progress().1;
+                take(&mut Feed { from: Origins::Generated(generated), limit, size: None, total })
+            }
+            Source::Trace(replay) => {
+                let size = replay.reader().progress().1;
+                let ahead = *ahead && size.is_some();
+                let size = size.filter(|_| *loops == 1);
+                let rows = replay.reader().rows().map(|rows| rows.saturating_mul(u64::from(*loops)));
+                let total = rows.into_iter().chain(limit).min();
+                match ahead {
+                    true => {
+                        read_ahead(replay, |ahead| take(&mut Feed { from: Origins::Ahead(ahead), limit, size, total }))
+                    }
+                    false => take(&mut Feed { from: Origins::Trace(replay), limit, size, total }),
+                }
+            }
         }
     }
 
@@ -455,34 +528,6 @@ impl Input {
     /// Their provenance.
     pub fn provenance(&self) -> Provenance {
         self.provenance
-    }
-
-    /// Share of the requests returned so far, if known.
-    pub fn share(&self) -> Option<f64> {
-        let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
-        match &self.source {
-            Source::Trace(replay) => {
-                let by_limit = self.limit.map(|limit| ratio(replay.accepted(), limit));
-                let (position, size) = replay.reader().progress();
-                let by_bytes = size.filter(|_| self.loops == 1).map(|size| ratio(position, size));
-                by_limit.into_iter().chain(by_bytes).reduce(f64::max)
-            }
-            Source::Generated(generated) => {
-                let (given, total) = generated.progress();
-                total.map(|total| ratio(given, total))
-            }
-        }
-    }
-
-    /// How many requests there will be at most, if known.
-    pub fn total(&self) -> Option<u64> {
-        match &self.source {
-            Source::Trace(replay) => {
-                let rows = replay.reader().rows().map(|rows| rows.saturating_mul(u64::from(self.loops)));
-                rows.into_iter().chain(self.limit).min()
-            }
-            Source::Generated(generated) => generated.progress().1,
-        }
     }
 
     /// Digest of the accepted requests.

@@ -244,7 +244,8 @@ fn one(point: &Point, plan: &Plan, filling: Option<&Filling>, board: &dyn Board,
             }
         }
     };
-    let mut input = opened.fit(&device.target(point.config.device.queue_depth, point.seed))?;
+    // Not read ahead: runs in parallel have the cores already.
+    let input = opened.fit(&device.target(point.config.device.queue_depth, point.seed))?;
     if input.closed() {
         device.set_closed();
     }
@@ -252,6 +253,6 @@ fn one(point: &Point, plan: &Plan, filling: Option<&Filling>, board: &dyn Board,
         device.set_timeless();
     }
     let named = |error: Error| error.note(format!("in {}", point.name));
-    replay(&mut device, &mut input, None, &mut OnBoard(board, i)).map_err(named)?;
+    let (_, input) = replay(&mut device, input, None, &mut OnBoard(board, i)).map_err(named)?;
     Ok(Outcome::new(&device, &input, &point.config, point.seed))
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 37] = [
+const LAYERS: [&str; 38] = [
     "outside",
     "text",
     "names",
@@ -18,6 +18,7 @@ const LAYERS: [&str; 37] = [
     "settings",
     "needs",
     "results/sheet",
+    "input/ahead",
     "input/generated",
     "input/reading",
     "input/workloads",

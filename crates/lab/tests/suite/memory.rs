@@ -8,6 +8,7 @@ use ssdlab_lab::input::{Origin, Reading, Requests, Room, trace_rows, workload_ro
 use ssdlab_lab::results::sheet::{BATCH, Frame, Most, Place, Values};
 use ssdlab_lab::run::{How, Outputs, Progress, RunOutcome, arguments};
 use ssdlab_lab::settings::{Change, Document, Settings, Sources, argument};
+use ssdlab_lab::variants::points::{Plan, Point, sweep};
 use ssdlab_trace::{Row, Rows, Table, Trace};
 use toml::Value;
 
@@ -166,6 +167,27 @@ fn a_run_stops_while_it_fills_runs_and_ends() {
     let all = |requests: u64| (1..).find(|after| stops(&tiny(&[]), &writes(requests), *after).is_none()).unwrap();
     // Two questions a 128 requests, then some while the queue of 2,000 requests is worked off.
     assert!(all(2000) > 2000 / 64 + 3, "{}", all(2000));
+}
+
+/// A run reads ahead, a comparison does not.
+#[test]
+fn reading_ahead_changes_no_result_and_ends_with_the_run() {
+    let pages = Arc::new(Pages(30_000));
+    let trace = || Trace::Table(Table::new("table", pages.clone()));
+    let requests = Requests { loops: 2, limit: Some(50_000), ..Requests::new(Origin::Trace(trace())) };
+    let ready = || run(&tiny(&[]), How::default()).open(&requests).unwrap();
+    let own = ready().simulate(&Outputs::default(), &mut ()).unwrap().outcome;
+    let config = Settings::load(&tiny(&[])).unwrap().config;
+    let point = Point { name: "point".into(), config, requests: requests.clone(), seed: 1 };
+    let plan = Plan { check: How::default().check, count_only: false, jobs: Some(1), memory_limit: None };
+    let other = sweep(&[point], &plan, &()).unwrap().remove(0);
+    assert_eq!((own.json(), own.remarks), (other.json(), other.remarks));
+    for after in [1, 10, 700] {
+        let error = ready().simulate(&Outputs::default(), &mut Patience(after)).err().unwrap();
+        assert_eq!(error.kind, Kind::Stopped);
+    }
+    drop(requests);
+    assert_eq!(Arc::strong_count(&pages), 1, "no thread reads on");
 }
 
 #[test]
