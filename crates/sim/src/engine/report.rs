@@ -1,10 +1,22 @@
 //! The summary at the end of a run.
 
 use super::Ssd;
+use crate::report::histogram::Histogram;
 use crate::report::{ByOp, Distribution, GcSummary, HostBytes, Summary, Utilisation, Wear, mean};
 use crate::units::Nanos;
 
 impl Ssd {
+    /// Collects latencies by bucket with their causes, from now on. Results do not depend on it.
+    pub fn collect_histograms(&mut self) {
+        self.stats.read.histogram = Some(Box::new(Histogram::new()));
+        self.stats.write.histogram = Some(Box::new(Histogram::new()));
+    }
+
+    /// The histograms of reads and of writes, if they were collected.
+    pub fn histograms(&self) -> Option<[&Histogram; 2]> {
+        Some([self.stats.read.histogram.as_deref()?, self.stats.write.histogram.as_deref()?])
+    }
+
     /// The summary of the run. The caller provides `trace_digest` and `config_digest`.
     pub fn summary(&self, seed: u64, config_digest: String, trace_digest: String) -> Summary {
         let stats = &self.stats;
