@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::report::Length;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::input::{Origin, Reading, Requests, When};
@@ -41,6 +42,8 @@ pub enum Command {
     Compare(Box<CompareArgs>),
     /// Rerun a paper's experiments and print its tables and figures next to ours
     Reproduce(Box<ReproduceArgs>),
+    /// Draw a figure from the results of runs, as SVG, PDF, PNG, CSV or JSON
+    Plot(Box<PlotArgs>),
     /// Show, check or describe a configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -291,7 +294,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled, help_heading = "Simulation")]
     pub check: CheckLevel,
     /// Simulate without time: the same placement, map and GC, but no latencies
-    #[arg(long, conflicts_with_all = ["requests", "series", "timeline"])]
+    #[arg(long, conflicts_with_all = ["requests", "series", "timeline", "histograms"])]
     pub count_only: bool,
     /// Memory limit of the device [default: 80 % of free memory]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Simulation")]
@@ -318,6 +321,9 @@ pub struct RunArgs {
     /// Write one row per block at the end of the run: erases, valid pages, state; and print their distribution
     #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
     pub blocks: Option<PathBuf>,
+    /// Write one row per bucket of latencies and waits, with exact sums of causes
+    #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
+    pub histograms: Option<PathBuf>,
     /// Write the cost of the simulation itself: time, memory, speed
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub perf: Option<PathBuf>,
@@ -345,9 +351,84 @@ impl RunArgs {
             series: self.series.as_ref().map(|path| (path.clone(), self.window)),
             timeline: timeline.map(|to| (to, self.timeline_window)),
             blocks: self.blocks.clone(),
+            histograms: self.histograms.clone(),
+            tail: false,
+            report: None,
             perf: self.perf.clone(),
         }
     }
+}
+
+/// Which requests a figure shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OpArg {
+    /// Reads
+    Read,
+    /// Writes
+    Write,
+    /// Both together
+    All,
+}
+
+/// Colours of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ThemeArg {
+    /// White, without a title, for print
+    Paper,
+    /// On white
+    Light,
+    /// On dark ground
+    Dark,
+}
+
+/// `ssdlab plot`
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  ssdlab plot --list                                            the figures, and what they are made of
+  ssdlab plot percentiles run.histograms.csv -o fig.svg --width 3.5in --height 2.2in
+  ssdlab plot series series.csv -o fig.svg --y read_p99_ns --theme light
+  ssdlab plot compare compare.json -o fig.csv                   the numbers behind it")]
+pub struct PlotArgs {
+    /// The figure, see --list
+    #[arg(value_name = "FIGURE")]
+    pub figure: Option<String>,
+    /// Results of one run (--json, --histograms, --requests, --series, --blocks, --timeline), or the JSON of `ssdlab compare` or
+    /// `ssdlab reproduce`; what a file is shows in its content
+    #[arg(value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
+    /// Where to write: .svg, .pdf, .png, .csv (the numbers) or .json (the figure); `-` is SVG on standard output
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// List the figures, and which of them the inputs allow
+    #[arg(long)]
+    pub list: bool,
+    /// Width
+    #[arg(long, value_name = "LENGTH", default_value = "3.5in", help_heading = "Size and looks")]
+    pub width: Length,
+    /// Height [default: what the figure needs]
+    #[arg(long, value_name = "LENGTH", help_heading = "Size and looks")]
+    pub height: Option<Length>,
+    /// Size of the text, at least 6pt
+    #[arg(long, value_name = "LENGTH", default_value = "8pt", help_heading = "Size and looks")]
+    pub font_size: Length,
+    /// Colours, and whether there is a title
+    #[arg(long, value_name = "THEME", value_enum, default_value_t = ThemeArg::Paper, help_heading = "Size and looks")]
+    pub theme: ThemeArg,
+    /// A title in place of the figure's own; it is drawn in every theme
+    #[arg(long, value_name = "TEXT", help_heading = "Size and looks")]
+    pub title: Option<String>,
+    /// Which requests: read, write or all [default: reads and writes beside each other]
+    #[arg(long, value_name = "OP", value_enum, help_heading = "Content")]
+    pub op: Option<OpArg>,
+    /// A column of --series, or a measure of a comparison
+    #[arg(long, value_name = "MEASURE", help_heading = "Content")]
+    pub y: Option<String>,
+    /// Logarithmic axes: x, y or xy
+    #[arg(long, value_name = "AXES", value_parser = ["x", "y", "xy"], help_heading = "Content")]
+    pub log: Option<String>,
+    /// Show this part of a timeline, such as 10ms..12.5ms [default: around the slowest request]
+    #[arg(long, value_name = "FROM..TO", help_heading = "Content")]
+    pub timeline_window: Option<Span>,
 }
 
 /// `ssdlab compare`

@@ -10,6 +10,7 @@ mod layout;
 mod output;
 mod progress;
 mod reference;
+pub mod report;
 mod reproduce;
 mod run;
 mod sections;
@@ -86,6 +87,7 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Plot(args) => report::plot(&args),
         Command::Config(command) => show::config(&command),
         Command::Trace(command) => trace::trace(&command),
         Command::Presets { name } => show::presets(name.as_deref()),

@@ -40,7 +40,7 @@ impl Placed {
                     (low, high) =
                         if low == 0.0 { (0.0, 1.0) } else { (low - low.abs() / 2.0, high + high.abs() / 2.0) };
                 }
-                let step = step((high - low) / 4.0);
+                let step = step((high - low) / 6.0);
                 (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
             }
             Scale::Time | Scale::OneMinusLog => {

@@ -128,7 +128,7 @@ impl Drawing<'_> {
     fn figure(&mut self, figure: &Figure) -> f64 {
         let (size, margin) = (self.size(), self.size() * 0.6);
         let mut top = margin;
-        if self.look.title && self.look.theme != Theme::Paper {
+        if self.look.title {
             let larger = size * 1.15;
             for line in wrapped(&name(&figure.title), larger, self.look.width - 2.0 * margin) {
                 top += larger;

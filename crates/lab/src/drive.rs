@@ -13,6 +13,7 @@ use ssdlab_sim::{Check, Completed, Extent, Filled, LegRecord, Observer, Request,
 
 use crate::error::{Error, Kind, Result};
 use crate::input::{Input, Next, Target};
+use crate::results::histograms::Histograms;
 use crate::results::requests::Rows;
 use crate::results::series::Series;
 use crate::results::timeline::Timeline;
@@ -155,6 +156,16 @@ impl Device {
     pub fn unwatch(&mut self) -> (Watchers, Sample) {
         self.ssd.take_observer();
         (self.watchers.take(), self.ssd.sample())
+    }
+
+    /// Collects latencies by bucket with their causes, from now on.
+    pub fn collect_histograms(&mut self) {
+        self.ssd.collect_histograms();
+    }
+
+    /// Latencies and waits by bucket, if they were collected.
+    pub fn histograms(&self) -> Option<Histograms> {
+        self.ssd.histograms().map(Histograms::of)
     }
 
     /// Reads and writes that completed since the last call, in the order of completion.

@@ -41,6 +41,7 @@ pub mod outcome;
 pub mod output;
 pub mod perf;
 pub mod presets;
+pub mod report;
 pub mod results;
 pub mod run;
 pub mod schema;

@@ -15,9 +15,15 @@ use crate::memory;
 use crate::outcome::{Outcome, json};
 use crate::output::{Finished, Output};
 use crate::perf::{self, Moment, Perf};
+use crate::report;
+use crate::report::inputs::Inputs;
+use crate::report::page::Page;
+use crate::results;
 use crate::results::blocks::{self, Spread};
+use crate::results::histograms::Histograms;
 use crate::results::requests::Rows;
 use crate::results::series::Series;
+use crate::results::sheet::Sheet;
 use crate::results::timeline::{Chart, Ended, Span, Timeline, To};
 use crate::settings::Settings;
 
@@ -41,6 +47,15 @@ impl Default for How {
     }
 }
 
+/// A report to write.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The file.
+    pub path: PathBuf,
+    /// How it looks.
+    pub page: Page,
+}
+
 /// Files that a run writes in addition to its results. None appears before [`RunOutcome::publish`].
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
@@ -54,6 +69,12 @@ pub struct Outputs {
     pub timeline: Option<(To, Option<Span>)>,
     /// One row per block at the end of the run; `.csv` or `.parquet`.
     pub blocks: Option<PathBuf>,
+    /// One row per bucket of latencies and waits, with sums of causes; `.csv` or `.parquet`.
+    pub histograms: Option<PathBuf>,
+    /// Whether latencies by bucket are returned with the results.
+    pub tail: bool,
+    /// The report.
+    pub report: Option<Report>,
     /// The cost of the simulation itself, as JSON.
     pub perf: Option<PathBuf>,
 }
@@ -96,6 +117,10 @@ pub struct RunOutcome {
     pub spread: Option<Spread>,
     /// The timeline, if a chart was requested.
     pub chart: Option<Chart>,
+    /// Latencies and waits by bucket, if they were requested.
+    pub histograms: Option<Histograms>,
+    /// Remarks of the report: what was left out to keep it small.
+    pub remarks: Vec<String>,
     /// The cost of the simulation itself.
     pub perf: Perf,
     files: Vec<Finished>,
@@ -156,7 +181,19 @@ impl Ready {
         if let Some(chosen) = input.chosen() {
             progress.chosen(&chosen);
         }
-        let Begun { json: json_file, mut rows, series, timeline, blocks: block_rows, perf: perf_file } = begun;
+        let Begun {
+            json: json_file,
+            mut rows,
+            series,
+            timeline,
+            blocks: block_rows,
+            histograms: buckets,
+            report,
+            perf: perf_file,
+        } = begun;
+        if outputs.tail || buckets.is_some() || report.is_some() {
+            device.collect_histograms();
+        }
         device.watch(Watchers::new(rows.is_some(), series, timeline));
 
         let simulated_from = Moment::now();
@@ -165,7 +202,12 @@ impl Ready {
         progress.simulated();
 
         let outcome = Outcome::new(&device, &input, config, how.seed);
+        let histograms = device.histograms();
         let mut files = Vec::new();
+        let mut inputs = Inputs {
+            run: report::inputs::Run { about: outcome.about.clone(), ..Default::default() },
+            ..Inputs::default()
+        };
         if let Some(file) = json_file {
             files.push(written(file, &outcome.json())?);
         }
@@ -174,11 +216,20 @@ impl Ready {
         }
         let (watchers, end) = device.unwatch();
         if let Some(series) = watchers.series {
-            files.push(series.finish(&end)?);
+            let file = series.finish(&end)?;
+            if report.is_some() {
+                inputs.run.series = again(&file, outputs.series.as_ref().map(|(path, _)| path))?;
+            }
+            files.push(file);
         }
         let mut chart = None;
         match watchers.timeline.map(Timeline::finish).transpose()? {
-            Some(Ended::File(file)) => files.push(file),
+            Some(Ended::File(file)) => {
+                if report.is_some() {
+                    inputs.run.timeline = file.content().map(|path| report::timeline::read(path, None)).transpose()?;
+                }
+                files.push(file);
+            }
             Some(Ended::Chart(ended)) => chart = Some(ended),
             None => {}
         }
@@ -187,11 +238,23 @@ impl Ready {
             files.push(blocks::write(sheet, device.flash(), device.geometry())?);
             spread = Some(Spread::of(device.flash(), device.geometry()));
         }
+        if let (Some(sheet), Some(histograms)) = (buckets, &histograms) {
+            files.push(results::histograms::write(sheet, histograms)?);
+        }
+        let mut remarks = Vec::new();
+        if let (Some(file), Some(wanted)) = (report, &outputs.report) {
+            inputs.run.summary = serde_json::from_str(&outcome.json()).ok();
+            inputs.run.histograms = histograms.clone();
+            inputs.run.blocks = Some(blocks::table(device.flash(), device.geometry()));
+            let page = report::page::write(&inputs, &wanted.page)?;
+            remarks = page.remarks;
+            files.push(written(file, &page.html)?);
+        }
         let perf = Perf::measure(start, (simulated_from, simulated_to), submitted, device.flash_operations());
         if let Some(file) = perf_file {
             files.push(written(file, &json(&perf))?);
         }
-        Ok(RunOutcome { outcome, spread, chart, perf, files })
+        Ok(RunOutcome { outcome, spread, chart, histograms, remarks, perf, files })
     }
 }
 
@@ -218,6 +281,8 @@ impl Outputs {
             ("--series", self.series.as_ref().map(|(path, _)| path.as_path())),
             ("--timeline", timeline),
             ("--blocks", self.blocks.as_deref()),
+            ("--histograms", self.histograms.as_deref()),
+            ("--report", self.report.as_ref().map(|report| report.path.as_path())),
             ("--perf", self.perf.as_deref()),
         ])
     }
@@ -229,7 +294,9 @@ struct Begun {
     rows: Option<Rows>,
     series: Option<Series>,
     timeline: Option<Timeline>,
-    blocks: Option<crate::results::sheet::Sheet>,
+    blocks: Option<Sheet>,
+    histograms: Option<Sheet>,
+    report: Option<Output>,
     perf: Option<Output>,
 }
 
@@ -245,9 +312,17 @@ impl Begun {
             series: outputs.series.as_ref().map(|(path, window)| Series::create(path, *window)).transpose()?,
             timeline: outputs.timeline.as_ref().map(|(to, span)| Timeline::create(to, *span, geometry)).transpose()?,
             blocks: begin(&outputs.blocks, blocks::create)?,
+            histograms: begin(&outputs.histograms, results::histograms::create)?,
+            report: outputs.report.as_ref().map(|report| Output::create(&report.path)).transpose()?,
             perf: begin(&outputs.perf, Output::create)?,
         })
     }
+}
+
+/// A table of results read back before it is published.
+fn again(file: &Finished, name: Option<&PathBuf>) -> Result<Option<ssdlab_figures::figure::Table>> {
+    let parquet = name.is_some_and(|name| name.extension().is_some_and(|ending| ending == "parquet"));
+    file.content().map(|path| report::table::whole(path, parquet)).transpose()
 }
 
 fn written(mut file: Output, text: &str) -> Result<Finished> {

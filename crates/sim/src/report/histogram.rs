@@ -97,14 +97,21 @@ pub struct Histogram {
     alike: [Alike; 1 << KINDS],
 }
 
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Histogram {
-    pub(crate) fn new() -> Self {
+    /// Without requests.
+    pub fn new() -> Self {
         Histogram { latency: Rows::new(), waiting: Rows::new(), alike: [Alike::default(); 1 << KINDS] }
     }
 
-    /// Adds a request. Most wait for nothing and are like one that came before: they cost a comparison.
+    /// Adds a request with the sum of its waits. Most wait for nothing and are like one that came before: they cost a comparison.
     #[inline(always)]
-    pub(crate) fn record(&mut self, blame: &Blame, latency: u64, waits: u64) {
+    pub fn record(&mut self, blame: &Blame, latency: u64, waits: u64) {
         if waits == 0 {
             let (array, bus) = (blame.0[Cause::Array as usize], blame.0[Cause::Bus as usize]);
             let alike = &mut self.alike[kind(latency)];
