@@ -7,8 +7,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::input::{Origin, Reading, Requests, When};
 use ssdlab_lab::output::Output;
+use ssdlab_lab::report::page::Page;
 use ssdlab_lab::results::timeline::{Span, To};
-use ssdlab_lab::run::{How, Outputs};
+use ssdlab_lab::run::{How, Outputs, Report};
 use ssdlab_lab::settings::Sources;
 use ssdlab_lab::variants::points::Plan;
 use ssdlab_sim::Check;
@@ -42,6 +43,8 @@ pub enum Command {
     Compare(Box<CompareArgs>),
     /// Rerun a paper's experiments and print its tables and figures next to ours
     Reproduce(Box<ReproduceArgs>),
+    /// Write a page from the results of runs: what happened, why, and whether a difference is real
+    Report(Box<ReportArgs>),
     /// Draw a figure from the results of runs, as SVG, PDF, PNG, CSV or JSON
     Plot(Box<PlotArgs>),
     /// Show, check or describe a configuration
@@ -324,6 +327,9 @@ pub struct RunArgs {
     /// Write one row per bucket of latencies and waits, with exact sums of causes
     #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
     pub histograms: Option<PathBuf>,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportOptions,
     /// Write the cost of the simulation itself: time, memory, speed
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub perf: Option<PathBuf>,
@@ -339,8 +345,8 @@ impl RunArgs {
         How { seed, check: self.check.into(), count_only, memory_limit }
     }
 
-    /// Files to write; standard output is not one of them.
-    pub fn outputs(&self) -> Outputs {
+    /// Files to write; standard output is not one of them. `command`: what the user typed.
+    pub fn outputs(&self, command: &str) -> Outputs {
         let timeline = self.timeline.as_ref().map(|path| match given(Some(path)) {
             Some(path) => To::File(path.into()),
             None => To::Chart,
@@ -352,11 +358,66 @@ impl RunArgs {
             timeline: timeline.map(|to| (to, self.timeline_window)),
             blocks: self.blocks.clone(),
             histograms: self.histograms.clone(),
-            tail: false,
-            report: None,
+            tail: self.json.as_deref() != Some(Path::new("-")) && !self.count_only,
+            report: self.report.wanted(command),
             perf: self.perf.clone(),
         }
     }
+}
+
+/// The report of a command.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Results")]
+pub struct ReportOptions {
+    /// Write a page that explains the results, for a browser; it needs no network
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Leave the scripts out of the page: figures cannot be zoomed, and the file is a megabyte smaller
+    #[arg(long, requires = "report")]
+    pub report_lite: bool,
+    /// The page's title
+    #[arg(long, value_name = "TEXT", requires = "report")]
+    pub report_title: Option<String>,
+}
+
+impl ReportOptions {
+    /// The report to write, if one is.
+    pub fn wanted(&self, command: &str) -> Option<Report> {
+        let (lite, title) = (self.report_lite, self.report_title.clone());
+        let page = Page { lite, title, command: Some(command.into()), ..Page::default() };
+        self.report.clone().map(|path| Report { path, page })
+    }
+}
+
+/// `ssdlab report`
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  ssdlab report summary.json histograms.csv series.csv blocks.csv -o run.html
+  ssdlab report compare.json -o comparison.html --lite
+  ssdlab report summary.json run.pftrace -o slowest.html --sections verdict,timeline")]
+pub struct ReportArgs {
+    /// Results of one run (--json, --histograms, --requests, --series, --blocks, --timeline), or the JSON of `ssdlab compare` or
+    /// `ssdlab reproduce`; what a file is shows in its content
+    #[arg(value_name = "INPUT", required = true)]
+    pub inputs: Vec<PathBuf>,
+    /// Where to write; `-` is standard output
+    #[arg(short = 'o', long = "output", value_name = "FILE.html")]
+    pub output: PathBuf,
+    /// Leave the scripts out: figures cannot be zoomed, and the file is a megabyte smaller
+    #[arg(long)]
+    pub lite: bool,
+    /// The page's title
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// Sections to show, such as verdict,latency,causes [default: all that the inputs allow]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub sections: Option<Vec<String>>,
+    /// Show this part of a timeline, such as 10ms..12.5ms [default: around the slowest request]
+    #[arg(long, value_name = "FROM..TO")]
+    pub timeline_window: Option<Span>,
+    /// Most bytes of the page; what is left out to keep it is printed
+    #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = size)]
+    pub max_size: u64,
 }
 
 /// Which requests a figure shows.
@@ -468,6 +529,9 @@ pub struct CompareArgs {
     /// Write one row per variant with all figures
     #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
     pub rows: Option<PathBuf>,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportOptions,
     /// Write the summary of every run into this directory, as NUMBER-SEED.json
     #[arg(long, value_name = "DIR", help_heading = "Results")]
     pub summaries: Option<PathBuf>,
@@ -510,6 +574,9 @@ pub struct ReproduceArgs {
     /// The form of the tables.
     #[command(flatten)]
     pub table: TableArgs,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportOptions,
 }
 
 /// The form of the results of several runs.

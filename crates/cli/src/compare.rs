@@ -4,6 +4,7 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input;
 use ssdlab_lab::output::Finished;
+use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::results::sheet::quoted;
 use ssdlab_lab::text::{clip_to, count, duration, rate};
 use ssdlab_lab::variants::axes;
@@ -14,10 +15,11 @@ use crate::args::{CompareArgs, needed};
 use crate::layout;
 use crate::output;
 use crate::progress::Board;
+use crate::report::Begun;
 use crate::table;
 
 /// Compares and prints.
-pub fn compare(args: &CompareArgs) -> Result<()> {
+pub fn compare(args: &CompareArgs, line: &str) -> Result<()> {
     let axes = axes::axes(&args.vary)?;
     if axes.is_empty() && args.repeat == 1 {
         return Err(Error::usage("nothing to compare")
@@ -32,11 +34,16 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     let requests = needed(requests)?;
     let mut files = Files::new();
     planned.read_by(&input::open(&requests)?, &mut files);
-    files.write_all(&[("--json", args.table.json_file()), ("--rows", args.rows.as_deref())])?;
+    files.write_all(&[
+        ("--json", args.table.json_file()),
+        ("--rows", args.rows.as_deref()),
+        ("--report", args.report.report.as_deref()),
+    ])?;
     if let Some(directory) = args.summaries.as_deref().filter(|directory| directory.is_dir()) {
         planned.summary_names().try_for_each(|name| files.writes("--summaries", &directory.join(name)))?;
     }
     let (to_stdout, json_file) = args.table.json_output()?;
+    let page = Begun::create(&args.report, line)?;
     let sheet = args.rows.as_deref().map(|path| planned.sheet(path)).transpose()?;
     if let Some(directory) = &args.summaries {
         std::fs::create_dir_all(directory).map_err(|error| Error::file("write", directory, &error))?;
@@ -53,6 +60,10 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     if let Some(mut file) = json_file {
         file.put(done.json().as_bytes())?;
         finished.push(file.finish()?);
+    }
+    if let Some(page) = page {
+        let inputs = Inputs { compare: serde_json::from_str(&done.json()).ok(), ..Inputs::default() };
+        finished.push(page.finish(&inputs, args.how.quiet)?);
     }
     if let Some(sheet) = sheet {
         finished.push(done.write(sheet)?);

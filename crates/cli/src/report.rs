@@ -6,12 +6,65 @@ use ssdlab_figures::figure::Figure;
 use ssdlab_figures::svg::{self, Look, Theme};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
-use ssdlab_lab::output::Output;
+use ssdlab_lab::output::{Finished, Output};
 use ssdlab_lab::report::charts::{self, Op, Wanted};
 use ssdlab_lab::report::inputs::Inputs;
+use ssdlab_lab::report::page::{self, Page};
 
-use crate::args::{OpArg, PlotArgs, ThemeArg};
+use crate::args::{OpArg, PlotArgs, ReportArgs, ReportOptions, ThemeArg};
 use crate::output;
+
+/// A report that a command has begun.
+pub struct Begun {
+    file: Output,
+    page: Page,
+}
+
+impl Begun {
+    /// Creates the file before anything runs, so that a mistake is reported at once.
+    pub fn create(options: &ReportOptions, line: &str) -> Result<Option<Begun>> {
+        let Some(wanted) = options.wanted(line) else { return Ok(None) };
+        wanted.page.check()?;
+        Ok(Some(Begun { file: Output::create(&wanted.path)?, page: wanted.page }))
+    }
+
+    /// Writes the page.
+    pub fn finish(mut self, inputs: &Inputs, quiet: bool) -> Result<Finished> {
+        let written = page::write(inputs, &self.page)?;
+        if !quiet {
+            written.remarks.iter().for_each(output::remark);
+        }
+        self.file.put(written.html.as_bytes())?;
+        self.file.finish()
+    }
+}
+
+/// Writes a page from files of results.
+pub fn report(args: &ReportArgs) -> Result<()> {
+    let page = Page {
+        lite: args.lite,
+        title: args.title.clone(),
+        sections: args.sections.clone(),
+        most_bytes: args.max_size,
+        command: None,
+    };
+    page.check()?;
+    let mut files = Files::new();
+    args.inputs.iter().for_each(|path| files.reads("the input", path));
+    let to_stdout = args.output.as_os_str() == "-";
+    if !to_stdout {
+        files.writes("-o", &args.output)?;
+    }
+    let inputs = Inputs::read(&args.inputs, args.timeline_window)?;
+    let written = page::write(&inputs, &page)?;
+    written.remarks.iter().for_each(output::remark);
+    if to_stdout {
+        return output::print(&written.html);
+    }
+    let mut file = Output::create(&args.output)?;
+    file.put(written.html.as_bytes())?;
+    file.finish()?.publish()
+}
 
 /// Points of an inch.
 const INCH: f64 = 72.0;
@@ -42,7 +95,7 @@ pub fn plot(args: &PlotArgs) -> Result<()> {
         log_x: args.log.as_deref().is_some_and(|axes| axes.contains('x')),
         log_y: args.log.as_deref().is_some_and(|axes| axes.contains('y')),
         title: args.title.clone(),
-        cells: None,
+        ..Wanted::default()
     };
     let figure = charts::make(name, &inputs, &wanted)?;
     let bytes = drawn(&figure, args, to)?;

@@ -1,8 +1,8 @@
 //! The table that a run prints: the device, the results, and where the time went.
 
+use ssdlab_lab::report::words;
 use ssdlab_lab::text::{count, duration, percent, percent_exact, plural, rate, size};
-use ssdlab_lab::variants::figures::overloaded;
-use ssdlab_sim::blame::{BY_GC, CAUSES, Cause};
+use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::config::{Config, GcTime, PageTimes, PreconditionMode};
 use ssdlab_sim::report::{Breakdown, ByOp, Figures, Summary};
 
@@ -198,31 +198,6 @@ fn latencies(latency: &ByOp<Figures>) -> Vec<Vec<String>> {
     rows
 }
 
-/// The meaning of a cause, in a few words.
-fn meaning(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Queue => "device queue full",
-        Cause::Order => "in the dispatch window",
-        Cause::Space => "no free page for host data",
-        Cause::Staging => "no free buffer slot",
-        Cause::DieHost => "other requests on the die",
-        Cause::DieLate => "requests delayed by GC",
-        Cause::DieGcOwn => "GC of the same plane",
-        Cause::DieGcOther => "GC of another plane",
-        Cause::DieWriteback => "write-backs on the die",
-        Cause::BusHost => "other requests on the bus",
-        Cause::BusGc => "GC on the bus",
-        Cause::NocHost => "other requests on the NoC",
-        Cause::NocGc => "GC on the NoC",
-        Cause::Held => "held back by a scheme",
-        Cause::Array => "service: flash array",
-        Cause::Bus => "service: own transfers",
-        Cause::Noc => "service: own NoC traffic",
-        Cause::Decode => "service: error correction",
-        Cause::Memory => "service: memory",
-    }
-}
-
 fn causes(breakdown: &ByOp<Breakdown>, latency: &ByOp<Figures>) -> Vec<Vec<String>> {
     let columns = [
         (&breakdown.read, latency.read.count),
@@ -247,7 +222,7 @@ fn causes(breakdown: &ByOp<Breakdown>, latency: &ByOp<Figures>) -> Vec<Vec<Strin
     for (cause, name) in CAUSES {
         let values = columns.map(|(column, _)| column.0[cause as usize]);
         if values.iter().any(|v| *v > 0) {
-            push(name, meaning(cause), values);
+            push(name, words::meaning(cause), values);
         }
     }
     push("total", "", columns.map(|(column, _)| column.0.iter().sum()));
@@ -321,59 +296,8 @@ fn device(summary: &Summary) -> Vec<(&'static str, String)> {
             or_dash(wear.erases_mean, &two)
         ),
     ));
-    lines.push(("verdict", verdict(summary)));
+    let value =
+        serde_json::to_string(summary).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    lines.push(("verdict", words::verdict(&value)));
     lines
-}
-
-fn verdict(summary: &Summary) -> String {
-    if summary.latency_ns.all.count == 0 {
-        return "no reads or writes were measured".into();
-    }
-    if summary.gc.collections == 0 {
-        return "GC did not run, so these results say nothing about a full device (see precondition.mode)".into();
-    }
-    let share = |breakdown: &Breakdown| {
-        let inside = breakdown.0.iter().sum::<u128>() - breakdown.0[Cause::Queue as usize];
-        let gc: u128 = BY_GC.iter().map(|cause| breakdown.0[*cause as usize]).sum();
-        if inside == 0 { "none".into() } else { percent(gc as f64 / inside as f64) }
-    };
-    let by = &summary.breakdown_ns;
-    let delayed = &summary.requests_delayed_by_gc;
-    let of = |delayed: u64, all: u64| percent(delayed as f64 / all as f64);
-    let steady = match &summary.write_amplification_halves {
-        None => "Too few collections to tell whether write amplification is steady".into(),
-        Some(halves) => {
-            let two = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2}"));
-            let (first, second) = (two(halves.first), two(halves.second));
-            if halves.steady {
-                format!("Steady: write amplification {first} in the first half of the writes, {second} in the second")
-            } else {
-                format!(
-                    "Not steady: write amplification {first} in the first half of the writes, {second} in the second; run longer, or fill the device first (precondition, run.warmup)"
-                )
-            }
-        }
-    };
-    let kinds = [
-        ("reads", delayed.read, summary.latency_ns.read.count, &by.read),
-        ("writes", delayed.write, summary.latency_ns.write.count, &by.write),
-    ];
-    let waited = kinds.iter().filter(|(_, _, all, _)| *all > 0).map(|(name, delayed, all, causes)| {
-        format!(
-            "{} of the {name} waited for it ({} of the time that {name} spent in the device)",
-            of(*delayed, *all),
-            share(causes)
-        )
-    });
-    let gc = format!("GC ran: {}. {steady}", waited.collect::<Vec<_>>().join(", "));
-    if overloaded(summary) {
-        let (total, outside) = (by.all.0.iter().sum::<u128>(), by.all.0[Cause::Queue as usize]);
-        format!(
-            "{gc}. Overloaded: requests spend {} of their time waiting for one of {} queue slots, so latency grows with the length of the run",
-            percent(outside as f64 / total as f64),
-            summary.config.device.queue_depth
-        )
-    } else {
-        gc
-    }
 }

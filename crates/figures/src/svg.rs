@@ -176,7 +176,7 @@ impl Drawing<'_> {
         // Heights besides the plots themselves.
         let head = |panel: &Panel| {
             let titled = !panel.title.is_empty() || (!upright && !panel.y.label.is_empty()) || cells(panel).is_some();
-            if titled { size * 1.7 } else { size * 0.5 }
+            if titled { size * 2.0 } else { size * 0.5 }
         };
         let foot = |i: usize| {
             let panel = &figure.panels[i];
@@ -237,11 +237,11 @@ impl Drawing<'_> {
         };
         let mut room = right - margin;
         if let Some(series) = cells(panel) {
-            room -= self.colour_bar(series, *right, top - size * 0.55);
+            room -= self.colour_bar(series, *right, top - size * 0.75);
         }
         if !heading.is_empty() {
             let text = fitted(&heading, size, room - size);
-            self.text(margin, top - size * 0.55, &text, Anchor::Start, muted, size);
+            self.text(margin, top - size * 0.75, &text, Anchor::Start, muted, size);
         }
         if upright && !label.is_empty() {
             let (cx, cy) = (margin + size * 0.8, (top + bottom) / 2.0);

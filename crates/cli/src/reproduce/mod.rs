@@ -23,24 +23,27 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input::{find_workload, read_recordings};
 use ssdlab_lab::names::{clip, nearest};
+use ssdlab_lab::report::inputs::Inputs;
 
 use self::chapter::chapter;
 use self::paper::{Item, Paper};
 use crate::args::ReproduceArgs;
 use crate::output;
+use crate::report::Begun;
 
 fn papers() -> [&'static Paper; 5] {
     [&a::PAPER, &b::PAPER, &c::PAPER, &d::PAPER, &e::PAPER]
 }
 
 /// Reproduces and prints.
-pub fn reproduce(args: &ReproduceArgs) -> Result<()> {
+pub fn reproduce(args: &ReproduceArgs, line: &str) -> Result<()> {
     known_recordings(&args.format)?;
     let chosen = choose(&args.paper)?;
     let mut files = Files::new();
     args.traces.iter().for_each(|directory| read_recordings(directory, &mut files));
-    files.write_all(&[("--json", args.table.json_file())])?;
+    files.write_all(&[("--json", args.table.json_file()), ("--report", args.report.report.as_deref())])?;
     let (to_stdout, json) = args.table.json_output()?;
+    let page = Begun::create(&args.report, line)?;
     let mut chapters = Vec::new();
     for paper in chosen {
         let items = pick(paper, &args.ids)?;
@@ -48,6 +51,11 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<()> {
     }
     if !args.how.quiet {
         chapters.iter().flat_map(|chapter| &chapter.remarks).for_each(output::remark);
+    }
+    if let Some(page) = page {
+        let inputs =
+            Inputs { reproduce: serde_json::from_str(&print::json(&chapters, args)).ok(), ..Inputs::default() };
+        page.finish(&inputs, args.how.quiet)?.publish()?;
     }
     if let Some(mut file) = json {
         file.put(print::json(&chapters, args).as_bytes())?;

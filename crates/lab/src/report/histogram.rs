@@ -138,17 +138,26 @@ impl Band {
 }
 
 /// The bands of a distribution, cut at edges of buckets: a bucket belongs to the last band whose first order statistic it holds. A band
-/// that would be empty is part of the next one.
+/// that would have less than half of its requests is part of the next one.
 pub fn bands(buckets: &[Bucket]) -> Vec<Band> {
     let Some(starts) = BANDS.iter().map(|quantile| place(buckets, *quantile)).collect::<Option<Vec<_>>>() else {
         return Vec::new();
     };
-    let (mut out, mut low) = (Vec::new(), BANDS[0].percent());
+    let (mut out, mut low, mut begun) = (Vec::new(), BANDS[0].percent(), None);
     for (i, start) in starts.iter().enumerate() {
         let end = starts.get(i + 1).copied().unwrap_or(buckets.len());
-        if end > *start {
+        let from = begun.unwrap_or(*start);
+        let next = BANDS.get(i + 1);
+        let nominal = (next.map_or(1.0, Quantile::value) - BANDS[i].value()) * count(buckets) as f64;
+        // One that its neighbour's bucket has taken most of would only mislead.
+        if next.is_some() && (count(&buckets[from..end]) as f64) < nominal / 2.0 {
+            begun = Some(from);
+            continue;
+        }
+        begun = None;
+        if end > from {
             let high = BANDS.get(i + 1).map_or("100".into(), Quantile::percent);
-            out.push(Band::of(format!("{low} to {high} %"), &buckets[*start..end]));
+            out.push(Band::of(format!("{low} to {high} %"), &buckets[from..end]));
             low = high;
         }
     }

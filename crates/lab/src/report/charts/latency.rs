@@ -5,7 +5,7 @@ use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Tab
 use ssdlab_sim::report::histogram::Bucket;
 
 use super::{Wanted, figure, plural, shown};
-use crate::report::histogram::{Quantile, count as requests, percentile};
+use crate::report::histogram::{Quantile, count as requests, percentile, place};
 use crate::report::inputs::{Inputs, number};
 use crate::text::{count, duration, percent, plural as counted};
 
@@ -37,6 +37,21 @@ fn cumulated(buckets: &[Bucket]) -> impl Iterator<Item = (u64, &Bucket)> {
     })
 }
 
+/// Points of which each lies visibly apart from the one before, and those at the places in `kept`. `at`: where a point lies, in decades.
+fn thinned(points: &[Vec<f64>], kept: &[usize], at: &dyn Fn(&[f64]) -> (f64, f64)) -> Vec<Vec<f64>> {
+    const APART: f64 = 0.01;
+    let mut last = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+    let mut out = Vec::new();
+    for (i, point) in points.iter().enumerate() {
+        let (x, y) = at(point);
+        if (x - last.0).abs() + (y - last.1).abs() >= APART || kept.contains(&i) {
+            out.push(point.clone());
+            last = (x, y);
+        }
+    }
+    out
+}
+
 fn none(id: &str, title: &str, inputs: &Inputs) -> Figure {
     Figure { source: inputs.run.source(), ..Figure::empty(id, title, NONE) }
 }
@@ -62,8 +77,14 @@ pub(super) fn percentiles(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let mut series = Vec::new();
     for (op, buckets) in &kinds {
         let all = requests(buckets);
-        let points =
-            cumulated(buckets).map(|(seen, bucket)| vec![seen as f64 / all as f64, value(bucket, buckets)]).collect();
+        let points = cumulated(buckets).map(|(seen, bucket)| vec![seen as f64 / all as f64, value(bucket, buckets)]);
+        let mut points: Vec<Vec<f64>> = points.collect();
+        if wanted.thin {
+            // The ranks of the summary stay exact.
+            let kept: Vec<usize> = RANKS.iter().filter_map(|quantile| place(buckets, *quantile)).collect();
+            points =
+                thinned(&points, &kept, &|p| (-libm::log10(1.0 - p[0].min(0.999_999_9)), libm::log10(p[1].max(1.0))));
+        }
         series.push(Series::new(op, Mark::Step, points));
         for quantile in RANKS.iter().filter(|quantile| reached(quantile)) {
             let latency = percentile(buckets, *quantile).map_or(Cell::Null, Cell::from);
@@ -115,16 +136,20 @@ fn distribution(inputs: &Inputs, wanted: &Wanted, slower: bool) -> Figure {
     let mut series = Vec::new();
     for (op, buckets) in &kinds {
         let all = requests(buckets);
-        let mut points = Vec::new();
+        let mut points = vec![vec![buckets[0].lower as f64, if slower { 1.0 } else { 0.0 }]];
         for (seen, bucket) in cumulated(buckets) {
             let part = if slower { all - seen } else { seen };
             // A logarithm of nothing has no place.
             if part > 0 {
-                let (latency, share) = (value(bucket, buckets), part as f64 / all as f64);
-                points.push(vec![latency, share]);
-                table.rows.push(vec![(*op).into(), Cell::Whole(latency as u128), Cell::Real(share)]);
+                points.push(vec![value(bucket, buckets), part as f64 / all as f64]);
             }
         }
+        if wanted.thin {
+            let y = |share: f64| if slower { libm::log10(share) } else { 4.0 * share };
+            points = thinned(&points, &[points.len() - 1], &|p| (libm::log10(p[0].max(1.0)), y(p[1])));
+        }
+        let rows = points.iter().map(|p| vec![(*op).into(), Cell::Whole(p[0] as u128), Cell::Real(p[1])]);
+        table.rows.extend(rows);
         series.push(Series::new(op, Mark::Line, points));
     }
     let x = Axis::new("latency", Unit::Nanoseconds, Scale::Log);

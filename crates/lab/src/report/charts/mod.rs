@@ -45,6 +45,8 @@ pub struct Wanted {
     pub title: Option<String>,
     /// Most cells of a heat map; windows are merged above it.
     pub cells: Option<usize>,
+    /// Whether points are left out that a page cannot show.
+    pub thin: bool,
 }
 
 /// A figure that can be drawn.
@@ -195,7 +197,7 @@ pub fn make(name: &str, inputs: &Inputs, wanted: &Wanted) -> Result<Figure> {
 /// A figure of these inputs for a page; none where they lack what it needs.
 pub fn on_page(name: &str, inputs: &Inputs) -> Option<Figure> {
     let kind = KINDS.iter().find(|kind| kind.name == name).filter(|kind| (kind.has)(inputs))?;
-    Some((kind.draw)(inputs, &Wanted { cells: Some(PAGE_CELLS), ..Wanted::default() }))
+    Some((kind.draw)(inputs, &Wanted { cells: Some(PAGE_CELLS), thin: true, ..Wanted::default() }))
 }
 
 /// Figures of papers for a page.
@@ -204,7 +206,7 @@ pub fn of_papers(inputs: &Inputs) -> Vec<Figure> {
 }
 
 /// Most cells of a heat map on a page, and elsewhere.
-const PAGE_CELLS: usize = 12_000;
+const PAGE_CELLS: usize = 8_000;
 const MOST_CELLS: usize = 200_000;
 
 /// The kinds of requests that are shown: name and buckets of latency, without those that have no request.

@@ -165,7 +165,7 @@ pub(super) fn dies(inputs: &Inputs, wanted: &Wanted) -> Figure {
     }
     let width = step * every as f64;
     let names: Vec<String> = (0..all).map(|die| die.to_string()).collect();
-    let (mut panels, mut means) = (Vec::new(), Vec::new());
+    let (mut panels, mut means, mut shares) = (Vec::new(), Vec::new(), Vec::new());
     for (name, style, title) in [("host_ns", "host", "host operations"), ("gc_ns", "gc", "GC and write-backs")] {
         let mut values = columns.numbers(name);
         if style == "gc" {
@@ -189,8 +189,14 @@ pub(super) fn dies(inputs: &Inputs, wanted: &Wanted) -> Figure {
             y: Axis::bands("die", names.clone()),
             series: vec![series.like(style)],
         });
+        shares.push(sums.iter().map(|ns| ns / width).collect::<Vec<f64>>());
     }
-    let mut figure = figure("heatmap-die", title, inputs, panels, table.clone());
+    let mut numbers = Table::new(&["start_ns", "die", "host_share", "gc_share"]);
+    for (i, (host, gc)) in shares[0].iter().zip(&shares[1]).enumerate() {
+        let (die, at) = (i / windows.div_ceil(every), first + width * (i % windows.div_ceil(every)) as f64);
+        numbers.rows.push(vec![Cell::Whole(at as u128), (die as u64).into(), Cell::Real(*host), Cell::Real(*gc)]);
+    }
+    let mut figure = figure("heatmap-die", title, inputs, panels, numbers);
     figure.caption = format!(
         "{} dies: busy with host operations for {} of the time, with GC and write-backs for {}.",
         count(all as u64),

@@ -33,12 +33,20 @@ pub(super) fn wear(inputs: &Inputs, wanted: &Wanted) -> Figure {
         .filter(|(_, (_, n))| *n > 0.0)
         .map(|(i, (sum, n))| vec![((i % cells_a_row) * every) as f64, (i / cells_a_row) as f64, sum / n]);
     let value = Axis::new("erases", Unit::One, Scale::Linear);
-    let series =
-        Series { width: Some(every as f64), value: Some(value), ..Series::new("erases", Mark::Cell, cells.collect()) };
+    let cells: Vec<Vec<f64>> = cells.collect();
+    let numbers = if every == 1 {
+        table.clone()
+    } else {
+        let mut numbers = Table::new(&["plane", "first_block", "erases_mean"]);
+        numbers.rows =
+            cells.iter().map(|c| vec![(c[1] as u64).into(), (c[0] as u64).into(), Cell::Real(c[2])]).collect();
+        numbers
+    };
+    let series = Series { width: Some(every as f64), value: Some(value), ..Series::new("erases", Mark::Cell, cells) };
     let names = (0..rows).map(|plane| plane.to_string()).collect();
     let x = Axis::new("block", Unit::One, Scale::Linear).within(0.0, wide as f64);
     let panel = Panel { title: "planes".into(), x, y: Axis::bands("", names), series: vec![series.like("wear")] };
-    let mut figure = figure("wear", title, inputs, vec![panel], table.clone());
+    let mut figure = figure("wear", title, inputs, vec![panel], numbers);
     let (total, least) = (erases.iter().sum::<f64>(), erases.iter().copied().fold(f64::INFINITY, f64::min));
     figure.caption = format!(
         "{} erases of {} blocks since the device was new: {} to {} each, mean {:.2}.",
@@ -74,7 +82,7 @@ pub(super) fn valid(inputs: &Inputs, _wanted: &Wanted) -> Figure {
     let mut numbers = Table::new(&["figure", "from", "to", "blocks"]);
     let mut bars = |name: &'static str, values: &[f64]| {
         let most = values.iter().copied().fold(0.0, f64::max) as usize;
-        let width = (most + 1).div_ceil(64);
+        let width = (most + 1).div_ceil(80);
         let mut counts = vec![0u64; most / width + 1];
         values.iter().for_each(|value| counts[*value as usize / width] += 1);
         for (i, blocks) in counts.iter().enumerate() {
