@@ -10,6 +10,9 @@ use ssdlab_lab::text::{clip_to, count, duration, rate};
 use ssdlab_lab::variants::axes;
 use ssdlab_lab::variants::comparison::{Comparison, Entry, Planned, Row, Seeds, can_be_read_again};
 use ssdlab_lab::variants::figures::{Figure, METRICS, Metric, Unit, Verdict};
+use ssdlab_lab::variants::student::half_width;
+use ssdlab_sim::report::failure::Failed;
+use ssdlab_sim::report::power::PowerCut;
 
 use crate::args::{CompareArgs, needed};
 use crate::layout;
@@ -138,6 +141,7 @@ fn render(args: &CompareArgs, done: &Comparison) -> String {
         capacity: first.capacity_bytes,
         blocks: Vec::new(),
         chart: String::new(),
+        tail: Vec::new(),
     };
     let mut out = String::new();
     let mut lines = table::device_lines(&first.summary, &context);
@@ -148,7 +152,7 @@ fn render(args: &CompareArgs, done: &Comparison) -> String {
     }
     if seeds.count > 1 {
         let text = format!(
-            "{} to {}: means over {} runs; ± half the 95 % confidence interval of the difference from the first variant, paired by seed (Student's t); a ratio in parentheses is not significant: its interval includes 1",
+            "{} to {}: means over {} runs; ± half the 95 % confidence interval (Student's t): of the first variant's own mean, for the others of the difference from it, paired by seed; a ratio in parentheses is not significant: its interval includes 1",
             seeds.first,
             seeds.last(),
             seeds.count
@@ -163,6 +167,11 @@ fn render(args: &CompareArgs, done: &Comparison) -> String {
     if seeds.count > 1 {
         out.push('\n');
         layout::grid(&mut out, &deviations(rows), false);
+    }
+    let losses = losses(rows);
+    if !losses.is_empty() {
+        out.push('\n');
+        layout::grid(&mut out, &losses, false);
     }
     let refusals = refusals(rows);
     let cautions = done.cautions();
@@ -196,12 +205,16 @@ fn packed(rows: &[Row]) -> Vec<String> {
     let shown: Vec<usize> = (0..METRICS.len()).filter(|m| !METRICS[*m].head.is_empty()).collect();
     let column = |m: usize| -> Vec<[String; 2]> {
         let base = rows[0].figures[m].as_ref();
+        let best = best(rows, m);
         let cells = rows.iter().enumerate().map(|(i, row)| {
             if row.variant.refused.is_some() {
                 return ["refused".into(), String::new()];
             }
             let [value, beside] = pair(row.figures[m].as_ref(), base, &METRICS[m]);
-            [value, if i == 0 { String::new() } else { beside }]
+            let beside = if i == 0 { own_interval(base, &METRICS[m]) } else { beside };
+            let mark = if best.contains(&i) { "best" } else { "" };
+            let gap = if beside.is_empty() || mark.is_empty() { "" } else { " " };
+            [value, format!("{beside}{gap}{mark}")]
         });
         [[METRICS[m].head.to_string(), String::new()]].into_iter().chain(cells).collect()
     };
@@ -236,6 +249,58 @@ fn packed(rows: &[Row]) -> Vec<String> {
         out
     };
     groups.into_iter().map(text).collect()
+}
+
+/// Half the interval of the first variant's own mean.
+fn own_interval(base: Option<&Figure>, metric: &Metric) -> String {
+    let half = base.and_then(|figure| half_width(&figure.values));
+    half.map_or(String::new(), |half| format!("±{}", cell(metric.unit, half)))
+}
+
+/// The variants with the best mean of a measure, by their places. None where all are equal, or where the best one does not differ
+/// significantly from the first.
+fn best(rows: &[Row], m: usize) -> Vec<usize> {
+    let more = matches!(METRICS[m].unit, Unit::Rate | Unit::Megabytes);
+    let figures: Vec<(usize, &Figure)> =
+        rows.iter().enumerate().filter_map(|(i, row)| row.figures[m].as_ref().map(|figure| (i, figure))).collect();
+    let means = figures.iter().map(|(_, figure)| figure.mean);
+    let Some(mean) = means.reduce(|a, b| if more { a.max(b) } else { a.min(b) }) else { return Vec::new() };
+    let found: Vec<usize> = figures.iter().filter(|(_, figure)| figure.mean == mean).map(|(i, _)| *i).collect();
+    let differs = |i: &usize| *i == 0 || !matches!(figures_of(rows, *i, m), Some(Verdict::Noise | Verdict::Same));
+    if found.len() < figures.len() && found.iter().all(differs) { found } else { Vec::new() }
+}
+
+fn figures_of(rows: &[Row], i: usize, m: usize) -> Option<Verdict> {
+    rows[i].figures[m].as_ref().map(Figure::verdict)
+}
+
+/// What power cuts and failed chips cost each variant, in the mean over seeds; nothing without faults.
+fn losses(rows: &[Row]) -> Vec<Vec<String>> {
+    let of = |row: &Row| -> Option<[f64; 4]> {
+        let runs = row.outcomes.len() as f64;
+        let summaries = || row.outcomes.iter().map(|outcome| &outcome.summary);
+        summaries().any(|one| one.failures.is_some() || !one.power_cuts.is_empty()).then(|| {
+            let cuts =
+                |of: fn(&PowerCut) -> u64| summaries().flat_map(|one| one.power_cuts.iter().map(of)).sum::<u64>();
+            let failed =
+                |of: fn(&Failed) -> u64| summaries().filter_map(|one| one.failures.as_ref().map(of)).sum::<u64>();
+            let totals = [
+                cuts(|cut| cut.lost_pages) + failed(|failed| failed.lost_pages),
+                cuts(|cut| cut.stale_pages),
+                failed(|failed| failed.lost_reads + failed.lost_writes),
+                cuts(|cut| cut.aborted_requests),
+            ];
+            totals.map(|total| total as f64 / runs)
+        })
+    };
+    let heads = ["losses", "pages lost", "pages stale", "pages denied", "requests aborted"];
+    let mut lines = vec![heads.map(String::from).to_vec()];
+    for (i, row) in rows.iter().enumerate() {
+        if let Some(totals) = of(row) {
+            lines.push(std::iter::once(label(i, row)).chain(totals.map(|total| cell(Unit::Count, total))).collect());
+        }
+    }
+    if lines.len() > 1 { lines } else { Vec::new() }
 }
 
 /// Standard deviations over seeds of the figures shown.

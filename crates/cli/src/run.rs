@@ -36,6 +36,7 @@ pub fn run(args: &RunArgs, line: &str) -> Result<()> {
             capacity: done.outcome.capacity_bytes,
             blocks: done.spread.as_ref().map_or(Vec::new(), blocks::table),
             chart: done.chart.take().map_or(String::new(), chart::draw),
+            tail: done.histograms.as_ref().map_or(Vec::new(), table::tails),
         };
         output::print(&table::render(&done.outcome.summary, &context))?;
     }

@@ -1,6 +1,8 @@
 //! The table that a run prints: the device, the results, and where the time went.
 
+use ssdlab_lab::report::histogram::{Quantile, count as count_requests, tail};
 use ssdlab_lab::report::words;
+use ssdlab_lab::results::histograms::Histograms;
 use ssdlab_lab::text::{count, duration, percent, percent_exact, plural, rate, size};
 use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::config::{Config, GcTime, PageTimes, PreconditionMode};
@@ -21,6 +23,8 @@ pub struct Context {
     pub blocks: Vec<Vec<String>>,
     /// The chart of a timeline, if asked for.
     pub chart: String,
+    /// Causes of the slowest requests, if they were collected.
+    pub tail: Vec<Vec<String>>,
 }
 
 /// The whole table.
@@ -32,6 +36,10 @@ pub fn render(summary: &Summary, context: &Context) -> String {
     if summary.latency_ns.all.count > 0 {
         out.push('\n');
         grid(&mut out, &causes(&summary.breakdown_ns, &summary.latency_ns), true);
+    }
+    if !context.tail.is_empty() {
+        out.push('\n');
+        grid(&mut out, &context.tail, true);
     }
     out.push('\n');
     facts(&mut out, &device(summary));
@@ -296,8 +304,75 @@ fn device(summary: &Summary) -> Vec<(&'static str, String)> {
             or_dash(wear.erases_mean, &two)
         ),
     ));
+    lines.extend(losses(summary));
     let value =
         serde_json::to_string(summary).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     lines.push(("verdict", words::verdict(&value)));
+    lines
+}
+
+/// Quantiles from which on requests are the tail.
+const TAILS: [Quantile; 2] = [Quantile::new(99, 100), Quantile::new(999, 1_000)];
+
+/// Causes of the slowest requests, the three largest of each tail.
+pub(crate) fn tails(histograms: &Histograms) -> Vec<Vec<String>> {
+    let mut rows = vec![["slowest", "requests", "from", "three largest causes"].map(String::from).to_vec()];
+    for (name, buckets) in ["reads", "writes"].into_iter().zip(&histograms.latency) {
+        for (i, quantile) in TAILS.into_iter().enumerate() {
+            let Some(band) = tail(buckets, quantile) else { continue };
+            // The largest of one bucket of all requests would say nothing of a tail.
+            if band.count == count_requests(buckets) {
+                continue;
+            }
+            let causes = band
+                .largest(3)
+                .into_iter()
+                .map(|(cause, ns)| format!("{} {}", words::name(cause), percent(ns as f64 / band.sum.max(1) as f64)));
+            let share = percent_exact(1.0 - quantile.value());
+            let head =
+                if i == 0 { format!("{name}, {share}") } else { format!("{:width$}  {share}", "", width = name.len()) };
+            rows.push(vec![head, count(band.count), duration(band.from as f64), causes.collect::<Vec<_>>().join(", ")]);
+        }
+    }
+    if rows.len() > 1 { rows } else { Vec::new() }
+}
+
+/// Power cuts and failed chips, and what was lost.
+fn losses(summary: &Summary) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    for cut in &summary.power_cuts {
+        let text = format!(
+            "at {}: {} of acknowledged data lost, {} with an older version, {} aborted",
+            duration(cut.at.0 as f64),
+            plural(cut.lost_pages, "page"),
+            plural(cut.stale_pages, "page"),
+            plural(cut.aborted_requests, "request")
+        );
+        lines.push(("power cut", text));
+    }
+    let Some(failed) = &summary.failures else { return lines };
+    for chip in &failed.chips {
+        let whole = match chip.whole_after {
+            Some(ns) => format!("whole again after {}", duration(ns as f64)),
+            None => "never whole again".into(),
+        };
+        let text = format!(
+            "chip {} at {}: {} on it, {} lost; {whole}",
+            chip.chip,
+            duration(chip.at.0 as f64),
+            plural(chip.pages, "page"),
+            plural(chip.lost_pages, "page")
+        );
+        lines.push(("chip failure", text));
+    }
+    if failed.lost_reads + failed.lost_writes + failed.lost_pages > 0 {
+        let text = format!(
+            "{} lost in all; {} and {} reported to the host",
+            plural(failed.lost_pages, "page"),
+            plural(failed.lost_reads, "page read"),
+            plural(failed.lost_writes, "page write")
+        );
+        lines.push(("data loss", text));
+    }
     lines
 }

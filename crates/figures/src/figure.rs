@@ -163,7 +163,7 @@ impl Series {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Panel {
     /// What it shows; empty where the figure's title says it.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(rename = "heading", skip_serializing_if = "String::is_empty")]
     pub title: String,
     /// Level.
     pub x: Axis,

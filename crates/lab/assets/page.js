@@ -41,6 +41,13 @@
       (axis.unit === "1" ? "" : " " + axis.unit);
   }
 
+  // A tick: the unit stands in the axis's title where it is not a time.
+  function tick(axis, value) {
+    if (axis.unit === "ns") return duration(value);
+    if (axis.unit === "B/s") return plain(value / 1e6, 3);
+    return plain(axis.percent ? value * 100 : value, 6);
+  }
+
   function styleOf(series, place) {
     return data.colours.styles[series.style] || data.colours.order[place % 5];
   }
@@ -66,7 +73,7 @@
   function valueOf(axis, place) {
     return axis.scale === "one-minus-log" ? 1 - Math.pow(10, -place) : place;
   }
-  function axisOption(axis, which, index, ground, title) {
+  function axisOption(axis, which, index, ground, title, zero) {
     var out = {
       gridIndex: index, name: title, nameLocation: which === "x" ? "middle" : "end",
       nameGap: which === "x" ? 30 : 10, nameTextStyle: { color: ground[2], align: which === "x" ? "center" : "left" },
@@ -85,6 +92,7 @@
       return out;
     }
     if (axis.scale === "log") out.type = "log";
+    if (axis.scale === "linear") out.scale = !zero;
     if (axis.range) {
       out.min = placeOf(axis, axis.range[0]);
       out.max = placeOf(axis, axis.range[1]);
@@ -94,13 +102,13 @@
     }
     if (axis.scale === "one-minus-log") out.interval = 1;
     out.axisLabel.formatter = function (place) {
-      return axis.scale === "one-minus-log" ? plain(valueOf(axis, place) * 100, 6) : shown(axis, place);
+      return axis.scale === "one-minus-log" ? plain(valueOf(axis, place) * 100, 6) : tick(axis, place);
     };
     return out;
   }
 
   function panelsOf(figure) {
-    var first = figure.series ? [{ title: figure.title, x: figure.x, y: figure.y, series: figure.series }] : [];
+    var first = figure.series ? [{ heading: figure.heading || "", x: figure.x, y: figure.y, series: figure.series }] : [];
     return first.concat(figure.panels || []);
   }
   function heightOf(panel, many) {
@@ -112,16 +120,31 @@
     return many ? 150 : 330;
   }
 
-  function cellsOf(series, panel, light) {
-    var ramp = (data.colours.ramps[series.style] || data.colours.ramps.host)[light ? 0 : 1];
+  function rampOf(series, light) {
+    return (data.colours.ramps[series.style] || data.colours.ramps.host)[light ? 0 : 1];
+  }
+  function rangeOf(series) {
     var low = Infinity, high = -Infinity;
-    if (series.value && series.value.range) {
-      low = series.value.range[0];
-      high = series.value.range[1];
-    } else {
-      series.points.forEach(function (p) { low = Math.min(low, p[2]); high = Math.max(high, p[2]); });
+    if (series.value && series.value.range) return series.value.range;
+    series.points.forEach(function (p) { low = Math.min(low, p[2]); high = Math.max(high, p[2]); });
+    return low < high ? [low, high] : [low, low + 1];
+  }
+  // The ramp of a heat map with its ends.
+  function colourBar(series, light, ground, top, width) {
+    var ramp = rampOf(series, light), range = rangeOf(series), value = series.value || { label: "", unit: "1" }, out = [];
+    function text(words, right) {
+      out.push({ type: "text", right: right, top: top, silent: true, style: { text: words, fill: ground[2], fontSize: 12 } });
     }
-    if (!(low < high)) high = low + 1;
+    text(tick(value, range[1]), 26);
+    ramp.forEach(function (colour, i) {
+      out.push({ type: "rect", right: 66 + 8 * (ramp.length - 1 - i), top: top + 1, silent: true, shape: { width: 8, height: 10 }, style: { fill: colour } });
+    });
+    text(titled(value) + "  " + tick(value, range[0]), 74 + 8 * ramp.length);
+    return out;
+  }
+
+  function cellsOf(series, panel, light) {
+    var ramp = rampOf(series, light), range = rangeOf(series), low = range[0], high = range[1];
     return function (value) {
       return ramp[Math.max(0, Math.min(ramp.length - 1, Math.floor((value - low) / (high - low) * ramp.length)))];
     };
@@ -146,7 +169,8 @@
       case "step":
         out.type = "line";
         out.step = series.mark === "step" ? "start" : false;
-        out.showSymbol = points.length === 1;
+        out.symbol = points.length === 1 ? "circle" : "none";
+        if (out.step && points.length) points.unshift([x.range ? placeOf(x, x.range[0]) : points[0][0], points[0][1]]);
         out.lineStyle = { color: colour, width: 2, type: dashes(style) };
         out.sampling = points.length > 4000 ? "lttb" : undefined;
         if (level) { out.silent = true; out.type = "custom"; out.renderItem = reference(points, colour, dashes(style)); out.data = [points[0]]; }
@@ -169,7 +193,7 @@
       // falls through
       case "stack":
         out.type = "bar";
-        if (series.mark === "stack") out.stack = "all";
+        if (series.mark === "stack") out.stack = "all" + index;
         out.barWidth = "70%";
         out.itemStyle = { color: colour, decal: pattern, borderColor: ground[1], borderWidth: 0.5 };
         return out;
@@ -226,7 +250,7 @@
   }
   function titled(axis) {
     var unit = axis.scale === "band" || axis.unit === "1" || axis.unit === "ns" ? "" : axis.unit;
-    return axis.percent ? axis.label + ", %" : !unit || unit === axis.label ? axis.label : axis.label ? axis.label + ", " + unit : unit;
+    return axis.percent ? (axis.label ? axis.label + ", %" : "%") : !unit || unit === axis.label ? axis.label : axis.label ? axis.label + ", " + unit : unit;
   }
 
   function option(figure, width) {
@@ -247,14 +271,14 @@
     panels.forEach(function (panel, index) {
       var bands = panel.y.scale === "band" ? panel.y.bands : null;
       var left = bands ? Math.min(width * 0.36, 200, 24 + 6.3 * Math.max.apply(null, bands.map(function (b) { return b.length; }))) : 64;
-      var head = (index > 0 && panel.title) || panel.y.label || (index === 0 && many) ? 24 : 4;
+      var head = panel.heading || panel.y.label ? 26 : 4;
       var next = panels[index + 1], shared = next && JSON.stringify(next.x) === JSON.stringify(panel.x);
-      var high = heightOf(panel, many), heading = [index > 0 || many ? panel.title : "", titled(panel.y)];
-      if (heading[0] === figure.title) heading[0] = "";
+      var high = heightOf(panel, many), heading = [panel.heading, titled(panel.y)];
       top += head;
       out.title.push({ text: heading.filter(Boolean).join(": "), left: 0, top: top - 24, textStyle: { color: ground[2], fontSize: 12.5, fontWeight: "normal" } });
+      var bars = panel.series.some(function (s) { return s.mark === "bar" || s.mark === "stack"; });
       out.grid.push({ left: left, right: 26, top: top, height: high });
-      var x = axisOption(panel.x, "x", index, ground, shared ? "" : titled(panel.x)), y = axisOption(panel.y, "y", index, ground, "");
+      var x = axisOption(panel.x, "x", index, ground, shared ? "" : titled(panel.x), bars), y = axisOption(panel.y, "y", index, ground, "", bars);
       if (bands && panel.x.scale !== "band") x.splitLine.show = panel.series[0] && panel.series[0].mark !== "cell";
       if (panel.series.some(function (s) { return s.mark === "cell" || s.mark === "bar"; }) && !panel.x.range && !bands) {
         x.min = "dataMin";
@@ -262,6 +286,8 @@
       }
       out.xAxis.push(x);
       out.yAxis.push(y);
+      var cells = panel.series.find(function (s) { return s.mark === "cell"; });
+      if (cells) out.graphic = (out.graphic || []).concat(colourBar(cells, light, ground, top - 22, width));
       panel.series.forEach(function (series, place) {
         var made = seriesOption(series, place, panel, index, ground, light, many);
         if (made) out.series.push(made);
@@ -434,10 +460,6 @@
     }
     if (figure.data && figure.data.rows.length) {
       button("CSV", function () { save(fileName(figure, ".csv"), new Blob([csv(figure.data)], { type: "text/csv" })); });
-      button("Table", function () {
-        var details = place.querySelector("details");
-        details.open = !details.open;
-      });
     }
     place.appendChild(tools);
   }

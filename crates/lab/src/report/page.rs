@@ -385,12 +385,12 @@ fn place(out: &mut String, figure: &Figure) {
     let title = name(&figure.title);
     let _ = write!(
         out,
-        "<figure id=\"{id}\" data-figure=\"{}\"><h3>{}</h3><div class=\"plot\" tabindex=\"0\" role=\"group\" aria-label=\"{}\">",
+        "<figure id=\"{id}\" data-figure=\"{}\"><h3 id=\"{id}-h\">{}</h3><div class=\"plot\" tabindex=\"0\" role=\"group\" aria-label=\"{}\">",
         html(&figure.id),
         html(&title),
         html(&title)
     );
-    let look = Look { title: false, ..Look::default() };
+    let look = Look { title: false, width: 760.0, ..Look::default() };
     out.push_str(&draw(figure, &look));
     let _ = write!(out, "</div><figcaption>{}", html(&figure.caption));
     for note in &figure.notes {

@@ -89,7 +89,7 @@ pub(super) fn causes(inputs: &Inputs, wanted: &Wanted) -> Figure {
         let largest =
             CAUSES.iter().max_by_key(|(cause, _)| sums[*cause as usize]).map_or(Cause::Array, |(cause, _)| *cause);
         format!(
-            "{} took {} in the mean, {} of it `{}` ({}).",
+            "{} took {} in the mean, {} of it {} ({}).",
             plural(op),
             duration(total as f64 / *all as f64),
             percent(sums[largest as usize] as f64 / total.max(1) as f64),

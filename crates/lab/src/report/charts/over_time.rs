@@ -40,7 +40,7 @@ const MOST_WINDOWS: usize = 2_000;
 
 /// `series`
 pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
-    let title = "Over time";
+    let title = "Rates, latencies and GC by window";
     let Some(table) = inputs.run.series.as_ref().filter(|table| !table.rows.is_empty()) else {
         return Figure { source: inputs.run.source(), ..Figure::empty("series", title, "No request arrived.") };
     };
@@ -80,7 +80,7 @@ pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
         let mut panels = vec![panel(
             "requests",
             Axis::new("requests/s", Unit::RequestsPerSecond, Scale::Linear),
-            vec![line("requests/s", "all", get("iops"), false).like("mean")],
+            vec![line("", "mean", get("iops"), false)],
         )];
         for (op, style) in [("read", "read"), ("write", "write")] {
             let (mean, p99) = (get(&format!("{op}_mean_ns")), get(&format!("{op}_p99_ns")));
@@ -92,22 +92,22 @@ pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
         panels.push(panel(
             "write amplification in the window",
             Axis::new("", Unit::One, Scale::Linear),
-            vec![line("write amplification", "mean", ratio(programs, get("flash_programs_host")), false)],
+            vec![line("", "mean", ratio(programs, get("flash_programs_host")), false)],
         ));
         panels.push(panel(
             "share of the latency that GC caused",
             Axis::new("", Unit::One, Scale::Linear).in_percent().within(0.0, 1.0),
-            vec![line("waiting on GC", "gc", ratio(by_gc, total), false)],
+            vec![line("", "mean", ratio(by_gc, total), false)],
         ));
         panels.push(panel(
             "free pages",
             Axis::new("", Unit::Pages, Scale::Linear),
-            vec![line("free pages", "mean", get("free_pages"), false)],
+            vec![line("", "mean", get("free_pages"), false)],
         ));
         panels.push(panel(
             "requests in flight or waiting",
             Axis::new("", Unit::One, Scale::Linear),
-            vec![line("pending", "mean", get("pending"), false)],
+            vec![line("", "mean", get("pending"), false)],
         ));
         panels
     };
@@ -225,7 +225,7 @@ const CLASSES: [(&str, &str); 7] = [
 
 /// `gantt`
 pub(super) fn gantt(inputs: &Inputs, _wanted: &Wanted) -> Figure {
-    let title = "Around the slowest request";
+    let title = "Buses and planes";
     let Some(timeline) = inputs.run.timeline.as_ref().filter(|timeline| !timeline.bars.is_empty()) else {
         return Figure {
             source: inputs.run.source(),

@@ -123,7 +123,7 @@ const PARTS: [(&str, &str); 5] = [
 
 /// `gc`
 pub(super) fn gc(inputs: &Inputs, _wanted: &Wanted) -> Figure {
-    let title = "Garbage collection";
+    let title = "Cost of collections";
     let Some(summary) = &inputs.run.summary else { return Figure::empty("gc", title, "There is no summary.") };
     let value = |place: &str| number(summary, place).unwrap_or(0.0);
     let collections = value("/gc/collections");
