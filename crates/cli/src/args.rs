@@ -472,6 +472,14 @@ pub struct PlotArgs {
     /// Size of the text, at least 6pt
     #[arg(long, value_name = "LENGTH", default_value = "8pt", help_heading = "Size and looks")]
     pub font_size: Length,
+    /// Pixels of an inch, for .png
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=2400), help_heading = "Size and looks")]
+    #[cfg(feature = "figures")]
+    pub dpi: u32,
+    /// A font file for .pdf and .png [default: Liberation Sans]
+    #[arg(long, value_name = "FILE.ttf", help_heading = "Size and looks")]
+    #[cfg(feature = "figures")]
+    pub font: Option<PathBuf>,
     /// Colours, and whether there is a title
     #[arg(long, value_name = "THEME", value_enum, default_value_t = ThemeArg::Paper, help_heading = "Size and looks")]
     pub theme: ThemeArg,

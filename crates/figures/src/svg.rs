@@ -190,7 +190,7 @@ impl Drawing<'_> {
         let most_label = self.look.width * 0.34;
         let mut left = margin;
         for (panel, (_, y)) in figure.panels.iter().zip(&placed) {
-            let room = self.natural(panel, figure.panels.len()) * scale / (size * 1.5);
+            let room = self.natural(panel, figure.panels.len()) * scale / (size * 1.2);
             let widest = ticks(&panel.y, y, room).iter().map(|(_, text)| width(text, size * 0.92)).fold(0.0, f64::max);
             let label = if upright && !panel.y.label.is_empty() { size * 1.5 } else { 0.0 };
             left = left.max(margin + widest.min(most_label) + size * 0.6 + label);
@@ -216,7 +216,12 @@ impl Drawing<'_> {
     fn natural(&self, panel: &Panel, panels: usize) -> f64 {
         let rows = panel.y.bands.len() as f64;
         if panel.y.scale == Scale::Band {
-            let least = if cells(panel).is_some() || rows > 24.0 { 0.35 } else { 1.9 };
+            let least = match rows {
+                _ if cells(panel).is_some() => 0.35,
+                rows if rows > 60.0 => 0.35,
+                rows if rows > 16.0 => 1.25,
+                _ => 1.9,
+            };
             return (rows * self.size() * least).clamp(self.size() * 3.0, self.look.width * 0.6);
         }
         self.look.width * if panels > 1 { 0.2 } else { 0.44 }
@@ -256,7 +261,7 @@ impl Drawing<'_> {
                 svg(&text)
             );
         }
-        let most = (bottom - top) / (size * 1.5);
+        let most = (bottom - top) / (size * 1.2);
         let width_of_line = self.stroke(0.8);
         let mut lines = String::new();
         for (value, text) in ticks(&panel.y, y, most) {

@@ -101,6 +101,8 @@
       out.max = "dataMax";
     }
     if (axis.scale === "one-minus-log") out.interval = 1;
+    // The ends of a range are no round values.
+    if (axis.range && !axis.percent && (axis.scale === "log" || axis.scale === "linear")) out.axisLabel.showMinLabel = out.axisLabel.showMaxLabel = false;
     out.axisLabel.formatter = function (place) {
       return axis.scale === "one-minus-log" ? plain(valueOf(axis, place) * 100, 6) : tick(axis, place);
     };
@@ -115,7 +117,7 @@
     if (panel.y.scale === "band") {
       var cells = panel.series.some(function (s) { return s.mark === "cell"; });
       var rows = panel.y.bands.length;
-      return Math.max(60, Math.min(460, rows * (cells || rows > 24 ? 5 : 30)));
+      return Math.max(60, Math.min(460, rows * (cells || rows > 60 ? 5 : rows > 16 ? 17 : 30)));
     }
     return many ? 150 : 330;
   }

@@ -142,7 +142,9 @@ pub fn read(path: &Path, window: Option<Span>) -> Result<Timeline> {
         found.sort_by_key(|slice| (slice.from, slice.track));
     }
     let mut rows = vec![format!("slowest {}", slowest.name)];
-    rows.extend(order.iter().map(|track| names.get(track).cloned().unwrap_or_default()));
+    // A plane's place stands in brackets after its name.
+    let short = |track: &u64| names.get(track).map_or("", |name| name.split(" (").next().unwrap_or(name)).to_string();
+    rows.extend(order.iter().map(short));
     let mut bars =
         vec![Bar { row: 0, from: slowest.from, to: slowest.to, class: "request".into(), name: slowest.name.clone() }];
     bars.extend(found.into_iter().map(|slice| {

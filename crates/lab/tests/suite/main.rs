@@ -4,6 +4,7 @@
 mod comparisons;
 mod layers;
 mod refusals;
+mod reports;
 mod runs;
 
 use std::path::{Path, PathBuf};

@@ -20,6 +20,9 @@ fn outputs(directory: &Path) -> Outputs {
         series: Some((directory.join("series.csv"), Nanos(1_000_000))),
         timeline: Some((ssdlab_lab::results::timeline::To::File(directory.join("run.pftrace")), None)),
         blocks: file("blocks.csv"),
+        histograms: file("histograms.csv"),
+        tail: false,
+        report: None,
         perf: file("perf.json"),
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Source, Table, Unit};
 
-use super::Wanted;
+use super::parts::Wanted;
 use crate::report::inputs::{Inputs, number, text};
 use crate::text::{count, duration, rate};
 use crate::variants::figures::{METRICS, Metric, Unit as Of};
@@ -94,7 +94,9 @@ pub(super) fn compare(inputs: &Inputs, wanted: &Wanted) -> Figure {
             }
             all += 1;
             noise += u64::from(verdict == "noise");
-            (least, most) = (least.min(low.max(ratio / 10.0)), most.max(high.min(ratio * 10.0)));
+            if ratio > 0.0 {
+                (least, most) = (least.min(ratio), most.max(ratio));
+            }
             if let Some((_, points, lines)) = by_verdict.iter_mut().find(|(known, _, _)| *known == verdict) {
                 points.push(vec![ratio, row]);
                 if several {
@@ -133,13 +135,25 @@ pub(super) fn compare(inputs: &Inputs, wanted: &Wanted) -> Figure {
     }
     // A ratio of a tenth and one of ten are as far from 1; small differences are linear.
     let scale = if least > 0.5 && most < 2.0 { Scale::Linear } else { Scale::Log };
-    let pad = (most - least) * 0.14;
+    let pad = (most - least).max(0.02);
+    let range = match scale {
+        Scale::Log => [least * 0.5, most * 3.0],
+        _ => [least - pad * 0.4, most + pad * 0.6],
+    };
+    let mut cut = false;
     for panel in &mut panels {
         panel.x.scale = scale;
-        panel.x.range = Some(match scale {
-            Scale::Log => [(least * 0.7).max(1e-6), most * 2.2],
-            _ => [least - pad * 0.3, most + pad],
-        });
+        panel.x.range = Some(range);
+        let mut inside = |value: &mut f64| {
+            cut |= *value < range[0] || *value > range[1];
+            *value = value.clamp(range[0], range[1]);
+        };
+        for series in &mut panel.series {
+            match series.mark {
+                Mark::Interval => series.points.iter_mut().flat_map(|point| &mut point[1..]).for_each(&mut inside),
+                _ => series.points.iter_mut().for_each(|point| inside(&mut point[0])),
+            }
+        }
     }
     let source = Source {
         trace_digest: value.pointer("/variants/0/trace_digests/0").and_then(Value::as_str).map(String::from),
@@ -158,6 +172,9 @@ pub(super) fn compare(inputs: &Inputs, wanted: &Wanted) -> Figure {
     } else {
         format!("{all} ratios from one seed each: without intervals, no difference can be told from noise (--repeat).")
     };
+    if cut {
+        figure.notes.push("What lies beyond the axis ends at its edge; the table has every value.".into());
+    }
     if variants.len() > MOST_VARIANTS + 1 {
         figure
             .notes

@@ -2,7 +2,7 @@
 
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
 
-use super::{MOST_CELLS, Wanted, figure};
+use super::parts::{MOST_CELLS, Wanted, figure};
 use crate::error::{Error, Result};
 use crate::names::{clip, nearest};
 use crate::report::inputs::Inputs;
@@ -78,7 +78,7 @@ pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
         let total = causes.reduce(&sum).unwrap_or_default();
         let by_gc = BY_GC.iter().map(|cause| get(CAUSES[*cause as usize].1)).reduce(&sum).unwrap_or_default();
         let mut panels = vec![panel(
-            "requests",
+            "",
             Axis::new("requests/s", Unit::RequestsPerSecond, Scale::Linear),
             vec![line("", "mean", get("iops"), false)],
         )];
@@ -101,7 +101,7 @@ pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
         ));
         panels.push(panel(
             "free pages",
-            Axis::new("", Unit::Pages, Scale::Linear),
+            Axis::new("", Unit::One, Scale::Linear),
             vec![line("", "mean", get("free_pages"), false)],
         ));
         panels.push(panel(

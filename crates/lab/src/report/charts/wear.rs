@@ -2,7 +2,7 @@
 
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
 
-use super::{MOST_CELLS, Wanted, figure};
+use super::parts::{MOST_CELLS, Wanted, figure};
 use crate::report::inputs::{Inputs, number};
 use crate::report::table::Columns;
 use crate::text::{count, duration, percent};
@@ -95,11 +95,11 @@ pub(super) fn valid(inputs: &Inputs, _wanted: &Wanted) -> Figure {
     let panel = |title: &str, label: &str, series: Series| Panel {
         title: title.into(),
         x: Axis::new(label, Unit::One, Scale::Linear),
-        y: Axis::new("blocks", Unit::One, Scale::Linear),
+        y: Axis::new("", Unit::One, Scale::Linear),
         series: vec![series],
     };
-    let first = panel("closed blocks", "valid pages", bars("valid_pages", &valid));
-    let second = panel("all blocks", "erases", bars("erases", &erases));
+    let first = panel("closed blocks by valid pages", "valid pages", bars("valid_pages", &valid));
+    let second = panel("all blocks by erases", "erases", bars("erases", &erases));
     let mut figure = figure("valid", title, inputs, vec![first, second], numbers);
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
     figure.caption = format!(
