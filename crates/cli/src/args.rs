@@ -311,6 +311,9 @@ pub struct RunArgs {
     /// Write one row per window of simulated time: rates, latencies, flash work, GC, causes
     #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
     pub series: Option<PathBuf>,
+    /// Write one row per window and die beside the series, as NAME.dies.csv beside NAME.csv: host, GC and write-back time
+    #[arg(long, requires = "series", help_heading = "Results")]
+    pub series_dies: bool,
     /// Length of the windows of --series
     #[arg(long, value_name = "TIME", default_value = "1s", requires = "series", help_heading = "Results")]
     pub window: Nanos,
@@ -355,6 +358,7 @@ impl RunArgs {
             json: given(self.json.as_ref()).map(Path::to_path_buf),
             requests: self.requests.clone(),
             series: self.series.as_ref().map(|path| (path.clone(), self.window)),
+            series_dies: self.series_dies,
             timeline: timeline.map(|to| (to, self.timeline_window)),
             blocks: self.blocks.clone(),
             histograms: self.histograms.clone(),

@@ -127,9 +127,10 @@ fn drawn(figure: &Figure, args: &PlotArgs, to: &Path) -> Result<Vec<u8>> {
 fn exported(figure: &Figure, args: &PlotArgs, to: &Path, form: &str) -> Result<Vec<u8>> {
     use ssdlab_figures::export;
     let mut look = look(args)?;
-    let font = args.font.as_deref().map(|path| {
-        std::fs::read(path).map_err(|error| Error::file("read the font", path, &error))
-    });
+    let font = args
+        .font
+        .as_deref()
+        .map(|path| std::fs::read(path).map_err(|error| Error::file("read the font", path, &error)));
     let font = font.transpose()?;
     if let (Some(font), Some(path)) = (&font, &args.font) {
         look.font = export::family(font).ok_or_else(|| {
@@ -138,7 +139,8 @@ fn exported(figure: &Figure, args: &PlotArgs, to: &Path, form: &str) -> Result<V
     }
     let svg = svg::draw(figure, &look);
     let scale = args.dpi as f32 / INCH as f32;
-    let made = if form == "pdf" { export::pdf(&svg, font.as_deref()) } else { export::png(&svg, font.as_deref(), scale) };
+    let made =
+        if form == "pdf" { export::pdf(&svg, font.as_deref()) } else { export::png(&svg, font.as_deref(), scale) };
     made.map_err(|error| Error::usage(format!("-o {}: {error}", to.display())).help("give a smaller --width or --dpi"))
 }
 

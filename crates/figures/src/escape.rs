@@ -44,7 +44,11 @@ pub const LONGEST: usize = 200;
 /// left out too.
 pub fn name(text: &str) -> String {
     let turns = |c: &char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
-    let chars: Vec<char> = text.chars().filter(|c| !turns(c)).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let chars: Vec<char> = text
+        .chars()
+        .filter(|c| !turns(c))
+        .map(|c| if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') { ' ' } else { c })
+        .collect();
     if chars.len() <= LONGEST {
         return chars.into_iter().collect();
     }

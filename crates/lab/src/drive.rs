@@ -13,6 +13,7 @@ use ssdlab_sim::{Check, Completed, Extent, Filled, LegRecord, Observer, Request,
 
 use crate::error::{Error, Kind, Result};
 use crate::input::{Input, Next, Target};
+use crate::results::dies::Dies;
 use crate::results::histograms::Histograms;
 use crate::results::requests::Rows;
 use crate::results::series::Series;
@@ -33,6 +34,8 @@ pub struct Watchers {
     completed: Vec<Completed>,
     /// One row per window.
     pub series: Option<Series>,
+    /// One row per window and die.
+    pub dies: Option<Dies>,
     /// The timeline.
     pub timeline: Option<Timeline>,
     /// The first error of one of them.
@@ -40,9 +43,9 @@ pub struct Watchers {
 }
 
 impl Watchers {
-    /// Records completed reads and writes if `keep`, and feeds a series and a timeline.
-    pub fn new(keep: bool, series: Option<Series>, timeline: Option<Timeline>) -> Watchers {
-        Watchers { keep, series, timeline, ..Watchers::default() }
+    /// Records completed reads and writes if `keep`, and feeds a series, with its dies, and a timeline.
+    pub fn new(keep: bool, series: Option<Series>, dies: Option<Dies>, timeline: Option<Timeline>) -> Watchers {
+        Watchers { keep, series, dies, timeline, ..Watchers::default() }
     }
 
     fn wanted(&self) -> bool {
@@ -79,6 +82,9 @@ impl Observer for Watch {
 
     fn leg(&mut self, leg: &LegRecord) {
         let mut watchers = self.0.borrow_mut();
+        if let Some(dies) = &mut watchers.dies {
+            dies.leg(leg);
+        }
         if watchers.fault.is_none() {
             let done = watchers.timeline.as_mut().map(|timeline| timeline.leg(leg));
             watchers.note(done);
@@ -93,9 +99,15 @@ impl Observer for Watch {
         }
     }
 
+    fn samples_dies(&self) -> bool {
+        self.0.borrow().dies.is_some()
+    }
+
     fn sample(&mut self, sample: &Sample) {
         let mut watchers = self.0.borrow_mut();
         let done = watchers.series.as_mut().map(|series| series.sample(sample));
+        watchers.note(done);
+        let done = watchers.dies.as_mut().map(|dies| dies.sample(sample));
         watchers.note(done);
     }
 }
@@ -146,6 +158,10 @@ impl Device {
     /// Attaches observers, if results are to be collected.
     pub fn watch(&mut self, watchers: Watchers) {
         let wanted = watchers.wanted();
+        let mut watchers = watchers;
+        if let Some(dies) = &mut watchers.dies {
+            dies.of(self.ssd.geometry());
+        }
         self.watchers = Rc::new(RefCell::new(watchers));
         if wanted {
             self.ssd.observe(Box::new(Watch(self.watchers.clone())));

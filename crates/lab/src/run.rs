@@ -20,6 +20,7 @@ use crate::report::inputs::Inputs;
 use crate::report::page::Page;
 use crate::results;
 use crate::results::blocks::{self, Spread};
+use crate::results::dies::{self, Dies};
 use crate::results::histograms::Histograms;
 use crate::results::requests::Rows;
 use crate::results::series::Series;
@@ -65,6 +66,8 @@ pub struct Outputs {
     pub requests: Option<PathBuf>,
     /// One row per window of simulated time, and the length of the windows; `.csv` or `.parquet`.
     pub series: Option<(PathBuf, Nanos)>,
+    /// Whether a file beside that of the series has a row per window and die.
+    pub series_dies: bool,
     /// The timeline, and the part of simulated time that it covers; by default all of it.
     pub timeline: Option<(To, Option<Span>)>,
     /// One row per block at the end of the run; `.csv` or `.parquet`.
@@ -185,6 +188,7 @@ impl Ready {
             json: json_file,
             mut rows,
             series,
+            dies,
             timeline,
             blocks: block_rows,
             histograms: buckets,
@@ -194,7 +198,7 @@ impl Ready {
         if outputs.tail || buckets.is_some() || report.is_some() {
             device.collect_histograms();
         }
-        device.watch(Watchers::new(rows.is_some(), series, timeline));
+        device.watch(Watchers::new(rows.is_some(), series, dies, timeline));
 
         let simulated_from = Moment::now();
         let submitted = replay(&mut device, &mut input, rows.as_mut(), &mut |tick| progress.at(tick))?;
@@ -219,6 +223,13 @@ impl Ready {
             let file = series.finish(&end)?;
             if report.is_some() {
                 inputs.run.series = again(&file, outputs.series.as_ref().map(|(path, _)| path))?;
+            }
+            files.push(file);
+        }
+        if let Some(dies) = watchers.dies {
+            let file = dies.finish(&end)?;
+            if report.is_some() {
+                inputs.run.dies = again(&file, outputs.series.as_ref().map(|(path, _)| path))?;
             }
             files.push(file);
         }
@@ -275,10 +286,12 @@ impl Outputs {
             To::File(path) => Some(path.as_path()),
             To::Chart => None,
         });
+        let dies = self.series.as_ref().filter(|_| self.series_dies).map(|(path, _)| dies::beside(path));
         files.write_all(&[
             ("--json", self.json.as_deref()),
             ("--requests", self.requests.as_deref()),
             ("--series", self.series.as_ref().map(|(path, _)| path.as_path())),
+            ("--series-dies", dies.as_deref()),
             ("--timeline", timeline),
             ("--blocks", self.blocks.as_deref()),
             ("--histograms", self.histograms.as_deref()),
@@ -293,6 +306,7 @@ struct Begun {
     json: Option<Output>,
     rows: Option<Rows>,
     series: Option<Series>,
+    dies: Option<Dies>,
     timeline: Option<Timeline>,
     blocks: Option<Sheet>,
     histograms: Option<Sheet>,
@@ -306,10 +320,12 @@ impl Begun {
             path.as_deref().map(create).transpose()
         }
         let geometry = &settings.config.geometry;
+        let wanted = outputs.series.as_ref().filter(|_| outputs.series_dies);
         Ok(Begun {
             json: begin(&outputs.json, Output::create)?,
             rows: begin(&outputs.requests, Rows::create)?,
             series: outputs.series.as_ref().map(|(path, window)| Series::create(path, *window)).transpose()?,
+            dies: wanted.map(|(path, window)| Dies::create(path, *window)).transpose()?,
             timeline: outputs.timeline.as_ref().map(|(to, span)| Timeline::create(to, *span, geometry)).transpose()?,
             blocks: begin(&outputs.blocks, blocks::create)?,
             histograms: begin(&outputs.histograms, results::histograms::create)?,

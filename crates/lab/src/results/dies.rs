@@ -74,7 +74,9 @@ impl Dies {
             return;
         }
         let Some(plane) = leg.planes().next() else { return };
-        let Some(die) = self.die_of.get(plane.0 as usize).and_then(|die| self.dies.get_mut(*die as usize)) else { return };
+        let Some(die) = self.die_of.get(plane.0 as usize).and_then(|die| self.dies.get_mut(*die as usize)) else {
+            return;
+        };
         let pages = leg.planes().count() as u64;
         let key = Some((leg.number, leg.ppn.0));
         if leg.verb != Verb::Read && std::mem::replace(&mut die.last, key) == key {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 49] = [
+const LAYERS: [&str; 50] = [
     "text",
     "names",
     "error",
@@ -23,6 +23,7 @@ const LAYERS: [&str; 49] = [
     "input",
     "results/sheet",
     "results/histograms",
+    "results/dies",
     "results/perfetto",
     "results/requests",
     "results/series",

@@ -32,6 +32,7 @@ fn results(directory: &Path, sources: &Sources, requests: &Requests, window: u64
         json: file("summary.json"),
         requests: file("requests.csv"),
         series: Some((directory.join("series.csv"), Nanos(window))),
+        series_dies: true,
         timeline: Some((To::File(directory.join("run.pftrace")), None)),
         blocks: file("blocks.csv"),
         histograms: file("histograms.csv"),
@@ -39,7 +40,7 @@ fn results(directory: &Path, sources: &Sources, requests: &Requests, window: u64
     };
     let mut done = run(sources, How::default()).open(requests).unwrap().simulate(&outputs, &mut ()).unwrap();
     done.publish().unwrap();
-    ["summary.json", "histograms.csv", "series.csv", "run.pftrace", "blocks.csv"]
+    ["summary.json", "histograms.csv", "series.csv", "run.pftrace", "blocks.csv", "series.dies.csv"]
         .map(|name| directory.join(name))
         .into()
 }
@@ -175,6 +176,18 @@ fn figures_say_what_their_sources_say() {
     let at = windows.table.columns.iter().position(|name| name == "requests").unwrap();
     let requests: f64 = windows.table.rows.iter().map(|row| ssdlab_lab::report::table::number(&row[at])).sum();
     assert_eq!(requests, number("/latency_ns/all/count"));
+    // Dies: their busy time is the summary's, of which only work after the last completion is no part.
+    let dies = Columns(inputs.run.dies.as_ref().unwrap());
+    let sum = |name: &str| dies.numbers(name).iter().sum::<f64>();
+    let busy = sum("host_ns") + sum("gc_ns") + sum("writeback_ns");
+    let expected = number("/utilisation/die") * 4.0 * number("/simulated_ns");
+    assert!(busy >= expected - 1.0 && busy <= expected + 4.0 * 100e6, "{busy} {expected}");
+    for (own, field) in [("reads", "reads/total"), ("programs", "programs/total"), ("erases", "erases")] {
+        assert_eq!(sum(own), number(&format!("/flash/{field}")), "{own}");
+    }
+    let map = figure("heatmap-die", &inputs);
+    let shares: f64 = map.panels[0].series[0].points.iter().map(|point| point[2]).sum();
+    assert!((shares * 20_000_000.0 - sum("host_ns")).abs() < 1.0);
     let gantt = figure("gantt", &inputs);
     assert!(gantt.panels[0].series.iter().any(|series| series.name == "GC" && series.mark == Mark::Interval));
     let first = gantt.panels[0].series[0].points[0].clone();

@@ -27,12 +27,12 @@ impl Ssd {
     /// The current state.
     pub fn sample(&self) -> Sample {
         let mut sample = self.sample_of(self.now);
-        sample.dies = self.held();
+        sample.dies = self.held_dies();
         sample
     }
 
     /// By unit, who has held it for how long. Exact if the device has been observed from the start.
-    fn held(&self) -> Vec<Held> {
+    fn held_dies(&self) -> Vec<Held> {
         self.kernel.dies.units.iter().map(|unit| unit.held()).collect()
     }
 
@@ -52,7 +52,7 @@ impl Ssd {
     pub(super) fn take_sample(&mut self, now: Nanos) {
         let mut sample = self.sample_of(now);
         if self.observer.observer.as_ref().is_some_and(|observer| observer.samples_dies()) {
-            sample.dies = self.held();
+            sample.dies = self.held_dies();
         }
         let Some(observer) = &mut self.observer.observer else { return };
         observer.sample(&sample);

@@ -3,7 +3,7 @@
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
 use ssdlab_sim::blame::{CAUSES, Cause};
 
-use super::parts::{Op, Wanted, figure, plural, share, shown};
+use crate::report::charts::parts::{Op, Wanted, figure, plural, share, shown};
 use crate::report::histogram::{Band, bands, count as requests, merged};
 use crate::report::inputs::{Inputs, number};
 use crate::report::words;

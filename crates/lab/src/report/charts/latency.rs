@@ -4,7 +4,7 @@ use serde_json::Value;
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
 use ssdlab_sim::report::histogram::Bucket;
 
-use super::parts::{Wanted, figure, plural, shown};
+use crate::report::charts::parts::{Wanted, figure, plural, shown};
 use crate::report::histogram::{Quantile, count as requests, percentile, place};
 use crate::report::inputs::{Inputs, number};
 use crate::text::{count, duration, percent, plural as counted};

@@ -2,9 +2,9 @@
 
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
 
-use super::parts::{MOST_CELLS, Wanted, figure};
 use crate::error::{Error, Result};
 use crate::names::{clip, nearest};
+use crate::report::charts::parts::{MOST_CELLS, Wanted, figure};
 use crate::report::inputs::Inputs;
 use crate::report::table::Columns;
 use crate::text::{count, duration, percent};

@@ -2,7 +2,7 @@
 
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
 
-use super::parts::{MOST_CELLS, Wanted, figure};
+use crate::report::charts::parts::{MOST_CELLS, Wanted, figure};
 use crate::report::inputs::{Inputs, number};
 use crate::report::table::Columns;
 use crate::text::{count, duration, percent};
