@@ -334,12 +334,20 @@ fn markdown(done: &Comparison) -> String {
                 return "refused".to_string();
             }
             let [value, beside] = pair(row.figures[*m].as_ref(), rows[0].figures[*m].as_ref(), &METRICS[*m]);
-            if i == 0 || beside.is_empty() { value } else { format!("{value}, {beside}") }
+            let base = rows[0].figures[*m].as_ref();
+            let beside = if i == 0 { own_interval(base, &METRICS[*m]) } else { beside };
+            let mark = if best(rows, *m).contains(&i) { "best" } else { "" };
+            [value, beside, mark.into()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
         });
         let cells: Vec<String> = cells.collect();
         out.push_str(&format!("| {} | {} |\n", escape(&row.name), cells.join(" | ")));
     }
     let mut notes = refusals(rows);
+    for line in losses(rows).iter().skip(1) {
+        let heads = ["pages lost", "pages stale", "pages denied", "requests aborted"];
+        let counts: Vec<String> = heads.iter().zip(&line[1..]).map(|(head, count)| format!("{count} {head}")).collect();
+        notes.push(format!("{}: {}", line[0], counts.join(", ")));
+    }
     notes.extend(done.cautions().iter().map(ToString::to_string));
     if done.seeds.count > 1 {
         let count = done.seeds.count;
