@@ -245,7 +245,7 @@ impl Drawing<'_> {
             room -= self.colour_bar(series, *right, top - size * 0.75);
         }
         if !heading.is_empty() {
-            let text = fitted(&heading, size, room - size);
+            let text = fitted(&name(&heading), size, room - size);
             self.text(margin, top - size * 0.75, &text, Anchor::Start, muted, size);
         }
         if upright && !label.is_empty() {

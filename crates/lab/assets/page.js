@@ -270,9 +270,13 @@
       legend: { show: names.length > 0, data: names, top: 0, left: 0, textStyle: { color: ground[1] }, itemWidth: 26, itemHeight: 13, selectedMode: true },
       grid: [], xAxis: [], yAxis: [], series: [], title: [], dataZoom: []
     };
+    // Plots below each other are aligned.
+    var left = Math.max.apply(null, panels.map(function (panel) {
+      var names = panel.y.scale === "band" ? panel.y.bands : null;
+      return names ? Math.min(width * 0.36, 200, 24 + 6.3 * Math.max.apply(null, names.map(function (b) { return b.length; }))) : 64;
+    }));
     panels.forEach(function (panel, index) {
       var bands = panel.y.scale === "band" ? panel.y.bands : null;
-      var left = bands ? Math.min(width * 0.36, 200, 24 + 6.3 * Math.max.apply(null, bands.map(function (b) { return b.length; }))) : 64;
       var head = panel.heading || panel.y.label ? 26 : 4;
       var next = panels[index + 1], shared = next && JSON.stringify(next.x) === JSON.stringify(panel.x);
       var high = heightOf(panel, many), heading = [panel.heading, titled(panel.y)];

@@ -231,21 +231,18 @@ fn subtitle(inputs: &Inputs) -> String {
         "reproduce" => inputs.reproduce.as_ref(),
         _ => inputs.run.summary.as_ref(),
     };
-    let Some(from) = from else { return inputs.names.join(", ") };
+    let Some(from) = from else { return name(&inputs.names.join(", ")) };
     let about = match &inputs.run.about[..] {
         [first, ..] => name(first),
         [] => from.pointer("/workload/0").and_then(Value::as_str).map_or(String::new(), name),
     };
-    let version = format!("ssdlab {}", text(from, "/version"));
+    let version = name(&format!("ssdlab {}", text(from, "/version")));
+    let names = inputs.names.iter().map(|file| name(file)).collect::<Vec<_>>().join(", ");
     let seed = match from.get("seed").or(from.pointer("/seeds/first")) {
         Some(seed) => format!("seed {seed}"),
         None => String::new(),
     };
-    [about, inputs.names.join(", "), seed, version]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(" · ")
+    [about, names, seed, version].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
 /// The style sheet: colours of both themes as variables, and the colours of figures mapped to those of the dark theme.
@@ -418,7 +415,9 @@ fn table(out: &mut String, table: &Table, label: &str, wrap: bool) {
         html(label)
     );
     let numeric: Vec<bool> = (0..table.columns.len())
-        .map(|i| table.rows.iter().all(|row| !matches!(row.get(i), Some(Cell::Text(text)) if !looks_numeric(text))))
+        .map(|i| {
+            i > 0 && table.rows.iter().all(|row| !matches!(row.get(i), Some(Cell::Text(text)) if !looks_numeric(text)))
+        })
         .collect();
     for (column, numeric) in table.columns.iter().zip(&numeric) {
         // A heading without text would be read as nothing.

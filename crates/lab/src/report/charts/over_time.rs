@@ -17,7 +17,7 @@ use ssdlab_sim::blame::{BY_GC, CAUSES};
 pub(super) fn known(name: &str, inputs: &Inputs, measure: &str) -> Result<()> {
     let names: Vec<String> = match name {
         "series" => inputs.run.series.as_ref().map_or(Vec::new(), |table| table.columns[1..].to_vec()),
-        "compare" => super::compare::measures(inputs),
+        "compare" => crate::report::charts::compare::measures(inputs),
         _ => return Err(Error::usage(format!("{name} has no measure to choose")).help("leave out --y")),
     };
     if names.iter().any(|known| known == measure) {
@@ -177,9 +177,12 @@ pub(super) fn dies(inputs: &Inputs, wanted: &Wanted) -> Figure {
         }
         means.push(sums.iter().sum::<f64>() / (step * windows as f64 * all as f64));
         let cells = sums.chunks(windows.div_ceil(every)).enumerate().flat_map(|(die, row)| {
-            row.iter().enumerate().map(move |(i, ns)| vec![first + width * i as f64, die as f64, ns / width])
+            row.iter().enumerate().map(move |(i, ns)| vec![first + width * i as f64, die as f64, rounded(ns / width)])
         });
-        let value = Axis::new("busy", Unit::One, Scale::Linear).in_percent().within(0.0, 1.0);
+        // Host work is often a small part of what GC takes, so each panel has a scale of its own.
+        let most = sums.iter().copied().fold(0.0, f64::max) / width;
+        let most = if most > 0.0 { (most * 100.0).ceil() / 100.0 } else { 1.0 };
+        let value = Axis::new("busy", Unit::One, Scale::Linear).in_percent().within(0.0, most);
         let series =
             Series { width: Some(width), value: Some(value), ..Series::new(title, Mark::Cell, cells.collect()) };
         let x = Axis::new("simulated time", Unit::Nanoseconds, Scale::Time);
@@ -194,7 +197,12 @@ pub(super) fn dies(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let mut numbers = Table::new(&["start_ns", "die", "host_share", "gc_share"]);
     for (i, (host, gc)) in shares[0].iter().zip(&shares[1]).enumerate() {
         let (die, at) = (i / windows.div_ceil(every), first + width * (i % windows.div_ceil(every)) as f64);
-        numbers.rows.push(vec![Cell::Whole(at as u128), (die as u64).into(), Cell::Real(*host), Cell::Real(*gc)]);
+        numbers.rows.push(vec![
+            Cell::Whole(at as u128),
+            (die as u64).into(),
+            Cell::Real(rounded(*host)),
+            Cell::Real(rounded(*gc)),
+        ]);
     }
     let mut figure = figure("heatmap-die", title, inputs, panels, numbers);
     figure.caption = format!(
@@ -210,6 +218,11 @@ pub(super) fn dies(inputs: &Inputs, wanted: &Wanted) -> Figure {
         ));
     }
     figure
+}
+
+/// A share with six decimals: a heat map shows two.
+fn rounded(share: f64) -> f64 {
+    (share * 1e6).round() / 1e6
 }
 
 /// Classes of operations, in the order of the legend.

@@ -27,11 +27,9 @@ pub(super) fn wear(inputs: &Inputs, wanted: &Wanted) -> Figure {
         let cell = &mut sums[*plane as usize * cells_a_row + *block as usize / every];
         *cell = (cell.0 + erases, cell.1 + 1.0);
     }
-    let cells = sums
-        .iter()
-        .enumerate()
-        .filter(|(_, (_, n))| *n > 0.0)
-        .map(|(i, (sum, n))| vec![((i % cells_a_row) * every) as f64, (i / cells_a_row) as f64, sum / n]);
+    let cells = sums.iter().enumerate().filter(|(_, (_, n))| *n > 0.0).map(|(i, (sum, n))| {
+        vec![((i % cells_a_row) * every) as f64, (i / cells_a_row) as f64, (sum / n * 1e3).round() / 1e3]
+    });
     let value = Axis::new("erases", Unit::One, Scale::Linear);
     let cells: Vec<Vec<f64>> = cells.collect();
     let numbers = if every == 1 {
