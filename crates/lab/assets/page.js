@@ -32,7 +32,7 @@
   function shown(axis, value) {
     if (value === null || value === undefined || isNaN(value)) return "-";
     if (axis.scale === "band") return axis.bands[Math.round(value)] || "";
-    if (axis.scale === "one-minus-log") return plain(value * 100, 6) + " %";
+    if (axis.scale === "one-minus-log") return plain(value * 100, 4) + " %";
     if (axis.unit === "ns") return duration(value);
     if (axis.unit === "B/s") return plain(value / 1e6, 2) + " MB/s";
     if (axis.percent) return plain(value * 100, Math.abs(value) < 0.01 ? 4 : 1) + " %";
