@@ -39,7 +39,7 @@ fn cumulated(buckets: &[Bucket]) -> impl Iterator<Item = (u64, &Bucket)> {
 
 /// Points of which each lies visibly apart from the one before, and those at the places in `kept`. `at`: where a point lies, in decades.
 fn thinned(points: &[Vec<f64>], kept: &[usize], at: &dyn Fn(&[f64]) -> (f64, f64)) -> Vec<Vec<f64>> {
-    const APART: f64 = 0.01;
+    const APART: f64 = 0.02;
     let mut last = (f64::NEG_INFINITY, f64::NEG_INFINITY);
     let mut out = Vec::new();
     for (i, point) in points.iter().enumerate() {

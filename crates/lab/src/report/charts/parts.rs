@@ -38,7 +38,7 @@ pub struct Wanted {
 }
 
 /// Most cells of a heat map on a page, and elsewhere.
-pub(super) const PAGE_CELLS: usize = 8_000;
+pub(super) const PAGE_CELLS: usize = 2_500;
 pub(super) const MOST_CELLS: usize = 200_000;
 
 /// The kinds of requests that are shown: name and buckets of latency, without those that have no request.
