@@ -225,16 +225,16 @@ fn inputs_are_told_by_content_and_have_to_belong_together() {
     let strange = directory.path().join("strange");
     for content in ["", "{\"schema\":\"other\"}", "a,b\n1,2\n", "{", "\u{1}\u{2}"] {
         std::fs::write(&strange, content).unwrap();
-        fails(&[strange.clone()]);
+        fails(std::slice::from_ref(&strange));
     }
     std::fs::write(&strange, [0xff, 0xfe, 0x00]).unwrap();
-    fails(&[strange.clone()]);
+    fails(std::slice::from_ref(&strange));
     // Every cut of a file of results is an error or a shorter file, never a panic.
     for file in &files {
         let bytes = std::fs::read(file).unwrap();
         for end in (0..bytes.len()).step_by(bytes.len() / 40 + 1) {
             std::fs::write(&strange, &bytes[..end]).unwrap();
-            let _ = Inputs::read(&[strange.clone()], None);
+            let _ = Inputs::read(std::slice::from_ref(&strange), None);
         }
     }
     assert!(Inputs::read(&[directory.path().join("absent")], None).is_err_and(|e| e.class() == Class::File));
@@ -347,7 +347,7 @@ fn pages_are_small_enough_or_say_what_is_missing() {
     assert!(whole.remarks.is_empty() && whole.html.len() < 1 << 20, "{}", whole.html.len());
     let page = Page { most_bytes: 60_000, ..lite() };
     let small = page::write(&inputs, &page).unwrap();
-    assert!(small.html.len() <= 60_000 && small.remarks.len() > 0);
+    assert!(small.html.len() <= 60_000 && !small.remarks.is_empty());
     assert!(small.remarks.iter().all(|remark| small.html.contains(remark.as_str())), "a page says what it lacks");
     let refused = |page: Page| page::write(&Inputs::default(), &page).map(|_| ()).unwrap_err().class();
     assert_eq!(refused(Page { most_bytes: 1 << 20, ..Page::default() }), Class::Usage);

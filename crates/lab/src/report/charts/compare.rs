@@ -8,6 +8,9 @@ use crate::report::inputs::{Inputs, number, text};
 use crate::text::{count, duration, rate};
 use crate::variants::figures::{METRICS, Metric, Unit as Of};
 
+/// Points of a series.
+type Points = Vec<Vec<f64>>;
+
 /// Most variants that are drawn; the table has all.
 const MOST_VARIANTS: usize = 16;
 
@@ -65,7 +68,7 @@ pub(super) fn compare(inputs: &Inputs, wanted: &Wanted) -> Figure {
     for variant in variants {
         let name = name(variant);
         let mut rows: Vec<String> = Vec::new();
-        let mut by_verdict: Vec<(&str, Vec<Vec<f64>>, Vec<Vec<f64>>)> =
+        let mut by_verdict: Vec<(&str, Points, Points)> =
             ["lower", "higher", "noise", "same"].map(|verdict| (verdict, Vec::new(), Vec::new())).to_vec();
         let mut words = Series { mark: Mark::Text, ..Series::default() };
         for metric in &metrics {

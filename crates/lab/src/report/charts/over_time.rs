@@ -32,7 +32,7 @@ pub(super) fn known(name: &str, inputs: &Inputs, measure: &str) -> Result<()> {
 /// The length of the windows of a table; 1 where there is one window.
 fn window(starts: &[f64]) -> f64 {
     let steps = starts.windows(2).map(|two| two[1] - two[0]).filter(|step| *step > 0.0);
-    steps.fold(f64::INFINITY, f64::min).min(1e18).max(1.0)
+    steps.fold(1e18, f64::min).max(1.0)
 }
 
 /// Most windows that are drawn; lines cannot show more.
