@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::report::Length;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::input::{Origin, Reading, Requests, When};
 use ssdlab_lab::output::Output;
+use ssdlab_lab::report::page::Page;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::results::timeline::{Span, To};
-use ssdlab_lab::run::{How, Outputs};
+use ssdlab_lab::run::{How, Outputs, Report};
 use ssdlab_lab::settings::{Document, Sources};
 use ssdlab_lab::variants::points::Plan;
 use ssdlab_sim::Check;
@@ -42,6 +44,10 @@ pub enum Command {
     Compare(Box<CompareArgs>),
     /// Rerun a paper's experiments and print its tables and figures next to ours
     Reproduce(Box<ReproduceArgs>),
+    /// Write a page from the results of runs: what happened, why, and whether a difference is real
+    Report(Box<ReportArgs>),
+    /// Draw a figure from the results of runs, as SVG, PDF, PNG, CSV or JSON
+    Plot(Box<PlotArgs>),
     /// Show, check or describe a configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -293,7 +299,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled, help_heading = "Simulation")]
     pub check: CheckLevel,
     /// Simulate without time: the same placement, map and GC, but no latencies
-    #[arg(long, conflicts_with_all = ["requests", "series", "timeline"])]
+    #[arg(long, conflicts_with_all = ["requests", "series", "timeline", "histograms"])]
     pub count_only: bool,
     /// Memory limit of the device [default: 80 % of free memory]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Simulation")]
@@ -307,6 +313,9 @@ pub struct RunArgs {
     /// Write one row per window of simulated time: rates, latencies, flash work, GC, causes
     #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
     pub series: Option<PathBuf>,
+    /// Write one row per window and die beside the series, as NAME.dies.csv beside NAME.csv: host, GC and write-back time
+    #[arg(long, requires = "series", help_heading = "Results")]
+    pub series_dies: bool,
     /// Length of the windows of --series
     #[arg(long, value_name = "TIME", default_value = "1s", requires = "series", help_heading = "Results")]
     pub window: Nanos,
@@ -320,6 +329,12 @@ pub struct RunArgs {
     /// Write one row per block at the end of the run: erases, valid pages, state; and print their distribution
     #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
     pub blocks: Option<PathBuf>,
+    /// Write one row per bucket of latencies and waits, with exact sums of causes
+    #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
+    pub histograms: Option<PathBuf>,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportOptions,
     /// Write the cost of the simulation itself: time, memory, speed
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub perf: Option<PathBuf>,
@@ -335,8 +350,8 @@ impl RunArgs {
         How { seed, check: self.check.into(), count_only, memory_limit }
     }
 
-    /// Files to write; standard output is not one of them.
-    pub fn outputs(&self) -> Outputs {
+    /// Files to write; standard output is not one of them. `command`: what the user typed.
+    pub fn outputs(&self, command: &str) -> Outputs {
         let timeline = self.timeline.as_ref().map(|path| match given(Some(path)) {
             Some(path) => To::File(path.into()),
             None => To::Chart,
@@ -345,11 +360,150 @@ impl RunArgs {
             json: given(self.json.as_ref()).map(Path::to_path_buf),
             requests: self.requests.clone().map(Place::File),
             series: self.series.clone().map(|path| (Place::File(path), self.window)),
+            series_dies: self.series_dies,
             timeline: timeline.map(|to| (to, self.timeline_window)),
             blocks: self.blocks.clone().map(Place::File),
+            histograms: self.histograms.clone(),
+            tail: self.json.as_deref() != Some(Path::new("-")) && !self.count_only,
+            report: self.report.wanted(command),
             perf: self.perf.clone(),
         }
     }
+}
+
+/// The report of a command.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Results")]
+pub struct ReportOptions {
+    /// Write a page that explains the results, for a browser; it needs no network
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Leave the scripts out of the page: figures cannot be zoomed, and the file is a megabyte smaller
+    #[arg(long, requires = "report")]
+    pub report_lite: bool,
+    /// The page's title
+    #[arg(long, value_name = "TEXT", requires = "report")]
+    pub report_title: Option<String>,
+}
+
+impl ReportOptions {
+    /// The report to write, if one is.
+    pub fn wanted(&self, command: &str) -> Option<Report> {
+        let (lite, title) = (self.report_lite, self.report_title.clone());
+        let page = Page { lite, title, command: Some(command.into()), ..Page::default() };
+        self.report.clone().map(|path| Report { path, page })
+    }
+}
+
+/// `ssdlab report`
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  ssdlab report summary.json histograms.csv series.csv blocks.csv -o run.html
+  ssdlab report compare.json -o comparison.html --lite
+  ssdlab report summary.json run.pftrace -o slowest.html --sections verdict,timeline")]
+pub struct ReportArgs {
+    /// Results of one run (--json, --histograms, --requests, --series, --blocks, --timeline), or the JSON of `ssdlab compare` or
+    /// `ssdlab reproduce`; what a file is shows in its content
+    #[arg(value_name = "INPUT", required = true)]
+    pub inputs: Vec<PathBuf>,
+    /// Where to write; `-` is standard output
+    #[arg(short = 'o', long = "output", value_name = "FILE.html")]
+    pub output: PathBuf,
+    /// Leave the scripts out: figures cannot be zoomed, and the file is a megabyte smaller
+    #[arg(long)]
+    pub lite: bool,
+    /// The page's title
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// Sections to show, such as verdict,latency,causes [default: all that the inputs allow]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub sections: Option<Vec<String>>,
+    /// Show this part of a timeline, such as 10ms..12.5ms [default: around the slowest request]
+    #[arg(long, value_name = "FROM..TO")]
+    pub timeline_window: Option<Span>,
+    /// Most bytes of the page; what is left out to keep it is printed
+    #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = size)]
+    pub max_size: u64,
+}
+
+/// Which requests a figure shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OpArg {
+    /// Reads
+    Read,
+    /// Writes
+    Write,
+    /// Both together
+    All,
+}
+
+/// Colours of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ThemeArg {
+    /// White, without a title, for print
+    Paper,
+    /// On white
+    Light,
+    /// On dark ground
+    Dark,
+}
+
+/// `ssdlab plot`
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  ssdlab plot --list                                            the figures, and what they are made of
+  ssdlab plot percentiles run.histograms.csv -o fig.svg --width 3.5in --height 2.2in
+  ssdlab plot series series.csv -o fig.svg --y read_p99_ns --theme light
+  ssdlab plot compare compare.json -o fig.csv                   the numbers behind it")]
+pub struct PlotArgs {
+    /// The figure, see --list
+    #[arg(value_name = "FIGURE")]
+    pub figure: Option<String>,
+    /// Results of one run (--json, --histograms, --requests, --series, --blocks, --timeline), or the JSON of `ssdlab compare` or
+    /// `ssdlab reproduce`; what a file is shows in its content
+    #[arg(value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
+    /// Where to write: .svg, .pdf, .png, .csv (the numbers) or .json (the figure); `-` is SVG on standard output
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// List the figures, and which of them the inputs allow
+    #[arg(long)]
+    pub list: bool,
+    /// Width
+    #[arg(long, value_name = "LENGTH", default_value = "3.5in", help_heading = "Size and looks")]
+    pub width: Length,
+    /// Height [default: what the figure needs]
+    #[arg(long, value_name = "LENGTH", help_heading = "Size and looks")]
+    pub height: Option<Length>,
+    /// Size of the text, at least 6pt
+    #[arg(long, value_name = "LENGTH", default_value = "8pt", help_heading = "Size and looks")]
+    pub font_size: Length,
+    /// Pixels of an inch, for .png
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=2400), help_heading = "Size and looks")]
+    #[cfg(feature = "figures")]
+    pub dpi: u32,
+    /// A font file for .pdf and .png [default: Liberation Sans]
+    #[arg(long, value_name = "FILE.ttf", help_heading = "Size and looks")]
+    #[cfg(feature = "figures")]
+    pub font: Option<PathBuf>,
+    /// Colours, and whether there is a title
+    #[arg(long, value_name = "THEME", value_enum, default_value_t = ThemeArg::Paper, help_heading = "Size and looks")]
+    pub theme: ThemeArg,
+    /// A title in place of the figure's own; it is drawn in every theme
+    #[arg(long, value_name = "TEXT", help_heading = "Size and looks")]
+    pub title: Option<String>,
+    /// Which requests: read, write or all [default: reads and writes beside each other]
+    #[arg(long, value_name = "OP", value_enum, help_heading = "Content")]
+    pub op: Option<OpArg>,
+    /// A column of --series, or a measure of a comparison
+    #[arg(long, value_name = "MEASURE", help_heading = "Content")]
+    pub y: Option<String>,
+    /// Logarithmic axes: x, y or xy
+    #[arg(long, value_name = "AXES", value_parser = ["x", "y", "xy"], help_heading = "Content")]
+    pub log: Option<String>,
+    /// Show this part of a timeline, such as 10ms..12.5ms [default: around the slowest request]
+    #[arg(long, value_name = "FROM..TO", help_heading = "Content")]
+    pub timeline_window: Option<Span>,
 }
 
 /// `ssdlab compare`
@@ -389,6 +543,9 @@ pub struct CompareArgs {
     /// Write one row per variant with all figures
     #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
     pub rows: Option<PathBuf>,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportOptions,
     /// Write the summary of every run into this directory, as NUMBER-SEED.json
     #[arg(long, value_name = "DIR", help_heading = "Results")]
     pub summaries: Option<PathBuf>,
@@ -431,6 +588,9 @@ pub struct ReproduceArgs {
     /// The form of the tables.
     #[command(flatten)]
     pub table: TableArgs,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportOptions,
 }
 
 /// The form of the results of several runs.

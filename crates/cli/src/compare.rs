@@ -4,20 +4,25 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input;
 use ssdlab_lab::output::Finished;
+use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::results::sheet::{Ended, quoted};
 use ssdlab_lab::text::{clip_to, count, duration, rate};
 use ssdlab_lab::variants::axes;
 use ssdlab_lab::variants::comparison::{Comparison, Entry, Planned, Row, Seeds, can_be_read_again};
 use ssdlab_lab::variants::figures::{Figure, METRICS, Metric, Unit, Verdict};
+use ssdlab_lab::variants::student::half_width;
+use ssdlab_sim::report::failure::Failed;
+use ssdlab_sim::report::power::PowerCut;
 
 use crate::args::{CompareArgs, needed};
 use crate::layout;
 use crate::output;
 use crate::progress::Board;
+use crate::report::Begun;
 use crate::table;
 
 /// Compares and prints.
-pub fn compare(args: &CompareArgs) -> Result<()> {
+pub fn compare(args: &CompareArgs, line: &str) -> Result<()> {
     let axes = axes::axes(&args.vary)?;
     if axes.is_empty() && args.repeat == 1 {
         return Err(Error::usage("nothing to compare")
@@ -32,11 +37,16 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     let requests = needed(requests)?;
     let mut files = Files::new();
     planned.read_by(&input::open(&requests)?, &mut files);
-    files.write_all(&[("--json", args.table.json_file()), ("--rows", args.rows.as_deref())])?;
+    files.write_all(&[
+        ("--json", args.table.json_file()),
+        ("--rows", args.rows.as_deref()),
+        ("--report", args.report.report.as_deref()),
+    ])?;
     if let Some(directory) = args.summaries.as_deref().filter(|directory| directory.is_dir()) {
         planned.summary_names().try_for_each(|name| files.writes("--summaries", &directory.join(name)))?;
     }
     let (to_stdout, json_file) = args.table.json_output()?;
+    let page = Begun::create(&args.report, line)?;
     let sheet = args.rows.clone().map(|path| planned.sheet(&path.into())).transpose()?;
     if let Some(directory) = &args.summaries {
         std::fs::create_dir_all(directory).map_err(|error| Error::file("write", directory, &error))?;
@@ -53,6 +63,10 @@ pub fn compare(args: &CompareArgs) -> Result<()> {
     if let Some(mut file) = json_file {
         file.put(done.json().as_bytes())?;
         finished.push(file.finish()?);
+    }
+    if let Some(page) = page {
+        let inputs = Inputs { compare: serde_json::from_str(&done.json()).ok(), ..Inputs::default() };
+        finished.push(page.finish(&inputs, args.how.quiet)?);
     }
     let rows = sheet.map(|sheet| done.write(sheet)).transpose()?;
     if !args.how.quiet {
@@ -126,6 +140,7 @@ fn render(args: &CompareArgs, done: &Comparison) -> String {
         capacity: first.capacity_bytes,
         blocks: Vec::new(),
         chart: String::new(),
+        tail: Vec::new(),
     };
     let mut out = String::new();
     let mut lines = table::device_lines(&first.summary, &context);
@@ -136,7 +151,7 @@ fn render(args: &CompareArgs, done: &Comparison) -> String {
     }
     if seeds.count > 1 {
         let text = format!(
-            "{} to {}: means over {} runs; ± half the 95 % confidence interval of the difference from the first variant, paired by seed (Student's t); a ratio in parentheses is not significant: its interval includes 1",
+            "{} to {}: means over {} runs; ± half the 95 % confidence interval (Student's t): of the first variant's own mean, for the others of the difference from it, paired by seed; a ratio in parentheses is not significant: its interval includes 1",
             seeds.first,
             seeds.last(),
             seeds.count
@@ -151,6 +166,11 @@ fn render(args: &CompareArgs, done: &Comparison) -> String {
     if seeds.count > 1 {
         out.push('\n');
         layout::grid(&mut out, &deviations(rows), false);
+    }
+    let losses = losses(rows);
+    if !losses.is_empty() {
+        out.push('\n');
+        layout::grid(&mut out, &losses, false);
     }
     let refusals = refusals(rows);
     let cautions = done.cautions();
@@ -184,12 +204,16 @@ fn packed(rows: &[Row]) -> Vec<String> {
     let shown: Vec<usize> = (0..METRICS.len()).filter(|m| !METRICS[*m].head.is_empty()).collect();
     let column = |m: usize| -> Vec<[String; 2]> {
         let base = rows[0].figures[m].as_ref();
+        let best = best(rows, m);
         let cells = rows.iter().enumerate().map(|(i, row)| {
             if row.variant.refused.is_some() {
                 return ["refused".into(), String::new()];
             }
             let [value, beside] = pair(row.figures[m].as_ref(), base, &METRICS[m]);
-            [value, if i == 0 { String::new() } else { beside }]
+            let beside = if i == 0 { own_interval(base, &METRICS[m]) } else { beside };
+            let mark = if best.contains(&i) { "best" } else { "" };
+            let gap = if beside.is_empty() || mark.is_empty() { "" } else { " " };
+            [value, format!("{beside}{gap}{mark}")]
         });
         [[METRICS[m].head.to_string(), String::new()]].into_iter().chain(cells).collect()
     };
@@ -226,6 +250,58 @@ fn packed(rows: &[Row]) -> Vec<String> {
     groups.into_iter().map(text).collect()
 }
 
+/// Half the interval of the first variant's own mean.
+fn own_interval(base: Option<&Figure>, metric: &Metric) -> String {
+    let half = base.and_then(|figure| half_width(&figure.values));
+    half.map_or(String::new(), |half| format!("±{}", cell(metric.unit, half)))
+}
+
+/// The variants with the best mean of a measure, by their places. None where all are equal, or where the best one does not differ
+/// significantly from the first.
+fn best(rows: &[Row], m: usize) -> Vec<usize> {
+    let more = matches!(METRICS[m].unit, Unit::Rate | Unit::Megabytes);
+    let figures: Vec<(usize, &Figure)> =
+        rows.iter().enumerate().filter_map(|(i, row)| row.figures[m].as_ref().map(|figure| (i, figure))).collect();
+    let means = figures.iter().map(|(_, figure)| figure.mean);
+    let Some(mean) = means.reduce(|a, b| if more { a.max(b) } else { a.min(b) }) else { return Vec::new() };
+    let found: Vec<usize> = figures.iter().filter(|(_, figure)| figure.mean == mean).map(|(i, _)| *i).collect();
+    let differs = |i: &usize| *i == 0 || !matches!(figures_of(rows, *i, m), Some(Verdict::Noise | Verdict::Same));
+    if found.len() < figures.len() && found.iter().all(differs) { found } else { Vec::new() }
+}
+
+fn figures_of(rows: &[Row], i: usize, m: usize) -> Option<Verdict> {
+    rows[i].figures[m].as_ref().map(Figure::verdict)
+}
+
+/// What power cuts and failed chips cost each variant, in the mean over seeds; nothing without faults.
+fn losses(rows: &[Row]) -> Vec<Vec<String>> {
+    let of = |row: &Row| -> Option<[f64; 4]> {
+        let runs = row.outcomes.len() as f64;
+        let summaries = || row.outcomes.iter().map(|outcome| &outcome.summary);
+        summaries().any(|one| one.failures.is_some() || !one.power_cuts.is_empty()).then(|| {
+            let cuts =
+                |of: fn(&PowerCut) -> u64| summaries().flat_map(|one| one.power_cuts.iter().map(of)).sum::<u64>();
+            let failed =
+                |of: fn(&Failed) -> u64| summaries().filter_map(|one| one.failures.as_ref().map(of)).sum::<u64>();
+            let totals = [
+                cuts(|cut| cut.lost_pages) + failed(|failed| failed.lost_pages),
+                cuts(|cut| cut.stale_pages),
+                failed(|failed| failed.lost_reads + failed.lost_writes),
+                cuts(|cut| cut.aborted_requests),
+            ];
+            totals.map(|total| total as f64 / runs)
+        })
+    };
+    let heads = ["losses", "pages lost", "pages stale", "pages denied", "requests aborted"];
+    let mut lines = vec![heads.map(String::from).to_vec()];
+    for (i, row) in rows.iter().enumerate() {
+        if let Some(totals) = of(row) {
+            lines.push(std::iter::once(label(i, row)).chain(totals.map(|total| cell(Unit::Count, total))).collect());
+        }
+    }
+    if lines.len() > 1 { lines } else { Vec::new() }
+}
+
 /// Standard deviations over seeds of the figures shown.
 fn deviations(rows: &[Row]) -> Vec<Vec<String>> {
     const SHOWN: [&str; 5] = ["read_mean_ns", "write_mean_ns", "read_max_ns", "write_max_ns", "write_amplification"];
@@ -257,12 +333,20 @@ pub fn markdown(done: &Comparison) -> String {
                 return "refused".to_string();
             }
             let [value, beside] = pair(row.figures[*m].as_ref(), rows[0].figures[*m].as_ref(), &METRICS[*m]);
-            if i == 0 || beside.is_empty() { value } else { format!("{value}, {beside}") }
+            let base = rows[0].figures[*m].as_ref();
+            let beside = if i == 0 { own_interval(base, &METRICS[*m]) } else { beside };
+            let mark = if best(rows, *m).contains(&i) { "best" } else { "" };
+            [value, beside, mark.into()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
         });
         let cells: Vec<String> = cells.collect();
         out.push_str(&format!("| {} | {} |\n", escape(&row.name), cells.join(" | ")));
     }
     let mut notes = refusals(rows);
+    for line in losses(rows).iter().skip(1) {
+        let heads = ["pages lost", "pages stale", "pages denied", "requests aborted"];
+        let counts: Vec<String> = heads.iter().zip(&line[1..]).map(|(head, count)| format!("{count} {head}")).collect();
+        notes.push(format!("{}: {}", line[0], counts.join(", ")));
+    }
     notes.extend(done.cautions().iter().map(ToString::to_string));
     if done.seeds.count > 1 {
         let count = done.seeds.count;

@@ -54,3 +54,17 @@ pub(crate) fn grid(out: &mut String, rows: &[Vec<String>], text_last: bool) {
         out.push('\n');
     }
 }
+
+/// Columns, all to the left.
+pub(crate) fn left(out: &mut String, rows: &[Vec<String>]) {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    rows.iter().for_each(|row| _ = table.add_row(row));
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((if i == 0 { 0 } else { 2 }, 0));
+    }
+    for line in table.lines() {
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+}

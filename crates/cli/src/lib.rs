@@ -10,6 +10,7 @@ mod layout;
 mod output;
 mod progress;
 mod reference;
+pub mod report;
 pub mod reproduce;
 mod run;
 mod sections;
@@ -20,6 +21,7 @@ mod trace;
 
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
 
@@ -47,6 +49,7 @@ pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
             return u8::try_from(error.exit_code()).unwrap_or(Status::Usage as u8);
         }
     };
+    let line = quoted(&shortened(&arguments));
     signals::watch();
     // A broken invariant panics in the simulator. The hook keeps the message; it is printed once, below.
     panic::set_hook(Box::new(|info| {
@@ -58,7 +61,7 @@ pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
             slot.get_or_insert_with(|| format!("{what}{place}"));
         }
     }));
-    let outcome = panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli.command)));
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli.command, &line)));
     let error = match outcome {
         Ok(Ok(())) => return 0,
         Ok(Err(error)) => error,
@@ -71,6 +74,41 @@ pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
     };
     fault::print(&error);
     Status::from(error.class()) as u8
+}
+
+/// The arguments with files by their base names, so that a report says nothing of the machine.
+fn shortened(arguments: &[OsString]) -> Vec<OsString> {
+    const FILES: [&str; 12] = [
+        "--trace",
+        "--traces",
+        "--workload",
+        "--json",
+        "--requests",
+        "--series",
+        "--timeline",
+        "--blocks",
+        "--histograms",
+        "--perf",
+        "--report",
+        "--rows",
+    ];
+    let base = |path: &str| Path::new(path).file_name().map_or(OsString::from(path), OsString::from);
+    let mut out: Vec<OsString> = Vec::new();
+    for (i, argument) in arguments.iter().enumerate() {
+        let text = argument.to_string_lossy();
+        let named = |option: &str| FILES.contains(&option) || option == "--summaries";
+        let follows = i > 0 && named(&arguments[i - 1].to_string_lossy());
+        out.push(match text.split_once('=') {
+            Some((option, path)) if named(option) => {
+                let mut short = OsString::from(format!("{option}="));
+                short.push(base(path));
+                short
+            }
+            _ if follows || (!text.starts_with('-') && text.ends_with(".toml")) => base(&text),
+            _ => argument.clone(),
+        });
+    }
+    out
 }
 
 /// The command line, quoted for a shell.
@@ -86,11 +124,13 @@ pub fn quoted(arguments: &[OsString]) -> String {
     words.join(" ")
 }
 
-fn dispatch(command: Command) -> Result<()> {
+fn dispatch(command: Command, line: &str) -> Result<()> {
     match command {
-        Command::Run(args) => run::run(&args),
-        Command::Compare(args) => compare::compare(&args),
-        Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Run(args) => run::run(&args, line),
+        Command::Compare(args) => compare::compare(&args, line),
+        Command::Reproduce(args) => reproduce::reproduce(&args, line),
+        Command::Report(args) => report::report(&args),
+        Command::Plot(args) => report::plot(&args),
         Command::Config(command) => show::config(&command),
         Command::Trace(command) => trace::trace(&command),
         Command::Presets { name } => show::presets(name.as_deref()),

@@ -12,8 +12,13 @@ pub fn remark(text: impl std::fmt::Display) {
 
 /// Writes results to standard output. A reader that closes the pipe early is not an error.
 pub fn print(text: &str) -> Result<()> {
+    bytes(text.as_bytes())
+}
+
+/// As [`print`].
+pub fn bytes(bytes: &[u8]) -> Result<()> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Error::file("write", Path::new("standard output"), &error))
         }

@@ -12,7 +12,7 @@ use crate::progress::Progress;
 use crate::{blocks, chart, output, table};
 
 /// Simulates and prints.
-pub fn run(args: &RunArgs) -> Result<()> {
+pub fn run(args: &RunArgs, line: &str) -> Result<()> {
     let start = Moment::now();
     let run = Run::new(Settings::load(&args.config.sources())?, args.how(), start)?;
     let ready = run.open(&needed(args.input.requests())?)?;
@@ -21,9 +21,9 @@ pub fn run(args: &RunArgs) -> Result<()> {
         return Err(Error::usage("--json - and --timeline -: standard output carries one result")
             .help("write one of them into a file"));
     }
-    let mut done = ready.simulate(&args.outputs(), &mut Progress::new(args.quiet))?;
+    let mut done = ready.simulate(&args.outputs(line), &mut Progress::new(args.quiet))?;
     if !args.quiet {
-        done.outcome.remarks.iter().for_each(output::remark);
+        done.outcome.remarks.iter().chain(&done.remarks).for_each(output::remark);
     }
     // Files appear only once all results are complete.
     done.publish()?;
@@ -36,6 +36,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
             capacity: done.outcome.capacity_bytes,
             blocks: done.spread.as_ref().map_or(Vec::new(), blocks::table),
             chart: done.chart.take().map_or(String::new(), chart::draw),
+            tail: done.histograms.as_ref().map_or(Vec::new(), table::tails),
         };
         output::print(&table::render(&done.outcome.summary, &context))?;
     }

@@ -1,8 +1,10 @@
 //! The table that a run prints: the device, the results, and where the time went.
 
+use ssdlab_lab::report::histogram::{Quantile, count as count_requests, tail};
+use ssdlab_lab::report::words;
+use ssdlab_lab::results::histograms::Histograms;
 use ssdlab_lab::text::{count, duration, percent, percent_exact, plural, rate, size};
-use ssdlab_lab::variants::figures::overloaded;
-use ssdlab_sim::blame::{BY_GC, CAUSES, Cause};
+use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::config::{Config, GcTime, PageTimes, PreconditionMode};
 use ssdlab_sim::report::{Breakdown, ByOp, Figures, Summary};
 
@@ -21,6 +23,8 @@ pub struct Context {
     pub blocks: Vec<Vec<String>>,
     /// The chart of a timeline, if asked for.
     pub chart: String,
+    /// Causes of the slowest requests, if they were collected.
+    pub tail: Vec<Vec<String>>,
 }
 
 /// The whole table.
@@ -32,6 +36,10 @@ pub fn render(summary: &Summary, context: &Context) -> String {
     if summary.latency_ns.all.count > 0 {
         out.push('\n');
         grid(&mut out, &causes(&summary.breakdown_ns, &summary.latency_ns), true);
+    }
+    if !context.tail.is_empty() {
+        out.push('\n');
+        grid(&mut out, &context.tail, true);
     }
     out.push('\n');
     facts(&mut out, &device(summary));
@@ -198,31 +206,6 @@ fn latencies(latency: &ByOp<Figures>) -> Vec<Vec<String>> {
     rows
 }
 
-/// The meaning of a cause, in a few words.
-fn meaning(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Queue => "device queue full",
-        Cause::Order => "in the dispatch window",
-        Cause::Space => "no free page for host data",
-        Cause::Staging => "no free buffer slot",
-        Cause::DieHost => "other requests on the die",
-        Cause::DieLate => "requests delayed by GC",
-        Cause::DieGcOwn => "GC of the same plane",
-        Cause::DieGcOther => "GC of another plane",
-        Cause::DieWriteback => "write-backs on the die",
-        Cause::BusHost => "other requests on the bus",
-        Cause::BusGc => "GC on the bus",
-        Cause::NocHost => "other requests on the NoC",
-        Cause::NocGc => "GC on the NoC",
-        Cause::Held => "held back by a scheme",
-        Cause::Array => "service: flash array",
-        Cause::Bus => "service: own transfers",
-        Cause::Noc => "service: own NoC traffic",
-        Cause::Decode => "service: error correction",
-        Cause::Memory => "service: memory",
-    }
-}
-
 fn causes(breakdown: &ByOp<Breakdown>, latency: &ByOp<Figures>) -> Vec<Vec<String>> {
     let columns = [
         (&breakdown.read, latency.read.count),
@@ -247,7 +230,7 @@ fn causes(breakdown: &ByOp<Breakdown>, latency: &ByOp<Figures>) -> Vec<Vec<Strin
     for (cause, name) in CAUSES {
         let values = columns.map(|(column, _)| column.0[cause as usize]);
         if values.iter().any(|v| *v > 0) {
-            push(name, meaning(cause), values);
+            push(name, words::meaning(cause), values);
         }
     }
     push("total", "", columns.map(|(column, _)| column.0.iter().sum()));
@@ -321,59 +304,75 @@ fn device(summary: &Summary) -> Vec<(&'static str, String)> {
             or_dash(wear.erases_mean, &two)
         ),
     ));
-    lines.push(("verdict", verdict(summary)));
+    lines.extend(losses(summary));
+    let value =
+        serde_json::to_string(summary).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    lines.push(("verdict", words::verdict(&value)));
     lines
 }
 
-fn verdict(summary: &Summary) -> String {
-    if summary.latency_ns.all.count == 0 {
-        return "no reads or writes were measured".into();
-    }
-    if summary.gc.collections == 0 {
-        return "GC did not run, so these results say nothing about a full device (see precondition.mode)".into();
-    }
-    let share = |breakdown: &Breakdown| {
-        let inside = breakdown.0.iter().sum::<u128>() - breakdown.0[Cause::Queue as usize];
-        let gc: u128 = BY_GC.iter().map(|cause| breakdown.0[*cause as usize]).sum();
-        if inside == 0 { "none".into() } else { percent(gc as f64 / inside as f64) }
-    };
-    let by = &summary.breakdown_ns;
-    let delayed = &summary.requests_delayed_by_gc;
-    let of = |delayed: u64, all: u64| percent(delayed as f64 / all as f64);
-    let steady = match &summary.write_amplification_halves {
-        None => "Too few collections to tell whether write amplification is steady".into(),
-        Some(halves) => {
-            let two = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2}"));
-            let (first, second) = (two(halves.first), two(halves.second));
-            if halves.steady {
-                format!("Steady: write amplification {first} in the first half of the writes, {second} in the second")
-            } else {
-                format!(
-                    "Not steady: write amplification {first} in the first half of the writes, {second} in the second; run longer, or fill the device first (precondition, run.warmup)"
-                )
+/// Quantiles from which on requests are the tail.
+const TAILS: [Quantile; 2] = [Quantile::new(99, 100), Quantile::new(999, 1_000)];
+
+/// Causes of the slowest requests, the three largest of each tail.
+pub(crate) fn tails(histograms: &Histograms) -> Vec<Vec<String>> {
+    let mut rows = vec![["slowest", "requests", "from", "three largest causes"].map(String::from).to_vec()];
+    for (name, buckets) in ["reads", "writes"].into_iter().zip(&histograms.latency) {
+        for (i, quantile) in TAILS.into_iter().enumerate() {
+            let Some(band) = tail(buckets, quantile) else { continue };
+            // The largest of one bucket of all requests would say nothing of a tail.
+            if band.count == count_requests(buckets) {
+                continue;
             }
+            let causes = band
+                .largest(3)
+                .into_iter()
+                .map(|(cause, ns)| format!("{} {}", words::name(cause), percent(ns as f64 / band.sum.max(1) as f64)));
+            let share = percent_exact(1.0 - quantile.value());
+            let head =
+                if i == 0 { format!("{name}, {share}") } else { format!("{:width$}  {share}", "", width = name.len()) };
+            rows.push(vec![head, count(band.count), duration(band.from as f64), causes.collect::<Vec<_>>().join(", ")]);
         }
-    };
-    let kinds = [
-        ("reads", delayed.read, summary.latency_ns.read.count, &by.read),
-        ("writes", delayed.write, summary.latency_ns.write.count, &by.write),
-    ];
-    let waited = kinds.iter().filter(|(_, _, all, _)| *all > 0).map(|(name, delayed, all, causes)| {
-        format!(
-            "{} of the {name} waited for it ({} of the time that {name} spent in the device)",
-            of(*delayed, *all),
-            share(causes)
-        )
-    });
-    let gc = format!("GC ran: {}. {steady}", waited.collect::<Vec<_>>().join(", "));
-    if overloaded(summary) {
-        let (total, outside) = (by.all.0.iter().sum::<u128>(), by.all.0[Cause::Queue as usize]);
-        format!(
-            "{gc}. Overloaded: requests spend {} of their time waiting for one of {} queue slots, so latency grows with the length of the run",
-            percent(outside as f64 / total as f64),
-            summary.config.device.queue_depth
-        )
-    } else {
-        gc
     }
+    if rows.len() > 1 { rows } else { Vec::new() }
+}
+
+/// Power cuts and failed chips, and what was lost.
+fn losses(summary: &Summary) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    for cut in &summary.power_cuts {
+        let text = format!(
+            "at {}: {} of acknowledged data lost, {} with an older version, {} aborted",
+            duration(cut.at.0 as f64),
+            plural(cut.lost_pages, "page"),
+            plural(cut.stale_pages, "page"),
+            plural(cut.aborted_requests, "request")
+        );
+        lines.push(("power cut", text));
+    }
+    let Some(failed) = &summary.failures else { return lines };
+    for chip in &failed.chips {
+        let whole = match chip.whole_after {
+            Some(ns) => format!("whole again after {}", duration(ns as f64)),
+            None => "never whole again".into(),
+        };
+        let text = format!(
+            "chip {} at {}: {} on it, {} lost; {whole}",
+            chip.chip,
+            duration(chip.at.0 as f64),
+            plural(chip.pages, "page"),
+            plural(chip.lost_pages, "page")
+        );
+        lines.push(("chip failure", text));
+    }
+    if failed.lost_reads + failed.lost_writes + failed.lost_pages > 0 {
+        let text = format!(
+            "{} lost in all; {} and {} reported to the host",
+            plural(failed.lost_pages, "page"),
+            plural(failed.lost_reads, "page read"),
+            plural(failed.lost_writes, "page write")
+        );
+        lines.push(("data loss", text));
+    }
+    lines
 }

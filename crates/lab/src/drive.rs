@@ -13,6 +13,8 @@ use ssdlab_sim::{Check, Completed, Extent, Filled, LegRecord, Observer, Request,
 
 use crate::error::{Error, Kind, Result};
 use crate::input::{Feed, Input, Next, Target};
+use crate::results::dies::Dies;
+use crate::results::histograms::Histograms;
 use crate::results::requests::Rows;
 use crate::results::series::Series;
 use crate::results::timeline::Timeline;
@@ -32,6 +34,8 @@ pub struct Watchers {
     completed: Vec<Completed>,
     /// One row per window.
     pub series: Option<Series>,
+    /// One row per window and die.
+    pub dies: Option<Dies>,
     /// The timeline.
     pub timeline: Option<Timeline>,
     /// The first error of one of them.
@@ -39,9 +43,9 @@ pub struct Watchers {
 }
 
 impl Watchers {
-    /// Records completed reads and writes if `keep`, and feeds a series and a timeline.
-    pub fn new(keep: bool, series: Option<Series>, timeline: Option<Timeline>) -> Watchers {
-        Watchers { keep, series, timeline, ..Watchers::default() }
+    /// Records completed reads and writes if `keep`, and feeds a series, with its dies, and a timeline.
+    pub fn new(keep: bool, series: Option<Series>, dies: Option<Dies>, timeline: Option<Timeline>) -> Watchers {
+        Watchers { keep, series, dies, timeline, ..Watchers::default() }
     }
 
     fn wanted(&self) -> bool {
@@ -83,6 +87,9 @@ impl Observer for Watch {
 
     fn leg(&mut self, leg: &LegRecord) {
         let mut watchers = lock(&self.0);
+        if let Some(dies) = &mut watchers.dies {
+            dies.leg(leg);
+        }
         if watchers.fault.is_none() {
             let done = watchers.timeline.as_mut().map(|timeline| timeline.leg(leg));
             watchers.note(done);
@@ -97,9 +104,15 @@ impl Observer for Watch {
         }
     }
 
+    fn samples_dies(&self) -> bool {
+        lock(&self.0).dies.is_some()
+    }
+
     fn sample(&mut self, sample: &Sample) {
         let mut watchers = lock(&self.0);
         let done = watchers.series.as_mut().map(|series| series.sample(sample));
+        watchers.note(done);
+        let done = watchers.dies.as_mut().map(|dies| dies.sample(sample));
         watchers.note(done);
     }
 }
@@ -164,6 +177,10 @@ impl Device {
     /// Attaches observers, if results are to be collected.
     pub fn watch(&mut self, watchers: Watchers) {
         let wanted = watchers.wanted();
+        let mut watchers = watchers;
+        if let Some(dies) = &mut watchers.dies {
+            dies.of(self.ssd.geometry());
+        }
         self.watchers = Arc::new(Mutex::new(watchers));
         if wanted {
             self.ssd.observe(Box::new(Watch(self.watchers.clone())));
@@ -174,6 +191,16 @@ impl Device {
     pub fn unwatch(&mut self) -> (Watchers, Sample) {
         self.ssd.take_observer();
         (std::mem::take(&mut *lock(&self.watchers)), self.ssd.sample())
+    }
+
+    /// Collects latencies by bucket with their causes, from now on.
+    pub fn collect_histograms(&mut self) {
+        self.ssd.collect_histograms();
+    }
+
+    /// Latencies and waits by bucket, if they were collected.
+    pub fn histograms(&self) -> Option<Histograms> {
+        self.ssd.histograms().map(Histograms::of)
     }
 
     /// Reads and writes that completed since the last call, in the order of completion.

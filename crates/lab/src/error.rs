@@ -56,6 +56,11 @@ pub enum Kind {
         /// The error number of the system, if there is one.
         code: Option<i32>,
     },
+    /// The content of a file of results is not what it should be.
+    Data {
+        /// Its name as given.
+        path: PathBuf,
+    },
     /// The caller stopped the run.
     Stopped,
     /// A policy from outside failed.
@@ -80,7 +85,7 @@ pub struct KeyError {
 pub enum Class {
     /// The options, the configuration or the workload are invalid.
     Usage,
-    /// The content of a trace is invalid.
+    /// The content of a trace or of a file of results is invalid.
     Trace,
     /// A file can't be read or written.
     File,
@@ -186,7 +191,7 @@ impl Error {
                 ssdlab_trace::Kind::Data => Class::Trace,
                 ssdlab_trace::Kind::File => Class::File,
             },
-            Kind::Device => Class::Trace,
+            Kind::Device | Kind::Data { .. } => Class::Trace,
             Kind::File { .. } => Class::File,
             Kind::Stopped => Class::Stopped,
             Kind::Policy(_) => Class::Usage,

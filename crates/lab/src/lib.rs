@@ -44,6 +44,7 @@ pub mod output;
 pub mod outside;
 pub mod perf;
 pub mod presets;
+pub mod report;
 pub mod results;
 pub mod run;
 pub mod schema;

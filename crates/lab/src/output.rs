@@ -125,6 +125,11 @@ pub struct Finished {
 }
 
 impl Finished {
+    /// Where its content is until it is published; none where it was written directly, to a pipe or a device.
+    pub fn content(&self) -> Option<&Path> {
+        self.temporary.as_deref()
+    }
+
     /// Renames it to its final name.
     ///
     /// # Errors

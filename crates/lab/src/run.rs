@@ -16,7 +16,13 @@ use crate::memory;
 use crate::outcome::{Outcome, json};
 use crate::output::{Finished, Output};
 use crate::perf::{self, Moment, Perf};
+use crate::report;
+use crate::report::inputs::Inputs;
+use crate::report::page::Page;
+use crate::results;
 use crate::results::blocks::{self, Spread};
+use crate::results::dies::{self, Dies};
+use crate::results::histograms::Histograms;
 use crate::results::requests::Rows;
 use crate::results::series::Series;
 use crate::results::sheet::{Ended, Frame, Most, Place, Sheet};
@@ -63,6 +69,15 @@ pub fn arguments(settings: &Settings, requests: &Requests, how: How) -> Vec<Stri
     all
 }
 
+/// A report to write.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The file.
+    pub path: PathBuf,
+    /// How it looks.
+    pub page: Page,
+}
+
 /// What a run gives in addition to its results. No file appears before [`RunOutcome::publish`].
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
@@ -72,10 +87,18 @@ pub struct Outputs {
     pub requests: Option<Place>,
     /// One row per window of simulated time, and the length of the windows.
     pub series: Option<(Place, Nanos)>,
+    /// Whether a file beside that of the series has a row per window and die. The series is then a file.
+    pub series_dies: bool,
     /// The timeline, and the part of simulated time that it covers; by default all of it.
     pub timeline: Option<(To, Option<Span>)>,
     /// One row per block at the end of the run.
     pub blocks: Option<Place>,
+    /// One row per bucket of latencies and waits, with sums of causes; `.csv` or `.parquet`.
+    pub histograms: Option<PathBuf>,
+    /// Whether latencies by bucket are returned with the results.
+    pub tail: bool,
+    /// The report.
+    pub report: Option<Report>,
     /// The cost of the simulation itself, as JSON.
     pub perf: Option<PathBuf>,
 }
@@ -138,6 +161,10 @@ pub struct RunOutcome {
     pub spread: Option<Spread>,
     /// The timeline, if a chart was requested.
     pub chart: Option<Chart>,
+    /// Latencies and waits by bucket, if they were requested.
+    pub histograms: Option<Histograms>,
+    /// Remarks of the report: what was left out to keep it small.
+    pub remarks: Vec<String>,
     /// The cost of the simulation itself.
     pub perf: Perf,
     /// One row per request, if they were wanted in memory.
@@ -215,8 +242,21 @@ impl Ready {
         if let Some(chosen) = input.chosen() {
             progress.chosen(&chosen);
         }
-        let Begun { json: json_file, mut rows, series, timeline, blocks: block_rows, perf: perf_file } = begun;
-        device.watch(Watchers::new(rows.is_some(), series, timeline));
+        let Begun {
+            json: json_file,
+            mut rows,
+            series,
+            dies,
+            timeline,
+            blocks: block_rows,
+            histograms: buckets,
+            report,
+            perf: perf_file,
+        } = begun;
+        if outputs.tail || buckets.is_some() || report.is_some() {
+            device.collect_histograms();
+        }
+        device.watch(Watchers::new(rows.is_some(), series, dies, timeline));
 
         let simulated_from = Moment::now();
         let replayed =
@@ -229,7 +269,12 @@ impl Ready {
         progress.simulated();
 
         let outcome = Outcome::new(&device, &input, config, how.seed);
+        let histograms = device.histograms();
         let mut files = Vec::new();
+        let mut inputs = Inputs {
+            run: report::inputs::Run { about: outcome.about.clone(), ..Default::default() },
+            ..Inputs::default()
+        };
         if let Some(file) = json_file {
             files.push(written(file, &outcome.json())?);
         }
@@ -240,10 +285,27 @@ impl Ready {
         };
         let requests = keep(rows.map(Rows::finish).transpose()?);
         let (watchers, end) = device.unwatch();
-        let series = keep(watchers.series.map(|series| series.finish(&end)).transpose()?);
+        let name = outputs.series.as_ref().and_then(|(place, _)| place.path());
+        let series = watchers.series.map(|series| series.finish(&end)).transpose()?;
+        if let (Some(Ended::File(file)), true) = (&series, report.is_some()) {
+            inputs.run.series = again(file, name)?;
+        }
+        let series = keep(series);
+        if let Some(dies) = watchers.dies {
+            let file = dies.finish(&end)?;
+            if report.is_some() {
+                inputs.run.dies = again(&file, name)?;
+            }
+            files.push(file);
+        }
         let mut chart = None;
         match watchers.timeline.map(Timeline::finish).transpose()? {
-            Some(Drawn::File(file)) => files.push(file),
+            Some(Drawn::File(file)) => {
+                if report.is_some() {
+                    inputs.run.timeline = file.content().map(|path| report::timeline::read(path, None)).transpose()?;
+                }
+                files.push(file);
+            }
             Some(Drawn::Chart(ended)) => chart = Some(ended),
             None => {}
         }
@@ -251,11 +313,23 @@ impl Ready {
         let written_blocks = block_rows.map(|sheet| blocks::write(sheet, device.flash(), device.geometry()));
         let (file, blocks) = written_blocks.transpose()?.map_or((None, None), Ended::parts);
         files.extend(file);
+        if let (Some(sheet), Some(histograms)) = (buckets, &histograms) {
+            files.push(results::histograms::write(sheet, histograms)?);
+        }
+        let mut remarks = Vec::new();
+        if let (Some(file), Some(wanted)) = (report, &outputs.report) {
+            inputs.run.summary = serde_json::from_str(&outcome.json()).ok();
+            inputs.run.histograms = histograms.clone();
+            inputs.run.blocks = Some(blocks::table(device.flash(), device.geometry()));
+            let page = report::page::write(&inputs, &wanted.page)?;
+            remarks = page.remarks;
+            files.push(written(file, &page.html)?);
+        }
         let perf = Perf::measure(start, (simulated_from, simulated_to), submitted, device.flash_operations());
         if let Some(file) = perf_file {
             files.push(written(file, &json(&perf))?);
         }
-        Ok(RunOutcome { outcome, spread, chart, perf, requests, series, blocks, files })
+        Ok(RunOutcome { outcome, spread, chart, histograms, remarks, perf, requests, series, blocks, files })
     }
 }
 
@@ -276,12 +350,17 @@ impl Outputs {
             To::File(path) => Some(path.as_path()),
             To::Chart => None,
         });
+        let series = self.series.as_ref().and_then(|(place, _)| place.path());
+        let dies = series.filter(|_| self.series_dies).map(dies::beside);
         files.write_all(&[
             ("--json", self.json.as_deref()),
             ("--requests", self.requests.as_ref().and_then(Place::path)),
             ("--series", self.series.as_ref().and_then(|(place, _)| place.path())),
+            ("--series-dies", dies.as_deref()),
             ("--timeline", timeline),
             ("--blocks", self.blocks.as_ref().and_then(Place::path)),
+            ("--histograms", self.histograms.as_deref()),
+            ("--report", self.report.as_ref().map(|report| report.path.as_path())),
             ("--perf", self.perf.as_deref()),
         ])
     }
@@ -292,8 +371,11 @@ struct Begun {
     json: Option<Output>,
     rows: Option<Rows>,
     series: Option<Series>,
+    dies: Option<Dies>,
     timeline: Option<Timeline>,
     blocks: Option<Sheet>,
+    histograms: Option<Sheet>,
+    report: Option<Output>,
     perf: Option<Output>,
 }
 
@@ -303,15 +385,26 @@ impl Begun {
             path.as_deref().map(create).transpose()
         }
         let geometry = &settings.config.geometry;
+        let series = outputs.series.as_ref().filter(|_| outputs.series_dies);
+        let wanted = series.and_then(|(place, window)| Some((place.path()?, *window)));
         Ok(Begun {
             json: begin(&outputs.json, Output::create)?,
             rows: outputs.requests.as_ref().map(Rows::create).transpose()?,
             series: outputs.series.as_ref().map(|(place, window)| Series::create(place, *window)).transpose()?,
+            dies: wanted.map(|(path, window)| Dies::create(path, window)).transpose()?,
             timeline: outputs.timeline.as_ref().map(|(to, span)| Timeline::create(to, *span, geometry)).transpose()?,
             blocks: outputs.blocks.as_ref().map(blocks::create).transpose()?,
+            histograms: begin(&outputs.histograms, results::histograms::create)?,
+            report: outputs.report.as_ref().map(|report| Output::create(&report.path)).transpose()?,
             perf: begin(&outputs.perf, Output::create)?,
         })
     }
+}
+
+/// A table of results read back before it is published.
+fn again(file: &Finished, name: Option<&Path>) -> Result<Option<ssdlab_figures::figure::Table>> {
+    let parquet = name.is_some_and(|name| name.extension().is_some_and(|ending| ending == "parquet"));
+    file.content().map(|path| report::table::whole(path, parquet)).transpose()
 }
 
 fn written(mut file: Output, text: &str) -> Result<Finished> {

@@ -9,7 +9,7 @@ use std::thread::ThreadId;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyString};
-use ssdlab_cli::args::{CheckLevel, HowArgs, ReproduceArgs, TableArgs};
+use ssdlab_cli::args::{CheckLevel, HowArgs, ReportOptions, ReproduceArgs, TableArgs};
 use ssdlab_cli::reproduce::Reproduction as Done;
 use ssdlab_lab::drive::Tick;
 use ssdlab_lab::error::Error;
@@ -364,6 +364,7 @@ fn reproduce<'py>(
             quiet: true,
         },
         table: TableArgs { markdown: false, csv: false, json: None },
+        report: ReportOptions { report: None, report_lite: false, report_title: None },
     };
     let board = Board::new(Watch::new(&progress.unwrap_or_else(|| PyString::new(py, "auto").into_any()))?);
     let done = engine(py, || {

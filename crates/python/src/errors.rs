@@ -145,6 +145,9 @@ fn of(py: Python<'_>, classes: &Classes, error: &Error) -> PyErr {
                 }),
             }
         }
+        Kind::Data { path } => {
+            exception(classes.trace.bind(py), &text, |value| value.setattr("file", path.to_string_lossy()))
+        }
         Kind::Device => exception(classes.trace.bind(py), &text, |_| Ok(())),
         Kind::File { path, cause, code } => exception(classes.file.bind(py), &text, |value| {
             value.setattr("filename", path.to_string_lossy())?;

@@ -1,7 +1,7 @@
 //! How fast the simulator is: the table of docs/performance.md, in CPU time of one core.
 //!
 //! `cargo run --release -p ssdlab-sim --example speed -- [--all] [--only PART-OF-A-NAME] [--repeat N] [--scale PER-CENT]
-//! [--check off|sampled|full] [--no-fusing] [--roof NS] [--set MORE-TOML]`
+//! [--check off|sampled|full] [--no-fusing] [--histograms] [--roof NS] [--set MORE-TOML]`
 //!
 //! `--all` includes the cases that take minutes and gigabytes: 1 TiB, ageing, growth. A device is built once a case, and copied.
 //!
@@ -143,8 +143,17 @@ fn read_text(requests: u64) -> Run {
     Run { build_s: built - start, run_s: cpu_s() - built, counted, write_amplification: None }
 }
 
+/// How a device runs.
+#[derive(Clone, Copy)]
+struct How {
+    check: Check,
+    fusing: bool,
+    /// Whether latencies are collected by bucket, as for a printed table.
+    histograms: bool,
+}
+
 /// Builds the device once, and measures each run on a copy of it.
-fn runs(case: &Case, more: &str, repeat: usize, scale: u64, check: Check, fusing: bool) -> Vec<Run> {
+fn runs(case: &Case, more: &str, repeat: usize, scale: u64, how: How) -> Vec<Run> {
     let requests = case.requests * scale / 100;
     if let Work::MsrText = case.work {
         return (0..repeat).map(|_| read_text(requests)).collect();
@@ -152,8 +161,11 @@ fn runs(case: &Case, more: &str, repeat: usize, scale: u64, check: Check, fusing
     let config: Config = format!("{}\n{more}", case.toml).parse().expect("valid TOML");
     let build = || {
         let start = cpu_s();
-        let mut ssd = Ssd::new(&config, 1, check).expect("a valid configuration");
-        ssd.set_fusing(fusing);
+        let mut ssd = Ssd::new(&config, 1, how.check).expect("a valid configuration");
+        ssd.set_fusing(how.fusing);
+        if how.histograms {
+            ssd.collect_histograms();
+        }
         (ssd, cpu_s() - start)
     };
     if let Work::Ageing = case.work {
@@ -223,7 +235,7 @@ fn closed(case: &Case, ssd: &mut Ssd, requests: u64) -> (u64, f64) {
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let (mut only, mut repeat, mut scale, mut roof, mut more) = (String::new(), 3, 100, None, String::new());
-    let (mut check, mut fusing, mut all) = (Check::Sampled, true, false);
+    let (mut how, mut all) = (How { check: Check::Sampled, fusing: true, histograms: false }, false);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value"));
         match argument.as_str() {
@@ -233,9 +245,10 @@ fn main() {
             "--scale" => scale = value().parse().expect("per cent"),
             "--roof" => roof = Some(value().parse::<f64>().expect("ns a write")),
             "--set" => more = value(),
-            "--no-fusing" => fusing = false,
+            "--no-fusing" => how.fusing = false,
+            "--histograms" => how.histograms = true,
             "--check" => {
-                check = match value().as_str() {
+                how.check = match value().as_str() {
                     "off" => Check::Off,
                     "full" => Check::Full,
                     _ => Check::Sampled,
@@ -252,7 +265,7 @@ fn main() {
         if !case.name.contains(&only) || (case.by_name && only.is_empty() && !all) {
             continue;
         }
-        let mut runs = runs(&case, &more, repeat, scale, check, fusing);
+        let mut runs = runs(&case, &more, repeat, scale, how);
         runs.sort_by(|a, b| a.run_s.total_cmp(&b.run_s));
         let rate = |run: &Run| run.counted as f64 / run.run_s / 1e6;
         let median = &runs[runs.len() / 2];

@@ -59,6 +59,6 @@ pub mod units;
 
 pub use config::{Config, ConfigError};
 pub use engine::{Filled, Ssd};
-pub use observe::{Completed, LegRecord, Observer, Resource, Sample};
+pub use observe::{Completed, Held, LegRecord, Observer, Resource, Sample};
 pub use oracle::Check;
 pub use request::{Extent, Request, RequestOp};

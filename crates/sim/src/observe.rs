@@ -79,6 +79,27 @@ impl LegRecord {
     }
 }
 
+/// For how long host operations, GC and write-backs have held a die (unit of exclusion).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Total times in nanoseconds, up to `since`: host operations, GC, write-backs.
+    pub(crate) totals: [u64; 3],
+    /// Which of them has held it since then.
+    pub(crate) holding: Option<usize>,
+    pub(crate) since: Nanos,
+}
+
+impl Held {
+    /// The totals up to a time at which nothing has happened since the sample.
+    pub fn at(&self, time: Nanos) -> [u64; 3] {
+        let mut totals = self.totals;
+        if let Some(holding) = self.holding {
+            totals[holding] += time.0.saturating_sub(self.since.0);
+        }
+        totals
+    }
+}
+
 /// State of a device at a time, and its counters since construction, including warm-up.
 #[derive(Clone, Debug)]
 pub struct Sample {
@@ -92,6 +113,8 @@ pub struct Sample {
     pub pending: u64,
     /// Unprogrammed pages of the whole device.
     pub free_pages: u64,
+    /// By unit of exclusion, if [`Observer::samples_dies`].
+    pub dies: Vec<Held>,
 }
 
 /// Callbacks for an observer. They cannot change the run. A device may go to another thread, and its observer with it.
@@ -105,6 +128,10 @@ pub trait Observer: Send {
     /// Time of the next [`Sample`]. Called when the observer is set and after each sample.
     fn sample_at(&self) -> Nanos {
         Nanos::NEVER
+    }
+    /// Whether samples show each die.
+    fn samples_dies(&self) -> bool {
+        false
     }
     /// The clock is about to reach or pass [`Observer::sample_at`].
     fn sample(&mut self, _sample: &Sample) {}

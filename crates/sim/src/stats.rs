@@ -5,6 +5,7 @@ use crate::device::transaction::Class;
 use crate::policy::{Hop, Journey};
 use crate::report::ecc::EccCounters;
 use crate::report::fastgc::CopyCounters;
+use crate::report::histogram::Histogram;
 use crate::report::pagc::{Moves, Parties};
 use crate::report::{
     Breakdown, BrrTotals, Distribution, FlashOps, GcTimes, Halves, HostBytes, Pages, RaidTotals, Requests, mean,
@@ -22,6 +23,8 @@ pub(crate) struct OpStats {
     recent_total: u64,
     /// Requests that GC delayed.
     pub delayed_by_gc: u64,
+    /// Latencies by bucket with their causes, where they are collected.
+    pub histogram: Option<Box<Histogram>>,
 }
 
 impl OpStats {
@@ -119,6 +122,7 @@ impl Stats {
             recent: Blame::ZERO,
             recent_total: 0,
             delayed_by_gc: 0,
+            histogram: None,
         };
         Stats {
             per_unit: per_unit.into(),

@@ -23,6 +23,7 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input::{find_workload, read_recordings};
 use ssdlab_lab::names::{clip, nearest};
+use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::results::sheet::Frame;
 use ssdlab_lab::variants::points;
 
@@ -31,20 +32,26 @@ use self::paper::{Item, Paper};
 use crate::args::ReproduceArgs;
 use crate::output;
 use crate::progress::Board;
+use crate::report::Begun;
 
 fn papers() -> [&'static Paper; 5] {
     [&a::PAPER, &b::PAPER, &c::PAPER, &d::PAPER, &e::PAPER]
 }
 
 /// Reproduces and prints.
-pub fn reproduce(args: &ReproduceArgs) -> Result<()> {
+pub fn reproduce(args: &ReproduceArgs, line: &str) -> Result<()> {
     let mut files = Files::new();
     args.traces.iter().for_each(|directory| read_recordings(directory, &mut files));
-    files.write_all(&[("--json", args.table.json_file())])?;
+    files.write_all(&[("--json", args.table.json_file()), ("--report", args.report.report.as_deref())])?;
     let (to_stdout, json) = args.table.json_output()?;
+    let page = Begun::create(&args.report, line)?;
     let done = Reproduction::run(args, &|runs| Box::new(Board::new(runs, args.how.quiet)))?;
     if !args.how.quiet {
         done.remarks().for_each(output::remark);
+    }
+    if let Some(page) = page {
+        let inputs = Inputs { reproduce: serde_json::from_str(&done.json()).ok(), ..Inputs::default() };
+        page.finish(&inputs, args.how.quiet)?.publish()?;
     }
     if let Some(mut file) = json {
         file.put(done.json().as_bytes())?;

@@ -11,6 +11,7 @@ mod fuzz;
 mod goldens;
 mod limits;
 mod readme;
+mod reports;
 mod reproduce;
 mod run;
 mod signals;

@@ -52,6 +52,18 @@ pub fn write(mut sheet: Sheet, flash: &Flash, geometry: &Geometry) -> Result<End
     sheet.finish()
 }
 
+/// The same rows in memory.
+pub fn table(flash: &Flash, geometry: &Geometry) -> ssdlab_figures::figure::Table {
+    use ssdlab_figures::figure::{Cell, Table};
+    let row = |(plane, index, block): (PlaneId, u32, BlockId)| {
+        let numbers = [plane.0, index, flash.erases(block), u32::from(flash.valid(block)), flash.written(block)];
+        let mut row: Vec<Cell> = numbers.map(|n| Cell::from(u64::from(n))).to_vec();
+        row.push(state(flash, block).into());
+        row
+    };
+    Table { columns: COLUMNS.map(|(name, _)| name.to_string()).to_vec(), rows: blocks(geometry).map(row).collect() }
+}
+
 /// Blocks whose figure falls into a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bar {

@@ -270,6 +270,14 @@ pub enum Ended {
 }
 
 impl Ended {
+    /// The file of a sheet that was begun as one.
+    ///
+    /// # Panics
+    /// If it is a table in memory.
+    pub(crate) fn file(self) -> Finished {
+        self.parts().0.expect("the sheet is a file")
+    }
+
     /// Makes a file visible.
     ///
     /// # Errors

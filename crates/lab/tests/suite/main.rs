@@ -8,6 +8,7 @@ mod live;
 mod memory;
 mod outside;
 mod refusals;
+mod reports;
 mod runs;
 
 use std::path::{Path, PathBuf};

@@ -19,8 +19,12 @@ fn outputs(directory: &Path) -> Outputs {
         json: file("summary.json"),
         requests: file("requests.csv").map(Place::File),
         series: Some((directory.join("series.csv").into(), Nanos(1_000_000))),
+        series_dies: true,
         timeline: Some((ssdlab_lab::results::timeline::To::File(directory.join("run.pftrace")), None)),
         blocks: file("blocks.csv").map(Place::File),
+        histograms: file("histograms.csv"),
+        tail: false,
+        report: None,
         perf: file("perf.json"),
     }
 }
@@ -65,7 +69,16 @@ fn files_appear_together_when_they_are_published_and_hold_what_is_returned() {
     let last = listener.ticks[4];
     assert!(last.share == Some(5120.0 / 6000.0) && last.now > Nanos::ZERO, "{last:?}");
     done.publish().unwrap();
-    let files = ["blocks.csv", "perf.json", "requests.csv", "run.pftrace", "series.csv", "summary.json"];
+    let files = [
+        "blocks.csv",
+        "histograms.csv",
+        "perf.json",
+        "requests.csv",
+        "run.pftrace",
+        "series.csv",
+        "series.dies.csv",
+        "summary.json",
+    ];
     assert_eq!(names(directory.path()), files.map(PathBuf::from));
     let text = |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap();
     assert_eq!(text("summary.json"), done.outcome.json());

@@ -3,6 +3,7 @@
 use super::Ssd;
 use super::spine::host::Host;
 use crate::policy::Load;
+use crate::report::histogram::Histogram;
 use crate::report::{ByOp, Distribution, GcSummary, HostBytes, Summary, Utilisation, Wear, mean};
 use crate::stats::Stats;
 use crate::units::Nanos;
@@ -25,6 +26,17 @@ impl Ssd {
     /// Load and progress, as policies from outside see them.
     pub fn current_load(&self) -> Load {
         load(&self.host, &self.stats, self.config.device.queue_depth)
+    }
+
+    /// Collects latencies by bucket with their causes, from now on. Results do not depend on it.
+    pub fn collect_histograms(&mut self) {
+        self.stats.read.histogram = Some(Box::new(Histogram::new()));
+        self.stats.write.histogram = Some(Box::new(Histogram::new()));
+    }
+
+    /// The histograms of reads and of writes, if they were collected.
+    pub fn histograms(&self) -> Option<[&Histogram; 2]> {
+        Some([self.stats.read.histogram.as_deref()?, self.stats.write.histogram.as_deref()?])
     }
 
     /// The summary of the run. The caller provides `trace_digest` and `config_digest`.

@@ -3,7 +3,7 @@
 use super::{Nanos, Ssd};
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Op, Verb};
-use crate::observe::{Completed, LegRecord, Observer, Resource, Sample};
+use crate::observe::{Completed, Held, LegRecord, Observer, Resource, Sample};
 use crate::policy::MAX_PLANES;
 use crate::request::Request;
 use crate::units::{Lpn, OpId, PlaneId, Ppn, UnitId};
@@ -26,7 +26,14 @@ impl Ssd {
 
     /// The current state.
     pub fn sample(&self) -> Sample {
-        self.sample_of(self.now)
+        let mut sample = self.sample_of(self.now);
+        sample.dies = self.held_dies();
+        sample
+    }
+
+    /// By unit, who has held it for how long. Exact if the device has been observed from the start.
+    fn held_dies(&self) -> Vec<Held> {
+        self.kernel.dies.units.iter().map(|unit| unit.held()).collect()
     }
 
     fn sample_of(&self, at: Nanos) -> Sample {
@@ -36,13 +43,17 @@ impl Ssd {
             collections: self.stats.collections + self.stats.forgotten_collections,
             pending: self.host.pending(),
             free_pages: self.dev.flash.free_total() * u64::from(self.dev.geometry.pages_per_entry),
+            dies: Vec::new(),
         }
     }
 
     /// The clock is about to reach or pass the time of the next sample.
     #[cold]
     pub(super) fn take_sample(&mut self, now: Nanos) {
-        let sample = self.sample_of(now);
+        let mut sample = self.sample_of(now);
+        if self.observer.observer.as_ref().is_some_and(|observer| observer.samples_dies()) {
+            sample.dies = self.held_dies();
+        }
         let Some(observer) = &mut self.observer.observer else { return };
         observer.sample(&sample);
         self.observer.sample_at = observer.sample_at();

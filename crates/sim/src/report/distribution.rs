@@ -20,22 +20,25 @@ const DIGITS: u32 = 10;
 
 /// The bucket of a value.
 #[inline(always)]
-fn bucket(value: u64) -> usize {
+pub(super) fn bucket(value: u64) -> usize {
     let doublings = (63 - (value | 1 << DIGITS).leading_zeros()) - DIGITS;
     ((doublings << DIGITS) as u64 + (value >> doublings)) as usize
 }
 
 /// The largest value of a bucket.
-fn edge(bucket: usize) -> u64 {
+pub(super) fn edge(bucket: usize) -> u64 {
     let doublings = (bucket >> DIGITS).saturating_sub(1);
     let step = (bucket - (doublings << DIGITS)) as u64;
     (step << doublings) + ((1 << doublings) - 1)
 }
 
+/// Number of buckets.
+pub(super) const EDGES: usize = ((64 - DIGITS as usize) << DIGITS) + (1 << DIGITS);
+
 impl Distribution {
     /// An empty distribution. Allocates all its memory.
     pub fn new() -> Self {
-        let buckets = vec![0; bucket(u64::MAX) + 1].into();
+        let buckets = vec![0; EDGES].into();
         Distribution { buckets, count: 0, sum: 0, min: u64::MAX, max: 0 }
     }
 
@@ -124,6 +127,7 @@ mod tests {
             assert_eq!(edge(bucket(value)), hdr.highest_equivalent(value), "{value}");
         }
         let last = bucket(u64::MAX);
+        assert_eq!(last + 1, EDGES);
         assert!((0..last).all(|i| bucket(edge(i)) == i && bucket(edge(i) + 1) == i + 1));
         assert_eq!(edge(last), u64::MAX);
     }

@@ -6,6 +6,7 @@ pub mod dpr;
 pub mod ecc;
 pub mod failure;
 pub mod fastgc;
+pub mod histogram;
 mod raid;
 
 pub use brr::BrrSummary;

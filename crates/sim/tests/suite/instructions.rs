@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::common::absent;
 
 /// Instructions of the benchmark `speed` for a share of a case with additional configuration, including filling a small device.
-fn instructions(case: &str, more: &str, per_cent: u32) -> Option<(u64, u64)> {
+fn instructions(case: &str, more: &str, options: &[&str], per_cent: u32) -> Option<(u64, u64)> {
     let tests = std::env::current_exe().unwrap();
     let speed: PathBuf = tests.parent()?.parent()?.join("examples").join("speed");
     assert!(speed.exists(), "build {} with `cargo build -p ssdlab-sim --examples`", speed.display());
@@ -22,6 +22,7 @@ fn instructions(case: &str, more: &str, per_cent: u32) -> Option<(u64, u64)> {
             &format!("geometry.blocks_per_plane = 32\ndevice.over_provisioning = 0.25\n{more}"),
         ])
         .args(["--scale", &per_cent.to_string()])
+        .args(options)
         .output()
         .ok()?;
     let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -48,14 +49,30 @@ fn an_operation_takes_no_more_instructions_than_it_did() {
         ("writes, external", "noc = { model = \"formula\" }", 5_690),
         ("reads", "ecc = { errors = \"model\" }", 3_715),
     ] {
-        let Some((once, few)) = instructions(case, more, 1) else {
+        let Some((once, few)) = instructions(case, more, &[], 1) else {
             absent("valgrind is not here: instructions are not counted");
             return;
         };
-        let (twice, many) = instructions(case, more, 2).expect("valgrind was here");
+        let (twice, many) = instructions(case, more, &[], 2).expect("valgrind was here");
         let more = if more.is_empty() { String::new() } else { format!(", {more}") };
         let each = (twice - once) / (many - few);
         eprintln!("{case}{more}: {each} instructions a counted operation, at most {most}");
         assert!(each <= most, "{case}{more}: {each} instructions a counted operation, at most {most}");
     }
+}
+
+/// What a printed table adds to a request that waits for nothing: reads one after the other.
+#[test]
+fn the_causes_of_the_tail_take_few_instructions() {
+    let each = |options: &[&str]| {
+        let (once, few) = instructions("reads", "device.queue_depth = 1", options, 1)?;
+        let (twice, many) = instructions("reads", "device.queue_depth = 1", options, 2)?;
+        Some((twice - once) as f64 / (many - few) as f64)
+    };
+    let (Some(without), Some(with)) = (each(&[]), each(&["--histograms"])) else {
+        absent("valgrind is not here: instructions are not counted");
+        return;
+    };
+    eprintln!("{:.1} instructions more for a read that waits for nothing", with - without);
+    assert!(with - without <= 20.0, "{with} with, {without} without");
 }

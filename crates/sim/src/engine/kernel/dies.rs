@@ -8,6 +8,7 @@ use std::ops::{Index, IndexMut};
 use super::occupancy::Occupancy;
 use crate::device::geometry::Geometry;
 use crate::device::transaction::Fifo;
+use crate::observe::Held;
 use crate::units::{JobId, Nanos, OpId, PlaneId, UnitId};
 
 /// Holder of a unit.
@@ -72,6 +73,8 @@ pub(in crate::engine) struct Unit {
     gc: u64,
     /// Total time held by write-backs.
     writeback: u64,
+    /// Total time held by host operations, without those of the fast lane: exact while the device is observed, which closes the lane.
+    host: u64,
     /// Delay of host service compared with service without GC: see `Ssd::turn`.
     lag: u64,
     /// Total time held by GC and write-backs when the last host operation began.
@@ -107,6 +110,7 @@ impl Unit {
             gc_planes: 0,
             gc: 0,
             writeback: 0,
+            host: 0,
             lag: 0,
             lag_gc: 0,
             released: Nanos::ZERO,
@@ -304,6 +308,17 @@ impl Unit {
         self.writeback + if self.holder == Holder::Writeback { (now - self.since).0 } else { 0 }
     }
 
+    /// Who has held it for how long, for an observer.
+    pub(in crate::engine) fn held(&self) -> Held {
+        let holding = match self.holder {
+            Holder::Free => None,
+            Holder::Host => Some(0),
+            Holder::Gc => Some(1),
+            Holder::Writeback => Some(2),
+        };
+        Held { totals: [self.host, self.gc, self.writeback], holding, since: self.since }
+    }
+
     /// The part of GC's time in which the plane at index `k` participated. `by_plane` is the unit's slice of the ledger by plane.
     #[inline(always)]
     pub(in crate::engine) fn gc_own(&self, by_plane: u64, k: u32, now: Nanos) -> u64 {
@@ -323,6 +338,8 @@ impl Unit {
             }
         } else if self.holder == Holder::Writeback {
             self.writeback += (now - self.since).0;
+        } else if self.holder == Holder::Host {
+            self.host += (now - self.since).0;
         }
         self.since = now;
     }

@@ -111,6 +111,9 @@ impl Ssd {
             stats.latency.record(latency);
             stats.waiting.record(waits);
             stats.spend(blame, latency);
+            if let Some(histogram) = &mut stats.histogram {
+                histogram.record(blame, latency, waits);
+            }
             stats.delayed_by_gc += u64::from(blame.by_gc() > 0);
             if self.features.raid.is_some() {
                 let writes = usize::from(record.request.op != RequestOp::Read);

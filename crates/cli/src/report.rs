@@ -1,0 +1,216 @@
+//! `ssdlab plot` and `ssdlab report`
+
+use std::path::Path;
+
+use ssdlab_figures::figure::Figure;
+use ssdlab_figures::svg::{self, Look, Theme};
+use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::files::Files;
+use ssdlab_lab::output::{Finished, Output};
+use ssdlab_lab::report::charts::{self, Op, Wanted};
+use ssdlab_lab::report::inputs::Inputs;
+use ssdlab_lab::report::page::{self, Page};
+
+use crate::args::{OpArg, PlotArgs, ReportArgs, ReportOptions, ThemeArg};
+use crate::output;
+
+/// A report that a command has begun.
+pub struct Begun {
+    file: Output,
+    page: Page,
+}
+
+impl Begun {
+    /// Creates the file before anything runs, so that a mistake is reported at once.
+    pub fn create(options: &ReportOptions, line: &str) -> Result<Option<Begun>> {
+        let Some(wanted) = options.wanted(line) else { return Ok(None) };
+        wanted.page.check()?;
+        Ok(Some(Begun { file: Output::create(&wanted.path)?, page: wanted.page }))
+    }
+
+    /// Writes the page.
+    pub fn finish(mut self, inputs: &Inputs, quiet: bool) -> Result<Finished> {
+        let written = page::write(inputs, &self.page)?;
+        if !quiet {
+            written.remarks.iter().for_each(output::remark);
+        }
+        self.file.put(written.html.as_bytes())?;
+        self.file.finish()
+    }
+}
+
+/// Writes a page from files of results.
+pub fn report(args: &ReportArgs) -> Result<()> {
+    let page = Page {
+        lite: args.lite,
+        title: args.title.clone(),
+        sections: args.sections.clone(),
+        most_bytes: args.max_size,
+        command: None,
+    };
+    page.check()?;
+    let mut files = Files::new();
+    args.inputs.iter().for_each(|path| files.reads("the input", path));
+    let to_stdout = args.output.as_os_str() == "-";
+    if !to_stdout {
+        files.writes("-o", &args.output)?;
+    }
+    let inputs = Inputs::read(&args.inputs, args.timeline_window)?;
+    let written = page::write(&inputs, &page)?;
+    written.remarks.iter().for_each(output::remark);
+    if to_stdout {
+        return output::print(&written.html);
+    }
+    let mut file = Output::create(&args.output)?;
+    file.put(written.html.as_bytes())?;
+    file.finish()?.publish()
+}
+
+/// Points of an inch.
+const INCH: f64 = 72.0;
+/// Least font size in points: smaller text cannot be read.
+const LEAST_FONT: f64 = 6.0;
+
+/// Draws a figure, or lists the figures.
+pub fn plot(args: &PlotArgs) -> Result<()> {
+    // With --list, the first word is an input too.
+    if args.list {
+        let paths: Vec<_> = args.figure.iter().map(Into::into).chain(args.inputs.iter().cloned()).collect();
+        return output::print(&listed(&Inputs::read(&paths, None)?, paths.is_empty()));
+    }
+    let (Some(name), Some(to)) = (&args.figure, &args.output) else {
+        return Err(Error::usage("a figure and -o FILE are needed")
+            .help("for example `ssdlab plot percentiles run.histograms.csv -o fig.svg`; `ssdlab plot --list` names the figures"));
+    };
+    let mut files = Files::new();
+    args.inputs.iter().for_each(|path| files.reads("the input", path));
+    let inputs = Inputs::read(&args.inputs, args.timeline_window)?;
+    let wanted = Wanted {
+        op: args.op.map(|op| match op {
+            OpArg::Read => Op::Read,
+            OpArg::Write => Op::Write,
+            OpArg::All => Op::All,
+        }),
+        measure: args.y.clone(),
+        log_x: args.log.as_deref().is_some_and(|axes| axes.contains('x')),
+        log_y: args.log.as_deref().is_some_and(|axes| axes.contains('y')),
+        title: args.title.clone(),
+        ..Wanted::default()
+    };
+    let figure = charts::make(name, &inputs, &wanted)?;
+    let bytes = drawn(&figure, args, to)?;
+    if to.as_os_str() == "-" {
+        return output::bytes(&bytes);
+    }
+    files.writes("-o", to)?;
+    let mut file = Output::create(to)?;
+    file.put(&bytes)?;
+    file.finish()?.publish()
+}
+
+/// The bytes of the form that the name of the file asks for; SVG on standard output.
+fn drawn(figure: &Figure, args: &PlotArgs, to: &Path) -> Result<Vec<u8>> {
+    let ending = if to.as_os_str() == "-" { Some("svg") } else { to.extension().and_then(|ending| ending.to_str()) };
+    match ending {
+        Some("svg") => Ok((svg::draw(figure, &look(args)?) + "\n").into_bytes()),
+        Some("csv") => Ok(figure.csv().into_bytes()),
+        Some("json") => Ok(figure.json().into_bytes()),
+        Some(form @ ("pdf" | "png")) => exported(figure, args, to, form),
+        _ => {
+            Err(Error::usage(format!("-o {}: the name ends in none of .svg, .pdf, .png, .csv and .json", to.display()))
+                .help("give a name that ends in .svg"))
+        }
+    }
+}
+
+#[cfg(feature = "figures")]
+fn exported(figure: &Figure, args: &PlotArgs, to: &Path, form: &str) -> Result<Vec<u8>> {
+    use ssdlab_figures::export;
+    let mut look = look(args)?;
+    let font = args
+        .font
+        .as_deref()
+        .map(|path| std::fs::read(path).map_err(|error| Error::file("read the font", path, &error)));
+    let font = font.transpose()?;
+    if let (Some(font), Some(path)) = (&font, &args.font) {
+        look.font = export::family(font).ok_or_else(|| {
+            Error::usage(format!("--font {}: not a font", path.display())).help("give a .ttf or .otf file")
+        })?;
+    }
+    let svg = svg::draw(figure, &look);
+    let scale = args.dpi as f32 / INCH as f32;
+    let made =
+        if form == "pdf" { export::pdf(&svg, font.as_deref()) } else { export::png(&svg, font.as_deref(), scale) };
+    made.map_err(|error| Error::usage(format!("-o {}: {error}", to.display())).help("give a smaller --width or --dpi"))
+}
+
+#[cfg(not(feature = "figures"))]
+fn exported(_figure: &Figure, _args: &PlotArgs, to: &Path, form: &str) -> Result<Vec<u8>> {
+    Err(Error::usage(format!("-o {}: this build cannot write {}", to.display(), form.to_uppercase()))
+        .help(format!("write {}, or build with `--features figures`", to.with_extension("svg").display())))
+}
+
+fn look(args: &PlotArgs) -> Result<Look> {
+    let theme = match args.theme {
+        ThemeArg::Paper => Theme::Paper,
+        ThemeArg::Light => Theme::Light,
+        ThemeArg::Dark => Theme::Dark,
+    };
+    if args.font_size.0 < LEAST_FONT {
+        return Err(Error::usage(format!(
+            "--font-size {}pt: text below {LEAST_FONT} pt cannot be read",
+            args.font_size.0
+        ))
+        .help(format!("give at least {LEAST_FONT}pt")));
+    }
+    let default = Look::default();
+    // A paper's figure has the size that it is printed at, so nothing is scaled and no line becomes too thin.
+    Ok(Look {
+        width: args.width.0,
+        height: args.height.map(|height| height.0),
+        font_size: args.font_size.0,
+        theme,
+        unit: "pt",
+        title: args.title.is_some() || theme != Theme::Paper,
+        ..default
+    })
+}
+
+/// A length in points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Length(pub f64);
+
+impl std::str::FromStr for Length {
+    type Err = String;
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let expected = || format!("`{text}` is no length: expected such as 3.5in, 89mm, 8pt or 640px");
+        let at = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(expected)?;
+        let value: f64 = text[..at].trim().parse().map_err(|_| expected())?;
+        let unit = match &text[at..] {
+            "in" => INCH,
+            "mm" => INCH / 25.4,
+            "cm" => INCH / 2.54,
+            "pt" => 1.0,
+            "px" => 0.75,
+            _ => return Err(expected()),
+        };
+        let points = value * unit;
+        if points.is_finite() && points > 0.0 && points <= 14_400.0 { Ok(Length(points)) } else { Err(expected()) }
+    }
+}
+
+/// All figures with what they need; with inputs, which of them can be drawn.
+fn listed(inputs: &Inputs, bare: bool) -> String {
+    let mut rows = vec![["figure", "shows", if bare { "from" } else { "these inputs" }].map(String::from).to_vec()];
+    for (name, about, needs, can) in charts::list(inputs) {
+        let state = match (bare, can) {
+            (true, _) => needs.to_string(),
+            (false, true) => "yes".into(),
+            (false, false) => format!("no: needs {needs}"),
+        };
+        rows.push(vec![name, about.into(), state]);
+    }
+    let mut out = String::new();
+    crate::layout::left(&mut out, &rows);
+    out
+}

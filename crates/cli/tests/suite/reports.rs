@@ -1,0 +1,104 @@
+//! `ssdlab report`, `ssdlab plot`, `--report`, and what the tables say of tails and losses.
+
+use crate::common::Bench;
+
+const SMALL: &str = "run tiny.toml --workload mixed-70-30 --limit 2000 --quiet";
+
+#[test]
+fn a_run_writes_a_page_and_so_do_its_files() {
+    let bench = Bench::new();
+    bench.good(&format!("{SMALL} --report a.html --report-lite --report-title 'A <title>' --json s.json --histograms h.csv --blocks b.csv --series se.csv --series-dies --window 50ms"));
+    let page = bench.text("a.html");
+    assert!(page.contains("<title>A &lt;title&gt;</title>") && page.ends_with("</html>\n"));
+    assert_eq!(page.matches("<script").count(), 1);
+    for section in ["verdict", "latency", "causes", "time", "dies", "wear", "gc", "method"] {
+        assert!(page.contains(&format!("<section id=\"{section}\"")), "{section}");
+    }
+    assert!(page.contains("(add --timeline)") && page.contains("--workload mixed-70-30"));
+    bench.good("report s.json h.csv se.csv se.dies.csv b.csv -o b.html --sections verdict,latency,causes");
+    let page = bench.text("b.html");
+    assert_eq!(page.matches("<script").count(), 3, "the data, the library, our own");
+    assert!(page.contains("id=\"figure-percentiles\"") && !page.contains("id=\"figure-wear\""));
+    let again = bench.good("report s.json h.csv se.csv se.dies.csv b.csv -o - --sections verdict,latency,causes");
+    assert_eq!(again, page, "the same inputs give the same bytes");
+    // The policy names what is in the page.
+    let policy = page.split("Content-Security-Policy\" content=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(policy.starts_with("default-src 'none'; style-src 'sha256-") && policy.matches("sha256-").count() == 3);
+    assert!(bench.bad("report s.json -o x.html --max-size 1MiB", 2).contains("2 MiB"));
+    assert!(bench.bad("report s.json -o x.html --sections verdikt", 2).contains("did you mean `verdict`?"));
+    assert!(bench.bad("report s.json -o s.json", 2).contains("would replace"));
+    assert!(bench.bad("report tiny.toml -o x.html", 3).contains("no result of ssdlab"));
+    bench.bad("report absent.json -o x.html", 4);
+    assert!(!bench.path().join("x.html").exists());
+    bench.bad(&format!("{SMALL} --report-lite"), 2);
+}
+
+#[test]
+fn figures_have_the_form_of_their_names() {
+    let bench = Bench::new();
+    bench.good(&format!("{SMALL} --json s.json --histograms h.csv"));
+    for ending in ["svg", "json", "csv"] {
+        bench.good(&format!("plot percentiles h.csv s.json -o f.{ending}"));
+    }
+    let svg = bench.text("f.svg");
+    assert!(svg.contains("width=\"252pt\"") && !svg.contains("style=") && !svg.contains("class="), "a column's width");
+    assert_eq!(bench.good("plot percentiles h.csv s.json -o -"), svg);
+    assert!(bench.text("f.json").starts_with("{\"schema\":\"ssdlab.figure/1\",\"id\":\"percentiles\""));
+    assert!(bench.text("f.csv").starts_with("op,percentile,latency_ns\nread,0.5,"));
+    let one = bench
+        .good("plot cdf h.csv -o - --op read --width 89mm --height 60mm --font-size 7pt --title Mine --theme dark");
+    assert!(one.contains(">Mine</text>") && one.contains("width=\"252.28pt\" height=\"170.08pt\""), "{}", &one[..300]);
+    assert!(bench.bad("plot percentils h.csv -o f.svg", 2).contains("did you mean `percentiles`?"));
+    assert!(bench.bad("plot wear h.csv -o f.svg", 2).contains("--blocks"));
+    assert!(bench.bad("plot cdf h.csv -o f.gif", 2).contains(".svg"));
+    assert!(bench.bad("plot cdf h.csv -o f.svg --font-size 5pt", 2).contains("6 pt"));
+    assert!(bench.bad("plot cdf h.csv -o f.svg --y x", 2).contains("no measure"));
+    if !cfg!(feature = "figures") {
+        assert!(bench.bad("plot cdf h.csv -o f.pdf", 2).contains("f.svg, or build with `--features figures`"));
+    }
+    assert!(bench.good("plot --list").contains("reproduce:ID"));
+    let list = bench.good("plot --list h.csv");
+    assert!(list.lines().any(|line| line.starts_with("cdf") && line.ends_with("yes")));
+    assert!(list.lines().any(|line| line.starts_with("wear") && line.ends_with("no: needs --blocks")));
+}
+
+#[test]
+fn comparisons_and_papers_have_pages() {
+    let bench = Bench::new();
+    let table = bench.good("compare tiny.toml --workload mixed-70-30 --limit 2000 --vary gc.time=real,none --repeat 3 --quiet --report c.html --report-lite --json c.json");
+    assert!(bench.text("c.html").contains("data-figure=\"compare\"") && table.contains(" best"));
+    let first = table.lines().find(|line| line.starts_with("1 ")).unwrap();
+    assert!(first.contains('±'), "the first variant has intervals of its own: {first}");
+    assert!(bench.good("plot compare c.json -o -").contains("noise"));
+    assert!(bench.good("plot compare c.json -o - --y write_amplification").contains("WAF"));
+    bench.good("reproduce d 'Table 1' --quiet --report r.html --report-lite --json r.json");
+    assert!(bench.text("r.html").contains("data-figure=\"reproduce:d-table-1\""));
+    assert!(bench.good("plot reproduce:d-table-1 r.json -o -").contains("ours over the paper"));
+}
+
+/// The tail is that of `--requests`; it is in no summary and costs no result.
+#[test]
+fn a_table_names_the_causes_of_the_tail_and_losses() {
+    let bench = Bench::new();
+    let table = bench.good(&format!("{SMALL} --requests r.csv"));
+    let rows: Vec<Vec<String>> =
+        bench.text("r.csv").lines().map(|line| line.split(',').map(String::from).collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|head| head == name).unwrap();
+    let (op, latency) = (column("op"), column("latency_ns"));
+    let mut reads: Vec<u64> =
+        rows[1..].iter().filter(|row| row[op] == "read").map(|row| row[latency].parse().unwrap()).collect();
+    reads.sort_unstable();
+    let rank = (reads.len() * 99).div_ceil(100);
+    let line = table.lines().find(|line| line.starts_with("reads, 1 %")).unwrap();
+    let count: usize = line.split_whitespace().nth(3).unwrap().parse().unwrap();
+    assert!(count > reads.len() - rank, "{line}");
+    assert!(line.contains(" %,"), "{line}");
+    let with = bench.good(&format!("{SMALL} --json -"));
+    bench.good(&format!("{SMALL} --json s.json --histograms h.csv"));
+    assert_eq!(bench.text("s.json"), with, "collecting changes no byte");
+    let cut =
+        bench.good("run tiny.toml --workload random-write --limit 500 --quiet --set 'faults.power_cut=[\"10ms\"]'");
+    assert!(cut.lines().any(|line| line.starts_with("power cut") && line.contains("lost")), "{cut}");
+    let both = bench.good("compare tiny.toml --workload random-write --limit 500 --quiet --set 'faults.power_cut=[\"10ms\"]' --vary device.power_loss_protection=true,false --set device.write_ack=after_transfer");
+    assert!(both.contains("losses") && both.contains("requests aborted"), "{both}");
+}

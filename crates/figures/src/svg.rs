@@ -1,0 +1,866 @@
+//! Figures as SVG: presentation attributes only, so that a strict content policy, a mail program or a type-setter shows them alike.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use crate::escape::{name, svg};
+use crate::figure::{Axis, Figure, Mark, Panel, Scale, Series};
+use crate::font::{fitted, width, wrapped};
+use crate::palette::{self, DARK, Ground, LIGHT, Pattern, STEPS, Style};
+use crate::scale::{Placed, ticks, title};
+
+/// Colours, and what belongs to a place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// For paper: white, without a title, the legend inside if there is room.
+    Paper,
+    /// On white.
+    #[default]
+    Light,
+    /// On dark ground.
+    Dark,
+}
+
+/// How a figure is drawn.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// Width in user units.
+    pub width: f64,
+    /// Height in user units; by default what the figure needs.
+    pub height: Option<f64>,
+    /// Font size in user units.
+    pub font_size: f64,
+    /// Font family.
+    pub font: String,
+    /// Colours.
+    pub theme: Theme,
+    /// The unit of the size of the whole drawing, `px` or `pt`.
+    pub unit: &'static str,
+    /// Whether the title is drawn.
+    pub title: bool,
+}
+
+/// The font families that figures are laid out for: those with the widths of Liberation Sans first.
+pub const FONTS: &str = "Liberation Sans, Arial, Helvetica, sans-serif";
+
+impl Default for Look {
+    /// 640 pixels wide, on white, with a title.
+    fn default() -> Self {
+        let font = FONTS.into();
+        Look { width: 640.0, height: None, font_size: 13.0, font, theme: Theme::Light, unit: "px", title: true }
+    }
+}
+
+/// The figure as an `<svg>` element.
+pub fn draw(figure: &Figure, look: &Look) -> String {
+    let ground = if look.theme == Theme::Dark { &DARK } else { &LIGHT };
+    let mut drawing = Drawing { look, ground, id: &figure.id, body: String::new(), patterns: BTreeSet::new() };
+    let height = drawing.figure(figure);
+    let height = look.height.unwrap_or(height);
+    let (w, h, unit) = (n(look.width), n(height), look.unit);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"{w}{unit}\" height=\"{h}{unit}\" viewBox=\"0 0 {w} {h}\" font-family=\"{}\" font-size=\"{}\" fill=\"{}\">",
+        svg(&look.font),
+        n(look.font_size),
+        ground.ink
+    );
+    let described = match &figure.empty {
+        Some(why) => why.clone(),
+        None => figure.caption.clone(),
+    };
+    let _ = write!(out, "<title>{}</title><desc>{}</desc>", svg(&name(&figure.title)), svg(&described));
+    drawing.defs(&mut out);
+    let _ = write!(out, "<rect width=\"{w}\" height=\"{h}\" fill=\"{}\"/>", ground.page);
+    out.push_str(&drawing.body);
+    out.push_str("</svg>");
+    out
+}
+
+/// A coordinate: two decimals at most, the same on every machine.
+fn n(value: f64) -> String {
+    let hundredths = (value * 100.0).round() as i64;
+    let (sign, rest) = (if hundredths < 0 { "-" } else { "" }, hundredths.abs());
+    match (rest / 100, rest % 100) {
+        (whole, 0) => format!("{sign}{whole}"),
+        (whole, part) if part % 10 == 0 => format!("{sign}{whole}.{}", part / 10),
+        (whole, part) => format!("{sign}{whole}.{part:02}"),
+    }
+}
+
+/// Where a text is anchored.
+#[derive(Clone, Copy)]
+enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+struct Drawing<'a> {
+    look: &'a Look,
+    ground: &'static Ground,
+    id: &'a str,
+    body: String,
+    /// Patterns in use: colour and pattern.
+    patterns: BTreeSet<(&'static str, Pattern)>,
+}
+
+/// A panel with its place.
+struct Frame {
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+    x: Placed,
+    y: Placed,
+}
+
+impl Drawing<'_> {
+    fn size(&self) -> f64 {
+        self.look.font_size
+    }
+
+    /// Widths of lines: thin ones are at least half a point.
+    fn stroke(&self, of: f64) -> String {
+        n((of * self.size() / 13.0).max(0.5))
+    }
+
+    /// Draws everything and returns the height that it needs.
+    fn figure(&mut self, figure: &Figure) -> f64 {
+        let (size, margin) = (self.size(), self.size() * 0.6);
+        let mut top = margin;
+        if self.look.title {
+            let larger = size * 1.15;
+            for line in wrapped(&name(&figure.title), larger, self.look.width - 2.0 * margin) {
+                top += larger;
+                self.text(margin, top, &line, Anchor::Start, self.ground.ink, larger);
+                top += larger * 0.35;
+            }
+        }
+        if let Some(why) = &figure.empty {
+            for line in wrapped(&name(why), size, self.look.width - 2.0 * margin) {
+                top += size * 1.4;
+                self.text(margin, top, &line, Anchor::Start, self.ground.muted, size);
+            }
+            return top + size;
+        }
+        let legend = self.legend(figure);
+        let outside = !legend.is_empty();
+        let rows = self.legend_rows(&legend, self.look.width - 2.0 * margin);
+        let legend_height = rows.len() as f64 * size * 1.5;
+        let inside = self.look.theme == Theme::Paper && figure.panels.len() == 1 && outside;
+        if outside && self.look.theme != Theme::Paper {
+            self.draw_legend(&rows, margin, top);
+            top += legend_height + size * 0.2;
+        }
+        let spare = if outside && self.look.theme == Theme::Paper { legend_height } else { 0.0 };
+        let bottom = self.look.height.map(|height| height - margin - spare);
+        let (frames, end) = self.panels(figure, top, bottom, margin);
+        let mut end = end;
+        if inside && let Some(at) = self.room(&figure.panels[0], &frames[0], &legend) {
+            let rows: Vec<Vec<&Entry>> = legend.iter().map(|entry| vec![entry]).collect();
+            self.draw_legend(&rows, at.0, at.1);
+            // The room that was kept below stays empty only where the height is given.
+        } else if self.look.theme == Theme::Paper && outside {
+            self.draw_legend(&rows, margin, end);
+            end += legend_height;
+        }
+        end + margin
+    }
+
+    /// Draws panels below each other; returns their frames and where they end.
+    fn panels(&mut self, figure: &Figure, top: f64, bottom: Option<f64>, margin: f64) -> (Vec<Frame>, f64) {
+        let size = self.size();
+        let upright = self.look.theme == Theme::Paper;
+        let placed: Vec<(Placed, Placed)> = figure.panels.iter().map(scales).collect();
+        let shared = |i: usize| figure.panels.get(i + 1).is_some_and(|next| next.x == figure.panels[i].x);
+        // Heights besides the plots themselves.
+        let head = |panel: &Panel| {
+            let titled = !panel.title.is_empty() || (!upright && !panel.y.label.is_empty()) || cells(panel).is_some();
+            if titled { size * 2.0 } else { size * 0.5 }
+        };
+        let foot = |i: usize| {
+            let panel = &figure.panels[i];
+            let label = if panel.x.label.is_empty() || shared(i) { 0.0 } else { size * 1.5 };
+            size * 1.6 + label
+        };
+        let fixed: f64 = (0..figure.panels.len()).map(|i| head(&figure.panels[i]) + foot(i)).sum();
+        let wanted: Vec<f64> = figure.panels.iter().map(|panel| self.natural(panel, figure.panels.len())).collect();
+        let scale = bottom.map_or(1.0, |bottom| ((bottom - top - fixed) / wanted.iter().sum::<f64>()).max(0.05));
+        // The labels of all panels share one margin, so that the plots are aligned.
+        let most_label = self.look.width * 0.34;
+        let mut left = margin;
+        for (panel, (_, y)) in figure.panels.iter().zip(&placed) {
+            let room = self.natural(panel, figure.panels.len()) * scale / (size * 1.2);
+            let widest = ticks(&panel.y, y, room).iter().map(|(_, text)| width(text, size * 0.92)).fold(0.0, f64::max);
+            let label = if upright && !panel.y.label.is_empty() { size * 1.5 } else { 0.0 };
+            left = left.max(margin + widest.min(most_label) + size * 0.6 + label);
+        }
+        let right = self.look.width - margin - size * 1.4;
+        let (mut at, mut frames) = (top, Vec::new());
+        for (i, (panel, (x, y))) in figure.panels.iter().zip(placed).enumerate() {
+            at += head(panel);
+            let height = wanted[i] * scale;
+            let upside_down = panel.y.scale == Scale::Band;
+            let (from, to) = if upside_down { (at, at + height) } else { (at + height, at) };
+            let frame =
+                Frame { left, right, top: at, bottom: at + height, x: x.between(left, right), y: y.between(from, to) };
+            self.axes(panel, &frame, upright, shared(i), margin, most_label);
+            self.marks(panel, &frame);
+            at += height + foot(i);
+            frames.push(frame);
+        }
+        (frames, at)
+    }
+
+    /// The height of the plot of a panel where none is given.
+    fn natural(&self, panel: &Panel, panels: usize) -> f64 {
+        let rows = panel.y.bands.len() as f64;
+        if panel.y.scale == Scale::Band {
+            let least = match rows {
+                _ if cells(panel).is_some() => 0.35,
+                rows if rows > 60.0 => 0.35,
+                rows if rows > 16.0 => 1.25,
+                _ => 1.9,
+            };
+            return (rows * self.size() * least).clamp(self.size() * 3.0, self.look.width * 0.6);
+        }
+        self.look.width * if panels > 1 { 0.2 } else { 0.44 }
+    }
+
+    fn axes(&mut self, panel: &Panel, frame: &Frame, upright: bool, shared: bool, margin: f64, most_label: f64) {
+        let size = self.size();
+        let small = size * 0.92;
+        let Frame { left, right, top, bottom, x, y } = frame;
+        let (grid, axis, muted) = (self.ground.grid, self.ground.axis, self.ground.muted);
+        // What the panel shows, or the title of the upright axis, above it.
+        let label = title(&panel.y, y);
+        let heading = match (panel.title.is_empty(), upright || label.is_empty()) {
+            (false, true) => panel.title.clone(),
+            (false, false) => format!("{}: {label}", panel.title),
+            (true, false) => label.clone(),
+            (true, true) => String::new(),
+        };
+        let mut room = right - margin;
+        if let Some(series) = cells(panel) {
+            room -= self.colour_bar(series, *right, top - size * 0.75);
+        }
+        if !heading.is_empty() {
+            let text = fitted(&name(&heading), size, room - size);
+            self.text(margin, top - size * 0.75, &text, Anchor::Start, muted, size);
+        }
+        if upright && !label.is_empty() {
+            let (cx, cy) = (margin + size * 0.8, (top + bottom) / 2.0);
+            let text = fitted(&label, size, bottom - top + size * 2.0);
+            let _ = write!(
+                self.body,
+                "<text transform=\"translate({} {}) rotate(-90)\" text-anchor=\"middle\" font-size=\"{}\" fill=\"{}\">{}</text>",
+                n(cx),
+                n(cy),
+                n(size),
+                self.ground.ink,
+                svg(&text)
+            );
+        }
+        let most = (bottom - top) / (size * 1.2);
+        let width_of_line = self.stroke(0.8);
+        let mut lines = String::new();
+        for (value, text) in ticks(&panel.y, y, most) {
+            let at = y.at(value);
+            if panel.y.scale != Scale::Band {
+                let _ = write!(lines, "M{} {}H{}", n(*left), n(at), n(*right));
+            }
+            let text = fitted(&name(&text), small, most_label);
+            self.text(left - size * 0.45, at + small * 0.35, &text, Anchor::End, muted, small);
+        }
+        let level = panel.y.scale == Scale::Band;
+        let wide = if panel.x.scale == Scale::Band { 1.0 } else { size * 5.0 };
+        let mut last = f64::NEG_INFINITY;
+        for (value, text) in ticks(&panel.x, x, (right - left) / wide) {
+            let at = x.at(value);
+            if level && panel.x.scale != Scale::Band && cells(panel).is_none() {
+                let _ = write!(lines, "M{} {}V{}", n(at), n(*top), n(*bottom));
+            } else if panel.x.scale != Scale::Band {
+                let _ = write!(lines, "M{} {}v{}", n(at), n(*bottom), n(size * 0.3));
+            }
+            let text = fitted(&name(&text), small, (right - left) / 2.0);
+            let half = width(&text, small) / 2.0;
+            // Texts that would touch are left out.
+            if at - half > last {
+                self.text(at, bottom + size * 1.2, &text, Anchor::Middle, muted, small);
+                last = at + half + size * 0.4;
+            }
+        }
+        let _ =
+            write!(self.body, "<path d=\"{lines}\" stroke=\"{grid}\" stroke-width=\"{width_of_line}\" fill=\"none\"/>");
+        let base = if level { format!("M{} {}V{}", n(*left), n(*top), n(*bottom)) } else { String::new() };
+        let _ = write!(
+            self.body,
+            "<path d=\"M{} {}H{}{base}\" stroke=\"{axis}\" stroke-width=\"{}\" fill=\"none\"/>",
+            n(*left),
+            n(*bottom),
+            n(*right),
+            self.stroke(1.0)
+        );
+        if !shared && !panel.x.label.is_empty() {
+            let colour = if upright { self.ground.ink } else { muted };
+            let text = fitted(&title(&panel.x, x), size, right - left);
+            self.text((left + right) / 2.0, bottom + size * 2.6, &text, Anchor::Middle, colour, size);
+        }
+    }
+
+    fn marks(&mut self, panel: &Panel, frame: &Frame) {
+        let groups = panel.series.iter().filter(|s| s.mark == Mark::Bar).count();
+        let (mut group, mut sums) = (0, Vec::new());
+        for (place, series) in panel.series.iter().enumerate() {
+            let style = palette::of(&series.style, place);
+            match series.mark {
+                Mark::Line | Mark::Step => self.line(series, frame, style),
+                Mark::Point => self.points(series, frame, style),
+                Mark::Bar => {
+                    self.bars(panel, series, frame, style, group, groups);
+                    group += 1;
+                }
+                Mark::Stack => self.stack(panel, series, frame, style, &mut sums),
+                Mark::Area => self.area(series, frame, style),
+                Mark::Cell => self.cells(panel, series, frame),
+                Mark::Interval => self.intervals(series, frame, style),
+                Mark::Text => self.texts(series, frame, style),
+            }
+        }
+    }
+
+    fn line(&mut self, series: &Series, frame: &Frame, style: Style) {
+        let path = path(series, frame);
+        let dashes = if style.dashes.is_empty() {
+            String::new()
+        } else {
+            let scaled = style.dashes.split(' ').filter_map(|dash| dash.parse::<f64>().ok());
+            let scaled: Vec<String> = scaled.map(|dash| n(dash * self.size() / 13.0)).collect();
+            format!(" stroke-dasharray=\"{}\"", scaled.join(" "))
+        };
+        let _ = write!(
+            self.body,
+            "<path d=\"{path}\" stroke=\"{}\" stroke-width=\"{}\"{dashes} stroke-linejoin=\"round\" fill=\"none\"/>",
+            self.colour(style),
+            self.stroke(1.8)
+        );
+        // A point alone has no line.
+        if series.points.iter().filter(|point| finite(point)).count() == 1 {
+            self.points(series, frame, style);
+        }
+    }
+
+    fn points(&mut self, series: &Series, frame: &Frame, style: Style) {
+        let hollow = matches!(series.style.as_str(), "noise" | "same");
+        let fill = if hollow { self.ground.page } else { self.colour(style) };
+        let stroke = if hollow { self.colour(style) } else { self.ground.ink };
+        let (radius, line) = (n(self.size() * 0.28), self.stroke(if hollow { 1.4 } else { 0.7 }));
+        for point in series.points.iter().filter(|point| finite(point)) {
+            let _ = write!(
+                self.body,
+                "<circle cx=\"{}\" cy=\"{}\" r=\"{radius}\" fill=\"{fill}\" stroke=\"{stroke}\" stroke-width=\"{line}\"/>",
+                n(frame.x.at(point[0])),
+                n(frame.y.at(point[1]))
+            );
+        }
+    }
+
+    /// Rectangles of a series as one path.
+    fn rectangles(&mut self, path: &str, style: Style, outline: bool) {
+        if path.is_empty() {
+            return;
+        }
+        let fill = self.fill(style);
+        let stroke = if outline {
+            format!(" stroke=\"{}\" stroke-width=\"{}\"", self.ground.ink, self.stroke(0.7))
+        } else {
+            String::new()
+        };
+        let _ = write!(self.body, "<path d=\"{path}\" fill=\"{fill}\"{stroke}/>");
+    }
+
+    fn bars(&mut self, panel: &Panel, series: &Series, frame: &Frame, style: Style, group: usize, groups: usize) {
+        let mut path = String::new();
+        for point in series.points.iter().filter(|point| finite(point)) {
+            if panel.y.scale == Scale::Band {
+                let each = frame.y.band() * 0.76 / groups.max(1) as f64;
+                let top = frame.y.at(point[1]) - frame.y.band() * 0.38 + each * group as f64;
+                rectangle(&mut path, frame.x.at(0.0), top, frame.x.at(point[0]), top + each);
+                continue;
+            }
+            let (from, to) = match (panel.x.scale, series.width) {
+                (Scale::Band, _) => {
+                    let each = frame.x.band() * 0.76 / groups.max(1) as f64;
+                    let from = frame.x.at(point[0]) - frame.x.band() * 0.38 + each * group as f64;
+                    (from, from + each)
+                }
+                (_, width) => (frame.x.at(point[0]), frame.x.at(point[0] + width.unwrap_or(1.0))),
+            };
+            rectangle(&mut path, from, frame.y.at(point[1]), to, frame.y.at(0.0));
+        }
+        self.rectangles(&path, style, true);
+    }
+
+    fn stack(&mut self, panel: &Panel, series: &Series, frame: &Frame, style: Style, sums: &mut Vec<(f64, f64)>) {
+        let mut path = String::new();
+        let level = panel.y.scale == Scale::Band;
+        for point in series.points.iter().filter(|point| finite(point)) {
+            let (key, value) = if level { (point[1], point[0]) } else { (point[0], point[1]) };
+            let place = sums.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+                sums.push((key, 0.0));
+                sums.len() - 1
+            });
+            let from = sums[place].1;
+            sums[place].1 += value;
+            if value == 0.0 {
+                continue;
+            }
+            let to = sums[place].1;
+            if level {
+                let half = frame.y.band() * 0.36;
+                let middle = frame.y.at(key);
+                rectangle(&mut path, frame.x.at(from), middle - half, frame.x.at(to), middle + half);
+            } else {
+                let half = frame.x.band() * 0.36;
+                let middle = frame.x.at(key);
+                rectangle(&mut path, middle - half, frame.y.at(to), middle + half, frame.y.at(from));
+            }
+        }
+        self.rectangles(&path, style, true);
+    }
+
+    fn area(&mut self, series: &Series, frame: &Frame, style: Style) {
+        let points: Vec<&Vec<f64>> = series.points.iter().filter(|point| finite(point)).collect();
+        if points.is_empty() {
+            return;
+        }
+        let upper = points.iter().map(|p| (frame.x.at(p[0]), frame.y.at(p[2])));
+        let lower = points.iter().rev().map(|p| (frame.x.at(p[0]), frame.y.at(p[1])));
+        let path: Vec<String> = upper.chain(lower).map(|(x, y)| format!("{} {}", n(x), n(y))).collect();
+        let fill = self.fill(style);
+        let _ = write!(self.body, "<path d=\"M{}z\" fill=\"{fill}\" fill-opacity=\"0.3\"/>", path.join("L"));
+    }
+
+    fn cells(&mut self, panel: &Panel, series: &Series, frame: &Frame) {
+        let (low, high) = cell_range(series);
+        let ramp = palette::ramp(&series.style);
+        let width = series.width.unwrap_or(1.0);
+        let mut paths: Vec<String> = vec![String::new(); STEPS];
+        let half = if panel.y.scale == Scale::Band { 0.5 } else { 0.0 };
+        let mut points = series.points.iter().filter(|point| finite(point)).peekable();
+        while let Some(point) = points.next() {
+            let step = cell_step(point[2], low, high);
+            let mut end = point[0] + width;
+            // Equal neighbours are one rectangle.
+            while let Some(next) =
+                points.next_if(|next| next[1] == point[1] && next[0] == end && cell_step(next[2], low, high) == step)
+            {
+                end = next[0] + width;
+            }
+            let (from, to) = match panel.x.scale {
+                Scale::Band => (frame.x.at(point[0] - 0.5), frame.x.at(end - 0.5)),
+                _ => (frame.x.at(point[0]), frame.x.at(end)),
+            };
+            let (top, bottom) = (frame.y.at(point[1] - half), frame.y.at(point[1] + 1.0 - half));
+            rectangle(&mut paths[step], from, top, to, bottom);
+        }
+        for (step, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
+            let colour = ramp.colour(step, self.look.theme == Theme::Dark);
+            let _ = write!(self.body, "<path d=\"{path}\" fill=\"{colour}\" shape-rendering=\"crispEdges\"/>");
+        }
+    }
+
+    /// Draws the ramp of a heat map with its ends; returns its width.
+    fn colour_bar(&mut self, series: &Series, right: f64, base: f64) -> f64 {
+        let size = self.size() * 0.92;
+        let (low, high) = cell_range(series);
+        let axis = series.value.clone().unwrap_or_default();
+        let placed = Placed::new(&axis.clone().within(low, high), None, false);
+        let ends = Axis { ticks: vec![low, high], scale: Scale::Linear, ..axis.clone() };
+        let texts = ticks(&ends, &placed, 2.0);
+        let (first, last) = (texts.first().map_or("", |t| &t.1), texts.last().map_or("", |t| &t.1));
+        let name = title(&axis, &placed);
+        let step = size * 0.55;
+        let mut at = right - width(last, size);
+        self.text(at, base, last, Anchor::Start, self.ground.muted, size);
+        at -= size * 0.4 + step * STEPS as f64;
+        let ramp = palette::ramp(&series.style);
+        for i in 0..STEPS {
+            let colour = ramp.colour(i, self.look.theme == Theme::Dark);
+            let _ = write!(
+                self.body,
+                "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{colour}\"/>",
+                n(at + step * i as f64),
+                n(base - size * 0.75),
+                n(step),
+                n(size * 0.8)
+            );
+        }
+        let text = format!("{name}  {first}");
+        at -= size * 0.4 + width(&text, size);
+        self.text(at, base, &text, Anchor::Start, self.ground.muted, size);
+        right - at
+    }
+
+    fn intervals(&mut self, series: &Series, frame: &Frame, style: Style) {
+        let mut path = String::new();
+        let half = frame.y.band() * series.width.unwrap_or(0.8) / 2.0;
+        for point in series.points.iter().filter(|point| finite(point)) {
+            let (from, to) = (frame.x.at(point[1]), frame.x.at(point[2]));
+            let middle = frame.y.at(point[0]);
+            // What is too short to be seen is drawn as short as can be.
+            rectangle(&mut path, from, middle - half, to.max(from + 0.3), middle + half);
+        }
+        self.rectangles(&path, style, false);
+    }
+
+    fn texts(&mut self, series: &Series, frame: &Frame, style: Style) {
+        let size = self.size() * 0.92;
+        for (point, text) in series.points.iter().zip(&series.labels).filter(|(point, _)| finite(point)) {
+            let (x, y) = (frame.x.at(point[0]) + size * 0.6, frame.y.at(point[1]) + size * 0.35);
+            let text = name(text);
+            let colour = if series.style.is_empty() { self.ground.muted } else { self.colour(style) };
+            let wide = width(&text, size);
+            let (x, anchor) = if x + wide > frame.right { (x - size * 1.2, Anchor::End) } else { (x, Anchor::Start) };
+            self.text(x, y, &text, anchor, colour, size);
+        }
+    }
+
+    fn text(&mut self, x: f64, y: f64, text: &str, anchor: Anchor, colour: &str, size: f64) {
+        let anchor = match anchor {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
+        };
+        let size = if size == self.size() { String::new() } else { format!(" font-size=\"{}\"", n(size)) };
+        let fill = if colour == self.ground.ink { String::new() } else { format!(" fill=\"{colour}\"") };
+        let _ = write!(self.body, "<text x=\"{}\" y=\"{}\"{anchor}{size}{fill}>{}</text>", n(x), n(y), svg(text));
+    }
+
+    fn colour(&self, style: Style) -> &'static str {
+        if self.look.theme == Theme::Dark { style.dark } else { style.light }
+    }
+
+    /// The paint of an area.
+    fn fill(&mut self, style: Style) -> String {
+        let colour = self.colour(style);
+        if style.pattern == Pattern::Solid {
+            return colour.into();
+        }
+        self.patterns.insert((colour, style.pattern));
+        format!("url(#{})", self.pattern_id(colour, style.pattern))
+    }
+
+    fn pattern_id(&self, colour: &str, pattern: Pattern) -> String {
+        let plain: String = self.id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        format!("{plain}-{}-{}", &colour[1..], format!("{pattern:?}").to_lowercase())
+    }
+
+    fn defs(&self, out: &mut String) {
+        if self.patterns.is_empty() {
+            return;
+        }
+        out.push_str("<defs>");
+        for (colour, pattern) in &self.patterns {
+            let line = match pattern {
+                Pattern::Solid => "",
+                Pattern::Rising => "M-1 1L1-1M0 6L6 0M5 7L7 5",
+                Pattern::Falling => "M-1 5L1 7M0 0L6 6M5-1L7 1",
+                Pattern::Level => "M0 1.5H6M0 4.5H6",
+                Pattern::Dots => "M1 1.5h1.4M4 4.5h1.4",
+                Pattern::Crossed => "M0 0L6 6M0 6L6 0",
+            };
+            // Light lines on the two dark colours, dark lines on the others.
+            let over = if matches!(*colour, "#0072b2" | "#000000") { "#fefefe" } else { "#111111" };
+            let weight = if *pattern == Pattern::Dots { "1.4" } else { "0.9" };
+            let _ = write!(
+                out,
+                "<pattern id=\"{}\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\"><rect width=\"6\" height=\"6\" fill=\"{colour}\"/><path d=\"{line}\" stroke=\"{over}\" stroke-width=\"{weight}\" fill=\"none\"/></pattern>",
+                self.pattern_id(colour, *pattern)
+            );
+        }
+        out.push_str("</defs>");
+    }
+
+    /// Entries of the legend: none where one series needs no name.
+    fn legend(&self, figure: &Figure) -> Vec<Entry> {
+        let mut entries: Vec<Entry> = Vec::new();
+        for panel in &figure.panels {
+            for (place, series) in panel.series.iter().enumerate() {
+                let shown = !matches!(series.mark, Mark::Cell | Mark::Text) && !series.name.is_empty();
+                if shown && !entries.iter().any(|entry| entry.text == series.name) {
+                    let style = palette::of(&series.style, place);
+                    let mark = series.mark;
+                    let hollow = matches!(series.style.as_str(), "noise" | "same");
+                    entries.push(Entry { text: name(&series.name), style, mark, hollow });
+                }
+            }
+        }
+        if entries.len() > 1 { entries } else { Vec::new() }
+    }
+
+    fn legend_rows<'e>(&self, entries: &'e [Entry], room: f64) -> Vec<Vec<&'e Entry>> {
+        let mut rows: Vec<Vec<&Entry>> = Vec::new();
+        let mut used = f64::INFINITY;
+        for entry in entries {
+            let wide = self.entry_width(entry);
+            if used + wide > room {
+                rows.push(Vec::new());
+                used = 0.0;
+            }
+            used += wide;
+            if let Some(row) = rows.last_mut() {
+                row.push(entry);
+            }
+        }
+        rows
+    }
+
+    fn entry_width(&self, entry: &Entry) -> f64 {
+        let size = self.size() * 0.92;
+        width(&fitted(&entry.text, size, self.look.width * 0.6), size) + self.size() * 3.4
+    }
+
+    fn draw_legend(&mut self, rows: &[Vec<&Entry>], left: f64, top: f64) {
+        let size = self.size();
+        let small = size * 0.92;
+        let mut y = top;
+        for row in rows {
+            y += size * 1.5;
+            let mut x = left;
+            for entry in row {
+                let middle = y - small * 0.33;
+                match entry.mark {
+                    Mark::Line | Mark::Step => {
+                        let dashes = if entry.style.dashes.is_empty() {
+                            String::new()
+                        } else {
+                            format!(" stroke-dasharray=\"{}\"", entry.style.dashes)
+                        };
+                        let _ = write!(
+                            self.body,
+                            "<path d=\"M{} {}h{}\" stroke=\"{}\" stroke-width=\"{}\"{dashes} fill=\"none\"/>",
+                            n(x),
+                            n(middle),
+                            n(size * 1.9),
+                            self.colour(entry.style),
+                            self.stroke(1.8)
+                        );
+                    }
+                    Mark::Point => {
+                        let fill = if entry.hollow { self.ground.page } else { self.colour(entry.style) };
+                        let _ = write!(
+                            self.body,
+                            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{fill}\" stroke=\"{}\" stroke-width=\"{}\"/>",
+                            n(x + size * 0.95),
+                            n(middle),
+                            n(size * 0.28),
+                            self.colour(entry.style),
+                            self.stroke(1.4)
+                        );
+                    }
+                    _ => {
+                        let mut path = String::new();
+                        rectangle(
+                            &mut path,
+                            x + size * 0.5,
+                            middle - small * 0.42,
+                            x + size * 1.9,
+                            middle + small * 0.42,
+                        );
+                        self.rectangles(&path, entry.style, true);
+                    }
+                }
+                let text = fitted(&entry.text, small, self.look.width * 0.6);
+                self.text(x + size * 2.3, y, &text, Anchor::Start, self.ground.ink, small);
+                x += self.entry_width(entry);
+            }
+        }
+    }
+
+    /// A corner of a panel in which a legend covers no mark.
+    fn room(&self, panel: &Panel, frame: &Frame, legend: &[Entry]) -> Option<(f64, f64)> {
+        let lines = panel.series.iter().all(|s| matches!(s.mark, Mark::Line | Mark::Step | Mark::Point));
+        if !lines {
+            return None;
+        }
+        let size = self.size();
+        let wide = legend.iter().map(|entry| self.entry_width(entry)).fold(0.0, f64::max);
+        let high = legend.len() as f64 * size * 1.5 + size * 0.6;
+        let pad = size * 0.4;
+        let places: Vec<(f64, f64)> = panel.series.iter().flat_map(|series| dense(series, frame)).collect();
+        let corners = [
+            (frame.left + pad, frame.top),
+            (frame.right - wide, frame.top),
+            (frame.right - wide, frame.bottom - high),
+            (frame.left + pad, frame.bottom - high),
+        ];
+        let free = |(x, y): &(f64, f64)| {
+            wide < frame.right - frame.left
+                && !places.iter().any(|(px, py)| *px >= *x && *px <= x + wide && *py >= *y && *py <= y + high)
+        };
+        corners.into_iter().find(free)
+    }
+}
+
+struct Entry {
+    text: String,
+    style: Style,
+    mark: Mark,
+    hollow: bool,
+}
+
+/// The heat map of a panel.
+fn cells(panel: &Panel) -> Option<&Series> {
+    panel.series.iter().find(|series| series.mark == Mark::Cell)
+}
+
+fn cell_range(series: &Series) -> (f64, f64) {
+    if let Some([low, high]) = series.value.as_ref().and_then(|axis| axis.range) {
+        return (low, high);
+    }
+    let values = || series.points.iter().filter(|point| finite(point)).map(|point| point[2]);
+    let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+    if low < high {
+        (low, high)
+    } else if low.is_finite() {
+        (low, low + 1.0)
+    } else {
+        (0.0, 1.0)
+    }
+}
+
+fn cell_step(value: f64, low: f64, high: f64) -> usize {
+    let step = ((value - low) / (high - low) * STEPS as f64).floor();
+    (step.max(0.0) as usize).min(STEPS - 1)
+}
+
+fn finite(point: &[f64]) -> bool {
+    point.iter().all(|value| value.is_finite())
+}
+
+fn rectangle(path: &mut String, x1: f64, y1: f64, x2: f64, y2: f64) {
+    let (left, right, top, bottom) = (x1.min(x2), x1.max(x2), y1.min(y2), y1.max(y2));
+    let (wide, high) = (n(right - left), n(bottom - top));
+    let _ = write!(path, "M{} {}h{wide}v{high}h-{wide}z", n(left), n(top));
+}
+
+/// The scales of a panel, from its points.
+fn scales(panel: &Panel) -> (Placed, Placed) {
+    let mut x: Option<(f64, f64)> = None;
+    let mut y = None;
+    let widen = |range: &mut Option<(f64, f64)>, value: f64| {
+        if value.is_finite() {
+            let (low, high) = range.unwrap_or((value, value));
+            *range = Some((low.min(value), high.max(value)));
+        }
+    };
+    let level = panel.y.scale == Scale::Band;
+    let (mut zero_x, mut zero_y) = (false, false);
+    let mut sums: Vec<(f64, f64)> = Vec::new();
+    for series in &panel.series {
+        let width = series.width.unwrap_or(1.0);
+        for point in series.points.iter().filter(|point| point.len() >= 2) {
+            match series.mark {
+                Mark::Stack => {
+                    let (key, value) = if level { (point[1], point[0]) } else { (point[0], point[1]) };
+                    match sums.iter_mut().find(|(known, _)| *known == key) {
+                        Some((_, sum)) => *sum += value,
+                        None => sums.push((key, value)),
+                    }
+                }
+                Mark::Interval => {
+                    widen(&mut x, point[1]);
+                    widen(&mut x, point[2]);
+                }
+                Mark::Area => {
+                    widen(&mut x, point[0]);
+                    widen(&mut y, point[1]);
+                    widen(&mut y, point[2]);
+                }
+                Mark::Cell => {
+                    widen(&mut x, point[0]);
+                    widen(&mut x, point[0] + width);
+                    widen(&mut y, point[1]);
+                    widen(&mut y, point[1] + 1.0);
+                }
+                _ => {
+                    widen(&mut x, point[0]);
+                    widen(&mut y, point[1]);
+                    if series.mark == Mark::Bar {
+                        if panel.x.scale != Scale::Band && !level {
+                            widen(&mut x, point[0] + width);
+                        }
+                        *(if level { &mut zero_x } else { &mut zero_y }) = true;
+                    }
+                }
+            }
+        }
+    }
+    for (_, sum) in sums {
+        let (range, zero) = if level { (&mut x, &mut zero_x) } else { (&mut y, &mut zero_y) };
+        widen(range, sum);
+        *zero = true;
+    }
+    // A histogram fills its axis.
+    let mut axis = panel.x.clone();
+    let filled = panel.series.iter().any(|series| matches!(series.mark, Mark::Cell | Mark::Bar));
+    if filled && axis.range.is_none() && axis.scale == Scale::Linear && !level {
+        axis.range = x.map(|(low, high)| [low, high]);
+    }
+    (Placed::new(&axis, x, zero_x), Placed::new(&panel.y, y, zero_y))
+}
+
+/// The places of a line: gaps between parts.
+fn places(series: &Series, frame: &Frame) -> Vec<Vec<(f64, f64)>> {
+    let mut parts: Vec<Vec<(f64, f64)>> = vec![Vec::new()];
+    for point in &series.points {
+        if !finite(point) {
+            parts.push(Vec::new());
+            continue;
+        }
+        let (x, y) = (frame.x.at(point[0]), frame.y.at(point[1]));
+        let Some(part) = parts.last_mut() else { continue };
+        if series.mark == Mark::Step {
+            let before = part.last().map_or(frame.left, |(x, _)| *x);
+            part.push((before, y));
+        }
+        part.push((x, y));
+    }
+    parts
+}
+
+fn path(series: &Series, frame: &Frame) -> String {
+    let mut out = String::new();
+    for part in places(series, frame) {
+        let mut last: Option<(i64, i64)> = None;
+        for (x, y) in part {
+            // Points at the same tenth of a unit are one.
+            let rounded = ((x * 10.0).round() as i64, (y * 10.0).round() as i64);
+            let (x, y) = (n(rounded.0 as f64 / 10.0), n(rounded.1 as f64 / 10.0));
+            match last {
+                None => _ = write!(out, "M{x} {y}"),
+                Some(before) if before == rounded => {}
+                Some(before) if before.0 == rounded.0 => _ = write!(out, "V{y}"),
+                Some(before) if before.1 == rounded.1 => _ = write!(out, "H{x}"),
+                Some(_) => _ = write!(out, "L{x} {y}"),
+            }
+            last = Some(rounded);
+        }
+    }
+    out
+}
+
+/// Places on a line at short distances.
+fn dense(series: &Series, frame: &Frame) -> Vec<(f64, f64)> {
+    let mut out = Vec::new();
+    for part in places(series, frame) {
+        for two in part.windows(2) {
+            let ((x1, y1), (x2, y2)) = (two[0], two[1]);
+            let steps = (((x2 - x1).abs() + (y2 - y1).abs()) / 3.0).ceil().max(1.0) as usize;
+            out.extend((0..=steps).map(|i| i as f64 / steps as f64).map(|t| (x1 + (x2 - x1) * t, y1 + (y2 - y1) * t)));
+        }
+        out.extend(part.first());
+    }
+    out
+}

@@ -1,0 +1,158 @@
+//! Where the time went.
+
+use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
+use ssdlab_sim::blame::{CAUSES, Cause};
+
+use crate::report::charts::parts::{Op, Wanted, figure, plural, share, shown};
+use crate::report::histogram::{Band, bands, count as requests, merged};
+use crate::report::inputs::{Inputs, number};
+use crate::report::words;
+use crate::text::{count, duration, percent};
+
+/// The name of a cause with its meaning.
+fn named(cause: Cause) -> String {
+    format!("{} ({})", words::name(cause), words::meaning(cause))
+}
+
+/// Requests and sums by cause of each kind of request.
+fn totals(inputs: &Inputs) -> Vec<(&'static str, u64, [u128; Cause::COUNT])> {
+    if let Some(histograms) = &inputs.run.histograms {
+        let all = merged(&histograms.latency);
+        let kinds = [("read", &histograms.latency[0]), ("write", &histograms.latency[1]), ("all", &all)];
+        return kinds
+            .map(|(op, buckets)| {
+                let mut sums = [0; Cause::COUNT];
+                for bucket in buckets {
+                    sums.iter_mut().zip(bucket.causes).for_each(|(sum, ns)| *sum += ns);
+                }
+                (op, requests(buckets), sums)
+            })
+            .to_vec();
+    }
+    let Some(summary) = &inputs.run.summary else { return Vec::new() };
+    let kinds = ["read", "write", "all"].map(|op| {
+        let all = number(summary, &format!("/latency_ns/{op}/count")).unwrap_or(0.0) as u64;
+        let sum = |name: &str| {
+            let value = summary.pointer(&format!("/breakdown_ns/{op}/{name}"));
+            value.and_then(|v| v.as_u64().map(u128::from).or_else(|| v.as_f64().map(|v| v as u128))).unwrap_or(0)
+        };
+        (op, all, CAUSES.map(|(_, name)| sum(name)))
+    });
+    kinds.to_vec()
+}
+
+/// `causes`
+pub(super) fn causes(inputs: &Inputs, wanted: &Wanted) -> Figure {
+    let title = "Mean latency by cause";
+    let mut kinds = totals(inputs);
+    kinds.retain(|(op, all, _)| {
+        *all > 0
+            && match wanted.op {
+                None => true,
+                Some(Op::Read) => *op == "read",
+                Some(Op::Write) => *op == "write",
+                Some(Op::All) => *op == "all",
+            }
+    });
+    if kinds.is_empty() {
+        return Figure {
+            source: inputs.run.source(),
+            ..Figure::empty("causes", title, "No reads or writes were measured.")
+        };
+    }
+    let mut table = Table::new(&["op", "cause", "sum_ns", "mean_ns", "share"]);
+    let mut series = Vec::new();
+    for (cause, name) in CAUSES {
+        let own = |sums: &[u128; Cause::COUNT]| sums[cause as usize];
+        if kinds.iter().all(|(_, _, sums)| own(sums) == 0) {
+            continue;
+        }
+        let points = kinds.iter().enumerate().map(|(i, (_, all, sums))| vec![own(sums) as f64 / *all as f64, i as f64]);
+        series.push(Series { name: named(cause), ..Series::new(name, Mark::Stack, points.collect()) });
+        for (op, all, sums) in &kinds {
+            let mean = Cell::Real(own(sums) as f64 / *all as f64);
+            table.rows.push(vec![
+                (*op).into(),
+                name.into(),
+                Cell::Whole(own(sums)),
+                mean,
+                share(own(sums), sums.iter().sum()),
+            ]);
+        }
+    }
+    let rows = kinds.iter().map(|(op, _, _)| plural(op).to_string()).collect();
+    let x = Axis::new("mean latency", Unit::Nanoseconds, Scale::Linear);
+    let panel = Panel { x, y: Axis::bands("", rows), series, ..Panel::default() };
+    let mut figure = figure("causes", title, inputs, vec![panel], table);
+    let said = kinds.iter().filter(|(op, ..)| *op != "all" || kinds.len() == 1).map(|(op, all, sums)| {
+        let total: u128 = sums.iter().sum();
+        let largest =
+            CAUSES.iter().max_by_key(|(cause, _)| sums[*cause as usize]).map_or(Cause::Array, |(cause, _)| *cause);
+        format!(
+            "{} took {} in the mean, {} of it {} ({}).",
+            plural(op),
+            duration(total as f64 / *all as f64),
+            percent(sums[largest as usize] as f64 / total.max(1) as f64),
+            words::name(largest),
+            words::meaning(largest)
+        )
+    });
+    figure.caption = said.map(|text| text[..1].to_uppercase() + &text[1..]).collect::<Vec<_>>().join(" ");
+    figure
+}
+
+/// `tail-causes`
+pub(super) fn tail_causes(inputs: &Inputs, wanted: &Wanted) -> Figure {
+    let title = "Causes by band of the distribution";
+    let kinds = inputs.run.histograms.as_ref().map_or(Vec::new(), |all| shown(all, wanted.op));
+    if kinds.is_empty() {
+        return Figure {
+            source: inputs.run.source(),
+            ..Figure::empty("tail-causes", title, "No reads or writes were measured.")
+        };
+    }
+    let mut table = Table::new(&["op", "band", "from_ns", "requests", "sum_ns", "cause", "cause_ns", "share"]);
+    let (mut panels, mut said) = (Vec::new(), Vec::new());
+    let bands: Vec<(&str, Vec<Band>)> = kinds.iter().map(|(op, buckets)| (*op, bands(buckets))).collect();
+    let used = |cause: Cause| bands.iter().flat_map(|(_, bands)| bands).any(|band| band.causes[cause as usize] > 0);
+    for (op, bands) in &bands {
+        let mut series = Vec::new();
+        for (cause, name) in CAUSES.into_iter().filter(|(cause, _)| used(*cause)) {
+            let part = |band: &Band| band.causes[cause as usize] as f64 / band.sum.max(1) as f64;
+            let points = bands.iter().enumerate().map(|(i, band)| vec![part(band), i as f64]).collect();
+            series.push(Series { name: named(cause), ..Series::new(name, Mark::Stack, points) });
+        }
+        for band in bands {
+            for (cause, ns) in band.largest(Cause::COUNT) {
+                table.rows.push(vec![
+                    (*op).into(),
+                    band.name.as_str().into(),
+                    band.from.into(),
+                    band.count.into(),
+                    Cell::Whole(band.sum),
+                    words::name(cause).into(),
+                    Cell::Whole(ns),
+                    share(ns, band.sum),
+                ]);
+            }
+        }
+        let rows = bands.iter().map(|band| format!("{}: {}", band.name, count(band.count))).collect();
+        let x = Axis::new("share of the latency", Unit::One, Scale::Linear).in_percent().within(0.0, 1.0);
+        let y = Axis::bands("", rows);
+        panels.push(Panel { title: format!("{} by latency, with their number", plural(op)), x, y, series });
+        if let Some(last) = bands.last() {
+            let causes: Vec<String> = last
+                .largest(3)
+                .into_iter()
+                .map(|(cause, ns)| format!("{} {}", words::name(cause), percent(ns as f64 / last.sum.max(1) as f64)))
+                .collect();
+            said.push(format!("The {} slowest {}: {}.", count(last.count), plural(op), causes.join(", ")));
+        }
+    }
+    let mut figure = figure("tail-causes", title, inputs, panels, table);
+    figure.caption = said.join(" ");
+    figure.notes.push(
+        "Bands are cut at the edges of buckets of three digits (bucket-rounded), so a band may hold a few requests more than its share; bands that share a bucket are one.".into(),
+    );
+    figure
+}

@@ -1,0 +1,76 @@
+//! What the figures share.
+
+use ssdlab_figures::figure::{Cell, Figure, Panel, Table};
+use ssdlab_sim::report::histogram::Bucket;
+
+use crate::report::histogram::merged;
+use crate::report::inputs::Inputs;
+use crate::results::histograms::{Histograms, OPS};
+
+/// Which requests a figure shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Both together.
+    All,
+}
+
+/// What a figure shows besides its name.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Which requests; by default all kinds beside each other.
+    pub op: Option<Op>,
+    /// A column of the series, or a measure of the comparison.
+    pub measure: Option<String>,
+    /// Whether x is logarithmic in any case.
+    pub log_x: bool,
+    /// Whether y is logarithmic in any case.
+    pub log_y: bool,
+    /// A title in place of its own.
+    pub title: Option<String>,
+    /// Most cells of a heat map; windows are merged above it.
+    pub cells: Option<usize>,
+    /// Whether points are left out that a page cannot show.
+    pub thin: bool,
+}
+
+/// Most cells of a heat map on a page, and elsewhere.
+pub(super) const PAGE_CELLS: usize = 2_500;
+pub(super) const MOST_CELLS: usize = 200_000;
+
+/// The kinds of requests that are shown: name and buckets of latency, without those that have no request.
+pub(super) fn shown(histograms: &Histograms, op: Option<Op>) -> Vec<(&'static str, Vec<Bucket>)> {
+    let all = || ("all", merged(&histograms.latency));
+    let one = |i: usize| (OPS[i], histograms.latency[i].clone());
+    let mut out = match op {
+        Some(Op::Read) => vec![one(0)],
+        Some(Op::Write) => vec![one(1)],
+        Some(Op::All) => vec![all()],
+        None => vec![one(0), one(1)],
+    };
+    out.retain(|(_, buckets)| !buckets.is_empty());
+    out
+}
+
+/// `reads`, `writes`, `requests`
+pub(super) fn plural(op: &str) -> &'static str {
+    match op {
+        "read" => "reads",
+        "write" => "writes",
+        _ => "requests",
+    }
+}
+
+/// A figure with one panel.
+pub(super) fn figure(id: &str, title: impl Into<String>, inputs: &Inputs, panels: Vec<Panel>, table: Table) -> Figure {
+    let source = inputs.run.source();
+    Figure { id: id.into(), title: title.into(), panels, table, source, ..Figure::default() }
+}
+
+/// A cell with a share of 1.
+pub(super) fn share(part: u128, whole: u128) -> Cell {
+    if whole == 0 { Cell::Null } else { Cell::Real(part as f64 / whole as f64) }
+}

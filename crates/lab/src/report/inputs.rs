@@ -1,0 +1,256 @@
+//! The files that a report is made of: what each one is, by its content, and which belong to one run.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use ssdlab_figures::escape;
+use ssdlab_figures::figure::{Source, Table};
+
+use crate::error::{Error, Result};
+use crate::report::histogram;
+use crate::report::table::{self, Columns, data};
+use crate::report::timeline::{self, Timeline};
+use crate::results::histograms::Histograms;
+use crate::results::timeline::Span;
+
+/// The results of one run, as far as they are known.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// The summary, `ssdlab.summary/1`.
+    pub summary: Option<Value>,
+    /// Latencies and waits by bucket.
+    pub histograms: Option<Histograms>,
+    /// Windows of time.
+    pub series: Option<Table>,
+    /// Windows of time by die.
+    pub dies: Option<Table>,
+    /// Blocks at the end.
+    pub blocks: Option<Table>,
+    /// Activity around the slowest request.
+    pub timeline: Option<Timeline>,
+    /// What the requests are, in a line or two; known only while the run is in memory.
+    pub about: Vec<String>,
+}
+
+/// Everything that a report is made of.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// The run, or no part of it.
+    pub run: Run,
+    /// A comparison, `ssdlab.compare/1`.
+    pub compare: Option<Value>,
+    /// Papers beside ours, `ssdlab.reproduce/1`.
+    pub reproduce: Option<Value>,
+    /// Base names of the files.
+    pub names: Vec<String>,
+}
+
+/// The kinds of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    Summary,
+    Compare,
+    Reproduce,
+    Requests,
+    Series,
+    Dies,
+    Blocks,
+    Histograms,
+    Timeline,
+}
+
+/// A field of a JSON value by its place, such as `/latency_ns/read/p99`.
+pub fn number(value: &Value, place: &str) -> Option<f64> {
+    value.pointer(place).and_then(Value::as_f64)
+}
+
+/// A text of a JSON value by its place.
+pub fn text<'v>(value: &'v Value, place: &str) -> &'v str {
+    value.pointer(place).and_then(Value::as_str).unwrap_or_default()
+}
+
+impl Run {
+    /// Which run it is.
+    pub fn source(&self) -> Source {
+        let Some(summary) = &self.summary else { return Source::default() };
+        let field = |place: &str| summary.pointer(place).and_then(Value::as_str).map(String::from);
+        Source {
+            config_digest: field("/config_digest"),
+            trace_digest: field("/trace_digest"),
+            seed: summary.pointer("/seed").and_then(Value::as_u64),
+            version: field("/version"),
+        }
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.summary.is_none()
+            && self.histograms.is_none()
+            && self.series.is_none()
+            && self.dies.is_none()
+            && self.blocks.is_none()
+            && self.timeline.is_none()
+    }
+}
+
+impl Inputs {
+    /// Reads files and joins them. `window`: the part of a timeline to show, by default around the slowest request.
+    ///
+    /// # Errors
+    /// A file can't be read, is no result, or belongs to another run than the others.
+    pub fn read(paths: &[PathBuf], window: Option<Span>) -> Result<Inputs> {
+        let mut inputs = Inputs::default();
+        let mut from: Vec<(Content, &Path)> = Vec::new();
+        for path in paths {
+            let (content, parquet, value) = content(path)?;
+            // A file of requests has all that its histograms would have.
+            let like = |other: Content| match (content, other) {
+                (Content::Requests, Content::Histograms) | (Content::Histograms, Content::Requests) => true,
+                (content, other) => content == other,
+            };
+            if let Some((_, before)) = from.iter().find(|(other, _)| like(*other)) {
+                return Err(twice(content, before, path, &inputs, value.as_ref()));
+            }
+            inputs.names.push(base_name(path));
+            match content {
+                Content::Summary => inputs.run.summary = value,
+                Content::Compare => inputs.compare = value,
+                Content::Reproduce => inputs.reproduce = value,
+                Content::Requests => inputs.run.histograms = Some(histogram::of_requests(path, parquet)?),
+                Content::Histograms => inputs.run.histograms = Some(histogram::read(path, parquet)?),
+                Content::Series => inputs.run.series = Some(table::whole(path, parquet)?),
+                Content::Dies => inputs.run.dies = Some(table::whole(path, parquet)?),
+                Content::Blocks => inputs.run.blocks = Some(table::whole(path, parquet)?),
+                Content::Timeline => inputs.run.timeline = Some(timeline::read(path, window)?),
+            }
+            from.push((content, path));
+        }
+        let path_of = |wanted: &[Content]| {
+            from.iter().find(|(content, _)| wanted.contains(content)).map_or(Path::new("-"), |(_, path)| *path)
+        };
+        inputs.run.fits(&|wanted| path_of(wanted).to_path_buf())?;
+        Ok(inputs)
+    }
+}
+
+/// Two files of one kind: of one run, or of two.
+fn twice(content: Content, before: &Path, path: &Path, inputs: &Inputs, value: Option<&Value>) -> Error {
+    let (one, other) = (before.display(), path.display());
+    if let (Content::Summary, Some(first), Some(second)) = (content, &inputs.run.summary, value) {
+        for field in ["config_digest", "trace_digest", "seed"] {
+            let (a, b) = (&first[field], &second[field]);
+            if a != b {
+                let shown = |value: &Value| value.as_str().map_or(value.to_string(), String::from);
+                let message = format!("{one} and {other} are of different runs: {field} {} and {}", shown(a), shown(b));
+                return data(path, message).help("a report shows one run; for several, use `ssdlab compare`");
+            }
+        }
+    }
+    data(path, format!("{one} and {other} have the same content")).help("give each kind of result once")
+}
+
+impl Run {
+    /// Checks that results add up to the summary's numbers, as those of one run do.
+    fn fits(&self, path: &dyn Fn(&[Content]) -> PathBuf) -> Result<()> {
+        let Some(summary) = &self.summary else { return Ok(()) };
+        let digest = || {
+            let short = |place: &str| text(summary, place).chars().take(12).collect::<String>();
+            format!("the summary's run (config {}, trace {})", short("/config_digest"), short("/trace_digest"))
+        };
+        let check = |wanted: &[Content], what: &str, own: f64, place: &str| {
+            let expected = number(summary, place).unwrap_or(f64::NAN);
+            if own == expected {
+                return Ok(());
+            }
+            let message = format!("not of {}: {what} {own}, the summary says {expected}", digest());
+            Err(data(&path(wanted), message).help("give files of one run"))
+        };
+        if let Some(histograms) = &self.histograms {
+            let wanted = &[Content::Histograms, Content::Requests];
+            for (buckets, op) in histograms.latency.iter().zip(crate::results::histograms::OPS) {
+                let own = histogram::count(buckets) as f64;
+                check(wanted, &format!("{op}s"), own, &format!("/latency_ns/{op}/count"))?;
+                for (field, quantile) in histogram::SUMMARY {
+                    let place = format!("/latency_ns/{op}/{field}");
+                    if let Some(own) = histogram::percentile(buckets, quantile) {
+                        check(wanted, &format!("{field} of {op}s"), own as f64, &place)?;
+                    }
+                }
+            }
+        }
+        if let Some(series) = &self.series {
+            let sum = |name: &str| Columns(series).numbers(name).iter().sum::<f64>();
+            let own = sum("requests") - sum("warmup");
+            check(&[Content::Series], "measured requests", own, "/latency_ns/all/count")?;
+        }
+        if let Some(blocks) = &self.blocks {
+            let erases = Columns(blocks).numbers("erases");
+            let most = erases.iter().copied().fold(0.0, f64::max);
+            check(&[Content::Blocks], "most erases of a block", most, "/wear/erases_max")?;
+        }
+        Ok(())
+    }
+}
+
+/// The base name of a file, as it is shown.
+pub fn base_name(path: &Path) -> String {
+    escape::name(&path.file_name().unwrap_or(path.as_os_str()).to_string_lossy())
+}
+
+/// Limit on JSON files. The summary of the largest configuration is far below.
+const LONGEST: u64 = 256 << 20;
+
+fn content(path: &Path) -> Result<(Content, bool, Option<Value>)> {
+    let cannot = |error: std::io::Error| Error::file("read", path, &error);
+    let mut head = Vec::new();
+    let file = std::fs::File::open(path).map_err(cannot)?;
+    if file.metadata().map_err(cannot)?.is_dir() {
+        return Err(cannot(std::io::ErrorKind::IsADirectory.into()));
+    }
+    (&file).take(4096).read_to_end(&mut head).map_err(cannot)?;
+    let unknown = || {
+        data(path, "no result of ssdlab").help(
+            "a report is made of a summary (--json), of files of --requests, --series, --blocks, --histograms or --timeline, or of the JSON of `ssdlab compare` or `ssdlab reproduce`",
+        )
+    };
+    let first = head.iter().copied().find(|byte| !byte.is_ascii_whitespace());
+    match first {
+        Some(b'{') => {
+            let mut bytes = Vec::new();
+            let file = std::fs::File::open(path).map_err(cannot)?;
+            file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(cannot)?;
+            if bytes.len() as u64 > LONGEST {
+                return Err(data(path, format!("longer than {} MiB", LONGEST >> 20)));
+            }
+            let value: Value =
+                serde_json::from_slice(&bytes).map_err(|error| data(path, format!("not JSON: {error}")))?;
+            let content = match value["schema"].as_str() {
+                Some("ssdlab.summary/1") => Content::Summary,
+                Some("ssdlab.compare/1") => Content::Compare,
+                Some("ssdlab.reproduce/1") => Content::Reproduce,
+                _ => return Err(unknown()),
+            };
+            Ok((content, false, Some(value)))
+        }
+        Some(b'\n') | None if head.is_empty() => Err(data(path, "the file is empty")),
+        _ if head.first() == Some(&0x0a) => Ok((Content::Timeline, false, None)),
+        _ => {
+            let parquet = head.starts_with(b"PAR1");
+            if !parquet && std::str::from_utf8(&head).is_err_and(|error| error.error_len().is_some()) {
+                return Err(unknown());
+            }
+            let columns = table::columns(path, parquet)?;
+            let has = |names: &[&str]| names.iter().all(|name| columns.iter().any(|column| column == name));
+            let content = match () {
+                () if has(&["measure", "lower_ns", "largest_ns"]) => Content::Histograms,
+                () if has(&["request", "arrival_ns", "latency_ns"]) => Content::Requests,
+                () if has(&["start_ns", "die", "host_ns", "gc_ns"]) => Content::Dies,
+                () if has(&["start_ns", "iops", "requests"]) => Content::Series,
+                () if has(&["plane", "block", "erases"]) => Content::Blocks,
+                () => return Err(unknown()),
+            };
+            Ok((content, parquet, None))
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Reports and figures: from the files of runs to one page, or to one figure.
+//!
+//! [`inputs`] reads results and joins those of one run, [`charts`] turns them into figures, [`page`] into a page that needs nothing
+//! but itself.
+
+pub mod charts;
+pub mod histogram;
+pub mod inputs;
+pub mod page;
+pub mod table;
+pub mod timeline;
+pub mod words;

@@ -1,0 +1,155 @@
+//! The activity around the slowest request, read back from a file of `--timeline`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use prost::Message;
+
+use crate::error::{Error, Result};
+use crate::report::table::data;
+use crate::results::perfetto::{SLICE_BEGIN, SLICE_END, TracePacket};
+use crate::results::timeline::Span;
+
+/// Most bars that are shown.
+pub const MOST_BARS: usize = 20_000;
+/// Most rows that are shown.
+const MOST_ROWS: usize = 24;
+
+/// Use of a resource, or the life of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bar {
+    /// Place of its row.
+    pub row: usize,
+    /// From, in nanoseconds.
+    pub from: u64,
+    /// To.
+    pub to: u64,
+    /// Whose operation: `host`, `gc`, `writeback`, ...; `request` for the request itself.
+    pub class: String,
+    /// What it does.
+    pub name: String,
+}
+
+/// Activity in a window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timeline {
+    /// Names of the rows: the slowest request, then buses and planes.
+    pub rows: Vec<String>,
+    /// Bars, in the order of the file.
+    pub bars: Vec<Bar>,
+    /// From, in nanoseconds.
+    pub from: u64,
+    /// To.
+    pub to: u64,
+    /// What was left out.
+    pub notes: Vec<String>,
+}
+
+struct Slice {
+    track: u64,
+    from: u64,
+    to: u64,
+    class: String,
+    name: String,
+    flow: u64,
+}
+
+/// Calls `each` with every slice and its track's name, in the order of their ends; returns the names of the tracks.
+fn slices(bytes: &[u8], path: &Path, each: &mut dyn FnMut(Slice)) -> Result<BTreeMap<u64, String>> {
+    let broken = |error: prost::DecodeError| data(path, format!("not a timeline of ssdlab: {error}"));
+    let mut names = BTreeMap::new();
+    let mut open: BTreeMap<u64, Slice> = BTreeMap::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let (tag, _) = prost::encoding::decode_key(&mut rest).map_err(broken)?;
+        let length = prost::encoding::decode_varint(&mut rest).map_err(broken)?;
+        let length = usize::try_from(length).ok().filter(|length| *length <= rest.len() && tag == 1);
+        let Some(length) = length else { return Err(data(path, "not a timeline of ssdlab: it ends in a packet")) };
+        let (packet, after) = rest.split_at(length);
+        rest = after;
+        let packet = TracePacket::decode(packet).map_err(broken)?;
+        if let Some(track) = packet.track_descriptor
+            && let (Some(uuid), Some(name)) = (track.uuid, track.name)
+        {
+            names.insert(uuid, name);
+        }
+        let (Some(event), Some(at)) = (packet.track_event, packet.timestamp) else { continue };
+        let track = event.track_uuid.unwrap_or(0);
+        if event.r#type == Some(SLICE_BEGIN) {
+            let class = event.categories.into_iter().next().unwrap_or_default();
+            let flow = event.flow_ids.first().copied().unwrap_or(0);
+            let name = event.name.unwrap_or_default();
+            open.insert(track, Slice { track, from: at, to: at, class, name, flow });
+        } else if event.r#type == Some(SLICE_END)
+            && let Some(slice) = open.remove(&track)
+        {
+            each(Slice { to: at, ..slice });
+        }
+    }
+    Ok(names)
+}
+
+/// The group of a track: requests, channels or planes.
+fn group(track: u64) -> u64 {
+    track >> 32
+}
+
+const REQUESTS: u64 = 1;
+
+/// Reads the part of a timeline around its slowest request, or in a window.
+///
+/// # Errors
+/// The file can't be read, or is no timeline.
+pub fn read(path: &Path, window: Option<Span>) -> Result<Timeline> {
+    let bytes = std::fs::read(path).map_err(|error| Error::file("read", path, &error))?;
+    let mut slowest: Option<Slice> = None;
+    slices(&bytes, path, &mut |slice| {
+        let inside = window.is_none_or(|window| slice.from < window.to.0 && slice.to > window.from.0);
+        let longer = slowest.as_ref().is_none_or(|best| slice.to - slice.from > best.to - best.from);
+        if group(slice.track) == REQUESTS && inside && longer {
+            slowest = Some(slice);
+        }
+    })?;
+    let Some(slowest) = slowest else { return Ok(Timeline::default()) };
+    let margin = (slowest.to - slowest.from) / 10;
+    let (mut from, mut to) = (slowest.from.saturating_sub(margin), slowest.to.saturating_add(margin));
+    if let Some(window) = window {
+        (from, to) = (window.from.0, window.to.0.min(to.max(window.from.0 + 1)));
+    }
+    let mut found: Vec<Slice> = Vec::new();
+    let names = slices(&bytes, path, &mut |slice| {
+        if group(slice.track) != REQUESTS && slice.from < to && slice.to > from {
+            found.push(slice);
+        }
+    })?;
+    // Rows that the request used come first, then the busiest.
+    let used: BTreeSet<u64> = found.iter().filter(|s| s.flow == slowest.flow).map(|s| s.track).collect();
+    let mut busy: BTreeMap<u64, u64> = BTreeMap::new();
+    found.iter().for_each(|s| *busy.entry(s.track).or_default() += s.to.min(to) - s.from.max(from));
+    let mut order: Vec<u64> = busy.keys().copied().collect();
+    order.sort_by_key(|track| (!used.contains(track), std::cmp::Reverse(busy[track]), *track));
+    let mut notes = Vec::new();
+    if order.len() > MOST_ROWS {
+        notes.push(format!("{} of {} buses and planes: those of the request and the busiest", MOST_ROWS, order.len()));
+        order.truncate(MOST_ROWS);
+    }
+    order.sort_by_key(|track| (!used.contains(track), *track));
+    found.retain(|slice| order.contains(&slice.track));
+    if found.len() > MOST_BARS {
+        notes.push(format!("the {MOST_BARS} longest of {} operations", found.len()));
+        found.sort_by_key(|slice| (std::cmp::Reverse(slice.to - slice.from), slice.from, slice.track));
+        found.truncate(MOST_BARS);
+        found.sort_by_key(|slice| (slice.from, slice.track));
+    }
+    let mut rows = vec![format!("slowest {}", slowest.name)];
+    // A plane's place stands in brackets after its name.
+    let short = |track: &u64| names.get(track).map_or("", |name| name.split(" (").next().unwrap_or(name)).to_string();
+    rows.extend(order.iter().map(short));
+    let mut bars =
+        vec![Bar { row: 0, from: slowest.from, to: slowest.to, class: "request".into(), name: slowest.name.clone() }];
+    bars.extend(found.into_iter().map(|slice| {
+        let row = 1 + order.iter().position(|track| *track == slice.track).unwrap_or(0);
+        Bar { row, from: slice.from.max(from), to: slice.to.min(to), class: slice.class, name: slice.name }
+    }));
+    Ok(Timeline { rows, bars, from, to, notes })
+}

@@ -1,0 +1,251 @@
+//! What a summary says, in sentences.
+
+use serde_json::Value;
+use ssdlab_sim::Config;
+use ssdlab_sim::blame::{BY_GC, CAUSES, Cause};
+
+use crate::report::inputs::{number, text};
+use crate::text::{count, duration, percent, percent_exact, size};
+
+/// The meaning of a cause, in a few words.
+pub fn meaning(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Queue => "device queue full",
+        Cause::Order => "in the dispatch window",
+        Cause::Space => "no free page for host data",
+        Cause::Staging => "no free buffer slot",
+        Cause::DieHost => "other requests on the die",
+        Cause::DieLate => "requests delayed by GC",
+        Cause::DieGcOwn => "GC of the same plane",
+        Cause::DieGcOther => "GC of another plane",
+        Cause::DieWriteback => "write-backs on the die",
+        Cause::BusHost => "other requests on the bus",
+        Cause::BusGc => "GC on the bus",
+        Cause::NocHost => "other requests on the NoC",
+        Cause::NocGc => "GC on the NoC",
+        Cause::Held => "held back by a scheme",
+        Cause::Array => "service: flash array",
+        Cause::Bus => "service: own transfers",
+        Cause::Noc => "service: own NoC traffic",
+        Cause::Decode => "service: error correction",
+        Cause::Memory => "service: memory",
+    }
+}
+
+/// The name of a cause in results.
+pub fn name(cause: Cause) -> &'static str {
+    CAUSES[cause as usize].1
+}
+
+/// Sums by cause of a kind of request, from a summary.
+fn causes(summary: &Value, op: &str) -> [f64; Cause::COUNT] {
+    CAUSES.map(|(_, name)| number(summary, &format!("/breakdown_ns/{op}/{name}")).unwrap_or(0.0))
+}
+
+/// What happened, and whether it can be trusted, in a few sentences.
+pub fn verdict(summary: &Value) -> String {
+    let value = |place: &str| number(summary, place).unwrap_or(0.0);
+    if value("/latency_ns/all/count") == 0.0 {
+        return "no reads or writes were measured".into();
+    }
+    if value("/gc/collections") == 0.0 {
+        return "GC did not run, so these results say nothing about a full device (see precondition.mode)".into();
+    }
+    let share = |op: &str| {
+        let causes = causes(summary, op);
+        let inside = causes.iter().sum::<f64>() - causes[Cause::Queue as usize];
+        let gc: f64 = BY_GC.iter().map(|cause| causes[*cause as usize]).sum();
+        if inside == 0.0 { "none".into() } else { percent(gc / inside) }
+    };
+    let halves = |half: &str| number(summary, &format!("/write_amplification_halves/{half}"));
+    let steady = match summary.pointer("/write_amplification_halves").filter(|halves| !halves.is_null()) {
+        None => "Too few collections to tell whether write amplification is steady".into(),
+        Some(both) => {
+            let two = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2}"));
+            let (first, second) = (two(halves("first")), two(halves("second")));
+            if both["steady"] == true {
+                format!("Steady: write amplification {first} in the first half of the writes, {second} in the second")
+            } else {
+                format!(
+                    "Not steady: write amplification {first} in the first half of the writes, {second} in the second; run longer, or fill the device first (precondition, run.warmup)"
+                )
+            }
+        }
+    };
+    let waited = ["read", "write"].into_iter().filter_map(|op| {
+        let all = value(&format!("/latency_ns/{op}/count"));
+        let delayed = value(&format!("/requests_delayed_by_gc/{op}"));
+        (all > 0.0).then(|| {
+            format!(
+                "{} of the {op}s waited for it ({} of the time that {op}s spent in the device)",
+                percent(delayed / all),
+                share(op)
+            )
+        })
+    });
+    let gc = format!("GC ran: {}. {steady}", waited.collect::<Vec<_>>().join(", "));
+    let all = causes(summary, "all");
+    let (total, outside) = (all.iter().sum::<f64>(), all[Cause::Queue as usize]);
+    if 2.0 * outside > total {
+        format!(
+            "{gc}. Overloaded: requests spend {} of their time waiting for one of {} queue slots, so latency grows with the length of the run",
+            percent(outside / total),
+            value("/config/device/queue_depth")
+        )
+    } else {
+        gc
+    }
+}
+
+/// A value of a configuration as text.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
+}
+
+/// Keys of a configuration that differ from the defaults: key, default, value.
+pub fn differences(summary: &Value) -> Vec<[String; 3]> {
+    fn walk(key: &str, default: Option<&Value>, value: Option<&Value>, out: &mut Vec<[String; 3]>) {
+        if default == value {
+            return;
+        }
+        let (Some(Value::Object(a)), Some(Value::Object(b))) = (default, value) else {
+            let text = |value: Option<&Value>| value.map_or("none".into(), shown);
+            out.push([key.into(), text(default), text(value)]);
+            return;
+        };
+        let mut names: Vec<&String> = a.keys().collect();
+        names.extend(b.keys().filter(|name| !a.contains_key(*name)));
+        for name in names {
+            let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+            walk(&key, a.get(name), b.get(name), out);
+        }
+    }
+    let default = serde_json::to_value(Config::default()).unwrap_or_default();
+    let mut out = Vec::new();
+    walk("", Some(&default), summary.get("config"), &mut out);
+    out
+}
+
+/// The configuration in full: key and value.
+pub fn configuration(summary: &Value) -> Vec<[String; 2]> {
+    fn walk(key: &str, value: &Value, out: &mut Vec<[String; 2]>) {
+        match value {
+            Value::Object(fields) if !fields.is_empty() => {
+                for (name, value) in fields {
+                    walk(&if key.is_empty() { name.clone() } else { format!("{key}.{name}") }, value, out);
+                }
+            }
+            value => out.push([key.into(), shown(value)]),
+        }
+    }
+    let mut out = Vec::new();
+    walk("", &summary["config"], &mut out);
+    out
+}
+
+/// The device, the schemes and the requests, in a line each: label and text.
+pub fn device(summary: &Value) -> Vec<(&'static str, String)> {
+    let n = |place: &str| number(summary, &format!("/config/{place}")).unwrap_or(0.0);
+    let g = |name: &str| n(&format!("geometry/{name}"));
+    let planes = g("channels") * g("chips_per_channel") * g("dies_per_chip") * g("planes_per_die");
+    let pages = planes * g("blocks_per_plane") * g("pages_per_block");
+    let field = |place: &str| summary.pointer(&format!("/config/{place}")).map_or(String::new(), shown);
+    let page = summary.pointer("/config/geometry/page_size").map_or(String::new(), shown);
+    let bytes = page.parse::<ssdlab_sim::units::Bytes>().map_or(0, |bytes| bytes.0);
+    let raw = (pages as u64).saturating_mul(bytes);
+    let scheme = |slot: &str| {
+        let value = summary.pointer(&format!("/config/schemes/{slot}"));
+        match value {
+            Some(Value::Object(fields)) => fields.keys().next().cloned().unwrap_or_default(),
+            Some(value) => shown(value),
+            None => String::new(),
+        }
+    };
+    let filled = match field("precondition/mode").as_str() {
+        "none" => "nothing: a fresh device".into(),
+        "random" => format!(
+            "every exported page written once, then {} x as many random overwrites",
+            field("precondition/overwrite")
+        ),
+        "sequential" => "every exported page written once".into(),
+        mode => mode.to_string(),
+    };
+    vec![
+        (
+            "device",
+            format!(
+                "{} channels x {} chips x {} dies x {} planes; a plane: {} blocks x {} pages of {page}; {} raw, over-provisioning {}",
+                g("channels"),
+                g("chips_per_channel"),
+                g("dies_per_chip"),
+                g("planes_per_die"),
+                count(g("blocks_per_plane") as u64),
+                g("pages_per_block"),
+                size(raw),
+                percent_exact(n("device/over_provisioning"))
+            ),
+        ),
+        (
+            "timing",
+            format!(
+                "read {}, program {}, erase {}, transfer {}",
+                field("timing/read"),
+                field("timing/program"),
+                field("timing/erase"),
+                field("timing/transfer")
+            ),
+        ),
+        (
+            "schemes",
+            format!(
+                "order {}, route {}, place {}, victim {}, collector {}, path {}",
+                scheme("order"),
+                scheme("route"),
+                scheme("place"),
+                scheme("victim"),
+                scheme("collector"),
+                scheme("path")
+            ),
+        ),
+        ("filled", filled),
+        (
+            "rules",
+            format!(
+                "consistency {}, writes acknowledged {}, queue depth {}",
+                text(summary, "/consistency_rule"),
+                text(summary, "/write_ack").replace('_', " "),
+                n("device/queue_depth")
+            ),
+        ),
+    ]
+}
+
+/// A paragraph for the methods section of a paper.
+pub fn method(summary: &Value, about: &[String]) -> String {
+    let lines = device(summary);
+    let of = |label: &str| lines.iter().find(|(name, _)| *name == label).map_or("", |(_, text)| text);
+    let value = |place: &str| number(summary, place).unwrap_or(0.0);
+    let workload = match about.first() {
+        Some(about) => format!("The workload was {about}. "),
+        None => String::new(),
+    };
+    let digest = |place: &str| text(summary, place).chars().take(16).collect::<String>();
+    format!(
+        "We simulated an SSD with ssdlab {} (trace-driven, event-driven, exact to the nanosecond). Its geometry: {}. Flash times: {}. Policies: {}. Before the run the device was filled: {}. Rules: {}. {workload}{} reads and {} writes were measured over {} of simulated time, with seed {}. Percentiles are upper edges of buckets of three significant digits at rank ceil(q n). The configuration has digest {}…, the requests {}…; the same version, configuration, requests and seed give the same bytes.",
+        text(summary, "/version"),
+        of("device"),
+        of("timing"),
+        of("schemes"),
+        of("filled"),
+        of("rules"),
+        count(value("/latency_ns/read/count") as u64),
+        count(value("/latency_ns/write/count") as u64),
+        duration(value("/simulated_ns")),
+        value("/seed"),
+        digest("/config_digest"),
+        digest("/trace_digest"),
+    )
+}

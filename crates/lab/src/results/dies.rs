@@ -1,0 +1,136 @@
+//! One row per window and die, beside the series: for how long host operations, GC and write-backs held the die, and what it did.
+//!
+//! A die here is a unit of exclusion: a chip or a channel if `device.exclusion` says so.
+
+use std::path::{Path, PathBuf};
+
+use ssdlab_sim::device::geometry::Geometry;
+use ssdlab_sim::device::timing::LegKind;
+use ssdlab_sim::device::transaction::Verb;
+use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{LegRecord, Sample};
+
+use crate::error::Result;
+use crate::output::Finished;
+use crate::results::sheet::{Cell, Kind, Sheet};
+
+const COLUMNS: [(&str, Kind); 8] = [
+    ("start_ns", Kind::Number),
+    ("die", Kind::Number),
+    ("host_ns", Kind::Number),
+    ("gc_ns", Kind::Number),
+    ("writeback_ns", Kind::Number),
+    ("reads", Kind::Number),
+    ("programs", Kind::Number),
+    ("erases", Kind::Number),
+];
+
+/// A die in the current window.
+#[derive(Clone, Default)]
+struct Die {
+    /// Totals when the window began.
+    before: [u64; 3],
+    /// Reads, programs and erases that ended in it.
+    counts: [u64; 3],
+    /// The last program or erase: a suspended one is seen again when it goes on.
+    last: Option<(u64, u32)>,
+}
+
+/// A file of rows being written; only the current window is in memory.
+pub struct Dies {
+    sheet: Sheet,
+    window: u64,
+    start: Option<Nanos>,
+    dies: Vec<Die>,
+    /// By plane: its die.
+    die_of: Vec<u32>,
+}
+
+/// The file beside that of a series: `x.dies.csv` beside `x.csv`.
+pub fn beside(series: &Path) -> PathBuf {
+    let ending = series.extension().map_or(String::new(), |ending| format!(".{}", ending.to_string_lossy()));
+    series.with_extension(format!("dies{ending}"))
+}
+
+impl Dies {
+    /// Begins the file beside that of a series.
+    ///
+    /// # Errors
+    /// As [`Sheet::create`].
+    pub fn create(series: &Path, window: Nanos) -> Result<Dies> {
+        let sheet = Sheet::create("--series-dies", &beside(series), &COLUMNS)?;
+        Ok(Dies { sheet, window: window.0, start: None, dies: Vec::new(), die_of: Vec::new() })
+    }
+
+    /// The device that is watched.
+    pub fn of(&mut self, geometry: &Geometry) {
+        self.dies = vec![Die::default(); geometry.units as usize];
+        self.die_of = (0..geometry.planes).map(|plane| geometry.unit_of(ssdlab_sim::units::PlaneId(plane)).0).collect();
+    }
+
+    /// Planes have worked. A copyback is a read and a program.
+    pub fn leg(&mut self, leg: &LegRecord) {
+        if leg.kind != LegKind::Array {
+            return;
+        }
+        let Some(plane) = leg.planes().next() else { return };
+        let Some(die) = self.die_of.get(plane.0 as usize).and_then(|die| self.dies.get_mut(*die as usize)) else {
+            return;
+        };
+        let pages = leg.planes().count() as u64;
+        let key = Some((leg.number, leg.ppn.0));
+        if leg.verb != Verb::Read && std::mem::replace(&mut die.last, key) == key {
+            return;
+        }
+        match leg.verb {
+            Verb::Read => die.counts[0] += pages,
+            Verb::Program => die.counts[1] += pages,
+            Verb::Erase => die.counts[2] += pages,
+            Verb::Copyback => {
+                die.counts[0] += pages;
+                die.counts[1] += pages;
+            }
+        }
+    }
+
+    /// The clock moves to or past the end of the window.
+    ///
+    /// # Errors
+    /// As [`Sheet::row`].
+    pub fn sample(&mut self, sample: &Sample) -> Result<()> {
+        let Some(mut start) = self.start else {
+            self.start = Some(sample.at);
+            self.dies.iter_mut().zip(&sample.dies).for_each(|(die, held)| die.before = held.at(sample.at));
+            return Ok(());
+        };
+        while sample.at.0 >= start.0.saturating_add(self.window) {
+            self.write(sample, start, Nanos(start.0 + self.window))?;
+            start = Nanos(start.0 + self.window);
+            self.start = Some(start);
+        }
+        Ok(())
+    }
+
+    /// Writes the window in which the run ended.
+    ///
+    /// # Errors
+    /// As [`Sheet::finish`].
+    pub fn finish(mut self, sample: &Sample) -> Result<Finished> {
+        if let Some(start) = self.start {
+            self.write(sample, start, sample.at)?;
+        }
+        Ok(self.sheet.finish()?.file())
+    }
+
+    fn write(&mut self, sample: &Sample, start: Nanos, end: Nanos) -> Result<()> {
+        for (number, (die, held)) in self.dies.iter_mut().zip(&sample.dies).enumerate() {
+            let now = held.at(end);
+            let spent = [0, 1, 2].map(|i| Cell::Number(now[i] - die.before[i]));
+            let counts = std::mem::take(&mut die.counts).map(Cell::Number);
+            die.before = now;
+            let head = [Cell::Number(start.0), Cell::Number(number as u64)];
+            self.sheet.row(head.into_iter().chain(spent).chain(counts))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! One row per bucket of latencies and waits that is not empty, as CSV or Parquet. Buckets are those of the summary's histograms, so
+//! percentiles of the file equal the summary's, and files of parts of a run are merged by adding rows.
+
+use std::path::Path;
+
+use ssdlab_sim::blame::CAUSES;
+use ssdlab_sim::report::histogram::{Bucket, Histogram};
+
+use crate::error::Result;
+use crate::output::Finished;
+use crate::results::sheet::{Cell, Kind, Sheet};
+
+/// Columns before the causes.
+pub const COLUMNS: [(&str, Kind); 7] = [
+    ("measure", Kind::Word),
+    ("op", Kind::Word),
+    ("lower_ns", Kind::Number),
+    ("upper_ns", Kind::Number),
+    ("count", Kind::Number),
+    ("sum_ns", Kind::Maybe),
+    ("largest_ns", Kind::Number),
+];
+
+/// Latencies and waits of reads and of writes, by bucket.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Histograms {
+    /// Latencies of reads and of writes, ascending.
+    pub latency: [Vec<Bucket>; 2],
+    /// Waits of reads and of writes, ascending.
+    pub waiting: [Vec<Bucket>; 2],
+}
+
+/// Reads and writes in a word, in the order of [`Histograms`].
+pub const OPS: [&str; 2] = ["read", "write"];
+
+impl Histograms {
+    /// Those of a run.
+    pub fn of(histograms: [&Histogram; 2]) -> Histograms {
+        Histograms { latency: histograms.map(Histogram::latency), waiting: histograms.map(Histogram::waiting) }
+    }
+}
+
+/// Begins a file; its name decides the format.
+///
+/// # Errors
+/// As [`Sheet::create`].
+pub fn create(path: &Path) -> Result<Sheet> {
+    let causes = CAUSES.iter().map(|(_, name)| (*name, Kind::Maybe));
+    let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).collect();
+    Sheet::create("--histograms", path, &columns)
+}
+
+/// Writes one row per bucket.
+///
+/// # Errors
+/// As [`Sheet::row`] and [`Sheet::finish`].
+pub fn write(mut sheet: Sheet, histograms: &Histograms) -> Result<Finished> {
+    // A sum of more than 292 years does not fit in a column of 64 bits.
+    let total = |ns: u128| Cell::Maybe(i64::try_from(ns).ok().map(|ns| ns as u64));
+    for (measure, by_op) in [("latency", &histograms.latency), ("waiting", &histograms.waiting)] {
+        for (op, buckets) in OPS.into_iter().zip(by_op) {
+            for bucket in buckets {
+                let cells = [
+                    Cell::Word(measure),
+                    Cell::Word(op),
+                    Cell::Number(bucket.lower),
+                    // The last bucket ends beyond what Parquet's integers hold.
+                    Cell::Number(bucket.upper.min(i64::MAX as u64)),
+                    Cell::Number(bucket.count),
+                    total(bucket.sum),
+                    Cell::Number(bucket.largest),
+                ];
+                let causes = bucket.causes.map(|ns| if measure == "latency" { total(ns) } else { Cell::Maybe(None) });
+                sheet.row(cells.into_iter().chain(causes))?;
+            }
+        }
+    }
+    Ok(sheet.finish()?.file())
+}

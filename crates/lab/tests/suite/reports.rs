@@ -1,0 +1,436 @@
+//! Figures and pages: their numbers, their bytes, and what hostile text and empty runs make of them.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use ssdlab_figures::figure::{Cell, Figure, Mark, Table};
+use ssdlab_figures::svg::{Look, draw};
+use ssdlab_lab::error::{Class, Result};
+use ssdlab_lab::input::{Origin, Requests};
+use ssdlab_lab::report::charts::{self, Wanted};
+use ssdlab_lab::report::histogram::{self, Quantile, SUMMARY, bands, percentile};
+use ssdlab_lab::report::inputs::Inputs;
+use ssdlab_lab::report::page::{self, Page};
+use ssdlab_lab::report::table::{Columns, whole};
+use ssdlab_lab::results::timeline::To;
+use ssdlab_lab::run::{How, Outputs, Report};
+use ssdlab_lab::settings::Sources;
+use ssdlab_sim::blame::CAUSES;
+use ssdlab_sim::units::Nanos;
+
+use crate::{run, tiny};
+
+fn workload(name: &str, limit: u64) -> Requests {
+    let origin = Origin::Workload { name: name.into(), recordings: None };
+    Requests { limit: Some(limit), ..Requests::new(origin) }
+}
+
+/// Every result of a run in a directory.
+fn results(directory: &Path, sources: &Sources, requests: &Requests, window: u64) -> Vec<PathBuf> {
+    let file = |name: &str| Some(directory.join(name));
+    let outputs = Outputs {
+        json: file("summary.json"),
+        requests: file("requests.csv"),
+        series: Some((directory.join("series.csv"), Nanos(window))),
+        series_dies: true,
+        timeline: Some((To::File(directory.join("run.pftrace")), None)),
+        blocks: file("blocks.csv"),
+        histograms: file("histograms.csv"),
+        ..Outputs::default()
+    };
+    let mut done = run(sources, How::default()).open(requests).unwrap().simulate(&outputs, &mut ()).unwrap();
+    done.publish().unwrap();
+    ["summary.json", "histograms.csv", "series.csv", "run.pftrace", "blocks.csv", "series.dies.csv"]
+        .map(|name| directory.join(name))
+        .into()
+}
+
+fn read(paths: &[PathBuf]) -> Inputs {
+    Inputs::read(paths, None).unwrap()
+}
+
+fn figure(name: &str, inputs: &Inputs) -> Figure {
+    charts::make(name, inputs, &Wanted::default()).unwrap()
+}
+
+fn lite() -> Page {
+    Page { lite: true, ..Page::default() }
+}
+
+/// The example of the design: the 280 slowest reads of the README's first run, to the nanosecond.
+#[test]
+fn the_tail_of_the_first_run_is_that_of_its_requests() {
+    let directory = tempfile::tempdir().unwrap();
+    let sources = Sources { sets: vec!["precondition.mode=random".into()], ..Sources::default() };
+    let outputs = Outputs {
+        requests: Some(directory.path().join("requests.csv")),
+        histograms: Some(directory.path().join("histograms.csv")),
+        json: Some(directory.path().join("summary.json")),
+        ..Outputs::default()
+    };
+    let quickstart = Requests::new(Origin::Workload { name: "quickstart".into(), recordings: None });
+    let mut done = run(&sources, How::default()).open(&quickstart).unwrap().simulate(&outputs, &mut ()).unwrap();
+    done.publish().unwrap();
+    let requests = whole(&directory.path().join("requests.csv"), false).unwrap();
+    let columns = Columns(&requests);
+    let op = requests.columns.iter().position(|name| name == "op").unwrap();
+    let latencies = columns.numbers("latency_ns");
+    let mut reads: Vec<usize> = (0..latencies.len()).filter(|i| requests.rows[*i][op] == Cell::from("read")).collect();
+    reads.sort_by(|a, b| latencies[*b].total_cmp(&latencies[*a]));
+    let slowest = &reads[..280];
+    let sum = |name: &str| slowest.iter().map(|i| columns.numbers_at(name, *i)).sum::<f64>();
+    let expected = [
+        ("latency_ns", 15_023_526_954u64),
+        ("die_gc_own", 7_459_778_909),
+        ("die_gc_other", 7_263_674_694),
+        ("die_late", 279_743_707),
+        ("array", 14_000_000),
+        ("die_host", 4_887_816),
+        ("bus", 1_433_600),
+        ("bus_gc", 4_391),
+        ("bus_host", 3_837),
+    ];
+    for (name, ns) in expected {
+        assert_eq!(sum(name), ns as f64, "{name}");
+    }
+    // The band of buckets holds these requests, and at most the rest of one bucket more.
+    let inputs = read(&[directory.path().join("summary.json"), directory.path().join("histograms.csv")]);
+    let buckets = &inputs.run.histograms.as_ref().unwrap().latency[0];
+    let band = bands(buckets).pop().unwrap();
+    assert_eq!(band.name, "99.9 to 100 %");
+    let edge = &buckets[histogram::place(buckets, Quantile::new(999, 1000)).unwrap()];
+    assert!(band.count >= 280 && band.count < 280 + edge.count, "{band:?}");
+    assert!(slowest.iter().all(|i| latencies[*i] >= band.from as f64));
+    for (cause, name) in CAUSES {
+        let own = band.causes[cause as usize];
+        assert!(own >= sum(name) as u128, "{name}");
+    }
+    assert_eq!(band.causes.iter().sum::<u128>(), band.sum);
+    // Histograms of the requests are those of the run.
+    let again = histogram::of_requests(&directory.path().join("requests.csv"), false).unwrap();
+    assert_eq!(Some(&again), inputs.run.histograms.as_ref());
+    let caption = figure("percentiles", &inputs).caption;
+    assert!(caption.starts_with("99.9 % of 279,656 reads took at most 42.93 ms."), "{caption}");
+}
+
+/// A number at a row.
+trait At {
+    fn numbers_at(&self, name: &str, row: usize) -> f64;
+}
+
+impl At for Columns<'_> {
+    fn numbers_at(&self, name: &str, row: usize) -> f64 {
+        let column = self.0.columns.iter().position(|column| column == name).unwrap();
+        ssdlab_lab::report::table::number(&self.0.rows[row][column])
+    }
+}
+
+#[test]
+fn figures_say_what_their_sources_say() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = results(directory.path(), &tiny(&[]), &workload("mixed-70-30", 3_000), 20_000_000);
+    let inputs = read(&files);
+    let summary = inputs.run.summary.clone().unwrap();
+    let number = |place: &str| summary.pointer(place).and_then(Value::as_f64).unwrap();
+    let histograms = inputs.run.histograms.as_ref().unwrap();
+    let curve = figure("percentiles", &inputs);
+    for (op, buckets) in ["read", "write"].iter().zip(&histograms.latency) {
+        let points = &curve.panels[0].series.iter().find(|series| series.name == *op).unwrap().points;
+        for (field, quantile) in SUMMARY {
+            let expected = number(&format!("/latency_ns/{op}/{field}"));
+            assert_eq!(percentile(buckets, quantile), Some(expected as u64), "{op} {field}");
+            let rank = quantile.rank(histogram::count(buckets)) as f64 / histogram::count(buckets) as f64;
+            let point = points.iter().find(|point| point[0] >= rank).unwrap();
+            assert_eq!(point[1], expected, "{op} {field}");
+        }
+        let sum: u128 = buckets.iter().map(|bucket| bucket.sum).sum();
+        let mean = sum as f64 / histogram::count(buckets) as f64;
+        assert!((mean - number(&format!("/latency_ns/{op}/mean"))).abs() < 1e-6);
+        for (cause, name) in CAUSES {
+            let own: u128 = buckets.iter().map(|bucket| bucket.causes[cause as usize]).sum();
+            assert_eq!(own as f64, number(&format!("/breakdown_ns/{op}/{name}")), "{op} {name}");
+        }
+        let waits: u64 = histograms.waiting[usize::from(*op == "write")].iter().map(|bucket| bucket.count).sum();
+        assert_eq!(waits, histogram::count(buckets));
+    }
+    // Stacks reach the mean; shares reach 1.
+    let stacks = figure("causes", &inputs);
+    for (row, op) in ["read", "write", "all"].iter().enumerate() {
+        let total: f64 = stacks.panels[0].series.iter().map(|series| series.points[row][0]).sum();
+        assert!((total - number(&format!("/latency_ns/{op}/mean"))).abs() < 1e-3);
+    }
+    for panel in figure("tail-causes", &inputs).panels {
+        for band in 0..panel.y.bands.len() {
+            let total: f64 = panel.series.iter().map(|series| series.points[band][0]).sum();
+            assert!((total - 1.0).abs() < 1e-9);
+        }
+    }
+    let wear = figure("wear", &inputs);
+    let cells: f64 = wear.panels[0].series[0].points.iter().map(|point| point[2]).sum();
+    let blocks = wear.panels[0].series[0].points.len() as f64;
+    assert!((cells / blocks - number("/wear/erases_mean")).abs() < 1e-9);
+    let (bars, all) = (figure("valid", &inputs), blocks);
+    let counted: f64 = bars.panels[1].series[0].points.iter().map(|point| point[1]).sum();
+    assert_eq!(counted, all);
+    let windows = figure("series", &inputs);
+    let at = windows.table.columns.iter().position(|name| name == "requests").unwrap();
+    let requests: f64 = windows.table.rows.iter().map(|row| ssdlab_lab::report::table::number(&row[at])).sum();
+    assert_eq!(requests, number("/latency_ns/all/count"));
+    // Dies: their busy time is the summary's, of which only work after the last completion is no part.
+    let dies = Columns(inputs.run.dies.as_ref().unwrap());
+    let sum = |name: &str| dies.numbers(name).iter().sum::<f64>();
+    let busy = sum("host_ns") + sum("gc_ns") + sum("writeback_ns");
+    let expected = number("/utilisation/die") * 4.0 * number("/simulated_ns");
+    assert!(busy >= expected - 1.0 && busy <= expected + 4.0 * 100e6, "{busy} {expected}");
+    for (own, field) in [("reads", "reads/total"), ("programs", "programs/total"), ("erases", "erases")] {
+        assert_eq!(sum(own), number(&format!("/flash/{field}")), "{own}");
+    }
+    let map = figure("heatmap-die", &inputs);
+    let shares: f64 = map.panels[0].series[0].points.iter().map(|point| point[2]).sum();
+    // The map has six decimals.
+    let cells = map.panels[0].series[0].points.len() as f64;
+    assert!((shares * 20_000_000.0 - sum("host_ns")).abs() < 20.0 * cells);
+    let gantt = figure("gantt", &inputs);
+    assert!(gantt.panels[0].series.iter().any(|series| series.name == "GC" && series.mark == Mark::Interval));
+    let first = gantt.panels[0].series[0].points[0].clone();
+    assert_eq!(first[2] - first[1], number("/latency_ns/all/max"), "the slowest request is the row above all others");
+}
+
+#[test]
+fn inputs_are_told_by_content_and_have_to_belong_together() {
+    let directory = tempfile::tempdir().unwrap();
+    let one = directory.path().join("one");
+    let other = directory.path().join("other");
+    std::fs::create_dir(&one).unwrap();
+    std::fs::create_dir(&other).unwrap();
+    let files = results(&one, &tiny(&[]), &workload("mixed-70-30", 500), 20_000_000);
+    let others = results(&other, &tiny(&["schemes.victim=fifo"]), &workload("mixed-70-30", 400), 20_000_000);
+    // Names say nothing.
+    let renamed = directory.path().join("x.dat");
+    std::fs::copy(&files[1], &renamed).unwrap();
+    assert!(read(&[files[0].clone(), renamed]).run.histograms.is_some());
+    let fails = |paths: &[PathBuf]| -> String {
+        let error = Inputs::read(paths, None).unwrap_err();
+        assert_eq!(error.class(), Class::Trace, "{error}");
+        error.to_string()
+    };
+    let both = fails(&[files[0].clone(), others[0].clone()]);
+    for path in [&files[0], &others[0]] {
+        let summary: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        assert!(both.contains(summary["config_digest"].as_str().unwrap()), "{both}");
+    }
+    for wrong in &others[1..3] {
+        assert!(fails(&[files[0].clone(), wrong.clone()]).contains("the summary says"));
+    }
+    let strange = directory.path().join("strange");
+    for content in ["", "{\"schema\":\"other\"}", "a,b\n1,2\n", "{", "\u{1}\u{2}"] {
+        std::fs::write(&strange, content).unwrap();
+        fails(std::slice::from_ref(&strange));
+    }
+    std::fs::write(&strange, [0xff, 0xfe, 0x00]).unwrap();
+    fails(std::slice::from_ref(&strange));
+    // Every cut of a file of results is an error or a shorter file, never a panic.
+    for file in &files {
+        let bytes = std::fs::read(file).unwrap();
+        for end in (0..bytes.len()).step_by(bytes.len() / 40 + 1) {
+            std::fs::write(&strange, &bytes[..end]).unwrap();
+            let _ = Inputs::read(std::slice::from_ref(&strange), None);
+        }
+    }
+    assert!(Inputs::read(&[directory.path().join("absent")], None).is_err_and(|e| e.class() == Class::File));
+    let known = charts::make("percentils", &Inputs::default(), &Wanted::default()).unwrap_err().to_string();
+    assert!(known.contains("did you mean `percentiles`?"), "{known}");
+}
+
+/// Hostile text in all places that show text from outside.
+#[test]
+fn nothing_in_a_page_acts() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = results(directory.path(), &tiny(&[]), &workload("mixed-70-30", 300), 20_000_000);
+    let long = "A".repeat(10_000);
+    let invalid = String::from_utf8_lossy(b"\xff\xfe<b>\x00\x1b[31m").into_owned();
+    let list = [
+        "</script><script>alert(1)</script>",
+        "\"><img src=x onerror=alert(1)>",
+        "{{7*7}}",
+        "javascript:alert(1)",
+        "]]>",
+        "<!--",
+        "\u{2028}",
+        "\u{202e}gpj.exe",
+        &long,
+        &invalid,
+    ];
+    for text in list {
+        let mut inputs = read(&files);
+        inputs.names = vec![text.into()];
+        inputs.run.about = vec![text.into()];
+        let summary = inputs.run.summary.as_mut().unwrap();
+        summary["config"]["schemes"]["victim"] = json!(text);
+        summary["version"] = json!(text);
+        inputs.compare = Some(
+            json!({ "schema": "ssdlab.compare/1", "version": text, "cautions": [text], "seeds": { "first": 1, "count": 3 },
+            "variants": [
+                { "variant": 1, "set": { text: text }, "figures": { "read_mean_ns": { "mean": 1.0, "ratio": 1.0, "verdict": "same" } } },
+                { "variant": 2, "set": { text: text }, "figures": { "read_mean_ns": { "mean": 2.0, "ratio": 2.0, "verdict": "higher",
+                    "difference": { "mean": 1.0, "low": 0.5, "high": 1.5 } } } },
+                { "variant": 3, "set": { text: text }, "refused": { "rule": text } } ] }),
+        );
+        inputs.reproduce = Some(
+            json!({ "papers": [{ "letter": "x", "name": text, "about": { "paper": text, text: text },
+            "items": [{ "id": text, "title": text, "rows": [{ "what": text, "paper": "2x", "ours": "3x", "kind": "exact", "verdict": text, "note": text }] }] }] }),
+        );
+        let page = Page { title: Some(text.into()), command: Some(text.into()), ..lite() };
+        let html = page::write(&inputs, &page).unwrap().html;
+        let lower = html.to_lowercase();
+        assert_eq!(lower.matches("<script").count(), 1, "{text}");
+        assert_eq!(lower.matches("</script").count(), 1, "{text}");
+        for sign in [
+            "<img",
+            "onerror=alert(1)>",
+            "<b>\u{0}",
+            "<!--",
+            "]]>",
+            "\u{202e}",
+            "\u{2028}",
+            "\u{1b}",
+            "href=\"javascript",
+            " style=",
+            " class=\"x onerror",
+        ] {
+            let shown = html.split("<script").next().unwrap();
+            assert!(!shown.contains(sign), "{text}: {sign}");
+        }
+        assert!(!html.split("<script").next().unwrap().contains(&"A".repeat(300)));
+        let data = html.split("id=\"ssdlab-data\">").nth(1).unwrap().split("</script>").next().unwrap();
+        let data: Value = serde_json::from_str(data).unwrap();
+        assert_eq!(data["schema"], "ssdlab.report/1");
+    }
+}
+
+/// Runs with nothing, or next to nothing, in them.
+#[test]
+fn the_least_runs_have_pages() {
+    let directory = tempfile::tempdir().unwrap();
+    let pages = |name: &str, requests: &Requests, sources: &Sources| {
+        let place = directory.path().join(name);
+        std::fs::create_dir(&place).unwrap();
+        let inputs = read(&results(&place, sources, requests, 1 << 50));
+        for (figure, _, _, can) in charts::list(&inputs) {
+            if can {
+                let svg = draw(&charts::make(&figure, &inputs, &Wanted::default()).unwrap(), &Look::default());
+                assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name} {figure}");
+            }
+        }
+        page::write(&inputs, &lite()).unwrap().html
+    };
+    let bare = tiny(&["precondition.mode=none"]);
+    let one = pages("one", &workload("random-write", 1), &bare);
+    assert!(one.contains("GC did not run"), "one request");
+    let reads = pages("reads", &workload("random-read", 50), &bare);
+    assert!(reads.contains("id=\"figure-percentiles\""));
+    // All of it is warm-up: every percentile is null.
+    let warm = pages("warm", &workload("random-write", 20), &tiny(&["run.warmup=20 requests"]));
+    assert!(warm.contains("No reads or writes were measured."));
+}
+
+#[test]
+fn pages_are_small_enough_or_say_what_is_missing() {
+    let mut blocks = Table::new(&["plane", "block", "erases", "valid_pages", "written_pages", "state"]);
+    for block in 0..100_000u64 {
+        let row = [block / 1000, block % 1000, block % 7, 3, 64].map(Cell::from);
+        blocks.rows.push(row.into_iter().chain([Cell::from("closed")]).collect());
+    }
+    let mut inputs = Inputs::default();
+    inputs.run.blocks = Some(blocks);
+    let whole = page::write(&inputs, &lite()).unwrap();
+    assert!(whole.remarks.is_empty() && whole.html.len() < 1 << 20, "{}", whole.html.len());
+    let page = Page { most_bytes: 60_000, ..lite() };
+    let small = page::write(&inputs, &page).unwrap();
+    assert!(small.html.len() <= 60_000 && !small.remarks.is_empty());
+    assert!(small.remarks.iter().all(|remark| small.html.contains(remark.as_str())), "a page says what it lacks");
+    let refused = |page: Page| page::write(&Inputs::default(), &page).map(|_| ()).unwrap_err().class();
+    assert_eq!(refused(Page { most_bytes: 1 << 20, ..Page::default() }), Class::Usage);
+    assert_eq!(refused(Page { sections: Some(vec!["latenzy".into()]), ..lite() }), Class::Usage);
+}
+
+/// The page of a run is that of its files, byte by byte but for what only the run knows.
+#[test]
+fn the_page_of_a_run_is_that_of_its_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let requests = workload("mixed-70-30", 500);
+    let path = directory.path().join("run.html");
+    let write = || {
+        let report = Report { path: path.clone(), page: lite() };
+        let outputs = Outputs { report: Some(report), ..Outputs::default() };
+        let mut done = run(&tiny(&[]), How::default()).open(&requests).unwrap().simulate(&outputs, &mut ()).unwrap();
+        done.publish().unwrap();
+        std::fs::read_to_string(&path).unwrap()
+    };
+    let html = write();
+    assert_eq!(html, write(), "same input, same bytes");
+    let files = results(directory.path(), &tiny(&[]), &requests, 20_000_000);
+    let inputs = read(&[files[0].clone(), files[1].clone(), files[4].clone()]);
+    let figures = |html: &str| -> Result<Value> {
+        let data = html.split("id=\"ssdlab-data\">").nth(1).unwrap().split("</script>").next().unwrap();
+        Ok(serde_json::from_str::<Value>(data).unwrap()["figures"].clone())
+    };
+    assert_eq!(figures(&html).unwrap(), figures(&page::write(&inputs, &lite()).unwrap().html).unwrap());
+    let here = directory.path().to_string_lossy().into_owned();
+    assert!(!html.contains(&here), "a page says nothing of the machine");
+}
+
+/// `golden/`: figures and pages of a tiny run, byte by byte.
+#[test]
+fn figures_and_pages_are_those_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let inputs = read(&results(directory.path(), &tiny(&[]), &workload("mixed-70-30", 400), 50_000_000));
+    let mut made: Vec<(String, String)> = Vec::new();
+    for (name, _, _, can) in charts::list(&inputs) {
+        if can {
+            let figure = charts::make(&name, &inputs, &Wanted::default()).unwrap();
+            made.push((format!("{name}.svg"), draw(&figure, &Look::default()) + "\n"));
+        }
+    }
+    let sections = Some(["verdict", "causes", "method"].map(String::from).to_vec());
+    made.push(("run.html".into(), page::write(&inputs, &Page { sections, ..lite() }).unwrap().html));
+    let compare = Inputs {
+        compare: Some(serde_json::from_str(include_str!("../golden/compare.json")).unwrap()),
+        ..Inputs::default()
+    };
+    made.push(("compare.svg".into(), draw(&figure("compare", &compare), &Look::default()) + "\n"));
+    made.push(("compare.html".into(), page::write(&compare, &lite()).unwrap().html));
+    let reproduce = Inputs {
+        reproduce: Some(serde_json::from_str(include_str!("../golden/reproduce.json")).unwrap()),
+        ..Inputs::default()
+    };
+    made.push(("reproduce.html".into(), page::write(&reproduce, &lite()).unwrap().html));
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    for (name, text) in made {
+        // Goldens are of no version, and of no digest of one.
+        let text = text.replace(env!("CARGO_PKG_VERSION"), "VERSION");
+        let path = kept.join(&name);
+        if std::env::var_os("SSDLAB_GOLDENS").is_some_and(|what| what == "write") {
+            std::fs::write(&path, &text).unwrap();
+        }
+        let same = std::fs::read_to_string(&path).is_ok_and(|kept| kept == text);
+        assert!(same, "{name} changed: SSDLAB_GOLDENS=write cargo test -p ssdlab-lab --test suite reports::");
+    }
+}
+
+#[test]
+fn the_library_is_the_one_that_was_vendored() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
+    let version = std::fs::read_to_string(here.join("echarts/VERSION")).unwrap();
+    let (number, digest) = version.trim().split_once('\n').unwrap();
+    let bytes = std::fs::read(here.join("echarts/echarts.min.js")).unwrap();
+    assert_eq!((number, digest), ("6.1.0", blake3::hash(&bytes).to_hex().as_str()));
+    for file in ["LICENSE", "NOTICE"] {
+        assert!(std::fs::read_to_string(here.join("echarts").join(file)).unwrap().contains("Apache"));
+    }
+    let script = std::fs::read_to_string(here.join("page.js")).unwrap();
+    assert!(script.len() < 25_000, "{}", script.len());
+    for sign in ["innerHTML", "eval(", "new Function", "http", "document.write", "setAttribute(\"style", "</", "<!--"] {
+        assert!(!script.contains(sign), "{sign}");
+    }
+}
