@@ -26,6 +26,7 @@
 //! | How are they fed to a device and observed? | [`drive`] |
 //! | One run, with its files? | [`run`], which returns an [`outcome`] |
 //! | Many runs, side by side? | [`variants`] |
+//! | Which figures and pages do the files of runs make? | [`report`] |
 //! | What is in the files of a run? | [`results`], written through [`output`]; [`files`] detects two names of one file |
 
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::exit)]
