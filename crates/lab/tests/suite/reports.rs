@@ -12,6 +12,7 @@ use ssdlab_lab::report::histogram::{self, Quantile, SUMMARY, bands, percentile};
 use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::report::page::{self, Page};
 use ssdlab_lab::report::table::{Columns, whole};
+use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::results::timeline::To;
 use ssdlab_lab::run::{How, Outputs, Report};
 use ssdlab_lab::settings::Sources;
@@ -30,11 +31,11 @@ fn results(directory: &Path, sources: &Sources, requests: &Requests, window: u64
     let file = |name: &str| Some(directory.join(name));
     let outputs = Outputs {
         json: file("summary.json"),
-        requests: file("requests.csv"),
-        series: Some((directory.join("series.csv"), Nanos(window))),
+        requests: file("requests.csv").map(Place::File),
+        series: Some((directory.join("series.csv").into(), Nanos(window))),
         series_dies: true,
         timeline: Some((To::File(directory.join("run.pftrace")), None)),
-        blocks: file("blocks.csv"),
+        blocks: file("blocks.csv").map(Place::File),
         histograms: file("histograms.csv"),
         ..Outputs::default()
     };
@@ -63,7 +64,7 @@ fn the_tail_of_the_first_run_is_that_of_its_requests() {
     let directory = tempfile::tempdir().unwrap();
     let sources = Sources { sets: vec!["precondition.mode=random".into()], ..Sources::default() };
     let outputs = Outputs {
-        requests: Some(directory.path().join("requests.csv")),
+        requests: Some(directory.path().join("requests.csv").into()),
         histograms: Some(directory.path().join("histograms.csv")),
         json: Some(directory.path().join("summary.json")),
         ..Outputs::default()
