@@ -199,11 +199,16 @@ def test_an_interrupt_stops_a_device_that_can_go_on():
     for device in (stopped, whole):
         device.submit_many(requests)
     timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        stopped.run()
-        time.sleep(10)
-    timer.join()
+    # A background process may have been started with interrupts ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            timer.start()
+            stopped.run()
+            time.sleep(10)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
     assert stopped.now > 0
     stopped.run()
     whole.run()
