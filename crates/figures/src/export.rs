@@ -26,6 +26,8 @@ pub fn pdf(svg: &str, font: Option<&[u8]>) -> Result<Vec<u8>, String> {
     let family = family.ok_or("the font has no face")?;
     fonts.set_sans_serif_family(family.clone());
     options.font_family = family;
+    // A point is a point: the SVG is read and written at 72 units of an inch.
+    options.dpi = 72.0;
     let tree = Tree::from_str(svg, &options).map_err(|error| error.to_string())?;
     svg2pdf::to_pdf(&tree, svg2pdf::ConversionOptions::default(), svg2pdf::PageOptions { dpi: 72.0 })
         .map_err(|error| error.to_string())
@@ -45,7 +47,6 @@ pub fn png(svg: &str, font: Option<&[u8]>, scale: f32) -> Result<Vec<u8>, String
     let family = family.ok_or("the font has no face")?;
     fonts.set_sans_serif_family(family.clone());
     options.font_family = family;
-    // A point is a point: sizes are scaled here, not by the resolution that the SVG is read at.
     options.dpi = 72.0;
     let tree = Tree::from_str(svg, &options).map_err(|error| error.to_string())?;
     let size = tree.size().to_int_size().scale_by(scale).ok_or("the picture has no size")?;
@@ -74,7 +75,8 @@ mod tests {
         let made = pdf(&svg, None).unwrap();
         assert!(made.starts_with(b"%PDF-"));
         let holds = |text: &[u8]| made.windows(text.len()).any(|part| part == text);
-        assert!(holds(b"LiberationSans") && holds(b"[0 0 252 158]"));
+        assert!(holds(b"LiberationSans"), "the font is in it");
+        assert!(holds(b"/MediaBox [0 0 252 158]"), "{}", String::from_utf8_lossy(&made[..600.min(made.len())]));
         let picture = png(&svg, None, 300.0 / 72.0).unwrap();
         assert_eq!(&picture[1..4], b"PNG");
         assert_eq!(u32::from_be_bytes(picture[16..20].try_into().unwrap()), 1050);

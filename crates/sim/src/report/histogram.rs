@@ -94,6 +94,8 @@ pub struct Histogram {
     latency: Rows,
     /// Without the requests that waited for nothing.
     waiting: Rows,
+    /// Those like the last one that waited for nothing, and those like earlier ones.
+    last: Alike,
     alike: [Alike; 1 << KINDS],
 }
 
@@ -106,7 +108,8 @@ impl Default for Histogram {
 impl Histogram {
     /// Without requests.
     pub fn new() -> Self {
-        Histogram { latency: Rows::new(), waiting: Rows::new(), alike: [Alike::default(); 1 << KINDS] }
+        let (last, alike) = (Alike::default(), [Alike::default(); 1 << KINDS]);
+        Histogram { latency: Rows::new(), waiting: Rows::new(), last, alike }
     }
 
     /// Adds a request with the sum of its waits. Most wait for nothing and are like one that came before: they cost a comparison.
@@ -114,9 +117,10 @@ impl Histogram {
     pub fn record(&mut self, blame: &Blame, latency: u64, waits: u64) {
         if waits == 0 {
             let (array, bus) = (blame.0[Cause::Array as usize], blame.0[Cause::Bus as usize]);
-            let alike = &mut self.alike[kind(latency)];
-            if alike.latency == latency && alike.array == array && alike.bus == bus {
-                alike.count += 1;
+            let last = &mut self.last;
+            if last.latency == latency && last.array == array && last.bus == bus {
+                // No run has 2^64 requests.
+                last.count = last.count.wrapping_add(1);
                 return;
             }
         }
@@ -128,8 +132,13 @@ impl Histogram {
         let (array, bus) = (blame.0[Cause::Array as usize], blame.0[Cause::Bus as usize]);
         // Only where these two are all of the latency do they tell all causes.
         if waits == 0 && array + bus == latency {
-            let before = std::mem::replace(&mut self.alike[kind(latency)], Alike { latency, array, bus, count: 1 });
-            before.flush(&mut self.latency);
+            let before = std::mem::replace(&mut self.last, Alike { latency, array, bus, count: 1 });
+            let place = &mut self.alike[kind(before.latency)];
+            if (place.latency, place.array, place.bus) == (before.latency, before.array, before.bus) {
+                place.count += before.count;
+            } else {
+                std::mem::replace(place, before).flush(&mut self.latency);
+            }
             return;
         }
         let row = self.latency.add(latency, 1);
@@ -141,17 +150,21 @@ impl Histogram {
         }
     }
 
+    fn kinds(&self) -> impl Iterator<Item = &Alike> {
+        self.alike.iter().chain([&self.last])
+    }
+
     /// The buckets of latency that are not empty, ascending.
     pub fn latency(&self) -> Vec<Bucket> {
         let mut rows = self.latency.clone();
-        self.alike.iter().for_each(|alike| alike.flush(&mut rows));
+        self.kinds().for_each(|alike| alike.flush(&mut rows));
         rows.buckets()
     }
 
     /// The buckets of waits that are not empty, ascending.
     pub fn waiting(&self) -> Vec<Bucket> {
         let (mut rows, of) = (self.waiting.clone(), |rows: &Rows| rows.rows.iter().map(|row| row.count).sum::<u64>());
-        let all = of(&self.latency) + self.alike.iter().map(|alike| alike.count).sum::<u64>();
+        let all = of(&self.latency) + self.kinds().map(|alike| alike.count).sum::<u64>();
         let nothing = all - of(&rows);
         if nothing > 0 {
             rows.add(0, nothing);
