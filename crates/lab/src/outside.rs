@@ -37,7 +37,8 @@ impl From<String> for Failure {
 
 /// A victim policy in another language.
 pub trait VictimScript: Send + Sync + Sized + 'static {
-    /// The index of the block to collect among the candidates of [`VictimSight::take`], or none to collect nothing.
+    /// The index of the block to collect among the candidates of [`VictimSight::take`], or none to collect nothing. It reads
+    /// the view by [`VictimSight::take`] only.
     ///
     /// # Errors
     /// The script failed.
@@ -355,6 +356,11 @@ impl<S: VictimScript> Victim for ScriptedVictim<S> {
     }
 
     fn reads_closings(&self) -> bool {
+        true
+    }
+
+    /// A [`VictimSight`] shows one plane.
+    fn stays_in_plane(&self) -> bool {
         true
     }
 

@@ -285,6 +285,11 @@ pub trait Victim {
     fn reads_closings(&self) -> bool {
         false
     }
+    /// Whether [`Victim::pick_under`] reads no pages of other planes than the one to be collected, and no load. Read once. If
+    /// not, the moves of a collection do not share an event, since until that event the map and the counters lag behind.
+    fn stays_in_plane(&self) -> bool {
+        false
+    }
     /// A data page has been programmed: with its logical page, or with none if it was stale before its program ended.
     ///
     /// Calls follow the order of changes. They come in the nanosecond of the change and before the next [`Victim::pick`], but the

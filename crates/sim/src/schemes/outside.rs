@@ -117,6 +117,9 @@ impl Victim for Outside<dyn CustomVictim> {
     fn reads_closings(&self) -> bool {
         self.ask(|policy| policy.reads_closings())
     }
+    fn stays_in_plane(&self) -> bool {
+        self.ask(|policy| policy.stays_in_plane())
+    }
     fn on_write(&mut self, view: &View, page: Ppn, lpn: Lpn) {
         self.live().on_write(view, page, lpn);
     }

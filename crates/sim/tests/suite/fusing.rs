@@ -2,9 +2,31 @@
 //!
 //! All times are multiples of one transfer, so ends, arrivals and bus requests often coincide.
 
+use ssdlab_sim::policy::{Victim, View};
 use ssdlab_sim::random::{below, stream};
-use ssdlab_sim::units::Nanos;
+use ssdlab_sim::schemes::AnyVictim;
+use ssdlab_sim::units::{BlockId, Nanos, PlaneId};
 use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
+
+/// The block that was closed first of those with an invalid page: it depends on when blocks that GC fills are closed.
+#[derive(Clone)]
+struct FirstClosed;
+
+impl Victim for FirstClosed {
+    fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
+        let some_invalid = |block: &BlockId| u32::from(view.flash.valid(*block)) < view.geometry.pages_per_block;
+        let closed = |block: &BlockId| view.flash.closing(*block).map(|closing| (closing.at, *block));
+        view.flash.closed_blocks(plane, view.geometry).filter(some_invalid).min_by_key(closed)
+    }
+
+    fn reads_closings(&self) -> bool {
+        true
+    }
+
+    fn stays_in_plane(&self) -> bool {
+        true
+    }
+}
 
 /// A small device with fused legs, and requests that saturate its channels.
 fn world(seed: u64) -> (Config, Vec<Request>) {
@@ -60,7 +82,11 @@ run = {{ {} }}
         pick(&["", "", "warmup = \"30 requests\""]),
         pick(&["", "", "", "faults = { power_cut = [\"100us\", \"256000ns\"] }"])
     );
-    let config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
+    let first_closed = pick(&["", "", "", "first closed"]) != "";
+    let mut config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
+    if first_closed {
+        config.schemes.victim = AnyVictim::outside(Vec::new(), || Box::new(FirstClosed));
+    }
     let mut arrival = 0;
     let requests = (0..300)
         .map(|_| {
@@ -88,7 +114,10 @@ fn run(config: &Config, requests: &[Request], fusing: bool, pieces: bool, closed
         ssd.submit(Request { offset: offset * 512, bytes: bytes * 512, ..*request });
     }
     let mut told = Vec::new();
-    let mut tell = |ssd: &Ssd| told.push(format!("{:?}", ssd.summary(7, String::new(), String::new())));
+    let mut tell = |ssd: &Ssd| {
+        let closings: Vec<_> = ssd.flash().closings_by_block().iter().map(|closing| closing.at.0).collect();
+        told.push(format!("{:?}, {closings:?}", ssd.summary(7, String::new(), String::new())));
+    };
     if pieces {
         for at in 1..60 {
             ssd.run_until(Nanos(at * 7 * 1024));

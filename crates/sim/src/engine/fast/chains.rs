@@ -335,7 +335,7 @@ impl Ssd {
         if since == 0 && ended > 0 && (self.kernel.decided_at != now || ended == u64::from(chain.moves)) {
             (ended, since) = (ended - 1, pace.period.0);
         }
-        self.land_chain(id, ended as u32, inside);
+        self.land_chain(id, chain.start, ended as u32, inside);
         let begun = chain.start + Nanos(ended * pace.period.0);
         let read_out = pace.read.0;
         let due = if inside {
@@ -360,7 +360,7 @@ impl Ssd {
     }
 
     /// The first `ended` moves of a chain land; the next one becomes that of its operation.
-    fn land_chain(&mut self, id: OpId, ended: u32, inside: bool) {
+    fn land_chain(&mut self, id: OpId, start: Nanos, ended: u32, inside: bool) {
         if ended == 0 {
             self.kernel.ops[id].leg = 0;
             return;
@@ -371,12 +371,18 @@ impl Ssd {
         let mut first = self.dev.geometry.offset(from);
         let mut landing = ended as usize;
         let victim = self.gc.jobs[job.0].job.victims[0];
+        self.date_closings();
+        let mut landed_before = 0;
         if inside {
             // Its page was taken, and its time counted, when it began.
             self.land_one(from, to, tag, false);
-            (first, landing) = (first + 1, landing - 1);
+            (first, landing, landed_before) = (first + 1, landing - 1, 1);
+            if self.dev.flash.has_undated() {
+                self.dev.flash.date_closings(start + pace.period);
+            }
         }
-        let next = self.move_some(plane, victim, first, landing);
+        let landed_at = |moved: usize| start + Nanos(pace.period.0 * (landed_before + moved as u64));
+        let next = self.move_some(plane, victim, first, landing, landed_at);
         let time = if inside { count - 1 } else { count };
         self.stats.gc_time.read += time * pace.read.0;
         self.stats.gc_time.transfer += count * pace.on_bus().0;

@@ -216,7 +216,6 @@ impl Ssd {
         let plain = self.features.failures.is_none() && !self.rules.watches;
         let open = fusing && plain && self.observer.observer.is_none();
         self.fast = if open { FastPaths::of(&self.config, &self.dev.geometry) } else { FastPaths::NONE };
-        // Blocks that a chain fills are closed when it is dissolved, which may be later.
-        self.fast.chains &= !self.schemes.victim.policy_ref().reads_closings();
+        self.fast.chains &= self.schemes.victim.policy_ref().stays_in_plane();
     }
 }

@@ -13,7 +13,7 @@ use crate::engine::spine::host::{LOOK_AHEAD, Waiting};
 use crate::policy::{Hop, Job, Journey, PageSet, Step};
 use crate::random;
 use crate::request::{Extent, Request, RequestOp};
-use crate::units::{BlockId, Lpn, PlaneId, Ppm, Ppn, Tag, UnitId};
+use crate::units::{BlockId, Lpn, Nanos, PlaneId, Ppm, Ppn, Tag, UnitId};
 
 /// The same for moves.
 const MOVES_AHEAD: usize = 24;
@@ -437,7 +437,8 @@ impl Ssd {
         let mut moving = std::mem::take(&mut self.gc.moving);
         let moved = self.dev.flash.list_valid(victim, &mut moving.offsets, &mut moving.lpns);
         law_eq!(moved, usize::from(self.dev.flash.valid(victim)), "law: validity and the reverse map agree");
-        self.move_listed(plane, victim, &moving, moved);
+        let now = self.now;
+        self.move_listed(plane, victim, &moving, moved, |_| now);
         self.dev.flash.vacate(victim);
         self.gc.moving = moving;
         self.stats.count_moves(journey, moved as u64);
@@ -445,22 +446,37 @@ impl Ssd {
     }
 
     /// Moves the first `count` valid pages of a victim from offset `first` on, like [`Ssd::move_all_now`], without counting the
-    /// commands. Returns the offset of the next valid page, which must exist.
-    pub(in crate::engine) fn move_some(&mut self, plane: PlaneId, victim: BlockId, first: u32, count: usize) -> u32 {
+    /// commands. `landed_at`: when the n-th of them has landed. Returns the offset of the next valid page, which must exist.
+    #[inline(always)]
+    pub(in crate::engine) fn move_some(
+        &mut self,
+        plane: PlaneId,
+        victim: BlockId,
+        first: u32,
+        count: usize,
+        landed_at: impl Fn(usize) -> Nanos,
+    ) -> u32 {
         let mut moving = std::mem::take(&mut self.gc.moving);
         let listed = self.dev.flash.list_some(victim, first, count + 1, &mut moving.offsets, &mut moving.lpns);
         law_eq!(listed, count + 1, "law: validity and the reverse map agree");
         let next = u32::from(moving.offsets[count]);
-        self.move_listed(plane, victim, &moving, count);
+        self.move_listed(plane, victim, &moving, count, landed_at);
         self.dev.flash.vacate_some(victim, first..next);
         self.gc.moving = moving;
         self.stats.count_sorted(count as u64);
         next
     }
 
-    /// Moves the first `moved` pages of a list.
+    /// Moves the first `moved` pages of a list; the n-th has landed at `landed_at(n)`.
     #[inline(always)]
-    fn move_listed(&mut self, plane: PlaneId, victim: BlockId, moving: &Moving, moved: usize) {
+    fn move_listed(
+        &mut self,
+        plane: PlaneId,
+        victim: BlockId,
+        moving: &Moving,
+        moved: usize,
+        landed_at: impl Fn(usize) -> Nanos,
+    ) {
         let Moving { offsets, lpns } = moving;
         lpns[..moved.min(MOVES_AHEAD)].iter().for_each(|lpn| self.dev.map.expect(*lpn));
         let base = self.dev.geometry.page(victim, 0).0;
@@ -481,6 +497,9 @@ impl Ssd {
                 self.oracle.carry(lpn, from, to);
             }
             next += count;
+            if self.dev.flash.has_undated() {
+                self.dev.flash.date_closings(landed_at(next));
+            }
         }
     }
 

@@ -30,4 +30,8 @@ impl Victim for CostBenefit {
         }
         best.map(|(_, _, block)| block)
     }
+
+    fn stays_in_plane(&self) -> bool {
+        true
+    }
 }

@@ -16,4 +16,8 @@ impl Victim for Fifo {
     fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
         view.flash.closed_blocks(plane, view.geometry).min_by_key(|block| view.flash.closed_at(*block))
     }
+
+    fn stays_in_plane(&self) -> bool {
+        true
+    }
 }

@@ -36,4 +36,8 @@ impl Victim for Greedy {
         let position = counts[from..].iter().position(|count| *count == least).expect("the minimum is one of them");
         Some(BlockId((blocks.start + from + position) as u32))
     }
+
+    fn stays_in_plane(&self) -> bool {
+        true
+    }
 }

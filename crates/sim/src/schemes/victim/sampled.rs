@@ -61,6 +61,10 @@ impl Victim for DChoices {
     fn seed(&mut self, seed: u64) {
         self.rng = random::stream(seed, "victim");
     }
+
+    fn stays_in_plane(&self) -> bool {
+        true
+    }
 }
 
 scheme! {
@@ -81,6 +85,10 @@ impl Victim for Random {
     fn seed(&mut self, seed: u64) {
         self.rng = random::stream(seed, "victim");
     }
+
+    fn stays_in_plane(&self) -> bool {
+        true
+    }
 }
 
 scheme! {
@@ -98,5 +106,9 @@ impl Victim for RandomPlus {
     }
     fn seed(&mut self, seed: u64) {
         self.rng = random::stream(seed, "victim");
+    }
+
+    fn stays_in_plane(&self) -> bool {
+        true
     }
 }
