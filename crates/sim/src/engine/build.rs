@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::fast::{Chains, FastPaths};
+use super::fast::{Bookings, Chains, FastPaths};
 use super::kernel::Kernel;
 use super::kernel::ops::Parts;
 use super::raid::failure::Failures;
@@ -119,11 +119,13 @@ impl Ssd {
             Parts { parity, buffer: staging.slots() > 0, crossing: noc.is_some(), copy, anywhere: rules.dynamic };
         let timing = Timing::new(&config.timing_spec(), &array);
         let chains = Chains::new(&geometry, &timing, rules.plain_moves);
+        let booked = Bookings::new(geometry.channels as usize, geometry.units as usize);
         let mut ssd = Ssd {
             seed,
             rules,
             fast: FastPaths::NONE,
             chains,
+            booked,
             now: Nanos::ZERO,
             kernel: Kernel::new(&geometry, ops, parts, buses, delays, config.timing.longest().max(crossing)),
             host: Host::new(config, &geometry),

@@ -86,6 +86,7 @@ impl Ssd {
             schemes: Policies { order: _, trigger: _, victim, collector, path, route: _ },
             fast: _,
             chains: _,
+            booked: _,
             kernel:
                 Kernel {
                     timers: _,

@@ -92,6 +92,7 @@ pub struct Ssd {
     rules: Rules,
     fast: fast::FastPaths,
     chains: fast::Chains,
+    booked: fast::Bookings,
     now: Nanos,
     kernel: Kernel,
     host: Host,

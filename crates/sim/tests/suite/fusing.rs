@@ -87,12 +87,14 @@ run = {{ {} }}
     if first_closed {
         config.schemes.victim = AnyVictim::outside(Vec::new(), || Box::new(FirstClosed));
     }
+    // Of 20 requests. Reads are booked while others hardly use their channel.
+    let reads = [5, 5, 15, 19][below(&mut rng, 4) as usize];
     let mut arrival = 0;
     let requests = (0..300)
         .map(|_| {
             arrival += below(&mut rng, 6).saturating_sub(2) * 1024;
             let op = match below(&mut rng, 20) {
-                0..5 => RequestOp::Read,
+                kind if kind < reads => RequestOp::Read,
                 5 => RequestOp::Trim,
                 _ => RequestOp::Write,
             };

@@ -166,6 +166,7 @@ impl Ssd {
         let (pace, state) = (&self.chains.pace, &self.kernel.buses[bus]);
         let (period, length) = (pace.period.0, pace.on_bus().0);
         state.queue.is_empty()
+            && !self.has_bookings(bus)
             && state.until <= first
             && self.chains.passages[bus].iter().all(|other| {
                 let apart = if other.at > first { other.at - first } else { first - other.at }.0 % period;
@@ -247,6 +248,12 @@ impl Ssd {
     fn next_passage(&self, bus: usize, from: Nanos, until: Nanos) -> Option<UnitId> {
         let met = |passage: &&Passage| passage.at >= from && passage.at < until;
         self.chains.passages[bus].iter().find(met).map(|passage| passage.unit)
+    }
+
+    /// Whether a chain uses a bus.
+    #[inline(always)]
+    pub(super) fn has_passages(&self, bus: usize) -> bool {
+        self.chains.count > 0 && self.chains.passages.get(bus).is_some_and(|passages| !passages.is_empty())
     }
 
     /// Whether the page of a chain requests the bus now.

@@ -162,7 +162,9 @@ impl Ssd {
         self.hold_tag(id, 0, self.oracle.load(at, lpn));
         self.stats.count_reads(Class::Host, 1);
         self.chip_in_use(plane, true);
-        self.kernel.timers.set(Timer::Array(unit), now + array);
+        if !(self.fast.books && self.book(id, unit, array)) {
+            self.kernel.timers.set(Timer::Array(unit), now + array);
+        }
         if self.rules.deep {
             if next.is_some() {
                 self.kernel.ops.expect(next.0);

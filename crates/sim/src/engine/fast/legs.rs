@@ -222,7 +222,7 @@ impl Ssd {
     fn free_bus(&mut self, id: OpId, time: Nanos) -> Option<(usize, Nanos)> {
         let bus = self.kernel.ops[id].channel.ix();
         self.catch_up(bus, time);
-        if self.passage_begins(bus, time) {
+        if self.passage_begins(bus, time) || self.has_bookings(bus) {
             return None;
         }
         let op = &self.kernel.ops[id];
@@ -317,6 +317,7 @@ impl Ssd {
 
     /// Undoes all fusing: every operation is in the state that it would have without.
     pub(in crate::engine) fn unfuse_all(&mut self) {
+        self.unbook_all();
         if !self.fast.moves {
             return;
         }

@@ -2,11 +2,13 @@
 //!
 //! [`Ssd::set_fusing`] closes all of them; tests compare every byte with and without.
 
+mod booked;
 mod chains;
 mod lane;
 mod legs;
 mod steps;
 
+pub(super) use booked::{BOOKED, Bookings};
 pub(super) use chains::Chains;
 pub(super) use legs::FUSED;
 
@@ -37,6 +39,8 @@ pub(super) struct FastPaths {
     pub(super) writes: bool,
     /// The order of their ends at one time has no effect.
     pub(super) unordered: bool,
+    /// A read's legs share an event while its channel serves only reads.
+    pub(super) books: bool,
 }
 
 impl FastPaths {
@@ -48,6 +52,7 @@ impl FastPaths {
         lane: false,
         writes: false,
         unordered: false,
+        books: false,
     };
 
     /// The shortcuts that a configuration allows.
@@ -204,7 +209,8 @@ impl FastPaths {
             && !keep_overwritten
             && geometry.data_pages == geometry.pages_per_block;
         let unordered = writes && *scope == Scope::Plane && *time == GcTime::Real;
-        FastPaths { legs, moves, chains, steps, lane, writes, unordered }
+        let books = lane && transfer != Nanos::ZERO;
+        FastPaths { legs, moves, chains, steps, lane, writes, unordered, books }
     }
 }
 

@@ -35,6 +35,8 @@ pub(in crate::engine) struct Bus {
     pub(in crate::engine) queue: Fifo,
     /// Whether the bus is on the `dirty` list.
     pub(in crate::engine) dirty: bool,
+    /// Reads that have begun since another operation requested this bus, up to a limit.
+    pub(in crate::engine) calm: u8,
 }
 
 impl Bus {
@@ -52,6 +54,7 @@ impl Bus {
             marked: 0,
             queue: Fifo::EMPTY,
             dirty: false,
+            calm: 0,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::config::{Suspendable, WriteAck};
 use crate::device::mapping::Location;
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Op, Verb};
-use crate::engine::fast::FUSED;
+use crate::engine::fast::{BOOKED, FUSED};
 use crate::engine::kernel::dies::{Holder, Suspension};
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
@@ -74,6 +74,7 @@ impl Ssd {
     #[inline]
     pub(in crate::engine) fn ask(&mut self, id: OpId, bus: usize) {
         let now = self.now;
+        self.meet_bookings(id, bus);
         self.meet_chains(bus);
         if self.kernel.buses[bus].fused.is_some() {
             self.disturb(bus);
@@ -308,8 +309,14 @@ impl Ssd {
             if op.need == Need::Write {
                 return self.written_in_lane(id, unit);
             }
+            if op.leg == BOOKED {
+                return self.booked_ends(id);
+            }
             op.leg = 1;
             let bus = op.channel.ix();
+            if self.book_now(id, unit) {
+                return;
+            }
             return self.ask(id, bus);
         }
         if op.leg == FUSED {
