@@ -199,6 +199,17 @@ impl Job {
     }
 }
 
+/// Moves that remain in a collection of two planes, where each is one command inside the die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outlook {
+    /// Moves of two pages that are read together.
+    pub together: u32,
+    /// Moves of two pages that are read one after the other.
+    pub apart: u32,
+    /// Moves of one page.
+    pub single: u32,
+}
+
 /// Load and progress of a device, for policies from outside that learn from them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
@@ -359,6 +370,11 @@ pub trait Collector {
     /// slot left.
     fn undisturbed(&self) -> bool {
         self.in_order()
+    }
+    /// The moves that remain in a collection of two planes after one of the pages `moving`, if they depend on nothing but valid
+    /// pages of its victims. The engine may then merge them.
+    fn outlook(&self, _view: &View, _job: &Job, _moving: &PageSet) -> Option<Outlook> {
+        None
     }
     /// Whether a job holds its die from start to end. If not, each step is queued behind the operations that wait there.
     fn holds(&self) -> bool {

@@ -43,7 +43,12 @@ fn world(seed: u64) -> (Config, Vec<Request>) {
         "{ idle-chip = { inner = \"queued\", absorb = false } }",
         "{ idle-chip = { erase = \"after_writeback\", absorb = false } }",
         "{ preemptive = { inner = \"idle-chip\" } }",
+        "\"pagc\"",
+        "{ pagc = { when = \"always\" } }",
+        "{ pagc = { when = \"always\" } }",
+        "{ pagc = { threshold = 0.4, points = \"unaligned\" } }",
     ]);
+    let pairs = collector.contains("pagc");
     let toml = format!(
         "geometry = {{ channels = {}, chips_per_channel = {}, dies_per_chip = {}, planes_per_die = {}, blocks_per_plane = {}, pages_per_block = {}, page_size = \"{}\" }}
 timing = {{ read = {}, program = {}, erase = \"{}ns\", transfer = \"2ns/B\" }}
@@ -58,7 +63,7 @@ run = {{ {} }}
         pick(&["1", "1", "2"]),
         pick(&["1", "2", "3", "4", "7"]),
         pick(&["1", "2"]),
-        pick(&["1", "2"]),
+        if pairs { "2" } else { pick(&["1", "2"]) },
         pick(&["8", "9", "12"]),
         pick(&["3", "4", "8", "16", "24"]),
         // Pages of two sectors also have partial writes.
@@ -73,7 +78,7 @@ run = {{ {} }}
         pick(&["2", "4", "6"]),
         pick(&["", "", ", hard_threshold = \"2 pages\""]),
         pick(&["separate", "separate", "shared"]),
-        pick(&["external", "external", "external", "copyback"]),
+        pick(&["external", "external", if pairs { "copyback" } else { "external" }, "copyback"]),
         if collector.contains("idle-chip") { "dynamic" } else { pick(&["CWDP", "PDWC", "dynamic"]) },
         pick(&["greedy", "random", "fifo"]),
         collector,

@@ -25,7 +25,7 @@ use crate::device::transaction::{Class, Verb};
 use crate::engine::fast::FUSED;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
-use crate::policy::{Hop, Journey};
+use crate::policy::{Hop, Journey, Step};
 use crate::units::{OpId, Ppn, UnitId};
 
 /// Leg of an operation whose collection is a chain.
@@ -61,10 +61,15 @@ struct Chain {
     start: Nanos,
     /// Number of its moves.
     moves: u32,
+    /// End of its last move.
+    until: Nanos,
+    /// Whether it moves pages of two planes ([`Ssd::replay`]).
+    joint: bool,
 }
 
 impl Chain {
-    const NONE: Chain = Chain { op: OpId::NONE, start: Nanos::ZERO, moves: 0 };
+    const NONE: Chain =
+        Chain { op: OpId::NONE, start: Nanos::ZERO, moves: 0, until: Nanos::ZERO, joint: false };
 }
 
 /// The next transfer of a chain: from the die, and back to it.
@@ -83,6 +88,8 @@ pub(in crate::engine) struct Chains {
     /// Number of chains.
     count: u32,
     pace: Pace,
+    /// Times of moves inside a die: of two pages at equal offsets, of two at different ones, of one.
+    inside: [Nanos; 3],
 }
 
 impl Chains {
@@ -100,11 +107,17 @@ impl Chains {
         let period = read + transfer + transfer + program;
         let units = geometry.units as usize;
         let per_channel = units.div_ceil(geometry.channels as usize);
+        let copyback = |from: &[u32]| {
+            let (_, read, program) = timing.copyback(from, &[0; 2][..from.len()]);
+            read + program
+        };
+        let second = 1 % geometry.pages_per_block;
         Chains {
             of_unit: vec![Chain::NONE; units],
             passages: vec![VecDeque::with_capacity(per_channel); geometry.channels as usize],
             count: 0,
             pace: Pace { read, transfer, program, period },
+            inside: [copyback(&[0, 0]), copyback(&[0, second]), copyback(&[0])],
         }
     }
 
@@ -141,11 +154,39 @@ impl Ssd {
             let place = passages.iter().position(|other| other.at > first).unwrap_or(passages.len());
             passages.insert(place, Passage { at: first, unit });
         }
-        self.chains.of_unit[unit.ix()] = Chain { op: id, start, moves };
+        let until = start + Nanos(pace.period.0 * u64::from(moves));
+        self.set_chain(unit, Chain { op: id, start, moves, until, joint: false });
+        true
+    }
+
+    fn set_chain(&mut self, unit: UnitId, chain: Chain) {
+        self.chains.of_unit[unit.ix()] = chain;
         self.chains.count += 1;
-        self.kernel.ops[id].leg = CHAINED;
+        self.kernel.ops[chain.op].leg = CHAINED;
         self.kernel.timers.clear(Timer::Array(unit));
-        self.kernel.timers.set_chain(unit, start + Nanos(pace.period.0 * u64::from(moves)));
+        self.kernel.timers.set_chain(unit, chain.until);
+    }
+
+    /// A move of a collection of two planes begins now. If the moves after it are known, they share an event. Returns whether
+    /// they do.
+    #[inline(never)]
+    pub(in crate::engine) fn join_chain(&mut self, id: OpId, unit: UnitId) -> bool {
+        let op = &self.kernel.ops[id];
+        if op.verb != Verb::Copyback || op.class != Class::Gc {
+            return false;
+        }
+        let running = &self.gc.jobs[op.job.0];
+        let outlook = self.schemes.collector.policy_ref().outlook(&self.dev.view(self.now), &running.job, &op.from);
+        let Some(moves) = outlook else { return false };
+        let Some(first) = op.legs.get(0) else { return false };
+        let counts = [moves.together, moves.apart, moves.single];
+        if counts.iter().sum::<u32>() == 0 {
+            return false;
+        }
+        let rest: u64 = counts.iter().zip(self.chains.inside).map(|(count, time)| u64::from(*count) * time.0).sum();
+        let start = self.now;
+        let until = start + first.time + Nanos(rest);
+        self.set_chain(unit, Chain { op: id, start, moves: 0, until, joint: true });
         true
     }
 
@@ -286,8 +327,8 @@ impl Ssd {
         let unit = self.dev.geometry.unit_of(self.dev.geometry.plane_of(page));
         let chain = &self.chains.of_unit[unit.ix()];
         if chain.op.is_some() {
-            let job = self.kernel.ops[chain.op].job;
-            if self.gc.jobs[job.0].job.victims[0] == self.dev.geometry.block_of(page) {
+            let job = &self.gc.jobs[self.kernel.ops[chain.op].job.0].job;
+            if job.victims[..usize::from(job.count)].contains(&self.dev.geometry.block_of(page)) {
                 self.dissolve(unit, self.now, true);
             }
         }
@@ -326,6 +367,9 @@ impl Ssd {
     fn dissolve(&mut self, unit: UnitId, now: Nanos, within: bool) {
         let chain = std::mem::replace(&mut self.chains.of_unit[unit.ix()], Chain::NONE);
         let (id, pace) = (chain.op, self.chains.pace);
+        if chain.joint {
+            return self.replay(&chain, unit, now, within);
+        }
         let inside = pace.transfer == Nanos::ZERO;
         let bus = self.kernel.ops[id].channel.ix();
         if !inside {
@@ -363,6 +407,47 @@ impl Ssd {
             self.array_ends(unit);
         } else {
             self.kernel.timers.set(Timer::Array(unit), due);
+        }
+    }
+
+    /// Ends a chain of a collection of two planes at `now`: carries out its moves up to then. The one in progress gets its event.
+    #[inline(never)]
+    fn replay(&mut self, chain: &Chain, unit: UnitId, now: Nanos, within: bool) {
+        let (id, mut begun) = (chain.op, chain.start);
+        self.chains.count -= 1;
+        self.kernel.timers.clear_chain(unit);
+        self.date_closings();
+        loop {
+            let op = &self.kernel.ops[id];
+            let ends = begun + op.legs.get(0).map_or(Nanos::ZERO, |leg| leg.time);
+            // A move ends now: if collectors have decided since, the next one has begun.
+            if ends > now || ends == now && (self.kernel.decided_at != now || ends == chain.until) {
+                self.kernel.ops[id].leg = 0;
+                if within && ends == now {
+                    self.array_ends(unit);
+                } else {
+                    self.kernel.timers.set(Timer::Array(unit), ends);
+                }
+                return;
+            }
+            law!(ends < chain.until, "law: a collection has as many moves as its collector has counted");
+            let job = op.job;
+            self.count_time(id);
+            self.end_reads(id);
+            self.land(id);
+            if self.dev.flash.has_undated() {
+                self.dev.flash.date_closings(ends);
+            }
+            let running = &mut self.gc.jobs[job.0];
+            let step = self.schemes.collector.policy().next(&self.dev.view(now), &mut running.job);
+            let Step::Move(pages, stream) = step else {
+                panic!("law: a collection has as many moves as its collector has counted, not {step:?}")
+            };
+            running.stream = stream;
+            self.kernel.ops[id].verb = Verb::Read;
+            self.kernel.ops[id].pages = pages;
+            self.begin_move(id);
+            begun = ends;
         }
     }
 

@@ -74,6 +74,10 @@ impl Ssd {
     /// An operation starts to wait for a unit whose collection checks for waiting operations between two steps.
     #[inline]
     pub(in crate::engine) fn disturb_unit(&mut self, unit: UnitId) {
+        if self.fast.joint {
+            // Its collector does not look.
+            return;
+        }
         self.touch_unit(unit);
         let id = self.kernel.dies[unit].array();
         if id.is_none() || self.kernel.ops[id].leg != FUSED {
@@ -318,10 +322,10 @@ impl Ssd {
     /// Undoes all fusing: every operation is in the state that it would have without.
     pub(in crate::engine) fn unfuse_all(&mut self) {
         self.unbook_all();
+        self.dissolve_all();
         if !self.fast.moves {
             return;
         }
-        self.dissolve_all();
         for bus in 0..self.kernel.buses.all.len() {
             if self.kernel.buses[bus].fused.is_some() {
                 self.disturb(bus);

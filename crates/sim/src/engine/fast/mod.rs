@@ -19,6 +19,7 @@ use crate::config::{
     WritePoints,
 };
 use crate::device::geometry;
+use crate::policy::Journey;
 use crate::schemes::Place;
 use crate::units::Nanos;
 
@@ -31,6 +32,8 @@ pub(super) struct FastPaths {
     pub(super) moves: bool,
     /// The moves of a collection share an event.
     pub(super) chains: bool,
+    /// So do those of a collection of two planes.
+    pub(super) joint: bool,
     /// A queued GC step that ends alone needs no round.
     pub(super) steps: bool,
     /// Pages that are read take the fast lane.
@@ -48,6 +51,7 @@ impl FastPaths {
         legs: false,
         moves: false,
         chains: false,
+        joint: false,
         steps: false,
         lane: false,
         writes: false,
@@ -154,9 +158,8 @@ impl FastPaths {
             && *write_ack == WriteAck::AfterProgram
             && no_idle_time;
         // Pages of a collection travel alike, and stay in their plane.
-        let plain = legs
+        let alike = legs
             && path.always().is_some()
-            && collector.undisturbed()
             && no_errors
             && no_decoder
             && no_command
@@ -165,11 +168,13 @@ impl FastPaths {
             && *scope == Scope::Plane
             && takes_time(read)
             && takes_time(program);
+        let plain = alike && collector.undisturbed();
         // The destination page is taken when the read-out begins, not when it ends, so nothing else may take pages from that
         // write point.
-        let moves = plain && collector.holds() && *write_points == WritePoints::Separate;
+        let held = collector.holds() && *write_points == WritePoints::Separate;
+        let moves = plain && held;
         let transfer = config.timing.channel().time(u64::from(geometry.page_size));
-        let chains = moves
+        let chained = held
             && chains::Chains::fit(config)
             && transfer != Nanos::ZERO
             && geometry.data_pages == geometry.pages_per_block
@@ -179,6 +184,14 @@ impl FastPaths {
             && !keep_overwritten
             && !path.separates()
             && !path.keeps_counts();
+        let chains = moves && chained;
+        let joint = alike
+            && chained
+            && path.always() == Some(Journey::COPYBACK)
+            && !collector.undisturbed()
+            && !collector.preemptible()
+            && !config.stages()
+            && geometry.planes_per_unit == 2;
         let steps = plain
             && !collector.holds()
             && transfer != Nanos::ZERO
@@ -210,7 +223,7 @@ impl FastPaths {
             && geometry.data_pages == geometry.pages_per_block;
         let unordered = writes && *scope == Scope::Plane && *time == GcTime::Real;
         let books = lane && transfer != Nanos::ZERO;
-        FastPaths { legs, moves, chains, steps, lane, writes, unordered, books }
+        FastPaths { legs, moves, chains, joint, steps, lane, writes, unordered, books }
     }
 }
 
@@ -222,6 +235,8 @@ impl Ssd {
         let plain = self.features.failures.is_none() && !self.rules.watches;
         let open = fusing && plain && self.observer.observer.is_none();
         self.fast = if open { FastPaths::of(&self.config, &self.dev.geometry) } else { FastPaths::NONE };
-        self.fast.chains &= self.schemes.victim.policy_ref().stays_in_plane();
+        let stays_in_plane = self.schemes.victim.policy_ref().stays_in_plane();
+        self.fast.chains &= stays_in_plane;
+        self.fast.joint &= stays_in_plane;
     }
 }

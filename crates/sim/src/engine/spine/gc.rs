@@ -409,7 +409,8 @@ impl Ssd {
         }
         self.kernel.dies[unit].occupy(op);
         self.kernel.ops[op].leg = 0;
-        if !(self.fast.chains && self.begin_chain(op, unit)) {
+        let chained = self.fast.chains && self.begin_chain(op, unit) || self.fast.joint && self.join_chain(op, unit);
+        if !chained {
             self.run_leg(op);
         }
     }

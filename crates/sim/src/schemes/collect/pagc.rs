@@ -2,7 +2,7 @@
 
 use crate::device::flash::Stream;
 use crate::device::geometry::Geometry;
-use crate::policy::{BackTo, Collector, Job, Need, PageSet, Requirement, Step, View, WriteBack};
+use crate::policy::{BackTo, Collector, Job, Need, Outlook, PageSet, Requirement, Step, View, WriteBack};
 use crate::schemes::scheme;
 use crate::units::{FreeBelow, PlaneId, Ppm, Ppn, Threshold};
 
@@ -103,6 +103,25 @@ impl Collector for PaGc {
     fn streams(&self) -> u32 {
         let alone = self.when == When::Below && self.threshold.is_zero();
         if self.points == Points::Aligned && !alone { 2 } else { 1 }
+    }
+
+    fn outlook(&self, view: &View, job: &Job, moving: &PageSet) -> Option<Outlook> {
+        if self.points != Points::Aligned || self.cache || job.count != 2 || !job.hand.is_empty() {
+            return None;
+        }
+        let of_victim = |i: usize| {
+            let here = |page: &&Ppn| view.geometry.block_of(**page) == job.victims[i];
+            u32::from(view.flash.valid(job.victims[i])) - moving.iter().filter(here).count() as u32
+        };
+        let pages = view.geometry.pages_per_block;
+        let valid = |i: usize, offset| view.flash.is_valid(view.geometry.page(job.victims[i], offset));
+        let together = match job.phase {
+            EQUAL_OFFSETS => (job.cursor[0]..pages).filter(|offset| valid(0, *offset) && valid(1, *offset)).count() as u32,
+            REST => 0,
+            _ => return None,
+        };
+        let (a, b) = (of_victim(0) - together, of_victim(1) - together);
+        Some(Outlook { together, apart: a.min(b), single: a.abs_diff(b) })
     }
 
     fn writes_back(&self) -> Option<WriteBack> {
