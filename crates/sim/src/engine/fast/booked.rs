@@ -71,11 +71,8 @@ impl Ssd {
         let (bus, age) = (op.channel.ix(), op.age);
         let Some(transfer) = op.legs.get(1) else { return false };
         let state = &self.kernel.buses[bus];
-        let known = if state.holder.is_none() {
-            state.until <= now
-        } else {
-            is_lane_read(&self.kernel.ops[state.holder])
-        };
+        let known =
+            if state.holder.is_none() { state.until <= now } else { is_lane_read(&self.kernel.ops[state.holder]) };
         if !known || !state.queue.is_empty() || self.has_passages(bus) {
             return false;
         }

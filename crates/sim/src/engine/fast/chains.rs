@@ -68,8 +68,7 @@ struct Chain {
 }
 
 impl Chain {
-    const NONE: Chain =
-        Chain { op: OpId::NONE, start: Nanos::ZERO, moves: 0, until: Nanos::ZERO, joint: false };
+    const NONE: Chain = Chain { op: OpId::NONE, start: Nanos::ZERO, moves: 0, until: Nanos::ZERO, joint: false };
 }
 
 /// The next transfer of a chain: from the die, and back to it.

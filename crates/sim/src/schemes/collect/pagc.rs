@@ -116,7 +116,9 @@ impl Collector for PaGc {
         let pages = view.geometry.pages_per_block;
         let valid = |i: usize, offset| view.flash.is_valid(view.geometry.page(job.victims[i], offset));
         let together = match job.phase {
-            EQUAL_OFFSETS => (job.cursor[0]..pages).filter(|offset| valid(0, *offset) && valid(1, *offset)).count() as u32,
+            EQUAL_OFFSETS => {
+                (job.cursor[0]..pages).filter(|offset| valid(0, *offset) && valid(1, *offset)).count() as u32
+            }
             REST => 0,
             _ => return None,
         };
