@@ -67,7 +67,7 @@ precondition = {{ mode = \"{}\" }}
 run = {{ {} }}
 {}",
         pick(&["1", "1", "2"]),
-        if joint { "1" } else { pick(&["1", "2", "3", "4", "7"]) },
+        if joint { pick(&["1", "2"]) } else { pick(&["1", "2", "3", "4", "7"]) },
         if joint { "1" } else { pick(&["1", "2"]) },
         if joint { "2" } else { pick(&["1", "2"]) },
         if joint { "12" } else { pick(&["8", "9", "12"]) },
@@ -79,7 +79,7 @@ run = {{ {} }}
         pick(&["2048", "30000"]),
         // Joint collections need more spare blocks.
         if joint { pick(&["0.5", "0.6", "0.7"]) } else { pick(&["0.26", "0.4", "0.6"]) },
-        pick(&["1", "3", "8", "32"]),
+        if joint { pick(&["8", "32", "300"]) } else { pick(&["1", "3", "8", "32"]) },
         pick(&["false", "false", "true"]),
         if collector.contains("after_writeback") { "true" } else { "false" },
         pick(&["2", "4", "6"]),
@@ -101,10 +101,12 @@ run = {{ {} }}
     }
     // Of 20 requests. Reads are booked while others hardly use their channel.
     let reads = [5, 5, 15, 19][below(&mut rng, 4) as usize];
+    // So slow that requests are admitted during collections.
+    let gap = if joint { [1024, 4096, 16_384][below(&mut rng, 3) as usize] } else { 1024 };
     let mut arrival = 0;
     let requests = (0..300)
         .map(|_| {
-            arrival += below(&mut rng, 6).saturating_sub(2) * 1024;
+            arrival += below(&mut rng, 6).saturating_sub(2) * gap;
             let op = match below(&mut rng, 20) {
                 kind if kind < reads => RequestOp::Read,
                 5 => RequestOp::Trim,
