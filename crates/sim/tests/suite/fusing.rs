@@ -70,15 +70,14 @@ run = {{ {} }}
         if joint { pick(&["1", "2"]) } else { pick(&["1", "2", "3", "4", "7"]) },
         if joint { "1" } else { pick(&["1", "2"]) },
         if joint { "2" } else { pick(&["1", "2"]) },
-        if joint { "12" } else { pick(&["8", "9", "12"]) },
+        if joint { "16" } else { pick(&["8", "9", "12"]) },
         if joint { pick(&["4", "8", "16"]) } else { pick(&["3", "4", "8", "16", "24"]) },
         // Pages of two sectors also have partial writes.
         pick(&["512B", "512B", "1KiB"]),
         pick(&["\"1024ns\"", "\"2048ns\"", "\"5000ns\"", "[\"1024ns\", \"3072ns\"]"]),
         pick(&["\"2048ns\"", "\"6144ns\"", "\"20000ns\"", "[\"2048ns\", \"4096ns\"]"]),
         pick(&["2048", "30000"]),
-        // Joint collections need more spare blocks.
-        if joint { pick(&["0.5", "0.6", "0.7"]) } else { pick(&["0.26", "0.4", "0.6"]) },
+        if joint { pick(&["0.3", "0.4"]) } else { pick(&["0.26", "0.4", "0.6"]) },
         if joint { pick(&["8", "32", "300"]) } else { pick(&["1", "3", "8", "32"]) },
         pick(&["false", "false", "true"]),
         if collector.contains("after_writeback") { "true" } else { "false" },
@@ -87,7 +86,8 @@ run = {{ {} }}
         pick(&["separate", "separate", "shared"]),
         if joint { "copyback" } else { pick(&["external", "external", "external", "copyback"]) },
         if collector.contains("idle-chip") { "dynamic" } else { pick(&["CWDP", "PDWC", "dynamic"]) },
-        pick(&["greedy", "random", "fifo"]),
+        // Such victims have valid pages.
+        if joint { pick(&["random", "fifo"]) } else { pick(&["greedy", "random", "fifo"]) },
         collector,
         if collector.contains("idle-chip") { pick(&["0", "2", "5", "16"]) } else { "0" },
         if joint { pick(&["sequential", "random"]) } else { pick(&["none", "sequential", "random"]) },
@@ -100,11 +100,11 @@ run = {{ {} }}
         config.schemes.victim = AnyVictim::outside(Vec::new(), || Box::new(FirstClosed));
     }
     // Of 20 requests. Reads are booked while others hardly use their channel.
-    let reads = [5, 5, 15, 19][below(&mut rng, 4) as usize];
+    let reads = if joint { 5 } else { [5, 5, 15, 19][below(&mut rng, 4) as usize] };
     // So slow that requests are admitted during collections.
     let gap = if joint { [1024, 4096, 16_384][below(&mut rng, 3) as usize] } else { 1024 };
     let mut arrival = 0;
-    let requests = (0..300)
+    let requests = (0..if joint { 500 } else { 300 })
         .map(|_| {
             arrival += below(&mut rng, 6).saturating_sub(2) * gap;
             let op = match below(&mut rng, 20) {
