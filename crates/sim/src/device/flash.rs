@@ -635,8 +635,14 @@ impl Flash {
 
     /// Programs consecutive pages of a write point in no time, as many as fit into its open block. Opens a block if necessary.
     /// Returns the first page, and the number of pages.
-    pub(crate) fn program_run(&mut self, plane: PlaneId, stream: Stream, lpns: &[Lpn]) -> (Ppn, usize) {
-        let (point, collects) = (self.stream(stream), stream != Stream::Host);
+    pub(crate) fn program_run(
+        &mut self,
+        plane: PlaneId,
+        stream: Stream,
+        collects: bool,
+        lpns: &[Lpn],
+    ) -> (Ppn, usize) {
+        let point = self.stream(stream);
         let mut open = self.planes[plane.ix()].open[point];
         if open.is_none() {
             law!(self.may_open(plane, collects), "law: the reserve leaves a page for every collection");

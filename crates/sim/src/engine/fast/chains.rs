@@ -23,9 +23,10 @@ use crate::device::mapping::Location;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::fast::FUSED;
+use crate::engine::fast::joint::Joint;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
-use crate::policy::{Hop, Journey, Step};
+use crate::policy::{Hop, Journey};
 use crate::units::{OpId, Ppn, UnitId};
 
 /// Leg of an operation whose collection is a chain.
@@ -54,17 +55,17 @@ impl Pace {
 }
 
 #[derive(Clone, Copy)]
-struct Chain {
+pub(super) struct Chain {
     /// The operation of its collection, or none if the unit has no chain.
-    op: OpId,
+    pub(super) op: OpId,
     /// Start of its first move.
-    start: Nanos,
-    /// Number of its moves.
-    moves: u32,
+    pub(super) start: Nanos,
+    /// Number of its moves, if it is not joint.
+    pub(super) moves: u32,
     /// End of its last move.
-    until: Nanos,
-    /// Whether it moves pages of two planes ([`Ssd::replay`]).
-    joint: bool,
+    pub(super) until: Nanos,
+    /// Whether it moves pages of two planes ([`Ssd::end_joint`]).
+    pub(super) joint: bool,
 }
 
 impl Chain {
@@ -87,8 +88,8 @@ pub(in crate::engine) struct Chains {
     /// Number of chains.
     count: u32,
     pace: Pace,
-    /// Times of moves inside a die: of two pages at equal offsets, of two at different ones, of one.
-    inside: [Nanos; 3],
+    /// What joint collections need.
+    pub(super) joint: Joint,
 }
 
 impl Chains {
@@ -106,17 +107,12 @@ impl Chains {
         let period = read + transfer + transfer + program;
         let units = geometry.units as usize;
         let per_channel = units.div_ceil(geometry.channels as usize);
-        let copyback = |from: &[u32]| {
-            let (_, read, program) = timing.copyback(from, &[0; 2][..from.len()]);
-            read + program
-        };
-        let second = 1 % geometry.pages_per_block;
         Chains {
             of_unit: vec![Chain::NONE; units],
             passages: vec![VecDeque::with_capacity(per_channel); geometry.channels as usize],
             count: 0,
             pace: Pace { read, transfer, program, period },
-            inside: [copyback(&[0, 0]), copyback(&[0, second]), copyback(&[0])],
+            joint: Joint::new(geometry, timing),
         }
     }
 
@@ -158,35 +154,12 @@ impl Ssd {
         true
     }
 
-    fn set_chain(&mut self, unit: UnitId, chain: Chain) {
+    pub(super) fn set_chain(&mut self, unit: UnitId, chain: Chain) {
         self.chains.of_unit[unit.ix()] = chain;
         self.chains.count += 1;
         self.kernel.ops[chain.op].leg = CHAINED;
         self.kernel.timers.clear(Timer::Array(unit));
         self.kernel.timers.set_chain(unit, chain.until);
-    }
-
-    /// A move of a collection of two planes begins now. If the moves after it are known, they share an event. Returns whether
-    /// they do.
-    #[inline(never)]
-    pub(in crate::engine) fn join_chain(&mut self, id: OpId, unit: UnitId) -> bool {
-        let op = &self.kernel.ops[id];
-        if op.verb != Verb::Copyback || op.class != Class::Gc {
-            return false;
-        }
-        let running = &self.gc.jobs[op.job.0];
-        let outlook = self.schemes.collector.policy_ref().outlook(&self.dev.view(self.now), &running.job, &op.from);
-        let Some(moves) = outlook else { return false };
-        let Some(first) = op.legs.get(0) else { return false };
-        let counts = [moves.together, moves.apart, moves.single];
-        if counts.iter().sum::<u32>() == 0 {
-            return false;
-        }
-        let rest: u64 = counts.iter().zip(self.chains.inside).map(|(count, time)| u64::from(*count) * time.0).sum();
-        let start = self.now;
-        let until = start + first.time + Nanos(rest);
-        self.set_chain(unit, Chain { op: id, start, moves: 0, until, joint: true });
-        true
     }
 
     /// A collector's step begins now. If it is the first of several plain moves, they share an event. Returns whether they do.
@@ -367,7 +340,9 @@ impl Ssd {
         let chain = std::mem::replace(&mut self.chains.of_unit[unit.ix()], Chain::NONE);
         let (id, pace) = (chain.op, self.chains.pace);
         if chain.joint {
-            return self.replay(&chain, unit, now, within);
+            self.chains.count -= 1;
+            self.kernel.timers.clear_chain(unit);
+            return self.end_joint(&chain, unit, now, within);
         }
         let inside = pace.transfer == Nanos::ZERO;
         let bus = self.kernel.ops[id].channel.ix();
@@ -406,47 +381,6 @@ impl Ssd {
             self.array_ends(unit);
         } else {
             self.kernel.timers.set(Timer::Array(unit), due);
-        }
-    }
-
-    /// Ends a chain of a collection of two planes at `now`: carries out its moves up to then. The one in progress gets its event.
-    #[inline(never)]
-    fn replay(&mut self, chain: &Chain, unit: UnitId, now: Nanos, within: bool) {
-        let (id, mut begun) = (chain.op, chain.start);
-        self.chains.count -= 1;
-        self.kernel.timers.clear_chain(unit);
-        self.date_closings();
-        loop {
-            let op = &self.kernel.ops[id];
-            let ends = begun + op.legs.get(0).map_or(Nanos::ZERO, |leg| leg.time);
-            // A move ends now: if collectors have decided since, the next one has begun.
-            if ends > now || ends == now && (self.kernel.decided_at != now || ends == chain.until) {
-                self.kernel.ops[id].leg = 0;
-                if within && ends == now {
-                    self.array_ends(unit);
-                } else {
-                    self.kernel.timers.set(Timer::Array(unit), ends);
-                }
-                return;
-            }
-            law!(ends < chain.until, "law: a collection has as many moves as its collector has counted");
-            let job = op.job;
-            self.count_time(id);
-            self.end_reads(id);
-            self.land(id);
-            if self.dev.flash.has_undated() {
-                self.dev.flash.date_closings(ends);
-            }
-            let running = &mut self.gc.jobs[job.0];
-            let step = self.schemes.collector.policy().next(&self.dev.view(now), &mut running.job);
-            let Step::Move(pages, stream) = step else {
-                panic!("law: a collection has as many moves as its collector has counted, not {step:?}")
-            };
-            running.stream = stream;
-            self.kernel.ops[id].verb = Verb::Read;
-            self.kernel.ops[id].pages = pages;
-            self.begin_move(id);
-            begun = ends;
         }
     }
 

@@ -4,6 +4,7 @@
 
 mod booked;
 mod chains;
+mod joint;
 mod lane;
 mod legs;
 mod steps;

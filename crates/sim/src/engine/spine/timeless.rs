@@ -134,7 +134,7 @@ impl Ssd {
             std::array::from_fn(|row| Lpn(first.0 + row as u32 * self.dev.geometry.planes));
         let mut next = 0;
         while next < lpns.len() {
-            let (page, count) = self.dev.flash.program_run(plane, Stream::Host, &lpns[next..]);
+            let (page, count) = self.dev.flash.program_run(plane, Stream::Host, false, &lpns[next..]);
             for (lpn, page) in lpns[next..next + count].iter().zip(page.0..) {
                 let tag = self.oracle.admit(*lpn);
                 self.dev.map.set(*lpn, Location::Flash(Ppn(page)));
@@ -482,7 +482,7 @@ impl Ssd {
         let base = self.dev.geometry.page(victim, 0).0;
         let mut next = 0;
         while next < moved {
-            let (first, count) = self.dev.flash.program_run(plane, Stream::Gc, &lpns[next..moved]);
+            let (first, count) = self.dev.flash.program_run(plane, Stream::Gc, true, &lpns[next..moved]);
             self.dev.flash.leave(victim, count);
             let mut ahead = lpns[..moved].iter().skip(next + MOVES_AHEAD);
             let pages = lpns[next..next + count].iter().zip(&offsets[next..next + count]);

@@ -1,0 +1,201 @@
+//! Chains of joint collections: the moves of a collection of two planes in one event.
+//!
+//! Every move is one copyback, of two pages or one, and nothing else happens in the die. The collector says how many moves remain
+//! ([`crate::policy::Collector::outlook`]), so their end is known. When the chain ends, the collector is asked for one move after
+//! the other, up to the one in progress; their pages land plane by plane.
+
+use super::chains::Chain;
+use crate::device::flash::Stream;
+use crate::device::geometry::Geometry;
+use crate::device::timing::Timing;
+use crate::device::transaction::{Class, Verb};
+use crate::engine::Ssd;
+use crate::engine::kernel::timers::Timer;
+use crate::policy::{PageSet, Step};
+use crate::units::{Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
+
+/// Kinds of moves: of two pages that are read together, of two that are read one after the other, of one.
+const KINDS: usize = 3;
+
+/// What chains of joint collections need.
+#[derive(Clone)]
+pub(in crate::engine) struct Joint {
+    /// By kind of move: array times of its reads and of its program.
+    times: [(Nanos, Nanos); KINDS],
+    /// By plane of the unit: pages that land.
+    landing: [Landing; 2],
+}
+
+/// Pages of a plane that have moved and not landed yet.
+#[derive(Clone, Default)]
+struct Landing {
+    lpns: Vec<Lpn>,
+    moves: Vec<Moved>,
+}
+
+#[derive(Clone, Copy)]
+struct Moved {
+    from: Ppn,
+    stream: Stream,
+    /// When it has landed.
+    at: Nanos,
+}
+
+impl Joint {
+    pub(super) fn new(geometry: &Geometry, timing: &Timing) -> Self {
+        let times = |from: &[u32]| {
+            let (_, read, program) = timing.copyback(from, &[0; 2][..from.len()]);
+            (read, program)
+        };
+        let second = 1 % geometry.pages_per_block;
+        Joint { times: [times(&[0, 0]), times(&[0, second]), times(&[0])], landing: Default::default() }
+    }
+
+    fn time(&self, kind: usize) -> Nanos {
+        self.times[kind].0 + self.times[kind].1
+    }
+}
+
+impl Ssd {
+    /// A move of a collection of two planes begins now. If the moves after it are known, they share an event. Returns whether
+    /// they do.
+    #[inline(never)]
+    pub(in crate::engine) fn join_chain(&mut self, id: OpId, unit: UnitId) -> bool {
+        let op = &self.kernel.ops[id];
+        if op.verb != Verb::Copyback || op.class != Class::Gc {
+            return false;
+        }
+        let running = &self.gc.jobs[op.job.0];
+        let outlook = self.schemes.collector.policy_ref().outlook(&self.dev.view(self.now), &running.job, &op.from);
+        let Some(moves) = outlook else { return false };
+        let Some(first) = op.legs.get(0) else { return false };
+        let counts: [u32; KINDS] = [moves.together, moves.apart, moves.single];
+        if counts.iter().sum::<u32>() == 0 {
+            return false;
+        }
+        let joint = &self.chains.joint;
+        let rest: u64 = (0..KINDS).map(|kind| u64::from(counts[kind]) * joint.time(kind).0).sum();
+        let start = self.now;
+        let until = start + first.time + Nanos(rest);
+        self.set_chain(unit, Chain { op: id, start, moves: 0, until, joint: true });
+        true
+    }
+
+    /// Ends a chain at `now`: carries out its moves up to then. The one in progress gets its event; if it ends now and has not
+    /// been handled yet, it is handled here if this is `within` a round.
+    #[inline(never)]
+    pub(super) fn end_joint(&mut self, chain: &Chain, unit: UnitId, now: Nanos, within: bool) {
+        let id = chain.op;
+        self.date_closings();
+        // A move ends now: if collectors have decided since, the next one has begun.
+        let decided = self.kernel.decided_at == now;
+        let over = |ends: Nanos| ends < now || ends == now && decided && ends != chain.until;
+        let mut ends = chain.start + self.kernel.ops[id].legs.get(0).map_or(Nanos::ZERO, |leg| leg.time);
+        if over(ends) {
+            self.end_reads(id);
+            self.land(id);
+            if self.dev.flash.has_undated() {
+                self.dev.flash.date_closings(ends);
+            }
+            let pages = loop {
+                law!(ends < chain.until, "law: a collection has as many moves as its collector has counted");
+                let (pages, stream) = self.next_joint(id);
+                let kind = self.kind_of(&pages);
+                let end = ends + self.chains.joint.time(kind);
+                if !over(end) {
+                    ends = end;
+                    break pages;
+                }
+                self.depart(id, &pages, stream, kind, end);
+                ends = end;
+            };
+            self.land_departed(unit);
+            self.kernel.ops[id].verb = Verb::Read;
+            self.kernel.ops[id].pages = pages;
+            self.begin_move(id);
+        }
+        self.kernel.ops[id].leg = 0;
+        if within && ends == now {
+            self.array_ends(unit);
+        } else {
+            self.kernel.timers.set(Timer::Array(unit), ends);
+        }
+    }
+
+    /// The collector's next step, which is a move.
+    fn next_joint(&mut self, id: OpId) -> (PageSet, Stream) {
+        let running = &mut self.gc.jobs[self.kernel.ops[id].job.0];
+        let step = self.schemes.collector.policy().next(&self.dev.view(self.now), &mut running.job);
+        let Step::Move(pages, stream) = step else {
+            panic!("law: a collection has as many moves as its collector has counted, not {step:?}")
+        };
+        running.stream = stream;
+        (pages, stream)
+    }
+
+    fn kind_of(&self, pages: &PageSet) -> usize {
+        let offset = |page| self.dev.geometry.offset(page);
+        if pages.len() == 1 { 2 } else { usize::from(offset(pages[0]) != offset(pages[1])) }
+    }
+
+    /// A move has ended, whose pages are valid: they leave their blocks.
+    fn depart(&mut self, id: OpId, pages: &PageSet, stream: Stream, kind: usize, at: Nanos) {
+        let (read, program) = self.chains.joint.times[kind];
+        self.stats.gc_time.read += read.0;
+        self.stats.gc_time.program += program.0;
+        self.stats.count_copybacks(pages.len() as u64);
+        let demanding = self.gc.jobs[self.kernel.ops[id].job.0].plane == self.dev.geometry.plane_of(pages[0]);
+        let moves = &mut self.stats.moves;
+        *match (kind, demanding) {
+            (0, _) => &mut moves.pard_pawr,
+            (1, _) => &mut moves.srrd_pawr,
+            (_, true) => &mut moves.srrd_srwr_d,
+            (_, false) => &mut moves.srrd_srwr_nd,
+        } += pages.len() as u64;
+        for from in pages.iter().copied() {
+            self.stats.count_moved(false);
+            let lpn = self.dev.flash.lpn_of(from);
+            self.dev.map.expect(lpn);
+            self.dev.flash.invalidate(from, self.dev.geometry.block_of(from), lpn);
+            let k = self.dev.geometry.plane_in_unit(self.dev.geometry.plane_of(from));
+            let landing = &mut self.chains.joint.landing[k as usize];
+            landing.lpns.push(lpn);
+            landing.moves.push(Moved { from, stream, at });
+        }
+    }
+
+    /// Pages that have left their blocks land, plane by plane.
+    fn land_departed(&mut self, unit: UnitId) {
+        for k in 0..2 {
+            let plane = self.dev.geometry.plane_of_unit(unit, k);
+            let mut landing = std::mem::take(&mut self.chains.joint.landing[k as usize]);
+            self.land_in(plane, &landing);
+            landing.lpns.clear();
+            landing.moves.clear();
+            self.chains.joint.landing[k as usize] = landing;
+        }
+        let point = |k| self.dev.flash.next_offset(self.dev.geometry.plane_of_unit(unit, k), Stream::Aligned);
+        law_eq!(point(0), point(1), "law: multi-plane programs have equal offsets");
+    }
+
+    fn land_in(&mut self, plane: PlaneId, landing: &Landing) {
+        let Landing { lpns, moves } = landing;
+        let mut next = 0;
+        while let Some(first) = moves.get(next) {
+            let point = self.write_point(plane, first.stream, true);
+            let alike = moves[next..].iter().take_while(|other| other.stream == first.stream).count();
+            let most = if point == Stream::Host { alike.min(self.dev.flash.room(plane, point) as usize) } else { alike };
+            let (to, count) = self.dev.flash.program_run(plane, point, true, &lpns[next..next + most]);
+            for ((lpn, moved), to) in lpns[next..next + count].iter().zip(&moves[next..]).zip(to.0..) {
+                if !self.dev.map.redirect(*lpn, moved.from, Ppn(to)) {
+                    self.republish(*lpn, moved.from, Ppn(to));
+                }
+                self.oracle.carry(*lpn, moved.from, Ppn(to));
+            }
+            next += count;
+            if self.dev.flash.has_undated() {
+                self.dev.flash.date_closings(moves[next - 1].at);
+            }
+        }
+    }
+}
