@@ -184,8 +184,7 @@ impl Ssd {
         while let Some(first) = moves.get(next) {
             let point = self.write_point(plane, first.stream, true);
             let alike = moves[next..].iter().take_while(|other| other.stream == first.stream).count();
-            let most = if point == Stream::Host { alike.min(self.dev.flash.room(plane, point) as usize) } else { alike };
-            let (to, count) = self.dev.flash.program_run(plane, point, true, &lpns[next..next + most]);
+            let (to, count) = self.dev.flash.program_run(plane, point, true, &lpns[next..next + alike]);
             for ((lpn, moved), to) in lpns[next..next + count].iter().zip(&moves[next..]).zip(to.0..) {
                 if !self.dev.map.redirect(*lpn, moved.from, Ppn(to)) {
                     self.republish(*lpn, moved.from, Ppn(to));
