@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::report::Length;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::explain::at::At;
 use ssdlab_lab::input::{Origin, Reading, Requests, When};
 use ssdlab_lab::output::Output;
 use ssdlab_lab::report::page::Page;
@@ -44,6 +45,8 @@ pub enum Command {
     Compare(Box<CompareArgs>),
     /// Rerun a paper's experiments and print its tables and figures next to ours
     Reproduce(Box<ReproduceArgs>),
+    /// Name the causes of the slowest requests, what they have in common, and what would help, tried by whole runs
+    Explain(Box<ExplainArgs>),
     /// Write a page from the results of runs: what happened, why, and whether a difference is real
     Report(Box<ReportArgs>),
     /// Draw a figure from the results of runs, as SVG, PDF, PNG, CSV or JSON
@@ -371,6 +374,47 @@ impl RunArgs {
     }
 }
 
+/// `ssdlab explain`
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  ssdlab explain --workload quickstart --set precondition.mode=random
+  ssdlab explain --trace web.csv.zst --lba-policy dense --at write.max --try none
+  ssdlab explain --workload quickstart --at request:208607 --try schemes.victim=fifo,gc.threshold=0.05
+  ssdlab explain requests.parquet --at read.p99.9     rows of a finished run, written by --requests")]
+pub struct ExplainArgs {
+    /// Configuration files, each overriding the ones before it; or a file of --requests of a finished run
+    #[arg(value_name = "CONFIG.toml|ROWS.csv|.parquet")]
+    pub files: Vec<PathBuf>,
+    /// A named configuration, which the files override; see `ssdlab presets`
+    #[arg(long, value_name = "NAME", help_heading = "Configuration")]
+    pub preset: Option<String>,
+    /// Set one key, overriding everything else, such as gc.threshold=0.05 or schemes.victim=fifo
+    #[arg(long = "set", value_name = "KEY=VALUE", help_heading = "Configuration")]
+    pub sets: Vec<String>,
+    /// Where the requests come from.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Which requests: read, write or all with p50, p90, p95, p99, p99.9, p99.99 or max, such as read.p99.9; request:N; or
+    /// time:FROM..TO [default: read.p99.9, or write.p99.9 without reads]
+    #[arg(long, value_name = "WHICH", help_heading = "Explanation")]
+    pub at: Option<At>,
+    /// Causes to print, at most
+    #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Explanation")]
+    pub top: usize,
+    /// Changes to try, each by a whole run: auto (up to six that fit the causes), none, or KEY=VALUE,...; may be repeated
+    #[arg(long = "try", value_name = "auto|none|KEY=VALUE,...", help_heading = "Explanation")]
+    pub tries: Vec<String>,
+    /// How it is simulated.
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// Write the explanation as JSON; `-` means standard output, in place of the text
+    #[arg(long, value_name = "FILE|-", help_heading = "Results")]
+    pub json: Option<PathBuf>,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportOptions,
+}
+
 /// The report of a command.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Results")]
@@ -653,6 +697,12 @@ pub struct HowArgs {
 }
 
 impl HowArgs {
+    /// How one run is simulated.
+    pub fn how(&self) -> How {
+        let HowArgs { seed, check, count_only, memory_limit, .. } = *self;
+        How { seed, check: check.into(), count_only, memory_limit }
+    }
+
     /// The options of a sweep.
     pub fn plan(&self) -> Plan {
         let HowArgs { seed: _, check, count_only, jobs, memory_limit, quiet: _ } = *self;

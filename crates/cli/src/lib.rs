@@ -5,6 +5,7 @@ pub mod args;
 mod blocks;
 mod chart;
 pub mod compare;
+mod explain;
 pub mod fault;
 mod layout;
 mod output;
@@ -129,6 +130,7 @@ fn dispatch(command: Command, line: &str) -> Result<()> {
         Command::Run(args) => run::run(&args, line),
         Command::Compare(args) => compare::compare(&args, line),
         Command::Reproduce(args) => reproduce::reproduce(&args, line),
+        Command::Explain(args) => explain::explain(&args, line),
         Command::Report(args) => report::report(&args),
         Command::Plot(args) => report::plot(&args),
         Command::Config(command) => show::config(&command),

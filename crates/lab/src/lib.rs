@@ -26,6 +26,7 @@
 //! | How are they fed to a device and observed? | [`drive`] |
 //! | One run, with its files? | [`run`], which returns an [`outcome`] |
 //! | Many runs, side by side? | [`variants`] |
+//! | Why are some requests slow, and what would help? | [`explain`] |
 //! | Which figures and pages do the files of runs make? | [`report`] |
 //! | What is in the files of a run? | [`results`], written through [`output`]; [`files`] detects two names of one file |
 
@@ -34,6 +35,7 @@
 pub mod decisions;
 pub mod drive;
 pub mod error;
+pub mod explain;
 pub mod files;
 pub mod input;
 pub mod live;

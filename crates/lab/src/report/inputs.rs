@@ -40,6 +40,8 @@ pub struct Inputs {
     pub run: Run,
     /// A comparison, `ssdlab.compare/1`.
     pub compare: Option<Value>,
+    /// An explanation of slow requests, `ssdlab.explain/1`.
+    pub explain: Option<Value>,
     /// Papers beside ours, `ssdlab.reproduce/1`.
     pub reproduce: Option<Value>,
     /// Base names of the files.

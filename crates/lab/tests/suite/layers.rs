@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 55] = [
+const LAYERS: [&str; 80] = [
     "outside",
     "text",
     "names",
@@ -59,6 +59,31 @@ const LAYERS: [&str; 55] = [
     "variants/points",
     "variants/comparison",
     "variants",
+    "explain/at",
+    "explain/records",
+    "explain/watch",
+    "explain/rows",
+    "explain/patterns/case",
+    "explain/patterns/behind_programs",
+    "explain/patterns/burst",
+    "explain/patterns/bus",
+    "explain/patterns/hot_die",
+    "explain/patterns/late",
+    "explain/patterns/one_collection",
+    "explain/patterns/out_of_space",
+    "explain/patterns/overload",
+    "explain/patterns/parity",
+    "explain/patterns/partial_write",
+    "explain/patterns/queue_full",
+    "explain/patterns/two_collections",
+    "explain/patterns",
+    "explain/method",
+    "explain/tries",
+    "explain/verdict",
+    "explain/explained",
+    "explain/text",
+    "explain/json",
+    "explain",
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

@@ -3,6 +3,7 @@
 
 mod comparisons;
 mod decisions;
+mod explain;
 mod layers;
 mod live;
 mod memory;
