@@ -19,6 +19,7 @@ mod show;
 mod signals;
 mod table;
 mod trace;
+mod whatif;
 
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};
@@ -131,6 +132,7 @@ fn dispatch(command: Command, line: &str) -> Result<()> {
         Command::Compare(args) => compare::compare(&args, line),
         Command::Reproduce(args) => reproduce::reproduce(&args, line),
         Command::Explain(args) => explain::explain(&args, line),
+        Command::Whatif(args) => whatif::whatif(&args, line),
         Command::Report(args) => report::report(&args),
         Command::Plot(args) => report::plot(&args),
         Command::Config(command) => show::config(&command),

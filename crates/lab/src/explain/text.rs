@@ -167,13 +167,14 @@ fn culprit(cause: Cause, after_gc: bool, planes: Option<u32>) -> String {
 }
 
 fn slow(record: &Record, known: Option<&Known>) -> String {
+    let is_gc = |cause: Cause| matches!(cause, Cause::DieGcOwn | Cause::DieGcOther);
     let mut causes: Vec<(Cause, u64)> =
         ssdlab_sim::blame::CAUSES.iter().map(|(cause, _)| (*cause, record.of(*cause))).collect();
     causes.retain(|(_, ns)| *ns > 0 && ns * 100 >= record.latency);
     causes.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
-    causes.truncate(2);
+    // Other waits would stand between GC and its collections.
+    causes.truncate(if causes.len() > 1 && is_gc(causes[0].0) && !is_gc(causes[1].0) { 1 } else { 2 });
     let planes = known.map(|known| known.geometry.planes_per_unit);
-    let is_gc = |cause: Cause| matches!(cause, Cause::DieGcOwn | Cause::DieGcOther);
     let mut said = Vec::new();
     for (i, (cause, ns)) in causes.iter().enumerate() {
         let after_gc = i > 0 && is_gc(causes[i - 1].0) && is_gc(*cause);
@@ -191,7 +192,7 @@ fn slow(record: &Record, known: Option<&Known>) -> String {
         // What a collection of this run takes, as in its summary.
         let mean = known.and_then(Known::mean_collection).map_or("-".into(), duration);
         text += &match met.len() {
-            1 => format!(": one collection ({mean} each)"),
+            1 => format!(": one collection ({})", duration((met[0].end - met[0].start) as f64)),
             2 => format!(": two collections in a row ({mean} each)"),
             many => format!(": {} collections ({mean} each)", count(many as u64)),
         };

@@ -28,9 +28,9 @@ pub fn verdict(findings: &Findings, known: Option<&Known>, tried: &[Tried]) -> S
 fn shape(findings: &Findings) -> Option<String> {
     let pattern = findings.patterns.iter().find(|pattern| pattern.count.is_some_and(|count| count > 0))?;
     let (shown, all) = (pattern.count.unwrap_or(0), findings.tail.count);
-    let says = pattern.of().says;
+    let (says, name, about) = (pattern.of().says, pattern.of().name, pattern.of().about);
     Some(match (shown, all) {
-        (1, 1) => format!("The request {says}"),
+        (1, 1) => format!("The request shows {name}: {about}"),
         _ if shown == all => format!("All {} requests {says}", count(all)),
         _ => format!("{} of the {} requests {says}", count(shown), count(all)),
     })

@@ -42,6 +42,8 @@ pub struct Inputs {
     pub compare: Option<Value>,
     /// An explanation of slow requests, `ssdlab.explain/1`.
     pub explain: Option<Value>,
+    /// Two futures of a device, `ssdlab.whatif/1`.
+    pub whatif: Option<Value>,
     /// Papers beside ours, `ssdlab.reproduce/1`.
     pub reproduce: Option<Value>,
     /// Base names of the files.

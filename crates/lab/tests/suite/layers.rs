@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 80] = [
+const LAYERS: [&str; 89] = [
     "outside",
     "text",
     "names",
@@ -84,6 +84,15 @@ const LAYERS: [&str; 80] = [
     "explain/text",
     "explain/json",
     "explain",
+    "whatif/moment",
+    "whatif/copies",
+    "whatif/parting",
+    "whatif/outcome",
+    "whatif/measures",
+    "whatif/rows",
+    "whatif/text",
+    "whatif/json",
+    "whatif",
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
