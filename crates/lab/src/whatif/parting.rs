@@ -105,8 +105,11 @@ pub fn part(base: &[LegRecord], whatif: &[LegRecord], geometry: &Geometry, from:
         when = leg.end.0.min(second.end.0);
     }
     let there = |legs: &[(Key, LegRecord)]| {
-        let on = legs.iter().filter(|(key, leg)| key.1 == resource && key.0 <= when && leg.end.0 > when);
-        on.map(|(_, leg)| *leg).next_back()
+        let now = || legs.iter().filter(|(key, leg)| key.0 <= when && leg.end.0 > when);
+        let on = now().rfind(|(key, _)| key.1 == resource);
+        // A die is held while its data move.
+        let held = |leg: &LegRecord| resource.0 == 0 && leg.planes().any(|of| geometry.unit_of(of).0 == resource.1);
+        on.or_else(|| now().rfind(|(_, leg)| held(leg))).map(|(_, leg)| *leg)
     };
     let found = both.each_ref().map(|legs| there(legs));
     let alike = |leg: &Option<LegRecord>| leg.map_or("idle".into(), |leg| does(&leg, false));

@@ -27,7 +27,7 @@ pub fn text(whatif: &WhatIf) -> String {
         None => format!("{} is at {}; ", whatif.at, clock(whatif.moment.0)),
     };
     let window = format!(
-        "{which}{} arrive from the copy to {}",
+        "{which}{} from the copy to {}",
         plural(whatif.pairs.len() as u64, "request"),
         clock(whatif.to.0)
     );
@@ -40,7 +40,7 @@ pub fn text(whatif: &WhatIf) -> String {
         lines.push(("replay".into(), "closed loop: both get the same sequence, each at its own times".into()));
     }
     let parting = match &whatif.parting {
-        Some(one) => format!("at {} ns, {}: {} | {}", one.at.0, one.resource, one.does[0], one.does[1]),
+        Some(one) => format!("at {} ns, {}: {} | {}", count(one.at.0), one.resource, one.does[0], one.does[1]),
         None => "never: both do the same".into(),
     };
     lines.push(("they part".into(), parting));
@@ -51,7 +51,13 @@ pub fn text(whatif: &WhatIf) -> String {
     }
     let mut out: String = lines.iter().map(|(label, text)| format!("{label:<INDENT$}{text}\n")).collect();
     out.push('\n');
-    out.push_str(&grid(&table(&measures(whatif))));
+    let mut measured = measures(whatif);
+    let none = |op: &str| measured.iter().any(|one| one.name == format!("{op}_requests") && one.values[0] == Some(0.0));
+    // Of one kind only, they are all.
+    if none("read") || none("write") {
+        measured.retain(|one| !one.name.starts_with("all_"));
+    }
+    out.push_str(&grid(&table(&measured)));
     if let Some(pair) = whatif.chosen() {
         out.push('\n');
         out.push_str(&grid(&causes(pair)));

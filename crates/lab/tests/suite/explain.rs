@@ -30,7 +30,7 @@ pub fn trace(rows: &[(u64, char, u64, u64)]) -> (tempfile::NamedTempFile, Reques
     }
     file.flush().unwrap();
     let mut requests = Requests::new(Origin::Trace(file.path().to_path_buf().into()));
-    requests.reading.format = "columns:time=0:ns,op=1:'r'r'w'w,offset=2:bytes,size=3:bytes,sep=space".into();
+    requests.reading.format = "columns:time=0:ns,op=1:'r'r'w'w't't,offset=2:bytes,size=3:bytes,sep=space".into();
     (file, requests)
 }
 

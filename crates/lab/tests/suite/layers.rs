@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 89] = [
+const LAYERS: [&str; 92] = [
     "outside",
     "text",
     "names",
@@ -40,6 +40,9 @@ const LAYERS: [&str; 89] = [
     "report/timeline",
     "report/inputs",
     "report/words",
+    "report/told",
+    "report/explain",
+    "report/whatif",
     "report/charts/parts",
     "report/charts/latency",
     "report/charts/causes",
