@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::report::Length;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::explain::at::At;
 use ssdlab_lab::input::{Origin, Reading, Requests, When};
 use ssdlab_lab::output::Output;
 use ssdlab_lab::report::page::Page;
@@ -13,6 +14,7 @@ use ssdlab_lab::results::timeline::{Span, To};
 use ssdlab_lab::run::{How, Outputs, Report};
 use ssdlab_lab::settings::{Document, Sources};
 use ssdlab_lab::variants::points::Plan;
+use ssdlab_lab::whatif::moment::{Choice, Moment};
 use ssdlab_sim::Check;
 use ssdlab_sim::units::Nanos;
 use ssdlab_trace::{Format, LbaPolicy, OnBadLine, OpCodes, Scale, TimeOrder, WithinSecond};
@@ -44,6 +46,10 @@ pub enum Command {
     Compare(Box<CompareArgs>),
     /// Rerun a paper's experiments and print its tables and figures next to ours
     Reproduce(Box<ReproduceArgs>),
+    /// Name the causes of the slowest requests, what they have in common, and what would help, tried by whole runs
+    Explain(Box<ExplainArgs>),
+    /// Copy the device just before an event, and serve the same future with one thing changed
+    Whatif(Box<WhatifArgs>),
     /// Write a page from the results of runs: what happened, why, and whether a difference is real
     Report(Box<ReportArgs>),
     /// Draw a figure from the results of runs, as SVG, PDF, PNG, CSV or JSON
@@ -371,6 +377,102 @@ impl RunArgs {
     }
 }
 
+/// `ssdlab explain`
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  ssdlab explain --workload quickstart --set precondition.mode=random
+  ssdlab explain --trace web.csv.zst --lba-policy dense --at write.max --try none
+  ssdlab explain --workload quickstart --at request:208607 --try schemes.victim=fifo,gc.threshold=0.05
+  ssdlab explain requests.parquet --at read.p99.9     rows of a finished run, written by --requests")]
+pub struct ExplainArgs {
+    /// Configuration files, each overriding the ones before it; or a file of --requests of a finished run
+    #[arg(value_name = "CONFIG.toml|ROWS.csv|.parquet")]
+    pub files: Vec<PathBuf>,
+    /// A named configuration, which the files override; see `ssdlab presets`
+    #[arg(long, value_name = "NAME", help_heading = "Configuration")]
+    pub preset: Option<String>,
+    /// Set one key, overriding everything else, such as gc.threshold=0.05 or schemes.victim=fifo
+    #[arg(long = "set", value_name = "KEY=VALUE", help_heading = "Configuration")]
+    pub sets: Vec<String>,
+    /// Where the requests come from.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Which requests: read, write or all with p50, p90, p95, p99, p99.9, p99.99 or max, such as read.p99.9; request:N; or
+    /// time:FROM..TO [default: read.p99.9, or write.p99.9 without reads]
+    #[arg(long, value_name = "WHICH", help_heading = "Explanation")]
+    pub at: Option<At>,
+    /// Causes to print, at most
+    #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Explanation")]
+    pub top: usize,
+    /// Changes to try, each by a whole run: auto (up to six that fit the causes), none, or KEY=VALUE,...; may be repeated
+    #[arg(long = "try", value_name = "auto|none|KEY=VALUE,...", help_heading = "Explanation")]
+    pub tries: Vec<String>,
+    /// How it is simulated.
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// Write the explanation as JSON; `-` means standard output, in place of the text
+    #[arg(long, value_name = "FILE|-", help_heading = "Results")]
+    pub json: Option<PathBuf>,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportOptions,
+}
+
+/// `ssdlab whatif`
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  ssdlab whatif --workload quickstart --set precondition.mode=random --at slowest:read --without gc
+  ssdlab whatif --workload quickstart --at request:208607 --before 100ms --change gc.threshold=0.05
+  ssdlab whatif --trace web.csv.zst --lba-policy dense --at time:30s --after 10s --change device.queue_depth=64")]
+pub struct WhatifArgs {
+    /// Where the configuration of both devices comes from.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Where the requests come from.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// The event: slowest, slowest:read, slowest:write, request:N (its arrival) or time:T
+    #[arg(long, value_name = "WHEN", default_value = "slowest", help_heading = "What if")]
+    pub at: Moment,
+    /// Copy the device this much before it
+    #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "What if")]
+    pub before: Nanos,
+    /// Compare the requests that arrive up to this much after it
+    #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "What if")]
+    pub after: Nanos,
+    /// Change one key of the second device; may be repeated
+    #[arg(long = "change", value_name = "KEY=VALUE", help_heading = "What if")]
+    pub changes: Vec<String>,
+    /// What the second device does without in the window: gc, gc:plane=P, gc:job=N, request:N, suspend or writeback; may be
+    /// repeated
+    #[arg(long, value_name = "CHOICE", help_heading = "What if")]
+    pub without: Vec<Choice>,
+    /// Seed of every random choice
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Simulation")]
+    pub seed: u64,
+    /// How much the oracle checks; results do not depend on it
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled, help_heading = "Simulation")]
+    pub check: CheckLevel,
+    /// Memory limit of a device [default: 80 % of free memory]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Simulation")]
+    pub memory_limit: Option<u64>,
+    /// Write one row per request of the window: the columns of `run --requests` twice, as base_ and whatif_
+    #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
+    pub requests: Option<PathBuf>,
+    /// Write the second device's activity in the window as a Perfetto trace; that of the base is `run --timeline`'s
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub timeline: Option<PathBuf>,
+    /// Write the result as JSON; `-` means standard output, in place of the text
+    #[arg(long, value_name = "FILE|-", help_heading = "Results")]
+    pub json: Option<PathBuf>,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportOptions,
+    /// Suppress progress and remarks on standard error; errors are still printed
+    #[arg(long, help_heading = "Results")]
+    pub quiet: bool,
+}
+
 /// The report of a command.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Results")]
@@ -653,6 +755,12 @@ pub struct HowArgs {
 }
 
 impl HowArgs {
+    /// How one run is simulated.
+    pub fn how(&self) -> How {
+        let HowArgs { seed, check, count_only, memory_limit, .. } = *self;
+        How { seed, check: check.into(), count_only, memory_limit }
+    }
+
     /// The options of a sweep.
     pub fn plan(&self) -> Plan {
         let HowArgs { seed: _, check, count_only, jobs, memory_limit, quiet: _ } = *self;

@@ -5,6 +5,7 @@ pub mod args;
 mod blocks;
 mod chart;
 pub mod compare;
+mod explain;
 pub mod fault;
 mod layout;
 mod output;
@@ -18,6 +19,7 @@ mod show;
 mod signals;
 mod table;
 mod trace;
+mod whatif;
 
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};
@@ -129,6 +131,8 @@ fn dispatch(command: Command, line: &str) -> Result<()> {
         Command::Run(args) => run::run(&args, line),
         Command::Compare(args) => compare::compare(&args, line),
         Command::Reproduce(args) => reproduce::reproduce(&args, line),
+        Command::Explain(args) => explain::explain(&args, line),
+        Command::Whatif(args) => whatif::whatif(&args, line),
         Command::Report(args) => report::report(&args),
         Command::Plot(args) => report::plot(&args),
         Command::Config(command) => show::config(&command),

@@ -38,6 +38,8 @@ pub struct Watchers {
     pub dies: Option<Dies>,
     /// The timeline.
     pub timeline: Option<Timeline>,
+    /// One more observer, which takes no samples.
+    pub also: Option<Box<dyn Observer>>,
     /// The first error of one of them.
     fault: Option<Error>,
 }
@@ -49,7 +51,7 @@ impl Watchers {
     }
 
     fn wanted(&self) -> bool {
-        self.keep || self.series.is_some() || self.timeline.is_some()
+        self.keep || self.series.is_some() || self.timeline.is_some() || self.also.is_some()
     }
 
     fn note(&mut self, done: Option<Result<()>>) {
@@ -69,12 +71,18 @@ fn lock(watchers: &Mutex<Watchers>) -> MutexGuard<'_, Watchers> {
 impl Observer for Watch {
     fn arrived(&mut self, number: u64, request: &Request) {
         let mut watchers = lock(&self.0);
+        if let Some(also) = &mut watchers.also {
+            also.arrived(number, request);
+        }
         let done = watchers.timeline.as_mut().map(|timeline| timeline.arrived(number, request));
         watchers.note(done);
     }
 
     fn completed(&mut self, request: &Completed) {
         let mut watchers = lock(&self.0);
+        if let Some(also) = &mut watchers.also {
+            also.completed(request);
+        }
         if watchers.keep && request.op != RequestOp::Trim {
             watchers.completed.push(request.clone());
         }
@@ -87,6 +95,9 @@ impl Observer for Watch {
 
     fn leg(&mut self, leg: &LegRecord) {
         let mut watchers = lock(&self.0);
+        if let Some(also) = &mut watchers.also {
+            also.leg(leg);
+        }
         if let Some(dies) = &mut watchers.dies {
             dies.leg(leg);
         }

@@ -26,6 +26,8 @@
 //! | How are they fed to a device and observed? | [`drive`] |
 //! | One run, with its files? | [`run`], which returns an [`outcome`] |
 //! | Many runs, side by side? | [`variants`] |
+//! | Why are some requests slow, and what would help? | [`explain`] |
+//! | What if something had not happened? | [`whatif`] |
 //! | Which figures and pages do the files of runs make? | [`report`] |
 //! | What is in the files of a run? | [`results`], written through [`output`]; [`files`] detects two names of one file |
 
@@ -34,6 +36,7 @@
 pub mod decisions;
 pub mod drive;
 pub mod error;
+pub mod explain;
 pub mod files;
 pub mod input;
 pub mod live;
@@ -53,3 +56,4 @@ pub mod settings;
 pub mod text;
 pub mod theory;
 pub mod variants;
+pub mod whatif;

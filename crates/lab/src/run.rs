@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 
+use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Config};
+use ssdlab_sim::{Check, Config, Observer};
 
 use crate::drive::{Device, Listener, Tick, Watchers, interrupted, replay};
 use crate::error::{Error, Result};
@@ -167,6 +168,10 @@ pub struct RunOutcome {
     pub remarks: Vec<String>,
     /// The cost of the simulation itself.
     pub perf: Perf,
+    /// Ids and places of the device.
+    pub geometry: Geometry,
+    /// Whether the requests arrived in a closed loop.
+    pub closed: bool,
     /// One row per request, if they were wanted in memory.
     pub requests: Option<Frame>,
     /// One row per window of time, if they were wanted in memory.
@@ -204,6 +209,19 @@ impl Ready {
     /// A file is named twice or can't be written, the requests do not fit the device or can't be read, or `progress` stopped
     /// the run. In that case no file appears.
     pub fn simulate(self, outputs: &Outputs, progress: &mut dyn Progress) -> Result<RunOutcome> {
+        self.simulate_watched(outputs, progress, None)
+    }
+
+    /// The same, watched by one more observer, which takes no samples.
+    ///
+    /// # Errors
+    /// As [`Ready::simulate`].
+    pub fn simulate_watched(
+        self,
+        outputs: &Outputs,
+        progress: &mut dyn Progress,
+        also: Option<Box<dyn Observer>>,
+    ) -> Result<RunOutcome> {
         let Ready { run: Run { settings, how, start }, opened } = self;
         if how.count_only && (outputs.requests.is_some() || outputs.series.is_some() || outputs.timeline.is_some()) {
             return Err(Error::usage(
@@ -256,7 +274,9 @@ impl Ready {
         if outputs.tail || buckets.is_some() || report.is_some() {
             device.collect_histograms();
         }
-        device.watch(Watchers::new(rows.is_some(), series, dies, timeline));
+        let mut watchers = Watchers::new(rows.is_some(), series, dies, timeline);
+        watchers.also = also;
+        device.watch(watchers);
 
         let simulated_from = Moment::now();
         let replayed =
@@ -329,7 +349,21 @@ impl Ready {
         if let Some(file) = perf_file {
             files.push(written(file, &json(&perf))?);
         }
-        Ok(RunOutcome { outcome, spread, chart, histograms, remarks, perf, requests, series, blocks, files })
+        let (geometry, closed) = (device.geometry().clone(), input.closed());
+        Ok(RunOutcome {
+            outcome,
+            spread,
+            chart,
+            histograms,
+            remarks,
+            perf,
+            geometry,
+            closed,
+            requests,
+            series,
+            blocks,
+            files,
+        })
     }
 }
 

@@ -110,6 +110,17 @@ pub fn argument(value: &Value) -> String {
     }
 }
 
+/// `KEY=VALUE` as a line of TOML. A value that can't be read stays as it is.
+pub fn assignment(set: &str) -> String {
+    match set.split_once('=') {
+        Some((key, value)) => match argument_value(value) {
+            Ok(read) => format!("{} = {read}", key.trim()),
+            Err(_) => format!("{} = {}", key.trim(), value.trim()),
+        },
+        None => set.into(),
+    }
+}
+
 /// The value of the right side of `KEY=VALUE`: TOML, or a text without quotes.
 fn argument_value(text: &str) -> std::result::Result<Value, toml::de::Error> {
     let text = text.trim();

@@ -58,7 +58,7 @@ mod stats;
 pub mod units;
 
 pub use config::{Config, ConfigError};
-pub use engine::{Filled, Ssd};
+pub use engine::{Filled, Postponement, PutOff, Ssd};
 pub use observe::{Completed, Held, LegRecord, Observer, Resource, Sample};
 pub use oracle::Check;
 pub use request::{Extent, Request, RequestOp};

@@ -28,6 +28,8 @@ pub struct Completed {
     pub start: Option<Nanos>,
     /// Time at which its last page completed.
     pub completion: Nanos,
+    /// The plane that served the page that finished last; none if no flash served it.
+    pub plane: PlaneId,
     /// Uncorrectable pages: reported as lost, not delivered.
     pub uncorrectable: u32,
     /// Causes of the latency of the page that finished last, including the wait outside the device.
@@ -64,7 +66,8 @@ pub struct LegRecord {
     pub verb: Verb,
     /// Kind of the leg.
     pub kind: LegKind,
-    /// Index of the host request, or number of the collection (unique, ascending, with gaps).
+    /// Index of the host request, or number of the collection (unique, ascending, with gaps). `u64::MAX` for a write that was
+    /// acknowledged before the device was observed.
     pub number: u64,
     /// Logical page of the first page, if it still has one.
     pub lpn: Lpn,

@@ -40,6 +40,10 @@ pub struct Inputs {
     pub run: Run,
     /// A comparison, `ssdlab.compare/1`.
     pub compare: Option<Value>,
+    /// An explanation of slow requests, `ssdlab.explain/1`.
+    pub explain: Option<Value>,
+    /// Two futures of a device, `ssdlab.whatif/1`.
+    pub whatif: Option<Value>,
     /// Papers beside ours, `ssdlab.reproduce/1`.
     pub reproduce: Option<Value>,
     /// Base names of the files.
@@ -52,6 +56,8 @@ enum Content {
     Summary,
     Compare,
     Reproduce,
+    Explain,
+    Whatif,
     Requests,
     Series,
     Dies,
@@ -117,6 +123,8 @@ impl Inputs {
                 Content::Summary => inputs.run.summary = value,
                 Content::Compare => inputs.compare = value,
                 Content::Reproduce => inputs.reproduce = value,
+                Content::Explain => inputs.explain = value,
+                Content::Whatif => inputs.whatif = value,
                 Content::Requests => inputs.run.histograms = Some(histogram::of_requests(path, parquet)?),
                 Content::Histograms => inputs.run.histograms = Some(histogram::read(path, parquet)?),
                 Content::Series => inputs.run.series = Some(table::whole(path, parquet)?),
@@ -211,7 +219,7 @@ fn content(path: &Path) -> Result<(Content, bool, Option<Value>)> {
     (&file).take(4096).read_to_end(&mut head).map_err(cannot)?;
     let unknown = || {
         data(path, "no result of ssdlab").help(
-            "a report is made of a summary (--json), of files of --requests, --series, --blocks, --histograms or --timeline, or of the JSON of `ssdlab compare` or `ssdlab reproduce`",
+            "a report is made of a summary (--json), of files of --requests, --series, --blocks, --histograms or --timeline, or of the JSON of `ssdlab compare`, `reproduce`, `explain` or `whatif`",
         )
     };
     let first = head.iter().copied().find(|byte| !byte.is_ascii_whitespace());
@@ -229,6 +237,8 @@ fn content(path: &Path) -> Result<(Content, bool, Option<Value>)> {
                 Some("ssdlab.summary/1") => Content::Summary,
                 Some("ssdlab.compare/1") => Content::Compare,
                 Some("ssdlab.reproduce/1") => Content::Reproduce,
+                Some("ssdlab.explain/1") => Content::Explain,
+                Some("ssdlab.whatif/1") => Content::Whatif,
                 _ => return Err(unknown()),
             };
             Ok((content, false, Some(value)))

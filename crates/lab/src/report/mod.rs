@@ -4,9 +4,12 @@
 //! but itself.
 
 pub mod charts;
+pub mod explain;
 pub mod histogram;
 pub mod inputs;
 pub mod page;
 pub mod table;
 pub mod timeline;
+pub mod told;
+pub mod whatif;
 pub mod words;

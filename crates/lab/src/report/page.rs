@@ -18,7 +18,9 @@ use crate::error::{Error, Result};
 use crate::names::{clip, nearest};
 use crate::report::charts;
 use crate::report::inputs::{Inputs, number, text};
+use crate::report::told::Told;
 use crate::report::words;
+use crate::report::{explain, whatif};
 use crate::text::{count, percent};
 
 const STYLE: &str = include_str!("../../assets/page.css");
@@ -30,10 +32,12 @@ const ECHARTS: &str = include_str!("../../assets/echarts/echarts.min.js");
 const MOST_ROWS: usize = 500;
 
 /// The sections in their order: name, heading, and the options that make their results.
-pub const SECTIONS: [(&str, &str, &str); 11] = [
+pub const SECTIONS: [(&str, &str, &str); 13] = [
     ("verdict", "What happened", "--json"),
     ("latency", "Latency", "--histograms"),
     ("causes", "Where the time went", "--histograms"),
+    ("explain", "Why the slowest are slow", "`ssdlab explain`"),
+    ("whatif", "Had this not happened", "`ssdlab whatif`"),
     ("time", "Over time", "--series"),
     ("dies", "Dies", "--series-dies"),
     ("timeline", "Around the slowest request", "--timeline"),
@@ -177,7 +181,7 @@ fn assemble(inputs: &Inputs, page: &Page, dropped: &[&str], remarks: &[String]) 
     for (id, heading, needs) in SECTIONS.iter().filter(|(id, ..)| page.shows(id)) {
         if sections.iter().any(|section| section.id == *id) {
             let _ = write!(head, "<li><a href=\"#{id}\">{heading}</a></li>");
-        } else if kind(inputs) == "run" && !matches!(*id, "compare" | "paper") {
+        } else if kind(inputs) == "run" && !matches!(*id, "compare" | "paper" | "explain" | "whatif") {
             let _ = write!(head, "<li><span>{heading} (add {})</span></li>", html(needs));
         }
     }
@@ -346,6 +350,8 @@ fn section(id: &'static str, heading: &'static str, inputs: &Inputs, page: &Page
         "method" => method(&mut body, inputs, page)?,
         "compare" => comparison(&mut body, inputs.compare.as_ref()?),
         "paper" => figures = paper(&mut body, inputs)?,
+        "explain" => figures = told(&mut body, explain::told(inputs.explain.as_ref()?)),
+        "whatif" => figures = told(&mut body, whatif::told(inputs.whatif.as_ref()?)),
         "latency" if figures.len() > 1 => {
             body.push_str("<div class=\"views\">");
             for (i, figure) in figures.iter().enumerate() {
@@ -479,6 +485,19 @@ fn verdict(out: &mut String, inputs: &Inputs) -> Option<()> {
     }
     out.push_str("</dl>");
     Some(())
+}
+
+/// The sentences and tables of an analysis; its figures follow.
+fn told(out: &mut String, told: Told) -> Vec<Figure> {
+    for (i, said) in told.said.iter().enumerate() {
+        let class = if i == 0 { " class=\"lead\"" } else { "" };
+        let _ = write!(out, "<p{class}>{}</p>", html(&long(said)));
+    }
+    for (heading, rows) in &told.tables {
+        let _ = write!(out, "<h3>{}</h3>", html(&name(heading)));
+        table(out, rows, heading, false);
+    }
+    told.figures
 }
 
 fn comparison(out: &mut String, compare: &Value) {

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::results::sheet::{Cell, Ended, Frame, Kind, Place, Sheet};
 
 /// Columns before the causes.
-const COLUMNS: [(&str, Kind); 8] = [
+pub const COLUMNS: [(&str, Kind); 8] = [
     ("request", Kind::Number),
     ("arrival_ns", Kind::Number),
     ("op", Kind::Word),

@@ -113,6 +113,13 @@ impl Timeline {
         Ok(Timeline { span: window.unwrap_or(Span::ALL), bounded: window.is_some(), form })
     }
 
+    /// The first request that arrives has this number; what a device did before is not shown.
+    pub fn begin_at(&mut self, number: u64) {
+        if let Form::File(file) = &mut self.form {
+            file.lanes.first = number;
+        }
+    }
+
     /// A request arrived.
     ///
     /// # Errors

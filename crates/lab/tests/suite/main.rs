@@ -3,6 +3,7 @@
 
 mod comparisons;
 mod decisions;
+mod explain;
 mod layers;
 mod live;
 mod memory;
@@ -10,6 +11,7 @@ mod outside;
 mod refusals;
 mod reports;
 mod runs;
+mod whatif;
 
 use std::path::{Path, PathBuf};
 

@@ -135,6 +135,7 @@ impl Ssd {
                 planes: vec![plane; geometry.planes as usize],
                 target: PlaneId::NONE,
                 moving: Moving::new(geometry.pages_per_block),
+                postponed: None,
             },
             features: Features {
                 conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),

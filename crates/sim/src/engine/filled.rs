@@ -101,7 +101,7 @@ impl Ssd {
                     events_since_scan: _,
                 },
             host,
-            gc: Gc { jobs, ready: _, planes, target, moving: _ },
+            gc: Gc { jobs, ready: _, planes, target, moving: _, postponed: _ },
             features:
                 Features {
                     conflict: _,

@@ -21,6 +21,7 @@ mod kernel;
 mod lifecycle;
 mod metadata;
 mod noc;
+mod postpone;
 mod power;
 mod preempt;
 mod raid;
@@ -49,6 +50,7 @@ use kernel::buses::Bus;
 use kernel::dies::{Holder, Unit};
 
 pub use filled::Filled;
+pub use postpone::{Postponement, PutOff};
 use kernel::Kernel;
 use kernel::timers::Timer;
 use raid::stripe::Raid;
@@ -116,6 +118,8 @@ struct Gc {
     target: PlaneId,
     /// The victim of a collection in no time.
     moving: spine::timeless::Moving,
+    /// What is put off, if anything is.
+    postponed: Option<Box<postpone::Postponed>>,
 }
 
 /// State of features that only some devices have. Each feature's state is private to its file.

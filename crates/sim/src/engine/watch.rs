@@ -17,6 +17,16 @@ impl Ssd {
         self.set_fusing(false);
     }
 
+    /// Sets an observer on a copy that has not run since it was made of `from`, which is observed: legs in progress keep their
+    /// start and their number.
+    pub fn observe_copy(&mut self, from: &Ssd, observer: Box<dyn Observer>) {
+        self.observe(observer);
+        if from.observer.observer.is_some() {
+            self.observer.running_since.clone_from(&from.observer.running_since);
+            self.observer.numbers.clone_from(&from.observer.numbers);
+        }
+    }
+
     /// Removes the observer and returns it.
     pub fn take_observer(&mut self) -> Option<Box<dyn Observer>> {
         let observer = std::mem::take(&mut self.observer).observer;
@@ -187,6 +197,6 @@ impl Ssd {
             }
             numbers[id.ix()] = self.host.number(op.request);
         }
-        numbers[id.ix()]
+        numbers.get(id.ix()).copied().unwrap_or(u64::MAX)
     }
 }

@@ -20,6 +20,10 @@ impl Ssd {
 
     #[inline(never)]
     fn dispatches_writebacks(&mut self) {
+        if self.gc.postponed.is_some() && self.keeps_buffered() {
+            self.dev.staging.stale = true;
+            return;
+        }
         if self.plan().queue_empty && self.host.pending() > 0 {
             self.dev.staging.stale = true;
             return;

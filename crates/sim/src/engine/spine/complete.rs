@@ -5,24 +5,31 @@ use crate::device::transaction::Need;
 use crate::engine::Ssd;
 use crate::observe::Completed;
 use crate::request::{Request, RequestOp};
-use crate::units::{Lpn, Moment, Nanos, OpId, RequestId};
+use crate::units::{Lpn, Moment, Nanos, OpId, PlaneId, RequestId};
 
 /// The end of a page of a request.
 #[derive(Clone, Debug)]
 pub(super) struct PageEnd {
     pub(super) completed: Nanos,
     pub(super) lpn: Lpn,
+    pub(super) plane: PlaneId,
     /// Its first service; none if it had none: a page of a failed chip that its parity contains.
     pub(super) start: Option<Moment>,
     pub(super) blame: Blame,
 }
 
 impl PageEnd {
+    /// No page has ended yet.
+    #[inline(always)]
+    pub(super) fn none() -> Self {
+        PageEnd { completed: Nanos::ZERO, lpn: Lpn::NONE, plane: PlaneId::NONE, start: None, blame: Blame::ZERO }
+    }
+
     /// A page whose only time was the wait outside.
     pub(super) fn now(at: Nanos, waited: u64) -> Self {
         let mut blame = Blame::ZERO;
         blame.add(Cause::Queue, waited);
-        PageEnd { completed: at, lpn: Lpn::NONE, start: Some(Moment::at(at)), blame }
+        PageEnd { completed: at, lpn: Lpn::NONE, plane: PlaneId::NONE, start: Some(Moment::at(at)), blame }
     }
 }
 
@@ -44,6 +51,7 @@ pub(super) fn completed(
         bytes: request.bytes,
         start: end.start.map(Moment::time),
         completion: now,
+        plane: end.plane,
         uncorrectable,
         blame: end.blame,
     }
@@ -78,8 +86,8 @@ impl Ssd {
 
     /// How a page of a request ends now.
     fn page_end(&self, op: OpId) -> PageEnd {
-        let (lpn, page) = (self.kernel.ops[op].lpn, &self.kernel.ops.host[op]);
-        PageEnd { completed: self.now, lpn, start: page.first_start, blame: page.blame }
+        let (lpn, plane, page) = (self.kernel.ops[op].lpn, self.kernel.ops[op].plane, &self.kernel.ops.host[op]);
+        PageEnd { completed: self.now, lpn, plane, start: page.first_start, blame: page.blame }
     }
 
     /// The last page of a request has completed: `last`, or none if an earlier completion counts as the last.

@@ -56,6 +56,9 @@ impl Ssd {
     /// A plane becomes due for collection.
     pub(in crate::engine) fn claim(&mut self, plane: PlaneId) {
         if std::mem::replace(&mut self.gc.planes[plane.ix()].claimed, true) {
+            if self.gc.postponed.is_some() {
+                self.forces(plane);
+            }
             return;
         }
         if self.config.gc.time == GcTime::None {
@@ -78,6 +81,9 @@ impl Ssd {
         let mut collected = false;
         for plane in (0..self.dev.geometry.planes).map(PlaneId) {
             let full = self.dev.flash.next_offset(plane, Stream::Host).is_none();
+            if full && self.gc.postponed.is_some() {
+                self.forces(plane);
+            }
             if full && !self.gc.planes[plane.ix()].claimed && self.has_garbage(plane) {
                 self.claim(plane);
                 collected |= self.dev.flash.next_offset(plane, Stream::Host).is_some();
@@ -171,6 +177,9 @@ impl Ssd {
 
     /// Selects a victim and begins. A plane without one is not tested again until its next program.
     fn start_collection(&mut self, plane: PlaneId, unit: UnitId) {
+        if self.gc.postponed.is_some() && self.puts_off(plane) {
+            return;
+        }
         let Some(victim) = self.pick_victim(plane) else {
             self.gc.planes[plane.ix()].claimed = false;
             return;
@@ -225,6 +234,7 @@ impl Ssd {
             let same_die = self.dev.geometry.die_of(other) == self.dev.geometry.die_of(plane);
             let joins = other != plane
                 && same_die
+                && !self.stays_out(other)
                 && usize::from(job.count) < MAX_PLANES
                 && self.schemes.collector.policy_ref().joins(&self.dev.view(self.now), plane, other);
             if !joins {

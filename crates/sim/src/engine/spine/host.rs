@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::blame::{Blame, Cause};
+use crate::blame::Cause;
 use crate::config::{Config, UnwrittenRead};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
@@ -69,7 +69,7 @@ impl HostRequest {
             remaining: pages,
             uncorrectable: 0,
             first: OpId::NONE,
-            best: PageEnd { completed: Nanos::ZERO, lpn: Lpn::NONE, start: None, blame: Blame::ZERO },
+            best: PageEnd::none(),
         }
     }
 }

@@ -1,0 +1,111 @@
+//! `ssdlab explain`
+
+use std::path::Path;
+
+use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::explain::tries::Tries;
+use ssdlab_lab::explain::{Explained, Wish, explain_rows};
+use ssdlab_lab::files::Files;
+use ssdlab_lab::input;
+use ssdlab_lab::output::Output;
+use ssdlab_lab::report::inputs::{Inputs, Run};
+use ssdlab_lab::settings::{Document, Settings, Sources};
+
+use crate::args::{ExplainArgs, given, needed};
+use crate::output;
+use crate::progress::{Board, Progress};
+use crate::report::Begun;
+
+/// Explains and prints.
+pub fn explain(args: &ExplainArgs, line: &str) -> Result<()> {
+    let mut files = Files::new();
+    let rows = rows(args)?;
+    let outputs = [("--json", given(args.json.as_ref())), ("--report", args.report.report.as_deref())];
+    let wanted = match rows {
+        Some(path) => {
+            files.reads("the rows", path);
+            None
+        }
+        None => {
+            let documents = args.files.iter().cloned().map(Document::File).collect();
+            let (preset, sets) = (args.preset.clone(), args.sets.clone());
+            let settings = Settings::load(&Sources { preset, files: documents, sets, ..Sources::default() })?;
+            let requests = needed(args.input.requests())?;
+            settings.sources().read_by(&mut files);
+            input::open(&requests)?.read_by(&mut files);
+            Some((settings, requests))
+        }
+    };
+    files.write_all(&outputs)?;
+    let file = given(args.json.as_ref()).map(Output::create).transpose()?;
+    let page = Begun::create(&args.report, line)?;
+    let explained = match (rows, wanted) {
+        (Some(path), _) => explain_rows(path, args.at)?,
+        (None, Some((settings, requests))) => {
+            let wish = Wish { at: args.at, tries: Tries::parse(&args.tries)?, jobs: args.how.jobs };
+            let quiet = args.how.quiet;
+            let mut board = |points| Box::new(Board::new(points, quiet)) as Box<_>;
+            let mut progress = Progress::new(quiet);
+            let done = ssdlab_lab::explain::explain(
+                &settings,
+                &requests,
+                args.how.how(),
+                &wish,
+                &mut progress,
+                &mut board,
+            )?;
+            drop(progress);
+            if let Some(run) = done.done.as_ref().filter(|_| !quiet) {
+                run.outcome.remarks.iter().for_each(output::remark);
+            }
+            done
+        }
+        (None, None) => unreachable!("rows or a run"),
+    };
+    let mut finished = Vec::new();
+    if let Some(mut file) = file {
+        file.put(explained.json().as_bytes())?;
+        finished.push(file.finish()?);
+    }
+    if let Some(page) = page {
+        finished.push(page.finish(&inputs(&explained), args.how.quiet)?);
+    }
+    finished.into_iter().try_for_each(ssdlab_lab::output::Finished::publish)?;
+    if args.json.as_deref() == Some(Path::new("-")) {
+        return output::print(&explained.json());
+    }
+    output::print(&explained.text(args.top))
+}
+
+/// The file of rows, if one is given in place of a run.
+fn rows(args: &ExplainArgs) -> Result<Option<&Path>> {
+    let is_rows = |path: &Path| path.extension().is_some_and(|ending| ending == "csv" || ending == "parquet");
+    let Some(path) = args.files.iter().find(|path| is_rows(path)) else { return Ok(None) };
+    let wrong = |what: &str, help: &str| {
+        Err(Error::usage(format!("{}: rows of a finished run, and {what}", path.display())).help(help))
+    };
+    if args.files.len() > 1 || args.preset.is_some() || !args.sets.is_empty() {
+        return wrong("a configuration", "give the rows alone, or a configuration with --trace or --workload");
+    }
+    if args.input.trace.is_some() || args.input.workload.is_some() {
+        return wrong("requests to run", "give the rows alone, or a recording with --trace FILE");
+    }
+    if Tries::parse(&args.tries)? != Tries::None && !args.tries.is_empty() {
+        return wrong("--try", "to try changes, give the configuration and the requests of the run");
+    }
+    Ok(Some(path))
+}
+
+/// What the report is made of.
+fn inputs(explained: &Explained) -> Inputs {
+    let run = match &explained.done {
+        Some(done) => Run {
+            summary: serde_json::from_str(&done.outcome.json()).ok(),
+            histograms: done.histograms.clone(),
+            about: done.outcome.about.clone(),
+            ..Run::default()
+        },
+        None => Run::default(),
+    };
+    Inputs { run, explain: serde_json::from_str(&explained.json()).ok(), ..Inputs::default() }
+}

@@ -1,0 +1,22 @@
+//! The result as a whole.
+
+use crate::explain::method::Findings;
+use crate::explain::tries::{Refused, Tried};
+use crate::explain::watch::Known;
+use crate::run::RunOutcome;
+
+/// The explanation.
+pub struct Explained {
+    /// What the requests say.
+    pub findings: Findings,
+    /// What is known beside them; nothing if they are rows of a file.
+    pub known: Option<Known>,
+    /// Changes that were tried, the best first.
+    pub tried: Vec<Tried>,
+    /// Changes that a rule refuses.
+    pub refused: Vec<Refused>,
+    /// At most three sentences.
+    pub verdict: String,
+    /// The run; nothing if its rows came from a file.
+    pub done: Option<RunOutcome>,
+}

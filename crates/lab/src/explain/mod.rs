@@ -1,0 +1,172 @@
+//! Why some requests are slow: the causes of what they take longer than the middle of all, exactly; the patterns that they show; what
+//! would help, tried by whole runs; and a verdict.
+//!
+//! | question | module |
+//! | --- | --- |
+//! | Which requests? | [`at`] |
+//! | What does a run show of them? | [`watch`], kept as [`records`] |
+//! | What do they take longer than the middle? | [`method`] |
+//! | What do they have in common? | [`patterns`], a file each |
+//! | What would help? | [`tries`] |
+//! | How is it said? | [`verdict`], [`text`], [`json`] |
+
+pub mod at;
+mod explained;
+pub mod json;
+pub mod method;
+pub mod patterns;
+pub mod records;
+mod rows;
+pub mod text;
+pub mod tries;
+pub mod verdict;
+pub mod watch;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use ssdlab_sim::Config;
+
+use crate::drive::Tick;
+use crate::error::Result;
+use crate::input::Requests;
+use crate::perf::Moment;
+use crate::run::{How, Outputs, Progress, Run, RunOutcome};
+use crate::settings::Settings;
+use crate::variants::comparison::can_be_read_again;
+use crate::variants::points::{Board, Plan, Point, sweep};
+use at::At;
+use method::find;
+use records::Records;
+pub use explained::Explained;
+use tries::{Candidate, Tried, Tries};
+use watch::{Known, Watch};
+
+/// What to explain, and how.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// The requests; by default the slowest thousandth of the reads, or of the writes if there are no reads.
+    pub at: Option<At>,
+    /// The changes to try.
+    pub tries: Tries,
+    /// Runs in parallel, by default one per core.
+    pub jobs: Option<u64>,
+}
+
+impl Default for Wish {
+    /// The slowest thousandth of the reads, with changes that fit its causes.
+    fn default() -> Self {
+        Wish { at: None, tries: Tries::Auto, jobs: None }
+    }
+}
+
+impl Explained {
+    /// The explanation as text; at most `top` causes.
+    pub fn text(&self, top: usize) -> String {
+        text::text(self, top)
+    }
+
+    /// The explanation as the bytes of its JSON file, `ssdlab.explain/1`.
+    pub fn json(&self) -> String {
+        crate::outcome::json(&json::value(self))
+    }
+}
+
+/// A run that is watched.
+///
+/// # Errors
+/// As [`crate::run::Ready::simulate`].
+pub fn watched(
+    settings: &Settings,
+    requests: &Requests,
+    how: How,
+    outputs: &Outputs,
+    progress: &mut dyn Progress,
+) -> Result<(Records, Known, RunOutcome)> {
+    let config = settings.config.clone();
+    let watch = Watch::new(&config);
+    let ready = Run::new(settings.clone(), how, Moment::now())?.open(requests)?;
+    let done = ready.simulate_watched(outputs, progress, Some(Box::new(watch.clone())))?;
+    let (records, known) = watch.finish(done.geometry.clone(), &config, done.closed)?;
+    Ok((records, known, done))
+}
+
+/// Explains a run: simulates it, and once more with each change to try.
+///
+/// # Errors
+/// As [`crate::run::Ready::simulate`] and [`sweep`]; or no requests are meant.
+pub fn explain(
+    settings: &Settings,
+    requests: &Requests,
+    how: How,
+    wish: &Wish,
+    progress: &mut dyn Progress,
+    board: &mut dyn FnMut(usize) -> Box<dyn Board>,
+) -> Result<Explained> {
+    if wish.tries != Tries::None {
+        can_be_read_again(requests)?;
+    }
+    let outputs = Outputs { tail: true, ..Outputs::default() };
+    let (mut records, known, done) = watched(settings, requests, how, &outputs, progress)?;
+    let findings = find(&mut records, wish.at, Some(&known))?;
+    let (chosen, refused) = tries::choose(&wish.tries, &findings, settings)?;
+    let mut tried = match findings.at {
+        At::Tail(..) => {
+            let points: Vec<Point> = chosen.iter().map(|one| point(one, requests, how.seed)).collect();
+            let plan =
+                Plan { check: how.check, count_only: false, jobs: wish.jobs, memory_limit: how.memory_limit };
+            let outcomes = sweep(&points, &plan, &*board(points.len()))?;
+            let each = chosen.iter().zip(&outcomes);
+            each.map(|(one, outcome)| {
+                Tried::of(one, findings.at.value(&outcome.summary), outcome.summary.write_amplification)
+            })
+            .collect::<Vec<_>>()
+        }
+        // A summary knows neither a single request nor a time.
+        At::Request(_) | At::Time(_) => {
+            let board = board(chosen.len());
+            let mut tried = Vec::new();
+            for (i, one) in chosen.iter().enumerate() {
+                let mut settings = settings.clone();
+                settings.config = one.config.clone();
+                let mut progress = OnBoard(&*board, i);
+                let (mut records, _, done) = watched(&settings, requests, how, &Outputs::default(), &mut progress)?;
+                let value = find(&mut records, Some(findings.at), None).ok().and_then(|found| found.value);
+                tried.push(Tried::of(one, value, done.outcome.summary.write_amplification));
+                board.ended(i);
+            }
+            tried
+        }
+    };
+    tries::rank(&mut tried);
+    let verdict = verdict::verdict(&findings, Some(&known), &tried);
+    Ok(Explained { findings, known: Some(known), tried, refused, verdict, done: Some(done) })
+}
+
+/// Explains the rows of a finished run: a file of `--requests`. Nothing is tried.
+///
+/// # Errors
+/// The file can't be read or is no such file, or no requests are meant.
+pub fn explain_rows(path: &Path, at: Option<At>) -> Result<Explained> {
+    let findings = find(&mut rows::read(path)?, at, None)?;
+    let verdict = verdict::verdict(&findings, None, &[]);
+    Ok(Explained { findings, known: None, tried: Vec::new(), refused: Vec::new(), verdict, done: None })
+}
+
+fn point(candidate: &Candidate, requests: &Requests, seed: u64) -> Point {
+    let (config, requests): (Config, Requests) = (candidate.config.clone(), requests.clone());
+    Point { name: format!("the try of {}", candidate.set), config, requests, seed }
+}
+
+/// A run's place on the board of several.
+struct OnBoard<'b>(&'b dyn Board, usize);
+
+impl Progress for OnBoard<'_> {
+    fn at(&mut self, tick: Tick) -> ControlFlow<()> {
+        self.0.at(self.1, tick)
+    }
+
+    fn go_on(&mut self) -> ControlFlow<()> {
+        self.0.go_on(self.1)
+    }
+}

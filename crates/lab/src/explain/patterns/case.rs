@@ -1,0 +1,78 @@
+//! What a detector sees.
+
+use ssdlab_sim::blame::Cause;
+
+use crate::explain::records::Record;
+use crate::explain::watch::{Collection, Known};
+
+/// Arrivals in this time before a request are those of a burst, if they are many.
+pub const RECENT: u64 = 10_000_000;
+
+/// The run as a whole.
+pub struct World<'k> {
+    /// What is known beside the requests; nothing if only rows are.
+    pub known: Option<&'k Known>,
+    /// Measured reads and writes.
+    pub requests: u64,
+    /// From the first arrival to the last one.
+    pub span: u64,
+    /// Requests of the tail set.
+    pub tail: u64,
+    /// By unit of exclusion: requests of the tail set.
+    pub by_unit: Vec<u64>,
+    /// Whether more arrives than can be served.
+    pub overloaded: bool,
+}
+
+impl World<'_> {
+    /// A run of which no request of the tail set has been seen.
+    pub fn new(known: Option<&Known>, requests: u64, first: u64, last: u64) -> World<'_> {
+        let units = known.map_or(0, |known| known.geometry.units as usize);
+        World { known, requests, span: last - first, tail: 0, by_unit: vec![0; units], overloaded: false }
+    }
+
+    /// A request of the tail set.
+    pub fn note(&mut self, record: &Record) {
+        self.tail += 1;
+        if let (Some(known), Some(plane)) = (self.known, record.plane) {
+            self.by_unit[known.geometry.unit_of(ssdlab_sim::units::PlaneId(plane)).0 as usize] += 1;
+        }
+    }
+}
+
+/// A request of the tail set.
+pub struct Case<'c> {
+    /// The request.
+    pub record: &'c Record,
+    /// Its run.
+    pub world: &'c World<'c>,
+    /// Requests that arrived in the [`RECENT`] time before it.
+    pub recent: u64,
+    /// Collections of its die that overlap its wait.
+    pub met: &'c [Collection],
+}
+
+impl Case<'_> {
+    /// Whether the array time of a write is more than that of a program: it read first.
+    pub fn reads_first(&self) -> bool {
+        let Some(known) = self.world.known else { return false };
+        let longest = known.config.timing.program.types().iter().map(|time| time.0).max().unwrap_or(0);
+        self.record.write && self.record.of(Cause::Array) > longest
+    }
+}
+
+/// A detector: its test, and its sentence.
+pub struct Detector {
+    /// Its name in results.
+    pub name: &'static str,
+    /// What the name means, in a few words.
+    pub about: &'static str,
+    /// What all requests that show it did, after `All 280 requests of the tail`.
+    pub says: &'static str,
+    /// The causes that it explains.
+    pub causes: &'static [Cause],
+    /// Whether it can be known from the rows of requests alone.
+    pub from_rows: bool,
+    /// The test.
+    pub shows: fn(&Case<'_>) -> bool,
+}

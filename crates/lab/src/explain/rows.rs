@@ -1,0 +1,75 @@
+//! Records from a file of `--requests`.
+
+use std::io::Read;
+use std::path::Path;
+
+use ssdlab_figures::figure::Cell;
+use ssdlab_sim::blame::{Blame, CAUSES};
+
+use crate::error::{Error, Result};
+use crate::explain::records::{Record, Records, Spool};
+use crate::report::table::{self, data, integer};
+
+/// Columns before the causes.
+const COLUMNS: [&str; 8] =
+    ["request", "arrival_ns", "op", "offset", "bytes", "start_ns", "completion_ns", "latency_ns"];
+
+/// Reads a file, CSV or Parquet by its content.
+///
+/// # Errors
+/// The file can't be read, or is not one of `--requests`.
+pub fn read(path: &Path) -> Result<Records> {
+    let mut head = [0; 4];
+    let file = std::fs::File::open(path).and_then(|mut file| file.read(&mut head));
+    file.map_err(|error| Error::file("read", path, &error))?;
+    let mut spool = Spool::new();
+    let mut at: Vec<usize> = Vec::new();
+    let (mut number, mut last) = (0u64, None::<u64>);
+    table::rows(path, &head == b"PAR1", &mut |columns, row| {
+        let Some(row) = row else {
+            for name in COLUMNS.into_iter().chain(CAUSES.iter().map(|(_, name)| *name)) {
+                let place = columns.iter().position(|column| column == name);
+                at.push(place.ok_or_else(|| {
+                    data(path, format!("no column `{name}`"))
+                        .help("an explanation is made of the rows of --requests, with all their columns")
+                })?);
+            }
+            return Ok(true);
+        };
+        number += 1;
+        let bad = |what: String| data(path, format!("row {number}: {what}"));
+        let whole = |i: usize| integer(&row[at[i]]).and_then(|value| u64::try_from(value).ok());
+        let need = |i: usize, name: &str| whole(i).ok_or_else(|| bad(format!("`{name}` is not a whole number")));
+        let write = match &row[at[2]] {
+            Cell::Text(op) if op == "read" => false,
+            Cell::Text(op) if op == "write" => true,
+            _ => return Err(bad("`op` is neither read nor write".into())),
+        };
+        let mut blame = Blame::ZERO;
+        for (i, (cause, name)) in CAUSES.iter().enumerate() {
+            blame.add(*cause, need(COLUMNS.len() + i, name)?);
+        }
+        let record = Record {
+            request: need(0, COLUMNS[0])?,
+            arrival: need(1, COLUMNS[1])?,
+            write,
+            offset: need(3, COLUMNS[3])?,
+            bytes: need(4, COLUMNS[4])?,
+            start: whole(5),
+            latency: need(7, COLUMNS[7])?,
+            plane: None,
+            blame,
+        };
+        let sum: u128 = blame.0.iter().map(|ns| u128::from(*ns)).sum();
+        if sum != u128::from(record.latency) {
+            return Err(bad("the causes do not sum to `latency_ns`".into()));
+        }
+        if last.is_some_and(|last| last >= record.request) {
+            return Err(bad("requests are not in the order of their numbers".into()));
+        }
+        last = Some(record.request);
+        spool.put(&record)?;
+        Ok(true)
+    })?;
+    spool.finish()
+}

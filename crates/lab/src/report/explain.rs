@@ -1,0 +1,87 @@
+//! The section of an explanation: `ssdlab.explain/1`.
+
+use serde_json::Value;
+use ssdlab_figures::figure::{Cell, Table};
+use ssdlab_sim::blame::{CAUSES, Cause};
+
+use crate::report::inputs::{number, text};
+use crate::report::told::{Told, stacked};
+use crate::text::{count, duration, percent};
+
+fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
+    value[name].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn time(value: &Value) -> Cell {
+    value.as_f64().map_or(Cell::Null, |ns| Cell::Text(duration(ns)))
+}
+
+/// What the page says of it.
+pub fn told(value: &Value) -> Told {
+    let of = |place: &str| number(value, place).unwrap_or(0.0);
+    let (at, tail) = (text(value, "/at"), of("/count"));
+    let mut told = Told { said: vec![text(value, "/verdict").into()], ..Told::default() };
+    told.said.push(format!(
+        "{at}: {}; {} of {} requests, from {} on. The middle of all takes {}.",
+        duration(of("/value_ns")),
+        count(tail as u64),
+        count(of("/requests") as u64),
+        duration(of("/threshold_ns")),
+        duration(of("/middle_mean_ns"))
+    ));
+    let mut bars = [vec![0.0; Cause::COUNT], vec![0.0; Cause::COUNT]];
+    let mut causes = Table::new(&["cause", "tail", "excess over the middle", "share"]);
+    for one in list(value, "causes") {
+        let share = one["share"].as_f64().map_or(Cell::Null, |share| Cell::Text(percent(share)));
+        causes.rows.push(vec![text(one, "/cause").into(), time(&one["total_ns"]), time(&one["excess_ns"]), share]);
+        if let Some(i) = CAUSES.iter().position(|(_, name)| *name == text(one, "/cause")) {
+            bars[0][i] = number(one, "/total_ns").unwrap_or(0.0) / tail.max(1.0);
+            bars[1][i] = number(one, "/middle_ns").unwrap_or(0.0) / of("/middle/count").max(1.0);
+        }
+    }
+    told.tables.push(("Excess by cause".into(), causes));
+    let mut patterns = Table::new(&["pattern", "requests"]);
+    for one in list(value, "patterns") {
+        let shown = one["count"].as_u64();
+        if shown != Some(0) {
+            let cell = shown.map_or(Cell::Text("not known from rows".into()), Cell::from);
+            patterns.rows.push(vec![text(one, "/name").into(), cell]);
+        }
+    }
+    if !patterns.rows.is_empty() {
+        told.tables.push(("Patterns".into(), patterns));
+    }
+    let mut tries = Table::new(&["change", "value", "ratio", "write amplification", "note"]);
+    for one in list(value, "tries") {
+        let ratio = one["ratio"].as_f64().map_or(Cell::Null, |ratio| Cell::Text(format!("{ratio:.3}x")));
+        let amplification =
+            one["write_amplification"].as_f64().map_or(Cell::Null, |factor| Cell::Text(format!("{factor:.3}")));
+        let change = crate::settings::assignment(text(one, "/set"));
+        tries.rows.push(vec![Cell::Text(change), time(&one["value_ns"]), ratio, amplification, text(one, "/note").into()]);
+    }
+    if !tries.rows.is_empty() {
+        told.tables.push(("What would help: whole runs with one change each".into(), tries));
+    }
+    let mut slowest = Table::new(&["request", "kind", "arrival", "latency", "largest cause"]);
+    for one in list(value, "slowest") {
+        let causes = one["causes"].as_object().into_iter().flatten();
+        let largest = causes.max_by_key(|(_, ns)| ns.as_u64()).map_or("", |(name, _)| name);
+        slowest.rows.push(vec![
+            one["request"].as_u64().map_or(Cell::Null, Cell::from),
+            text(one, "/op").into(),
+            time(&one["arrival_ns"]),
+            time(&one["latency_ns"]),
+            largest.into(),
+        ]);
+    }
+    told.tables.push(("Slowest requests".into(), slowest));
+    let [slow, middle] = bars;
+    let caption = format!(
+        "A request of the tail takes {} in the mean, one of the middle {}.",
+        duration(slow.iter().sum()),
+        duration(middle.iter().sum())
+    );
+    let bars = [("the tail".to_string(), slow), ("the middle".to_string(), middle)];
+    told.figures.push(stacked("tail-excess", &format!("Mean latency by cause, {at}"), caption, &bars));
+    told
+}

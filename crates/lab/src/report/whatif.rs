@@ -1,0 +1,91 @@
+//! The section of a what-if: `ssdlab.whatif/1`.
+
+use serde_json::Value;
+use ssdlab_figures::figure::{Cell, Table};
+use ssdlab_sim::blame::CAUSES;
+
+use crate::report::inputs::{number, text};
+use crate::report::told::{Told, stacked};
+use crate::text::{count, duration};
+
+fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
+    value[name].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// A value of a measure; times end in `_ns`.
+fn cell(name: &str, value: &Value) -> Cell {
+    let Some(number) = value.as_f64() else { return Cell::Null };
+    let size = match name.ends_with("_ns") {
+        true => duration(number.abs()),
+        false => count(number.abs() as u64),
+    };
+    Cell::Text(if number < 0.0 { format!("-{size}") } else { size })
+}
+
+/// What the page says of it.
+pub fn told(value: &Value) -> Told {
+    let names = |field: &str, lead: &str| {
+        list(value, field).iter().filter_map(Value::as_str).map(|one| format!("{lead}{one}")).collect::<Vec<_>>()
+    };
+    let mut change = names("change", "");
+    change.extend(names("without", "without "));
+    let change = if change.is_empty() { "nothing changed".into() } else { change.join(", ") };
+    let of = |place: &str| number(value, place).unwrap_or(0.0);
+    let mut told = Told::default();
+    told.said.push(format!(
+        "The device was copied at {}; both copies served the same {} requests until {}. The second one had {change}.",
+        duration(of("/copied_ns")),
+        count(of("/requests") as u64),
+        duration(of("/to_ns"))
+    ));
+    told.said.push(match &value["parting"] {
+        Value::Null => "They never part: both do the same.".into(),
+        one => format!(
+            "They part at {} ns on {}: {} in the base, {} in the what-if.",
+            of("/parting/at_ns"),
+            text(one, "/resource"),
+            text(one, "/base"),
+            text(one, "/whatif")
+        ),
+    });
+    if of("/postponed") > 0.0 {
+        told.said.push(format!(
+            "{} collections were put off to the end of the window; {} ran all the same, because a write would have found no page.",
+            count(of("/postponed") as u64),
+            count(of("/forced") as u64)
+        ));
+    }
+    let mut measures = Table::new(&["measure", "base", "what-if", "difference"]);
+    for one in list(value, "measures") {
+        let name = text(one, "/measure");
+        let row = ["base", "whatif", "difference"].map(|side| cell(name, &one[side]));
+        if !row[..2].iter().all(|cell| matches!(cell, Cell::Null)) {
+            measures.rows.push(std::iter::once(name.into()).chain(row).collect());
+        }
+    }
+    told.tables.push(("Requests of the window".into(), measures));
+    for (field, heading) in [("gains", "Largest gains"), ("losses", "Largest losses")] {
+        let mut rows = Table::new(&["request", "kind", "arrival", "base", "what-if"]);
+        for one in list(value, field) {
+            let times = ["arrival_ns", "base_ns", "whatif_ns"].map(|name| cell(name, &one[name]));
+            let head = [one["request"].as_u64().map_or(Cell::Null, Cell::from), text(one, "/op").into()];
+            rows.rows.push(head.into_iter().chain(times).collect());
+        }
+        if !rows.rows.is_empty() {
+            told.tables.push((heading.into(), rows));
+        }
+    }
+    if let Some(chosen) = value["chosen"].as_object() {
+        let side = |name: &str| {
+            let causes = |cause: &str| number(&value["chosen"], &format!("/{name}/causes/{cause}")).unwrap_or(0.0);
+            CAUSES.iter().map(|(_, cause)| causes(cause)).collect::<Vec<f64>>()
+        };
+        let request = chosen["base"]["request"].as_u64().unwrap_or(0);
+        let latency = |name: &str| chosen[name]["latency_ns"].as_f64().map_or("-".into(), duration);
+        let caption =
+            format!("Request {request} takes {} in the base and {} in the what-if.", latency("base"), latency("whatif"));
+        let bars = [("base".to_string(), side("base")), ("what-if".to_string(), side("whatif"))];
+        told.figures.push(stacked("whatif-causes", &format!("Request {request} by cause"), caption, &bars));
+    }
+    told
+}

@@ -1,0 +1,425 @@
+//! Had this not happened: a device is copied just before an event, and both copies serve the same future with one thing changed.
+//!
+//! | question | module |
+//! | --- | --- |
+//! | When, and without what? | [`moment`] |
+//! | How do two devices serve the same requests? | [`copies`] |
+//! | Where do they part? | [`parting`] |
+//! | How is it said? | [`measures`], [`text`], [`json`], [`rows`] |
+
+mod copies;
+pub mod json;
+pub mod measures;
+pub mod moment;
+pub mod outcome;
+pub mod parting;
+pub mod rows;
+pub mod text;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use ssdlab_sim::config::{Config, GcTime, Suspendable};
+use ssdlab_sim::units::{Nanos, PlaneId};
+use ssdlab_sim::{Postponement, PutOff, Ssd};
+
+use crate::drive::{Tick, interrupted};
+use crate::error::{Error, Result};
+use crate::explain::at::Kind;
+use crate::explain::watched;
+use crate::input::{self, Requests, Target};
+use crate::live::{changeable, refused};
+use crate::memory;
+use crate::perf;
+use crate::results::timeline::{Ended as Drawn, Span, Timeline, To};
+use crate::run::{How, Outputs, Progress};
+use crate::settings::Settings;
+use crate::variants::comparison::can_be_read_again;
+use copies::{Copy, Source};
+use moment::{Choice, Moment};
+pub use outcome::{Pair, WhatIf, Work};
+use parting::part;
+
+/// What to compare.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// The time.
+    pub at: Moment,
+    /// Both devices are the same up to this much before it.
+    pub before: Nanos,
+    /// Requests that arrive up to this much after it are compared.
+    pub after: Nanos,
+    /// `KEY=VALUE` that the second device has from the copy on.
+    pub changes: Vec<String>,
+    /// What it does without.
+    pub without: Vec<Choice>,
+}
+
+impl Default for Wish {
+    /// A second around the slowest request, without a change.
+    fn default() -> Self {
+        let second = Nanos(1_000_000_000);
+        Wish { at: Moment::Slowest(Kind::All), before: second, after: second, changes: Vec::new(), without: Vec::new() }
+    }
+}
+
+/// Simulated time between two comparisons of what the devices do, and two questions whether to go on.
+const STEP: u64 = 10_000_000;
+
+/// Simulates a run up to the copy, and from there both devices. The activity of the second one in the window goes into `timeline`.
+///
+/// # Errors
+/// As [`crate::run::Ready::simulate`]; a change is none that a running device can make, or there is no such request.
+pub fn what_if(
+    settings: &Settings,
+    requests: &Requests,
+    how: How,
+    wish: &Wish,
+    timeline: Option<&Path>,
+    progress: &mut dyn Progress,
+) -> Result<WhatIf> {
+    if how.count_only {
+        return Err(Error::usage("a what-if has times").help("leave --count-only out"));
+    }
+    let config = changed_config(settings, wish)?;
+    can_be_read_again(requests)?;
+    let (moment, request) = moment_of(settings, requests, how, wish, progress)?;
+    let base_config = &settings.config;
+    let limit = how.memory_limit.or_else(perf::memory_limit);
+    memory::fits(base_config, how.check, limit).map_err(|large| large.error(|broken| settings.refuse(broken)))?;
+    let opened = input::open(requests)?;
+    progress.building();
+    let ssd = Ssd::new_while(base_config, how.seed, how.check, &mut || progress.go_on());
+    let ssd = ssd.map_err(|broken| settings.refuse(&broken))?.ok_or_else(interrupted)?;
+    let target = Target {
+        capacity_bytes: ssd.capacity_bytes(),
+        page_bytes: ssd.page_bytes(),
+        queue_depth: base_config.device.queue_depth,
+        seed: how.seed,
+    };
+    let mut input = opened.fit(&target)?;
+    let closed = input.closed();
+    check_choices(wish, base_config, &ssd, closed)?;
+    let from = Nanos(moment.0.saturating_sub(wish.before.0));
+    let to = Nanos(moment.0.saturating_add(wish.after.0).min(ssdlab_trace::CLOCK_MAX_NS));
+    let span = Span { from, to: Nanos(to.0 + 1) };
+    let timeline = timeline.map(|path| Timeline::create(&To::File(path.into()), Some(span), &base_config.geometry));
+    let timeline = timeline.transpose()?;
+    let mut found = input.feed(|feed| {
+        let mut source = Source::new(feed);
+        Two { wish, closed, moment, from, to }.run(Copy::new(ssd, closed), &config, &mut source, timeline, progress)
+    })?;
+    progress.simulated();
+    found.request = request;
+    found.about = input.about();
+    found.seed = how.seed;
+    found.config_digest = crate::settings::digest(base_config);
+    Ok(found)
+}
+
+/// The configuration of the second device.
+fn changed_config(settings: &Settings, wish: &Wish) -> Result<Config> {
+    let mut sources = settings.sources().clone();
+    sources.varied.extend(wish.changes.iter().cloned());
+    let merged = Settings::merge(&sources)?;
+    let mut config = merged.config.clone();
+    if wish.without.contains(&Choice::Suspend) {
+        if settings.config.timing.suspendable == Suspendable::None {
+            return Err(Error::usage("--without suspend: nothing is suspended on this device")
+                .help("set timing.suspendable for both with --set, or leave it out"));
+        }
+        config.timing.suspendable = Suspendable::None;
+    }
+    config.check().map_err(|broken| merged.refuse(&broken))?;
+    changeable(&settings.config, &config)?;
+    Ok(config)
+}
+
+/// Refuses what this device can't do without.
+fn check_choices(wish: &Wish, config: &Config, ssd: &Ssd, closed: bool) -> Result<()> {
+    for choice in &wish.without {
+        let refuse = |why: &str, help: &str| Err(Error::usage(format!("--without {choice}: {why}")).help(help));
+        let gc = matches!(choice, Choice::Gc | Choice::Plane(_) | Choice::Job(_));
+        let faults = !config.faults.power_cut.is_empty() || !config.faults.chip_fails.is_empty();
+        match choice {
+            _ if gc && config.gc.time == GcTime::None => {
+                return refuse("collections take no time on this device", "leave it out, or gc.time=none");
+            }
+            _ if faults && (gc || *choice == Choice::WriteBack) => {
+                return refuse("a power cut or a failed chip decides itself what is collected", "leave faults out");
+            }
+            Choice::Plane(plane) if *plane >= ssd.geometry().planes => {
+                return refuse("there is no such plane", &format!("planes are 0 to {}", ssd.geometry().planes - 1));
+            }
+            Choice::WriteBack if config.schemes.collector.policy_ref().writes_back().is_none() => {
+                return refuse("this collector leaves no pages in the buffer", "leave it out");
+            }
+            Choice::Request(_) if closed => {
+                return refuse(
+                    "in a closed loop the next request would arrive in its place",
+                    "use --replay arrival, or another choice",
+                );
+            }
+            _ => {}
+        }
+    }
+    let left_out = wish.without.iter().filter(|choice| matches!(choice, Choice::Request(_))).count();
+    if left_out > 1 {
+        return Err(Error::usage("--without request:N: given twice").help("leave one request out at a time"));
+    }
+    Ok(())
+}
+
+/// The time of a moment, and the request that it is of.
+fn moment_of(
+    settings: &Settings,
+    requests: &Requests,
+    how: How,
+    wish: &Wish,
+    progress: &mut dyn Progress,
+) -> Result<(Nanos, Option<u64>)> {
+    if let Moment::Time(time) = wish.at {
+        return Ok((time, None));
+    }
+    let (mut records, _, _) = watched(settings, requests, how, &Outputs::default(), progress)?;
+    let mut found: Option<(u64, u64, u64)> = None;
+    records.each(&mut |record| {
+        let better = match wish.at {
+            Moment::Request(number) => record.request == number,
+            Moment::Slowest(kind) => {
+                kind.has(record.write) && found.is_none_or(|(latency, ..)| record.latency > latency)
+            }
+            Moment::Time(_) => false,
+        };
+        if better {
+            found = Some((record.latency, record.request, record.arrival));
+        }
+    })?;
+    found.map(|(_, request, arrival)| (Nanos(arrival), Some(request))).ok_or_else(|| {
+        Error::usage(format!("--at {}: there is no such measured read or write", wish.at))
+            .help("numbers are those of --requests, from 0 on; --at time:T needs no request")
+    })
+}
+
+/// Two devices in a window.
+struct Two<'w> {
+    wish: &'w Wish,
+    closed: bool,
+    moment: Nanos,
+    from: Nanos,
+    to: Nanos,
+}
+
+impl Two<'_> {
+    fn run(
+        &self,
+        mut base: Copy,
+        config: &Config,
+        source: &mut Source<'_, '_>,
+        timeline: Option<Timeline>,
+        progress: &mut dyn Progress,
+    ) -> Result<WhatIf> {
+        while base.ssd.now() < self.from {
+            let next = base.next_event(source)?;
+            let until = self.from.min(Nanos(base.ssd.now().max(next).0.saturating_add(STEP)));
+            base.advance(until, source)?;
+            source.forget(base.next);
+            go(progress, &base)?;
+        }
+        let without = self.wish.without.iter().find_map(|choice| match choice {
+            Choice::Request(number) => Some(*number),
+            _ => None,
+        });
+        let changes = crate::settings::digest(base.ssd.config()) != crate::settings::digest(config);
+        let second = if changes { self.changed(&mut base, config, source, progress)? } else { base.ssd.clone() };
+        if let Some(number) = without.filter(|number| *number < base.next) {
+            return Err(Error::usage(format!("--without request:{number}: it arrived before the copy"))
+                .help("copy earlier with --before"));
+        }
+        let copied = base.ssd.now();
+        if copied > self.to {
+            return Err(Error::usage("the window ends before the device can be copied").help("use a longer --after"));
+        }
+        let mut other = base.second(second, without);
+        base.record();
+        other.record();
+        other.draw(timeline);
+        let put_off = self.postponed();
+        if !put_off.is_empty() {
+            other.ssd.postpone(put_off);
+        }
+        self.both(base, other, copied, source, progress)
+    }
+
+    /// What the second device puts off.
+    fn postponed(&self) -> Vec<PutOff> {
+        let puts_off = |choice: &Choice| match choice {
+            Choice::Gc => Some(PutOff::Gc),
+            Choice::Plane(plane) => Some(PutOff::Plane(PlaneId(*plane))),
+            Choice::Job(number) => Some(PutOff::Job(*number)),
+            Choice::WriteBack => Some(PutOff::WriteBacks),
+            Choice::Request(_) | Choice::Suspend => None,
+        };
+        self.wish.without.iter().filter_map(puts_off).collect()
+    }
+
+    /// The second device under another configuration. Some changes wait for a moment without an operation in service.
+    fn changed(
+        &self,
+        base: &mut Copy,
+        config: &Config,
+        source: &mut Source<'_, '_>,
+        progress: &mut dyn Progress,
+    ) -> Result<Ssd> {
+        let mut asked = 0u32;
+        loop {
+            let error = match base.ssd.changed(config) {
+                Ok(ssd) => return Ok(ssd),
+                Err(error) if base.ssd.rests() => return Err(refused(error)),
+                Err(error) => error,
+            };
+            loop {
+                let next = base.next_event(source)?;
+                if next >= self.moment {
+                    let help = "copy earlier with --before, so that the device is at rest once before the time";
+                    return Err(refused(error).help(help));
+                }
+                base.advance(Nanos(next.0 + 1), source)?;
+                source.forget(base.next);
+                asked += 1;
+                if asked.is_multiple_of(256) {
+                    go(progress, base)?;
+                }
+                if base.ssd.rests() {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn both(
+        &self,
+        mut base: Copy,
+        mut other: Copy,
+        copied: Nanos,
+        source: &mut Source<'_, '_>,
+        progress: &mut dyn Progress,
+    ) -> Result<WhatIf> {
+        let longest = longest(base.ssd.config()).max(longest(other.ssd.config()));
+        let begins = [base.ssd.sample(), other.ssd.sample()];
+        let (mut parting, mut work, mut postponement) = (None, None, Postponement::default());
+        let mut window: Vec<u64> = Vec::new();
+        let mut done = 0;
+        loop {
+            let now = base.ssd.now();
+            let next = base.next_event(source)?.min(other.next_event(source)?);
+            let mut until = Nanos(now.max(next).0.saturating_add(STEP));
+            if work.is_none() {
+                until = until.min(Nanos(self.to.0 + 1));
+            }
+            base.advance(until, source)?;
+            // Collections that were put off begin at the end of the window.
+            if work.is_none() && until > self.to {
+                other.advance(self.to, source)?;
+                postponement = other.ssd.stop_postponing();
+            }
+            other.advance(until, source)?;
+            source.forget(base.next.min(other.next));
+            go(progress, &base)?;
+            if parting.is_none() {
+                let known = Nanos(until.0.saturating_sub(longest));
+                parting = part(&base.legs(), &other.legs(), base.ssd.geometry(), copied, known);
+                base.forget_legs(known);
+                other.forget_legs(known);
+            }
+            if parting.is_some() {
+                base.stop_legs();
+                other.stop_legs();
+            }
+            if work.is_none() && until > self.to {
+                window = base.arrived(self.to);
+                let ends = [base.ssd.sample(), other.ssd.sample()];
+                work = Some([0, 1].map(|i| Work::between(&begins[i], &ends[i])));
+            }
+            let ended = next == Nanos::NEVER;
+            if work.is_some() {
+                while window.get(done).is_some_and(|number| {
+                    base.has(*number) && (other.has(*number) || self.leaves_out(*number))
+                }) {
+                    done += 1;
+                }
+                let all = done == window.len();
+                // Where they part is known only when all that ran at the end of the window is over.
+                if ended || (all && (parting.is_some() || until.0 > self.to.0.saturating_add(longest))) {
+                    break;
+                }
+            }
+        }
+        if parting.is_none() {
+            parting = part(&base.legs(), &other.legs(), base.ssd.geometry(), copied, Nanos::NEVER);
+        }
+        let pairs = window
+            .iter()
+            .filter_map(|number| {
+                let base = base.take(*number)?;
+                base.measured.then(|| Pair { base, whatif: other.take(*number) })
+            })
+            .collect();
+        Ok(WhatIf {
+            at: self.wish.at,
+            moment: self.moment,
+            copied,
+            wanted: self.from,
+            to: self.to,
+            closed: self.closed,
+            changes: self.wish.changes.clone(),
+            without: self.wish.without.clone(),
+            pairs,
+            work: work.unwrap_or_default(),
+            parting,
+            postponement,
+            timeline: match other.drawn().map(Timeline::finish).transpose()? {
+                Some(Drawn::File(file)) => Some(file),
+                _ => None,
+            },
+            request: None,
+            about: Vec::new(),
+            seed: 0,
+            config_digest: String::new(),
+        })
+    }
+
+    fn leaves_out(&self, number: u64) -> bool {
+        self.wish.without.contains(&Choice::Request(number))
+    }
+}
+
+/// At least the time of the longest use of an array without a break: it is recorded when it ends.
+fn longest(config: &Config) -> u64 {
+    let timing = &config.timing;
+    let most = |times: &ssdlab_sim::config::PageTimes| times.types().iter().map(|time| time.0).max().unwrap_or(0);
+    let planes = u64::from(config.geometry.planes_per_die);
+    planes * most(&timing.read) + most(&timing.program) + timing.erase.0 + timing.copyback.map_or(0, |time| time.0)
+}
+
+/// Asks whether to go on.
+fn go(progress: &mut dyn Progress, device: &Copy) -> Result<()> {
+    let tick = Tick { requests: device.next, share: None, total: None, now: device.ssd.now() };
+    let flow = match progress.at(tick) {
+        ControlFlow::Continue(()) => progress.go_on(),
+        stop => stop,
+    };
+    if flow.is_break() { Err(interrupted()) } else { Ok(()) }
+}
+
+impl WhatIf {
+    /// Both futures as text.
+    pub fn text(&self) -> String {
+        text::text(self)
+    }
+
+    /// Both futures as the bytes of their JSON file, `ssdlab.whatif/1`.
+    pub fn json(&self) -> String {
+        crate::outcome::json(&json::value(self))
+    }
+}

@@ -1,0 +1,122 @@
+//! The first event at which two devices part.
+
+use ssdlab_sim::device::geometry::Geometry;
+use ssdlab_sim::device::transaction::{Class, Verb};
+use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{LegRecord, Resource};
+
+/// Where two devices part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parting {
+    /// The time.
+    pub at: Nanos,
+    /// The resource, such as `die 0`.
+    pub resource: String,
+    /// What each of the two does there from then on, in a word: the base, the what-if.
+    pub does: [String; 2],
+    /// The collection of each, if it is one.
+    pub collections: [Option<u64>; 2],
+}
+
+/// A leg in an order that is the same for both: by start, then by resource.
+type Key = (u64, (u8, u32), u8, u64, u32, u8, u64);
+
+/// The resource of a leg: dies first.
+fn place(leg: &LegRecord, geometry: &Geometry) -> (u8, u32) {
+    match leg.resource {
+        Resource::Planes => (0, leg.planes().next().map_or(0, |plane| geometry.unit_of(plane).0)),
+        Resource::Channel(channel) => (1, channel),
+        Resource::HostLink(inward) => (2, u32::from(!inward)),
+        Resource::Port(port) => (3, port),
+    }
+}
+
+fn name((kind, number): (u8, u32)) -> String {
+    match kind {
+        0 => format!("die {number}"),
+        1 => format!("channel {number}"),
+        2 => format!("host link {}", if number == 0 { "in" } else { "out" }),
+        _ => format!("port {number}"),
+    }
+}
+
+fn class(class: Class) -> u8 {
+    match class {
+        Class::Host => 0,
+        Class::Gc => 1,
+        Class::Writeback => 2,
+        Class::Metadata => 3,
+        Class::Parity => 4,
+        Class::Replica => 5,
+    }
+}
+
+fn verb(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Read => "read",
+        Verb::Program => "program",
+        Verb::Erase => "erase",
+        Verb::Copyback => "copyback",
+    }
+}
+
+fn key(leg: &LegRecord, geometry: &Geometry, from: Nanos) -> Key {
+    // What runs at the copy began before it, in both.
+    let start = leg.start.max(from).0;
+    (start, place(leg, geometry), class(leg.class), leg.number, leg.ppn.0, leg.verb as u8, leg.end.0)
+}
+
+/// In words, without a number unless both devices do the same.
+fn does(leg: &LegRecord, exactly: bool) -> String {
+    let what = match leg.class {
+        Class::Host => format!("{} of request {}", verb(leg.verb), leg.number),
+        Class::Gc if exactly => format!("collection {}: {}", leg.number, verb(leg.verb)),
+        Class::Gc => "collection".into(),
+        Class::Writeback => "write-back".into(),
+        Class::Metadata => "metadata".into(),
+        Class::Parity => format!("parity {}", verb(leg.verb)),
+        Class::Replica => "second copy".into(),
+    };
+    if exactly && leg.class == Class::Host { format!("{what}, until {} ns", leg.end.0) } else { what }
+}
+
+/// The first difference of what two devices did, from the copy on; none if there is none among legs that started before `known`: all of
+/// these have been recorded.
+pub fn part(base: &[LegRecord], whatif: &[LegRecord], geometry: &Geometry, from: Nanos, known: Nanos) -> Option<Parting> {
+    let sorted = |legs: &[LegRecord]| {
+        let mut all: Vec<(Key, LegRecord)> = legs.iter().map(|leg| (key(leg, geometry, from), *leg)).collect();
+        all.sort_by_key(|(key, _)| *key);
+        all
+    };
+    let both = [sorted(base), sorted(whatif)];
+    let at = both[0].iter().zip(&both[1]).position(|(one, other)| one.0 != other.0);
+    let at = at.unwrap_or(both[0].len().min(both[1].len()));
+    let legs = [both[0].get(at), both[1].get(at)];
+    let first = legs.iter().flatten().map(|(key, _)| *key).min()?;
+    if first.0 >= known.0 {
+        return None;
+    }
+    let mut when = first.0;
+    let resource = first.1;
+    // The same operation that ends at another time: they part when the shorter one ends.
+    if let [Some((one, leg)), Some((other, second))] = legs
+        && (one.0, one.1, one.2, one.3, one.4, one.5) == (other.0, other.1, other.2, other.3, other.4, other.5)
+    {
+        when = leg.end.0.min(second.end.0);
+    }
+    let there = |legs: &[(Key, LegRecord)]| {
+        let now = || legs.iter().filter(|(key, leg)| key.0 <= when && leg.end.0 > when);
+        let on = now().rfind(|(key, _)| key.1 == resource);
+        // A die is held while its data move.
+        let held = |leg: &LegRecord| resource.0 == 0 && leg.planes().any(|of| geometry.unit_of(of).0 == resource.1);
+        on.or_else(|| now().rfind(|(_, leg)| held(leg))).map(|(_, leg)| *leg)
+    };
+    let found = both.each_ref().map(|legs| there(legs));
+    let alike = |leg: &Option<LegRecord>| leg.map_or("idle".into(), |leg| does(&leg, false));
+    let mut words = found.each_ref().map(alike);
+    if words[0] == words[1] {
+        words = found.each_ref().map(|leg| leg.map_or("idle".into(), |leg| does(&leg, true)));
+    }
+    let collections = found.map(|leg| leg.filter(|leg| leg.class == Class::Gc).map(|leg| leg.number));
+    Some(Parting { at: Nanos(when), resource: name(resource), does: words, collections })
+}

@@ -1,0 +1,396 @@
+//! Why requests are slow: the method against a naive one, each detector in a world of its own, tries against comparisons.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use proptest::prelude::*;
+use serde_json::Value;
+use ssdlab_lab::error::Result;
+use ssdlab_lab::explain::at::At;
+use ssdlab_lab::explain::tries::Tries;
+use ssdlab_lab::explain::{Explained, Wish, explain, explain_rows};
+use ssdlab_lab::input::{Origin, Requests};
+use ssdlab_lab::report::histogram::{Quantile, tail};
+use ssdlab_lab::run::{How, Outputs};
+use ssdlab_lab::settings::{Settings, Sources};
+use ssdlab_sim::Check;
+use ssdlab_sim::blame::CAUSES;
+
+use crate::{run, tiny, writes};
+
+fn sources(sets: &[&str]) -> Sources {
+    Sources { sets: sets.iter().map(ToString::to_string).collect(), ..Sources::default() }
+}
+
+/// A recording: time in nanoseconds, operation, offset and bytes.
+pub fn trace(rows: &[(u64, char, u64, u64)]) -> (tempfile::NamedTempFile, Requests) {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    for (time, op, offset, bytes) in rows {
+        writeln!(file, "{time} {op} {offset} {bytes}").unwrap();
+    }
+    file.flush().unwrap();
+    let mut requests = Requests::new(Origin::Trace(file.path().to_path_buf().into()));
+    requests.reading.format = "columns:time=0:ns,op=1:'r'r'w'w't't,offset=2:bytes,size=3:bytes,sep=space".into();
+    (file, requests)
+}
+
+fn explained(sources: &Sources, requests: &Requests, at: &str, tries: Tries) -> Result<Explained> {
+    let settings = Settings::load(sources)?;
+    let how = How { check: Check::Full, ..How::default() };
+    let at = Some(at.parse().unwrap_or_else(|error| panic!("{error}")));
+    let wish = Wish { at, tries, jobs: Some(2) };
+    explain(&settings, requests, how, &wish, &mut (), &mut |_| Box::new(()))
+}
+
+fn json(explained: &Explained) -> Value {
+    serde_json::from_str(&explained.json()).unwrap()
+}
+
+#[test]
+fn the_example_of_the_manual_is_exact_to_the_digit() {
+    let quickstart = Origin::Workload { name: "quickstart".into(), recordings: None };
+    let settings = Settings::load(&sources(&["precondition.mode=random"])).unwrap();
+    let wish = Wish { at: Some("read.p99_9".parse().unwrap()), ..Wish::default() };
+    let done = explain(
+        &settings,
+        &Requests::new(quickstart),
+        How::default(),
+        &wish,
+        &mut (),
+        &mut |_| Box::new(()),
+    )
+    .unwrap();
+    let told = json(&done);
+    assert_eq!(told["schema"], "ssdlab.explain/1");
+    assert_eq!(told["at"], "read.p99.9");
+    let numbers = ["requests", "value_ns", "threshold_ns", "count", "total_ns", "middle_mean_ns"];
+    let numbers = numbers.map(|name| told[name].as_u64().unwrap());
+    assert_eq!(numbers, [279_656, 42_926_079, 42_896_082, 280, 15_023_526_954, 55_120]);
+    let causes: BTreeMap<&str, u64> = told["causes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["cause"].as_str().unwrap(), one["total_ns"].as_u64().unwrap()))
+        .collect();
+    let want = [
+        ("array", 14_000_000),
+        ("bus", 1_433_600),
+        ("bus_gc", 4_391),
+        ("bus_host", 3_837),
+        ("die_gc_other", 7_263_674_694),
+        ("die_gc_own", 7_459_778_909),
+        ("die_host", 4_887_816),
+        ("die_late", 279_743_707),
+    ];
+    assert_eq!(causes.into_iter().collect::<Vec<_>>(), want);
+    let tries: Vec<u64> =
+        told["tries"].as_array().unwrap().iter().map(|one| one["value_ns"].as_u64().unwrap()).collect();
+    assert_eq!(tries, [106_431, 623_103, 3_010_559, 33_849_343, 41_779_199]);
+    // The text of the manual, up to the verdict.
+    let manual = include_str!("../../../../docs/explain.md");
+    let example = manual.split("--quiet\n").nth(1).unwrap().split("\nverdict").next().unwrap();
+    assert!(done.text(5).starts_with(example), "{}", done.text(5));
+    // The tail table of a run has the same requests, up to the rest of one bucket.
+    let histograms = done.done.as_ref().unwrap().histograms.as_ref().unwrap();
+    let band = tail(&histograms.latency[0], Quantile::new(999, 1000)).unwrap();
+    assert_eq!((band.count, band.sum), (280, 15_023_526_954));
+}
+
+/// The same method, from rows in memory.
+fn naive(rows: &[(u64, bool, u64, [u64; CAUSES.len()])], at: &str) -> (u64, Vec<u64>, i128, Vec<i128>) {
+    let kind = |write: bool| match &at[..at.find('.').unwrap()] {
+        "read" => !write,
+        "write" => write,
+        _ => true,
+    };
+    let parts: u128 = match &at[at.find('.').unwrap() + 1..] {
+        "p50" => 5000,
+        "p90" => 9000,
+        "p99" => 9900,
+        "max" => 10000,
+        other => panic!("{other}"),
+    };
+    let mut of: Vec<_> = rows.iter().filter(|row| kind(row.1)).collect();
+    of.sort_by_key(|row| (row.2, row.0));
+    let rank = |parts: u128| ((of.len() as u128 * parts).div_ceil(10000)).max(1) as usize;
+    let least = of[rank(parts) - 1].2;
+    let tail: Vec<_> = of.iter().filter(|row| row.2 >= least).collect();
+    let middle = &of[rank(4000) - 1..rank(6000)];
+    let excess = (0..CAUSES.len())
+        .map(|cause| {
+            let own: i128 = tail.iter().map(|row| i128::from(row.3[cause])).sum();
+            let mean: i128 = middle.iter().map(|row| i128::from(row.3[cause])).sum();
+            own * middle.len() as i128 - mean * tail.len() as i128
+        })
+        .collect();
+    let mut slow: Vec<_> = tail.iter().map(|row| (std::cmp::Reverse(row.2), row.0)).collect();
+    slow.sort();
+    (least, slow.iter().take(10).map(|(_, number)| *number).collect(), middle.len() as i128, excess)
+}
+
+fn rows_of(sources: &Sources, requests: &Requests) -> Vec<(u64, bool, u64, [u64; CAUSES.len()])> {
+    let file = tempfile::tempdir().unwrap();
+    let path = file.path().join("rows.csv");
+    let outputs = Outputs { requests: Some(path.clone().into()), ..Outputs::default() };
+    let mut done = run(sources, How::default()).open(requests).unwrap().simulate(&outputs, &mut ()).unwrap();
+    done.publish().unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    text.lines()
+        .skip(1)
+        .map(|line| {
+            let cells: Vec<&str> = line.split(',').collect();
+            let number = |i: usize| cells[i].parse::<u64>().unwrap();
+            (number(0), cells[2] == "write", number(7), std::array::from_fn(|i| number(8 + i)))
+        })
+        .collect()
+}
+
+fn asks() -> impl Strategy<Value = Vec<(u64, char, u64, u64)>> {
+    let one = (0u64..60_000, prop::sample::select(vec!['r', 'w', 'w']), 0u64..512, 1u64..4);
+    prop::collection::vec(one, 5..150).prop_map(|all| {
+        let mut now = 0;
+        all.into_iter()
+            .map(|(gap, op, at, sectors)| {
+                now += gap * gap / 3000;
+                (now, op, at * 4096, sectors * 2048)
+            })
+            .collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Nothing is left over: excesses sum to the tail's total less the middle's. A naive method finds the same.
+    #[test]
+    fn the_method_is_the_naive_one_and_excesses_leave_nothing_over(asks in asks(), at in prop::sample::select(vec!["all.p50", "all.p99", "write.p90", "read.max"])) {
+        let (_file, requests) = trace(&asks);
+        let wanted = |op: char| asks.iter().any(|ask| ask.1 == op);
+        prop_assume!(wanted('r') && wanted('w'));
+        let sources = tiny(&[]);
+        let rows = rows_of(&sources, &requests);
+        let (least, slowest, parts, excess) = naive(&rows, at);
+        let found = explained(&sources, &requests, at, Tries::None).unwrap().findings;
+        prop_assert_eq!(found.threshold, Some(least));
+        prop_assert_eq!(found.slowest.iter().map(|one| one.request).collect::<Vec<_>>(), slowest);
+        prop_assert_eq!(i128::from(found.middle.count), parts);
+        let half_up = |exact: i128| (2 * exact + parts).div_euclid(2 * parts);
+        let mut total = 0;
+        for one in &found.causes {
+            let exact = excess[one.cause as usize];
+            total += exact;
+            prop_assert_eq!(found.excess_ns(one), half_up(exact));
+        }
+        let whole = found.tail.total as i128 * parts - found.middle.total as i128 * i128::from(found.tail.count);
+        prop_assert_eq!(total, whole);
+        prop_assert_eq!(found.whole_excess_ns(), half_up(whole));
+        let shares: f64 = found.causes.iter().filter_map(|one| found.share(one)).sum();
+        prop_assert!(whole <= 0 || (shares - 1.0).abs() < 1e-9);
+    }
+}
+
+/// Patterns that requests show, by name.
+fn shown(explained: &Explained) -> Vec<(&'static str, u64)> {
+    let patterns = explained.findings.patterns.iter();
+    patterns.filter_map(|one| Some((one.of().name, one.count.filter(|count| *count > 0)?))).collect()
+}
+
+const PAGE: u64 = 4096;
+
+/// A device of so many dies on each of some channels, and what it is beside.
+fn device(channels: u32, chips: u32, planes: u32, more: &[&str]) -> Sources {
+    let shape = [
+        format!("geometry.channels={channels}"),
+        format!("geometry.chips_per_channel={chips}"),
+        "geometry.dies_per_chip=1".into(),
+        format!("geometry.planes_per_die={planes}"),
+        "geometry.blocks_per_plane=32".into(),
+        "device.queue_depth=4096".into(),
+    ];
+    let sets = shape.into_iter().chain(more.iter().map(ToString::to_string)).collect();
+    Sources { sets, ..Sources::default() }
+}
+
+/// One die, full: a write of page 0 makes plane 0 due, one of page 1 plane 1.
+fn full(more: &[&str]) -> Sources {
+    let fixed = ["precondition.mode=aged", "precondition.valid=0.85", "precondition.invalid=0.05"];
+    let all: Vec<&str> = fixed.into_iter().chain(["gc.threshold=205 pages"]).chain(more.iter().copied()).collect();
+    device(1, 1, 2, &all)
+}
+
+/// The only pattern of the last request is this one.
+fn only(name: &str, sources: &Sources, rows: &[(u64, char, u64, u64)], at: &str) -> Explained {
+    let (_file, requests) = trace(rows);
+    let done = explained(sources, &requests, at, Tries::None).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let shows = shown(&done);
+    let found = &done.findings;
+    assert_eq!(shows.iter().map(|one| one.0).collect::<Vec<_>>(), [name], "{shows:?} {}", done.text(9));
+    assert_eq!(shows[0].1, found.tail.count, "{name}");
+    assert!(done.text(5).contains(name), "{}", done.text(5));
+    done
+}
+
+#[test]
+fn collections_in_a_row_and_single_ones() {
+    let (own, other) = ((0, 'w', 0, PAGE), (0, 'w', PAGE, PAGE));
+    let read = (1_000, 'r', 2 * PAGE, PAGE);
+    let two = only("two-collections", &full(&[]), &[own, other, read], "request:2");
+    assert!(two.text(5).contains("two collections in a row"), "{}", two.text(5));
+    only("one-collection", &full(&[]), &[own, read], "request:1");
+    let one = only("one-collection", &full(&[]), &[other, read], "request:1");
+    assert!(one.text(5).contains("the other plane's GC: one collection"), "{}", one.text(5));
+}
+
+#[test]
+fn requests_that_a_collection_has_delayed() {
+    // Reads come while the die is collected; the last one comes when that is over, and waits for them.
+    let mut rows = vec![(0, 'w', 0, PAGE)];
+    rows.extend((0..80).map(|i| (700_000 + i * 600_000, 'r', 2 * PAGE, PAGE)));
+    let (_file, requests) = trace(&rows);
+    let first = explained(&full(&[]), &requests, "request:1", Tries::None).unwrap();
+    let ends = first.known.as_ref().unwrap().collections[0][0].end;
+    rows.retain(|row| row.0 < ends);
+    rows.push((ends + 1, 'r', 2 * PAGE, PAGE));
+    only("late", &full(&[]), &rows, &format!("request:{}", rows.len() - 1));
+}
+
+#[test]
+fn bursts_and_hot_dies() {
+    let eight = device(8, 1, 1, &[]);
+    let mut rows: Vec<_> = (0..20).map(|i| (i * 50_000_000, 'r', i % 8 * PAGE, PAGE)).collect();
+    rows.extend((0..8).map(|i| (1_000_000_000, 'r', i * PAGE, PAGE)));
+    only("burst", &eight, &rows, "request:27");
+    // Calm reads of one die out of eight.
+    let rows: Vec<_> = (0..10).map(|i| (i * 50_000_000, 'r', 0, PAGE)).collect();
+    only("hot-die", &eight, &rows, "time:0ns..1s");
+    // Spread over all dies they are none.
+    let rows: Vec<_> = (0..16).map(|i| (i * 50_000_000, 'r', i * PAGE, PAGE)).collect();
+    let (_file, requests) = trace(&rows);
+    assert_eq!(shown(&explained(&eight, &requests, "time:0ns..1s", Tries::None).unwrap()), []);
+}
+
+#[test]
+fn waits_for_slots_pages_programs_and_channels() {
+    let (first, second) = ((0, 'r', 0, PAGE), (0, 'r', PAGE, PAGE));
+    only("queue-full", &device(2, 1, 1, &["device.queue_depth=1"]), &[first, second], "request:1");
+    only("bus", &device(1, 2, 1, &[]), &[first, second], "request:1");
+    only("behind-programs", &device(1, 1, 1, &[]), &[(0, 'w', 0, PAGE), (300_000, 'r', PAGE, PAGE)], "request:1");
+    // GC begins only when no page is left.
+    let rows: Vec<_> = (0..2100).map(|i| (i * 700_000, 'w', i % 8 * PAGE, PAGE)).collect();
+    let late = device(1, 1, 1, &["gc.threshold=1 pages", "device.over_provisioning=0.5", "ftl.write_points=shared"]);
+    let (_file, requests) = trace(&rows);
+    let slowest = explained(&late, &requests, "write.max", Tries::None).unwrap().findings.slowest[0].request;
+    only("out-of-space", &late, &rows, &format!("request:{slowest}"));
+}
+
+#[test]
+fn writes_that_read_first() {
+    let rows = [(0, 'w', 0, PAGE), (10_000_000, 'w', 0, 512)];
+    only("partial-write", &device(1, 1, 1, &[]), &rows, "request:1");
+    // Whole pages, and devices that do not merge, show nothing.
+    for (rows, more) in [([(0, 'w', 0, PAGE); 2], None), (rows, Some("device.partial_write=whole-page"))] {
+        let rows = [rows[0], (10_000_000, rows[1].1, rows[1].2, rows[1].3)];
+        let (_file, requests) = trace(&rows);
+        let sources = device(1, 1, 1, more.as_slice());
+        assert_eq!(shown(&explained(&sources, &requests, "request:1", Tries::None).unwrap()), []);
+    }
+    let parity = device(4, 1, 1, &["raid.layout=traditional", "raid.group=4"]);
+    let rows = [(0, 'w', 0, 12 * PAGE), (50_000_000, 'w', 0, PAGE)];
+    only("parity", &parity, &rows, "request:1");
+}
+
+#[test]
+fn an_overloaded_device_makes_everything_else_moot() {
+    let rows: Vec<_> = (0..200).map(|i| (i * 30_000, 'r', 0, PAGE)).collect();
+    let done = only("overload", &device(1, 1, 1, &[]), &rows, "read.p99");
+    assert!(done.text(5).starts_with("overload"), "{}", done.text(5));
+    assert!(done.verdict.contains("1.84 times what its dies can serve"), "{}", done.verdict);
+    // 55,120 ns each is as much as it can serve.
+    let rows: Vec<_> = (0..200).map(|i| (i * 56_000, 'r', 0, PAGE)).collect();
+    let (_file, requests) = trace(&rows);
+    let done = explained(&device(1, 1, 1, &[]), &requests, "read.p99", Tries::None).unwrap();
+    assert!(!shown(&done).iter().any(|one| one.0 == "overload"));
+}
+
+#[test]
+fn tries_are_runs_of_their_own_whatever_is_measured() {
+    let requests = Requests {
+        limit: Some(3000),
+        ..Requests::new(Origin::Workload { name: "mixed-70-30".into(), recordings: None })
+    };
+    let sets = ["schemes.victim=fifo", "gc.time=none", "device.over_provisioning=0.5"];
+    let given = Tries::Given(sets.iter().map(ToString::to_string).collect());
+    let base = tiny(&[]);
+    for at in ["read.p99.9", "write.max", "request:1234", "time:1ms..50ms"] {
+        let done = explained(&base, &requests, at, given.clone()).unwrap();
+        assert_eq!(done.tried.len(), 3, "{:?}", done.refused);
+        let values: Vec<_> = done.tried.iter().map(|one| one.value).collect();
+        assert!(values.is_sorted(), "{values:?}");
+        for one in &done.tried {
+            let mut with = base.clone();
+            with.sets.push(one.set.clone());
+            let own = explained(&with, &requests, at, Tries::None).unwrap();
+            assert_eq!(one.value, own.findings.value, "{at} {}", one.set);
+            let summary = &own.done.as_ref().unwrap().outcome.summary;
+            assert_eq!(one.write_amplification, summary.write_amplification);
+            if let Some(value) = at.parse::<At>().unwrap().value(summary) {
+                assert_eq!(one.value, Some(value), "a summary says the same");
+            }
+        }
+        assert!(done.verdict.matches(". ").count() <= 2, "{}", done.verdict);
+    }
+    // What a rule refuses is named.
+    let refused = Tries::Given(vec!["device.over_provisioning=0.999".into()]);
+    let done = explained(&base, &requests, "read.p99", refused).unwrap();
+    assert!(done.tried.is_empty() && done.refused.len() == 1);
+    assert!(done.text(5).contains("refused"), "{}", done.text(5));
+    // What can't be read is an error.
+    let wrong = Tries::Given(vec!["gc.tme=none".into()]);
+    assert!(explained(&base, &requests, "read.p99", wrong).err().unwrap().message.contains("gc.tme"));
+}
+
+#[test]
+fn changes_are_read_as_they_are_written() {
+    let parse = |arguments: &[&str]| Tries::parse(&arguments.iter().map(ToString::to_string).collect::<Vec<_>>());
+    assert_eq!(parse(&[]).unwrap(), Tries::Auto);
+    assert_eq!(parse(&["none"]).unwrap(), Tries::None);
+    let given = ["a.b=1", "timing.read=[\"1us\",\"2us\"]", "c.d=x"].map(String::from).to_vec();
+    assert_eq!(parse(&["a.b=1,timing.read=[\"1us\",\"2us\"]", "c.d=x,a.b=1"]).unwrap(), Tries::Given(given));
+    for bad in [&["auto", "a.b=1"][..], &["a.b"], &["=1"], &["a.b="], &["a.b=1,"]] {
+        assert!(parse(bad).is_err(), "{bad:?}");
+    }
+}
+
+#[test]
+fn rows_of_a_finished_run_say_what_the_run_says_but_for_what_they_lack() {
+    let directory = tempfile::tempdir().unwrap();
+    let (sources, requests) = (tiny(&[]), writes(4000));
+    let whole = explained(&sources, &requests, "write.p99", Tries::None).unwrap();
+    let names: &[&str] = if cfg!(feature = "parquet") { &["rows.csv", "rows.parquet"] } else { &["rows.csv"] };
+    for name in names {
+        let path = directory.path().join(name);
+        let outputs = Outputs { requests: Some(path.clone().into()), ..Outputs::default() };
+        run(&sources, How::default()).open(&requests).unwrap().simulate(&outputs, &mut ()).unwrap().publish().unwrap();
+        let rows = explain_rows(&path, Some("write.p99".parse().unwrap())).unwrap();
+        let (one, other) = (&rows.findings, &whole.findings);
+        assert_eq!((one.value, one.threshold, one.tail, one.middle), (other.value, other.threshold, other.tail, other.middle));
+        assert_eq!(one.causes, other.causes);
+        let unknown: Vec<&str> = one.patterns.iter().filter(|p| p.count.is_none()).map(|p| p.of().name).collect();
+        let lacks = ["overload", "two-collections", "one-collection", "hot-die", "parity", "partial-write"];
+        assert_eq!(unknown, lacks);
+        assert!(rows.text(5).contains("not known from rows: overload, two-collections"), "{}", rows.text(5));
+        for own in one.patterns.iter().filter(|pattern| pattern.count.is_some()) {
+            let same = other.patterns.iter().find(|pattern| pattern.detector == own.detector).unwrap();
+            assert_eq!(own.count, same.count, "{}", own.of().name);
+        }
+        // Reads by default, writes where there are none.
+        assert_eq!(explain_rows(&path, None).unwrap().findings.at.to_string(), "write.p99.9");
+        let none = explain_rows(&path, Some("read.p99".parse().unwrap())).err().unwrap();
+        assert!(none.message.contains("no reads were measured"), "{none}");
+    }
+    let other = directory.path().join("other.csv");
+    std::fs::write(&other, "request,arrival_ns\n1,2\n").unwrap();
+    assert!(explain_rows(&other, None).err().unwrap().message.contains("no column `op`"));
+    let missing = explained(&sources, &requests, "request:4000", Tries::None).err().unwrap();
+    assert!(missing.message.contains("no measured read or write of this number"), "{missing}");
+}

@@ -1,0 +1,304 @@
+//! Two futures of one device: laws over random worlds, and what each choice does.
+
+use proptest::prelude::*;
+use serde_json::Value;
+use ssdlab_lab::error::Result;
+use ssdlab_lab::explain::watched;
+use ssdlab_lab::input::Requests;
+use ssdlab_lab::results::sheet::Place;
+use ssdlab_lab::run::{How, Outputs};
+use ssdlab_lab::settings::{Settings, Sources};
+use ssdlab_lab::whatif::{Pair, WhatIf, Wish, rows, what_if};
+use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{Check, Completed, RequestOp};
+
+use crate::explain::trace;
+use crate::{tiny, writes};
+
+const HOW: How = How { seed: 1, check: Check::Full, count_only: false, memory_limit: None };
+
+fn wish(at: &str, before: &str, after: &str, changes: &[&str], without: &[&str]) -> Wish {
+    Wish {
+        at: at.parse().unwrap(),
+        before: before.parse().unwrap(),
+        after: after.parse().unwrap(),
+        changes: changes.iter().map(ToString::to_string).collect(),
+        without: without.iter().map(|choice| choice.parse().unwrap()).collect(),
+    }
+}
+
+fn asked(sources: &Sources, requests: &Requests, wish: &Wish) -> Result<WhatIf> {
+    what_if(&Settings::load(sources)?, requests, HOW, wish, None, &mut ())
+}
+
+/// Number, times and causes of a request.
+type Row = (u64, u64, Option<u64>, u64, [u64; 19]);
+
+fn row(of: &Completed) -> Row {
+    let start = of.start.map(|start| start.0);
+    (of.request, of.arrival.0, start, (of.completion - of.arrival).0, of.blame.0)
+}
+
+/// The rows of a plain run.
+fn plain(sources: &Sources, requests: &Requests) -> Vec<Row> {
+    let settings = Settings::load(sources).unwrap();
+    let (mut records, ..) = watched(&settings, requests, HOW, &Outputs::default(), &mut ()).unwrap();
+    let mut rows = Vec::new();
+    records.each(&mut |one| rows.push((one.request, one.arrival, one.start, one.latency, one.blame.0))).unwrap();
+    rows
+}
+
+/// The device of the manual's example: a collection of 64 valid pages starts at 0.
+fn example() -> Sources {
+    let sets = [
+        "geometry.channels=1",
+        "geometry.chips_per_channel=1",
+        "geometry.dies_per_chip=1",
+        "geometry.planes_per_die=1",
+        "geometry.blocks_per_plane=16",
+        "device.over_provisioning=0.25",
+        "precondition.mode=aged",
+        "precondition.valid=0.75",
+        "precondition.invalid=0.000977",
+        "schemes.victim=fifo",
+        "schemes.trigger={ idle = { after = \"0ns\", below = \"6 blocks\" } }",
+    ];
+    Sources { sets: sets.map(String::from).to_vec(), ..Sources::default() }
+}
+
+#[test]
+fn the_example_of_the_manual_is_exact_to_the_nanosecond() {
+    // A trim of no whole page does nothing; it only makes time begin before the read.
+    let (_file, requests) = trace(&[(0, 't', 0, 512), (1_000_000, 'r', 0, 4096)]);
+    let found = asked(&example(), &requests, &wish("slowest", "1s", "1s", &[], &["gc"])).unwrap();
+    let told: Value = serde_json::from_str(&found.json()).unwrap();
+    assert_eq!(told["schema"], "ssdlab.whatif/1");
+    let of = |side: &str| &told["chosen"][side];
+    assert_eq!(of("base")["latency_ns"], 44_810_480);
+    let causes = serde_json::json!({ "die_gc_own": 44_755_360, "array": 50_000, "bus": 5_120 });
+    assert_eq!(of("base")["causes"], causes);
+    assert_eq!(of("whatif")["latency_ns"], 55_120);
+    let max = told["measures"].as_array().unwrap().iter().find(|one| one["measure"] == "read_max_ns").unwrap();
+    assert_eq!(max["difference"], -44_755_360);
+    let parting = &told["parting"];
+    assert_eq!(
+        (&parting["at_ns"], &parting["resource"], &parting["base"], &parting["whatif"]),
+        (&0.into(), &"die 0".into(), &"collection".into(), &"idle".into())
+    );
+    assert_eq!((told["postponed"].as_u64(), told["forced"].as_u64()), (Some(1), Some(0)));
+    let text = found.text();
+    for line in ["at 0 ns, die 0: collection | idle", "44.81 ms", "-44.76 ms", "without gc, from 0 ns on"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    // The one collection, by its plane and by its number.
+    let number = parting["base_collection"].as_u64().unwrap();
+    for choice in ["gc:plane=0".into(), format!("gc:job={number}")] {
+        let same = asked(&example(), &requests, &wish("request:1", "1s", "1s", &[], &[&choice])).unwrap();
+        assert_eq!(same.pairs[0].gain(), Some(44_755_360), "{choice}");
+    }
+    let other = format!("gc:job={}", number + 1);
+    let same = asked(&example(), &requests, &wish("request:1", "1s", "1s", &[], &[&other])).unwrap();
+    assert_eq!((same.pairs[0].gain(), &same.parting), (Some(0), &None));
+}
+
+fn asks() -> impl Strategy<Value = Vec<(u64, char, u64, u64)>> {
+    let one = (0u64..40_000, prop::sample::select(vec!['r', 'r', 'w', 'w', 't']), 0u64..512, 1u64..4);
+    prop::collection::vec(one, 5..150).prop_map(|all| {
+        let mut now = 0;
+        let each = all.into_iter().map(|(gap, op, at, sectors)| {
+            now += gap * gap / 3000;
+            (now, op, at * 4096, sectors * 2048)
+        });
+        each.filter(|ask| ask.1 != 't').collect()
+    })
+}
+
+/// Devices that differ in what runs when they are copied.
+const WORLDS: [&[&str]; 8] = [
+    &[],
+    &["schemes.collector=queued", "schemes.victim=rga"],
+    &["timing.suspendable=program+erase", "timing.suspend=20us", "timing.resume=10us"],
+    &["schemes.collector=preemptive", "device.write_ack=after_transfer"],
+    &["schemes.path=copyback", "timing.cache_register=true", "timing.command=200ns"],
+    &["schemes.place=dynamic", "device.queue_depth=4"],
+    &["geometry.planes_per_die=2", "device.over_provisioning=0.6", "schemes.collector={ pagc = { cache = true, when = \"always\" } }", "staging.slots=16"],
+    &["schemes.order=piq", "run.warmup=20 requests"],
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Without a change both futures are the same, and the base is always the plain run.
+    #[test]
+    fn the_base_is_the_plain_run_and_no_change_is_no_difference(
+        asks in asks(), world in 0..WORLDS.len(), at in 0u64..60_000_000, before in 0u64..30_000_000, after in 0u64..60_000_000,
+        change in prop::sample::select(vec![0usize, 0, 1, 2, 3, 4]),
+    ) {
+        prop_assume!(!asks.is_empty());
+        let (_file, requests) = trace(&asks);
+        let sources = tiny(WORLDS[world]);
+        let (changes, without): (&[&str], &[&str]) = [
+            (&[][..], &[][..]),
+            (&["timing.program=300us"], &[]),
+            (&["gc.threshold=4 blocks"], &[]),
+            (&[], &["gc"]),
+            (&[], &["gc:plane=1", "gc:job=30"]),
+        ][change];
+        let mut wish = wish("time:0ns", "0ns", "0ns", changes, without);
+        wish.at = ssdlab_lab::whatif::moment::Moment::Time(Nanos(at));
+        (wish.before, wish.after) = (Nanos(before), Nanos(after));
+        let found = match asked(&sources, &requests, &wish) {
+            Ok(found) => found,
+            Err(error) => return Err(TestCaseError::fail(error.to_string())),
+        };
+        let from = at.saturating_sub(before);
+        let wanted: Vec<Row> =
+            plain(&sources, &requests).into_iter().filter(|row| from <= row.1 && row.1 <= at + after).collect();
+        let base: Vec<Row> = found.pairs.iter().map(|pair| row(&pair.base)).collect();
+        prop_assert_eq!(&base, &wanted);
+        let other: Vec<Row> = found.pairs.iter().map(|pair| row(pair.whatif.as_ref().unwrap())).collect();
+        if change == 0 {
+            prop_assert_eq!(&other, &base);
+            prop_assert_eq!(&found.parting, &None);
+            prop_assert_eq!(found.work[0], found.work[1]);
+        }
+        // What does not part does not differ, and what differs parts.
+        if found.parting.is_none() {
+            prop_assert_eq!(&other, &base);
+        }
+    }
+
+    /// From a fresh device, over the whole run, a change is the run with it.
+    #[test]
+    fn a_change_from_the_start_is_the_run_with_it(
+        asks in asks(), world in 0..WORLDS.len(),
+        change in prop::sample::select(vec!["gc.time=none", "timing.read=70us", "device.queue_depth=2", "schemes.order=sync-fifo"]),
+    ) {
+        prop_assume!(!asks.is_empty());
+        let (_file, requests) = trace(&asks);
+        let sources = tiny(WORLDS[world]);
+        let mut changed = sources.clone();
+        changed.sets.push(change.into());
+        prop_assume!(Settings::load(&changed).is_ok());
+        let end = format!("{}ns", asks[asks.len() - 1].0);
+        let found = match asked(&sources, &requests, &wish("time:0ns", "0ns", &end, &[change], &[])) {
+            Ok(found) => found,
+            // What a device keeps from its start can't be changed.
+            Err(error) => { prop_assert!(error.class() == ssdlab_lab::error::Class::Usage, "{error}"); return Ok(()) }
+        };
+        let other: Vec<Row> = found.pairs.iter().map(|pair| row(pair.whatif.as_ref().unwrap())).collect();
+        prop_assert_eq!(other, plain(&changed, &requests));
+        let base: Vec<Row> = found.pairs.iter().map(|pair| row(&pair.base)).collect();
+        prop_assert_eq!(base, plain(&sources, &requests));
+    }
+}
+
+#[test]
+fn a_collection_runs_all_the_same_when_a_write_would_find_no_page() {
+    let requests = writes(3000);
+    let found = asked(&tiny(&[]), &requests, &wish("time:100ms", "100ms", "3s", &[], &["gc"])).unwrap();
+    assert!(found.postponement.forced > 10 && found.postponement.postponed >= found.postponement.forced);
+    assert!(found.work[1].collections < found.work[0].collections + 1, "{:?}", found.work);
+    assert!(found.text().contains("ran all the same (forced)"), "{}", found.text());
+    assert!(found.pairs.len() > 1000 && found.pairs.iter().all(|pair| pair.whatif.is_some()));
+}
+
+#[test]
+fn a_request_that_does_not_come_makes_room_for_others() {
+    let rows_of = [(0, 'w', 0, 4096), (100_000, 'w', 4 * 4096, 4096), (200_000, 'r', 8 * 4096, 4096), (300_000, 'r', 4096, 4096)];
+    let sources = tiny(&["precondition.mode=none"]);
+    let (_file, requests) = trace(&rows_of);
+    let found = asked(&sources, &requests, &wish("request:1", "50us", "1ms", &[], &["request:1"])).unwrap();
+    let numbers: Vec<u64> = found.pairs.iter().map(|pair| pair.base.request).collect();
+    assert_eq!(numbers, [1, 2, 3]);
+    let Pair { whatif, .. } = &found.pairs[0];
+    assert!(whatif.is_none() && found.pairs[0].gain().is_none());
+    let second = found.pairs[1].whatif.as_ref().unwrap();
+    assert_eq!((second.request, second.op), (2, RequestOp::Read));
+    assert_eq!(found.pairs[1].gain(), Some(605_120));
+    assert_eq!(found.pairs[2].gain(), Some(0));
+    let parting = found.parting.as_ref().unwrap();
+    assert_eq!(parting.does.each_ref().map(String::as_str), ["program of request 1", "read of request 2"]);
+    // Rows of both: what was left out has none.
+    let sheet = rows::create(&Place::MEMORY).unwrap();
+    let (_, frame) = rows::write(sheet, &found).unwrap().parts();
+    let frame = frame.unwrap();
+    assert!(frame.columns.iter().any(|column| column.0 == "whatif_die_gc_own"), "{:?}", frame.columns);
+    let refused = asked(&sources, &requests, &wish("request:1", "50us", "1ms", &[], &["request:0"])).err().unwrap();
+    assert!(refused.message.contains("it arrived before the copy"), "{refused}");
+}
+
+#[test]
+fn a_read_that_suspends_nothing_waits_for_the_program() {
+    let sources = tiny(&["precondition.mode=none", "timing.suspendable=program+erase"]);
+    let (_file, requests) = trace(&[(0, 'w', 0, 4096), (300_000, 'r', 4 * 4096, 4096)]);
+    // The write is in service at the time of the read: the copy is before it.
+    let found = asked(&sources, &requests, &wish("request:1", "1ms", "1ms", &[], &["suspend"])).unwrap();
+    assert_eq!(found.copied, Nanos(0));
+    assert_eq!(found.pairs[1].gain(), Some(-305_120));
+    assert_eq!(found.parting.as_ref().unwrap().at, Nanos(300_000));
+    let late = asked(&sources, &requests, &wish("request:1", "100us", "1ms", &[], &["suspend"])).err().unwrap();
+    assert!(late.message.contains("operations are in service"), "{late}");
+}
+
+#[test]
+fn a_change_of_schemes_waits_for_a_pause() {
+    let (_file, requests) =
+        trace(&[(0, 'w', 0, 4096), (10_000_000, 'w', 4096, 4096), (40_000_000, 'w', 2 * 4096, 4096), (40_000_000, 'r', 6 * 4096, 4096)]);
+    let sources = tiny(&["precondition.mode=none"]);
+    let found = asked(&sources, &requests, &wish("request:3", "29.9ms", "1ms", &["schemes.path=copyback"], &[])).unwrap();
+    assert_eq!((found.wanted, found.copied), (Nanos(10_100_000), Nanos(10_605_121)));
+    assert!(found.text().contains("505.1 us later than asked"), "{}", found.text());
+    assert_eq!(found.pairs.len(), 2);
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_reason() {
+    let (_file, requests) = trace(&[(0, 'w', 0, 4096), (1_000_000, 'r', 0, 4096)]);
+    let refused = |sets: &[&str], changes: &[&str], without: &[&str]| {
+        let found = asked(&tiny(sets), &requests, &wish("request:1", "1s", "1s", changes, without));
+        found.err().unwrap_or_else(|| panic!("{changes:?} {without:?}")).to_string()
+    };
+    for (changes, reason) in [
+        ("geometry.channels=4", "the geometry is the device"),
+        ("timing.cache_register=true", "it decides what state a device has"),
+        ("precondition.mode=random", "the device has been filled"),
+        ("device.over_provisioning=0.5", "it decides what state a device has"),
+        ("gc.tme=none", "gc.tme"),
+    ] {
+        let error = refused(&[], &[changes], &[]);
+        assert!(error.contains(reason), "{changes}: {error}");
+    }
+    for (sets, without, reason) in [
+        (&[][..], "suspend", "nothing is suspended"),
+        (&["gc.time=none"], "gc", "take no time"),
+        (&[], "gc:plane=4", "planes are 0 to 3"),
+        (&[], "writeback", "leaves no pages in the buffer"),
+    ] {
+        let error = refused(sets, &[], &[without]);
+        assert!(error.contains(reason), "{without}: {error}");
+    }
+    let none = asked(&tiny(&[]), &requests, &wish("request:2", "1s", "1s", &[], &[])).err().unwrap();
+    assert!(none.message.contains("no such measured read or write"), "{none}");
+    let mut closed = requests.clone();
+    closed.replay = Some(ssdlab_lab::input::When::Closed);
+    let error = asked(&tiny(&[]), &closed, &wish("request:1", "1s", "1s", &[], &["request:1"])).err().unwrap();
+    assert!(error.message.contains("closed loop"), "{error}");
+    // A closed loop is the same sequence.
+    let same = asked(&tiny(&["device.queue_depth=1"]), &closed, &wish("request:1", "1s", "1s", &["timing.program=1ms"], &[])).unwrap();
+    assert!(same.text().contains("closed loop"), "{}", same.text());
+    assert_eq!(same.pairs[1].whatif.as_ref().unwrap().arrival, Nanos(1_005_120));
+}
+
+#[test]
+fn write_backs_are_put_off() {
+    let sources = tiny(&[
+        "geometry.planes_per_die=2",
+        "geometry.blocks_per_plane=16",
+        "schemes.collector={ pagc = { cache = true, when = \"always\" } }",
+        "staging.slots=16",
+    ]);
+    let found = asked(&sources, &writes(1500), &wish("time:500ms", "500ms", "2s", &[], &["writeback"])).unwrap();
+    assert!(found.parting.is_some(), "{}", found.text());
+    assert!(found.pairs.iter().all(|pair| pair.whatif.is_some()));
+}

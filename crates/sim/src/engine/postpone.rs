@@ -1,0 +1,126 @@
+//! Collections and write-backs that are put off, to see what a run would have been without them.
+//!
+//! Nothing is put off unless it is asked for, so a device behaves as ever.
+
+use super::Ssd;
+use crate::units::PlaneId;
+
+/// What is put off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PutOff {
+    /// Every collection.
+    Gc,
+    /// Collections that a plane triggers.
+    Plane(PlaneId),
+    /// The collection of this number (see [`crate::LegRecord::number`]).
+    Job(u64),
+    /// Write-backs of the controller's buffer.
+    WriteBacks,
+}
+
+/// What has been put off so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Postponement {
+    /// Collections that were due and did not begin.
+    pub postponed: u64,
+    /// Collections that ran all the same, because a write found no page.
+    pub forced: u64,
+}
+
+/// State of a device that puts something off.
+#[derive(Clone)]
+pub(super) struct Postponed {
+    what: Vec<PutOff>,
+    /// Planes that are due and wait.
+    held: Vec<PlaneId>,
+    /// Planes that can't wait any longer.
+    must: Vec<PlaneId>,
+    counts: Postponement,
+}
+
+impl Postponed {
+    fn names(&self, plane: PlaneId, number: u64) -> bool {
+        self.what.iter().any(|what| match what {
+            PutOff::Gc => true,
+            PutOff::Plane(of) => *of == plane,
+            PutOff::Job(of) => *of == number,
+            PutOff::WriteBacks => false,
+        })
+    }
+}
+
+impl Ssd {
+    /// From now on puts off what is named, until [`Ssd::stop_postponing`]. A collection that must run because a write would find no
+    /// page runs all the same; write-backs run while a write waits for a page.
+    pub fn postpone(&mut self, what: Vec<PutOff>) {
+        self.unfuse_all();
+        let counts = Postponement::default();
+        self.gc.postponed = Some(Box::new(Postponed { what, held: Vec::new(), must: Vec::new(), counts }));
+    }
+
+    /// What was put off begins now, before any event of this time. Returns what has been put off.
+    pub fn stop_postponing(&mut self) -> Postponement {
+        let Some(postponed) = self.gc.postponed.take() else { return Postponement::default() };
+        for plane in postponed.held {
+            self.is_due_again(plane);
+        }
+        self.dev.staging.stale = true;
+        self.round(self.now);
+        postponed.counts
+    }
+
+    /// Whether all operations and collections have ended, and no request waits for a dispatch.
+    pub fn rests(&self) -> bool {
+        self.kernel.ops.in_use() == 0 && self.gc.jobs.in_use() == 0 && self.host.window.is_empty()
+    }
+
+    fn is_due_again(&mut self, plane: PlaneId) {
+        let unit = self.dev.geometry.unit_of(plane);
+        self.kernel.dies[unit].due.push(plane);
+        self.mark_unit(unit);
+    }
+
+    /// A collection of a due plane is about to begin. Whether it waits.
+    #[cold]
+    pub(super) fn puts_off(&mut self, plane: PlaneId) -> bool {
+        // The number that it would get.
+        let number = self.kernel.next_age + 1;
+        let stalls = !self.gc.planes[plane.ix()].stalled.is_empty();
+        let Some(postponed) = &mut self.gc.postponed else { return false };
+        let must = postponed.must.iter().position(|of| *of == plane).map(|i| postponed.must.swap_remove(i));
+        if !postponed.names(plane, number) {
+            return false;
+        }
+        if must.is_some() || stalls {
+            postponed.counts.forced += 1;
+            return false;
+        }
+        postponed.held.push(plane);
+        postponed.counts.postponed += 1;
+        true
+    }
+
+    /// Whether a plane may not join the collection of another one.
+    pub(super) fn stays_out(&self, plane: PlaneId) -> bool {
+        let named = |of: &Postponed| of.names(plane, u64::MAX) || of.held.contains(&plane);
+        self.gc.postponed.as_ref().is_some_and(|postponed| named(postponed))
+    }
+
+    /// A write needs a page of a plane that is due already: its collection can't wait.
+    #[cold]
+    pub(super) fn forces(&mut self, plane: PlaneId) {
+        let Some(postponed) = &mut self.gc.postponed else { return };
+        let Some(i) = postponed.held.iter().position(|of| *of == plane) else { return };
+        postponed.held.swap_remove(i);
+        postponed.must.push(plane);
+        self.is_due_again(plane);
+    }
+
+    /// Whether write-backs wait: they do unless a write waits for a page.
+    #[cold]
+    pub(super) fn keeps_buffered(&self) -> bool {
+        let Some(postponed) = &self.gc.postponed else { return false };
+        let waits = !self.host.anywhere.is_empty() || self.gc.planes.iter().any(|plane| !plane.stalled.is_empty());
+        postponed.what.contains(&PutOff::WriteBacks) && !waits
+    }
+}
