@@ -140,6 +140,9 @@ impl Listener for Heard<'_> {
     }
 }
 
+/// Builds and fills the device of a run; asks the function given whether to go on.
+pub type Build<'b> = dyn FnMut(&mut dyn FnMut() -> ControlFlow<()>) -> Result<Device> + 'b;
+
 /// A run whose device fits into memory.
 pub struct Run {
     settings: Settings,
@@ -204,6 +207,26 @@ impl Ready {
     /// A file is named twice or can't be written, the requests do not fit the device or can't be read, or `progress` stopped
     /// the run. In that case no file appears.
     pub fn simulate(self, outputs: &Outputs, progress: &mut dyn Progress) -> Result<RunOutcome> {
+        let (config, how) = (self.run.settings.config.clone(), self.run.how);
+        let refuse = self.run.settings.clone();
+        let mut build = |go_on: &mut dyn FnMut() -> ControlFlow<()>| {
+            let device = Device::new_while(&config, how.seed, how.check, go_on);
+            device.map_err(|error| refuse.refuse(&error))?.ok_or_else(interrupted)
+        };
+        self.simulate_on(&mut build, true, outputs, progress)
+    }
+
+    /// The same on a device that `build` makes, filled as the configuration says. `ahead`: whether another thread reads the trace.
+    ///
+    /// # Errors
+    /// Those of `build`, and as [`Ready::simulate`].
+    pub fn simulate_on(
+        self,
+        build: &mut Build<'_>,
+        ahead: bool,
+        outputs: &Outputs,
+        progress: &mut dyn Progress,
+    ) -> Result<RunOutcome> {
         let Ready { run: Run { settings, how, start }, opened } = self;
         if how.count_only && (outputs.requests.is_some() || outputs.series.is_some() || outputs.timeline.is_some()) {
             return Err(Error::usage(
@@ -226,10 +249,11 @@ impl Ready {
         if how.count_only {
             config.check_count_only().map_err(|error| settings.refuse(&error))?;
         }
-        let device = Device::new_while(config, how.seed, how.check, &mut || progress.go_on());
-        let mut device = device.map_err(|error| settings.refuse(&error))?.ok_or_else(interrupted)?;
+        let mut device = build(&mut || progress.go_on())?;
         let mut input = opened.fit(&device.target(config.device.queue_depth, how.seed))?;
-        input.set_ahead();
+        if ahead {
+            input.set_ahead();
+        }
         if input.closed() {
             device.set_closed();
         }
