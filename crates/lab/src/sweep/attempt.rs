@@ -8,8 +8,8 @@ use serde::de::IgnoredAny;
 
 use crate::drive::Tick;
 use crate::error::Result;
+use crate::sweep::job::{End, Follow, Job, Terms};
 use crate::sweep::store::{Failed, Failure, Store, beat};
-use crate::sweep::task::{End, Follow, Job, Terms};
 use crate::variants::points::Filling;
 
 /// Touches the mark of a run from time to time, so that other machines see that its process is alive.

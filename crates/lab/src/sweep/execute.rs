@@ -15,13 +15,13 @@ use crate::error::{Error, Result};
 use crate::perf;
 use crate::sweep::attempt::{attempt, bury};
 use crate::sweep::cost::{Cost, Rates};
+use crate::sweep::job::{End, Follow, Job, Keep, Terms, this_machine};
 use crate::sweep::key::Mode;
 use crate::sweep::points::{Points, Run};
 use crate::sweep::shards::{Shard, shard};
 use crate::sweep::status::{Standing, Status, Survey, batch, enough, measure};
 use crate::sweep::store::{Failed, Store, beat};
 use crate::sweep::study::Repeat;
-use crate::sweep::task::{End, Follow, Job, Keep, Terms, this_machine};
 use crate::variants::points::Filling;
 
 /// Which failures are tried again.

@@ -7,7 +7,7 @@
 //! | Which points and runs are there, and what is the key of a run? | [`points`], [`key`] |
 //! | What does a store have? | [`store`], written through [`disk`]; [`status`] |
 //! | What will it cost? | [`cost`] |
-//! | Who runs what? | [`shards`], [`execute`]; one run is [`task`], [`attempt`] |
+//! | Who runs what? | [`shards`], [`execute`]; one run is [`job`], [`attempt`]; as a text for other processes, [`task`] |
 //! | Which results are there? | [`table`] |
 //! | Are they right, and which may go? | [`verify`], [`clean`] |
 
@@ -18,6 +18,7 @@ pub mod cost;
 pub mod disk;
 pub mod draw;
 pub mod execute;
+pub mod job;
 pub mod keep;
 pub mod key;
 pub mod plan;

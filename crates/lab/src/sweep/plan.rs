@@ -9,10 +9,10 @@ use ssdlab_sim::Check;
 use crate::error::Result;
 use crate::sweep::cost::Rates;
 use crate::sweep::execute::job;
+use crate::sweep::job::{End, Job, Terms, this_machine};
 use crate::sweep::points::{Point, Points, Run};
 use crate::sweep::status::{Standing, Survey};
 use crate::sweep::store::Store;
-use crate::sweep::task::{End, Job, Terms, this_machine};
 
 /// A rule and the points that break it.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -7,11 +7,11 @@ use serde_json::Value as Json;
 
 use crate::error::Result;
 use crate::sweep::cost::{Cost, Rates};
+use crate::sweep::job::this_machine;
 use crate::sweep::key::Mode;
 use crate::sweep::points::{Points, Run};
 use crate::sweep::store::{Failed, Failure, Has, Store};
 use crate::sweep::study::{Repeat, Until};
-use crate::sweep::task::this_machine;
 use crate::variants::student::{half_width, mean};
 
 /// Where a run stands.

@@ -9,10 +9,10 @@ use ssdlab_sim::config::Config;
 use ssdlab_sim::{Check, random};
 
 use crate::error::{Error, Kind, Result};
+use crate::sweep::job::{End, Job, Terms};
 use crate::sweep::key::{self, Hashes, Mode};
 use crate::sweep::points::VERSION;
 use crate::sweep::store::Store;
-use crate::sweep::task::{End, Job, Terms};
 use crate::theory::Outlook;
 
 /// What came of it.

@@ -10,6 +10,7 @@ mod outside;
 mod refusals;
 mod reports;
 mod runs;
+mod sweeps;
 
 use std::path::{Path, PathBuf};
 
