@@ -29,8 +29,9 @@ use ssdlab_trace::{Format, LbaPolicy, OnBadLine, OpCodes, Scale, TimeOrder, With
   ssdlab compare --workload quickstart --vary schemes.victim=greedy,fifo   one table, with ratios
   ssdlab config show --preset pagc                          every value and where it comes from
 
-Exit status: 0 done, 2 command line or configuration, 3 trace data, 4 files, 5 invariant failed,
-129 hung up, 130 interrupted, 143 terminated.")]
+Exit status: 0 done, 1 points of a sweep failed, 2 command line or configuration, 3 trace data,
+4 files, 5 invariant failed, 75 points of a sweep are left, 129 hung up, 130 interrupted,
+143 terminated.")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -44,6 +45,9 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Simulate the same requests on several configurations and print one table, each variant next to the first
     Compare(Box<CompareArgs>),
+    /// Run a study of many configurations, on one machine or many; it survives kills
+    #[command(subcommand)]
+    Sweep(Box<crate::sweep::SweepCommand>),
     /// Rerun a paper's experiments and print its tables and figures next to ours
     Reproduce(Box<ReproduceArgs>),
     /// Name the causes of the slowest requests, what they have in common, and what would help, tried by whole runs

@@ -17,6 +17,7 @@ mod run;
 mod sections;
 mod show;
 mod signals;
+pub mod sweep;
 mod table;
 mod trace;
 mod whatif;
@@ -65,7 +66,7 @@ pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
     }));
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli.command, &line)));
     let error = match outcome {
-        Ok(Ok(())) => return 0,
+        Ok(Ok(status)) => return status,
         Ok(Err(error)) => error,
         Err(_) => {
             let what = PANIC.lock().ok().and_then(|mut slot| slot.take()).unwrap_or_default();
@@ -126,8 +127,9 @@ pub fn quoted(arguments: &[OsString]) -> String {
     words.join(" ")
 }
 
-fn dispatch(command: Command, line: &str) -> Result<()> {
+fn dispatch(command: Command, line: &str) -> Result<u8> {
     match command {
+        Command::Sweep(command) => return sweep::sweep(&command),
         Command::Run(args) => run::run(&args, line),
         Command::Compare(args) => compare::compare(&args, line),
         Command::Reproduce(args) => reproduce::reproduce(&args, line),
@@ -154,4 +156,5 @@ fn dispatch(command: Command, line: &str) -> Result<()> {
             output::print(&String::from_utf8_lossy(&text))
         }
     }
+    .map(|()| 0)
 }

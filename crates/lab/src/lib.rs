@@ -53,6 +53,7 @@ pub mod results;
 pub mod run;
 pub mod schema;
 pub mod settings;
+pub mod sweep;
 pub mod text;
 pub mod theory;
 pub mod variants;

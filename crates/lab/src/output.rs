@@ -144,6 +144,29 @@ impl Finished {
     }
 }
 
+/// A file that is removed if a signal ends the process, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Kept(PathBuf);
+
+impl Kept {
+    /// Of a file that exists.
+    pub(crate) fn new(path: &Path) -> Kept {
+        temporary().files.push(path.to_path_buf());
+        Kept(path.to_path_buf())
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        temporary().files.retain(|known| *known != self.0);
+    }
+}
+
+/// Locks a temporary file while it is open. False: another process holds it.
+pub(crate) fn lock(file: &File) -> bool {
+    claim(file)
+}
+
 /// The ending of the names of temporary files. They begin with [`prefix`], the number of the process and `-`.
 const SUFFIX: &str = ".part";
 
@@ -202,12 +225,12 @@ fn tidy(_directory: &Path) {}
 
 /// The permissions of an ordinary new file; the umask applies.
 #[cfg(unix)]
-fn ordinary() -> Option<Permissions> {
+pub(crate) fn ordinary() -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt;
     Some(Permissions::from_mode(0o666))
 }
 
 #[cfg(not(unix))]
-fn ordinary() -> Option<Permissions> {
+pub(crate) fn ordinary() -> Option<Permissions> {
     None
 }

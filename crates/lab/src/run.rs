@@ -141,6 +141,9 @@ impl Listener for Heard<'_> {
     }
 }
 
+/// Builds and fills the device of a run; asks the function given whether to go on.
+pub type Build<'b> = dyn FnMut(&mut dyn FnMut() -> ControlFlow<()>) -> Result<Device> + 'b;
+
 /// A run whose device fits into memory.
 pub struct Run {
     settings: Settings,
@@ -222,6 +225,36 @@ impl Ready {
         progress: &mut dyn Progress,
         also: Option<Box<dyn Observer>>,
     ) -> Result<RunOutcome> {
+        let (settings, how) = (self.run.settings.clone(), self.run.how);
+        let mut build = |go_on: &mut dyn FnMut() -> ControlFlow<()>| {
+            let device = Device::new_while(&settings.config, how.seed, how.check, go_on);
+            device.map_err(|error| settings.refuse(&error))?.ok_or_else(interrupted)
+        };
+        self.carry_out(&mut build, true, also, outputs, progress)
+    }
+
+    /// The same on a device that `build` makes, filled as the configuration says. The trace is read by this thread.
+    ///
+    /// # Errors
+    /// Those of `build`, and as [`Ready::simulate`].
+    pub fn simulate_on(
+        self,
+        build: &mut Build<'_>,
+        outputs: &Outputs,
+        progress: &mut dyn Progress,
+    ) -> Result<RunOutcome> {
+        self.carry_out(build, false, None, outputs, progress)
+    }
+
+    /// `ahead`: whether another thread reads the trace.
+    fn carry_out(
+        self,
+        build: &mut Build<'_>,
+        ahead: bool,
+        also: Option<Box<dyn Observer>>,
+        outputs: &Outputs,
+        progress: &mut dyn Progress,
+    ) -> Result<RunOutcome> {
         let Ready { run: Run { settings, how, start }, opened } = self;
         if how.count_only && (outputs.requests.is_some() || outputs.series.is_some() || outputs.timeline.is_some()) {
             return Err(Error::usage(
@@ -244,10 +277,11 @@ impl Ready {
         if how.count_only {
             config.check_count_only().map_err(|error| settings.refuse(&error))?;
         }
-        let device = Device::new_while(config, how.seed, how.check, &mut || progress.go_on());
-        let mut device = device.map_err(|error| settings.refuse(&error))?.ok_or_else(interrupted)?;
+        let mut device = build(&mut || progress.go_on())?;
         let mut input = opened.fit(&device.target(config.device.queue_depth, how.seed))?;
-        input.set_ahead();
+        if ahead {
+            input.set_ahead();
+        }
         if input.closed() {
             device.set_closed();
         }

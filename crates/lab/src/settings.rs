@@ -200,6 +200,11 @@ impl Settings {
         merge.settle()?.checked()
     }
 
+    /// A configuration without the origin of its values.
+    pub fn of(config: Config) -> Settings {
+        Settings { config, ..Settings::default() }
+    }
+
     /// Where it comes from; empty for a text in memory.
     pub fn sources(&self) -> &Sources {
         &self.sources
@@ -616,7 +621,7 @@ fn page_times(value: Option<&Value>) -> String {
 }
 
 /// Replaces the names of Rust types by plain words.
-fn plain_types(message: &str) -> String {
+pub(crate) fn plain_types(message: &str) -> String {
     let (said, expected) = message.split_once("expected ").unwrap_or((message, ""));
     let expected = match expected.trim_end() {
         "u32" | "u16" => "a whole number from 0 to 4294967295",
@@ -630,15 +635,15 @@ fn plain_types(message: &str) -> String {
 }
 
 /// The words between backticks.
-fn quoted(text: &str) -> Vec<&str> {
+pub(crate) fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
-fn names(list: &[&str]) -> String {
+pub(crate) fn names(list: &[&str]) -> String {
     list.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn join(parent: &str, leaf: &str) -> String {
+pub(crate) fn join(parent: &str, leaf: &str) -> String {
     if parent.is_empty() { leaf.into() } else { format!("{parent}.{leaf}") }
 }
 
@@ -649,7 +654,7 @@ pub fn known_keys() -> Vec<String> {
 }
 
 /// A TOML syntax error, shown where it is.
-fn syntax(name: &str, text: &str, error: &toml::de::Error, shift: usize) -> Error {
+pub(crate) fn syntax(name: &str, text: &str, error: &toml::de::Error, shift: usize) -> Error {
     let span = error.span().map_or(text.len()..text.len(), |span| span.start + shift..span.end + shift);
     let message = match error.message() {
         wide if wide.contains(" as i128") || wide.contains(" as u128") => {
@@ -666,7 +671,7 @@ fn syntax(name: &str, text: &str, error: &toml::de::Error, shift: usize) -> Erro
 }
 
 /// The segments of a dotted key.
-fn key_path(key: &str) -> Option<Vec<String>> {
+pub(crate) fn key_path(key: &str) -> Option<Vec<String>> {
     if key.contains(['\n', '\r', '#', '[']) {
         return None;
     }
@@ -685,7 +690,7 @@ fn key_path(key: &str) -> Option<Vec<String>> {
 }
 
 /// Calls `f(dotted path, span of the key, span of the value)` for every key of a document, tables included.
-fn walk(table: &DeTable, parent: &str, f: &mut impl FnMut(String, Range<usize>, Range<usize>)) {
+pub(crate) fn walk(table: &DeTable, parent: &str, f: &mut impl FnMut(String, Range<usize>, Range<usize>)) {
     for (key, value) in table.iter() {
         let path = join(parent, key.get_ref());
         f(path.clone(), key.span(), value.span());

@@ -42,6 +42,7 @@ fn arrow_type(kind: Kind) -> (DataType, bool) {
         Kind::Real => (DataType::Float64, true),
         Kind::Word => (DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8)), false),
         Kind::Text => (DataType::Utf8, false),
+        Kind::MaybeText => (DataType::Utf8, true),
     }
 }
 
@@ -55,6 +56,7 @@ fn array(values: Values, words: &Arc<StringArray>) -> ArrayRef {
         Values::Real(values, is) => Arc::new(Float64Array::new(values.into(), known(is))),
         Values::Word(places) => Arc::new(DictionaryArray::<Int8Type>::new(Int8Array::from(places), words.clone())),
         Values::Text(texts) => Arc::new(StringArray::from(texts)),
+        Values::MaybeText(texts) => Arc::new(StringArray::from(texts)),
     }
 }
 
@@ -160,6 +162,7 @@ fn cell(array: &ArrayRef, kind: Kind, row: usize) -> Cell<'_> {
         Kind::Real => Cell::Real(some.then(real)),
         Kind::Word => Cell::Word(arrow::text(array, row)),
         Kind::Text => Cell::Text(arrow::text(array, row)),
+        Kind::MaybeText => Cell::MaybeText(some.then(|| arrow::text(array, row))),
     }
 }
 

@@ -23,6 +23,8 @@ pub enum Kind {
     Text,
     /// Any number, or nothing.
     Real,
+    /// Any text, or nothing.
+    MaybeText,
 }
 
 /// The value of a column in a row.
@@ -40,6 +42,8 @@ pub enum Cell<'t> {
     Text(&'t str),
     /// Any number, or nothing.
     Real(Option<f64>),
+    /// Any text, or nothing.
+    MaybeText(Option<&'t str>),
 }
 
 /// Where a table goes.
@@ -147,6 +151,8 @@ pub enum Values {
     Text(Vec<String>),
     /// Numbers, and which of them are values.
     Real(Vec<f64>, Vec<bool>),
+    /// Texts, where there are some.
+    MaybeText(Vec<Option<String>>),
 }
 
 /// Most rows of a batch.
@@ -161,6 +167,7 @@ impl Values {
             Kind::Word => Values::Word(Vec::new()),
             Kind::Text => Values::Text(Vec::new()),
             Kind::Real => Values::Real(Vec::new(), Vec::new()),
+            Kind::MaybeText => Values::MaybeText(Vec::new()),
         }
     }
 
@@ -180,6 +187,7 @@ impl Values {
                 values.push(i8::try_from(place).expect("a few words"));
             }
             (Values::Text(values), Cell::Text(text)) => values.push(text.into()),
+            (Values::MaybeText(values), Cell::MaybeText(text)) => values.push(text.map(String::from)),
             (Values::Real(values, known), Cell::Real(value)) => {
                 values.push(value.unwrap_or(0.0));
                 known.push(value.is_some());
@@ -368,9 +376,9 @@ impl Sheet {
                         Cell::Maybe(None) => write!(line, ","),
                         Cell::Decimal(value) => write!(line, "{}.{:03},", value / 1000, value % 1000),
                         Cell::Word(word) => write!(line, "{word},"),
-                        Cell::Text(text) => write!(line, "{},", quoted(text)),
+                        Cell::Text(text) | Cell::MaybeText(Some(text)) => write!(line, "{},", quoted(text)),
                         Cell::Real(Some(value)) => write!(line, "{value},"),
-                        Cell::Real(None) => write!(line, ","),
+                        Cell::Real(None) | Cell::MaybeText(None) => write!(line, ","),
                     };
                 }
                 line.pop();
@@ -415,12 +423,12 @@ mod parquet_file {
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
 
-    use parquet::basic::{Compression, ZstdLevel};
+    use parquet::basic::{Compression, ConvertedType, Repetition, Type as PhysicalType, ZstdLevel};
     use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
     use parquet::errors::ParquetError;
     use parquet::file::properties::WriterProperties;
     use parquet::file::writer::SerializedFileWriter;
-    use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::Type;
 
     use crate::error::{Error, Kind as ErrorKind, Result};
     use crate::output::{Finished, Output};
@@ -443,24 +451,29 @@ mod parquet_file {
         Decimal(Vec<f64>),
         Word(Vec<ByteArray>),
         Real(Vec<f64>, Vec<i16>),
+        MaybeText(Vec<ByteArray>, Vec<i16>),
     }
 
     impl Sink {
         pub(super) fn create(path: &Path, columns: &[(&str, Kind)]) -> Result<Sink> {
             let output = Output::create(path)?;
-            let mut message = String::from("message rows {\n");
-            for (name, kind) in columns {
-                let line = match kind {
-                    Kind::Number => format!("required int64 {name};\n"),
-                    Kind::Maybe => format!("optional int64 {name};\n"),
-                    Kind::Decimal => format!("required double {name};\n"),
-                    Kind::Word | Kind::Text => format!("required binary {name} (UTF8);\n"),
-                    Kind::Real => format!("optional double {name};\n"),
+            let field = |(name, kind): &(&str, Kind)| {
+                let (of, empty) = match kind {
+                    Kind::Number => (PhysicalType::INT64, Repetition::REQUIRED),
+                    Kind::Maybe => (PhysicalType::INT64, Repetition::OPTIONAL),
+                    Kind::Decimal => (PhysicalType::DOUBLE, Repetition::REQUIRED),
+                    Kind::Real => (PhysicalType::DOUBLE, Repetition::OPTIONAL),
+                    Kind::Word | Kind::Text => (PhysicalType::BYTE_ARRAY, Repetition::REQUIRED),
+                    Kind::MaybeText => (PhysicalType::BYTE_ARRAY, Repetition::OPTIONAL),
                 };
-                message.push_str(&line);
-            }
-            message.push('}');
-            let schema = Arc::new(parse_message_type(&message).expect("names without blanks"));
+                let text = of == PhysicalType::BYTE_ARRAY;
+                let field = Type::primitive_type_builder(name, of).with_repetition(empty);
+                let field = field.with_converted_type(if text { ConvertedType::UTF8 } else { ConvertedType::NONE });
+                field.build().map(Arc::new)
+            };
+            let fields: std::result::Result<Vec<_>, ParquetError> = columns.iter().map(field).collect();
+            let schema = fields.and_then(|fields| Type::group_type_builder("rows").with_fields(fields).build());
+            let schema = Arc::new(schema.map_err(|error| cannot(path, &error))?);
             let properties = WriterProperties::builder()
                 .set_compression(Compression::ZSTD(ZstdLevel::default()))
                 .set_created_by("ssdlab".into())
@@ -473,6 +486,7 @@ mod parquet_file {
                 Kind::Decimal => Column::Decimal(Vec::new()),
                 Kind::Word | Kind::Text => Column::Word(Vec::new()),
                 Kind::Real => Column::Real(Vec::new(), Vec::new()),
+                Kind::MaybeText => Column::MaybeText(Vec::new(), Vec::new()),
             };
             let columns = columns.iter().map(column).collect();
             Ok(Sink { path: path.into(), writer, columns, rows: 0, words: Vec::new() })
@@ -496,6 +510,10 @@ mod parquet_file {
                         values.push(self.words[known].1.clone());
                     }
                     (Column::Word(values), Cell::Text(text)) => values.push(ByteArray::from(text)),
+                    (Column::MaybeText(values, levels), Cell::MaybeText(text)) => {
+                        levels.push(i16::from(text.is_some()));
+                        values.extend(text.map(ByteArray::from));
+                    }
                     (Column::Real(values, levels), Cell::Real(value)) => {
                         levels.push(i16::from(value.is_some()));
                         values.extend(value);
@@ -533,6 +551,11 @@ mod parquet_file {
                         Column::Word(values) => {
                             column.typed::<ByteArrayType>().write_batch(values, None, None)?;
                             values.clear();
+                        }
+                        Column::MaybeText(values, levels) => {
+                            column.typed::<ByteArrayType>().write_batch(values, Some(levels), None)?;
+                            values.clear();
+                            levels.clear();
                         }
                         Column::Real(values, levels) => {
                             column.typed::<DoubleType>().write_batch(values, Some(levels), None)?;

@@ -105,9 +105,52 @@ impl Listener for OnBoard<'_> {
 }
 
 /// A filling and the number of points that still need it.
-struct Filling {
+pub struct Filling {
     filled: Mutex<Option<Arc<Filled>>>,
     wanted: AtomicUsize,
+}
+
+impl Filling {
+    /// One that so many points need.
+    pub fn new(wanted: usize) -> Filling {
+        Filling { filled: Mutex::new(None), wanted: AtomicUsize::new(wanted) }
+    }
+
+    /// The device of one of the points. The first one fills it; the others wait for that, and the last one drops the filling.
+    ///
+    /// # Errors
+    /// Those of `fill`, and `refuse` of a rule that the configuration breaks.
+    pub fn device(
+        &self,
+        config: &Config,
+        fill: impl FnOnce() -> Result<Device>,
+        refuse: impl FnOnce(ConfigError) -> Error,
+    ) -> Result<Device> {
+        let mut slot = self.filled.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = self.wanted.fetch_sub(1, Ordering::Relaxed) == 1;
+        match slot.clone() {
+            Some(filled) => {
+                if last {
+                    *slot = None;
+                }
+                drop(slot);
+                Device::from_filled(config, &filled).map_err(refuse)
+            }
+            None => {
+                let device = fill()?;
+                *slot = (!last).then(|| Arc::new(device.filled()));
+                Ok(device)
+            }
+        }
+    }
+
+    /// One of the points does not need it after all.
+    pub fn skip(&self) {
+        let mut slot = self.filled.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.wanted.fetch_sub(1, Ordering::Relaxed) == 1 {
+            *slot = None;
+        }
+    }
 }
 
 /// Runs all points.
@@ -198,7 +241,7 @@ fn group(points: &[Point]) -> (Vec<usize>, Vec<Option<usize>>, Vec<Filling>) {
     let mut fillings = Vec::new();
     for group in members.iter().filter(|group| group.len() > 1) {
         group.iter().for_each(|i| groups[*i] = Some(fillings.len()));
-        fillings.push(Filling { filled: Mutex::new(None), wanted: AtomicUsize::new(group.len()) });
+        fillings.push(Filling::new(group.len()));
     }
     (members.concat(), groups, fillings)
 }
@@ -224,25 +267,7 @@ fn one(point: &Point, plan: &Plan, filling: Option<&Filling>, board: &dyn Board,
     };
     let mut device = match filling {
         None => fill()?,
-        Some(filling) => {
-            // The first point of a group makes the filling; the others wait for it.
-            let mut slot = filling.filled.lock().unwrap_or_else(PoisonError::into_inner);
-            let last = filling.wanted.fetch_sub(1, Ordering::Relaxed) == 1;
-            match slot.clone() {
-                Some(filled) => {
-                    if last {
-                        *slot = None;
-                    }
-                    drop(slot);
-                    Device::from_filled(&point.config, &filled).map_err(refuse)?
-                }
-                None => {
-                    let device = fill()?;
-                    *slot = (!last).then(|| Arc::new(device.filled()));
-                    device
-                }
-            }
-        }
+        Some(filling) => filling.device(&point.config, fill, refuse)?,
     };
     // Not read ahead: runs in parallel have the cores already.
     let input = opened.fit(&device.target(point.config.device.queue_depth, point.seed))?;

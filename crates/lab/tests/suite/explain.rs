@@ -51,15 +51,8 @@ fn the_example_of_the_manual_is_exact_to_the_digit() {
     let quickstart = Origin::Workload { name: "quickstart".into(), recordings: None };
     let settings = Settings::load(&sources(&["precondition.mode=random"])).unwrap();
     let wish = Wish { at: Some("read.p99_9".parse().unwrap()), ..Wish::default() };
-    let done = explain(
-        &settings,
-        &Requests::new(quickstart),
-        How::default(),
-        &wish,
-        &mut (),
-        &mut |_| Box::new(()),
-    )
-    .unwrap();
+    let done =
+        explain(&settings, &Requests::new(quickstart), How::default(), &wish, &mut (), &mut |_| Box::new(())).unwrap();
     let told = json(&done);
     assert_eq!(told["schema"], "ssdlab.explain/1");
     assert_eq!(told["at"], "read.p99.9");
@@ -373,7 +366,10 @@ fn rows_of_a_finished_run_say_what_the_run_says_but_for_what_they_lack() {
         run(&sources, How::default()).open(&requests).unwrap().simulate(&outputs, &mut ()).unwrap().publish().unwrap();
         let rows = explain_rows(&path, Some("write.p99".parse().unwrap())).unwrap();
         let (one, other) = (&rows.findings, &whole.findings);
-        assert_eq!((one.value, one.threshold, one.tail, one.middle), (other.value, other.threshold, other.tail, other.middle));
+        assert_eq!(
+            (one.value, one.threshold, one.tail, one.middle),
+            (other.value, other.threshold, other.tail, other.middle)
+        );
         assert_eq!(one.causes, other.causes);
         let unknown: Vec<&str> = one.patterns.iter().filter(|p| p.count.is_none()).map(|p| p.of().name).collect();
         let lacks = ["overload", "two-collections", "one-collection", "hot-die", "parity", "partial-write"];

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 92] = [
+const LAYERS: [&str; 114] = [
     "outside",
     "text",
     "names",
@@ -96,6 +96,28 @@ const LAYERS: [&str; 92] = [
     "whatif/text",
     "whatif/json",
     "whatif",
+    "sweep/text",
+    "sweep/draw",
+    "sweep/axis",
+    "sweep/study",
+    "sweep/key",
+    "sweep/cost",
+    "sweep/points",
+    "sweep/disk",
+    "sweep/store",
+    "sweep/shards",
+    "sweep/job",
+    "sweep/attempt",
+    "sweep/task",
+    "sweep/status",
+    "sweep/execute",
+    "sweep/plan",
+    "sweep/keep",
+    "sweep/table",
+    "sweep/verify",
+    "sweep/clean",
+    "sweep/submit",
+    "sweep",
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

@@ -11,6 +11,7 @@ mod outside;
 mod refusals;
 mod reports;
 mod runs;
+mod sweeps;
 mod whatif;
 
 use std::path::{Path, PathBuf};

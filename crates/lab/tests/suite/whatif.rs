@@ -121,7 +121,12 @@ const WORLDS: [&[&str]; 8] = [
     &["schemes.collector=preemptive", "device.write_ack=after_transfer"],
     &["schemes.path=copyback", "timing.cache_register=true", "timing.command=200ns"],
     &["schemes.place=dynamic", "device.queue_depth=4"],
-    &["geometry.planes_per_die=2", "device.over_provisioning=0.6", "schemes.collector={ pagc = { cache = true, when = \"always\" } }", "staging.slots=16"],
+    &[
+        "geometry.planes_per_die=2",
+        "device.over_provisioning=0.6",
+        "schemes.collector={ pagc = { cache = true, when = \"always\" } }",
+        "staging.slots=16",
+    ],
     &["schemes.order=piq", "run.warmup=20 requests"],
 ];
 
@@ -205,7 +210,8 @@ fn a_collection_runs_all_the_same_when_a_write_would_find_no_page() {
 
 #[test]
 fn a_request_that_does_not_come_makes_room_for_others() {
-    let rows_of = [(0, 'w', 0, 4096), (100_000, 'w', 4 * 4096, 4096), (200_000, 'r', 8 * 4096, 4096), (300_000, 'r', 4096, 4096)];
+    let rows_of =
+        [(0, 'w', 0, 4096), (100_000, 'w', 4 * 4096, 4096), (200_000, 'r', 8 * 4096, 4096), (300_000, 'r', 4096, 4096)];
     let sources = tiny(&["precondition.mode=none"]);
     let (_file, requests) = trace(&rows_of);
     let found = asked(&sources, &requests, &wish("request:1", "50us", "1ms", &[], &["request:1"])).unwrap();
@@ -243,10 +249,15 @@ fn a_read_that_suspends_nothing_waits_for_the_program() {
 
 #[test]
 fn a_change_of_schemes_waits_for_a_pause() {
-    let (_file, requests) =
-        trace(&[(0, 'w', 0, 4096), (10_000_000, 'w', 4096, 4096), (40_000_000, 'w', 2 * 4096, 4096), (40_000_000, 'r', 6 * 4096, 4096)]);
+    let (_file, requests) = trace(&[
+        (0, 'w', 0, 4096),
+        (10_000_000, 'w', 4096, 4096),
+        (40_000_000, 'w', 2 * 4096, 4096),
+        (40_000_000, 'r', 6 * 4096, 4096),
+    ]);
     let sources = tiny(&["precondition.mode=none"]);
-    let found = asked(&sources, &requests, &wish("request:3", "29.9ms", "1ms", &["schemes.path=copyback"], &[])).unwrap();
+    let found =
+        asked(&sources, &requests, &wish("request:3", "29.9ms", "1ms", &["schemes.path=copyback"], &[])).unwrap();
     assert_eq!((found.wanted, found.copied), (Nanos(10_100_000), Nanos(10_605_121)));
     assert!(found.text().contains("505.1 us later than asked"), "{}", found.text());
     assert_eq!(found.pairs.len(), 2);
@@ -285,7 +296,9 @@ fn what_cannot_be_is_refused_with_the_reason() {
     let error = asked(&tiny(&[]), &closed, &wish("request:1", "1s", "1s", &[], &["request:1"])).err().unwrap();
     assert!(error.message.contains("closed loop"), "{error}");
     // A closed loop is the same sequence.
-    let same = asked(&tiny(&["device.queue_depth=1"]), &closed, &wish("request:1", "1s", "1s", &["timing.program=1ms"], &[])).unwrap();
+    let same =
+        asked(&tiny(&["device.queue_depth=1"]), &closed, &wish("request:1", "1s", "1s", &["timing.program=1ms"], &[]))
+            .unwrap();
     assert!(same.text().contains("closed loop"), "{}", same.text());
     assert_eq!(same.pairs[1].whatif.as_ref().unwrap().arrival, Nanos(1_005_120));
 }

@@ -635,13 +635,7 @@ impl Flash {
 
     /// Programs consecutive pages of a write point in no time, as many as fit into its open block. Opens a block if necessary.
     /// Returns the first page, and the number of pages.
-    pub(crate) fn program_run(
-        &mut self,
-        plane: PlaneId,
-        stream: Stream,
-        collects: bool,
-        lpns: &[Lpn],
-    ) -> (Ppn, usize) {
+    pub(crate) fn program_run(&mut self, plane: PlaneId, stream: Stream, collects: bool, lpns: &[Lpn]) -> (Ppn, usize) {
         let point = self.stream(stream);
         let mut open = self.planes[plane.ix()].open[point];
         if open.is_none() {

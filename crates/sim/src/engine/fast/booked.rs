@@ -95,7 +95,7 @@ impl Ssd {
         let ends = asks.max(free) + transfer.time;
         self.kernel.timers.set(Timer::Array(unit), ends);
         if place + 1 < self.booked.of_bus[bus].len() {
-            self.postpone(bus, place + 1, ends);
+            self.move_bookings(bus, place + 1, ends);
         }
         true
     }
@@ -109,7 +109,7 @@ impl Ssd {
 
     /// Booked reads from `place` on wait for the end of the one before.
     #[inline(never)]
-    fn postpone(&mut self, bus: usize, place: usize, mut free: Nanos) {
+    fn move_bookings(&mut self, bus: usize, place: usize, mut free: Nanos) {
         for i in place..self.booked.of_bus[bus].len() {
             let op = &self.kernel.ops[self.booked.of_bus[bus][i]];
             let time = op.legs.get(1).map_or(Nanos::ZERO, |leg| leg.time);

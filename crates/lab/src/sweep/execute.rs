@@ -1,0 +1,575 @@
+//! Runs what a store does not have: in threads, by shards or by claims, until all is done or time is up.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::ScopedJoinHandle;
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+
+use crate::drive::Tick;
+use crate::error::{Error, Result};
+use crate::perf;
+use crate::sweep::attempt::{attempt, bury};
+use crate::sweep::cost::{Cost, Rates};
+use crate::sweep::job::{End, Follow, Job, Keep, Terms, this_machine};
+use crate::sweep::key::Mode;
+use crate::sweep::points::{Points, Run};
+use crate::sweep::shards::{Shard, shard};
+use crate::sweep::status::{Standing, Status, Survey, batch, enough, measure};
+use crate::sweep::store::{Failed, Store, beat};
+use crate::sweep::study::Repeat;
+use crate::variants::points::Filling;
+
+/// Which failures are tried again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Retry {
+    /// Those that ran out of time or memory or were killed, three attempts each.
+    #[default]
+    Usual,
+    /// Also those that failed.
+    Failed,
+    /// All, however often they were tried.
+    All,
+}
+
+/// How a sweep is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The part to run.
+    pub shard: Shard,
+    /// Runs in parallel; by default one a core, as far as memory allows.
+    pub jobs: Option<u64>,
+    /// No run begins that is not expected to end within so many nanoseconds from the start.
+    pub time_limit_ns: Option<u64>,
+    /// Which failures are tried again.
+    pub retry: Retry,
+    /// Whether the first failure stops the sweep.
+    pub fail_fast: bool,
+    /// Whether units of work are claimed, so that processes that come and go share them.
+    pub claim: bool,
+    /// How much the oracle checks.
+    pub check: ssdlab_sim::Check,
+    /// Memory of all devices together; by default four fifths of the free memory.
+    pub memory_limit: Option<u64>,
+    /// What is kept beside records.
+    pub keep: Vec<Keep>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            shard: Shard::WHOLE,
+            jobs: None,
+            time_limit_ns: None,
+            retry: Retry::Usual,
+            fail_fast: false,
+            claim: false,
+            check: ssdlab_sim::Check::Sampled,
+            memory_limit: None,
+            keep: Vec::new(),
+        }
+    }
+}
+
+/// Follows a sweep, from the threads that run it.
+pub trait Watch: Sync {
+    /// How many runs there are to make, before the first begins.
+    fn planned(&self, _left: u64, _status: &Status) {}
+    /// A run begins, in the thread that makes it.
+    fn begins(&self, _run: &Run, _point: &crate::sweep::points::Point) {}
+    /// After some requests of a run.
+    fn at(&self, _run: &Run, _tick: Tick) {}
+    /// A run has ended.
+    fn ended(&self, _run: &Run, _end: &End) {}
+    /// Asked every few hundred microseconds of a run, and every few hundredths of a second by the thread that waits; `Break`
+    /// stops all.
+    fn go_on(&self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Ignores what happens.
+impl Watch for () {}
+
+/// How a sweep ended.
+#[derive(Clone, Debug, Default)]
+pub struct Ended {
+    /// Counts of the shard's runs.
+    pub status: Status,
+    /// Runs that ended now, with a record or without.
+    pub ran: u64,
+    /// Whether one broke an invariant, now or earlier.
+    pub broke: bool,
+    /// Whether time was up.
+    pub late: bool,
+    /// Whether the caller stopped it.
+    pub stopped: bool,
+    /// Whether a failure stopped it.
+    pub gave_up: bool,
+    /// Records that were found broken and set aside.
+    pub broken: u64,
+}
+
+impl Ended {
+    /// The exit status of the command.
+    pub fn exit_status(&self) -> u8 {
+        match () {
+            () if self.stopped => 130,
+            () if self.broke => 5,
+            () if self.status.left > 0 && !self.gave_up => 75,
+            () if self.status.failed > 0 || self.gave_up => 1,
+            () => 0,
+        }
+    }
+}
+
+/// Runs that one thread makes one after the other.
+struct Item {
+    /// Places among the runs.
+    runs: Vec<usize>,
+    /// What is claimed for them.
+    claim: Option<String>,
+    /// Bytes that the largest of them needs, with a filling.
+    memory_bytes: u64,
+    /// Whether nothing else may run beside it.
+    alone: bool,
+}
+
+/// Time between two questions to the thread that waits.
+const WAIT: Duration = Duration::from_millis(20);
+/// Time between two signs of life.
+const BEAT: Duration = Duration::from_secs(60);
+/// Shards that claimed units are cut for.
+const CLAIM_SHARDS: u64 = 64;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Memory in use, and runs that use it.
+struct Room {
+    limit: u64,
+    used: Mutex<(u64, usize)>,
+    changed: Condvar,
+}
+
+impl Room {
+    /// Waits for room; `false` if `stop` was set first.
+    fn enter(&self, item: &Item, stop: &AtomicBool) -> bool {
+        let mut used = lock(&self.used);
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return false;
+            }
+            let empty = used.1 == 0;
+            if empty || (!item.alone && used.0.saturating_add(item.memory_bytes) <= self.limit) {
+                used.0 = if item.alone { u64::MAX } else { used.0 + item.memory_bytes };
+                used.1 += 1;
+                return true;
+            }
+            used = self.changed.wait_timeout(used, WAIT).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn leave(&self, item: &Item) {
+        let mut used = lock(&self.used);
+        used.0 = if item.alone { 0 } else { used.0 - item.memory_bytes };
+        used.1 -= 1;
+        self.changed.notify_all();
+    }
+}
+
+/// A sweep that runs.
+struct Engine<'e> {
+    points: &'e Points,
+    store: &'e Store,
+    options: &'e Options,
+    watch: &'e dyn Watch,
+    terms: Terms,
+    runs: Vec<Run>,
+    fillings: HashMap<([u8; 32], u64), Filling>,
+    /// By place among the runs: whether it is made.
+    wanted: Vec<bool>,
+    stop: AtomicBool,
+    gave_up: AtomicBool,
+    late: AtomicBool,
+    stopped: AtomicBool,
+    ran: AtomicUsize,
+    from: Instant,
+    rates: Mutex<Rates>,
+    costs: Mutex<Vec<(Cost, Mode)>>,
+    claims: Mutex<Vec<PathBuf>>,
+}
+
+/// A run's place in a sweep.
+struct Following<'f, 'e>(&'f Engine<'e>, &'f Run);
+
+impl Follow for Following<'_, '_> {
+    fn go_on(&mut self) -> ControlFlow<()> {
+        self.0.go_on()
+    }
+
+    fn at(&mut self, tick: Tick) {
+        self.0.watch.at(self.1, tick);
+    }
+}
+
+impl<'e> Engine<'e> {
+    fn go_on(&self) -> ControlFlow<()> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
+        }
+        let flow = self.watch.go_on();
+        if flow.is_break() {
+            self.stopped.store(true, Ordering::Relaxed);
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        flow
+    }
+
+    fn job<'r>(&'r self, run: &'r Run) -> Job<'r> {
+        job(self.points, run)
+    }
+
+    /// Whether a run is expected to end in time.
+    fn in_time(&self, run: &Run) -> bool {
+        let Some(limit) = self.options.time_limit_ns else { return true };
+        let (expected, _) = lock(&self.rates).expect(&self.points.points[run.point].work);
+        let fits = self.from.elapsed().as_secs_f64() + expected <= limit as f64 / 1e9;
+        if !fits {
+            self.late.store(true, Ordering::Relaxed);
+        }
+        fits
+    }
+
+    /// Makes one run; `false`: nothing more is to be made.
+    fn one(&self, run: &Run, filling: Option<&Filling>) -> Result<bool> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        if !self.in_time(run) {
+            if let Some(filling) = filling {
+                filling.skip();
+            }
+            return Ok(true);
+        }
+        let job = self.job(run);
+        self.watch.begins(run, &self.points.points[run.point]);
+        let end = attempt(&job, &self.terms, self.store, filling, &mut Following(self, run))?;
+        self.watch.ended(run, &end);
+        match &end {
+            End::Stopped => return Ok(false),
+            End::Record { cost, .. } => {
+                self.ran.fetch_add(1, Ordering::Relaxed);
+                if let Some(cost) = cost {
+                    self.learn(cost, job.mode);
+                }
+            }
+            End::Failure { .. } => {
+                self.ran.fetch_add(1, Ordering::Relaxed);
+                if self.options.fail_fast {
+                    self.gave_up.store(true, Ordering::Relaxed);
+                    self.stop.store(true, Ordering::Relaxed);
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Estimates follow what was measured; they are computed whenever twice as much is known.
+    fn learn(&self, cost: &Cost, mode: Mode) {
+        let mut costs = lock(&self.costs);
+        costs.push((cost.clone(), mode));
+        if costs.len().is_power_of_two() {
+            *lock(&self.rates) = Rates::of(costs.iter().map(|(cost, mode)| (cost, *mode)), this_machine());
+        }
+    }
+
+    fn filling(&self, run: &Run) -> Option<&Filling> {
+        let filling = self.points.points[run.point].filling?;
+        self.fillings.get(&(filling, run.seed))
+    }
+
+    /// Makes the runs of an item.
+    fn item(&self, item: &Item) -> Result<bool> {
+        let claim = match &item.claim {
+            None => None,
+            Some(key) => match self.store.claim(key)? {
+                Some(claim) => Some(claim),
+                None => return Ok(true),
+            },
+        };
+        if let Some(claim) = &claim {
+            lock(&self.claims).push(claim.path().to_path_buf());
+        }
+        let done = match &self.points.study.repeat {
+            Repeat::Until(_) => self.until(item),
+            Repeat::Seeds(_) => self.seeds(item),
+        };
+        if let Some(claim) = &claim {
+            lock(&self.claims).retain(|path| path != claim.path());
+        }
+        done
+    }
+
+    fn seeds(&self, item: &Item) -> Result<bool> {
+        for place in &item.runs {
+            if self.wanted[*place] {
+                let run = &self.runs[*place];
+                if !self.one(run, self.filling(run))? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Seeds of a point in batches, until its measure is known well enough.
+    fn until(&self, item: &Item) -> Result<bool> {
+        let Repeat::Until(until) = &self.points.study.repeat else { return Ok(true) };
+        let place = self.runs[item.runs[0]].point;
+        let mut values: Vec<Option<f64>> = Vec::new();
+        loop {
+            for seed in batch(values.len() as u64, until) {
+                let run = self.points.run(place, seed);
+                let mut read = self.store.read::<Json>(&run.key)?;
+                if read.is_none() {
+                    if !self.tried(&run)? {
+                        return Ok(true);
+                    }
+                    if !self.one(&run, None)? {
+                        return Ok(false);
+                    }
+                    read = self.store.read::<Json>(&run.key)?;
+                }
+                // A failure or the limit of time ends the point for now.
+                let Some(read) = read else { return Ok(true) };
+                if read.summary.is_none() {
+                    return Ok(true);
+                }
+                values.push(read.summary.as_ref().and_then(|summary| measure(summary, &until.measure)));
+            }
+            if enough(&values, until) {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Whether a run may be made that failed before.
+    fn tried(&self, run: &Run) -> Result<bool> {
+        bury(&self.job(run), &self.terms, self.store)?;
+        let Some(failure) = self.store.failure(&run.key) else { return Ok(true) };
+        let again = match self.options.retry {
+            Retry::All => true,
+            Retry::Failed => failure.status == Failed::Failed || !failure.for_good(),
+            Retry::Usual => !failure.for_good(),
+        };
+        if again && failure.for_good() {
+            self.store.forgive(&run.key)?;
+        }
+        Ok(again)
+    }
+}
+
+/// A run as a job.
+pub fn job<'r>(points: &'r Points, run: &'r Run) -> Job<'r> {
+    let point = &points.points[run.point];
+    let input = &points.inputs[point.input];
+    Job {
+        key: &run.key,
+        config: &point.config,
+        refused: point.refused.as_deref(),
+        requests: &input.requests,
+        input: &input.identity,
+        seed: run.seed,
+        mode: point.mode,
+        memory_bytes: point.memory_bytes,
+    }
+}
+
+/// The terms of a study's runs.
+pub fn terms(points: &Points, options: &Options) -> Terms {
+    let limits = points.study.limits;
+    let memory = [limits.memory_bytes, options.memory_limit.or_else(perf::memory_limit)];
+    Terms {
+        check: options.check,
+        wall_ns: limits.wall_ns,
+        memory_bytes: memory.into_iter().flatten().min(),
+        keep: options.keep.clone(),
+    }
+}
+
+/// Runs a study, or a shard of it.
+///
+/// # Errors
+/// The store can't be read or written, or an option contradicts the study. Failures of runs are kept in the store.
+pub fn run(points: &Points, store: &Store, options: &Options, watch: &dyn Watch) -> Result<Ended> {
+    let timeless = points.points.iter().any(|point| point.mode == Mode::Count);
+    if timeless && !options.keep.is_empty() {
+        return Err(Error::usage("--keep, but runs are counted only: they have no times to keep")
+            .help("leave --keep or count_only out"));
+    }
+    let set_aside = store.broken();
+    let terms = terms(points, options);
+    let mut engine = Engine {
+        points,
+        store,
+        options,
+        watch,
+        terms,
+        runs: points.runs(),
+        fillings: HashMap::new(),
+        wanted: Vec::new(),
+        stop: AtomicBool::new(false),
+        gave_up: AtomicBool::new(false),
+        late: AtomicBool::new(false),
+        stopped: AtomicBool::new(false),
+        ran: AtomicUsize::new(0),
+        from: Instant::now(),
+        rates: Mutex::new(Rates::default()),
+        costs: Mutex::new(Vec::new()),
+        claims: Mutex::new(Vec::new()),
+    };
+    let cut = if options.claim { Shard { index: 1, of: CLAIM_SHARDS } } else { options.shard };
+    let units = match options.claim {
+        true => crate::sweep::shards::units(points, &engine.runs, cut.of),
+        false => shard(points, &engine.runs, cut),
+    };
+    let own: Vec<usize> = units.iter().flat_map(|unit| unit.runs.iter().copied()).collect();
+    let survey = Survey::of(points, Some(store))?;
+    engine.wanted = vec![false; engine.runs.len()];
+    let mut alone = vec![false; engine.runs.len()];
+    let mut elsewhere = vec![false; engine.runs.len()];
+    for place in &own {
+        let run = &engine.runs[*place];
+        let has = survey.has(&run.key);
+        if has.mark {
+            elsewhere[*place] = store.mark(&run.key).is_some_and(|(_, alive)| alive);
+        }
+        let kept = options.keep.iter().all(|keep| store.folder(&run.key).join(keep.file()).exists());
+        if has.record && kept && store.holds(&run.key)? {
+            if has.mark && !elsewhere[*place] {
+                store.unmark(&run.key)?;
+            }
+            continue;
+        }
+        engine.wanted[*place] = engine.tried(run)?;
+        alone[*place] = store.failure(&run.key).is_some_and(|failure| failure.status == Failed::Memory);
+    }
+    let measured: Vec<Run> = own.iter().map(|place| engine.runs[*place].clone()).collect();
+    engine.costs = Mutex::new(Vec::new());
+    *lock(&engine.rates) = survey.rates(&measured, Some(store), 1000);
+
+    // Fillings that several runs need.
+    let until = matches!(points.study.repeat, Repeat::Until(_));
+    let mut sharing: BTreeMap<([u8; 32], u64), usize> = BTreeMap::new();
+    for place in own.iter().filter(|place| engine.wanted[**place] && !until) {
+        let run = &engine.runs[*place];
+        if let Some(filling) = points.points[run.point].filling {
+            *sharing.entry((filling, run.seed)).or_default() += 1;
+        }
+    }
+    let shared = sharing.into_iter().filter(|(_, wanted)| *wanted > 1 && !options.claim);
+    engine.fillings = shared.map(|(filling, wanted)| (filling, Filling::new(wanted))).collect();
+
+    let memory = |places: &[usize]| {
+        let of = |place: &usize| {
+            let run = &engine.runs[*place];
+            let bytes = points.points[run.point].memory_bytes;
+            if engine.filling(run).is_some() { 2 * bytes } else { bytes }
+        };
+        places.iter().map(of).max().unwrap_or(0)
+    };
+    let mut items: Vec<Item> = Vec::new();
+    for unit in &units {
+        if until || options.claim {
+            if unit.runs.iter().any(|place| engine.wanted[*place]) {
+                let claim = options.claim.then(|| engine.runs[unit.runs[0]].key.clone());
+                let memory_bytes = memory(&unit.runs);
+                items.push(Item { runs: unit.runs.clone(), claim, memory_bytes, alone: false });
+            }
+            continue;
+        }
+        for place in unit.runs.iter().filter(|place| engine.wanted[**place]) {
+            let memory_bytes = memory(&[*place]);
+            items.push(Item { runs: vec![*place], claim: None, memory_bytes, alone: alone[*place] });
+        }
+    }
+    // What another process is running now comes last: it may be done by then.
+    items.sort_by_key(|item| item.runs.iter().any(|place| elsewhere[*place]));
+    let left = own.iter().filter(|place| engine.wanted[**place]).count() as u64;
+    watch.planned(left, &survey.status(&measured, Some(store)));
+
+    work(&engine, &items)?;
+
+    let survey = Survey::of(points, Some(store))?;
+    let known: std::collections::HashSet<(usize, u64)> =
+        survey.runs().into_iter().map(|run| (run.point, run.seed)).collect();
+    let own: Vec<Run> = own
+        .into_iter()
+        .map(|place| engine.runs[place].clone())
+        .filter(|run| known.contains(&(run.point, run.seed)))
+        .collect();
+    let failures = own.iter().filter_map(|run| match survey.standing(run, store) {
+        Standing::Failure(failure) => Some(failure),
+        _ => None,
+    });
+    let broke = failures.into_iter().any(|failure| failure.exit_status == 5);
+    Ok(Ended {
+        status: survey.status(&own, Some(store)),
+        ran: engine.ran.load(Ordering::Relaxed) as u64,
+        broke,
+        late: engine.late.load(Ordering::Relaxed),
+        stopped: engine.stopped.load(Ordering::Relaxed),
+        gave_up: engine.gave_up.load(Ordering::Relaxed),
+        broken: store.broken() - set_aside,
+    })
+}
+
+/// Makes all items, in as many threads as are asked for.
+fn work(engine: &Engine<'_>, items: &[Item]) -> Result<()> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = engine.options.jobs.map_or(cores, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX));
+    let jobs = jobs.clamp(1, items.len().max(1));
+    let limit = engine.options.memory_limit.or_else(perf::memory_limit).unwrap_or(u64::MAX);
+    let room = Room { limit, used: Mutex::new((0, 0)), changed: Condvar::new() };
+    let next = AtomicUsize::new(0);
+    let fault: Mutex<Option<Error>> = Mutex::new(None);
+    let worker = || {
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if !room.enter(item, &engine.stop) {
+                break;
+            }
+            let done = engine.item(item);
+            room.leave(item);
+            match done {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    engine.stop.store(true, Ordering::Relaxed);
+                    engine.stopped.store(true, Ordering::Relaxed);
+                    lock(&fault).get_or_insert(error);
+                    break;
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(worker)).collect();
+        let mut beaten = Instant::now();
+        while !threads.iter().all(ScopedJoinHandle::is_finished) {
+            let _ = engine.go_on();
+            if beaten.elapsed() >= BEAT {
+                beaten = Instant::now();
+                lock(&engine.claims).iter().for_each(|path| beat(path));
+            }
+            std::thread::park_timeout(WAIT);
+        }
+    });
+    lock(&fault).take().map_or(Ok(()), Err)
+}

@@ -1,0 +1,74 @@
+//! What a store keeps of a study: its file, its points, and where its inputs are.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::outcome::json;
+use crate::results::sheet::{Cell, Kind, Sheet};
+use crate::sweep::key::Hashes;
+use crate::sweep::points::Points;
+use crate::sweep::store::Store;
+
+/// The file of hashes of a store.
+pub fn hashes(store: &Path) -> PathBuf {
+    store.join("hashes.json")
+}
+
+/// Hashes of inputs that a store remembers; none if they are to be computed again.
+pub fn known(store: Option<&Path>, again: bool) -> Hashes {
+    match store.filter(|_| !again) {
+        Some(store) => Hashes::open(&hashes(store)),
+        None => Hashes::default(),
+    }
+}
+
+/// The ending of the table of points.
+const POINTS: &str = if cfg!(feature = "parquet") { "points.parquet" } else { "points.csv" };
+
+/// Keeps a study. Files that have their content already are left alone.
+///
+/// # Errors
+/// The store can't be written.
+pub fn keep(points: &Points, store: &Store, computed: &Hashes) -> Result<()> {
+    let folder = store.study(&points.study.name);
+    let disk = store.disk();
+    disk.folder(&folder)?;
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.join(name);
+        if std::fs::read(&path).is_ok_and(|old| old == bytes) { Ok(()) } else { disk.write(&path, bytes) }
+    };
+    let files: BTreeMap<&String, PathBuf> = points
+        .inputs
+        .iter()
+        .filter_map(|input| {
+            let file = input.source.1.as_ref()?;
+            Some((&input.source.0, file.canonicalize().unwrap_or_else(|_| file.clone())))
+        })
+        .collect();
+    write("inputs.json", json(&files).as_bytes())?;
+    let same = std::fs::read(folder.join("study.toml")).is_ok_and(|old| old == points.study.text.text.as_bytes());
+    if !same || !folder.join(POINTS).exists() {
+        table(points, &folder)?;
+    }
+    write("study.toml", points.study.text.text.as_bytes())?;
+    match computed.changed() {
+        Some(text) => disk.write(&hashes(store.root()), text.as_bytes()),
+        None => Ok(()),
+    }
+}
+
+/// Axes and key of each run.
+fn table(points: &Points, folder: &Path) -> Result<()> {
+    let mut columns: Vec<(&str, Kind)> = vec![("point", Kind::Number), ("seed", Kind::Number), ("key", Kind::Text)];
+    columns.extend(points.study.axes.iter().map(|axis| (axis.label.as_str(), Kind::Text)));
+    let path = folder.join(POINTS);
+    let mut sheet = Sheet::create("points", &path, &columns)?;
+    for run in points.runs() {
+        let point = &points.points[run.point];
+        let texts: Vec<String> = point.items.iter().map(|item| item.shown.text()).collect();
+        let own = [Cell::Number(point.number), Cell::Number(run.seed), Cell::Text(&run.key)];
+        sheet.row(own.into_iter().chain(texts.iter().map(|text| Cell::Text(text))))?;
+    }
+    sheet.finish()?.publish().map_err(|error: Error| error.note("the points of the study"))
+}

@@ -1,0 +1,292 @@
+//! Keys: a run is a pure function of its key.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use ssdlab_trace::{LbaPolicy, OnBadLine, OpCodes, Scale, TimeOrder, Trace, WithinSecond, workload};
+
+use crate::error::{Error, Result};
+use crate::files::resolved;
+use crate::input::{Origin, Reading, Requests, When};
+use crate::names::clip;
+
+/// Whether a run has time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// It has.
+    Timed,
+    /// Pages are only counted.
+    Count,
+}
+
+impl Mode {
+    /// From the option.
+    pub fn of(count_only: bool) -> Mode {
+        if count_only { Mode::Count } else { Mode::Timed }
+    }
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Timed => "timed",
+            Mode::Count => "count",
+        }
+    }
+}
+
+/// The key of a run: what its result depends on.
+pub fn key(version: &str, config_digest: &str, input: &str, seed: u64, mode: Mode) -> String {
+    let mode = mode.name();
+    let text =
+        format!("ssdlab.point/1\nversion {version}\nconfig {config_digest}\ninput {input}\nseed {seed}\nmode {mode}\n");
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+/// A value of an option within an identity: separators are escaped.
+fn escaped(value: &str) -> String {
+    value.replace('%', "%25").replace(' ', "%20").replace('\n', "%0A").replace('\r', "%0D")
+}
+
+fn plain(value: &str) -> String {
+    value.replace("%0D", "\r").replace("%0A", "\n").replace("%20", " ").replace("%25", "%")
+}
+
+/// Options of requests that differ from their defaults, in order of name.
+fn options(requests: &Requests) -> Vec<(&'static str, String)> {
+    let Requests { from: _, reading, limit, loops, time_scale, replay, lba_policy } = requests;
+    let Reading { format, device, on_bad_line, time_order, op_codes, within_second, max_request } = reading;
+    let usual = Reading::default();
+    let mut all: Vec<(&str, Option<String>)> = vec![
+        ("device", device.clone()),
+        ("format", (*format != usual.format).then(|| format.clone())),
+        ("lba_policy", (*lba_policy != LbaPolicy::default()).then(|| format!("{lba_policy:?}").to_lowercase())),
+        ("limit", limit.map(|limit| limit.to_string())),
+        ("loop", (*loops != 1).then(|| loops.to_string())),
+        ("max_request", (*max_request != usual.max_request).then(|| max_request.to_string())),
+        (
+            "on_bad_line",
+            match on_bad_line {
+                OnBadLine::Error => None,
+                OnBadLine::Skip(most) => Some(format!("skip={most}")),
+            },
+        ),
+        ("op_codes", (*op_codes == OpCodes::ReadIsZero).then(|| "read-is-zero".into())),
+        ("replay", replay.map(|when| format!("{when:?}").to_lowercase())),
+        ("time_order", (*time_order != TimeOrder::Error).then(|| format!("{time_order:?}").to_lowercase())),
+        ("time_scale", time_scale.filter(|scale| !scale.is_one()).map(|scale| scale.to_string())),
+        ("within_second", (*within_second == WithinSecond::Even).then(|| "even".into())),
+    ];
+    all.sort_by_key(|(name, _)| *name);
+    all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// The identity of requests: their source and what differs from the defaults.
+pub fn identity(source: &str, requests: &Requests) -> String {
+    let options = options(requests).into_iter().map(|(name, value)| format!(" {name}={}", escaped(&value)));
+    [source.to_string()].into_iter().chain(options).collect()
+}
+
+/// Requests from their identity; `find` gives the file of a source.
+///
+/// # Errors
+/// The identity is not one, or the file is not known.
+pub fn requests(identity: &str, find: &dyn Fn(&str) -> Option<PathBuf>) -> Result<Requests> {
+    let wrong = || Error::usage(format!("`{}` is not an input of a run", clip(identity)));
+    let mut words = identity.split(' ');
+    let source = words.next().unwrap_or_default();
+    let file = || find(source).ok_or_else(|| Error::usage(format!("the file of {} is not known", clip(source))));
+    let from = match source.split_once(':') {
+        Some(("workload", name)) if name.starts_with('@') => {
+            Origin::Workload { name: file()?.display().to_string(), recordings: None }
+        }
+        Some(("workload", name)) => Origin::Workload { name: name.into(), recordings: None },
+        Some(("trace", _)) => Origin::Trace(file()?.into()),
+        _ => return Err(wrong()),
+    };
+    let mut requests = Requests::new(from);
+    for word in words {
+        let (name, value) = word.split_once('=').ok_or_else(wrong)?;
+        let value = plain(value);
+        let reading = &mut requests.reading;
+        match name {
+            "device" => reading.device = Some(value),
+            "format" => reading.format = value,
+            "lba_policy" => requests.lba_policy = value.parse().map_err(|_| wrong())?,
+            "limit" => requests.limit = Some(value.parse().map_err(|_| wrong())?),
+            "loop" => requests.loops = value.parse().map_err(|_| wrong())?,
+            "max_request" => reading.max_request = value.parse().map_err(|_| wrong())?,
+            "on_bad_line" => reading.on_bad_line = value.parse().map_err(|_| wrong())?,
+            "op_codes" => reading.op_codes = value.parse().map_err(|_| wrong())?,
+            "replay" if value == "arrival" => requests.replay = Some(When::Arrival),
+            "replay" if value == "closed" => requests.replay = Some(When::Closed),
+            "time_order" => reading.time_order = value.parse().map_err(|_| wrong())?,
+            "time_scale" => requests.time_scale = Some(value.parse::<Scale>().map_err(|_| wrong())?),
+            "within_second" => reading.within_second = value.parse().map_err(|_| wrong())?,
+            _ => return Err(wrong()),
+        }
+    }
+    Ok(requests)
+}
+
+/// Files above this are hashed once; below it, looking the hash up costs as much.
+const LARGE: u64 = 1 << 20;
+
+/// Hashes of files, kept by path, size, modification time and inode.
+#[derive(Debug, Default)]
+pub struct Hashes {
+    known: Mutex<BTreeMap<PathBuf, Known>>,
+    /// Whether there are hashes that the file does not have.
+    fresh: Mutex<bool>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Known {
+    size: u64,
+    modified_ns: u64,
+    inode: u64,
+    hash: String,
+}
+
+impl Hashes {
+    /// The hashes that a file keeps; none if there is no such file.
+    pub fn open(path: &Path) -> Hashes {
+        let read = std::fs::read_to_string(path).ok().and_then(|text| serde_json::from_str(&text).ok());
+        Hashes { known: Mutex::new(read.unwrap_or_default()), fresh: Mutex::new(false) }
+    }
+
+    /// The hashes as the bytes of their file, if there is one that was not known.
+    pub fn changed(&self) -> Option<String> {
+        if !*self.fresh.lock().unwrap_or_else(PoisonError::into_inner) {
+            return None;
+        }
+        Some(crate::outcome::json(&*self.known.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// The hash of a file's bytes.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn of(&self, what: &str, path: &Path) -> Result<String> {
+        let cannot = |error: std::io::Error| Error::file(&format!("read the {what}"), path, &error);
+        let path = path.canonicalize().unwrap_or_else(|_| resolved(path));
+        let meta = std::fs::metadata(&path).map_err(cannot)?;
+        if !meta.is_file() {
+            let message = format!("cannot read the {what} {}: it is not a regular file", path.display());
+            return Err(Error::usage(message).help("every run reads it: save it to a file"));
+        }
+        let mut known = stamp(&meta);
+        let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(old) = all.get(&path)
+            && (old.size, old.modified_ns, old.inode) == (known.size, known.modified_ns, known.inode)
+        {
+            return Ok(old.hash.clone());
+        }
+        let mut hasher = blake3::Hasher::new();
+        let mut file = std::fs::File::open(&path).map_err(cannot)?;
+        std::io::copy(&mut file, &mut hasher).map_err(cannot)?;
+        known.hash = hasher.finalize().to_hex().to_string();
+        let hash = known.hash.clone();
+        if known.size >= LARGE {
+            *self.fresh.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        }
+        all.insert(path, known);
+        Ok(hash)
+    }
+
+    /// The source of requests as their identity names it, and its file, if it has one.
+    ///
+    /// # Errors
+    /// The file can't be read.
+    pub fn source(&self, from: &Origin) -> Result<(String, Option<PathBuf>)> {
+        match from {
+            Origin::Trace(Trace::File(path)) => Ok((format!("trace:{}", self.of("trace", path)?), Some(path.clone()))),
+            Origin::Trace(trace) => {
+                Err(Error::usage(format!("{} can be read only once", clip(&trace.name())))
+                    .help("save the trace to a file"))
+            }
+            Origin::Workload { name, .. } => match workload::named(name) {
+                Some(named) => Ok((format!("workload:{}", named.name), None)),
+                None => {
+                    // The usual message where it is neither a name nor a file.
+                    crate::input::find_workload(name)?;
+                    let path = PathBuf::from(name);
+                    Ok((format!("workload:@{}", self.of("workload", &path)?), Some(path)))
+                }
+            },
+            Origin::Spec(text) => Ok((format!("workload:@{}", blake3::hash(text.as_bytes()).to_hex()), None)),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn stamp(meta: &std::fs::Metadata) -> Known {
+    use std::os::unix::fs::MetadataExt;
+    let modified_ns = (meta.mtime() as u64).wrapping_mul(1_000_000_000).wrapping_add(meta.mtime_nsec() as u64);
+    Known { size: meta.len(), modified_ns, inode: meta.ino(), hash: String::new() }
+}
+
+#[cfg(not(unix))]
+fn stamp(meta: &std::fs::Metadata) -> Known {
+    let modified = meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    let modified_ns = modified.map_or(0, |time| time.as_nanos() as u64);
+    Known { size: meta.len(), modified_ns, inode: 0, hash: String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of the contract, with literal arguments: the version moves on.
+    #[test]
+    fn the_key_is_the_contract_s() {
+        let quickstart = Origin::Workload { name: "quickstart".into(), recordings: None };
+        let requests = Requests { limit: Some(20_000), ..Requests::new(quickstart) };
+        let (source, file) = Hashes::default().source(&requests.from).unwrap();
+        assert_eq!(file, None);
+        let input = identity(&source, &requests);
+        assert_eq!(input, "workload:quickstart limit=20000");
+        let digest = "d2b86475cded1cf6fbad6be19cd8c42552f2b1bd8cba8166a35eb969b221a23d";
+        assert_eq!(
+            key("0.1.0", digest, &input, 1, Mode::Timed),
+            "54afc41a63587330e58441b19d077664ef369e3af3a9f30a9381eeba71e1641b"
+        );
+    }
+
+    #[test]
+    fn an_identity_reads_back() {
+        let mut given = Requests::new(Origin::Trace(PathBuf::from("t.csv").into()));
+        given.limit = Some(7);
+        given.loops = 3;
+        given.time_scale = Some("1/3".parse().unwrap());
+        given.lba_policy = LbaPolicy::Dense;
+        given.replay = Some(When::Closed);
+        given.reading.device = Some("a disk 50%".into());
+        given.reading.on_bad_line = OnBadLine::Skip(5);
+        given.reading.time_order = TimeOrder::Sort;
+        given.reading.op_codes = OpCodes::ReadIsZero;
+        given.reading.within_second = WithinSecond::Even;
+        given.reading.max_request = 1 << 20;
+        given.reading.format = "columns:time=0:ns,op=1:rw".into();
+        let text = identity("trace:ab", &given);
+        let read = requests(&text, &|source| (source == "trace:ab").then(|| "t.csv".into())).unwrap();
+        assert_eq!(identity("trace:ab", &read), text);
+        assert_eq!(read.arguments(), given.arguments());
+        let names: Vec<&str> = text.split(' ').skip(1).map(|word| word.split_once('=').unwrap().0).collect();
+        assert!(names.is_sorted() && names.len() == 11, "{names:?}");
+        assert!(requests("trace:cd", &|_| None).is_err());
+    }
+
+    #[test]
+    fn a_changed_file_has_another_hash() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "a").unwrap();
+        let hashes = Hashes::default();
+        let first = hashes.of("trace", file.path()).unwrap();
+        assert_eq!(first, blake3::hash(b"a").to_hex().to_string());
+        std::fs::write(file.path(), "bc").unwrap();
+        assert_ne!(hashes.of("trace", file.path()).unwrap(), first);
+    }
+}

@@ -1,0 +1,277 @@
+//! The points of a study with their configurations and inputs, and the keys of their runs. No device is built.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use ssdlab_sim::config::{Config, PreconditionMode};
+use ssdlab_sim::{Check, Filled};
+
+use crate::error::{Error, Result};
+use crate::files::read_text;
+use crate::input::{self, Origin, Requests};
+use crate::settings::{Document, Settings, Sources};
+use crate::sweep::axis::{Change, Item};
+use crate::sweep::cost::{UNKNOWN, Work, filled_pages};
+use crate::sweep::key::{Hashes, Mode, identity, key};
+use crate::sweep::study::{Repeat, Study};
+use crate::theory::Outlook;
+
+/// A combination of values.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Its number in the study, from 1.
+    pub number: u64,
+    /// Its value on each axis.
+    pub items: Vec<Item>,
+    /// Its configuration.
+    pub config: Config,
+    /// The digest of its configuration.
+    pub digest: String,
+    /// The rule that it breaks, if any.
+    pub refused: Option<String>,
+    /// Its place among the inputs.
+    pub input: usize,
+    /// Whether its runs have time.
+    pub mode: Mode,
+    /// What one run of it takes.
+    pub work: Work,
+    /// What is equal for points that are filled alike; none where nothing is filled.
+    pub filling: Option<[u8; 32]>,
+    /// Bytes of memory that its device needs.
+    pub memory_bytes: u64,
+}
+
+/// Requests that runs serve.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// Their identity within a key.
+    pub identity: String,
+    /// Where they come from, and how they are read.
+    pub requests: Requests,
+    /// The source alone, and its file.
+    pub source: (String, Option<PathBuf>),
+    /// How many there are, as far as that is known before any is read.
+    pub count: u64,
+}
+
+/// A study with its points.
+#[derive(Clone, Debug)]
+pub struct Points {
+    /// The study.
+    pub study: Study,
+    /// Its points in order.
+    pub points: Vec<Point>,
+    /// What they read.
+    pub inputs: Vec<Input>,
+    /// Points that rounding made equal to an earlier one.
+    pub merged: u64,
+}
+
+/// One run of a point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The place of its point.
+    pub point: usize,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Its key.
+    pub key: String,
+}
+
+/// The version of the program, which is part of every key.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What an item changes beside the configuration.
+struct Choice {
+    sources: Sources,
+    requests: Requests,
+    count_only: bool,
+}
+
+impl Points {
+    /// Merges the configuration of every point.
+    ///
+    /// # Errors
+    /// A value can't be read, or an input does not exist. A combination that breaks a rule is a point that is refused.
+    pub fn of(study: Study, hashes: &Hashes, check: Check) -> Result<Points> {
+        let base = study.base.clone().frozen()?;
+        let mut files: HashMap<PathBuf, Document> = HashMap::new();
+        for change in study.choices.iter().flatten().flat_map(|item| &item.changes) {
+            if let Change::File(path) = change
+                && !files.contains_key(path)
+            {
+                let whole = study.text.directory.join(path);
+                let text = read_text("configuration", &whole)?;
+                files.insert(path.clone(), Document::Text { name: whole.display().to_string(), text });
+            }
+        }
+        let choices: Vec<Choice> =
+            study.choices.iter().map(|items| choice(&study, &base, &files, items)).collect::<Result<_>>()?;
+        let mut inputs: Vec<Input> = Vec::new();
+        let mut known: BTreeMap<String, usize> = BTreeMap::new();
+        let mut places = Vec::new();
+        for choice in &choices {
+            // The debug form tells apart what the command line tells apart.
+            let name = choice.requests.arguments().join("\n");
+            let place = match known.get(&name) {
+                Some(place) => *place,
+                None => {
+                    inputs.push(open(&choice.requests, hashes)?);
+                    known.insert(name, inputs.len() - 1);
+                    inputs.len() - 1
+                }
+            };
+            places.push(place);
+        }
+        let mut points = settle(&study, &choices, &places, &inputs, check)?;
+        let before = points.len();
+        let mut seen: HashSet<(String, usize, Mode)> = HashSet::new();
+        points.retain(|point| seen.insert((point.digest.clone(), point.input, point.mode)));
+        points.iter_mut().zip(1..).for_each(|(point, number)| point.number = number);
+        let merged = (before - points.len()) as u64;
+        Ok(Points { study, points, inputs, merged })
+    }
+
+    /// The run of a point with a seed.
+    pub fn run(&self, place: usize, seed: u64) -> Run {
+        let point = &self.points[place];
+        let key = key(VERSION, &point.digest, &self.inputs[point.input].identity, seed, point.mode);
+        Run { point: place, seed, key }
+    }
+
+    /// All runs in order, seeds varying fastest; under `until`, those of the most seeds.
+    pub fn runs(&self) -> Vec<Run> {
+        let seeds = self.seeds();
+        (0..self.points.len()).flat_map(|place| seeds.iter().map(move |seed| self.run(place, *seed))).collect()
+    }
+
+    /// The seeds of a point; under `until`, the most.
+    pub fn seeds(&self) -> Vec<u64> {
+        match &self.study.repeat {
+            Repeat::Seeds(seeds) => seeds.clone(),
+            Repeat::Until(until) => (1..=until.most).collect(),
+        }
+    }
+
+    /// The baseline of a point: the point with the baseline's values and the same other axes.
+    pub fn baseline(&self) -> Vec<Option<usize>> {
+        let fixed = &self.study.baseline;
+        if fixed.is_empty() {
+            return vec![None; self.points.len()];
+        }
+        let rest = |point: &Point| -> String {
+            let others = (0..point.items.len()).filter(|axis| !fixed.iter().any(|(fixed, _)| fixed == axis));
+            others.map(|axis| point.items[axis].same.to_string() + "\n").collect()
+        };
+        let is_base = |point: &&Point| fixed.iter().all(|(axis, item)| point.items[*axis].same == item.same);
+        let bases: HashMap<String, usize> =
+            self.points.iter().filter(is_base).map(|point| (rest(point), point.number as usize - 1)).collect();
+        self.points.iter().map(|point| bases.get(&rest(point)).copied()).collect()
+    }
+}
+
+/// The layers and requests of a point.
+fn choice(study: &Study, base: &Sources, files: &HashMap<PathBuf, Document>, items: &[Item]) -> Result<Choice> {
+    let mut choice = Choice { sources: base.clone(), requests: study.requests.clone(), count_only: study.count_only };
+    for change in items.iter().flat_map(|item| &item.changes) {
+        match change {
+            Change::Set(set) => choice.sources.varied.push(set.clone()),
+            Change::Preset(name) => choice.sources.preset = Some(name.clone()),
+            Change::File(path) => choice.sources.files.extend(files.get(path).cloned()),
+            Change::Workload(name) => choice.requests.from = crate::sweep::study::origin(&study.text, name),
+            Change::Trace(path) => choice.requests.from = Origin::Trace(study.text.directory.join(path).into()),
+            Change::Limit(limit) => choice.requests.limit = Some(*limit),
+            Change::TimeScale(scale) => choice.requests.time_scale = Some(*scale),
+            Change::CountOnly(count) => choice.count_only = *count,
+        }
+    }
+    Ok(choice)
+}
+
+/// Looks an input up.
+fn open(requests: &Requests, hashes: &Hashes) -> Result<Input> {
+    let source = hashes.source(&requests.from)?;
+    let opened = input::open(requests)?;
+    let count = opened.expected().unwrap_or_else(|| {
+        // A line of a trace takes some 50 bytes, compressed a fifth of that.
+        let bytes = source.1.as_ref().and_then(|path| std::fs::metadata(path).ok()).map(|meta| meta.len());
+        let packed = source.1.as_ref().and_then(|path| path.extension()).is_some_and(|ending| ending != "csv");
+        let once = bytes.map_or(UNKNOWN, |bytes| (bytes / if packed { 10 } else { 50 }).max(1));
+        let all = once.saturating_mul(u64::from(requests.loops));
+        requests.limit.map_or(all, |limit| limit.min(all.max(1)))
+    });
+    Ok(Input { identity: identity(&source.0, requests), requests: requests.clone(), source, count })
+}
+
+/// Merges the configurations, on all cores.
+fn settle(study: &Study, choices: &[Choice], places: &[usize], inputs: &[Input], check: Check) -> Result<Vec<Point>> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = choices.len().div_ceil(cores).max(64);
+    let done: Vec<Mutex<Vec<Result<Point>>>> = choices.chunks(share).map(|_| Mutex::new(Vec::new())).collect();
+    std::thread::scope(|scope| {
+        for (part, slot) in choices.chunks(share).enumerate().zip(&done) {
+            scope.spawn(move || {
+                let (part, choices) = part;
+                let settled = choices.iter().enumerate().map(|(i, choice)| {
+                    let at = part * share + i;
+                    point(study, at, choice, places[at], &inputs[places[at]], check)
+                });
+                *slot.lock().unwrap_or_else(PoisonError::into_inner) = settled.collect();
+            });
+        }
+    });
+    done.into_iter().flat_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+}
+
+fn point(study: &Study, at: usize, choice: &Choice, place: usize, input: &Input, check: Check) -> Result<Point> {
+    let settings = Settings::merge(&choice.sources).map_err(|error| placed(study, error))?;
+    let digest = settings.digest();
+    let config = settings.config;
+    let mut broken = config.check().err();
+    if choice.count_only {
+        broken = broken.or_else(|| config.check_count_only().err());
+    }
+    let refused = broken.map(|error| format!("{}: {}", error.key, error.message));
+    let mode = Mode::of(choice.count_only);
+    let (filling, memory_bytes, filled) = match &refused {
+        Some(_) => (None, 0, 0),
+        None => {
+            let fills = config.precondition.mode != PreconditionMode::None;
+            let filling = fills.then(|| *blake3::hash(Filled::key(&config).as_bytes()).as_bytes());
+            (filling, Outlook::new(&config, check == Check::Full).memory.total(), filled_pages(&config))
+        }
+    };
+    let requests = if refused.is_some() { 0 } else { input.count };
+    let work = Work { filled_pages: filled, requests, mode, collector: collector(&config) };
+    let items = study.choices[at].clone();
+    Ok(Point { number: 0, items, config, digest, refused, input: place, mode, work, filling, memory_bytes })
+}
+
+/// The name of the collector.
+pub fn collector(config: &Config) -> String {
+    match serde_json::to_value(&config.schemes.collector) {
+        Ok(serde_json::Value::String(name)) => name,
+        Ok(serde_json::Value::Object(table)) => table.keys().next().cloned().unwrap_or_default(),
+        _ => String::new(),
+    }
+}
+
+/// The same error at its place in the study.
+fn placed(study: &Study, error: Error) -> Error {
+    let path = error.spot.as_ref().and_then(|spot| {
+        let key = spot.text.split('=').next()?.trim();
+        match spot.name.as_str() {
+            "--vary" => Some(format!("axes.{key}")),
+            "--set" => Some(format!("base.set.{key}")),
+            _ => None,
+        }
+    });
+    let Some(path) = path else { return error };
+    let text = &study.text;
+    let found = text.spot(&path, false).or_else(|| text.spot("axes", true));
+    match found {
+        Some(spot) => error.at(spot),
+        None => error,
+    }
+}

@@ -1,0 +1,104 @@
+//! A run as a text that another process can take.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use ssdlab_sim::Check;
+
+use crate::error::{Error, Result};
+use crate::settings::{Settings, Sources};
+use crate::sweep::attempt::attempt;
+use crate::sweep::job::{End, Follow, Job, Terms};
+use crate::sweep::key::{self, Mode};
+use crate::sweep::points::VERSION;
+use crate::sweep::store::Store;
+
+/// A run as JSON of less than 4 KiB.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    /// Its key.
+    pub key: String,
+    /// `KEY=VALUE` for every key that differs from its default.
+    pub set: Vec<String>,
+    /// The identity of its requests.
+    pub input: String,
+    /// The file that they are read from.
+    pub file: Option<PathBuf>,
+    /// Its seed.
+    pub seed: u64,
+    /// Whether it has time.
+    pub mode: Mode,
+    /// How much the oracle checks: `off`, `sampled` or `full`.
+    pub check: String,
+    /// Limit of its wall time, in nanoseconds.
+    pub wall_ns: Option<u64>,
+    /// Limit of its memory, in bytes.
+    pub memory_bytes: Option<u64>,
+}
+
+impl Task {
+    /// From a job.
+    pub fn of(job: &Job<'_>, file: Option<&Path>, terms: &Terms) -> Task {
+        let file = file.map(|path| path.canonicalize().unwrap_or_else(|_| path.into()));
+        Task {
+            key: job.key.into(),
+            set: Settings::of(job.config.clone()).arguments(),
+            input: job.input.into(),
+            file,
+            seed: job.seed,
+            mode: job.mode,
+            check: format!("{:?}", terms.check).to_lowercase(),
+            wall_ns: terms.wall_ns,
+            memory_bytes: terms.memory_bytes,
+        }
+    }
+
+    /// Runs it in this process. With a store, its record is kept there; a run that the store has is not made again.
+    ///
+    /// # Errors
+    /// The text is not a task of this version, its input has changed, or the store can't be written.
+    pub fn perform(&self, store: Option<&Store>, follow: &mut dyn Follow) -> Result<End> {
+        let settings = Settings::merge(&Sources { sets: self.set.clone(), ..Sources::default() })?;
+        let broken = settings.config.check().err();
+        let broken = match self.mode {
+            Mode::Count => broken.or_else(|| settings.config.check_count_only().err()),
+            Mode::Timed => broken,
+        };
+        let refused = broken.map(|error| format!("{}: {}", error.key, error.message));
+        let requests = key::requests(&self.input, &|_| self.file.clone())?;
+        let (source, _) = key::Hashes::default().source(&requests.from)?;
+        let input = key::identity(&source, &requests);
+        let own = key::key(VERSION, &settings.digest(), &input, self.seed, self.mode);
+        if own != self.key {
+            let version = format!("ssdlab {VERSION} runs the task");
+            return Err(Error::usage(
+                "the task is not that of its key: its input has changed, or another version made it",
+            )
+            .note(version)
+            .help("use one version of ssdlab on all workers, and one copy of each trace"));
+        }
+        let check = match self.check.as_str() {
+            "off" => Check::Off,
+            "full" => Check::Full,
+            _ => Check::Sampled,
+        };
+        let memory = crate::theory::Outlook::new(&settings.config, check == Check::Full).memory.total();
+        let memory_bytes = if refused.is_some() { 0 } else { memory };
+        let job = Job {
+            key: &self.key,
+            config: &settings.config,
+            refused: refused.as_deref(),
+            requests: &requests,
+            input: &input,
+            seed: self.seed,
+            mode: self.mode,
+            memory_bytes,
+        };
+        let terms = Terms { check, wall_ns: self.wall_ns, memory_bytes: self.memory_bytes, keep: Vec::new() };
+        match store {
+            None => job.perform(&terms, None, None, 1, follow),
+            Some(store) => attempt(&job, &terms, store, None, follow),
+        }
+    }
+}
