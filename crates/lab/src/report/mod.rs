@@ -6,7 +6,9 @@
 pub mod charts;
 pub mod histogram;
 pub mod inputs;
+pub mod json;
 pub mod page;
+pub mod summaries;
 pub mod table;
 pub mod timeline;
 pub mod words;
