@@ -44,7 +44,7 @@ fn results(directory: &Path, sources: &Sources, requests: &Requests, window: u64
         series_dies: true,
         timeline: Some((To::File(directory.join("run.pftrace")), None)),
         blocks: file("blocks.csv").map(Place::File),
-        histograms: file("histograms.csv"),
+        histograms: file("histograms.csv").map(Place::File),
         ..Outputs::default()
     };
     let mut done = run(sources, How::default()).open(requests).unwrap().simulate(&outputs, &mut ()).unwrap();
@@ -73,7 +73,7 @@ fn the_tail_of_the_first_run_is_that_of_its_requests() {
     let sources = Sources { sets: vec!["precondition.mode=random".into()], ..Sources::default() };
     let outputs = Outputs {
         requests: Some(directory.path().join("requests.csv").into()),
-        histograms: Some(directory.path().join("histograms.csv")),
+        histograms: Some(directory.path().join("histograms.csv").into()),
         json: Some(directory.path().join("summary.json")),
         ..Outputs::default()
     };
