@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 
 from ssdlab._figures import CAUSES, OPS
-from ssdlab._ssdlab import Config, Run, Summary
+from ssdlab._ssdlab import Comparison, Config, Run, Summary
 
 _LATENCY = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p99.9": "p99_9", "p99.99": "p99_99", "max": "max"}
 
@@ -53,7 +53,7 @@ def run_text(run: Run) -> str:
     summary = run.summary
     latency = summary["latency_ns"]
     tails = [f"p99.9 of {name} {duration(latency[op]['p99_9'])}" for op, name in list(OPS.items())[:2] if latency[op]["count"]]
-    tables = [name for name in ("requests", "series", "blocks", "timeline") if getattr(run, name) is not None]
+    tables = [name for name in ("requests", "series", "blocks", "histograms", "timeline") if getattr(run, name) is not None]
     parts = [
         f"{_requests(summary)} in {duration(summary['simulated_ns'])}",
         *tails,
@@ -140,7 +140,19 @@ def run_html(run: Run) -> str:
     if summary["latency_ns"]["all"]["count"]:
         header = ["time per request", "reads", "", "writes", "", "all", "", ""]
         parts.append(_table(header, _causes(summary)))
-    return "<div>" + "".join(parts) + "</div>"
+    return "<div>" + "".join(parts + _drawn(run._pictures())) + "</div>"
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """The table of a comparison, and the ratios to the first variant with their intervals."""
+    (header, *rows), picture = comparison._shown()
+    remarks = [f"<p>{escape(text)}</p>" for text in comparison.remarks]
+    return "<div>" + "".join([*remarks, _table(header, rows), *_drawn([picture] if picture else [])]) + "</div>"
+
+
+def _drawn(pictures: Iterable[str]) -> list[str]:
+    """Pictures side by side where there is room; they are SVG by the renderer of reports, which escapes every text."""
+    return [f"<div style='display:inline-block;max-width:100%;margin:.5em'>{picture}</div>" for picture in pictures]
 
 
 def _value(value: object) -> str:

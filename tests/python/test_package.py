@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import sysconfig
 import time
 from pathlib import Path
 
@@ -113,3 +114,9 @@ def test_scripts_of_users_are_typed() -> None:
 def test_no_path_of_the_build_is_in_the_stubs() -> None:
     text = (ROOT / "python" / "ssdlab" / "_ssdlab.pyi").read_text()
     assert "/home" not in text and "/tmp" not in text
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python has a global lock")
+def test_the_module_leaves_the_global_lock_off() -> None:
+    done = python("-c", "import sys, ssdlab; print(sys._is_gil_enabled())", env={"PYTHON_GIL": ""})
+    assert done.stdout == "False\n", done.stderr

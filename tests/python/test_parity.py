@@ -81,10 +81,10 @@ def test_results_are_those_of_the_command(case: Case, command, tmp_path: Path) -
         # Two of them fit the shape of a third and are not detected.
         form = case.form if case.form in ("ssdsim", "disksim") else "auto"
         source, given = ["--trace", trace, "--format", form], {"trace": trace, "format": form}
-    files = {kind: tmp_path / f"{kind}.csv" for kind in ("requests", "series", "blocks")}
+    files = {kind: tmp_path / f"{kind}.csv" for kind in ("requests", "series", "blocks", "histograms")}
     options = [item for kind, path in files.items() for item in (f"--{kind}", path)]
     command("run", *source, *arguments(case), "--limit", limit, "--json", tmp_path / "a.json", *options, "--window", "10ms", "--quiet")
-    run = sl.run(case.config(), **given, limit=limit, requests=True, series="10ms", blocks=True, **case.more)
+    run = sl.run(case.config(), **given, limit=limit, requests=True, series="10ms", blocks=True, histograms=True, **case.more)
     assert run.summary.to_json().encode() == (tmp_path / "a.json").read_bytes()
     for kind, path in files.items():
         getattr(run, kind).write_csv(tmp_path / "own.csv")
@@ -94,20 +94,23 @@ def test_results_are_those_of_the_command(case: Case, command, tmp_path: Path) -
 
 @pytest.mark.parametrize("case", CASES[:3] + CASES[-1:], ids=lambda case: case.name)
 def test_parquet_is_that_of_the_command(case: Case, command, tmp_path: Path) -> None:
-    options = [item for kind in ("requests", "series", "blocks") for item in (f"--{kind}", tmp_path / f"{kind}.parquet")]
+    kinds = ("requests", "series", "blocks", "histograms")
+    options = [item for kind in kinds for item in (f"--{kind}", tmp_path / f"{kind}.parquet")]
     command("run", "--workload", "quickstart", *arguments(case), "--limit", 3000, *options, "--window", "10ms", "--quiet")
-    run = sl.run(case.config(), workload="quickstart", limit=3000, requests=True, series="10ms", blocks=True)
-    for kind in ("requests", "series", "blocks"):
+    run = sl.run(case.config(), workload="quickstart", limit=3000, requests=True, series="10ms", blocks=True, histograms=True)
+    for kind in kinds:
         getattr(run, kind).write_parquet(tmp_path / "own.parquet")
         assert (tmp_path / "own.parquet").read_bytes() == (tmp_path / f"{kind}.parquet").read_bytes(), kind
 
 
 def test_rows_go_into_a_file_as_the_command_writes_them(command, small: sl.Config, tmp_path: Path) -> None:
     given = [item for key, value in SMALL.items() for item in ("--set", f"{key}={value}")]
-    command("run", "--workload", "quickstart", *given, "--limit", 2000, "--requests", tmp_path / "a.csv", "--quiet")
-    run = sl.run(small, workload="quickstart", limit=2000, requests=tmp_path / "b.csv")
-    assert run.requests is None
+    files = ["--requests", tmp_path / "a.csv", "--histograms", tmp_path / "ah.csv"]
+    command("run", "--workload", "quickstart", *given, "--limit", 2000, *files, "--quiet")
+    run = sl.run(small, workload="quickstart", limit=2000, requests=tmp_path / "b.csv", histograms=tmp_path / "bh.csv")
+    assert run.requests is None and run.histograms is None
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    assert (tmp_path / "ah.csv").read_bytes() == (tmp_path / "bh.csv").read_bytes()
 
 
 def test_count_only_is_the_same(command, small: sl.Config, tmp_path: Path) -> None:

@@ -17,11 +17,18 @@ class Tables(HTMLParser):
         super().__init__()
         self.tables: list[list[list[str]]] = []
         self.open: list[str] = []
+        self.pictures = 0
         self.feed(page)
         self.close()
         assert not self.open
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "svg" or "svg" in self.open:
+            self.pictures += tag == "svg"
+            assert tag in {"svg", "title", "desc", "defs", "pattern", "g", "rect", "path", "circle", "line", "text"}, tag
+            assert not {name for name, _ in attrs} & {"style", "class", "href"} and not any(name.startswith("on") for name, _ in attrs)
+            self.open.append(tag)
+            return
         assert tag in {"div", "p", "table", "thead", "tbody", "tr", "th", "td"}, tag
         assert {name for name, _ in attrs} <= {"style"}
         self.open.append(tag)
@@ -32,6 +39,10 @@ class Tables(HTMLParser):
                 self.tables[-1].append([])
             case "td" | "th":
                 self.tables[-1][-1].append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
@@ -50,7 +61,9 @@ def test_a_run_is_shown_as_the_command_shows_it(small, command, tmp_path) -> Non
     config.write_text(small.to_toml())
     printed = command("run", "--workload", "quickstart", "--limit", "20000", "--quiet", config).decode()
     run = sl.run(small, workload="quickstart", limit=20000)
-    facts, latency, causes = Tables(run._repr_html_()).tables
+    shown = Tables(run._repr_html_())
+    facts, latency, causes = shown.tables
+    assert shown.pictures == 2, "the percentile curve and the causes"
     lines = printed.splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("latency"))
     assert [cells(line) for line in lines[at : at + 4]] == latency

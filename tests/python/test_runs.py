@@ -2,7 +2,9 @@
 
 import os
 import pickle
+import shlex
 import signal
+import subprocess
 import threading
 import time
 import tomllib
@@ -105,14 +107,30 @@ def test_files_that_are_not_there(small: sl.Config, tmp_path: Path) -> None:
     assert caught.value.errno == 2
 
 
-def test_a_broken_law_is_an_exception(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_law_is_an_exception(small: sl.Config, capfd: pytest.CaptureFixture[str]) -> None:
     from ssdlab import _ssdlab
 
     with pytest.raises(sl.InvariantError) as caught:
-        _ssdlab._break_law("time never goes backwards")
-    assert caught.value.law == "time never goes backwards"
-    assert isinstance(caught.value, AssertionError) and "time never goes backwards" in str(caught.value)
+        sl.run(small, workload="random-write", limit=5000, victim=_ssdlab._WrongVictim(), seed=3)
+    error = caught.value
+    assert isinstance(error, AssertionError)
+    assert error.law == "law: a victim is a closed block" and error.law in str(error)
+    assert isinstance(error.at_ns, int) and error.at_ns > 0
+    command = error.reproduce
+    assert command is not None and command.startswith("ssdlab run ") and command in str(error)
+    for part in ["--workload random-write", "--limit 5000", "--seed 3", "geometry.blocks_per_plane=32"]:
+        assert part in command
     assert capfd.readouterr().err == ""
+
+
+def test_the_command_of_a_broken_law_repeats_the_run(small: sl.Config, binary: Path, tmp_path: Path) -> None:
+    from ssdlab import _ssdlab
+
+    with pytest.raises(sl.InvariantError) as caught:
+        sl.run(small, workload="random-write", limit=2000, victim=_ssdlab._WrongVictim())
+    words = shlex.split(caught.value.reproduce)
+    done = subprocess.run([binary, *words[1:], "--quiet", "--json", "-"], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == sl.run(small, workload="random-write", limit=2000).summary.to_json()
 
 
 def test_rows_beyond_the_limit_of_memory_are_refused_before_the_run(small: sl.Config) -> None:

@@ -373,7 +373,7 @@ impl RunArgs {
             series_dies: self.series_dies,
             timeline: timeline.map(|to| (to, self.timeline_window)),
             blocks: self.blocks.clone().map(Place::File),
-            histograms: self.histograms.clone(),
+            histograms: self.histograms.clone().map(Place::File),
             tail: self.json.as_deref() != Some(Path::new("-")) && !self.count_only,
             report: self.report.wanted(command),
             perf: self.perf.clone(),

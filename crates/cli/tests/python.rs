@@ -7,6 +7,8 @@ use std::process::{Command, Output};
 
 /// Names of interpreters, the system's own first.
 const NAMES: [&str; 6] = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"];
+/// The free-threaded one.
+const FREE: &str = "python3.14t";
 /// What builds the wheel.
 const MATURIN: &str = "maturin==1.16.0";
 /// Succeeds on an interpreter that will do.
@@ -48,30 +50,47 @@ fn wheel(python: &Path, root: &Path, scratch: &Path) -> PathBuf {
     wheels.next().expect("a wheel")
 }
 
-#[test]
-fn the_python_package_passes_its_tests() {
-    let required = std::env::var_os("SSDLAB_PYTHON").is_some_and(|value| value == "1");
-    let scratch = tempfile::tempdir().expect("a scratch directory");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository");
-    let found = interpreter().ok_or_else(|| "no Python 3.11 or newer with venv".to_string());
-    let python = match found.and_then(|python| environment(python, &root, scratch.path())) {
-        Ok(python) => python,
-        Err(missing) if required => panic!("SSDLAB_PYTHON=1: {missing}"),
-        Err(missing) => {
-            println!("the Python package is not tested: {}", missing.lines().next().unwrap_or_default());
-            return;
-        }
-    };
-    let wheel = wheel(&python, &root, scratch.path());
+/// Builds the wheel and runs the tests with it, in an environment of their own.
+fn test(python: &Path, root: &Path, scratch: &Path, variables: &[(&str, &str)]) {
+    let wheel = wheel(python, root, scratch);
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"];
-    run(Command::new(&python).args(pip).arg(&wheel)).unwrap_or_else(|error| panic!("{error}"));
+    run(Command::new(python).args(pip).arg(&wheel)).unwrap_or_else(|error| panic!("{error}"));
     // The sources of the package are next to the tests: they must not be found in place of the wheel.
-    let mut tests = Command::new(&python);
+    let mut tests = Command::new(python);
     tests.args(["-P", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]).arg(root.join("tests/python"));
-    tests.current_dir(scratch.path()).env("PYTHONDONTWRITEBYTECODE", "1");
+    tests.current_dir(scratch).env("PYTHONDONTWRITEBYTECODE", "1").envs(variables.iter().copied());
     tests.env("SSDLAB_BINARY", env!("CARGO_BIN_EXE_ssdlab")).env("SSDLAB_WHEEL", &wheel);
     match run(&mut tests) {
         Ok(done) => println!("{}", String::from_utf8_lossy(&done.stdout)),
         Err(error) => panic!("{error}"),
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+}
+
+#[test]
+fn the_python_package_passes_its_tests() {
+    let required = std::env::var_os("SSDLAB_PYTHON").is_some_and(|value| value == "1");
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    let found = interpreter().ok_or_else(|| "no Python 3.11 or newer with venv".to_string());
+    match found.and_then(|python| environment(python, &root(), scratch.path())) {
+        Ok(python) => test(&python, &root(), scratch.path(), &[]),
+        Err(missing) if required => panic!("SSDLAB_PYTHON=1: {missing}"),
+        Err(missing) => {
+            println!("the Python package is not tested: {}", missing.lines().next().unwrap_or_default());
+        }
+    }
+}
+
+/// A free-threaded Python has a wheel of its own. Nothing needs one.
+#[test]
+fn the_package_passes_its_tests_without_the_global_lock() {
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    let found = run(Command::new(FREE).args(["-c", FITS])).map_err(|_| format!("no {FREE} with venv"));
+    match found.and_then(|_| environment(FREE, &root(), scratch.path())) {
+        Ok(python) => test(&python, &root(), scratch.path(), &[("PYTHON_GIL", "0")]),
+        Err(missing) => println!("free-threaded Python is not tested: {}", missing.lines().next().unwrap_or_default()),
     }
 }

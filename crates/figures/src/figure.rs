@@ -24,7 +24,7 @@ pub enum Mark {
     Cell,
     /// Level bars `[row, from, to]` on a band y.
     Interval,
-    /// Texts at `[x, y]`, from `labels`.
+    /// Texts right of `[x, y]`, from `labels`; with a `width`, in its middle.
     Text,
 }
 
@@ -135,7 +135,7 @@ pub struct Series {
     /// As the mark says; not a number: a gap.
     #[serde(serialize_with = "points")]
     pub points: Vec<Vec<f64>>,
-    /// Width of bars and cells in units of x.
+    /// Width of bars, cells and texts in units of x.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "maybe")]
     pub width: Option<f64>,
     /// Texts of the points.

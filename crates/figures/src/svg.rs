@@ -520,6 +520,10 @@ impl Drawing<'_> {
             let (x, y) = (frame.x.at(point[0]) + size * 0.6, frame.y.at(point[1]) + size * 0.35);
             let text = name(text);
             let colour = if series.style.is_empty() { self.ground.muted } else { self.colour(style) };
+            if let Some(width) = series.width {
+                self.text(frame.x.at(point[0] + width / 2.0), y, &text, Anchor::Middle, colour, size);
+                continue;
+            }
             let wide = width(&text, size);
             let (x, anchor) = if x + wide > frame.right { (x - size * 1.2, Anchor::End) } else { (x, Anchor::Start) };
             self.text(x, y, &text, anchor, colour, size);
@@ -740,7 +744,9 @@ fn finite(point: &[f64]) -> bool {
 }
 
 fn rectangle(path: &mut String, x1: f64, y1: f64, x2: f64, y2: f64) {
-    let (left, right, top, bottom) = (x1.min(x2), x1.max(x2), y1.min(y2), y1.max(y2));
+    // Edges are rounded before they are subtracted, so that neighbours meet.
+    let tenth = |place: f64| (place * 10.0).round() / 10.0;
+    let (left, right, top, bottom) = (tenth(x1.min(x2)), tenth(x1.max(x2)), tenth(y1.min(y2)), tenth(y1.max(y2)));
     let (wide, high) = (n(right - left), n(bottom - top));
     let _ = write!(path, "M{} {}h{wide}v{high}h-{wide}z", n(left), n(top));
 }

@@ -16,7 +16,7 @@
     return theme === "dark" || (theme === "auto" && night.matches);
   }
 
-  // Numbers, as the command line writes them.
+  // Numbers as on the command line.
   function plain(value, decimals) {
     var text = Math.abs(value).toFixed(decimals);
     if (decimals > 0) text = text.replace(/\.?0+$/, "");
@@ -64,7 +64,7 @@
     return over;
   }
 
-  // An axis of percentiles has the logarithm of what is left to 1.
+  // Percentiles: the logarithm of what is left to 1.
   function placeOf(axis, value) {
     if (axis.scale !== "one-minus-log" || value === null) return value;
     var end = axis.range ? axis.range[1] : 0.9999999;
@@ -110,8 +110,7 @@
   }
 
   function panelsOf(figure) {
-    var first = figure.series ? [{ heading: figure.heading || "", x: figure.x, y: figure.y, series: figure.series }] : [];
-    return first.concat(figure.panels || []);
+    return (figure.series ? [figure] : []).concat(figure.panels || []);
   }
   function heightOf(panel, many) {
     if (panel.y.scale === "band") {
@@ -145,25 +144,23 @@
     return out;
   }
 
-  function cellsOf(series, panel, light) {
-    var ramp = rampOf(series, light), range = rangeOf(series), low = range[0], high = range[1];
+  function cellsOf(series, light) {
+    var ramp = rampOf(series, light), range = rangeOf(series), last = ramp.length - 1;
     return function (value) {
-      return ramp[Math.max(0, Math.min(ramp.length - 1, Math.floor((value - low) / (high - low) * ramp.length)))];
+      return ramp[Math.max(0, Math.min(last, Math.floor((value - range[0]) / (range[1] - range[0]) * (last + 1))))];
     };
   }
   function clipped(params, shape) {
-    return echarts.graphic.clipRectByRect(shape, {
-      x: params.coordSys.x, y: params.coordSys.y, width: params.coordSys.width, height: params.coordSys.height
-    });
+    return echarts.graphic.clipRectByRect(shape, params.coordSys);
   }
 
-  function seriesOption(series, place, panel, index, ground, light, many) {
+  function seriesOption(series, place, panel, index, ground, light) {
     var style = styleOf(series, place), colour = style[light ? 0 : 1];
     var x = panel.x, y = panel.y, level = y.scale === "band";
     var points = series.points.map(function (p) { return [placeOf(x, p[0]), p[1]].concat(p.slice(2)); });
     var out = {
       name: series.name || "\u00a0", xAxisIndex: index, yAxisIndex: index, data: points,
-      animation: false, itemStyle: { color: colour }, emphasis: { disabled: true }
+      itemStyle: { color: colour }, emphasis: { disabled: true }
     };
     var pattern = decal(style, style[0] === "#0072b2" || style[0] === "#000000");
     switch (series.mark) {
@@ -200,7 +197,7 @@
         out.itemStyle = { color: colour, decal: pattern, borderColor: ground[1], borderWidth: 0.5 };
         return out;
       case "cell":
-        var paint = cellsOf(series, panel, light);
+        var paint = cellsOf(series, light);
         out.type = "custom";
         out.encode = { x: 0, y: 1 };
         out.progressive = 4000;
@@ -255,6 +252,11 @@
     return axis.percent ? (axis.label ? axis.label + ", %" : "%") : !unit || unit === axis.label ? axis.label : axis.label ? axis.label + ", " + unit : unit;
   }
 
+  // Whether panels have one axis of x: one zoom.
+  function linkedX(panels) {
+    return panels.every(function (panel) { return JSON.stringify(panel.x) === JSON.stringify(panels[0].x); });
+  }
+
   function option(figure, width) {
     var light = !dark(), ground = data.colours.ground[light ? 0 : 1];
     var panels = panelsOf(figure), many = panels.length > 1, names = legendOf(panels);
@@ -267,9 +269,10 @@
     var top = 14 + rows * 23, out = {
       animation: false, backgroundColor: "transparent", textStyle: { fontFamily: "Liberation Sans, Arial, Helvetica, sans-serif", color: ground[1] },
       aria: { enabled: true, label: { description: figure.title + ". " + figure.caption } },
-      legend: { show: names.length > 0, data: names, top: 0, left: 0, textStyle: { color: ground[1] }, itemWidth: 26, itemHeight: 13, selectedMode: true },
+      legend: { show: names.length > 0, data: names, top: 0, left: 0, textStyle: { color: ground[1] }, itemWidth: 26, itemHeight: 13 },
       grid: [], xAxis: [], yAxis: [], series: [], title: [], dataZoom: []
     };
+    var linked = linkedX(panels), cursor = linked && many && panels[0].x.scale === "time";
     // Plots below each other are aligned.
     var left = Math.max.apply(null, panels.map(function (panel) {
       var names = panel.y.scale === "band" ? panel.y.bands : null;
@@ -277,80 +280,88 @@
     }));
     panels.forEach(function (panel, index) {
       var bands = panel.y.scale === "band" ? panel.y.bands : null;
-      var head = panel.heading || panel.y.label ? 26 : 4;
+      var cells = panel.series.find(function (s) { return s.mark === "cell"; });
+      // The colours of a heat map stand below its heading where there is no room beside it.
+      var narrow = cells && width < 520;
+      var head = (panel.heading || panel.y.label ? 26 : 4) + (narrow ? 20 : 0);
       var next = panels[index + 1], shared = next && JSON.stringify(next.x) === JSON.stringify(panel.x);
       var high = heightOf(panel, many), heading = [panel.heading, titled(panel.y)];
       top += head;
-      out.title.push({ text: heading.filter(Boolean).join(": "), left: 0, top: top - 24, textStyle: { color: ground[2], fontSize: 12.5, fontWeight: "normal" } });
+      out.title.push({ text: heading.filter(Boolean).join(": "), left: 0, top: top - (narrow ? 44 : 24), textStyle: { color: ground[2], fontSize: 12.5, fontWeight: "normal", width: width - 8, overflow: "truncate" } });
       var bars = panel.series.some(function (s) { return s.mark === "bar" || s.mark === "stack"; });
-      out.grid.push({ left: left, right: 26, top: top, height: high });
+      var words = panel.series.some(function (s) { return s.mark === "text"; });
+      out.grid.push({ left: left, right: words ? 74 : 26, top: top, height: high });
       var x = axisOption(panel.x, "x", index, ground, shared ? "" : titled(panel.x), bars), y = axisOption(panel.y, "y", index, ground, "", bars);
       if (bands && panel.x.scale !== "band") x.splitLine.show = panel.series[0] && panel.series[0].mark !== "cell";
-      if (panel.series.some(function (s) { return s.mark === "cell" || s.mark === "bar"; }) && !panel.x.range && !bands) {
+      if (panel.series.some(function (s) { return s.mark === "cell" || (s.mark === "bar" && !bands); }) && !panel.x.range) {
         x.min = "dataMin";
         x.max = Math.max.apply(null, [].concat.apply([], panel.series.map(function (s) { return s.points.map(function (p) { return p[0] + (s.width || 1); }); })));
       }
+      if (many) y.splitNumber = panel.y.range ? 2 : 3;
+      if (cursor) x.axisPointer = { show: true, label: { show: false }, lineStyle: { color: ground[2], type: "dashed" } };
       out.xAxis.push(x);
       out.yAxis.push(y);
-      var cells = panel.series.find(function (s) { return s.mark === "cell"; });
       if (cells) out.graphic = (out.graphic || []).concat(colourBar(cells, light, ground, top - 22, width));
       panel.series.forEach(function (series, place) {
-        var made = seriesOption(series, place, panel, index, ground, light, many);
+        var made = seriesOption(series, place, panel, index, ground, light);
         if (made) out.series.push(made);
       });
       top += high + (shared ? 22 : 50);
       room = top;
     });
-    var all = panels.map(function (panel, index) { return index; });
-    var linked = panels.every(function (panel) { return JSON.stringify(panel.x) === JSON.stringify(panels[0].x); });
-    out.dataZoom = (linked ? [all] : all.map(function (i) { return [i]; })).map(function (which) {
+    var all = Object.keys(panels).map(Number);
+    out.dataZoom = (linked ? [all] : all).map(function (which) {
       return { type: "inside", xAxisIndex: which, filterMode: "none", zoomOnMouseWheel: "ctrl", moveOnMouseMove: true };
     });
-    if (linked && many) out.axisPointer = { link: [{ xAxisIndex: "all" }] };
+    if (cursor) out.axisPointer = { link: [{ xAxisIndex: "all" }] };
     out.height = room;
     return out;
   }
 
-  // What is under the pointer, as text.
+  // What is under the pointer, as text: of all panels where they have one cursor.
   function under(entry, pixel) {
-    var panels = panelsOf(entry.figure), lines = null;
-    panels.forEach(function (panel, index) {
-      if (lines || !entry.chart.containPixel({ gridIndex: index }, pixel)) return;
-      var at = entry.chart.convertFromPixel({ gridIndex: index }, pixel);
-      lines = [];
-      panel.series.forEach(function (series) {
-        var points = series.points, best = null, i, p;
-        var row = Math.round(at[1]);
-        if (series.mark === "line" || series.mark === "step") {
-          if (panel.y.scale === "band") return;
-          for (i = 0; i < points.length; i++) {
-            p = placeOf(panel.x, points[i][0]);
-            if (points[i][1] !== null && (best === null || Math.abs(p - at[0]) < Math.abs(placeOf(panel.x, best[0]) - at[0]))) best = points[i];
-          }
-          if (best) {
-            if (!lines.length) lines.push(panel.x.label + " " + shown(panel.x, best[0]));
-            lines.push((series.name || panel.y.label) + ": " + shown(panel.y, best[1]));
-          }
-          return;
-        }
+    var panels = panelsOf(entry.figure);
+    var index = panels.findIndex(function (panel, i) { return entry.chart.containPixel({ gridIndex: i }, pixel); });
+    if (index < 0) return "";
+    var here = panels[index], at = entry.chart.convertFromPixel({ gridIndex: index }, pixel);
+    var joined = linkedX(panels) && here.x.scale === "time" ? panels : [here], lines = [];
+    joined.forEach(function (panel) { read(panel, at, joined[1] ? panel.heading : "", lines); });
+    return lines.slice(0, 14).join("\n");
+  }
+  function read(panel, at, heading, lines) {
+    var row = Math.round(at[1]);
+    function say(text) { if (lines.indexOf(text) < 0) lines.push(text); }
+    panel.series.forEach(function (series) {
+      var points = series.points, best = null, i, p;
+      if (series.mark === "line" || series.mark === "step") {
+        if (panel.y.scale === "band") return;
         for (i = 0; i < points.length; i++) {
-          p = points[i];
-          if (series.mark === "cell" && p[1] === row && at[0] >= p[0] && at[0] < p[0] + (series.width || 1)) {
-            lines.push(panel.y.label + " " + panel.y.bands[row] + ", " + panel.x.label + " " + shown(panel.x, p[0]), shown(series.value || panel.y, p[2]));
-          } else if (series.mark === "interval" && p[0] === row && at[0] >= p[1] && at[0] <= p[2]) {
-            lines.push((series.name || panel.y.bands[row]) + ": " + shown(panel.x, p[1]) + " to " + shown(panel.x, p[2]) + " (" + (panel.x.unit === "ns" ? duration(p[2] - p[1]) : "") + ")");
-          } else if (series.mark === "point" && p[1] === row) {
-            lines.push(panel.y.bands[row] + " \u2192 " + shown(panel.x, p[0]));
-          } else if (series.mark === "stack" && panel.y.scale === "band" && p[1] === row && p[0] > 0) {
-            if (!lines.length) lines.push(panel.y.bands[row]);
-            lines.push(series.name + ": " + shown(panel.x, p[0]));
-          } else if (series.mark === "bar" && at[0] >= p[0] && at[0] < p[0] + (series.width || 1)) {
-            lines.push(panel.x.label + " " + shown(panel.x, p[0]) + ": " + shown(panel.y, p[1]));
-          }
+          p = placeOf(panel.x, points[i][0]);
+          if (points[i][1] !== null && (best === null || Math.abs(p - at[0]) < Math.abs(placeOf(panel.x, best[0]) - at[0]))) best = points[i];
         }
-      });
+        if (best) {
+          if (!lines.length) say(panel.x.label + " " + shown(panel.x, best[0]));
+          say([heading, series.name || (heading ? "" : panel.y.label)].filter(Boolean).join(", ") + ": " + shown(panel.y, best[1]));
+        }
+        return;
+      }
+      for (i = 0; i < points.length; i++) {
+        p = points[i];
+        if (series.mark === "cell" && p[1] === row && at[0] >= p[0] && at[0] < p[0] + (series.width || 1)) {
+          say(panel.y.label + " " + panel.y.bands[row] + ", " + panel.x.label + " " + shown(panel.x, p[0]));
+          say((heading ? heading + ": " : "") + shown(series.value || panel.y, p[2]));
+        } else if (series.mark === "interval" && p[0] === row && at[0] >= p[1] && at[0] <= p[2]) {
+          say((series.name || panel.y.bands[row]) + ": " + shown(panel.x, p[1]) + " to " + shown(panel.x, p[2]) + (panel.x.unit === "ns" ? " (" + duration(p[2] - p[1]) + ")" : ""));
+        } else if (series.mark === "point" && p[1] === row) {
+          say(panel.y.bands[row] + " \u2192 " + shown(panel.x, p[0]));
+        } else if (series.mark === "stack" && panel.y.scale === "band" && p[1] === row && p[0] > 0) {
+          if (!lines.length) say(panel.y.bands[row]);
+          say(series.name + ": " + shown(panel.x, p[0]));
+        } else if (series.mark === "bar" && at[0] >= p[0] && at[0] < p[0] + (series.width || 1)) {
+          say(panel.x.label + " " + shown(panel.x, p[0]) + ": " + shown(panel.y, p[1]));
+        }
+      }
     });
-    return lines && lines.length ? lines.slice(0, 14).join("\n") : "";
   }
 
   function zoom(entry, factor, shift) {
@@ -361,10 +372,9 @@
     if (factor === 0) { middle = 50; half = 50; }
     entry.from = middle - half;
     entry.to = middle + half;
-    var count = entry.chart.getOption().dataZoom.length;
-    for (var i = 0; i < count; i++) {
+    entry.chart.getOption().dataZoom.forEach(function (_, i) {
       entry.chart.dispatchAction({ type: "dataZoom", dataZoomIndex: i, start: entry.from, end: entry.to });
-    }
+    });
   }
 
   function save(name, blob) {
@@ -425,7 +435,6 @@
     var plot = place.querySelector(".plot"), tools = make("div", "tools"), entry = null;
     function button(text, act) {
       var made = make("button", "", text);
-      made.type = "button";
       made.setAttribute("aria-label", text + ": " + figure.title);
       made.addEventListener("click", act);
       tools.appendChild(made);

@@ -94,8 +94,8 @@ pub struct Outputs {
     pub timeline: Option<(To, Option<Span>)>,
     /// One row per block at the end of the run.
     pub blocks: Option<Place>,
-    /// One row per bucket of latencies and waits, with sums of causes; `.csv` or `.parquet`.
-    pub histograms: Option<PathBuf>,
+    /// One row per bucket of latencies and waits, with sums of causes.
+    pub histograms: Option<Place>,
     /// Whether latencies by bucket are returned with the results.
     pub tail: bool,
     /// The report.
@@ -181,6 +181,8 @@ pub struct RunOutcome {
     pub series: Option<Frame>,
     /// One row per block, if they were wanted in memory.
     pub blocks: Option<Frame>,
+    /// One row per bucket of latencies and waits, if they were wanted in memory.
+    pub buckets: Option<Frame>,
     files: Vec<Finished>,
 }
 
@@ -367,9 +369,10 @@ impl Ready {
         let written_blocks = block_rows.map(|sheet| blocks::write(sheet, device.flash(), device.geometry()));
         let (file, blocks) = written_blocks.transpose()?.map_or((None, None), Ended::parts);
         files.extend(file);
-        if let (Some(sheet), Some(histograms)) = (buckets, &histograms) {
-            files.push(results::histograms::write(sheet, histograms)?);
-        }
+        let written_buckets =
+            buckets.zip(histograms.as_ref()).map(|(sheet, own)| results::histograms::write(sheet, own));
+        let (file, buckets) = written_buckets.transpose()?.map_or((None, None), Ended::parts);
+        files.extend(file);
         let mut remarks = Vec::new();
         if let (Some(file), Some(wanted)) = (report, &outputs.report) {
             inputs.run.summary = serde_json::from_str(&outcome.json()).ok();
@@ -396,6 +399,7 @@ impl Ready {
             requests,
             series,
             blocks,
+            buckets,
             files,
         })
     }
@@ -427,7 +431,7 @@ impl Outputs {
             ("--series-dies", dies.as_deref()),
             ("--timeline", timeline),
             ("--blocks", self.blocks.as_ref().and_then(Place::path)),
-            ("--histograms", self.histograms.as_deref()),
+            ("--histograms", self.histograms.as_ref().and_then(Place::path)),
             ("--report", self.report.as_ref().map(|report| report.path.as_path())),
             ("--perf", self.perf.as_deref()),
         ])
@@ -462,7 +466,7 @@ impl Begun {
             dies: wanted.map(|(path, window)| Dies::create(path, window)).transpose()?,
             timeline: outputs.timeline.as_ref().map(|(to, span)| Timeline::create(to, *span, geometry)).transpose()?,
             blocks: outputs.blocks.as_ref().map(blocks::create).transpose()?,
-            histograms: begin(&outputs.histograms, results::histograms::create)?,
+            histograms: outputs.histograms.as_ref().map(results::histograms::create).transpose()?,
             report: outputs.report.as_ref().map(|report| Output::create(&report.path)).transpose()?,
             perf: begin(&outputs.perf, Output::create)?,
         })

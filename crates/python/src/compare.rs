@@ -13,6 +13,8 @@ use ssdlab_cli::args::{CheckLevel, HowArgs, ReportOptions, ReproduceArgs, TableA
 use ssdlab_cli::reproduce::Reproduction as Done;
 use ssdlab_lab::drive::Tick;
 use ssdlab_lab::error::Error;
+use ssdlab_lab::report::charts;
+use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::settings::argument;
 use ssdlab_lab::variants::axes::Axis;
@@ -20,7 +22,8 @@ use ssdlab_lab::variants::comparison::{Planned, Row, Seeds, can_be_read_again};
 use ssdlab_lab::variants::points::{self, Plan};
 
 use crate::config::Config;
-use crate::errors::{engine, usage};
+use crate::errors::{engine, raised, usage};
+use crate::report;
 use crate::run::{Given, Watch, bytes_of, check_of, counted, seed_of};
 use crate::summary::Summary;
 use crate::table::Table;
@@ -164,6 +167,43 @@ impl Comparison {
     fn __repr__(&self) -> String {
         format!("<ssdlab.Comparison of {} variants>", self.variants.len())
     }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("ssdlab._repr")?.call_method1("comparison_html", (slf,))
+    }
+
+    /// The table that the command prints, the heading first, and the ratios as SVG; for notebooks.
+    fn _shown(&self, py: Python<'_>) -> PyResult<(Vec<Vec<String>>, Option<String>)> {
+        let value: serde_json::Value = serde_json::from_str(&self.json).unwrap_or_default();
+        let table = charts::comparison_table(&value);
+        let inputs = Inputs { compare: Some(value), ..Inputs::default() };
+        let figure = engine(py, || charts::make("compare", &inputs, &charts::Wanted::default()))?;
+        let rows = [table.columns].into_iter().chain(report::texts(&table.rows)).collect();
+        Ok((rows, figure.empty.is_none().then(|| report::svg(&figure))))
+    }
+
+    /// Writes the page that `ssdlab report` makes of compare.json, the file of `ssdlab compare --json`.
+    #[pyo3(signature = (path, *, lite = false, title = None, sections = None, max_size = None))]
+    #[pyo3(text_signature = "($self, path, *, lite=False, title=None, sections=None, max_size='8MiB')")]
+    fn report(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        lite: bool,
+        title: Option<String>,
+        sections: Option<Vec<String>>,
+        max_size: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let wanted = report::Wanted::of(py, path, lite, title, sections, None, max_size)?;
+        report_of(py, "compare.json", &self.json, &wanted)
+    }
+}
+
+/// Writes the page of one JSON file.
+fn report_of(py: Python<'_>, name: &str, json: &str, wanted: &report::Wanted) -> PyResult<()> {
+    let scratch = report::scratch(py)?;
+    let file = report::put(scratch.path(), name, json).map_err(|error| raised(py, &error))?;
+    report::write(py, &[file], wanted)
 }
 
 /// The keys and values to vary.
@@ -316,6 +356,22 @@ impl Reproduction {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(format!("<ssdlab.Reproduction: {}>", self.verdicts.bind(py).repr()?))
+    }
+
+    /// Writes the page that `ssdlab report` makes of reproduce.json, the file of `ssdlab reproduce --json`.
+    #[pyo3(signature = (path, *, lite = false, title = None, sections = None, max_size = None))]
+    #[pyo3(text_signature = "($self, path, *, lite=False, title=None, sections=None, max_size='8MiB')")]
+    fn report(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        lite: bool,
+        title: Option<String>,
+        sections: Option<Vec<String>>,
+        max_size: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let wanted = report::Wanted::of(py, path, lite, title, sections, None, max_size)?;
+        report_of(py, "reproduce.json", &self.json, &wanted)
     }
 }
 

@@ -14,7 +14,10 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use ssdlab_cli::fault::{Renderer, render};
 use ssdlab_lab::error::{Error, Kind};
-use ssdlab_sim::policy::PolicyFault;
+use ssdlab_sim::policy::{PolicyFault, Victim, View};
+use ssdlab_sim::schemes::AnyVictim;
+use ssdlab_sim::schemes::victim::Greedy;
+use ssdlab_sim::units::{BlockId, PlaneId};
 
 /// The classes.
 struct Classes {
@@ -236,10 +239,35 @@ pub fn engine<T: Send>(py: Python<'_>, work: impl FnOnce() -> ssdlab_lab::error:
     }
 }
 
-/// Raises what a broken law raises: how it looks can be tested without a defect.
-#[pyfunction]
-fn _break_law(py: Python<'_>, text: String) -> PyResult<()> {
-    engine(py, || panic!("{text}"))
+/// A victim policy that breaks a law once requests run, for tests of what a defect looks like: it selects a block that is not closed.
+#[pyclass(module = "ssdlab", name = "_WrongVictim", frozen)]
+pub struct WrongVictim;
+
+#[pymethods]
+impl WrongVictim {
+    #[new]
+    fn new() -> Self {
+        WrongVictim
+    }
+}
+
+impl WrongVictim {
+    /// The policy for a configuration.
+    pub fn slot() -> AnyVictim {
+        AnyVictim::outside(vec![("wrong".into(), None)], || Box::<Wrong>::default())
+    }
+}
+
+#[derive(Clone, Default)]
+struct Wrong(Greedy);
+
+impl Victim for Wrong {
+    fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
+        let open =
+            || view.geometry.blocks(plane).map(|block| BlockId(block as u32)).find(|b| !view.flash.is_closed(*b));
+        // Filling takes no time.
+        if view.now.0 == 0 { self.0.pick(view, plane) } else { open() }
+    }
 }
 
 /// Adds the names of this file.
@@ -266,5 +294,5 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         ("MemoryLimitError", &classes.memory),
     ];
     all.into_iter().try_for_each(|(name, class)| module.add(name, class.bind(py)))?;
-    module.add_function(wrap_pyfunction!(_break_law, module)?)
+    module.add_class::<WrongVictim>()
 }

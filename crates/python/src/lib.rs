@@ -5,6 +5,7 @@
 //! | `Config` and the listings | `config.rs` |
 //! | `run`, `Run` | `run.rs`, `summary.rs` |
 //! | `compare`, `reproduce` | `compare.rs` |
+//! | `Run.report` and the pictures of notebooks | `report.rs` |
 //! | `workload`, `read_trace`, traces of Python | `requests.rs` |
 //! | `Table`, `Column` | `table.rs`, over the capsules of `arrow.rs` |
 //! | `Device`, `Snapshot` | `device.rs` |
@@ -19,6 +20,7 @@ mod device;
 mod errors;
 mod game;
 mod policy;
+mod report;
 mod requests;
 mod run;
 mod summary;

@@ -8,20 +8,25 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDelta, PyDict, PyInt, PyString};
+use ssdlab_figures::figure::Figure;
 use ssdlab_lab::drive::Tick;
 use ssdlab_lab::error::{Error, Kind};
 use ssdlab_lab::input::{Origin, Reading, Requests, When};
 use ssdlab_lab::perf::Moment;
+use ssdlab_lab::report::charts;
+use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::results::timeline::{Span, To};
 use ssdlab_lab::run::{How, Outputs, Progress, arguments};
 use ssdlab_lab::text::count;
 use ssdlab_sim::Check;
+use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::units::{Bytes, Nanos};
 
 use crate::config::Config;
-use crate::errors::{broken, engine, raised, taken, usage};
+use crate::errors::{self, broken, engine, raised, taken, usage};
 use crate::policy::choose;
+use crate::report;
 use crate::requests::trace_of;
 use crate::summary::Summary;
 use crate::table::Table;
@@ -374,24 +379,39 @@ impl Progress for Watch {
 }
 
 /// The result of a run.
-#[pyclass(module = "ssdlab", frozen, get_all)]
+#[pyclass(module = "ssdlab", frozen)]
 pub struct Run {
     /// The summary.
+    #[pyo3(get)]
     summary: Py<Summary>,
     /// What the command says about the requests on standard error.
+    #[pyo3(get)]
     remarks: Vec<String>,
     /// The cost of the simulation itself.
+    #[pyo3(get)]
     perf: Py<PyAny>,
     /// One row per request, if they were asked for.
+    #[pyo3(get)]
     requests: Option<Py<Table>>,
     /// One row per window of simulated time, if they were asked for.
+    #[pyo3(get)]
     series: Option<Py<Table>>,
     /// One row per block, if they were asked for.
+    #[pyo3(get)]
     blocks: Option<Py<Table>>,
+    /// One row per bucket of latencies and waits, if they were asked for.
+    #[pyo3(get)]
+    histograms: Option<Py<Table>>,
     /// The file of the timeline, if one was asked for.
+    #[pyo3(get)]
     timeline: Option<PathBuf>,
     /// The configuration.
+    #[pyo3(get)]
     config: Config,
+    /// The file with latencies, of buckets or of requests, if one was asked for.
+    latencies: Option<PathBuf>,
+    /// Latency by percentile.
+    curve: Option<Figure>,
 }
 
 #[pymethods]
@@ -409,6 +429,74 @@ impl Run {
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("ssdlab._repr")?.call_method1("run_html", (slf,))
     }
+
+    /// The percentile curve and the causes of latency as SVG, for notebooks.
+    fn _pictures(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let mut inputs = Inputs::default();
+        inputs.run.summary = serde_json::from_str(self.summary.get().to_json()).ok();
+        let causes = engine(py, || charts::make("causes", &inputs, &charts::Wanted::default()))?;
+        Ok(self.curve.iter().chain([&causes]).filter(|figure| figure.empty.is_none()).map(report::svg).collect())
+    }
+
+    /// Writes the page that `ssdlab report` makes of the results: of summary.json, histograms.csv, series.csv and blocks.csv as far
+    /// as the run has them, and of the files that it wrote.
+    #[pyo3(signature = (path, *, lite = false, title = None, sections = None, timeline_window = None, max_size = None))]
+    #[pyo3(
+        text_signature = "($self, path, *, lite=False, title=None, sections=None, timeline_window=None, max_size='8MiB')"
+    )]
+    #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
+    fn report(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        lite: bool,
+        title: Option<String>,
+        sections: Option<Vec<String>>,
+        timeline_window: Option<&str>,
+        max_size: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let wanted = report::Wanted::of(py, path, lite, title, sections, timeline_window, max_size)?;
+        let scratch = report::scratch(py)?;
+        let put = report::put(scratch.path(), "summary.json", self.summary.get().to_json());
+        let mut files = vec![put.map_err(|error| raised(py, &error))?];
+        // Requests have all that their histograms would have; rows of some columns do not.
+        let needed = || ["request", "arrival_ns", "op", "latency_ns"].into_iter().chain(CAUSES.map(|(_, name)| name));
+        let requests = self.requests.as_ref().filter(|rows| needed().all(|name| rows.get().has(name)));
+        let latencies = match (&self.histograms, &self.latencies, requests) {
+            (Some(rows), ..) => Some(("histograms.csv", rows)),
+            (None, Some(file), _) => {
+                files.push(file.clone());
+                None
+            }
+            (None, None, rows) => rows.map(|rows| ("requests.csv", rows)),
+        };
+        let tables = [
+            self.series.as_ref().map(|rows| ("series.csv", rows)),
+            self.blocks.as_ref().map(|rows| ("blocks.csv", rows)),
+        ];
+        for (name, rows) in latencies.into_iter().chain(tables.into_iter().flatten()) {
+            let path = scratch.path().join(name);
+            rows.get().write_csv(py, path.clone())?;
+            files.push(path);
+        }
+        files.extend(self.timeline.clone());
+        report::write(py, &files, &wanted)
+    }
+}
+
+/// Whether an argument asks for rows in memory or in a file; none for neither.
+fn place_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<Place>> {
+    if given.is_none() {
+        return Ok(None);
+    }
+    if let Ok(flag) = given.cast::<PyBool>() {
+        return Ok(flag.is_true().then_some(Place::MEMORY));
+    }
+    let path = given.extract::<PathBuf>().map_err(|_| {
+        let shown = given.repr().map_or(String::new(), |text| text.to_string());
+        usage(given.py(), format!("{name}: {shown} is not one of its values"), "give True, or a path")
+    });
+    path.map(|path| Some(Place::File(path)))
 }
 
 /// Where the rows of requests go.
@@ -438,13 +526,13 @@ fn rows_of(given: &Bound<'_, PyAny>, how: &How, config: &Config) -> PyResult<Opt
 #[pyo3(signature = (cfg = None, *, trace = None, workload = None, format = "auto", device = None, limit = None, r#loop = None,
     time_scale = None, replay = None, lba_policy = "error", on_bad_line = "error", time_order = "error", op_codes = None,
     within_second = "once", max_request = None, traces = None, seed = None, check = "sampled", count_only = false,
-    requests = None, series = None, blocks = false, timeline = None, timeline_window = None, memory_limit = None,
+    requests = None, series = None, blocks = false, histograms = None, timeline = None, timeline_window = None, memory_limit = None,
     progress = None, victim = None, trigger = None))]
 #[pyo3(
     text_signature = "(cfg=None, *, trace=None, workload=None, format='auto', device=None, limit=None, loop=1, time_scale=1, \
     replay=None, lba_policy='error', on_bad_line='error', time_order='error', op_codes=None, within_second='once', \
     max_request=None, traces=None, seed=1, check='sampled', count_only=False, requests=False, series=None, blocks=False, \
-    timeline=None, timeline_window=None, memory_limit=None, progress='auto', victim=None, trigger=None)"
+    histograms=False, timeline=None, timeline_window=None, memory_limit=None, progress='auto', victim=None, trigger=None)"
 )]
 #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
 fn run<'py>(
@@ -471,6 +559,7 @@ fn run<'py>(
     requests: Option<Bound<'py, PyAny>>,
     series: Option<Bound<'py, PyAny>>,
     blocks: bool,
+    histograms: Option<Bound<'py, PyAny>>,
     timeline: Option<PathBuf>,
     timeline_window: Option<&str>,
     memory_limit: Option<Bound<'py, PyAny>>,
@@ -513,14 +602,22 @@ fn run<'py>(
         requests: requests.map_or(Ok(None), |requests| rows_of(&requests, &how, &config))?,
         series: series.map(|window| Ok::<_, PyErr>((Place::MEMORY, duration_of("series", &window)?))).transpose()?,
         blocks: blocks.then_some(Place::MEMORY),
+        histograms: histograms.map_or(Ok(None), |histograms| place_of("histograms", &histograms))?,
+        tail: !count_only,
         timeline: timeline.clone().map(|path| (To::File(path), window)),
         ..Outputs::default()
     };
-    // The result names the file, wherever the caller moves to.
-    let timeline = timeline.map(|path| std::path::absolute(&path).unwrap_or(path));
+    // The result names the files, wherever the caller moves to.
+    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+    let timeline = timeline.map(absolute);
+    let latencies = [&outputs.histograms, &outputs.requests].into_iter().find_map(|place| place.as_ref()?.path());
+    let latencies = latencies.map(|path| absolute(path.to_path_buf()));
     let mut watch = Watch::new(&progress.unwrap_or_else(|| PyString::new(py, "auto").into_any()))?;
     let mut settings = (*config.settings).clone();
-    choose(&mut settings.config, victim.as_ref(), trigger.as_ref())?;
+    match victim.as_ref().filter(|victim| victim.is_instance_of::<errors::WrongVictim>()) {
+        Some(_) => settings.config.schemes.victim = errors::WrongVictim::slot(),
+        None => choose(&mut settings.config, victim.as_ref(), trigger.as_ref())?,
+    }
     let work = || {
         let run = ssdlab_lab::run::Run::new(settings, how, start)?;
         run.open(&wanted)?.simulate(&outputs, &mut watch)
@@ -550,13 +647,19 @@ fn run<'py>(
     watch.end(py)?;
     py.check_signals()?;
     let table = |frame: Option<_>| frame.map(|frame| Py::new(py, Table::of(frame))).transpose();
-    let (requests, series, blocks) =
-        (table(done.requests.take())?, table(done.series.take())?, table(done.blocks.take())?);
+    let (requests, series) = (table(done.requests.take())?, table(done.series.take())?);
+    let (blocks, histograms) = (table(done.blocks.take())?, table(done.buckets.take())?);
+    let curve = done.histograms.take().and_then(|histograms| {
+        let mut inputs = Inputs::default();
+        inputs.run.histograms = Some(histograms);
+        charts::on_page("percentiles", &inputs, &charts::Shown::default())
+    });
     engine(py, || done.publish())?;
     let perf = serde_json::to_value(&done.perf)
         .map_err(|error| raised(py, &Error::new(Kind::Invariant, error.to_string())))?;
     let remarks = done.outcome.chosen.iter().chain(&done.outcome.remarks).cloned().collect();
-    Ok(Run { summary, remarks, perf: python_of(py, &perf)?.unbind(), requests, series, blocks, timeline, config })
+    let perf = python_of(py, &perf)?.unbind();
+    Ok(Run { summary, remarks, perf, requests, series, blocks, histograms, timeline, config, latencies, curve })
 }
 
 /// Adds the names of this file.

@@ -143,7 +143,7 @@ impl Summary {
     }
 
     /// The bytes of the file that `--json` writes.
-    fn to_json(&self) -> &str {
+    pub fn to_json(&self) -> &str {
         &self.text
     }
 

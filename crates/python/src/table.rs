@@ -86,6 +86,11 @@ impl Table {
         Table { schema, kinds, batches, rows, whole }
     }
 
+    /// Whether it has a column.
+    pub fn has(&self, name: &str) -> bool {
+        self.schema.index_of(name).is_ok()
+    }
+
     /// The place of a column.
     fn place(&self, name: &str) -> PyResult<usize> {
         self.schema.index_of(name).map_err(|_| {
@@ -301,7 +306,7 @@ impl Table {
     }
 
     /// Writes CSV, the bytes that the command writes.
-    fn write_csv(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    pub fn write_csv(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         self.write(py, path, "csv")
     }
 

@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use ssdlab_figures::escape;
 use ssdlab_figures::figure::{Source, Table};
+use ssdlab_sim::blame::CAUSES;
 
 use crate::error::{Error, Result};
 use crate::report::histogram;
+use crate::report::json::{number, text};
+use crate::report::summaries;
 use crate::report::table::{self, Columns, data};
 use crate::report::timeline::{self, Timeline};
 use crate::results::histograms::Histograms;
@@ -66,16 +69,6 @@ enum Content {
     Timeline,
 }
 
-/// A field of a JSON value by its place, such as `/latency_ns/read/p99`.
-pub fn number(value: &Value, place: &str) -> Option<f64> {
-    value.pointer(place).and_then(Value::as_f64)
-}
-
-/// A text of a JSON value by its place.
-pub fn text<'v>(value: &'v Value, place: &str) -> &'v str {
-    value.pointer(place).and_then(Value::as_str).unwrap_or_default()
-}
-
 impl Run {
     /// Which run it is.
     pub fn source(&self) -> Source {
@@ -109,7 +102,7 @@ impl Inputs {
         let mut inputs = Inputs::default();
         let mut from: Vec<(Content, &Path)> = Vec::new();
         for path in paths {
-            let (content, parquet, value) = content(path)?;
+            let (content, parquet, value) = if path.is_dir() { directory(path)? } else { content(path)? };
             // A file of requests has all that its histograms would have.
             let like = |other: Content| match (content, other) {
                 (Content::Requests, Content::Histograms) | (Content::Histograms, Content::Requests) => true,
@@ -166,6 +159,8 @@ impl Run {
             let short = |place: &str| text(summary, place).chars().take(12).collect::<String>();
             format!("the summary's run (config {}, trace {})", short("/config_digest"), short("/trace_digest"))
         };
+        // Files of windows and dies count the warm-up too, which summaries leave out.
+        let whole = summary.pointer("/config/run/warmup").is_none_or(Value::is_null);
         let check = |wanted: &[Content], what: &str, own: f64, place: &str| {
             let expected = number(summary, place).unwrap_or(f64::NAN);
             if own == expected {
@@ -185,17 +180,37 @@ impl Run {
                         check(wanted, &format!("{field} of {op}s"), own as f64, &place)?;
                     }
                 }
+                for (cause, name) in CAUSES {
+                    let own: u128 = buckets.iter().map(|bucket| bucket.causes[cause as usize]).sum();
+                    let place = format!("/breakdown_ns/{op}/{name}");
+                    check(wanted, &format!("{name} of {op}s in ns"), own as f64, &place)?;
+                }
             }
         }
         if let Some(series) = &self.series {
-            let sum = |name: &str| Columns(series).numbers(name).iter().sum::<f64>();
-            let own = sum("requests") - sum("warmup");
-            check(&[Content::Series], "measured requests", own, "/latency_ns/all/count")?;
+            let sum = |name: &str| Columns(series).total(name);
+            let own = sum("requests").unwrap_or(0).saturating_sub(sum("warmup").unwrap_or(0));
+            check(&[Content::Series], "measured requests", own as f64, "/latency_ns/all/count")?;
+            for (_, name) in CAUSES.into_iter().filter(|_| whole) {
+                // A sum of a window that fits in no column is empty.
+                let Some(own) = sum(name) else { continue };
+                let place = format!("/breakdown_ns/all/{name}");
+                check(&[Content::Series], &format!("{name} in ns"), own as f64, &place)?;
+            }
+        }
+        if let Some(dies) = self.dies.as_ref().filter(|_| whole) {
+            let places = [("reads", "reads/total"), ("programs", "programs/total"), ("erases", "erases")];
+            for (name, place) in places {
+                let own = Columns(dies).total(name).unwrap_or(0) as f64;
+                check(&[Content::Dies], name, own, &format!("/flash/{place}"))?;
+            }
         }
         if let Some(blocks) = &self.blocks {
             let erases = Columns(blocks).numbers("erases");
             let most = erases.iter().copied().fold(0.0, f64::max);
             check(&[Content::Blocks], "most erases of a block", most, "/wear/erases_max")?;
+            let least = erases.iter().copied().fold(f64::INFINITY, f64::min);
+            check(&[Content::Blocks], "least erases of a block", least, "/wear/erases_min")?;
         }
         Ok(())
     }
@@ -206,6 +221,25 @@ pub fn base_name(path: &Path) -> String {
     escape::name(&path.file_name().unwrap_or(path.as_os_str()).to_string_lossy())
 }
 
+/// The summaries of a directory: a comparison, or the only one.
+fn directory(path: &Path) -> Result<(Content, bool, Option<Value>)> {
+    let only = std::cell::RefCell::new(Vec::new());
+    let read = |file: &Path| match content(file)? {
+        (Content::Summary, _, Some(value)) => {
+            only.borrow_mut().push(value.clone());
+            Ok(value)
+        }
+        _ => Err(data(file, "not a summary").help("a directory of results holds summaries alone")),
+    };
+    let compare = summaries::read(path, &read)?;
+    let mut only = only.into_inner();
+    if only.len() == 1 {
+        Ok((Content::Summary, false, only.pop()))
+    } else {
+        Ok((Content::Compare, false, Some(compare)))
+    }
+}
+
 /// Limit on JSON files. The summary of the largest configuration is far below.
 const LONGEST: u64 = 256 << 20;
 
@@ -213,9 +247,6 @@ fn content(path: &Path) -> Result<(Content, bool, Option<Value>)> {
     let cannot = |error: std::io::Error| Error::file("read", path, &error);
     let mut head = Vec::new();
     let file = std::fs::File::open(path).map_err(cannot)?;
-    if file.metadata().map_err(cannot)?.is_dir() {
-        return Err(cannot(std::io::ErrorKind::IsADirectory.into()));
-    }
     (&file).take(4096).read_to_end(&mut head).map_err(cannot)?;
     let unknown = || {
         data(path, "no result of ssdlab").help(

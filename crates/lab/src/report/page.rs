@@ -16,8 +16,9 @@ use ssdlab_figures::svg::{Look, draw};
 
 use crate::error::{Error, Result};
 use crate::names::{clip, nearest};
-use crate::report::charts;
-use crate::report::inputs::{Inputs, number, text};
+use crate::report::charts::{self, Shown};
+use crate::report::inputs::Inputs;
+use crate::report::json::{flat, number, text};
 use crate::report::told::Told;
 use crate::report::words;
 use crate::report::{explain, whatif};
@@ -28,8 +29,11 @@ const SCRIPT: &str = include_str!("../../assets/page.js");
 /// ECharts, as it was published.
 const ECHARTS: &str = include_str!("../../assets/echarts/echarts.min.js");
 
-/// Rows of a table that the page shows.
+/// Rows of a table that the page shows, and rows that it prints.
 const MOST_ROWS: usize = 500;
+const PRINTED_ROWS: usize = 40;
+/// Columns of numbers up to this one are aligned to the right.
+const MOST_COLUMNS: usize = 24;
 
 /// The sections in their order: name, heading, and the options that make their results.
 pub const SECTIONS: [(&str, &str, &str); 13] = [
@@ -118,42 +122,75 @@ struct Section {
     figures: Vec<Figure>,
 }
 
-/// Writes the page.
+/// Writes the page. One that is too long is thinned, step by step.
 ///
 /// # Errors
-/// As [`Page::check`]; or the page would be longer than its limit even without the figures that may be left out.
+/// As [`Page::check`]; or the page would be longer than its limit after the last step.
 pub fn write(inputs: &Inputs, page: &Page) -> Result<Written> {
     page.check()?;
-    let mut remarks = Vec::new();
-    // What is left out first, should the page be too long.
-    let mut dropped: Vec<&str> = Vec::new();
-    loop {
-        let html = assemble(inputs, page, &dropped, &remarks);
+    let (mut detail, mut remarks) = (Detail::default(), Vec::new());
+    let mut html = assemble(inputs, page, &detail, &remarks);
+    for (step, said) in THINNING {
         if html.len() as u64 <= page.most_bytes {
-            return Ok(Written { html, remarks });
+            break;
         }
-        let Some((next, what)) = THINNED.iter().find(|(id, _)| !dropped.contains(id)) else {
-            let message = format!("the report has {} bytes, more than --max-size allows", count(html.len() as u64));
-            return Err(Error::usage(message).help("raise --max-size, or choose --sections"));
-        };
-        dropped.push(next);
-        remarks.push(format!("report: {what} left out to keep the page below {} bytes", count(page.most_bytes)));
+        let thinner = step(detail.clone());
+        let said = format!("report: {said}, to keep the page within {} bytes", count(page.most_bytes));
+        let all: Vec<String> = remarks.iter().cloned().chain([said]).collect();
+        let next = assemble(inputs, page, &thinner, &all);
+        // A step says nothing where it changes nothing.
+        if next.len() < html.len() {
+            (detail, remarks, html) = (thinner, all, next);
+        }
+    }
+    if html.len() as u64 > page.most_bytes {
+        let message = format!("the report has {} bytes, more than --max-size allows", count(html.len() as u64));
+        return Err(Error::usage(message).help("raise --max-size, or choose --sections"));
+    }
+    Ok(Written { html, remarks })
+}
+
+/// How much of a run the page shows.
+#[derive(Clone, Debug, Default)]
+struct Detail {
+    shown: Shown,
+    /// Figures that are left out.
+    without: Vec<&'static str>,
+}
+
+impl Detail {
+    fn without(mut self, figure: &'static str) -> Detail {
+        self.without.push(figure);
+        self
+    }
+
+    fn showing(mut self, change: impl FnOnce(&mut Shown)) -> Detail {
+        change(&mut self.shown);
+        self
     }
 }
 
-/// What a page that is too long loses, in this order.
-const THINNED: [(&str, &str); 4] = [
-    ("gantt", "the timeline is"),
-    ("heatmap-die", "the heat map of dies is"),
-    ("wear", "the map of blocks is"),
-    ("series", "the series is"),
+/// What a page that is too long loses, in this order. Summary, percentiles and comparison are never thinned.
+type Step = (fn(Detail) -> Detail, &'static str);
+const THINNING: [Step; 8] = [
+    (
+        |detail| detail.showing(|shown| shown.used_rows = true),
+        "the timeline shows only the buses and planes that the slowest request used",
+    ),
+    (|detail| detail.showing(|shown| shown.bars = 1_000), "the timeline shows only its 1,000 longest operations"),
+    (|detail| detail.showing(|shown| shown.windows = 200), "the windows of the series are merged to at most 200"),
+    (|detail| detail.showing(|shown| shown.cells = 600), "the maps of dies and blocks are merged to about 600 cells"),
+    (|detail| detail.without("gantt"), "the timeline is left out"),
+    (|detail| detail.without("heatmap-die"), "the map of dies is left out"),
+    (|detail| detail.without("wear"), "the map of blocks is left out"),
+    (|detail| detail.without("series"), "the series is left out"),
 ];
 
-fn assemble(inputs: &Inputs, page: &Page, dropped: &[&str], remarks: &[String]) -> String {
+fn assemble(inputs: &Inputs, page: &Page, detail: &Detail, remarks: &[String]) -> String {
     let sections: Vec<Section> = SECTIONS
         .iter()
         .filter(|(id, ..)| page.shows(id))
-        .filter_map(|(id, heading, _)| section(id, heading, inputs, page, dropped))
+        .filter_map(|(id, heading, _)| section(id, heading, inputs, page, detail))
         .collect();
     let title = name(&page.title.clone().unwrap_or_else(|| title(inputs)));
     let style = style();
@@ -203,7 +240,7 @@ fn assemble(inputs: &Inputs, page: &Page, dropped: &[&str], remarks: &[String]) 
         env!("CARGO_PKG_VERSION")
     );
     let figures: Vec<&Figure> = sections.iter().flat_map(|section| &section.figures).collect();
-    let data = json_in_script(&data(inputs, &title, &figures));
+    let data = json_in_script(&data(inputs, &title, &figures, page.lite));
     let _ = write!(out, "<script type=\"application/json\" id=\"ssdlab-data\">{data}</script>");
     if !page.lite {
         let _ = write!(out, "<script>{ECHARTS}</script><script>{SCRIPT}</script>");
@@ -276,6 +313,9 @@ fn style() -> String {
         );
     }
     out.push_str(STYLE);
+    let columns = |cell: &str| (1..=MOST_COLUMNS).map(|i| format!(".n{i} {cell}:nth-child({i})")).collect::<Vec<_>>();
+    let _ = write!(out, "{},{}{{text-align:right}}", columns("td").join(","), columns("th").join(","));
+    let _ = write!(out, "@media print{{tr:nth-child(n+{}){{display:none}}}}", PRINTED_ROWS + 1);
     out
 }
 
@@ -284,7 +324,7 @@ fn digest(text: &str) -> String {
 }
 
 /// The contract `ssdlab.report/1`, and the colours for the script.
-fn data(inputs: &Inputs, title: &str, figures: &[&Figure]) -> Value {
+fn data(inputs: &Inputs, title: &str, figures: &[&Figure], lite: bool) -> Value {
     let figures: Vec<Value> = figures
         .iter()
         .map(|figure| {
@@ -293,6 +333,10 @@ fn data(inputs: &Inputs, title: &str, figures: &[&Figure]) -> Value {
             if let Value::Object(fields) = &mut value {
                 let table = fields.remove("table").unwrap_or_default();
                 fields.insert("data".into(), table);
+                // Nothing draws them there.
+                if lite {
+                    ["heading", "x", "y", "series", "panels"].iter().for_each(|name| _ = fields.remove(*name));
+                }
             }
             value
         })
@@ -302,7 +346,7 @@ fn data(inputs: &Inputs, title: &str, figures: &[&Figure]) -> Value {
     if let Some(compare) = &inputs.compare {
         tables.push(json!({ "id": "comparison", "table": charts::comparison_table(compare) }));
     }
-    json!({
+    let mut all = json!({
         "schema": "ssdlab.report/1",
         "version": env!("CARGO_PKG_VERSION"),
         "kind": kind(inputs),
@@ -311,8 +355,11 @@ fn data(inputs: &Inputs, title: &str, figures: &[&Figure]) -> Value {
         "figures": figures,
         "tables": tables,
         "summary": summary,
-        "colours": colours(),
-    })
+    });
+    if !lite {
+        all["colours"] = colours();
+    }
+    all
 }
 
 /// Colours and patterns for the script.
@@ -330,7 +377,7 @@ fn colours() -> Value {
         "ramps": { "host": ramp("host"), "gc": ramp("gc"), "wear": ramp("wear") } })
 }
 
-fn section(id: &'static str, heading: &'static str, inputs: &Inputs, page: &Page, dropped: &[&str]) -> Option<Section> {
+fn section(id: &'static str, heading: &'static str, inputs: &Inputs, page: &Page, detail: &Detail) -> Option<Section> {
     let names: &[&str] = match id {
         "causes" => &["causes", "tail-causes"],
         "latency" => &["percentiles", "cdf", "ccdf"],
@@ -342,8 +389,8 @@ fn section(id: &'static str, heading: &'static str, inputs: &Inputs, page: &Page
         "compare" => &["compare"],
         _ => &[],
     };
-    let wanted = names.iter().filter(|name| !dropped.contains(name));
-    let mut figures: Vec<Figure> = wanted.filter_map(|name| charts::on_page(name, inputs)).collect();
+    let wanted = names.iter().filter(|name| !detail.without.contains(name));
+    let mut figures: Vec<Figure> = wanted.filter_map(|name| charts::on_page(name, inputs, &detail.shown)).collect();
     let mut body = String::new();
     match id {
         "verdict" => verdict(&mut body, inputs)?,
@@ -393,8 +440,10 @@ fn place(out: &mut String, figure: &Figure) {
         html(&title),
         html(&title)
     );
-    let look = Look { title: false, width: 760.0, ..Look::default() };
-    out.push_str(&draw(figure, &look));
+    match &figure.empty {
+        Some(why) => _ = write!(out, "<p class=\"empty\">{}</p>", html(why)),
+        None => out.push_str(&draw(figure, &Look { title: false, width: 760.0, ..Look::default() })),
+    }
     let _ = write!(out, "</div><figcaption>{}", html(&figure.caption));
     for note in &figure.notes {
         let _ = write!(out, "<br><small>{}</small>", html(&name(note)));
@@ -403,10 +452,6 @@ fn place(out: &mut String, figure: &Figure) {
     if !figure.table.rows.is_empty() {
         let _ = write!(out, "<details><summary>Table</summary>");
         table(out, &figure.table, &title, false);
-        let rows = figure.table.rows.len();
-        if rows > MOST_ROWS {
-            let _ = write!(out, "<p class=\"note\">The first {MOST_ROWS} of {} rows.</p>", count(rows as u64));
-        }
         out.push_str("</details>");
     }
     out.push_str("</figure>");
@@ -414,37 +459,48 @@ fn place(out: &mut String, figure: &Figure) {
 
 /// A table that can be scrolled.
 fn table(out: &mut String, table: &Table, label: &str, wrap: bool) {
-    let class = if wrap { " class=\"wrap\"" } else { "" };
+    let text = |row: &Vec<Cell>, i: usize| matches!(row.get(i), Some(Cell::Text(text)) if !looks_numeric(text));
+    let numeric = |i: &usize| *i > 0 && !wrap && !table.rows.iter().any(|row| text(row, *i));
+    // A class of the table for each column of numbers is shorter than one of each cell.
+    let mut class: Vec<String> =
+        (0..table.columns.len().min(MOST_COLUMNS)).filter(numeric).map(|i| format!("n{}", i + 1)).collect();
+    class.extend(wrap.then(|| "wrap".into()));
     let _ = write!(
         out,
-        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{}: table\"><table{class}><thead><tr>",
-        html(label)
+        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{}: table\"><table class=\"{}\"><thead><tr>",
+        html(label),
+        class.join(" ")
     );
-    let numeric: Vec<bool> = (0..table.columns.len())
-        .map(|i| {
-            i > 0 && table.rows.iter().all(|row| !matches!(row.get(i), Some(Cell::Text(text)) if !looks_numeric(text)))
-        })
-        .collect();
-    for (column, numeric) in table.columns.iter().zip(&numeric) {
+    for column in &table.columns {
         // A heading without text would be read as nothing.
         let text = if column.is_empty() { "kind" } else { column };
-        let _ =
-            write!(out, "<th scope=\"col\"{}>{}</th>", if *numeric { " class=\"n\"" } else { "" }, html(&name(text)));
+        let _ = write!(out, "<th scope=\"col\">{}", html(&name(text)));
     }
-    out.push_str("</tr></thead><tbody>");
+    // The ends of cells and rows are optional in HTML.
+    out.push_str("<tbody>");
     for row in table.rows.iter().take(MOST_ROWS) {
         out.push_str("<tr>");
-        for (cell, numeric) in row.iter().zip(&numeric) {
+        for cell in row {
             let text = match cell {
                 Cell::Whole(value) => count(*value),
                 Cell::Real(value) => ssdlab_figures::scale::plain(*value, if value.abs() < 10.0 { 6 } else { 2 }),
                 other => name(&other.text()),
             };
-            let _ = write!(out, "<td{}>{}</td>", if *numeric { " class=\"n\"" } else { "" }, html(&text));
+            let _ = write!(out, "<td>{}", html(&text));
         }
-        out.push_str("</tr>");
     }
-    out.push_str("</tbody></table></div>");
+    out.push_str("</table></div>");
+    let rows = table.rows.len();
+    if rows > MOST_ROWS {
+        let _ = write!(out, "<p class=\"note first\">The first {MOST_ROWS} of {} rows.</p>", count(rows as u64));
+    }
+    if rows > PRINTED_ROWS {
+        let _ = write!(
+            out,
+            "<p class=\"note printed\">Printed: the first {PRINTED_ROWS} of {} rows.</p>",
+            count(rows as u64)
+        );
+    }
 }
 
 /// Whether a text is a number with a unit.
@@ -556,7 +612,8 @@ fn method(out: &mut String, inputs: &Inputs, page: &Page) -> Option<()> {
         table(out, &rows, "Keys that differ from the defaults", true);
     }
     let mut rows = Table::new(&["key", "value"]);
-    rows.rows = words::configuration(summary).into_iter().map(|row| row.map(Cell::Text).to_vec()).collect();
+    rows.rows =
+        flat(&summary["config"]).into_iter().map(|(key, value)| vec![Cell::Text(key), Cell::Text(value)]).collect();
     out.push_str("<details><summary>All keys</summary>");
     table(out, &rows, "All keys", true);
     out.push_str("</details>");

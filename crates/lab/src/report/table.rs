@@ -133,6 +133,12 @@ impl Columns<'_> {
         let value = |row: &Vec<Cell>| at.and_then(|at| row.get(at)).map_or(f64::NAN, number);
         self.0.rows.iter().map(value).collect()
     }
+
+    /// The exact sum of a column of whole numbers; none if it is not there or has another cell.
+    pub fn total(&self, name: &str) -> Option<u128> {
+        let at = self.0.columns.iter().position(|column| column == name)?;
+        self.0.rows.iter().map(|row| row.get(at).and_then(integer)).sum()
+    }
 }
 
 /// A cell as a number; not a number if it is none.

@@ -10,8 +10,6 @@ use crate::report::table::data;
 use crate::results::perfetto::{SLICE_BEGIN, SLICE_END, TracePacket};
 use crate::results::timeline::Span;
 
-/// Most bars that are shown.
-pub const MOST_BARS: usize = 20_000;
 /// Most rows that are shown.
 const MOST_ROWS: usize = 24;
 
@@ -33,8 +31,10 @@ pub struct Bar {
 /// Activity in a window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
-    /// Names of the rows: the slowest request, then buses and planes.
+    /// Names of the rows: the slowest request, then buses and planes, those that it used first.
     pub rows: Vec<String>,
+    /// How many rows are the request's and those of buses and planes that it used.
+    pub used_rows: usize,
     /// Bars, in the order of the file.
     pub bars: Vec<Bar>,
     /// From, in nanoseconds.
@@ -130,17 +130,12 @@ pub fn read(path: &Path, window: Option<Span>) -> Result<Timeline> {
     order.sort_by_key(|track| (!used.contains(track), std::cmp::Reverse(busy[track]), *track));
     let mut notes = Vec::new();
     if order.len() > MOST_ROWS {
-        notes.push(format!("{} of {} buses and planes: those of the request and the busiest", MOST_ROWS, order.len()));
+        notes.push(format!("Of {} buses and planes, {MOST_ROWS}: those of the request and the busiest.", order.len()));
         order.truncate(MOST_ROWS);
     }
     order.sort_by_key(|track| (!used.contains(track), *track));
+    let used_rows = 1 + order.iter().filter(|track| used.contains(track)).count();
     found.retain(|slice| order.contains(&slice.track));
-    if found.len() > MOST_BARS {
-        notes.push(format!("the {MOST_BARS} longest of {} operations", found.len()));
-        found.sort_by_key(|slice| (std::cmp::Reverse(slice.to - slice.from), slice.from, slice.track));
-        found.truncate(MOST_BARS);
-        found.sort_by_key(|slice| (slice.from, slice.track));
-    }
     let mut rows = vec![format!("slowest {}", slowest.name)];
     // A plane's place stands in brackets after its name.
     let short = |track: &u64| names.get(track).map_or("", |name| name.split(" (").next().unwrap_or(name)).to_string();
@@ -151,5 +146,5 @@ pub fn read(path: &Path, window: Option<Span>) -> Result<Timeline> {
         let row = 1 + order.iter().position(|track| *track == slice.track).unwrap_or(0);
         Bar { row, from: slice.from.max(from), to: slice.to.min(to), class: slice.class, name: slice.name }
     }));
-    Ok(Timeline { rows, bars, from, to, notes })
+    Ok(Timeline { rows, used_rows, bars, from, to, notes })
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use ssdlab_figures::figure::{Cell, Table};
 use ssdlab_sim::blame::CAUSES;
 
-use crate::report::inputs::{number, text};
+use crate::report::json::{number, text};
 use crate::report::told::{Told, stacked};
 use crate::text::{count, duration};
 

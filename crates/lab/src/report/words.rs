@@ -4,7 +4,7 @@ use serde_json::Value;
 use ssdlab_sim::Config;
 use ssdlab_sim::blame::{BY_GC, CAUSES, Cause};
 
-use crate::report::inputs::{number, text};
+use crate::report::json::{number, shown, text};
 use crate::text::{count, duration, percent, percent_exact, size};
 
 /// The meaning of a cause, in a few words.
@@ -97,14 +97,6 @@ pub fn verdict(summary: &Value) -> String {
     }
 }
 
-/// A value of a configuration as text.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        value => value.to_string(),
-    }
-}
-
 /// Keys of a configuration that differ from the defaults: key, default, value.
 pub fn differences(summary: &Value) -> Vec<[String; 3]> {
     fn walk(key: &str, default: Option<&Value>, value: Option<&Value>, out: &mut Vec<[String; 3]>) {
@@ -126,23 +118,6 @@ pub fn differences(summary: &Value) -> Vec<[String; 3]> {
     let default = serde_json::to_value(Config::default()).unwrap_or_default();
     let mut out = Vec::new();
     walk("", Some(&default), summary.get("config"), &mut out);
-    out
-}
-
-/// The configuration in full: key and value.
-pub fn configuration(summary: &Value) -> Vec<[String; 2]> {
-    fn walk(key: &str, value: &Value, out: &mut Vec<[String; 2]>) {
-        match value {
-            Value::Object(fields) if !fields.is_empty() => {
-                for (name, value) in fields {
-                    walk(&if key.is_empty() { name.clone() } else { format!("{key}.{name}") }, value, out);
-                }
-            }
-            value => out.push([key.into(), shown(value)]),
-        }
-    }
-    let mut out = Vec::new();
-    walk("", &summary["config"], &mut out);
     out
 }
 

@@ -1,14 +1,11 @@
 //! One row per bucket of latencies and waits that is not empty, as CSV or Parquet. Buckets are those of the summary's histograms, so
 //! percentiles of the file equal the summary's, and files of parts of a run are merged by adding rows.
 
-use std::path::Path;
-
 use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::report::histogram::{Bucket, Histogram};
 
 use crate::error::Result;
-use crate::output::Finished;
-use crate::results::sheet::{Cell, Kind, Sheet};
+use crate::results::sheet::{Cell, Ended, Kind, Place, Sheet};
 
 /// Columns before the causes.
 pub const COLUMNS: [(&str, Kind); 7] = [
@@ -40,21 +37,21 @@ impl Histograms {
     }
 }
 
-/// Begins a file; its name decides the format.
+/// Begins a table.
 ///
 /// # Errors
-/// As [`Sheet::create`].
-pub fn create(path: &Path) -> Result<Sheet> {
+/// As [`Sheet::begin`].
+pub fn create(place: &Place) -> Result<Sheet> {
     let causes = CAUSES.iter().map(|(_, name)| (*name, Kind::Maybe));
     let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).collect();
-    Sheet::create("--histograms", path, &columns)
+    Sheet::begin("--histograms", place, &columns)
 }
 
 /// Writes one row per bucket.
 ///
 /// # Errors
 /// As [`Sheet::row`] and [`Sheet::finish`].
-pub fn write(mut sheet: Sheet, histograms: &Histograms) -> Result<Finished> {
+pub fn write(mut sheet: Sheet, histograms: &Histograms) -> Result<Ended> {
     // A sum of more than 292 years does not fit in a column of 64 bits.
     let total = |ns: u128| Cell::Maybe(i64::try_from(ns).ok().map(|ns| ns as u64));
     for (measure, by_op) in [("latency", &histograms.latency), ("waiting", &histograms.waiting)] {
@@ -75,5 +72,5 @@ pub fn write(mut sheet: Sheet, histograms: &Histograms) -> Result<Finished> {
             }
         }
     }
-    Ok(sheet.finish()?.file())
+    sheet.finish()
 }

@@ -285,7 +285,7 @@ impl Job<'_> {
                 match keep {
                     Keep::Requests => outputs.requests = Some(Place::File(path)),
                     Keep::Series => outputs.series = Some((Place::File(path), WINDOW)),
-                    Keep::Histograms => outputs.histograms = Some(path),
+                    Keep::Histograms => outputs.histograms = Some(Place::File(path)),
                 }
             }
         }

@@ -366,19 +366,6 @@ impl Comparison {
     /// Everything, for programs: the contract `ssdlab.compare/1`, as the bytes of its file.
     pub fn json(&self) -> String {
         let several = self.seeds.count > 1;
-        let figure = |figure: &Figure| {
-            let mut entry = json!({ "mean": figure.mean, "ratio": figure.ratio, "verdict": figure.verdict() });
-            if several {
-                let (low, high) = match figure.half_width {
-                    Some(half) => (Some(figure.difference - half), Some(figure.difference + half)),
-                    None => (None, None),
-                };
-                entry["deviation"] = json!(figure.deviation);
-                entry["difference"] = json!({ "mean": figure.difference, "low": low, "high": high });
-                entry["values"] = json!(figure.values);
-            }
-            entry
-        };
         let variant = |(number, row): (usize, &Row)| {
             let values = self.axes.iter().zip(&row.variant.values);
             let set: Map<String, Json> = values.map(|(axis, value)| (axis.key.clone(), json!(value))).collect();
@@ -392,7 +379,9 @@ impl Comparison {
             let figures: Map<String, Json> = METRICS
                 .iter()
                 .zip(&row.figures)
-                .map(|(metric, value)| (metric.key.to_string(), value.as_ref().map_or(Json::Null, figure)))
+                .map(|(metric, value)| {
+                    (metric.key.to_string(), value.as_ref().map_or(Json::Null, |figure| figure.json(several)))
+                })
                 .collect();
             entry["figures"] = Json::Object(figures);
             entry

@@ -1,6 +1,7 @@
 //! The figures that variants are compared by, and how those of a variant differ from the baseline's.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 use ssdlab_sim::blame::{BY_GC, Cause};
 use ssdlab_sim::report::{Breakdown, Figures, Summary};
 
@@ -125,6 +126,18 @@ impl Figure {
             half_width: half_width(&differences),
             values,
         }
+    }
+
+    /// Its entry of `ssdlab.compare/1`; `several`: with what several seeds tell.
+    pub fn json(&self, several: bool) -> Value {
+        let mut entry = json!({ "mean": self.mean, "ratio": self.ratio, "verdict": self.verdict() });
+        if several {
+            let bound = |sign: f64| self.half_width.map(|half| self.difference + sign * half);
+            entry["deviation"] = json!(self.deviation);
+            entry["difference"] = json!({ "mean": self.difference, "low": bound(-1.0), "high": bound(1.0) });
+            entry["values"] = json!(self.values);
+        }
+        entry
     }
 
     /// How it differs from the baseline. With one seed there is no interval, so every difference counts.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 114] = [
+const LAYERS: [&str; 117] = [
     "outside",
     "text",
     "names",
@@ -35,9 +35,11 @@ const LAYERS: [&str; 114] = [
     "results",
     "variants/student",
     "variants/figures",
+    "report/json",
     "report/table",
     "report/histogram",
     "report/timeline",
+    "report/summaries",
     "report/inputs",
     "report/words",
     "report/told",
@@ -48,6 +50,7 @@ const LAYERS: [&str; 114] = [
     "report/charts/causes",
     "report/charts/compare",
     "report/charts/over_time",
+    "report/charts/timeline_text",
     "report/charts/wear",
     "report/charts/reproduce",
     "report/charts",

@@ -7,15 +7,23 @@ use ssdlab_figures::figure::{Cell, Figure, Mark, Table};
 use ssdlab_figures::svg::{Look, draw};
 use ssdlab_lab::error::{Class, Result};
 use ssdlab_lab::input::{Origin, Requests};
-use ssdlab_lab::report::charts::{self, Wanted};
+use ssdlab_lab::output::Finished;
+use ssdlab_lab::report::charts::{self, Shown, Wanted};
 use ssdlab_lab::report::histogram::{self, Quantile, SUMMARY, bands, percentile};
 use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::report::page::{self, Page};
+use ssdlab_lab::report::summaries;
 use ssdlab_lab::report::table::{Columns, whole};
+use ssdlab_lab::report::timeline::Bar;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::results::timeline::To;
 use ssdlab_lab::run::{How, Outputs, Report};
 use ssdlab_lab::settings::Sources;
+use ssdlab_lab::variants::axes::Axis;
+use ssdlab_lab::variants::comparison::{Planned, Seeds};
+use ssdlab_lab::variants::figures::METRICS;
+use ssdlab_lab::variants::points::Plan;
+use ssdlab_sim::Check;
 use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::units::Nanos;
 
@@ -36,7 +44,7 @@ fn results(directory: &Path, sources: &Sources, requests: &Requests, window: u64
         series_dies: true,
         timeline: Some((To::File(directory.join("run.pftrace")), None)),
         blocks: file("blocks.csv").map(Place::File),
-        histograms: file("histograms.csv"),
+        histograms: file("histograms.csv").map(Place::File),
         ..Outputs::default()
     };
     let mut done = run(sources, How::default()).open(requests).unwrap().simulate(&outputs, &mut ()).unwrap();
@@ -65,7 +73,7 @@ fn the_tail_of_the_first_run_is_that_of_its_requests() {
     let sources = Sources { sets: vec!["precondition.mode=random".into()], ..Sources::default() };
     let outputs = Outputs {
         requests: Some(directory.path().join("requests.csv").into()),
-        histograms: Some(directory.path().join("histograms.csv")),
+        histograms: Some(directory.path().join("histograms.csv").into()),
         json: Some(directory.path().join("summary.json")),
         ..Outputs::default()
     };
@@ -353,6 +361,157 @@ fn pages_are_small_enough_or_say_what_is_missing() {
     let refused = |page: Page| page::write(&Inputs::default(), &page).map(|_| ()).unwrap_err().class();
     assert_eq!(refused(Page { most_bytes: 1 << 20, ..Page::default() }), Class::Usage);
     assert_eq!(refused(Page { sections: Some(vec!["latenzy".into()]), ..lite() }), Class::Usage);
+}
+
+/// A directory of summaries is the comparison that wrote it.
+#[test]
+fn a_directory_of_summaries_is_a_comparison() {
+    let directory = tempfile::tempdir().unwrap();
+    let axes = vec![Axis { key: "schemes.victim".into(), values: ["greedy", "fifo"].map(String::from).into() }];
+    let planned = Planned::new(&tiny(&[]), axes, Seeds { first: 3, count: 3 }, 100).unwrap();
+    let points = planned.points(&workload("mixed-70-30", 600));
+    let plan = Plan { check: Check::Sampled, count_only: false, jobs: Some(1), memory_limit: None };
+    let done = planned.run(&points, &plan, &()).unwrap();
+    for row in &done.rows {
+        for outcome in &row.outcomes {
+            let value: Value = serde_json::from_str(&outcome.json()).unwrap();
+            for metric in METRICS {
+                let (read, own) = (summaries::measure(metric.key, &value), (metric.of)(&outcome.summary));
+                // A mean that was written and read again may differ in its last digit.
+                assert_eq!(read.is_some(), own.is_some(), "{}", metric.key);
+                let near = read.zip(own).is_none_or(|(read, own)| (read - own).abs() <= own.abs() * 1e-14);
+                assert!(near, "{}: {read:?} {own:?}", metric.key);
+            }
+        }
+    }
+    done.write_summaries(directory.path()).unwrap().into_iter().try_for_each(Finished::publish).unwrap();
+    let inputs = read(&[directory.path().into()]);
+    let (own, written): (_, Value) = (inputs.compare.unwrap(), serde_json::from_str(&done.json()).unwrap());
+    for (own, written) in own["variants"].as_array().unwrap().iter().zip(written["variants"].as_array().unwrap()) {
+        for field in ["variant", "config_digest", "trace_digests"] {
+            assert_eq!(own[field], written[field]);
+        }
+        for metric in METRICS {
+            let verdict = |value: &Value| value["figures"][metric.key]["verdict"].clone();
+            assert_eq!(verdict(own), verdict(written), "{}", metric.key);
+        }
+    }
+    assert_eq!(own["variants"][1]["set"], json!({ "schemes.victim": "fifo" }));
+    // One summary alone is a run; other files are none.
+    let fails = || Inputs::read(&[directory.path().into()], None).unwrap_err().to_string();
+    std::fs::remove_file(directory.path().join("2-4.json")).unwrap();
+    assert!(fails().contains("seeds 3, 5"), "{}", fails());
+    std::fs::copy(directory.path().join("1-3.json"), directory.path().join("9-3.json")).unwrap();
+    assert!(fails().contains("another file"), "{}", fails());
+    for name in ["9-3", "1-4", "1-5", "2-3", "2-5"] {
+        std::fs::remove_file(directory.path().join(format!("{name}.json"))).unwrap();
+    }
+    assert!(read(&[directory.path().into()]).run.summary.is_some());
+    std::fs::write(directory.path().join("a.json"), "{}").unwrap();
+    assert!(fails().contains("no result of ssdlab"), "{}", fails());
+    std::fs::remove_file(directory.path().join("a.json")).unwrap();
+    std::fs::remove_file(directory.path().join("1-3.json")).unwrap();
+    assert!(fails().contains("no summary"), "{}", fails());
+}
+
+/// Windows that are merged have the numbers of one long window.
+#[test]
+fn merged_windows_are_those_of_longer_ones() {
+    let place = |name: &str| {
+        let directory = tempfile::tempdir().unwrap();
+        let window = if name == "long" { 40_000_000 } else { 10_000_000 };
+        let files = results(directory.path(), &tiny(&[]), &workload("mixed-70-30", 2_000), window);
+        (read(&files), directory)
+    };
+    let ((short, _a), (long, _b)) = (place("short"), place("long"));
+    let table = |inputs: &Inputs, windows: usize| {
+        let shown = Shown { windows, ..Shown::default() };
+        charts::on_page("series", inputs, &shown).unwrap()
+    };
+    let rows = long.run.series.as_ref().unwrap().rows.len();
+    let (merged, whole) = (table(&short, rows), table(&long, 2_000));
+    assert_eq!(merged.notes.len(), 1);
+    assert!(whole.notes.is_empty() && rows > 5);
+    let values = |figure: &Figure, name: &str| Columns(&figure.table).numbers(name);
+    for name in ["start_ns", "requests", "collections", "free_pages", "pending", "read_mean_ns", "write_mean_ns"] {
+        // The state at the end of a window, and the last one, are those of the same time only where it has ended.
+        let last = rows - 1;
+        for (i, (a, b)) in values(&merged, name).iter().zip(values(&whole, name)).enumerate().take(last) {
+            let near = (a - b).abs() <= 1.0 || (a.is_nan() && b.is_nan());
+            assert!(near, "{name} of window {i}: {a} {b}");
+        }
+    }
+    for (merged, whole) in merged.panels.iter().zip(&whole.panels) {
+        assert_eq!(merged.title, whole.title);
+        for (a, b) in merged.series[0].points.iter().zip(&whole.series[0].points).take(rows - 1) {
+            let near = (a[1] - b[1]).abs() <= (b[1].abs() * 1e-4).max(1.0) || (a[1].is_nan() && b[1].is_nan());
+            assert!(near, "{}: {a:?} {b:?}", merged.title);
+        }
+    }
+    // The last cell of a map of dies may be shorter than the others; shares stay what they are.
+    let share = |inputs: &Inputs, cells: usize| {
+        let shown = Shown { cells, ..Shown::default() };
+        let figure = charts::on_page("heatmap-die", inputs, &shown).unwrap();
+        let panel = &figure.panels[1];
+        let (width, end) = (panel.series[0].width.unwrap(), panel.x.range.unwrap()[1]);
+        panel.series[0].points.iter().map(|p| p[2] * width.min(end - p[0])).sum::<f64>()
+    };
+    let (coarse, fine) = (share(&short, 12), share(&short, 100_000));
+    assert!((coarse - fine).abs() < fine * 1e-3, "{coarse} {fine}");
+}
+
+/// One window has no length of its own.
+#[test]
+fn a_series_of_one_window_is_that_of_the_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = results(directory.path(), &tiny(&[]), &workload("mixed-70-30", 200), 3_600_000_000_000);
+    let inputs = read(&files);
+    assert_eq!(inputs.run.series.as_ref().unwrap().rows.len(), 1);
+    assert!(figure("series", &inputs).caption.starts_with("1 window: "));
+    let summary = inputs.run.summary.clone().unwrap();
+    let number = |place: &str| summary.pointer(place).and_then(Value::as_f64).unwrap();
+    let dies = figure("heatmap-die", &inputs);
+    let busy: f64 = dies.panels.iter().flat_map(|panel| &panel.series[0].points).map(|point| point[2]).sum();
+    let (own, expected) = (busy / 4.0, number("/utilisation/die"));
+    assert!(own >= expected - 1e-6 && own < expected * 1.2, "{own} {expected}");
+    assert!(page::write(&inputs, &lite()).unwrap().html.contains("data-figure=\"heatmap-die\""));
+    // Without the summary, busy times are shares of the largest.
+    let alone = figure("heatmap-die", &read(&files[5..]));
+    assert!(alone.panels.iter().flat_map(|panel| &panel.series[0].points).all(|point| point[2] <= 1.0));
+}
+
+/// What is too long is thinned in a fixed order, and says so in the page and to the caller.
+#[test]
+fn pages_are_thinned_in_a_fixed_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut inputs = read(&results(directory.path(), &tiny(&[]), &workload("mixed-70-30", 3_000), 1_000_000));
+    let timeline = inputs.run.timeline.as_mut().unwrap();
+    let one = timeline.bars[1].clone();
+    timeline.rows.push("a plane that the request did not use".into());
+    let row = timeline.rows.len() - 1;
+    timeline.bars.extend((0..3_000).map(|i| Bar { row: if i % 2 == 0 { row } else { one.row }, ..one.clone() }));
+    let whole = page::write(&inputs, &lite()).unwrap();
+    assert!(whole.remarks.is_empty());
+    let mut most = whole.html.len() as u64;
+    let mut said: Vec<String> = Vec::new();
+    loop {
+        let Ok(page) = page::write(&inputs, &Page { most_bytes: most, ..lite() }) else { break };
+        assert!(page.html.len() as u64 <= most);
+        assert!(page.remarks.iter().all(|remark| page.html.contains(remark.as_str())));
+        let words: Vec<String> = page.remarks.iter().map(|r| r.split(", to keep").next().unwrap().into()).collect();
+        // A smaller page has lost what a larger one has, and more.
+        assert!(words.starts_with(&said), "{said:?} {words:?}");
+        for kept in ["verdict", "figure-percentiles", "method"] {
+            assert!(page.html.contains(&format!("id=\"{kept}\"")), "{kept}");
+        }
+        (said, most) = (words, page.html.len() as u64 - 1);
+    }
+    let starts =
+        ["the timeline shows only the", "the timeline shows only its", "the windows", "the maps", "the timeline is"];
+    let mut rest = said.iter();
+    for start in starts {
+        assert!(rest.any(|remark| remark.starts_with(&format!("report: {start}"))), "{start}: {said:?}");
+    }
 }
 
 /// The page of a run is that of its files, byte by byte but for what only the run knows.

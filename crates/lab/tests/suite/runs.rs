@@ -22,7 +22,7 @@ fn outputs(directory: &Path) -> Outputs {
         series_dies: true,
         timeline: Some((ssdlab_lab::results::timeline::To::File(directory.join("run.pftrace")), None)),
         blocks: file("blocks.csv").map(Place::File),
-        histograms: file("histograms.csv"),
+        histograms: file("histograms.csv").map(Into::into),
         tail: false,
         report: None,
         perf: file("perf.json"),

@@ -5,7 +5,8 @@ use ssdlab_sim::blame::{CAUSES, Cause};
 
 use crate::report::charts::parts::{Op, Wanted, figure, plural, share, shown};
 use crate::report::histogram::{Band, bands, count as requests, merged};
-use crate::report::inputs::{Inputs, number};
+use crate::report::inputs::Inputs;
+use crate::report::json::number;
 use crate::report::words;
 use crate::text::{count, duration, percent};
 

@@ -4,7 +4,8 @@ use serde_json::Value;
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Source, Table, Unit};
 
 use crate::report::charts::parts::Wanted;
-use crate::report::inputs::{Inputs, number, text};
+use crate::report::inputs::Inputs;
+use crate::report::json::{number, text};
 use crate::text::{count, duration, rate};
 use crate::variants::figures::{METRICS, Metric, Unit as Of};
 

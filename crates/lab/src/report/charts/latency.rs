@@ -6,7 +6,8 @@ use ssdlab_sim::report::histogram::Bucket;
 
 use crate::report::charts::parts::{Wanted, figure, plural, shown};
 use crate::report::histogram::{Quantile, count as requests, percentile, place};
-use crate::report::inputs::{Inputs, number};
+use crate::report::inputs::Inputs;
+use crate::report::json::number;
 use crate::text::{count, duration, percent, plural as counted};
 
 const NONE: &str = "No reads or writes were measured.";
@@ -79,7 +80,7 @@ pub(super) fn percentiles(inputs: &Inputs, wanted: &Wanted) -> Figure {
         let all = requests(buckets);
         let points = cumulated(buckets).map(|(seen, bucket)| vec![seen as f64 / all as f64, value(bucket, buckets)]);
         let mut points: Vec<Vec<f64>> = points.collect();
-        if wanted.thin {
+        if wanted.page.is_some() {
             // The ranks of the summary stay exact.
             let kept: Vec<usize> = RANKS.iter().filter_map(|quantile| place(buckets, *quantile)).collect();
             points =
@@ -144,7 +145,7 @@ fn distribution(inputs: &Inputs, wanted: &Wanted, slower: bool) -> Figure {
                 points.push(vec![value(bucket, buckets), part as f64 / all as f64]);
             }
         }
-        if wanted.thin {
+        if wanted.page.is_some() {
             let y = |share: f64| if slower { libm::log10(share) } else { 4.0 * share };
             points = thinned(&points, &[points.len() - 1], &|p| (libm::log10(p[0].max(1.0)), y(p[1])));
         }

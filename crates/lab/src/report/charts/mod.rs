@@ -6,6 +6,7 @@ mod latency;
 mod over_time;
 mod parts;
 mod reproduce;
+mod timeline_text;
 mod wear;
 
 use ssdlab_figures::figure::{Axis, Figure, Scale};
@@ -16,8 +17,7 @@ use crate::report::inputs::Inputs;
 
 pub use compare::comparison_table;
 pub use latency::key_figures;
-use parts::PAGE_CELLS;
-pub use parts::{Op, Wanted};
+pub use parts::{Op, Shown, Wanted};
 
 /// A figure that can be drawn.
 pub struct Kind {
@@ -32,7 +32,7 @@ pub struct Kind {
 }
 
 /// All kinds of figures. Those of a paper have one name for each table or figure of the paper: see [`list`].
-pub const KINDS: [Kind; 12] = [
+pub const KINDS: [Kind; 13] = [
     kind("percentiles", "latency by percentile", "--histograms or --requests", has_latency, latency::percentiles),
     kind("cdf", "share of requests by latency", "--histograms or --requests", has_latency, latency::cdf),
     kind("ccdf", "share of slower requests by latency", "--histograms or --requests", has_latency, latency::ccdf),
@@ -70,6 +70,13 @@ pub const KINDS: [Kind; 12] = [
         "--timeline",
         |inputs| inputs.run.timeline.is_some(),
         over_time::gantt,
+    ),
+    kind(
+        "timeline-text",
+        "the same as letters, without colours",
+        "--timeline",
+        |inputs| inputs.run.timeline.is_some(),
+        timeline_text::timeline_text,
     ),
     kind("wear", "erases by plane and block", "--blocks", |inputs| inputs.run.blocks.is_some(), wear::wear),
     kind("valid", "blocks by valid pages and by erases", "--blocks", |inputs| inputs.run.blocks.is_some(), wear::valid),
@@ -165,9 +172,9 @@ pub fn make(name: &str, inputs: &Inputs, wanted: &Wanted) -> Result<Figure> {
 }
 
 /// A figure of these inputs for a page; none where they lack what it needs.
-pub fn on_page(name: &str, inputs: &Inputs) -> Option<Figure> {
+pub fn on_page(name: &str, inputs: &Inputs, shown: &Shown) -> Option<Figure> {
     let kind = KINDS.iter().find(|kind| kind.name == name).filter(|kind| (kind.has)(inputs))?;
-    Some((kind.draw)(inputs, &Wanted { cells: Some(PAGE_CELLS), thin: true, ..Wanted::default() }))
+    Some((kind.draw)(inputs, &Wanted { page: Some(shown.clone()), ..Wanted::default() }))
 }
 
 /// Figures of papers for a page.

@@ -4,10 +4,12 @@ use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Tab
 
 use crate::error::{Error, Result};
 use crate::names::{clip, nearest};
-use crate::report::charts::parts::{MOST_CELLS, Wanted, figure};
+use crate::report::charts::parts::{Wanted, figure};
 use crate::report::inputs::Inputs;
-use crate::report::table::Columns;
-use crate::text::{count, duration, percent};
+use crate::report::json::number as number_at;
+use crate::report::table::{Columns, integer, number};
+use crate::report::timeline::Bar;
+use crate::text::{count, duration, percent, plural};
 use ssdlab_sim::blame::{BY_GC, CAUSES};
 
 /// Checks the measure that a figure is asked for.
@@ -29,37 +31,63 @@ pub(super) fn known(name: &str, inputs: &Inputs, measure: &str) -> Result<()> {
         .help(format!("{meant}Its measures are {}", names.join(", "))))
 }
 
-/// The length of the windows of a table; 1 where there is one window.
-fn window(starts: &[f64]) -> f64 {
-    let steps = starts.windows(2).map(|two| two[1] - two[0]).filter(|step| *step > 0.0);
-    steps.fold(1e18, f64::min).max(1.0)
+/// The length of the windows of a table; none where there is one window.
+fn window(starts: &[f64]) -> Option<f64> {
+    starts.windows(2).map(|two| two[1] - two[0]).filter(|step| *step > 0.0).reduce(f64::min)
 }
 
-/// Most windows that are drawn; lines cannot show more.
-const MOST_WINDOWS: usize = 2_000;
+/// Windows of a series, each of `every` windows of the table: counts and sums are added, means weighted by what they are means of, and
+/// percentiles the largest.
+fn merged(table: &Table, every: usize) -> Table {
+    if every == 1 {
+        return table.clone();
+    }
+    let at = |name: &str| table.columns.iter().position(|column| column == name);
+    let cells = |rows: &[Vec<Cell>], column: usize| -> Vec<f64> {
+        rows.iter().map(|row| row.get(column).map_or(f64::NAN, number)).collect()
+    };
+    let weighted = |rows: &[Vec<Cell>], column: usize, weight: &str| {
+        let weights = at(weight).map_or(vec![1.0; rows.len()], |weight| cells(rows, weight));
+        let both = || cells(rows, column).into_iter().zip(weights.clone()).filter(|(value, _)| value.is_finite());
+        let (sum, all) = both().fold((0.0, 0.0), |(sum, all), (value, weight)| (sum + value * weight, all + weight));
+        if all > 0.0 { Cell::Real(sum / all) } else { Cell::Null }
+    };
+    let merge = |rows: &[Vec<Cell>]| -> Vec<Cell> {
+        let cell = |(column, name): (usize, &String)| match name.as_str() {
+            "start_ns" => rows[0][column].clone(),
+            // These are states at the end of a window.
+            "pending" | "free_pages" => rows[rows.len() - 1][column].clone(),
+            "iops" => weighted(rows, column, ""),
+            "read_mean_ns" => weighted(rows, column, "reads"),
+            "write_mean_ns" => weighted(rows, column, "writes"),
+            "all_mean_ns" => weighted(rows, column, "requests"),
+            name if name.ends_with("_p99_ns") => {
+                cells(rows, column).into_iter().filter(|value| value.is_finite()).reduce(f64::max).into()
+            }
+            _ => {
+                let known: Vec<u128> = rows.iter().filter_map(|row| row.get(column).and_then(integer)).collect();
+                if known.is_empty() { Cell::Null } else { Cell::Whole(known.iter().sum()) }
+            }
+        };
+        table.columns.iter().enumerate().map(cell).collect()
+    };
+    Table { columns: table.columns.clone(), rows: table.rows.chunks(every).map(merge).collect() }
+}
 
 /// `series`
 pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let title = "Rates, latencies and GC by window";
-    let Some(table) = inputs.run.series.as_ref().filter(|table| !table.rows.is_empty()) else {
+    let Some(whole) = inputs.run.series.as_ref().filter(|table| !table.rows.is_empty()) else {
         return Figure { source: inputs.run.source(), ..Figure::empty("series", title, "No request arrived.") };
     };
+    let every = whole.rows.len().div_ceil(wanted.shown().windows);
+    let table = &merged(whole, every);
     let columns = Columns(table);
     let starts = columns.numbers("start_ns");
-    let every = starts.len().div_ceil(MOST_WINDOWS);
     let x = || Axis::new("simulated time", Unit::Nanoseconds, Scale::Time);
-    // Where windows are merged, the mean of their values is drawn; percentiles are the largest.
-    let line = |name: &str, style: &str, values: Vec<f64>, largest: bool| {
-        let points = starts.chunks(every).zip(values.chunks(every)).map(|(at, values)| {
-            let known: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
-            let value = match (known.is_empty(), largest) {
-                (true, _) => f64::NAN,
-                (_, true) => known.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-                _ => known.iter().sum::<f64>() / known.len() as f64,
-            };
-            vec![at[0], value]
-        });
-        Series { name: name.into(), ..Series::new(style, Mark::Line, points.collect()) }
+    let line = |name: &str, style: &str, values: Vec<f64>| {
+        let points = starts.iter().zip(&values).map(|(at, value)| vec![*at, rounded(*value)]).collect();
+        Series { name: name.into(), ..Series::new(style, Mark::Line, points) }
     };
     let log = |label: &str| Axis::new(label, Unit::Nanoseconds, Scale::Log);
     let panel = |title: &str, y: Axis, series: Vec<Series>| Panel { title: title.into(), x: x(), y, series };
@@ -71,7 +99,7 @@ pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let panels = if let Some(measure) = &wanted.measure {
         let unit = if measure.ends_with("_ns") { Unit::Nanoseconds } else { Unit::One };
         let y = Axis::new(measure, unit, Scale::Linear);
-        vec![panel("", y, vec![line(measure, "mean", get(measure), false)])]
+        vec![panel("", y, vec![line(measure, "mean", get(measure))])]
     } else {
         let programs = sum(sum(get("flash_programs_host"), get("flash_programs_gc")), get("flash_copybacks"));
         let causes = CAUSES.iter().map(|(_, name)| get(name));
@@ -80,34 +108,34 @@ pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
         let mut panels = vec![panel(
             "",
             Axis::new("requests/s", Unit::RequestsPerSecond, Scale::Linear),
-            vec![line("", "mean", get("iops"), false)],
+            vec![line("", "mean", get("iops"))],
         )];
         for (op, style) in [("read", "read"), ("write", "write")] {
             let (mean, p99) = (get(&format!("{op}_mean_ns")), get(&format!("{op}_p99_ns")));
             if mean.iter().any(|value| value.is_finite()) {
-                let lines = vec![line("mean", "mean", mean, false), line("p99", "p99", p99, true)];
+                let lines = vec![line("mean", "mean", mean), line("p99", "p99", p99)];
                 panels.push(panel(&format!("{style} latency"), log(""), lines));
             }
         }
         panels.push(panel(
             "write amplification in the window",
             Axis::new("", Unit::One, Scale::Linear),
-            vec![line("", "mean", ratio(programs, get("flash_programs_host")), false)],
+            vec![line("", "mean", ratio(programs, get("flash_programs_host")))],
         ));
         panels.push(panel(
             "share of the latency that GC caused",
             Axis::new("", Unit::One, Scale::Linear).in_percent().within(0.0, 1.0),
-            vec![line("", "mean", ratio(by_gc, total), false)],
+            vec![line("", "mean", ratio(by_gc, total))],
         ));
         panels.push(panel(
             "free pages",
             Axis::new("", Unit::One, Scale::Linear),
-            vec![line("", "mean", get("free_pages"), false)],
+            vec![line("", "mean", get("free_pages"))],
         ));
         panels.push(panel(
             "requests in flight or waiting",
             Axis::new("", Unit::One, Scale::Linear),
-            vec![line("", "mean", get("pending"), false)],
+            vec![line("", "mean", get("pending"))],
         ));
         panels
     };
@@ -131,18 +159,24 @@ pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let cell = |row: &Vec<Cell>, at: &Option<usize>| at.and_then(|at| row.get(at)).cloned().unwrap_or(Cell::Null);
     numbers.rows = table.rows.iter().map(|row| places.iter().map(|at| cell(row, at)).collect()).collect();
     let mut figure = figure("series", title, inputs, panels, numbers);
+    let (windows, step) = (whole.rows.len(), window(&Columns(whole).numbers("start_ns")));
+    // The run ends somewhere in the last window.
     let rates = get("iops");
-    let (least, most) =
-        (rates.iter().copied().fold(f64::INFINITY, f64::min), rates.iter().copied().fold(0.0, f64::max));
+    let before = if rates.len() > 1 { &rates[..rates.len() - 1] } else { &rates[..] };
+    let least = before.iter().copied().fold(f64::INFINITY, f64::min).max(0.0);
+    let most = before.iter().copied().fold(0.0, f64::max);
     figure.caption = format!(
-        "{} windows of {}: {} to {} requests/s.",
-        count(starts.len() as u64),
-        duration(window(&starts)),
-        count(least.max(0.0) as u64),
-        count(most as u64)
+        "{}{}: {} to {} requests/s{}.",
+        plural(windows as u64, "window"),
+        step.map_or(String::new(), |step| format!(" of {}", duration(step))),
+        count(least as u64),
+        count(most as u64),
+        if rates.len() > 1 { " before the last one" } else { "" }
     );
     if every > 1 {
-        figure.notes.push(format!("Lines show {every} windows as one: means of their values, for p99 the largest."));
+        figure.notes.push(format!(
+            "{every} windows are shown as one: counts are added, means weighted, and of p99 the largest is taken."
+        ));
     }
     figure
 }
@@ -156,52 +190,60 @@ pub(super) fn dies(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let columns = Columns(table);
     let (starts, dies) = (columns.numbers("start_ns"), columns.numbers("die"));
     let all = dies.iter().copied().fold(0.0, f64::max) as usize + 1;
-    let step = window(&starts);
+    let kinds = [("host_ns", "host", "host operations"), ("gc_ns", "gc", "GC and write-backs")];
+    let mut busy = kinds.map(|(name, ..)| columns.numbers(name));
+    busy[1].iter_mut().zip(columns.numbers("writeback_ns")).for_each(|(own, more)| *own += more);
+    let simulated = inputs.run.summary.as_ref().and_then(|summary| number_at(summary, "/simulated_ns"));
+    // The length of an only window is that of the run; without a summary, dies are compared with the busiest.
+    let most_busy = busy[0].iter().zip(&busy[1]).map(|(host, gc)| host + gc).fold(1.0, f64::max);
+    let step = window(&starts).unwrap_or_else(|| simulated.unwrap_or(0.0).max(most_busy));
     let first = starts.iter().copied().fold(f64::INFINITY, f64::min);
     let windows = starts.iter().map(|at| ((at - first) / step).round() as usize).max().unwrap_or(0) + 1;
     let mut every = 1;
-    while windows.div_ceil(every) * all > wanted.cells.unwrap_or(MOST_CELLS) && every < windows {
+    while windows.div_ceil(every) * all > wanted.most_cells() && every < windows {
         every *= 2;
     }
-    let width = step * every as f64;
+    let (width, wide) = (step * every as f64, windows.div_ceil(every));
+    // The last cell may have fewer windows than the others.
+    let length = |i: usize| step * every.min(windows - i * every) as f64;
+    // The run ends somewhere in the last window.
+    let time =
+        simulated.filter(|ns| *ns > step * (windows - 1) as f64).unwrap_or(f64::INFINITY).min(step * windows as f64);
     let names: Vec<String> = (0..all).map(|die| die.to_string()).collect();
     let (mut panels, mut means, mut shares) = (Vec::new(), Vec::new(), Vec::new());
-    for (name, style, title) in [("host_ns", "host", "host operations"), ("gc_ns", "gc", "GC and write-backs")] {
-        let mut values = columns.numbers(name);
-        if style == "gc" {
-            values.iter_mut().zip(columns.numbers("writeback_ns")).for_each(|(own, more)| *own += more);
+    for ((_, style, title), values) in kinds.into_iter().zip(&busy) {
+        let mut sums = vec![0.0; wide * all];
+        for ((at, die), ns) in starts.iter().zip(&dies).zip(values) {
+            sums[*die as usize * wide + ((at - first) / step).round() as usize / every] += ns;
         }
-        let mut sums = vec![0.0; windows.div_ceil(every) * all];
-        for ((at, die), ns) in starts.iter().zip(&dies).zip(&values) {
-            sums[*die as usize * windows.div_ceil(every) + ((at - first) / width) as usize] += ns;
-        }
-        means.push(sums.iter().sum::<f64>() / (step * windows as f64 * all as f64));
-        let cells = sums.chunks(windows.div_ceil(every)).enumerate().flat_map(|(die, row)| {
-            row.iter().enumerate().map(move |(i, ns)| vec![first + width * i as f64, die as f64, rounded(ns / width)])
-        });
+        means.push(sums.iter().sum::<f64>() / (time * all as f64));
+        let own: Vec<f64> = sums.iter().enumerate().map(|(i, ns)| rounded(ns / length(i % wide))).collect();
+        let cells =
+            own.iter().enumerate().map(|(i, share)| vec![first + width * (i % wide) as f64, (i / wide) as f64, *share]);
         // Host work is often a small part of what GC takes, so each panel has a scale of its own.
-        let most = sums.iter().copied().fold(0.0, f64::max) / width;
+        let most = own.iter().copied().fold(0.0, f64::max);
         let most = if most > 0.0 { (most * 100.0).ceil() / 100.0 } else { 1.0 };
         let value = Axis::new("busy", Unit::One, Scale::Linear).in_percent().within(0.0, most);
         let series =
             Series { width: Some(width), value: Some(value), ..Series::new(title, Mark::Cell, cells.collect()) };
-        let x = Axis::new("simulated time", Unit::Nanoseconds, Scale::Time);
+        let x =
+            Axis::new("simulated time", Unit::Nanoseconds, Scale::Time).within(first, first + step * windows as f64);
         panels.push(Panel {
             title: title.into(),
             x,
             y: Axis::bands("die", names.clone()),
             series: vec![series.like(style)],
         });
-        shares.push(sums.iter().map(|ns| ns / width).collect::<Vec<f64>>());
+        shares.push(own);
     }
     let mut numbers = Table::new(&["start_ns", "die", "host_share", "gc_share"]);
     for (i, (host, gc)) in shares[0].iter().zip(&shares[1]).enumerate() {
-        let (die, at) = (i / windows.div_ceil(every), first + width * (i % windows.div_ceil(every)) as f64);
+        let at = first + width * (i % wide) as f64;
         numbers.rows.push(vec![
             Cell::Whole(at as u128),
-            (die as u64).into(),
-            Cell::Real(rounded(*host)),
-            Cell::Real(rounded(*gc)),
+            ((i / wide) as u64).into(),
+            Cell::Real(*host),
+            Cell::Real(*gc),
         ]);
     }
     let mut figure = figure("heatmap-die", title, inputs, panels, numbers);
@@ -220,7 +262,7 @@ pub(super) fn dies(inputs: &Inputs, wanted: &Wanted) -> Figure {
     figure
 }
 
-/// A share with six decimals: a heat map shows two.
+/// A number with six decimals: no figure shows more.
 fn rounded(share: f64) -> f64 {
     (share * 1e6).round() / 1e6
 }
@@ -237,7 +279,7 @@ const CLASSES: [(&str, &str); 7] = [
 ];
 
 /// `gantt`
-pub(super) fn gantt(inputs: &Inputs, _wanted: &Wanted) -> Figure {
+pub(super) fn gantt(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let title = "Buses and planes";
     let Some(timeline) = inputs.run.timeline.as_ref().filter(|timeline| !timeline.bars.is_empty()) else {
         return Figure {
@@ -245,8 +287,21 @@ pub(super) fn gantt(inputs: &Inputs, _wanted: &Wanted) -> Figure {
             ..Figure::empty("gantt", title, "No request is in this window.")
         };
     };
+    let shown = wanted.shown();
+    let rows = if shown.used_rows { &timeline.rows[..timeline.used_rows] } else { &timeline.rows[..] };
+    let mut notes = timeline.notes.clone();
+    let mut bars: Vec<&Bar> = timeline.bars.iter().filter(|bar| bar.row < rows.len()).collect();
+    if bars.len() > shown.bars {
+        notes.push(format!("Of {} operations, the {} longest.", count(bars.len() as u64), count(shown.bars as u64)));
+        let mut order: Vec<usize> = (0..bars.len()).collect();
+        // The first bar is the request.
+        order[1..].sort_by_key(|i| std::cmp::Reverse(bars[*i].to - bars[*i].from));
+        order.truncate(shown.bars);
+        order.sort_unstable();
+        bars = order.into_iter().map(|i| bars[i]).collect();
+    }
     let mut table = Table::new(&["row", "from_ns", "to_ns", "class", "operation"]);
-    for bar in &timeline.bars {
+    for bar in &bars {
         let row = timeline.rows[bar.row].as_str();
         table.rows.push(vec![
             row.into(),
@@ -256,14 +311,15 @@ pub(super) fn gantt(inputs: &Inputs, _wanted: &Wanted) -> Figure {
             bar.name.as_str().into(),
         ]);
     }
+    let inside = |ns: u64| ns.clamp(timeline.from, timeline.to) as f64;
     let series = CLASSES.iter().filter_map(|(class, name)| {
-        let bars = timeline.bars.iter().filter(|bar| bar.class == *class);
-        let points: Vec<Vec<f64>> = bars.map(|bar| vec![bar.row as f64, bar.from as f64, bar.to as f64]).collect();
+        let bars = bars.iter().filter(|bar| bar.class == *class);
+        let points: Vec<Vec<f64>> = bars.map(|bar| vec![bar.row as f64, inside(bar.from), inside(bar.to)]).collect();
         (!points.is_empty()).then(|| Series { name: (*name).into(), ..Series::new(class, Mark::Interval, points) })
     });
     let x =
         Axis::new("simulated time", Unit::Nanoseconds, Scale::Time).within(timeline.from as f64, timeline.to as f64);
-    let panel = Panel { x, y: Axis::bands("", timeline.rows.clone()), series: series.collect(), ..Panel::default() };
+    let panel = Panel { x, y: Axis::bands("", rows.to_vec()), series: series.collect(), ..Panel::default() };
     let slowest = &timeline.bars[0];
     let mut figure = figure("gantt", title, inputs, vec![panel], table);
     figure.caption = format!(
@@ -273,6 +329,6 @@ pub(super) fn gantt(inputs: &Inputs, _wanted: &Wanted) -> Figure {
         duration(slowest.from as f64),
         duration(slowest.to as f64)
     );
-    figure.notes = timeline.notes.clone();
+    figure.notes = notes;
     figure
 }

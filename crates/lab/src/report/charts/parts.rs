@@ -5,6 +5,7 @@ use ssdlab_sim::report::histogram::Bucket;
 
 use crate::report::histogram::merged;
 use crate::report::inputs::Inputs;
+
 use crate::results::histograms::{Histograms, OPS};
 
 /// Which requests a figure shows.
@@ -31,15 +32,44 @@ pub struct Wanted {
     pub log_y: bool,
     /// A title in place of its own.
     pub title: Option<String>,
-    /// Most cells of a heat map; windows are merged above it.
-    pub cells: Option<usize>,
-    /// Whether points are left out that a page cannot show.
-    pub thin: bool,
+    /// On a page: how much of it is shown, and points are left out that a page cannot show. Elsewhere all is shown.
+    pub page: Option<Shown>,
 }
 
-/// Most cells of a heat map on a page, and elsewhere.
-pub(super) const PAGE_CELLS: usize = 2_500;
-pub(super) const MOST_CELLS: usize = 200_000;
+/// How much a page shows.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// Most bars of a timeline: the longest.
+    pub bars: usize,
+    /// Whether a timeline has only the buses and planes that the slowest request used.
+    pub used_rows: bool,
+    /// Most windows of a series; neighbours are merged above it.
+    pub windows: usize,
+    /// Most cells of a heat map; neighbours are merged above it.
+    pub cells: usize,
+}
+
+/// Most bars of a timeline: a page with more would be slow.
+const MOST_BARS: usize = 20_000;
+
+impl Default for Shown {
+    /// As much as can be seen.
+    fn default() -> Self {
+        Shown { bars: MOST_BARS, used_rows: false, windows: 2_000, cells: 2_500 }
+    }
+}
+
+impl Wanted {
+    /// How much of a timeline and of a series is shown.
+    pub(super) fn shown(&self) -> Shown {
+        self.page.clone().unwrap_or_default()
+    }
+
+    /// Most cells of a heat map.
+    pub(super) fn most_cells(&self) -> usize {
+        self.page.as_ref().map_or(200_000, |page| page.cells)
+    }
+}
 
 /// The kinds of requests that are shown: name and buckets of latency, without those that have no request.
 pub(super) fn shown(histograms: &Histograms, op: Option<Op>) -> Vec<(&'static str, Vec<Bucket>)> {

@@ -5,7 +5,8 @@ use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Sou
 
 use crate::error::{Error, Result};
 use crate::names::{clip, nearest};
-use crate::report::inputs::{Inputs, text};
+use crate::report::inputs::Inputs;
+use crate::report::json::text;
 
 /// The items of all papers: paper and item.
 fn items(inputs: &Inputs) -> Vec<(&Value, &Value)> {

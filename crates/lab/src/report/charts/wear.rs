@@ -2,8 +2,9 @@
 
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
 
-use crate::report::charts::parts::{MOST_CELLS, Wanted, figure};
-use crate::report::inputs::{Inputs, number};
+use crate::report::charts::parts::{Wanted, figure};
+use crate::report::inputs::Inputs;
+use crate::report::json::number;
 use crate::report::table::Columns;
 use crate::text::{count, duration, percent};
 
@@ -18,7 +19,7 @@ pub(super) fn wear(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
     let (rows, wide) = (most(&planes) as usize + 1, most(&blocks) as usize + 1);
     let mut every = 1;
-    while wide.div_ceil(every) * rows > wanted.cells.unwrap_or(MOST_CELLS) && every < wide {
+    while wide.div_ceil(every) * rows > wanted.most_cells() && every < wide {
         every *= 2;
     }
     let cells_a_row = wide.div_ceil(every);
@@ -154,9 +155,9 @@ pub(super) fn gc(inputs: &Inputs, _wanted: &Wanted) -> Figure {
             vec![starts[i], each]
         });
         panels.push(Panel {
-            title: "valid pages of victims, by window".into(),
+            title: "valid pages of victims, mean by window".into(),
             x: Axis::new("simulated time", Unit::Nanoseconds, Scale::Time),
-            y: Axis::new("moved a collection", Unit::Pages, Scale::Linear),
+            y: Axis::new("", Unit::Pages, Scale::Linear),
             series: vec![Series { name: String::new(), ..Series::new("mean", Mark::Line, points.collect()) }],
         });
     }

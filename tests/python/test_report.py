@@ -1,0 +1,451 @@
+"""Reports in a browser: offline, silent, readable without scripts, by keyboard, on paper, and by a reader of screens.
+
+The browser is the system's Chromium. Without it, or without playwright, these tests are skipped; with SSDLAB_BROWSER=1 they fail.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import http.server
+import json
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, timing
+
+HERE = Path(__file__).parent
+WIDTHS = [360, 1440]
+THEMES = ["light", "dark"]
+# What Jenkins sends with the files of a build unless its administrator changes it.
+JENKINS = "sandbox; default-src 'none'; img-src 'self'; style-src 'self';"
+TINY = """
+[geometry]
+channels = 2
+chips_per_channel = 2
+dies_per_chip = 1
+planes_per_die = 2
+blocks_per_plane = 32
+pages_per_block = 16
+
+[device]
+over_provisioning = 0.25
+
+[precondition]
+mode = "random"
+"""
+
+
+def lacking(what: str) -> None:
+    if os.environ.get("SSDLAB_BROWSER") == "1":
+        pytest.fail(f"SSDLAB_BROWSER=1: {what}")
+    pytest.skip(what)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator:
+    """The system's Chromium."""
+    path = shutil.which("chromium")
+    if path is None:
+        lacking("no chromium")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        lacking("no playwright")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, command) -> Path:
+    """Pages of a run with all that a run can write, of a comparison and of a paper; the results that they are made of."""
+    place = tmp_path_factory.mktemp("pages")
+    (place / "tiny.toml").write_text(TINY)
+    run = "run tiny.toml --workload mixed-70-30 --limit 4000 --quiet"
+    files = "--json s.json --histograms h.csv --blocks b.csv --series se.csv --series-dies --window 20ms --timeline t.pftrace"
+    vary = "--vary gc.time=real,none --vary schemes.victim=greedy,fifo --repeat 3"
+    for line in [
+        f"{run} {files} --report run.html",
+        f"{run} --report lite.html --report-lite",
+        f"compare tiny.toml --workload mixed-70-30 --limit 1000 --quiet {vary} --json c.json --report compare.html",
+        "reproduce d --quiet --quick --json r.json --report paper.html",
+    ]:
+        command(*line.split(), cwd=place)
+    return place
+
+
+PAGES = ["run", "compare", "paper"]
+
+
+class Watched:
+    """A page that is offline, and what it did that it must not do."""
+
+    def __init__(self, context, uri: str) -> None:
+        self.page = context.new_page()
+        self.requests: list[str] = []
+        self.said: list[str] = []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.said.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        self.page.add_init_script(
+            "addEventListener('securitypolicyviolation', event => (window.violations ||= []).push(event.violatedDirective))"
+        )
+        self.page.goto(uri)
+
+    def is_silent(self, uri: str) -> None:
+        assert self.requests == [uri]
+        assert self.said == []
+        assert self.page.evaluate("window.violations || []") == []
+
+
+@pytest.fixture
+def opened(browser):
+    """Opens a page in a context of its own."""
+    with contextlib.ExitStack() as contexts:
+
+        def call(path: Path, width: int = 1440, theme: str = "light", *, uri: str | None = None, **options) -> Watched:
+            offline = uri is None
+            context = browser.new_context(
+                offline=offline, viewport={"width": width, "height": 900}, color_scheme=theme, accept_downloads=True, **options
+            )
+            contexts.callback(context.close)
+            return Watched(context, path.as_uri() if uri is None else uri)
+
+        yield call
+
+
+def all_in_view(page) -> None:
+    """Shows every figure: charts are made when they scroll into view, and the first section about latency has views."""
+    for view in ["ccdf", "cdf", "percentiles"]:
+        label = page.locator(f"label[for=view-{view}]")
+        if label.count() and label.is_visible():
+            label.click()
+            page.locator(f"[data-figure={view}]").scroll_into_view_if_needed()
+            page.wait_for_selector(f"[data-figure={view}].live")
+    for figure in page.locator("figure[data-figure]").all():
+        if figure.is_visible():
+            figure.scroll_into_view_if_needed()
+            figure.evaluate(
+                "f => new Promise(done => { (function look() { !f.querySelector('.chart') || f.classList.contains('live') ? done() : setTimeout(look, 20) })() })"
+            )
+
+
+# Signs of a figure: shapes of its SVG, and colours on its canvas.
+DRAWN = """() => JSON.parse(document.getElementById('ssdlab-data').textContent).figures.map(figure => {
+  const place = document.querySelector('[data-figure="' + CSS.escape(figure.id).replace(/\\\\/g, '') + '"]');
+  const canvas = place.querySelector('.chart canvas');
+  let colours = 0;
+  if (canvas && canvas.width && canvas.height) {
+    const seen = new Set(), pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+    for (let i = 0; i < pixels.length; i += 4) if (pixels[i + 3]) seen.add(pixels[i] << 16 | pixels[i + 1] << 8 | pixels[i + 2]);
+    colours = seen.size;
+  }
+  const marks = place.querySelectorAll('.plot svg :is(path, rect, circle, line, text)').length;
+  return { id: figure.id, empty: figure.empty || null, canvas: !!canvas, colours, marks };
+})"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("name", PAGES)
+def test_every_figure_is_drawn_and_nothing_else_happens(made, opened, name, theme, width) -> None:
+    path = made / f"{name}.html"
+    watched = opened(path, width, theme)
+    page = watched.page
+    all_in_view(page)
+    figures = page.evaluate(DRAWN)
+    assert len(figures) == {"run": 11, "compare": 1, "paper": 14}[name]
+    for figure in figures:
+        if figure["empty"]:
+            assert not figure["canvas"] and page.get_by_text(figure["empty"]).count(), figure
+        else:
+            assert figure["canvas"] and figure["colours"] > 3 and figure["marks"] > 10, figure
+    # Wide content scrolls in its own box, never the page.
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    watched.is_silent(path.as_uri())
+
+
+def test_all_kinds_of_figures_of_a_run_are_on_its_page(made, command) -> None:
+    page = (made / "run.html").read_text()
+    data = json.loads(page.split('id="ssdlab-data">')[1].split("</script>")[0])
+    shown = {figure["id"] for figure in data["figures"]}
+    files = [made / name for name in ["s.json", "h.csv", "b.csv", "se.csv", "se.dies.csv", "t.pftrace"]]
+    lines = command("plot", "--list", *files).decode().splitlines()[1:]
+    can = {line.split()[0] for line in lines if line.rstrip().endswith("yes")}
+    assert shown == can - {"timeline-text"}
+
+
+def zoomed(page, figure: str) -> list[float]:
+    return page.evaluate(
+        "id => { const box = document.querySelector(`[data-figure=${id}] .chart`);"
+        " const zoom = echarts.getInstanceByDom(box).getOption().dataZoom[0]; return [zoom.start, zoom.end]; }",
+        figure,
+    )
+
+
+def test_the_keyboard_reaches_everything(made, opened) -> None:
+    path = made / "run.html"
+    watched = opened(path)
+    page = watched.page
+    # The first stop is the link past the contents.
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    assert page.evaluate("document.activeElement.getBoundingClientRect().left") >= 0
+    page.keyboard.press("Enter")
+    assert page.evaluate("location.hash") == "#main"
+    # Colours: the arrow keys of a group of switches.
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.locator("#theme-auto").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light" and page.evaluate(ground) == light
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark" and page.evaluate(ground) != light
+    # Zoom, on the chart and with its buttons.
+    figure = page.locator("[data-figure=causes]")
+    figure.scroll_into_view_if_needed()
+    page.wait_for_selector("[data-figure=causes].live")
+    figure.locator(".chart").focus()
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid", "focus is visible"
+    assert zoomed(page, "causes") == [0, 100]
+    page.keyboard.press("+")
+    assert zoomed(page, "causes") == [25, 75]
+    page.keyboard.press("ArrowRight")
+    assert zoomed(page, "causes") == [35, 85]
+    page.keyboard.press("0")
+    assert zoomed(page, "causes") == [0, 100]
+    figure.get_by_role("button", name="Zoom in").focus()
+    page.keyboard.press("Enter")
+    assert zoomed(page, "causes") == [25, 75]
+    figure.get_by_role("button", name="Reset").focus()
+    page.keyboard.press("Space")
+    assert zoomed(page, "causes") == [0, 100]
+    # The table.
+    toggle = figure.locator("summary")
+    toggle.focus()
+    page.keyboard.press("Enter")
+    assert figure.locator("table").is_visible()
+    # Files.
+    for ending, begins in [("PNG", b"\x89PNG\r\n\x1a\n"), ("SVG", b"<svg "), ("CSV", b"op,cause,")]:
+        figure.get_by_role("button", name=ending).focus()
+        with page.expect_download() as waiting:
+            page.keyboard.press("Enter")
+        assert waiting.value.suggested_filename == f"causes.{ending.lower()}"
+        content = Path(waiting.value.path()).read_bytes()
+        assert content.startswith(begins) and len(content) > 500
+    assert watched.said == []
+    assert [url for url in watched.requests if not url.startswith("blob:")][0] == path.as_uri()
+
+
+def test_windows_have_one_cursor_in_all_panels(made, opened) -> None:
+    page = opened(made / "run.html").page
+    page.locator("[data-figure=series]").scroll_into_view_if_needed()
+    page.wait_for_selector("[data-figure=series].live")
+    chart = page.locator("[data-figure=series] .chart")
+    chart.evaluate("e => e.scrollIntoView()")
+    box = chart.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 90)
+    tip = page.locator("[data-figure=series] .tip")
+    tip.wait_for(state="visible")
+    text = tip.inner_text()
+    for panel in ["requests/s", "read latency", "write latency", "write amplification", "free pages", "GC"]:
+        assert panel in text, text
+
+
+def visible_figures(page) -> int:
+    """Checks that the SVG of every figure is visible, view by view; returns how many there are."""
+    figures = page.locator("figure[data-figure]").all()
+    for figure in figures:
+        name = figure.get_attribute("data-figure")
+        view = page.locator(f"label[for='view-{name}']")
+        if view.count():
+            view.click()
+        # A figure without a point says why.
+        drawing = figure.locator(".plot > *")
+        box = drawing.bounding_box()
+        assert drawing.is_visible() and box["width"] > 200 and box["height"] > 12, name
+        if drawing.evaluate("e => e.tagName") == "svg":
+            assert box["height"] > 60 and drawing.locator("text").count() > 3, name
+    return len(figures)
+
+
+@pytest.mark.parametrize("name", [*PAGES, "lite"])
+def test_a_page_without_scripts_is_complete(made, opened, name) -> None:
+    page = opened(made / f"{name}.html", java_script_enabled=False).page
+    assert visible_figures(page) == (made / f"{name}.html").read_text().count("<figure ")
+    assert page.locator(".tools").count() == 0, "buttons need scripts"
+    page.locator("figure summary:visible").first.click()
+    assert page.locator("figure table:visible").count() == 1
+
+
+@pytest.fixture(scope="module")
+def jenkins(made) -> Iterator[str]:
+    """The pages as Jenkins serves them."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def end_headers(self) -> None:
+            self.send_header("Content-Security-Policy", JENKINS)
+            super().end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=made))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_readable_where_jenkins_serves_it(made, opened, jenkins, name) -> None:
+    watched = opened(made, uri=f"{jenkins}/{name}.html")
+    assert visible_figures(watched.page) >= 1
+    assert watched.requests == [f"{jenkins}/{name}.html"]
+    # Neither scripts nor styles came through: colours are the SVG's own.
+    assert watched.page.locator(".tools").count() == 0
+    fills = watched.page.evaluate("[...new Set([...document.querySelectorAll('svg [fill]')].map(e => getComputedStyle(e).fill))].length")
+    assert fills > 3
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_printed_page_has_every_figure(made, opened, theme, tmp_path) -> None:
+    pdfium = pytest.importorskip("pypdfium2")
+    watched = opened(made / "run.html", theme=theme)
+    page = watched.page
+    # Some charts are drawn and some are not, as when a reader prints.
+    page.mouse.wheel(0, 3000)
+    page.wait_for_selector("figure.live")
+    titles = page.evaluate("[...document.querySelectorAll('figure[data-figure] h3')].map(h => h.textContent)")
+    target = tmp_path / "run.pdf"
+    page.pdf(path=target, format="A4")
+    document = pdfium.PdfDocument(target)
+    assert len(document) > 1
+    texts = [sheet.get_textpage().get_text_range() for sheet in document]
+    for title in titles:
+        at = [i for i, text in enumerate(texts) if title in text]
+        assert at, title
+    # Paths of the drawings are on the pages, and the ground is white in either theme.
+    shapes = sum(1 for sheet in document for _ in sheet.get_objects(filter=[pdfium.raw.FPDF_PAGEOBJ_PATH], max_depth=6))
+    assert shapes > 20 * len(titles)
+    image = document[0].render(scale=0.5).to_numpy()
+    assert (image[2, 2] == 255).all()
+    page.emulate_media(media="print")
+    for figure in page.locator("figure[data-figure]").all():
+        box = figure.locator(".plot > *").bounding_box()
+        assert box is not None and box["height"] > 40, figure.get_attribute("data-figure")
+        assert not figure.locator(".tools").is_visible() and figure.locator("table").first.is_visible()
+        if figure.locator(".chart").count():
+            assert not figure.locator(".chart").is_visible()
+
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "{{7*7}}",
+    "javascript:alert(1)",
+    "]]>",
+    "<!--",
+    "before\u2028after",
+    "before\u202eafter",
+    "A" * 10_000,
+    "\udcff\udcfe bytes",
+]
+
+
+def literal(text: str) -> str:
+    """What a page shows of a text: signs that act are left out or blank, and so is the middle of a long one."""
+    text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text.replace("\u2028", " ").replace("\u202e", "")[:60]
+
+
+def poisoned(value, text: str):
+    """A result in which the text stands wherever a text from outside can stand."""
+    if isinstance(value, dict):
+        return {key: poisoned(one, text) if key not in ("schema", "verdict", "letter") else one for key, one in value.items()}
+    if isinstance(value, list):
+        return [poisoned(one, text) for one in value]
+    return text if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("lite", [False, True], ids=["scripts", "lite"])
+@pytest.mark.parametrize("text", HOSTILE, ids=["script", "image", "braces", "url", "cdata", "comment", "line", "direction", "long", "bytes"])
+def test_hostile_text_is_shown_and_does_nothing(made, opened, command, tmp_path, text, lite) -> None:
+    inputs = []
+    for name in ["s.json", "c.json", "r.json"]:
+        value = json.loads((made / name).read_text())
+        # JSON has no bytes that are not UTF-8.
+        clean = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        value = poisoned(value, clean)
+        if name == "s.json":
+            value["config"]["schemes"]["victim"] = {"python": clean, "about": clean, "source": None}
+        # Names of files are bytes; they have no slash and at most 255 of them.
+        path = os.fsencode(tmp_path) + b"/" + os.fsencode(text.replace("/", "")[:200]) + name.encode()
+        with open(path, "w") as file:
+            json.dump(value, file)
+        inputs.append(os.fsdecode(path))
+    inputs.append(str(made / "h.csv"))
+    title = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    target = tmp_path / "page.html"
+    command("report", *inputs, "-o", target, "--title", title, *(["--lite"] if lite else []))
+    watched = opened(target)
+    page = watched.page
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    if not lite:
+        all_in_view(page)
+    assert page.evaluate("document.scripts.length") == (1 if lite else 3)
+    assert page.evaluate("document.images.length") == 0
+    watched.is_silent(target.as_uri())
+    flat = page.evaluate("[...document.querySelectorAll('body > :not(script)')].map(e => e.textContent).join(' ')")
+    expected = literal(text)
+    # In the title, the names of the files, variants, rows of papers, and the configuration.
+    for place in ["h1", "#compare", "#paper", "#method", "#verdict"]:
+        found = page.locator(place).first.evaluate("e => e.textContent")
+        assert expected in found, (place, expected)
+    assert "\u202e" not in flat and "A" * 201 not in flat
+    assert page.title().startswith(expected)
+
+
+def violations(page, axe: str) -> list[str]:
+    page.evaluate(axe)
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa"]
+    found = page.evaluate("tags => axe.run(document, { runOnly: { type: 'tag', values: tags } })", tags)
+    assert len(found["passes"]) > 10, "axe looked at the page"
+    return [f"{v['id']}: {node['html'][:200]} {node.get('failureSummary', '')}" for v in found["violations"] for node in v["nodes"]]
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """The source of axe-core, as it was published."""
+    version, digest = (HERE / "axe/VERSION").read_text().split()
+    source = (HERE / "axe/axe.min.js").read_bytes()
+    assert version == "4.14.1" and hashlib.sha256(source).hexdigest() == digest
+    assert "Mozilla Public License" in (HERE / "axe/LICENSE").read_text()
+    return source.decode()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("name", [*PAGES, "lite"])
+def test_axe_finds_nothing(made, opened, axe, name, theme) -> None:
+    page = opened(made / f"{name}.html", theme=theme).page
+    if name != "lite":
+        all_in_view(page)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert violations(page, axe) == []
+
+
+def test_axe_would_find_something(browser, axe) -> None:
+    page = browser.new_page()
+    page.set_content("<main><h1>t</h1><p style='color:#ccc;background:#fff'>pale</p>" + "<button>x</button>" * 2 + "<input></main>")
+    page.evaluate(axe)
+    found = page.evaluate("axe.run().then(r => r.violations.map(v => v.id))")
+    page.close()
+    assert {"color-contrast", "label"} <= set(found)
