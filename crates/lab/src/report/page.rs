@@ -17,11 +17,12 @@ use ssdlab_figures::svg::{Look, draw};
 use crate::error::{Error, Result};
 use crate::names::{clip, nearest};
 use crate::report::charts::{self, Shown};
+use crate::report::explain;
 use crate::report::inputs::Inputs;
 use crate::report::json::{flat, number, text};
 use crate::report::told::Told;
+use crate::report::whatif;
 use crate::report::words;
-use crate::report::{explain, whatif};
 use crate::text::{count, percent};
 
 const STYLE: &str = include_str!("../../assets/page.css");

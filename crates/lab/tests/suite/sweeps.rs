@@ -272,7 +272,7 @@ fn texts(frame: &Frame, name: &str) -> Vec<String> {
 
 /// The study of acceptance 4: one point of each kind.
 const KINDS: &str = r#"[axes]
-kind = { values = { good = {}, rule = { "gc.reserve" = 30000 }, law = { "device.queue_depth" = 7 }, endless = { limit = 100000000000 }, large = { "geometry.blocks_per_plane" = 500000, "precondition.mode" = "none" } } }
+kind = { values = { good = {}, rule = { "gc.reserve" = 30000 }, law = { "device.queue_depth" = 7 }, endless = { "precondition.mode" = "random", "precondition.overwrite" = 1000000.0 }, large = { "geometry.blocks_per_plane" = 500000, "precondition.mode" = "none" } } }
 [limits]
 wall = "300ms"
 memory = "64MiB"
