@@ -6,6 +6,7 @@
 //! | `run`, `Run` | `run.rs`, `summary.rs` |
 //! | `compare`, `reproduce` | `compare.rs` |
 //! | `workload`, `read_trace`, traces of Python | `requests.rs` |
+//! | `_Study` and its runs, under `ssdlab.sweep` | `sweep.rs` |
 //! | `Table`, `Column` | `table.rs`, over the capsules of `arrow.rs` |
 //! | `Device`, `Snapshot` | `device.rs` |
 //! | `VictimView`, `TriggerView` | `policy.rs` |
@@ -22,6 +23,7 @@ mod policy;
 mod requests;
 mod run;
 mod summary;
+mod sweep;
 mod table;
 mod values;
 
@@ -49,5 +51,6 @@ fn _ssdlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     compare::register(module)?;
     run::register(module)?;
     summary::register(module)?;
+    sweep::register(module)?;
     table::register(module)
 }
