@@ -42,6 +42,7 @@ from ssdlab._ssdlab import (
     workloads,
 )
 from ssdlab.policy import Trigger, Victim
+from ssdlab.sweep import Sweep, optimize, sweep
 
 if TYPE_CHECKING:
     from ssdlab import plot
@@ -64,6 +65,7 @@ __all__ = [
     "Section",
     "Snapshot",
     "Summary",
+    "Sweep",
     "Table",
     "TraceError",
     "Trigger",
@@ -74,6 +76,7 @@ __all__ = [
     "VictimView",
     "__version__",
     "compare",
+    "optimize",
     "plot",
     "presets",
     "read_trace",
@@ -82,6 +85,7 @@ __all__ = [
     "schema",
     "schemes",
     "slots",
+    "sweep",
     "workload",
     "workloads",
 ]

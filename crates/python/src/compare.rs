@@ -33,7 +33,7 @@ use crate::values::toml_of;
 const MOST_POINTS: u64 = 1_000_000;
 
 /// Follows many runs from the thread that called.
-struct Board {
+pub struct Board {
     watch: Mutex<Watch>,
     caller: ThreadId,
     stop: AtomicBool,
@@ -43,7 +43,8 @@ struct Board {
 }
 
 impl Board {
-    fn new(watch: Watch) -> Board {
+    /// A board of runs that this thread waits for.
+    pub fn new(watch: Watch) -> Board {
         Board {
             watch: Mutex::new(watch),
             caller: std::thread::current().id(),
@@ -54,7 +55,8 @@ impl Board {
         }
     }
 
-    fn look(&self) -> ControlFlow<()> {
+    /// Looks at signals, if this is the thread that called.
+    pub fn look(&self) -> ControlFlow<()> {
         if self.stop.load(Ordering::Relaxed) {
             return ControlFlow::Break(());
         }
@@ -69,8 +71,18 @@ impl Board {
         flow
     }
 
+    /// So many runs are to be made.
+    pub fn expect(&self, runs: usize) {
+        self.runs.store(runs, Ordering::Relaxed);
+    }
+
+    /// A run has ended.
+    pub fn ended(&self) {
+        self.ended.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// The result of all runs, or what was raised in place of it.
-    fn result<T>(&self, py: Python<'_>, done: PyResult<T>) -> PyResult<T> {
+    pub fn result<T>(&self, py: Python<'_>, done: PyResult<T>) -> PyResult<T> {
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
         let raised = watch.raised();
         let told = watch.end(py);

@@ -7,6 +7,7 @@
 //! | `compare`, `reproduce` | `compare.rs` |
 //! | `Run.report` and the pictures of notebooks | `report.rs` |
 //! | `workload`, `read_trace`, traces of Python | `requests.rs` |
+//! | `_Study` and its runs, under `ssdlab.sweep` | `sweep.rs` |
 //! | `Table`, `Column` | `table.rs`, over the capsules of `arrow.rs` |
 //! | `Device`, `Snapshot` | `device.rs` |
 //! | `VictimView`, `TriggerView` | `policy.rs` |
@@ -24,6 +25,7 @@ mod report;
 mod requests;
 mod run;
 mod summary;
+mod sweep;
 mod table;
 mod values;
 
@@ -51,5 +53,6 @@ fn _ssdlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     compare::register(module)?;
     run::register(module)?;
     summary::register(module)?;
+    sweep::register(module)?;
     table::register(module)
 }

@@ -75,7 +75,7 @@ fn a_plan_says_what_a_sweep_would_do() {
     let bench = bench();
     let plan = bench.good("sweep plan study.toml");
     for line in
-        ["points               8", "runs                 24", "left                 24 runs", "fillings             12"]
+        ["points               8", "runs                 24", "left                 24 runs", "fillings             24"]
     {
         assert!(plan.contains(line), "{plan}");
     }

@@ -175,6 +175,19 @@ impl Axis {
         }
     }
 
+    /// The value of a list at a place, or of a range at a number; none beyond its ends.
+    pub fn chosen(&self, number: f64) -> Option<Item> {
+        match &self.values {
+            Values::List(items) => {
+                (number.fract() == 0.0 && number >= 0.0).then(|| items.get(number as usize).cloned())?
+            }
+            Values::Range(range, _) => {
+                let inside = range.from <= number && number <= range.to;
+                inside.then(|| item(&self.key, &range.value(number)).ok())?
+            }
+        }
+    }
+
     /// The value that a design draws.
     pub fn at(&self, share: Share) -> Item {
         match &self.values {

@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(identity("trace:ab", &read), text);
         assert_eq!(read.arguments(), given.arguments());
         let names: Vec<&str> = text.split(' ').skip(1).map(|word| word.split_once('=').unwrap().0).collect();
-        assert!(names.is_sorted() && names.len() == 11, "{names:?}");
+        assert!(names.is_sorted() && names.len() == 12, "{names:?}");
         assert!(requests("trace:cd", &|_| None).is_err());
     }
 

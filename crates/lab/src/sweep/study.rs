@@ -279,6 +279,25 @@ impl Study {
         Ok(study)
     }
 
+    /// The same study with other points: by point and axis, the place of a value in a list, or a number in a range.
+    ///
+    /// # Errors
+    /// A choice is beyond its axis.
+    pub fn at(&self, choices: &[Vec<f64>]) -> Result<Study> {
+        let point = |numbers: &Vec<f64>| -> Result<Vec<Item>> {
+            if numbers.len() != self.axes.len() {
+                return Err(Error::usage(format!("{} values for {} axes", numbers.len(), self.axes.len())));
+            }
+            let choose = |(axis, number): (&Axis, &f64)| {
+                let beyond = || Error::usage(format!("{}: {number} is beyond the axis", axis.label));
+                axis.chosen(*number).ok_or_else(beyond)
+            };
+            self.axes.iter().zip(numbers).map(choose).collect()
+        };
+        let choices = choices.iter().map(point).collect::<Result<_>>()?;
+        Ok(Study { choices, excluded: 0, ..self.clone() })
+    }
+
     /// Most seeds of a point.
     pub fn most_seeds(&self) -> u64 {
         match &self.repeat {

@@ -1,6 +1,7 @@
 //! A run as a text that another process can take.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 use ssdlab_sim::Check;
@@ -59,6 +60,22 @@ impl Task {
     /// # Errors
     /// The text is not a task of this version, its input has changed, or the store can't be written.
     pub fn perform(&self, store: Option<&Store>, follow: &mut dyn Follow) -> Result<End> {
+        self.with(|job, terms| match store {
+            None => job.perform(terms, None, None, 1, follow),
+            Some(store) => attempt(job, terms, store, None, follow),
+        })
+    }
+
+    /// The command that repeats it.
+    ///
+    /// # Errors
+    /// As [`Task::perform`].
+    pub fn command(&self) -> Result<String> {
+        self.with(|job, terms| Ok(job.command(terms.check)))
+    }
+
+    /// The task as a job.
+    fn with<T>(&self, then: impl FnOnce(&Job<'_>, &Terms) -> Result<T>) -> Result<T> {
         let settings = Settings::merge(&Sources { sets: self.set.clone(), ..Sources::default() })?;
         let broken = settings.config.check().err();
         let broken = match self.mode {
@@ -67,7 +84,9 @@ impl Task {
         };
         let refused = broken.map(|error| format!("{}: {}", error.key, error.message));
         let requests = key::requests(&self.input, &|_| self.file.clone())?;
-        let (source, _) = key::Hashes::default().source(&requests.from)?;
+        // Workers of a pool make many runs of one trace.
+        static HASHES: LazyLock<key::Hashes> = LazyLock::new(key::Hashes::default);
+        let (source, _) = HASHES.source(&requests.from)?;
         let input = key::identity(&source, &requests);
         let own = key::key(VERSION, &settings.digest(), &input, self.seed, self.mode);
         if own != self.key {
@@ -84,7 +103,6 @@ impl Task {
             _ => Check::Sampled,
         };
         let memory = crate::theory::Outlook::new(&settings.config, check == Check::Full).memory.total();
-        let memory_bytes = if refused.is_some() { 0 } else { memory };
         let job = Job {
             key: &self.key,
             config: &settings.config,
@@ -93,12 +111,8 @@ impl Task {
             input: &input,
             seed: self.seed,
             mode: self.mode,
-            memory_bytes,
+            memory_bytes: if refused.is_some() { 0 } else { memory },
         };
-        let terms = Terms { check, wall_ns: self.wall_ns, memory_bytes: self.memory_bytes, keep: Vec::new() };
-        match store {
-            None => job.perform(&terms, None, None, 1, follow),
-            Some(store) => attempt(&job, &terms, store, None, follow),
-        }
+        then(&job, &Terms { check, wall_ns: self.wall_ns, memory_bytes: self.memory_bytes, keep: Vec::new() })
     }
 }

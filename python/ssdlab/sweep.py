@@ -1,0 +1,401 @@
+"""Studies of many runs: in threads, in any pool of workers, and searched by an optimiser.
+
+The work is done by the extension module and by engines that exist: executors of `concurrent.futures`, Dask, submitit, Ray and
+Optuna. A store remembers runs by their keys, so whatever is done is not done again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ssdlab._ssdlab import Error, Table, UsageError, _half_width, _perform, _Study
+
+if TYPE_CHECKING:
+    import optuna
+
+__all__ = ["Optimum", "Sweep", "optimize", "sweep"]
+
+_Path = str | PathLike[str]
+_Retry = Literal["failed", "all"] | None
+_Check = Literal["off", "sampled", "full"]
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML on one line; dicts keep their order."""
+    if isinstance(value, Mapping):
+        entries = (f"{json.dumps(str(key), ensure_ascii=False)} = {_toml(entry)}" for key, entry in value.items())
+        return "{ " + ", ".join(entries) + " }"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(fspath(value), ensure_ascii=False)
+
+
+def _study(study: _Path | Mapping[str, Any], store: Path) -> _Study:
+    """A study from its file, or from a dict with the same keys."""
+    if not isinstance(study, Mapping):
+        return _Study.open(study, store)
+    text = "".join(f"{json.dumps(key)} = {_toml(value)}\n" for key, value in study.items())
+    return _Study.parse(text, ".", store)
+
+
+def _tasks(tasks: list[str], store: str | None) -> list[str]:
+    """What a worker does: some runs, one after the other."""
+    return [_perform(task, store) for task in tasks]
+
+
+def _ray() -> Callable[..., Any]:
+    """Submits to a Ray that the caller has initialised."""
+    import ray  # type: ignore[import-not-found, unused-ignore]
+
+    if not ray.is_initialized():
+        raise UsageError('executor="ray": Ray is not initialised; call ray.init() first')
+    remote = ray.remote(_tasks)
+
+    class Job:
+        def __init__(self, reference: Any) -> None:
+            self.reference = reference
+
+        def result(self) -> Any:
+            return ray.get(self.reference)
+
+    def submit(function: Any, *arguments: Any) -> Job:
+        return Job(remote.remote(*arguments))
+
+    return submit
+
+
+def _submitter(executor: Any) -> Callable[..., Any]:
+    if executor == "ray":
+        return _ray()
+    submit = getattr(executor, "submit", None)
+    if submit is None:
+        raise UsageError(f"executor: {executor!r} has no method `submit`; give an executor, or \"ray\"")
+    return submit
+
+
+def _submit(
+    submit: Callable[..., Any], tasks: list[str], batch: int, store: Path, return_records: bool
+) -> tuple[list[str], list[Exception]]:
+    """Runs tasks by an executor. Returns the results, and what took workers away."""
+    place = None if return_records else str(store.resolve())
+    jobs = [submit(_tasks, tasks[i : i + batch], place) for i in range(0, len(tasks), batch)]
+    results: list[str] = []
+    lost: list[Exception] = []
+    for job in jobs:
+        try:
+            results.extend(job.result())
+        except Error:
+            # A mistake, such as another version on a worker: it would repeat.
+            raise
+        except Exception as error:
+            lost.append(error)
+    return results, lost
+
+
+class Sweep:
+    """The results of a study in a store; they are read when they are asked for."""
+
+    def __init__(self, study: _Study, store: Path, lost: Sequence[Exception] = ()) -> None:
+        self._study = study
+        self._store = store
+        #: What took workers away; their runs are left.
+        self.lost = list(lost)
+
+    @property
+    def name(self) -> str:
+        """The name of the study."""
+        return self._study.name
+
+    @property
+    def store(self) -> Path:
+        """The folder of results."""
+        return self._store
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """Counts: points, runs, done, refused, failed, left, and CPU seconds."""
+        return self._study.status(self._store)
+
+    @property
+    def table(self) -> Table:
+        """One row a run, with what it cost."""
+        return self._study.table(self._store, False, True)
+
+    @property
+    def tidy(self) -> Table:
+        """One row a run and measure."""
+        return self._study.table(self._store, True, True)
+
+    def __len__(self) -> int:
+        return len(self._study)
+
+    def __repr__(self) -> str:
+        return f"<ssdlab.Sweep {self.name}: {len(self)} points in {self._store}>"
+
+    def _by_point(self, measure: str) -> list[dict[int, float]]:
+        """By point: the values of a measure by seed."""
+        table = self._study.table(self._store, False, True)
+        values: list[dict[int, float]] = [{} for _ in range(len(self))]
+        rows = zip(table["point"].to_list(), table["seed"].to_list(), table[measure].to_list(), strict=True)
+        for point, seed, value in rows:
+            if value is not None:
+                values[point - 1][seed] = float(value)
+        return values
+
+    def _means(self, measure: str) -> list[float | None]:
+        return [sum(seeds.values()) / len(seeds) if seeds else None for seeds in self._by_point(measure)]
+
+    def best(self, measure: str, goal: Literal["min", "max"] = "min") -> dict[str, Any]:
+        """The point with the least (or greatest) mean of a measure over its seeds: its number, values and mean."""
+        sign = _sign(goal)
+        known = [(sign * mean, i) for i, mean in enumerate(self._means(measure)) if mean is not None]
+        if not known:
+            raise UsageError(f"no run has a value of {measure}")
+        mean, i = min(known)
+        return {"point": i + 1, **self._study.values()[i], measure: sign * mean}
+
+    def pareto(
+        self, x: str, y: str, goals: tuple[Literal["min", "max"], Literal["min", "max"]] = ("min", "min")
+    ) -> list[dict[str, Any]]:
+        """The points that no other point beats in both measures, by rising x."""
+        signs = [_sign(goal) for goal in goals]
+        values = self._study.values()
+        means = list(zip(self._means(x), self._means(y), strict=True))
+        known = [(signs[0] * a, signs[1] * b, i) for i, (a, b) in enumerate(means) if a is not None and b is not None]
+        front: list[dict[str, Any]] = []
+        least = float("inf")
+        for a, b, i in sorted(known):
+            if b < least:
+                least = b
+                front.append({"point": i + 1, **values[i], x: signs[0] * a, y: signs[1] * b})
+        return front if signs[0] > 0 else front[::-1]
+
+    def ci(self, measure: str, by: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        """Mean and 95 % confidence interval (Student's t) of a measure, for each combination of some axes (by default all).
+
+        `half_width` is half the width of the interval, None with one value. With a baseline in the study, `difference` is the
+        mean of the differences from it, paired by the other axes and the seed, and `difference_half_width` its interval.
+        """
+        labels = [axis["label"] for axis in self._study.axes()]
+        by = labels if by is None else list(by)
+        if unknown := [key for key in by if key not in labels]:
+            raise UsageError(f"by: no axis is called {unknown[0]!r}; the axes are {', '.join(labels)}")
+        values, seeds, base = self._study.values(), self._by_point(measure), self._study.baseline()
+        groups: dict[tuple[Any, ...], list[int]] = {}
+        for i, point in enumerate(values):
+            groups.setdefault(tuple(point[key] for key in by), []).append(i)
+        rows = []
+        for key, points in groups.items():
+            own = [value for i in points for value in seeds[i].values()]
+            row: dict[str, Any] = dict(zip(by, key, strict=True))
+            row |= {"n": len(own), "mean": sum(own) / len(own) if own else None, "half_width": _half_width(own)}
+            if any(place is not None for place in base):
+                pairs = [
+                    value - seeds[place][seed]
+                    for i in points
+                    if (place := base[i]) is not None
+                    for seed, value in seeds[i].items()
+                    if seed in seeds[place]
+                ]
+                row["difference"] = sum(pairs) / len(pairs) if pairs else None
+                row["difference_half_width"] = _half_width(pairs)
+            rows.append(row)
+        return rows
+
+
+def _sign(goal: str) -> int:
+    if goal not in ("min", "max"):
+        raise UsageError(f"{goal!r} is no goal; the goals are \"min\" and \"max\"")
+    return 1 if goal == "min" else -1
+
+
+def sweep(
+    study: _Path | Mapping[str, Any],
+    store: _Path,
+    executor: Any = None,
+    *,
+    batch: int = 1,
+    jobs: int | None = None,
+    shard: str | None = None,
+    time_limit: str | None = None,
+    retry: _Retry = None,
+    claim: bool = False,
+    check: _Check = "sampled",
+    memory_limit: int | str | None = None,
+    return_records: bool = False,
+    progress: bool | Literal["auto"] | Callable[..., Any] | None = "auto",
+) -> Sweep:
+    """Runs what a store does not have of a study, and returns its results.
+
+    Without an executor, `jobs` threads of this process run, and `shard`, `time_limit`, `claim` and `progress` are as on the command
+    line. An executor is anything with `submit(function, *arguments)` whose jobs have `result()`: `concurrent.futures`,
+    `dask.distributed.Client(...).get_executor()`, `submitit.AutoExecutor`; or `"ray"`. A job makes `batch` runs. Workers write to the
+    store; where they share no file system with it, `return_records=True` sends the records back. Runs of lost workers are left.
+    """
+    place = Path(store)
+    parsed = _study(study, place)
+    parsed.keep(place)
+    if executor is None:
+        if batch != 1 or return_records:
+            raise UsageError("batch and return_records are for executors")
+        parsed.run(
+            place,
+            jobs=jobs,
+            shard=shard,
+            time_limit=time_limit,
+            retry=retry,
+            claim=claim,
+            check=check,
+            memory_limit=memory_limit,
+            progress=progress,
+        )
+        return Sweep(parsed, place)
+    if jobs is not None or shard is not None or time_limit is not None or claim:
+        raise UsageError("jobs, shard, time_limit and claim are for runs in threads; an executor has its own workers")
+    if batch < 1:
+        raise UsageError("batch: a job makes at least one run")
+    submit = _submitter(executor)
+    lost: list[Exception] = []
+    tried: set[str] = set()
+    # Under `until`, further seeds follow from the results of earlier ones.
+    while tasks := [
+        task
+        for task in parsed.tasks(place, retry=retry, check=check, memory_limit=memory_limit)
+        if json.loads(task)["key"] not in tried
+    ]:
+        tried.update(json.loads(task)["key"] for task in tasks)
+        results, gone = _submit(submit, tasks, batch, place, return_records)
+        lost += gone
+        if return_records:
+            parsed.put(place, results)
+    return Sweep(parsed, place, lost)
+
+
+class Optimum:
+    """What a search found."""
+
+    def __init__(self, sweep: Sweep, study: optuna.Study, objectives: list[str]) -> None:
+        #: All trials as points of a study.
+        self.sweep = sweep
+        #: The study of Optuna.
+        self.study = study
+        self._objectives = objectives
+
+    @property
+    def best(self) -> list[dict[str, Any]]:
+        """The trials that no other trial beats: values of the axes and of the objectives; one trial for one objective."""
+        found = [self.study.best_trial] if len(self._objectives) == 1 else self.study.best_trials
+        return [
+            {**trial.user_attrs["values"], **dict(zip(self._objectives, trial.values, strict=True))} for trial in found
+        ]
+
+    def __repr__(self) -> str:
+        return f"<ssdlab.sweep.Optimum of {len(self.study.trials)} trials>"
+
+
+def _sampler(sampler: Any, seed: int) -> Any:
+    import optuna
+
+    if not isinstance(sampler, str):
+        return sampler
+    known = {"nsga2": "NSGAIISampler", "tpe": "TPESampler", "cmaes": "CmaEsSampler"}
+    if sampler not in known:
+        raise UsageError(f"sampler: {sampler!r} is not one of {', '.join(known)}, nor a sampler of Optuna")
+    return getattr(optuna.samplers, known[sampler])(seed=seed)
+
+
+def _choose(trial: Any, axes: list[dict[str, Any]]) -> list[float]:
+    """The value of each axis in a trial: the place in a list, or the number in a range."""
+    numbers: list[float] = []
+    for axis in axes:
+        label = axis["label"]
+        if "values" in axis:
+            names = [str(value) for value in axis["values"]]
+            numbers.append(names.index(trial.suggest_categorical(label, names)))
+        elif axis["whole"]:
+            numbers.append(trial.suggest_int(label, round(axis["from"]), round(axis["to"]), log=axis["log"]))
+        else:
+            numbers.append(trial.suggest_float(label, axis["from"], axis["to"], log=axis["log"]))
+    return numbers
+
+
+def optimize(
+    study: _Path | Mapping[str, Any],
+    objectives: Mapping[str, Literal["min", "max"]],
+    *,
+    sampler: Literal["nsga2", "tpe", "cmaes"] | Any = "tpe",
+    trials: int = 100,
+    store: _Path,
+    executor: Any = None,
+    batch: int = 8,
+    storage: Any = None,
+    seed: int = 1,
+    check: _Check = "sampled",
+) -> Optimum:
+    """Searches the axes of a study for the best means of some measures, with Optuna.
+
+    Trials are ordinary points: what the store has is not run again, and every trial is in the table. Lists are categories, ranges are
+    numbers; the design of the study is not used. A trial that is refused or fails counts as failed. With an executor, `batch` trials
+    are in flight. `storage` is the file of a journal, or a storage of Optuna: a search that it holds goes on up to `trials`.
+    With one seed and no executor the trials repeat.
+    """
+    import optuna
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+    from optuna.trial import TrialState
+
+    if not objectives:
+        raise UsageError("objectives: name at least one measure and its goal")
+    names = list(objectives)
+    place = Path(store)
+    parsed = _study(study, place)
+    parsed.keep(place)
+    if isinstance(storage, str | PathLike):
+        storage = JournalStorage(JournalFileBackend(fspath(storage)))
+    level = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        search = optuna.create_study(
+            study_name=parsed.name,
+            storage=storage,
+            sampler=_sampler(sampler, seed),
+            directions=["minimize" if _sign(goal) > 0 else "maximize" for goal in objectives.values()],
+            load_if_exists=True,
+        )
+        axes = parsed.axes()
+        submit = None if executor is None else _submitter(executor)
+        width = 1 if executor is None else max(batch, 1)
+        while len(search.trials) < trials:
+            asked = [search.ask() for _ in range(min(width, trials - len(search.trials)))]
+            points = [_choose(trial, axes) for trial in asked]
+            # Equal points of a batch are one point of a study, so each trial is a study of its own.
+            studies = [parsed.at([point]) for point in points]
+            tasks: dict[str, str] = {}
+            for one in studies:
+                for task in one.tasks(place, retry=None, check=check, memory_limit=None):
+                    tasks[json.loads(task)["key"]] = task
+            if submit is None:
+                _tasks(list(tasks.values()), str(place))
+            elif tasks:
+                _submit(submit, list(tasks.values()), 1, place, False)
+            for trial, point, one in zip(asked, points, studies, strict=True):
+                result = Sweep(one, place)
+                means = [result._means(name)[0] for name in names]
+                trial.set_user_attr("values", one.values()[0])
+                trial.set_user_attr("choice", point)
+                if any(mean is None for mean in means):
+                    search.tell(trial, state=TrialState.FAIL)
+                else:
+                    search.tell(trial, means)
+    finally:
+        optuna.logging.set_verbosity(level)
+    choices = [trial.user_attrs["choice"] for trial in search.trials if "choice" in trial.user_attrs]
+    return Optimum(Sweep(parsed.at(choices), place), search, names)
