@@ -30,17 +30,18 @@ use crate::values::toml_of;
 const MOST_POINTS: u64 = 1_000_000;
 
 /// Follows many runs from the thread that called.
-struct Board {
-    watch: Mutex<Watch>,
+pub struct Board {
+    pub watch: Mutex<Watch>,
     caller: ThreadId,
     stop: AtomicBool,
-    ended: AtomicUsize,
-    runs: AtomicUsize,
-    now: AtomicU64,
+    pub ended: AtomicUsize,
+    pub runs: AtomicUsize,
+    pub now: AtomicU64,
 }
 
 impl Board {
-    fn new(watch: Watch) -> Board {
+    /// A board that nothing runs on yet.
+    pub fn new(watch: Watch) -> Board {
         Board {
             watch: Mutex::new(watch),
             caller: std::thread::current().id(),
@@ -51,7 +52,8 @@ impl Board {
         }
     }
 
-    fn look(&self) -> ControlFlow<()> {
+    /// Looks at signals, in the thread that called.
+    pub fn look(&self) -> ControlFlow<()> {
         if self.stop.load(Ordering::Relaxed) {
             return ControlFlow::Break(());
         }
@@ -67,7 +69,7 @@ impl Board {
     }
 
     /// The result of all runs, or what was raised in place of it.
-    fn result<T>(&self, py: Python<'_>, done: PyResult<T>) -> PyResult<T> {
+    pub fn result<T>(&self, py: Python<'_>, done: PyResult<T>) -> PyResult<T> {
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
         let raised = watch.raised();
         let told = watch.end(py);

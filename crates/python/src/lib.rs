@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `Config` and the listings | `config.rs` |
 //! | `run`, `Run` | `run.rs`, `summary.rs` |
+//! | `explain`, `Explanation`, `WhatIf` | `why.rs` |
 //! | `compare`, `reproduce` | `compare.rs` |
 //! | `workload`, `read_trace`, traces of Python | `requests.rs` |
 //! | `Table`, `Column` | `table.rs`, over the capsules of `arrow.rs` |
@@ -24,6 +25,7 @@ mod run;
 mod summary;
 mod table;
 mod values;
+mod why;
 
 use std::ffi::OsString;
 
@@ -49,5 +51,6 @@ fn _ssdlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     compare::register(module)?;
     run::register(module)?;
     summary::register(module)?;
-    table::register(module)
+    table::register(module)?;
+    why::register(module)
 }

@@ -26,6 +26,7 @@ use crate::requests::trace_of;
 use crate::summary::Summary;
 use crate::table::Table;
 use crate::values::{nanoseconds, python_of, toml_of};
+use crate::why::{Explanation, Made, WhatIf};
 
 /// Time between two looks at signals.
 const LOOK: Duration = Duration::from_millis(20);
@@ -75,7 +76,7 @@ pub fn bytes_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<u64> {
 }
 
 /// A duration: a text such as `"100ms"`, or a `timedelta`.
-fn duration_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Nanos> {
+pub fn duration_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Nanos> {
     let py = given.py();
     if let Ok(text) = given.cast::<PyString>() {
         return parsed(py, name, text.to_str()?);
@@ -374,24 +375,34 @@ impl Progress for Watch {
 }
 
 /// The result of a run.
-#[pyclass(module = "ssdlab", frozen, get_all)]
+#[pyclass(module = "ssdlab", frozen)]
 pub struct Run {
     /// The summary.
+    #[pyo3(get)]
     summary: Py<Summary>,
     /// What the command says about the requests on standard error.
+    #[pyo3(get)]
     remarks: Vec<String>,
     /// The cost of the simulation itself.
+    #[pyo3(get)]
     perf: Py<PyAny>,
     /// One row per request, if they were asked for.
+    #[pyo3(get)]
     requests: Option<Py<Table>>,
     /// One row per window of simulated time, if they were asked for.
+    #[pyo3(get)]
     series: Option<Py<Table>>,
     /// One row per block, if they were asked for.
+    #[pyo3(get)]
     blocks: Option<Py<Table>>,
     /// The file of the timeline, if one was asked for.
+    #[pyo3(get)]
     timeline: Option<PathBuf>,
     /// The configuration.
+    #[pyo3(get)]
     config: Config,
+    /// What it was made of.
+    pub made: Made,
 }
 
 #[pymethods]
@@ -400,6 +411,42 @@ impl Run {
     #[getter]
     fn write_amplification<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.summary.bind(py).get_item("write_amplification")
+    }
+
+    /// Why requests are slow. The run is simulated again and watched, and once more with each change to try.
+    #[pyo3(signature = (at = None, *, tries = None, jobs = None, top = 5, progress = None))]
+    #[pyo3(text_signature = "($self, at=None, *, tries='auto', jobs=None, top=5, progress='auto')")]
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        at: Option<&str>,
+        tries: Option<Bound<'py, PyAny>>,
+        jobs: Option<Bound<'py, PyAny>>,
+        top: usize,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Py<Explanation>> {
+        let tries = tries.unwrap_or_else(|| PyString::new(py, "auto").into_any());
+        self.explained(py, at, Some(&tries), jobs.as_ref(), top, progress)
+    }
+
+    /// Had something not happened: the device is copied before it, and both copies serve the same requests.
+    #[pyo3(signature = (at = "slowest", *, change = None, without = None, before = None, after = None, rows = false,
+        progress = None))]
+    #[pyo3(text_signature = "($self, at='slowest', *, change=None, without=None, before='1s', after='1s', rows=False, \
+        progress='auto')")]
+    #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
+    fn whatif<'py>(
+        &self,
+        py: Python<'py>,
+        at: &str,
+        change: Option<Bound<'py, PyAny>>,
+        without: Option<Bound<'py, PyAny>>,
+        before: Option<Bound<'py, PyAny>>,
+        after: Option<Bound<'py, PyAny>>,
+        rows: bool,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Py<WhatIf>> {
+        self.what_if(py, at, change.as_ref(), without.as_ref(), before.as_ref(), after.as_ref(), rows, progress)
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -521,6 +568,7 @@ fn run<'py>(
     let mut watch = Watch::new(&progress.unwrap_or_else(|| PyString::new(py, "auto").into_any()))?;
     let mut settings = (*config.settings).clone();
     choose(&mut settings.config, victim.as_ref(), trigger.as_ref())?;
+    let made = Made { settings: settings.clone(), requests: wanted.clone(), how };
     let work = || {
         let run = ssdlab_lab::run::Run::new(settings, how, start)?;
         run.open(&wanted)?.simulate(&outputs, &mut watch)
@@ -556,7 +604,7 @@ fn run<'py>(
     let perf = serde_json::to_value(&done.perf)
         .map_err(|error| raised(py, &Error::new(Kind::Invariant, error.to_string())))?;
     let remarks = done.outcome.chosen.iter().chain(&done.outcome.remarks).cloned().collect();
-    Ok(Run { summary, remarks, perf: python_of(py, &perf)?.unbind(), requests, series, blocks, timeline, config })
+    Ok(Run { summary, remarks, perf: python_of(py, &perf)?.unbind(), requests, series, blocks, timeline, config, made })
 }
 
 /// Adds the names of this file.

@@ -17,10 +17,11 @@ use ssdlab_figures::svg::{Look, draw};
 use crate::error::{Error, Result};
 use crate::names::{clip, nearest};
 use crate::report::charts;
+use crate::report::explain;
 use crate::report::inputs::{Inputs, number, text};
 use crate::report::told::Told;
 use crate::report::words;
-use crate::report::{explain, whatif};
+use crate::report::whatif;
 use crate::text::{count, percent};
 
 const STYLE: &str = include_str!("../../assets/page.css");
