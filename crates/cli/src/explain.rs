@@ -46,14 +46,8 @@ pub fn explain(args: &ExplainArgs, line: &str) -> Result<()> {
             let quiet = args.how.quiet;
             let mut board = |points| Box::new(Board::new(points, quiet)) as Box<_>;
             let mut progress = Progress::new(quiet);
-            let done = ssdlab_lab::explain::explain(
-                &settings,
-                &requests,
-                args.how.how(),
-                &wish,
-                &mut progress,
-                &mut board,
-            )?;
+            let done =
+                ssdlab_lab::explain::explain(&settings, &requests, args.how.how(), &wish, &mut progress, &mut board)?;
             drop(progress);
             if let Some(run) = done.done.as_ref().filter(|_| !quiet) {
                 run.outcome.remarks.iter().for_each(output::remark);

@@ -33,8 +33,7 @@ pub fn whatif(args: &WhatifArgs, line: &str) -> Result<()> {
     let file = given(args.json.as_ref()).map(Output::create).transpose()?;
     let sheet = args.requests.clone().map(|path| rows::create(&path.into())).transpose()?;
     let page = Begun::create(&args.report, line)?;
-    let how =
-        How { seed: args.seed, check: args.check.into(), count_only: false, memory_limit: args.memory_limit };
+    let how = How { seed: args.seed, check: args.check.into(), count_only: false, memory_limit: args.memory_limit };
     let (changes, without) = (args.changes.clone(), args.without.clone());
     let wish = Wish { at: args.at, before: args.before, after: args.after, changes, without };
     let mut progress = Progress::new(args.quiet);

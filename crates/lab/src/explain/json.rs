@@ -77,14 +77,11 @@ fn slow(record: &Record, known: Option<&Known>) -> Json {
         .collect();
     let collections = known.map(|known| {
         let met = known.met_by(record).iter();
-        let all = met.map(|one| {
-            json!({ "number": one.number, "planes": one.planes, "start_ns": one.start, "end_ns": one.end })
-        });
+        let all = met
+            .map(|one| json!({ "number": one.number, "planes": one.planes, "start_ns": one.start, "end_ns": one.end }));
         all.collect::<Vec<_>>()
     });
-    let die = known.zip(record.plane).map(|(known, plane)| {
-        known.geometry.unit_of(ssdlab_sim::units::PlaneId(plane)).0
-    });
+    let die = known.zip(record.plane).map(|(known, plane)| known.geometry.unit_of(ssdlab_sim::units::PlaneId(plane)).0);
     json!({
         "request": record.request,
         "op": if record.write { "write" } else { "read" },

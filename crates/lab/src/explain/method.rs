@@ -139,8 +139,7 @@ fn order_statistics(records: &mut Records, kind: Kind, ranks: &[u64]) -> Result<
         (0, 0)
     };
     let steps: Vec<(u64, u64)> = ranks.iter().map(|rank| find(&coarse, *rank)).collect();
-    let mut fine: BTreeMap<u64, BTreeMap<u64, u64>> =
-        steps.iter().map(|(step, _)| (*step, BTreeMap::new())).collect();
+    let mut fine: BTreeMap<u64, BTreeMap<u64, u64>> = steps.iter().map(|(step, _)| (*step, BTreeMap::new())).collect();
     records.each(&mut |record| {
         if let Some(counts) = fine.get_mut(&(record.latency >> STEP)).filter(|_| kind.has(record.write)) {
             *counts.entry(record.latency).or_default() += 1;
@@ -193,10 +192,18 @@ pub fn find(records: &mut Records, at: Option<At>, known: Option<&Known>) -> Res
     let at = at.unwrap_or(At::Tail(reads, crate::explain::at::Rank::P999));
     let kind = match (&at, &wanted) {
         (At::Tail(kind, _), _) => *kind,
-        (At::Request(_), Some(record)) => if record.write { Kind::Write } else { Kind::Read },
+        (At::Request(_), Some(record)) => {
+            if record.write {
+                Kind::Write
+            } else {
+                Kind::Read
+            }
+        }
         (At::Request(number), None) => {
-            return Err(Error::usage(format!("--at request:{number}: there is no measured read or write of this number"))
-                .help("numbers are those of --requests, from 0 on; trims and requests of the warm-up have no latency"));
+            return Err(Error::usage(format!(
+                "--at request:{number}: there is no measured read or write of this number"
+            ))
+            .help("numbers are those of --requests, from 0 on; trims and requests of the warm-up have no latency"));
         }
         (At::Time(_), _) => Kind::All,
     };

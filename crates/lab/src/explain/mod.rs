@@ -36,9 +36,9 @@ use crate::settings::Settings;
 use crate::variants::comparison::can_be_read_again;
 use crate::variants::points::{Board, Plan, Point, sweep};
 use at::At;
+pub use explained::Explained;
 use method::find;
 use records::Records;
-pub use explained::Explained;
 use tries::{Candidate, Tried, Tries};
 use watch::{Known, Watch};
 
@@ -113,8 +113,7 @@ pub fn explain(
     let mut tried = match findings.at {
         At::Tail(..) => {
             let points: Vec<Point> = chosen.iter().map(|one| point(one, requests, how.seed)).collect();
-            let plan =
-                Plan { check: how.check, count_only: false, jobs: wish.jobs, memory_limit: how.memory_limit };
+            let plan = Plan { check: how.check, count_only: false, jobs: wish.jobs, memory_limit: how.memory_limit };
             let outcomes = sweep(&points, &plan, &*board(points.len()))?;
             let each = chosen.iter().zip(&outcomes);
             each.map(|(one, outcome)| {

@@ -26,10 +26,8 @@ pub fn text(explained: &Explained, top: usize) -> String {
     let (findings, known) = (&explained.findings, explained.known.as_ref());
     let mut lines: Vec<(String, String)> = Vec::new();
     if let Some((what, factor)) = known.and_then(overloaded) {
-        let text = format!(
-            "arrivals ask for {factor:.2} times what the {} can serve; everything below is moot",
-            what.words()
-        );
+        let text =
+            format!("arrivals ask for {factor:.2} times what the {} can serve; everything below is moot", what.words());
         lines.push(("overload".into(), text));
     }
     lines.push(head(findings));
@@ -212,9 +210,10 @@ fn tried(tried: &[Tried], base: Option<u64>) -> Vec<String> {
         .map(|one| {
             let value = time(one.value);
             let (whole, rest) = split(&value);
-            let ratio = one.value.zip(base).filter(|(_, base)| *base > 0).map_or("-".into(), |(value, base)| {
-                format!("{:+.1} %", (value as f64 / base as f64 - 1.0) * 100.0)
-            });
+            let ratio =
+                one.value.zip(base).filter(|(_, base)| *base > 0).map_or("-".into(), |(value, base)| {
+                    format!("{:+.1} %", (value as f64 / base as f64 - 1.0) * 100.0)
+                });
             let amplification = one.write_amplification.map_or("-".into(), |factor| format!("{factor:.3}"));
             let note = one.note.map_or(String::new(), |note| format!("  ({note})"));
             [name(one), whole.into(), rest.into(), ratio, format!("WA {amplification}{note}")]

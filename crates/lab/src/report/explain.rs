@@ -57,7 +57,13 @@ pub fn told(value: &Value) -> Told {
         let amplification =
             one["write_amplification"].as_f64().map_or(Cell::Null, |factor| Cell::Text(format!("{factor:.3}")));
         let change = crate::settings::assignment(text(one, "/set"));
-        tries.rows.push(vec![Cell::Text(change), time(&one["value_ns"]), ratio, amplification, text(one, "/note").into()]);
+        tries.rows.push(vec![
+            Cell::Text(change),
+            time(&one["value_ns"]),
+            ratio,
+            amplification,
+            text(one, "/note").into(),
+        ]);
     }
     if !tries.rows.is_empty() {
         told.tables.push(("What would help: whole runs with one change each".into(), tries));

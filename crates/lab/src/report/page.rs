@@ -20,8 +20,8 @@ use crate::report::charts;
 use crate::report::explain;
 use crate::report::inputs::{Inputs, number, text};
 use crate::report::told::Told;
-use crate::report::words;
 use crate::report::whatif;
+use crate::report::words;
 use crate::text::{count, percent};
 
 const STYLE: &str = include_str!("../../assets/page.css");

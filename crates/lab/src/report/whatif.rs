@@ -82,8 +82,11 @@ pub fn told(value: &Value) -> Told {
         };
         let request = chosen["base"]["request"].as_u64().unwrap_or(0);
         let latency = |name: &str| chosen[name]["latency_ns"].as_f64().map_or("-".into(), duration);
-        let caption =
-            format!("Request {request} takes {} in the base and {} in the what-if.", latency("base"), latency("whatif"));
+        let caption = format!(
+            "Request {request} takes {} in the base and {} in the what-if.",
+            latency("base"),
+            latency("whatif")
+        );
         let bars = [("base".to_string(), side("base")), ("what-if".to_string(), side("whatif"))];
         told.figures.push(stacked("whatif-causes", &format!("Request {request} by cause"), caption, &bars));
     }

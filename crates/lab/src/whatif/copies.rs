@@ -235,7 +235,8 @@ impl Copy {
     /// The input can't be read, or the device can't serve it.
     pub fn advance(&mut self, until: Nanos, source: &mut Source<'_, '_>) -> Result<()> {
         loop {
-            if self.without == Some(self.next) && source.get(self.next)?.is_some_and(|item| item.request.arrival < until)
+            if self.without == Some(self.next)
+                && source.get(self.next)?.is_some_and(|item| item.request.arrival < until)
             {
                 self.next += 1;
             }

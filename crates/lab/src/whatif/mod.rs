@@ -345,9 +345,10 @@ impl Two<'_> {
             }
             let ended = next == Nanos::NEVER;
             if work.is_some() {
-                while window.get(done).is_some_and(|number| {
-                    base.has(*number) && (other.has(*number) || self.leaves_out(*number))
-                }) {
+                while window
+                    .get(done)
+                    .is_some_and(|number| base.has(*number) && (other.has(*number) || self.leaves_out(*number)))
+                {
                     done += 1;
                 }
                 let all = done == window.len();

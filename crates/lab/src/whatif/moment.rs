@@ -24,9 +24,8 @@ impl FromStr for Moment {
 
     /// `slowest`, `slowest:read`, `slowest:write`, `request:N` or `time:T`.
     fn from_str(text: &str) -> Result<Moment, String> {
-        let expected = || {
-            format!("`{}` is none: expected slowest, slowest:read, slowest:write, request:N or time:T", clip(text))
-        };
+        let expected =
+            || format!("`{}` is none: expected slowest, slowest:read, slowest:write, request:N or time:T", clip(text));
         match text.split_once(':') {
             None if text == "slowest" => Ok(Moment::Slowest(Kind::All)),
             Some(("slowest", "read")) => Ok(Moment::Slowest(Kind::Read)),

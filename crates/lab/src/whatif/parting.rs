@@ -82,7 +82,13 @@ fn does(leg: &LegRecord, exactly: bool) -> String {
 
 /// The first difference of what two devices did, from the copy on; none if there is none among legs that started before `known`: all of
 /// these have been recorded.
-pub fn part(base: &[LegRecord], whatif: &[LegRecord], geometry: &Geometry, from: Nanos, known: Nanos) -> Option<Parting> {
+pub fn part(
+    base: &[LegRecord],
+    whatif: &[LegRecord],
+    geometry: &Geometry,
+    from: Nanos,
+    known: Nanos,
+) -> Option<Parting> {
     let sorted = |legs: &[LegRecord]| {
         let mut all: Vec<(Key, LegRecord)> = legs.iter().map(|leg| (key(leg, geometry, from), *leg)).collect();
         all.sort_by_key(|(key, _)| *key);

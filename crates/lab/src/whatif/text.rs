@@ -26,11 +26,8 @@ pub fn text(whatif: &WhatIf) -> String {
         Some(number) => format!("request {number} arrives at {}; ", clock(whatif.moment.0)),
         None => format!("{} is at {}; ", whatif.at, clock(whatif.moment.0)),
     };
-    let window = format!(
-        "{which}{} from the copy to {}",
-        plural(whatif.pairs.len() as u64, "request"),
-        clock(whatif.to.0)
-    );
+    let window =
+        format!("{which}{} from the copy to {}", plural(whatif.pairs.len() as u64, "request"), clock(whatif.to.0));
     lines.push(("window".into(), window));
     if whatif.copied > whatif.wanted {
         let waited = duration((whatif.copied - whatif.wanted).0 as f64);
@@ -46,7 +43,11 @@ pub fn text(whatif: &WhatIf) -> String {
     lines.push(("they part".into(), parting));
     let put_off = whatif.postponement;
     if put_off.postponed + put_off.forced > 0 {
-        let text = format!("{} put off, {} ran all the same (forced)", plural(put_off.postponed, "collection"), count(put_off.forced));
+        let text = format!(
+            "{} put off, {} ran all the same (forced)",
+            plural(put_off.postponed, "collection"),
+            count(put_off.forced)
+        );
         lines.push(("put off".into(), text));
     }
     let mut out: String = lines.iter().map(|(label, text)| format!("{label:<INDENT$}{text}\n")).collect();

@@ -121,7 +121,12 @@ const WORLDS: [&[&str]; 8] = [
     &["schemes.collector=preemptive", "device.write_ack=after_transfer"],
     &["schemes.path=copyback", "timing.cache_register=true", "timing.command=200ns"],
     &["schemes.place=dynamic", "device.queue_depth=4"],
-    &["geometry.planes_per_die=2", "device.over_provisioning=0.6", "schemes.collector={ pagc = { cache = true, when = \"always\" } }", "staging.slots=16"],
+    &[
+        "geometry.planes_per_die=2",
+        "device.over_provisioning=0.6",
+        "schemes.collector={ pagc = { cache = true, when = \"always\" } }",
+        "staging.slots=16",
+    ],
     &["schemes.order=piq", "run.warmup=20 requests"],
 ];
 
@@ -205,7 +210,8 @@ fn a_collection_runs_all_the_same_when_a_write_would_find_no_page() {
 
 #[test]
 fn a_request_that_does_not_come_makes_room_for_others() {
-    let rows_of = [(0, 'w', 0, 4096), (100_000, 'w', 4 * 4096, 4096), (200_000, 'r', 8 * 4096, 4096), (300_000, 'r', 4096, 4096)];
+    let rows_of =
+        [(0, 'w', 0, 4096), (100_000, 'w', 4 * 4096, 4096), (200_000, 'r', 8 * 4096, 4096), (300_000, 'r', 4096, 4096)];
     let sources = tiny(&["precondition.mode=none"]);
     let (_file, requests) = trace(&rows_of);
     let found = asked(&sources, &requests, &wish("request:1", "50us", "1ms", &[], &["request:1"])).unwrap();
@@ -243,10 +249,15 @@ fn a_read_that_suspends_nothing_waits_for_the_program() {
 
 #[test]
 fn a_change_of_schemes_waits_for_a_pause() {
-    let (_file, requests) =
-        trace(&[(0, 'w', 0, 4096), (10_000_000, 'w', 4096, 4096), (40_000_000, 'w', 2 * 4096, 4096), (40_000_000, 'r', 6 * 4096, 4096)]);
+    let (_file, requests) = trace(&[
+        (0, 'w', 0, 4096),
+        (10_000_000, 'w', 4096, 4096),
+        (40_000_000, 'w', 2 * 4096, 4096),
+        (40_000_000, 'r', 6 * 4096, 4096),
+    ]);
     let sources = tiny(&["precondition.mode=none"]);
-    let found = asked(&sources, &requests, &wish("request:3", "29.9ms", "1ms", &["schemes.path=copyback"], &[])).unwrap();
+    let found =
+        asked(&sources, &requests, &wish("request:3", "29.9ms", "1ms", &["schemes.path=copyback"], &[])).unwrap();
     assert_eq!((found.wanted, found.copied), (Nanos(10_100_000), Nanos(10_605_121)));
     assert!(found.text().contains("505.1 us later than asked"), "{}", found.text());
     assert_eq!(found.pairs.len(), 2);
@@ -285,7 +296,9 @@ fn what_cannot_be_is_refused_with_the_reason() {
     let error = asked(&tiny(&[]), &closed, &wish("request:1", "1s", "1s", &[], &["request:1"])).err().unwrap();
     assert!(error.message.contains("closed loop"), "{error}");
     // A closed loop is the same sequence.
-    let same = asked(&tiny(&["device.queue_depth=1"]), &closed, &wish("request:1", "1s", "1s", &["timing.program=1ms"], &[])).unwrap();
+    let same =
+        asked(&tiny(&["device.queue_depth=1"]), &closed, &wish("request:1", "1s", "1s", &["timing.program=1ms"], &[]))
+            .unwrap();
     assert!(same.text().contains("closed loop"), "{}", same.text());
     assert_eq!(same.pairs[1].whatif.as_ref().unwrap().arrival, Nanos(1_005_120));
 }
@@ -301,4 +314,26 @@ fn write_backs_are_put_off() {
     let found = asked(&sources, &writes(1500), &wish("time:500ms", "500ms", "2s", &[], &["writeback"])).unwrap();
     assert!(found.parting.is_some(), "{}", found.text());
     assert!(found.pairs.iter().all(|pair| pair.whatif.is_some()));
+}
+
+#[test]
+fn a_page_shows_two_futures_by_their_file_and_a_timeline_the_second_one() {
+    let (_file, requests) = trace(&[(0, 't', 0, 512), (1_000_000, 'r', 0, 4096)]);
+    let directory = tempfile::tempdir().unwrap();
+    let (drawn, path) = (directory.path().join("other.pftrace"), directory.path().join("whatif.json"));
+    let settings = Settings::load(&example()).unwrap();
+    let wish = wish("request:1", "1s", "1s", &["timing.read=60us"], &["gc"]);
+    let mut found = what_if(&settings, &requests, HOW, &wish, Some(&drawn), &mut ()).unwrap();
+    found.timeline.take().unwrap().publish().unwrap();
+    let timeline = ssdlab_lab::report::timeline::read(&drawn, None);
+    assert!(timeline.is_ok(), "{:?}", timeline.err());
+    std::fs::write(&path, found.json()).unwrap();
+    let inputs = ssdlab_lab::report::inputs::Inputs::read(&[path], None).unwrap();
+    let page = ssdlab_lab::report::page::Page { lite: true, ..Default::default() };
+    let html = ssdlab_lab::report::page::write(&inputs, &page).unwrap().html;
+    for shown in
+        ["Had this not happened", "timing.read=60us, without gc", "They part at 0 ns on die 0", "whatif-causes"]
+    {
+        assert!(html.contains(shown), "{shown}");
+    }
 }

@@ -50,9 +50,9 @@ use kernel::buses::Bus;
 use kernel::dies::{Holder, Unit};
 
 pub use filled::Filled;
-pub use postpone::{Postponement, PutOff};
 use kernel::Kernel;
 use kernel::timers::Timer;
+pub use postpone::{Postponement, PutOff};
 use raid::stripe::Raid;
 use rules::Rules;
 use spine::host::Host;

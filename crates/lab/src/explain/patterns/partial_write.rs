@@ -19,7 +19,6 @@ fn shows(case: &Case<'_>) -> bool {
     let (record, config) = (case.record, &known.config);
     let page = config.geometry.page_size.0;
     let aligned = record.offset.is_multiple_of(page) && (record.offset + record.bytes).is_multiple_of(page);
-    let merges =
-        config.device.partial_write == PartialWrite::ReadModifyWrite && config.raid.layout == RaidLayout::None;
+    let merges = config.device.partial_write == PartialWrite::ReadModifyWrite && config.raid.layout == RaidLayout::None;
     merges && record.write && !aligned && case.reads_first()
 }
