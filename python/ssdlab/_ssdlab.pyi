@@ -19,6 +19,7 @@ __version__: str
 
 _Path: TypeAlias = str | PathLike[str]
 _Value: TypeAlias = str | int | float | bool | timedelta | list[Any] | tuple[Any, ...] | dict[str, Any]
+_Changes: TypeAlias = str | dict[str, _Value] | Sequence[str | dict[str, _Value]]
 _Progress: TypeAlias = Literal["auto"] | bool | Callable[[int, int | None, int], object]
 _Check: TypeAlias = Literal["off", "sampled", "full"]
 _LbaPolicy: TypeAlias = Literal["error", "wrap", "clip", "dense"]
@@ -248,7 +249,52 @@ class Run:
         max_size: int | str = "8MiB",
     ) -> None: ...
     def _pictures(self) -> list[str]: ...
+    def explain(
+        self,
+        at: str | None = None,
+        *,
+        tries: _Changes | None = "auto",
+        jobs: int | None = None,
+        top: int = 5,
+        progress: _Progress = "auto",
+    ) -> Explanation:
+        """Why requests are slow. The run is simulated again and watched, and once more with each change to try."""
+    def whatif(
+        self,
+        at: str = "slowest",
+        *,
+        change: _Changes | None = None,
+        without: str | Sequence[str] | None = None,
+        before: str | timedelta = "1s",
+        after: str | timedelta = "1s",
+        rows: bool = False,
+        progress: _Progress = "auto",
+    ) -> WhatIf:
+        """Had something not happened: the device is copied before it, and both copies serve the same requests."""
     def _repr_html_(self) -> str: ...
+
+@final
+class Explanation(Section):
+    """Why some requests are slow: the contract `ssdlab.explain/1`."""
+
+    @property
+    def text(self) -> str:
+        """What `ssdlab explain` prints."""
+    def to_json(self) -> str:
+        """The bytes of the file that `ssdlab explain --json` writes."""
+
+@final
+class WhatIf(Section):
+    """Two futures of one device: the contract `ssdlab.whatif/1`."""
+
+    @property
+    def text(self) -> str:
+        """What `ssdlab whatif` prints."""
+    @property
+    def rows(self) -> Table | None:
+        """One row per request of the window, if they were asked for."""
+    def to_json(self) -> str:
+        """The bytes of the file that `ssdlab whatif --json` writes."""
 
 @final
 class Device:
@@ -506,6 +552,15 @@ def run(
     victim: Victim | _WrongVictim | None = None,
     trigger: Trigger | None = None,
 ) -> Run: ...
+def explain(
+    source: Run | _Path,
+    at: str | None = None,
+    *,
+    tries: _Changes | None = "auto",
+    jobs: int | None = None,
+    top: int = 5,
+    progress: _Progress = "auto",
+) -> Explanation: ...
 def compare(
     cfg: Config | None = None,
     *,

@@ -15,6 +15,10 @@ if rows is not None:
     again: sl.Run = sl.run(trace=sl.workload("quickstart", limit=10), progress=lambda done, total, now: None)
 comparison: sl.Comparison = sl.compare(cfg, vary={"gc.time": ["real", "none"]}, repeat=2, workload="quickstart")
 erases: sl.Column = comparison.table.column("erases")
+why: sl.Explanation = sl.explain(run, "read.p99", tries=["gc.time=none", {"schemes.victim": "fifo"}], jobs=1)
+said: str = why.text + run.explain(tries=None).to_json()
+other: sl.WhatIf = run.whatif("request:7", change={"timing.read": timedelta(microseconds=60)}, without=["gc"], before="1ms")
+both: sl.Table | None = other.rows
 verdicts: dict[str, dict[str, int]] = sl.reproduce("d", ["Table 1"]).verdicts
 try:
     sl.Config.load("a.toml", preset="pagc")

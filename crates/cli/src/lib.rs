@@ -95,6 +95,7 @@ fn shortened(arguments: &[OsString]) -> Vec<OsString> {
         "--report",
         "--rows",
     ];
+    let named_by_ending = |text: &str| [".toml", ".csv", ".parquet"].iter().any(|ending| text.ends_with(ending));
     let base = |path: &str| Path::new(path).file_name().map_or(OsString::from(path), OsString::from);
     let mut out: Vec<OsString> = Vec::new();
     for (i, argument) in arguments.iter().enumerate() {
@@ -107,7 +108,7 @@ fn shortened(arguments: &[OsString]) -> Vec<OsString> {
                 short.push(base(path));
                 short
             }
-            _ if follows || (!text.starts_with('-') && text.ends_with(".toml")) => base(&text),
+            _ if follows || (!text.starts_with('-') && named_by_ending(&text)) => base(&text),
             _ => argument.clone(),
         });
     }

@@ -34,12 +34,12 @@ const MOST_POINTS: u64 = 1_000_000;
 
 /// Follows many runs from the thread that called.
 pub struct Board {
-    watch: Mutex<Watch>,
+    pub watch: Mutex<Watch>,
     caller: ThreadId,
     stop: AtomicBool,
-    ended: AtomicUsize,
-    runs: AtomicUsize,
-    now: AtomicU64,
+    pub ended: AtomicUsize,
+    pub runs: AtomicUsize,
+    pub now: AtomicU64,
 }
 
 impl Board {

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `Config` and the listings | `config.rs` |
 //! | `run`, `Run` | `run.rs`, `summary.rs` |
+//! | `explain`, `Explanation`, `WhatIf` | `why.rs` |
 //! | `compare`, `reproduce` | `compare.rs` |
 //! | `Run.report` and the pictures of notebooks | `report.rs` |
 //! | `workload`, `read_trace`, traces of Python | `requests.rs` |
@@ -28,6 +29,7 @@ mod summary;
 mod sweep;
 mod table;
 mod values;
+mod why;
 
 use std::ffi::OsString;
 
@@ -54,5 +56,6 @@ fn _ssdlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     run::register(module)?;
     summary::register(module)?;
     sweep::register(module)?;
-    table::register(module)
+    table::register(module)?;
+    why::register(module)
 }

@@ -31,6 +31,7 @@ use crate::requests::trace_of;
 use crate::summary::Summary;
 use crate::table::Table;
 use crate::values::{nanoseconds, python_of, toml_of};
+use crate::why::{Explanation, Made, WhatIf};
 
 /// Time between two looks at signals.
 const LOOK: Duration = Duration::from_millis(20);
@@ -80,7 +81,7 @@ pub fn bytes_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<u64> {
 }
 
 /// A duration: a text such as `"100ms"`, or a `timedelta`.
-fn duration_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Nanos> {
+pub fn duration_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Nanos> {
     let py = given.py();
     if let Ok(text) = given.cast::<PyString>() {
         return parsed(py, name, text.to_str()?);
@@ -412,6 +413,8 @@ pub struct Run {
     latencies: Option<PathBuf>,
     /// Latency by percentile.
     curve: Option<Figure>,
+    /// What it was made of.
+    pub made: Made,
 }
 
 #[pymethods]
@@ -420,6 +423,44 @@ impl Run {
     #[getter]
     fn write_amplification<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.summary.bind(py).get_item("write_amplification")
+    }
+
+    /// Why requests are slow. The run is simulated again and watched, and once more with each change to try.
+    #[pyo3(signature = (at = None, *, tries = None, jobs = None, top = 5, progress = None))]
+    #[pyo3(text_signature = "($self, at=None, *, tries='auto', jobs=None, top=5, progress='auto')")]
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        at: Option<&str>,
+        tries: Option<Bound<'py, PyAny>>,
+        jobs: Option<Bound<'py, PyAny>>,
+        top: usize,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Py<Explanation>> {
+        let tries = tries.unwrap_or_else(|| PyString::new(py, "auto").into_any());
+        self.explained(py, at, Some(&tries), jobs.as_ref(), top, progress)
+    }
+
+    /// Had something not happened: the device is copied before it, and both copies serve the same requests.
+    #[pyo3(signature = (at = "slowest", *, change = None, without = None, before = None, after = None, rows = false,
+        progress = None))]
+    #[pyo3(
+        text_signature = "($self, at='slowest', *, change=None, without=None, before='1s', after='1s', rows=False, \
+        progress='auto')"
+    )]
+    #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
+    fn whatif<'py>(
+        &self,
+        py: Python<'py>,
+        at: &str,
+        change: Option<Bound<'py, PyAny>>,
+        without: Option<Bound<'py, PyAny>>,
+        before: Option<Bound<'py, PyAny>>,
+        after: Option<Bound<'py, PyAny>>,
+        rows: bool,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Py<WhatIf>> {
+        self.what_if(py, at, change.as_ref(), without.as_ref(), before.as_ref(), after.as_ref(), rows, progress)
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -618,6 +659,7 @@ fn run<'py>(
         Some(_) => settings.config.schemes.victim = errors::WrongVictim::slot(),
         None => choose(&mut settings.config, victim.as_ref(), trigger.as_ref())?,
     }
+    let made = Made { settings: settings.clone(), requests: wanted.clone(), how };
     let work = || {
         let run = ssdlab_lab::run::Run::new(settings, how, start)?;
         run.open(&wanted)?.simulate(&outputs, &mut watch)
@@ -659,7 +701,7 @@ fn run<'py>(
         .map_err(|error| raised(py, &Error::new(Kind::Invariant, error.to_string())))?;
     let remarks = done.outcome.chosen.iter().chain(&done.outcome.remarks).cloned().collect();
     let perf = python_of(py, &perf)?.unbind();
-    Ok(Run { summary, remarks, perf, requests, series, blocks, histograms, timeline, config, latencies, curve })
+    Ok(Run { summary, remarks, perf, requests, series, blocks, histograms, timeline, config, latencies, curve, made })
 }
 
 /// Adds the names of this file.

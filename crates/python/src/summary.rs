@@ -15,6 +15,13 @@ pub struct Section {
     values: Py<PyDict>,
 }
 
+impl Section {
+    /// A section of these values.
+    pub fn of(values: Py<PyDict>) -> Section {
+        Section { values }
+    }
+}
+
 /// A value of a section; sections in it are wrapped.
 fn wrapped<'py>(value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     match value.cast_into::<PyDict>() {

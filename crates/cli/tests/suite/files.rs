@@ -40,6 +40,13 @@ fn commands() -> Vec<(&'static str, &'static [&'static str], Vec<&'static str>)>
         ),
         ("compare tiny.toml --workload work.toml --repeat 2", &["work.toml"], compare.clone()),
         ("compare --workload a.hm_0 --traces recordings --repeat 2", &["recordings/hm_0.csv"], compare),
+        ("explain tiny.toml --trace in.csv --format msr", &["tiny.toml", "in.csv"], vec!["--json {}", "--report {}"]),
+        ("explain in.csv", &["in.csv"], vec!["--json {}"]),
+        (
+            "whatif tiny.toml --workload work.toml",
+            &["tiny.toml", "work.toml"],
+            vec!["--json {}", "--requests {}", "--timeline {}", "--report {}"],
+        ),
         ("reproduce a --quick --traces recordings", &["recordings/hm_0.csv"], vec!["--json {}"]),
         ("trace info in.csv --format msr", &["in.csv"], vec!["--json {}"]),
         ("trace convert in.csv --into spc --format msr", &["in.csv"], vec!["{}"]),

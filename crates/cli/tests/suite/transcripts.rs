@@ -2,5 +2,10 @@
 
 #[test]
 fn messages_and_lists_are_as_written_down() {
-    trycmd::TestCases::new().case("tests/cmd/*.md").case("../../README.md").run();
+    trycmd::TestCases::new()
+        .case("tests/cmd/*.md")
+        .case("../../README.md")
+        .case("../../docs/explain.md")
+        .case("../../docs/whatif.md")
+        .run();
 }

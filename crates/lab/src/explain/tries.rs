@@ -203,7 +203,7 @@ pub fn choose(wanted: &Tries, findings: &Findings, settings: &Settings) -> Resul
 }
 
 /// Policies from outside are not in the layers of a configuration: a change keeps them, unless it names others.
-fn keep_outside(base: &Config, config: &mut Config) {
+pub(crate) fn keep_outside(base: &Config, config: &mut Config) {
     if matches!(base.schemes.victim, AnyVictim::Outside(_)) {
         config.schemes.victim = base.schemes.victim.clone();
     }

@@ -76,10 +76,9 @@ fn help(findings: &Findings, tried: &[Tried]) -> Option<String> {
     }
     let change = percent(value as f64 / base as f64 - 1.0);
     let about = best.about.map_or(String::new(), |about| format!(" ({about})"));
-    Some(format!(
-        "Of {} tried, {}{about} helps most: {} ({change})",
-        plural(tried.len() as u64, "change"),
-        best.line(),
-        duration(value as f64)
-    ))
+    let (line, value) = (best.line(), duration(value as f64));
+    Some(match tried.len() {
+        1 => format!("With {line}{about} it is {value} ({change})"),
+        many => format!("Of {} tried, {line}{about} helps most: {value} ({change})", plural(many as u64, "change")),
+    })
 }

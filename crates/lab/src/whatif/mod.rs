@@ -26,6 +26,7 @@ use ssdlab_sim::{Postponement, PutOff, Ssd};
 use crate::drive::{Tick, interrupted};
 use crate::error::{Error, Result};
 use crate::explain::at::Kind;
+use crate::explain::tries::keep_outside;
 use crate::explain::watched;
 use crate::input::{self, Requests, Target};
 use crate::live::{changeable, refused};
@@ -123,6 +124,7 @@ fn changed_config(settings: &Settings, wish: &Wish) -> Result<Config> {
     sources.varied.extend(wish.changes.iter().cloned());
     let merged = Settings::merge(&sources)?;
     let mut config = merged.config.clone();
+    keep_outside(&settings.config, &mut config);
     if wish.without.contains(&Choice::Suspend) {
         if settings.config.timing.suspendable == Suspendable::None {
             return Err(Error::usage("--without suspend: nothing is suspended on this device")

@@ -11,6 +11,8 @@ use ssdlab_lab::explain::tries::Tries;
 use ssdlab_lab::explain::{Explained, Wish, explain, explain_rows};
 use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::report::histogram::{Quantile, tail};
+use ssdlab_lab::report::inputs::Inputs;
+use ssdlab_lab::report::page::Page;
 use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::settings::{Settings, Sources};
 use ssdlab_sim::Check;
@@ -389,4 +391,29 @@ fn rows_of_a_finished_run_say_what_the_run_says_but_for_what_they_lack() {
     assert!(explain_rows(&other, None).err().unwrap().message.contains("no column `op`"));
     let missing = explained(&sources, &requests, "request:4000", Tries::None).err().unwrap();
     assert!(missing.message.contains("no measured read or write of this number"), "{missing}");
+}
+
+#[test]
+fn a_page_shows_an_explanation_by_its_file() {
+    let (_file, requests) = trace(&[(0, 'w', 0, PAGE), (0, 'w', PAGE, PAGE), (1_000, 'r', 2 * PAGE, PAGE)]);
+    let tries = Tries::Given(vec!["gc.time=none".into(), "schemes.victim=fifo".into()]);
+    let done = explained(&full(&[]), &requests, "request:2", tries).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("explain.json");
+    std::fs::write(&path, done.json()).unwrap();
+    let inputs = Inputs::read(&[path], None).unwrap();
+    let page = Page { lite: true, ..Page::default() };
+    let html = ssdlab_lab::report::page::write(&inputs, &page).unwrap().html;
+    for shown in ["Why the slowest are slow", "two-collections", "data-figure=\"tail-excess\"", "bound, not a device"] {
+        assert!(html.contains(shown), "{shown}");
+    }
+    let sentence = done.verdict.split(". ").next().unwrap();
+    assert!(html.contains(sentence), "{sentence}");
+    // Texts of a file are shown, not obeyed.
+    let mut hostile: Value = serde_json::from_str(&done.json()).unwrap();
+    hostile["verdict"] = "<script>alert(1)</script>".into();
+    hostile["tries"][0]["set"] = "</td><img src=x onerror=alert(1)>=1".into();
+    let inputs = Inputs { explain: Some(hostile), ..Inputs::default() };
+    let html = ssdlab_lab::report::page::write(&inputs, &page).unwrap().html;
+    assert!(!html.contains("<script>alert") && !html.contains("<img src=x"));
 }

@@ -315,3 +315,25 @@ fn write_backs_are_put_off() {
     assert!(found.parting.is_some(), "{}", found.text());
     assert!(found.pairs.iter().all(|pair| pair.whatif.is_some()));
 }
+
+#[test]
+fn a_page_shows_two_futures_by_their_file_and_a_timeline_the_second_one() {
+    let (_file, requests) = trace(&[(0, 't', 0, 512), (1_000_000, 'r', 0, 4096)]);
+    let directory = tempfile::tempdir().unwrap();
+    let (drawn, path) = (directory.path().join("other.pftrace"), directory.path().join("whatif.json"));
+    let settings = Settings::load(&example()).unwrap();
+    let wish = wish("request:1", "1s", "1s", &["timing.read=60us"], &["gc"]);
+    let mut found = what_if(&settings, &requests, HOW, &wish, Some(&drawn), &mut ()).unwrap();
+    found.timeline.take().unwrap().publish().unwrap();
+    let timeline = ssdlab_lab::report::timeline::read(&drawn, None);
+    assert!(timeline.is_ok(), "{:?}", timeline.err());
+    std::fs::write(&path, found.json()).unwrap();
+    let inputs = ssdlab_lab::report::inputs::Inputs::read(&[path], None).unwrap();
+    let page = ssdlab_lab::report::page::Page { lite: true, ..Default::default() };
+    let html = ssdlab_lab::report::page::write(&inputs, &page).unwrap().html;
+    for shown in
+        ["Had this not happened", "timing.read=60us, without gc", "They part at 0 ns on die 0", "whatif-causes"]
+    {
+        assert!(html.contains(shown), "{shown}");
+    }
+}
