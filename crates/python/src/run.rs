@@ -432,8 +432,10 @@ impl Run {
     /// Had something not happened: the device is copied before it, and both copies serve the same requests.
     #[pyo3(signature = (at = "slowest", *, change = None, without = None, before = None, after = None, rows = false,
         progress = None))]
-    #[pyo3(text_signature = "($self, at='slowest', *, change=None, without=None, before='1s', after='1s', rows=False, \
-        progress='auto')")]
+    #[pyo3(
+        text_signature = "($self, at='slowest', *, change=None, without=None, before='1s', after='1s', rows=False, \
+        progress='auto')"
+    )]
     #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
     fn whatif<'py>(
         &self,

@@ -151,7 +151,8 @@ fn changes_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     }
     if let Ok(table) = given.cast::<PyDict>() {
         let each = table.iter().map(|(key, value)| {
-            let key: String = key.extract().map_err(|_| usage(given.py(), format!("{name}: a key is not a str"), ""))?;
+            let key: String =
+                key.extract().map_err(|_| usage(given.py(), format!("{name}: a key is not a str"), ""))?;
             Ok(format!("{key}={}", argument(&toml_of(&key, &value)?)))
         });
         return each.collect();
