@@ -36,17 +36,24 @@ fn run(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn what_is_put_off_ends_well(toml in device(), asks in requests(), what in what(), until in 0u64..120_000_000) {
         let config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
         let faults = !config.faults.chip_fails.is_empty() || !config.faults.power_cut.is_empty();
-        prop_assume!(config.check().is_ok() && !faults && config.gc.time == GcTime::Real);
+        if config.check().is_err() || faults || config.gc.time != GcTime::Real {
+            return Ok(());
+        }
         let (fused, put_off) = run(&config, &asks, &what, Nanos(until), true);
         let (apart, same) = run(&config, &asks, &what, Nanos(until), false);
         prop_assert_eq!(put_off, same);
-        let told = |ssd: &Ssd| format!("{:?} {:?}", ssd.summary(7, String::new(), String::new()), ssd.sample());
+        let told = |ssd: &Ssd| {
+            let mut sample = ssd.sample();
+            // Known only of a device that is observed from the start.
+            sample.dies.clear();
+            format!("{:?} {sample:?}", ssd.summary(7, String::new(), String::new()))
+        };
         prop_assert_eq!(told(&fused), told(&apart));
         prop_assert!(put_off.forced <= put_off.postponed + asks.len() as u64 * 8);
     }
