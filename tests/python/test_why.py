@@ -70,7 +70,7 @@ def test_two_futures_are_those_of_the_command(tmp_path, command) -> None:
     assert same["parting"] is None and same["gains"] == [] and same["losses"] == []
     # A change of keys, as a dict.
     other = done.whatif("time:1ms", change={"timing.read": "100us"}, before="1ms", after="10ms", progress=False)
-    assert other["parting"]["base"].startswith("read of request")
+    assert other["parting"]["base"].endswith("read ends") and other["parting"]["whatif"].endswith("read goes on")
 
 
 def test_what_cannot_be_is_refused() -> None:

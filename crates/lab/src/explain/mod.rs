@@ -28,7 +28,7 @@ use std::path::Path;
 use ssdlab_sim::Config;
 
 use crate::drive::Tick;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::input::Requests;
 use crate::perf::Moment;
 use crate::run::{How, Outputs, Progress, Run, RunOutcome};
@@ -103,6 +103,9 @@ pub fn explain(
     progress: &mut dyn Progress,
     board: &mut dyn FnMut(usize) -> Box<dyn Board>,
 ) -> Result<Explained> {
+    if how.count_only {
+        return Err(Error::usage("an explanation needs times").help("leave --count-only out"));
+    }
     if wish.tries != Tries::None {
         can_be_read_again(requests)?;
     }

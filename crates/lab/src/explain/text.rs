@@ -109,7 +109,7 @@ fn excess(findings: &Findings, top: usize) -> String {
         .filter_map(|one| Some(format!("{} {}", words::name(one.cause), percent(findings.share(one)?))))
         .collect();
     let whole = findings.whole_excess_ns();
-    if parts.is_empty() {
+    if whole <= 0 {
         return "none: these requests take no longer than the middle".into();
     }
     parts.push(format!("(of {})", duration(whole as f64)));

@@ -68,7 +68,7 @@ fn key(leg: &LegRecord, geometry: &Geometry, from: Nanos) -> Key {
 
 /// In words, without a number unless both devices do the same.
 fn does(leg: &LegRecord, exactly: bool) -> String {
-    let what = match leg.class {
+    match leg.class {
         Class::Host => format!("{} of request {}", verb(leg.verb), leg.number),
         Class::Gc if exactly => format!("collection {}: {}", leg.number, verb(leg.verb)),
         Class::Gc => "collection".into(),
@@ -76,8 +76,7 @@ fn does(leg: &LegRecord, exactly: bool) -> String {
         Class::Metadata => "metadata".into(),
         Class::Parity => format!("parity {}", verb(leg.verb)),
         Class::Replica => "second copy".into(),
-    };
-    if exactly && leg.class == Class::Host { format!("{what}, until {} ns", leg.end.0) } else { what }
+    }
 }
 
 /// The first difference of what two devices did, from the copy on; none if there is none among legs that started before `known`: all of
@@ -102,14 +101,18 @@ pub fn part(
     if first.0 >= known.0 {
         return None;
     }
-    let mut when = first.0;
     let resource = first.1;
     // The same operation that ends at another time: they part when the shorter one ends.
     if let [Some((one, leg)), Some((other, second))] = legs
         && (one.0, one.1, one.2, one.3, one.4, one.5) == (other.0, other.1, other.2, other.3, other.4, other.5)
     {
-        when = leg.end.0.min(second.end.0);
+        let (at, what) = (leg.end.min(second.end), does(leg, true));
+        let says = |leg: &LegRecord| format!("{what} {}", if leg.end == at { "ends" } else { "goes on" });
+        let number = (leg.class == Class::Gc).then_some(leg.number);
+        let (does, collections) = ([says(leg), says(second)], [number; 2]);
+        return Some(Parting { at, resource: name(resource), does, collections });
     }
+    let when = first.0;
     let there = |legs: &[(Key, LegRecord)]| {
         let now = || legs.iter().filter(|(key, leg)| key.0 <= when && leg.end.0 > when);
         let on = now().rfind(|(key, _)| key.1 == resource);

@@ -301,6 +301,13 @@ fn what_cannot_be_is_refused_with_the_reason() {
             .unwrap();
     assert!(same.text().contains("closed loop"), "{}", same.text());
     assert_eq!(same.pairs[1].whatif.as_ref().unwrap().arrival, Nanos(1_005_120));
+    // The same operation takes longer: they part where the shorter one ends.
+    let parting = same.parting.unwrap();
+    assert_eq!((parting.at, parting.resource.as_str()), (Nanos(605_120), "die 0"));
+    assert_eq!(
+        parting.does.each_ref().map(String::as_str),
+        ["program of request 0 ends", "program of request 0 goes on"]
+    );
 }
 
 #[test]

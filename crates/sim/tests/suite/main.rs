@@ -23,6 +23,7 @@ mod noc;
 mod observe;
 mod pagc;
 mod partial;
+mod postpone;
 mod power;
 mod queueing;
 mod recordings;
