@@ -277,7 +277,7 @@ impl Ready {
         progress.simulated();
 
         let outcome = Outcome::new(&device, &input, config, how.seed);
-        let summary = (json_file.is_some() || report.is_some()).then(|| outcome.json()).unwrap_or_default();
+        let summary = if json_file.is_some() || report.is_some() { outcome.json() } else { String::new() };
         let histograms = device.histograms();
         let mut files = Vec::new();
         let mut inputs = Inputs {
