@@ -54,15 +54,19 @@ class _Env(gym.Env[Any, np.int64]):
         self._reward = reward
         self._game = _Game(config, self.slot, number, workload, episode_writes, self.seed)
         self._next: _Decision | _End | None = None
+        self._sent = 0
         self._episodes = 0
 
     def _observe(self, decision: _Decision | None) -> Any:
         raise NotImplementedError
 
-    def _moved(self, decision: _Decision, action: int, after: _Decision | _End) -> float:
+    def _answer(self, decision: _Decision, action: int) -> int:
+        return action
+
+    def _moved(self, decision: _Decision, answer: int, after: _Decision | _End) -> float:
         raise NotImplementedError
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self, decision: _Decision | None) -> dict[str, Any]:
         raise NotImplementedError
 
     def _start(self, seed: int | None) -> int:
@@ -76,42 +80,50 @@ class _Env(gym.Env[Any, np.int64]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Starts an episode on a copy of the filled device, with requests of this seed."""
         self._next = self._game.reset(self._start(seed))
-        return self._state()
+        decision = self._next if isinstance(self._next, _Decision) else None
+        return self._observe(decision), self._info(decision)
 
-    def _state(self) -> tuple[Any, dict[str, Any]]:
-        return self._observe(self._next if isinstance(self._next, _Decision) else None), self._info()
+    def _outcome(
+        self, before: _Decision | _End, answer: int, after: _Decision | _End
+    ) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """What `step` returns. An episode that has ended has no further reward."""
+        decision = after if isinstance(after, _Decision) else None
+        if not isinstance(before, _Decision):
+            reward = 0.0
+        elif self._reward == "moved":
+            reward = self._moved(before, answer, after)
+        elif callable(self._reward):
+            reward = float(self._reward(before.sample(), after.sample()))
+        else:
+            reward = _latency(before.sample(), after.sample())
+        return self._observe(decision), reward, False, decision is None, self._info(decision)
 
-    def _answer(self, action: int) -> int:
-        return action
+    def _open(self) -> _Decision | _End:
+        if self._next is None:
+            raise gym.error.ResetNeeded("call reset before step")
+        return self._next
 
     def send(self, action: int) -> None:
         """Answers the open decision without waiting for the next one, which `receive` returns."""
-        if isinstance(self._next, _Decision):
-            self._game.answer(self._answer(action))
-
-    def receive(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """What `step` returns, after `send` with the same action."""
-        before = self._next
-        if before is None:
-            raise gym.error.ResetNeeded("call reset before step")
+        before = self._open()
         if isinstance(before, _Decision):
-            self._next = self._game.next()
-        after = self._next
-        reward = 0.0
-        if isinstance(before, _Decision) and after is not None:
-            if self._reward == "moved":
-                reward = self._moved(before, self._answer(action), after)
-            elif callable(self._reward):
-                reward = float(self._reward(before.sample(), after.sample()))
-            else:
-                reward = _latency(before.sample(), after.sample())
-        observation, info = self._state()
-        return observation, reward, False, isinstance(after, _End), info
+            self._sent = self._answer(before, action)
+            self._game.answer(self._sent)
+
+    def receive(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """What `step` returns, after `send`."""
+        before = self._open()
+        self._next = after = self._game.next() if isinstance(before, _Decision) else before
+        return self._outcome(before, self._sent, after)
 
     def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """One decision. The episode is truncated when its last request has completed, and never terminates."""
-        self.send(int(action))
-        return self.receive(int(action))
+        before = self._open()
+        if not isinstance(before, _Decision):
+            return self._outcome(before, 0, before)
+        answer = self._answer(before, int(action))
+        self._next = after = self._game.step(answer)
+        return self._outcome(before, answer, after)
 
     def summary(self) -> Summary:
         """The results of the episode that has ended."""
@@ -146,31 +158,29 @@ class VictimEnv(_Env):
             device=gym.spaces.Box(0, np.inf, (3,), np.float32),
         )
         self.action_space = gym.spaces.Discrete(candidates)
-
-    def _count(self) -> int:
-        return self._next.count if isinstance(self._next, _Decision) else 0
+        # By number of candidates; every step returns a copy of one.
+        self._masks = np.tril(np.ones((candidates + 1, candidates), np.int8), -1)
+        self._shape = (candidates, 4)
 
     def _observe(self, decision: _Decision | None) -> dict[str, NDArray[np.float32]]:
         k = self.candidates
         if decision is None:
             return {"candidates": np.zeros((k, 4), np.float32), "device": np.zeros(3, np.float32)}
-        features = np.frombuffer(decision.features(k), np.float32)
-        return {"candidates": features[: 4 * k].reshape(k, 4), "device": features[4 * k :]}
+        features = decision.features(k)
+        return {
+            "candidates": np.ndarray(self._shape, np.float32, features),
+            "device": np.ndarray(3, np.float32, features, 16 * k),
+        }
 
-    def _info(self) -> dict[str, Any]:
-        mask = np.zeros(self.candidates, np.int8)
-        mask[: self._count()] = 1
-        return {"action_mask": mask}
+    def _info(self, decision: _Decision | None) -> dict[str, Any]:
+        return {"action_mask": self._masks[0 if decision is None else decision.count].copy()}
 
-    def _answer(self, action: int) -> int:
-        return min(action, self._before_count - 1)
+    def _answer(self, decision: _Decision, action: int) -> int:
+        last = decision.count - 1
+        return action if action < last else last
 
-    def send(self, action: int) -> None:
-        self._before_count = self._count()
-        super().send(action)
-
-    def _moved(self, decision: _Decision, action: int, after: _Decision | _End) -> float:
-        return 1.0 - (decision.valid(action) or 0) / decision.pages_per_block
+    def _moved(self, decision: _Decision, answer: int, after: _Decision | _End) -> float:
+        return 1.0 - (decision.valid(answer) or 0) / decision.pages_per_block
 
 
 class TriggerEnv(_Env):
@@ -205,10 +215,10 @@ class TriggerEnv(_Env):
             return np.zeros(6, np.float32)
         return np.frombuffer(decision.plane_features(), np.float32)
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self, decision: _Decision | None) -> dict[str, Any]:
         return {}
 
-    def _moved(self, decision: _Decision, action: int, after: _Decision | _End) -> float:
+    def _moved(self, decision: _Decision, answer: int, after: _Decision | _End) -> float:
         pages = after.sample()["gc_pages"] - decision.sample()["gc_pages"]
         return -pages / decision.pages_per_block
 
@@ -261,12 +271,12 @@ class _Vector(VectorEnv[Any, Any, Any]):
             if not ended:
                 env.send(int(action))
         steps = []
-        for env, ended, action in zip(self.envs, self._ended, actions, strict=True):
+        for env, ended in zip(self.envs, self._ended, strict=True):
             if ended:
                 observation, info = env.reset()
                 steps.append((observation, 0.0, False, False, info))
             else:
-                steps.append(env.receive(int(action)))
+                steps.append(env.receive())
         observations, rewards, terminated, truncated, infos = zip(*steps, strict=True)
         self._ended = np.array(truncated)
         return (

@@ -120,4 +120,5 @@ def test_steps_a_second():
         n += 1
     wall, used = time.perf_counter() - start, time.process_time() - cpu
     print(f"{n} steps, {n / wall:.0f} a second of wall time, {n / used:.0f} a second of CPU time")
-    assert n > 1000
+    # 50,000 are reached with a release wheel while both threads share a core; this is what a wheel of the tests has to reach.
+    assert n > 1000 and n / used > 15_000

@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -412,6 +413,41 @@ def test_hostile_text_is_shown_and_does_nothing(made, opened, command, tmp_path,
         assert expected in found, (place, expected)
     assert "\u202e" not in flat and "A" * 201 not in flat
     assert page.title().startswith(expected)
+
+
+FIRST = ["run", "--workload", "quickstart", "--set", "precondition.mode=random", "--quiet"]
+
+
+def test_pages_are_small(command, tmp_path) -> None:
+    """The README's first run: with all that a run can write, and as it is."""
+    more = "--series s.csv --series-dies --window 1s --timeline t.pftrace --timeline-window 40s..41s --report whole.html"
+    command(*FIRST, *more.split(), cwd=tmp_path)
+    command(*FIRST, "--report", "lite.html", "--report-lite", cwd=tmp_path)
+    sizes = {name: (tmp_path / name).stat().st_size for name in ("whole.html", "lite.html")}
+    print(sizes)
+    assert sizes["whole.html"] <= 2_000_000 and sizes["lite.html"] <= 400_000
+
+
+@timing
+def test_a_page_is_interactive_soon(opened, command, tmp_path) -> None:
+    def seconds(path: Path, figure: str, clicks: str) -> float:
+        start = time.perf_counter()
+        page = opened(path).page
+        place = page.locator(f"[data-figure={figure}]")
+        place.scroll_into_view_if_needed()
+        page.wait_for_selector(f"[data-figure={figure}].live")
+        place.get_by_role("button", name=clicks).click()
+        assert zoomed(page, figure) == [25, 75]
+        return time.perf_counter() - start
+
+    more = "--series s.csv --series-dies --window 1s --timeline t.pftrace --timeline-window 0s..6s --json j.json --report run.html"
+    command(*FIRST, *more.split(), cwd=tmp_path)
+    run = seconds(tmp_path / "run.html", "percentiles", "Zoom in")
+    command("report", "j.json", "t.pftrace", "--timeline-window", "0s..6s", "--max-size", "32MiB", "-o", "bars.html", cwd=tmp_path)
+    assert "the 20,000 longest" in (tmp_path / "bars.html").read_text()
+    bars = seconds(tmp_path / "bars.html", "gantt", "Zoom in")
+    print(f"interactive after {run:.2f} s, with 20,000 bars after {bars:.2f} s")
+    assert run <= 2 and bars <= 5
 
 
 def violations(page, axe: str) -> list[str]:

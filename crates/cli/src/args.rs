@@ -508,8 +508,8 @@ impl ReportOptions {
   ssdlab report compare.json -o comparison.html --lite
   ssdlab report summary.json run.pftrace -o slowest.html --sections verdict,timeline")]
 pub struct ReportArgs {
-    /// Results of one run (--json, --histograms, --requests, --series, --blocks, --timeline), or the JSON of `ssdlab compare`,
-    /// `reproduce`, `explain` or `whatif`; what a file is shows in its content
+    /// Results of one run (--json, --histograms, --requests, --series, --blocks, --timeline), the JSON of `ssdlab compare`,
+    /// `reproduce`, `explain` or `whatif`, or a directory of summaries; what a file is shows in its content
     #[arg(value_name = "INPUT", required = true)]
     pub inputs: Vec<PathBuf>,
     /// Where to write; `-` is standard output

@@ -6,9 +6,8 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{JoinHandle, Thread};
 
 use ssdlab_sim::config::Config;
 use ssdlab_sim::policy::{Load, Need, Trigger, Victim, View};
@@ -20,7 +19,7 @@ use ssdlab_sim::{Check, Filled};
 
 use crate::drive::{Device, Listener, Tick, interrupted, replay};
 use crate::error::{Error, Result};
-use crate::input::{self, Next, Requests};
+use crate::input::{self, Requests};
 use crate::outcome::Outcome;
 use crate::outside::TriggerSight;
 
@@ -65,8 +64,10 @@ pub struct Decision {
     pub pages_per_block: u32,
     /// Blocks to choose from: the answer is an index. Every block has an invalid page. Empty for a trigger.
     pub candidates: Vec<Candidate>,
-    /// The plane, for a trigger.
-    pub plane_state: TriggerSight,
+    /// Unprogrammed pages of the plane, and how many free pages it is collected below.
+    pub free_pages: (u32, u32),
+    /// More of the plane, for a trigger.
+    pub plane_state: Option<TriggerSight>,
     /// Load and progress of the device.
     pub load: Load,
     /// Pages programmed by GC, and all pages programmed, since the first decision of the last 10 ms.
@@ -108,7 +109,7 @@ impl Decision {
             out[2] = block.erases as f32;
             out[3] = (block.written as f64).ln_1p() as f32;
         }
-        features[4 * k] = ratio(self.plane_state.free_pages.into(), self.plane_state.threshold.into());
+        features[4 * k] = ratio(self.free_pages.0.into(), self.free_pages.1.into());
         features[4 * k + 1] = ratio(self.load.pending as f64, self.load.depth.into());
         features[4 * k + 2] = ratio(self.recent.0 as f64, self.recent.1 as f64);
         features
@@ -116,9 +117,9 @@ impl Decision {
 
     /// Features of the plane for the agent of a trigger: free pages over `gc.threshold`, share of erased blocks, least share of
     /// valid pages of a closed block, mean share of valid pages of closed blocks, pending requests over the queue depth, and
-    /// GC's share as in [`Decision::features`].
+    /// GC's share as in [`Decision::features`]. Nothing for the agent of a victim.
     pub fn plane_features(&self) -> Vec<f32> {
-        let plane = &self.plane_state;
+        let Some(plane) = &self.plane_state else { return Vec::new() };
         let pages = f64::from(self.pages_per_block);
         let blocks = f64::from(plane.pages_per_plane) / f64::from(plane.pages_per_block);
         vec![
@@ -139,11 +140,66 @@ fn ratio(part: f64, whole: f64) -> f32 {
 /// Time over which [`Decision::recent`] is counted.
 const RECENT: u64 = 10_000_000;
 
-/// The ends of an episode in its thread.
+/// Hands one value at a time from a thread to another, which sleeps meanwhile. A channel of the standard library looks for the value
+/// many times before it sleeps, which costs more than a step of an agent.
+struct Hatch<T>(Mutex<Held<T>>);
+
+struct Held<T> {
+    value: Option<T>,
+    closed: bool,
+    sleeper: Option<Thread>,
+}
+
+impl<T> Hatch<T> {
+    fn new() -> Arc<Self> {
+        Arc::new(Hatch(Mutex::new(Held { value: None, closed: false, sleeper: None })))
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a value. Returns whether it may be taken.
+    fn put(&self, value: T) -> bool {
+        let mut held = self.held();
+        if held.closed {
+            return false;
+        }
+        held.value = Some(value);
+        let sleeper = held.sleeper.take();
+        drop(held);
+        sleeper.iter().for_each(Thread::unpark);
+        true
+    }
+
+    /// Waits for a value; none once the hatch is closed.
+    fn take(&self) -> Option<T> {
+        loop {
+            let mut held = self.held();
+            if held.value.is_some() || held.closed {
+                return held.value.take();
+            }
+            held.sleeper = Some(std::thread::current());
+            drop(held);
+            std::thread::park();
+        }
+    }
+
+    /// No value comes any more.
+    fn close(&self) {
+        let mut held = self.held();
+        held.closed = true;
+        let sleeper = held.sleeper.take();
+        drop(held);
+        sleeper.iter().for_each(Thread::unpark);
+    }
+}
+
+/// Where the thread of an episode and the caller meet.
+#[derive(Clone)]
 struct Link {
-    decisions: Sender<Result<Event>>,
-    /// Never contended: a device is `Sync`, a receiver is not.
-    answers: Mutex<Receiver<usize>>,
+    decisions: Arc<Hatch<Result<Event>>>,
+    answers: Arc<Hatch<usize>>,
 }
 
 /// Where an episode's device finds its link.
@@ -184,8 +240,8 @@ impl Asker {
     /// The caller's answer; none once the caller has left.
     fn ask(&mut self, decision: Decision) -> Option<usize> {
         let link = self.link.as_ref()?;
-        let asked = link.decisions.send(Ok(Event::Decide(Box::new(decision))));
-        let answer = asked.ok().and_then(|()| link.answers.lock().ok()?.recv().ok());
+        let asked = link.decisions.put(Ok(Event::Decide(Box::new(decision))));
+        let answer = if asked { link.answers.take() } else { None };
         if answer.is_none() {
             (self.link, self.over) = (None, true);
         }
@@ -198,7 +254,7 @@ struct AskedVictim {
     greedy: Greedy,
     most: usize,
     threshold: ssdlab_sim::units::Threshold,
-    /// Reused: valid pages and index of closed blocks.
+    /// Reused: valid pages and index of the candidates.
     order: Vec<(u16, u32)>,
 }
 
@@ -233,17 +289,22 @@ impl Victim for AskedVictim {
         let full = view.geometry.data_pages;
         let counts = &view.flash.valid_if_closed()[range.clone()];
         self.order.clear();
-        // A count of a block that is not closed is larger than any number of pages.
-        self.order
-            .extend((0u32..).zip(counts).filter(|(_, valid)| u32::from(**valid) < full).map(|(b, valid)| (*valid, b)));
+        for (block, valid) in (0u32..).zip(counts.iter().copied()) {
+            let kept = self.order.len() == self.most;
+            let worst = self.order.last().filter(|_| kept).map_or(u16::MAX, |(worst, _)| *worst);
+            // A count of a block that is not closed is larger than any number of pages. Of equals the first stays.
+            if valid >= worst || u32::from(valid) >= full {
+                continue;
+            }
+            if kept {
+                self.order.pop();
+            }
+            let at = self.order.partition_point(|(known, _)| *known <= valid);
+            self.order.insert(at, (valid, block));
+        }
         if self.order.is_empty() {
             return None;
         }
-        if self.order.len() > self.most {
-            self.order.select_nth_unstable(self.most - 1);
-            self.order.truncate(self.most);
-        }
-        self.order.sort_unstable();
         let erases = &view.flash.erases_by_block()[range.clone()];
         let least = erases.iter().copied().min().unwrap_or(0);
         let (closings, now) = (view.flash.closings(plane), view.now.0);
@@ -263,7 +324,8 @@ impl Victim for AskedVictim {
             now,
             pages_per_block: full,
             candidates: self.order.iter().map(candidate).collect(),
-            plane_state: TriggerSight::of(view, plane, floor(self.threshold, view)),
+            free_pages: (view.flash.free_pages(plane), floor(self.threshold, view)),
+            plane_state: None,
             recent: self.asker.recent(now, &load),
             load,
         };
@@ -305,12 +367,14 @@ impl Trigger for AskedTrigger {
             return false;
         }
         let load = load();
+        let threshold = floor(self.threshold, view);
         let decision = Decision {
             plane: plane.0,
             now: view.now.0,
             pages_per_block: view.geometry.data_pages,
             candidates: Vec::new(),
-            plane_state: TriggerSight::of(view, plane, floor(self.threshold, view)),
+            free_pages: (view.flash.free_pages(plane), threshold),
+            plane_state: Some(TriggerSight::of(view, plane, threshold)),
             recent: asker.recent(view.now.0, &load),
             load,
         };
@@ -336,8 +400,7 @@ pub struct Game {
 }
 
 struct Episode {
-    answers: Option<Sender<usize>>,
-    events: Option<Receiver<Result<Event>>>,
+    link: Link,
     thread: Option<JoinHandle<()>>,
     given_up: Arc<AtomicBool>,
 }
@@ -346,8 +409,8 @@ impl Drop for Episode {
     /// The engine stops soon, and has ended before another episode begins.
     fn drop(&mut self) {
         self.given_up.store(true, Ordering::Relaxed);
-        self.answers = None;
-        self.events = None;
+        self.link.answers.close();
+        self.link.decisions.close();
         if let Some(thread) = self.thread.take() {
             // A failed law has been reported already.
             let _ = thread.join();
@@ -395,22 +458,20 @@ impl Game {
     pub fn reset(&mut self, seed: u64) -> Result<Event> {
         self.episode = None;
         self.dock.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let (answers, answered) = channel();
-        let (decisions, events) = channel();
-        *self.dock.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(Link { decisions: decisions.clone(), answers: Mutex::new(answered) });
+        let link = Link { decisions: Hatch::new(), answers: Hatch::new() };
+        *self.dock.lock().unwrap_or_else(PoisonError::into_inner) = Some(link.clone());
         let (config, filled, requests) = (self.config.clone(), self.filled.clone(), self.requests.clone());
         let (writes, own) = (self.writes, self.seed);
         let given_up = Arc::new(AtomicBool::new(false));
-        let seen = given_up.clone();
+        let (seen, decisions) = (given_up.clone(), link.decisions.clone());
         let thread = std::thread::spawn(move || {
             let play = || play(&config, &filled, &requests, writes, (own, seed), &seen);
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(play))
                 .unwrap_or_else(|panic| Err(crate::live::invariant(&*panic)));
-            // Nobody listens to an episode that was given up.
-            let _ = decisions.send(done.map(|end| Event::Done(Box::new(end))));
+            // An episode that was given up has a closed hatch.
+            decisions.put(done.map(|end| Event::Done(Box::new(end))));
         });
-        self.episode = Some(Episode { answers: Some(answers), events: Some(events), thread: Some(thread), given_up });
+        self.episode = Some(Episode { link, thread: Some(thread), given_up });
         self.next()
     }
 
@@ -433,10 +494,8 @@ impl Game {
             let message = format!("the answer {answer} to a decision with {most} answers");
             return Err(Error::usage(message).help("use the action mask: not every decision has all candidates"));
         }
-        let answers = self.episode.as_ref().and_then(|episode| episode.answers.as_ref());
-        if let Some(answers) = answers {
-            // If the engine has ended, its last event says why.
-            let _ = answers.send(answer);
+        if let Some(episode) = &self.episode {
+            episode.link.answers.put(answer);
         }
         self.open = None;
         Ok(())
@@ -449,8 +508,7 @@ impl Game {
     #[allow(clippy::should_implement_trait, reason = "an episode is no iterator: the caller answers in between")]
     pub fn next(&mut self) -> Result<Event> {
         self.open = None;
-        let events = self.episode.as_ref().and_then(|episode| episode.events.as_ref());
-        let event = events.and_then(|events| events.recv().ok());
+        let event = self.episode.as_ref().and_then(|episode| episode.link.decisions.take());
         let event = event.unwrap_or_else(|| Err(interrupted()))?;
         if let Event::Decide(decision) = &event {
             self.open = Some(if decision.candidates.is_empty() { 2 } else { decision.candidates.len() });
@@ -483,20 +541,8 @@ fn play(
 ) -> Result<End> {
     let mut device = Device::from_filled(config, filled).map_err(crate::live::refused)?;
     let target = device.target(config.device.queue_depth, seed);
-    let all = Requests { loops: u32::MAX, ..requests.clone() };
-    let limit = input::open(&all)?.fit(&target)?.feed(|feed| -> Result<u64> {
-        let (mut left, mut count) = (writes, 0);
-        while left > 0
-            && let Some(next) = feed.pull()?
-        {
-            if let Next::Request(request) = next {
-                count += 1;
-                left -= u64::from(request.op == ssdlab_sim::RequestOp::Write);
-            }
-        }
-        Ok(count)
-    })?;
-    let input = input::open(&Requests { limit: Some(limit), ..all })?.fit(&target)?;
+    let mut input = input::open(&Requests { loops: u32::MAX, ..requests.clone() })?.fit(&target)?;
+    input.set_writes(writes);
     if input.closed() {
         device.set_closed();
     }

@@ -258,9 +258,15 @@ impl Ready {
         progress: &mut dyn Progress,
     ) -> Result<RunOutcome> {
         let Ready { run: Run { settings, how, start }, opened } = self;
-        if how.count_only && (outputs.requests.is_some() || outputs.series.is_some() || outputs.timeline.is_some()) {
+        let timed = [
+            outputs.requests.is_some(),
+            outputs.series.is_some(),
+            outputs.histograms.is_some(),
+            outputs.timeline.is_some(),
+        ];
+        if how.count_only && timed.contains(&true) {
             return Err(Error::usage(
-                "--count-only has no times, so it gives neither requests nor series nor a timeline",
+                "--count-only has no times, so it gives neither requests nor series nor histograms nor a timeline",
             )
             .help("leave it out, or the other options"));
         }
@@ -325,6 +331,7 @@ impl Ready {
         progress.simulated();
 
         let outcome = Outcome::new(&device, &input, config, how.seed);
+        let summary = if json_file.is_some() || report.is_some() { outcome.json() } else { String::new() };
         let histograms = device.histograms();
         let mut files = Vec::new();
         let mut inputs = Inputs {
@@ -332,21 +339,16 @@ impl Ready {
             ..Inputs::default()
         };
         if let Some(file) = json_file {
-            files.push(written(file, &outcome.json())?);
+            files.push(written(file, &summary)?);
         }
-        let mut keep = |ended: Option<Ended>| {
-            let (file, frame) = ended.map_or((None, None), Ended::parts);
-            files.extend(file);
-            frame
-        };
-        let requests = keep(rows.map(Rows::finish).transpose()?);
+        let requests = kept(&mut files, rows.map(Rows::finish))?;
         let (watchers, end) = device.unwatch();
         let name = outputs.series.as_ref().and_then(|(place, _)| place.path());
-        let series = watchers.series.map(|series| series.finish(&end)).transpose()?;
-        if let (Some(Ended::File(file)), true) = (&series, report.is_some()) {
+        let series = watchers.series.map(|series| series.finish(&end));
+        if let (Some(Ok(Ended::File(file))), true) = (&series, report.is_some()) {
             inputs.run.series = again(file, name)?;
         }
-        let series = keep(series);
+        let series = kept(&mut files, series)?;
         if let Some(dies) = watchers.dies {
             let file = dies.finish(&end)?;
             if report.is_some() {
@@ -366,16 +368,12 @@ impl Ready {
             None => {}
         }
         let spread = block_rows.is_some().then(|| Spread::of(device.flash(), device.geometry()));
-        let written_blocks = block_rows.map(|sheet| blocks::write(sheet, device.flash(), device.geometry()));
-        let (file, blocks) = written_blocks.transpose()?.map_or((None, None), Ended::parts);
-        files.extend(file);
-        let written_buckets =
-            buckets.zip(histograms.as_ref()).map(|(sheet, own)| results::histograms::write(sheet, own));
-        let (file, buckets) = written_buckets.transpose()?.map_or((None, None), Ended::parts);
-        files.extend(file);
+        let blocks = kept(&mut files, block_rows.map(|sheet| blocks::write(sheet, device.flash(), device.geometry())))?;
+        let buckets = buckets.zip(histograms.as_ref()).map(|(sheet, own)| results::histograms::write(sheet, own));
+        let buckets = kept(&mut files, buckets)?;
         let mut remarks = Vec::new();
         if let (Some(file), Some(wanted)) = (report, &outputs.report) {
-            inputs.run.summary = serde_json::from_str(&outcome.json()).ok();
+            inputs.run.summary = serde_json::from_str(&summary).ok();
             inputs.run.histograms = histograms.clone();
             inputs.run.blocks = Some(blocks::table(device.flash(), device.geometry()));
             let page = report::page::write(&inputs, &wanted.page)?;
@@ -427,7 +425,7 @@ impl Outputs {
         files.write_all(&[
             ("--json", self.json.as_deref()),
             ("--requests", self.requests.as_ref().and_then(Place::path)),
-            ("--series", self.series.as_ref().and_then(|(place, _)| place.path())),
+            ("--series", series),
             ("--series-dies", dies.as_deref()),
             ("--timeline", timeline),
             ("--blocks", self.blocks.as_ref().and_then(Place::path)),
@@ -471,6 +469,13 @@ impl Begun {
             perf: begin(&outputs.perf, Output::create)?,
         })
     }
+}
+
+/// The rows of a table that stay in memory; a file joins the others.
+fn kept(files: &mut Vec<Finished>, ended: Option<Result<Ended>>) -> Result<Option<Frame>> {
+    let (file, frame) = ended.transpose()?.map_or((None, None), Ended::parts);
+    files.extend(file);
+    Ok(frame)
 }
 
 /// A table of results read back before it is published.

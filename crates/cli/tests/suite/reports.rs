@@ -53,13 +53,33 @@ fn figures_have_the_form_of_their_names() {
     assert!(bench.bad("plot cdf h.csv -o f.gif", 2).contains(".svg"));
     assert!(bench.bad("plot cdf h.csv -o f.svg --font-size 5pt", 2).contains("6 pt"));
     assert!(bench.bad("plot cdf h.csv -o f.svg --y x", 2).contains("no measure"));
-    if !cfg!(feature = "figures") {
+    if cfg!(feature = "figures") {
+        exported(&bench);
+    } else {
         assert!(bench.bad("plot cdf h.csv -o f.pdf", 2).contains("f.svg, or build with `--features figures`"));
     }
     assert!(bench.good("plot --list").contains("reproduce:ID"));
     let list = bench.good("plot --list h.csv");
     assert!(list.lines().any(|line| line.starts_with("cdf") && line.ends_with("yes")));
     assert!(list.lines().any(|line| line.starts_with("wear") && line.ends_with("no: needs --blocks")));
+}
+
+/// PDF and PNG have the size that was asked for, and text as text.
+fn exported(bench: &Bench) {
+    let bytes = |name: &str| std::fs::read(bench.path().join(name)).unwrap();
+    let holds = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+    bench.good("plot percentiles h.csv -o f.pdf --width 3.5in --height 2in");
+    let pdf = bytes("f.pdf");
+    assert!(pdf.starts_with(b"%PDF-") && holds(&pdf, "/MediaBox [0 0 252 144]") && holds(&pdf, "LiberationSans"));
+    bench.good("plot percentiles h.csv -o f.png --width 3.5in --height 2in --dpi 144");
+    let png = bytes("f.png");
+    assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"));
+    let side = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+    assert_eq!((side(16), side(20)), (504, 288));
+    bench.good("plot percentiles h.csv -o g.png --width 3.5in --height 2in --dpi 144");
+    assert_eq!(png, bytes("g.png"), "the same input gives the same bytes");
+    assert!(bench.bad("plot cdf h.csv -o f.pdf --font h.csv", 2).contains("not a font"));
+    bench.bad("plot cdf h.csv -o f.pdf --font absent.ttf", 4);
 }
 
 #[test]

@@ -247,6 +247,8 @@ pub struct Input {
     loops: u32,
     closed: bool,
     ahead: bool,
+    /// Most writes, if limited.
+    writes: Option<u64>,
     about: Vec<String>,
     provenance: Provenance,
     remarks: Vec<String>,
@@ -348,7 +350,7 @@ impl Opened {
             about.push(how.join(", "));
         }
         let (limit, loops, remarks) = (requests.limit, requests.loops, self.remarks);
-        Ok(Input { source, limit, loops, closed, ahead: false, about, provenance, remarks })
+        Ok(Input { source, limit, loops, closed, ahead: false, writes: None, about, provenance, remarks })
     }
 }
 
@@ -397,6 +399,8 @@ pub(crate) enum Next {
 pub(crate) struct Feed<'i> {
     from: Origins<'i>,
     limit: Option<u64>,
+    /// Writes that are left, if limited.
+    writes: Option<u64>,
     /// Bytes to read, if the position among them is the progress.
     size: Option<u64>,
     /// How many requests there will be at most, if known.
@@ -416,6 +420,9 @@ impl Feed<'_> {
     /// The trace can't be read, or an arrival is beyond the simulator's clock.
     #[inline]
     pub(crate) fn pull(&mut self) -> Result<Option<Next>> {
+        if self.writes == Some(0) {
+            return Ok(None);
+        }
         let record = match &mut self.from {
             Origins::Trace(replay) => replay.next()?,
             Origins::Ahead(ahead) => ahead.next()?,
@@ -424,7 +431,10 @@ impl Feed<'_> {
         let Some(record) = record else { return Ok(None) };
         let op = match record.op {
             Op::Read => RequestOp::Read,
-            Op::Write => RequestOp::Write,
+            Op::Write => {
+                self.writes = self.writes.map(|left| left - 1);
+                RequestOp::Write
+            }
             Op::Trim => RequestOp::Trim,
             Op::Other => return Ok(Some(Next::Skip)),
         };
@@ -471,14 +481,19 @@ impl Input {
         self.ahead = true;
     }
 
+    /// Ends the requests with the one that makes this number of writes complete.
+    pub(crate) fn set_writes(&mut self, most: u64) {
+        self.writes = Some(most);
+    }
+
     /// Lets `take` pull the requests. Digest, remarks and counts are those of the requests taken if it takes all of them.
     pub(crate) fn feed<T>(&mut self, take: impl FnOnce(&mut Feed<'_>) -> T) -> T {
-        let Input { source, limit, loops, ahead, .. } = self;
-        let limit = *limit;
+        let Input { source, limit, loops, ahead, writes, .. } = self;
+        let (limit, writes) = (*limit, *writes);
         match source {
             Source::Generated(generated) => {
                 let total = generated.progress().1;
-                take(&mut Feed { from: Origins::Generated(generated), limit, size: None, total })
+                take(&mut Feed { from: Origins::Generated(generated), limit, writes, size: None, total })
             }
             Source::Trace(replay) => {
                 let size = replay.reader().progress().1;
@@ -487,10 +502,10 @@ impl Input {
                 let rows = replay.reader().rows().map(|rows| rows.saturating_mul(u64::from(*loops)));
                 let total = rows.into_iter().chain(limit).min();
                 match ahead {
-                    true => {
-                        read_ahead(replay, |ahead| take(&mut Feed { from: Origins::Ahead(ahead), limit, size, total }))
-                    }
-                    false => take(&mut Feed { from: Origins::Trace(replay), limit, size, total }),
+                    true => read_ahead(replay, |ahead| {
+                        take(&mut Feed { from: Origins::Ahead(ahead), limit, writes, size, total })
+                    }),
+                    false => take(&mut Feed { from: Origins::Trace(replay), limit, writes, size, total }),
                 }
             }
         }

@@ -102,8 +102,9 @@ const REQUESTS: u64 = 1;
 /// The file can't be read, or is no timeline.
 pub fn read(path: &Path, window: Option<Span>) -> Result<Timeline> {
     let bytes = std::fs::read(path).map_err(|error| Error::file("read", path, &error))?;
-    let mut slowest: Option<Slice> = None;
+    let (mut slowest, mut last): (Option<Slice>, u64) = (None, 0);
     slices(&bytes, path, &mut |slice| {
+        last = last.max(slice.to);
         let inside = window.is_none_or(|window| slice.from < window.to.0 && slice.to > window.from.0);
         let longer = slowest.as_ref().is_none_or(|best| slice.to - slice.from > best.to - best.from);
         if group(slice.track) == REQUESTS && inside && longer {
@@ -114,7 +115,8 @@ pub fn read(path: &Path, window: Option<Span>) -> Result<Timeline> {
     let margin = (slowest.to - slowest.from) / 10;
     let (mut from, mut to) = (slowest.from.saturating_sub(margin), slowest.to.saturating_add(margin));
     if let Some(window) = window {
-        (from, to) = (window.from.0, window.to.0.min(to.max(window.from.0 + 1)));
+        // A window without an end is as long as the timeline.
+        (from, to) = (window.from.0, window.to.0.min(last));
     }
     let mut found: Vec<Slice> = Vec::new();
     let names = slices(&bytes, path, &mut |slice| {

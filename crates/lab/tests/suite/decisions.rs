@@ -67,6 +67,6 @@ fn a_trigger_that_always_declines_is_threshold_and_one_that_agrees_collects_earl
     let mut never = never;
     (never.config, never.config_digest) = (native.config.clone(), native.config_digest.clone());
     assert_eq!(json(&never), json(&native));
-    let (eager, _) = play(&mut game, 1, |decision| usize::from(decision.plane_state.free_pages < 6 * 32));
+    let (eager, _) = play(&mut game, 1, |decision| usize::from(decision.free_pages.0 < 6 * 32));
     assert!(eager.gc.collections > native.gc.collections);
 }

@@ -206,7 +206,7 @@ fn figures_say_what_their_sources_say() {
 }
 
 #[test]
-fn inputs_are_told_by_content_and_have_to_belong_together() {
+fn inputs_are_recognised_by_content_and_have_to_belong_together() {
     let directory = tempfile::tempdir().unwrap();
     let one = directory.path().join("one");
     let other = directory.path().join("other");
