@@ -26,6 +26,7 @@
 //! | How are they fed to a device and observed? | [`drive`] |
 //! | One run, with its files? | [`run`], which returns an [`outcome`] |
 //! | Many runs, side by side? | [`variants`] |
+//! | Thousands of runs, on many machines? | [`sweep`]; [`split`] divides a trace by volume |
 //! | Which figures and pages do the files of runs make? | [`report`] |
 //! | What is in the files of a run? | [`results`], written through [`output`]; [`files`] detects two names of one file |
 
@@ -50,6 +51,7 @@ pub mod results;
 pub mod run;
 pub mod schema;
 pub mod settings;
+pub mod split;
 pub mod sweep;
 pub mod text;
 pub mod theory;

@@ -415,3 +415,54 @@ fn a_trace_is_part_of_the_key_by_its_content() {
     let said = bench.good("sweep verify --store st --sample 1");
     assert!(said.contains("same bytes           16") && said.contains("without input        8"), "{said}");
 }
+
+/// The requests of all parts, at their places in time, are those of the trace.
+#[test]
+fn a_trace_is_divided_by_volume() {
+    let bench = bench();
+    // Five volumes whose names no file system would take all, one with two requests.
+    let names = ["a", "A", "../x", "rest", "few"];
+    let (mut rows, mut state) = (String::new(), 5);
+    for n in 0..400u64 {
+        let volume = if n == 7 || n == 300 { 4 } else { next(&mut state) % 4 };
+        let op = if next(&mut state).is_multiple_of(3) { "R" } else { "W" };
+        let (name, offset) = (names[volume as usize], next(&mut state) % 1000 * 4096);
+        rows.push_str(&format!("{},{op},{offset},4096,{name}\n", n * 1_000 + next(&mut state) % 999));
+    }
+    std::fs::write(bench.path().join("t.csv"), &rows).unwrap();
+    let map = "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes,vol=4";
+    let said = bench.good(&format!("trace split t.csv --format {map} --by device --into parts --min-requests 3"));
+    assert_eq!(said, "400 requests of 5 volumes in 5 files\n");
+    let list = bench.text("parts/volumes.csv");
+    let rows: Vec<Vec<&str>> = list.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let files: BTreeMap<&str, &str> = rows.iter().map(|row| (row[0], row[1])).collect();
+    assert_eq!(files["few"], "rest.parquet");
+    assert!(files["../x"].starts_with("volume-") && files["rest"].starts_with("volume-"), "{files:?}");
+    assert_ne!(files["a"].to_lowercase(), files["A"].to_lowercase());
+    // Each part as the requests of its volume, with the clock of the trace.
+    let requests = |trace: &str, device: &str, first: u64| -> Vec<(u64, String)> {
+        let out = bench.path().join("one.csv");
+        bench.good(&format!("trace convert {trace} one.csv --into {map}{device}"));
+        let text = std::fs::read_to_string(&out).unwrap();
+        let lines = text.lines().map(|line| line.split_once(',').unwrap());
+        lines.map(|(time, rest)| (time.parse::<u64>().unwrap() + first, rest.to_string())).collect()
+    };
+    let mut all: Vec<(u64, String)> = Vec::new();
+    for row in &rows {
+        let part = requests(&format!("parts/{}", row[1]), "", row[3].parse().unwrap());
+        assert_eq!(part.len() as u64, row[2].parse::<u64>().unwrap(), "{row:?}");
+        assert!(part.is_sorted_by_key(|(time, _)| *time));
+        all.extend(part);
+    }
+    all.sort();
+    let mut whole = requests(&format!("t.csv --format {map}"), "", 0);
+    whole.sort();
+    // Names of volumes are kept where the format has them.
+    assert_eq!(all, whole);
+    // A number of files in place of one a volume.
+    let said = bench.good(&format!("trace split t.csv --format {map} --into two --parts 2"));
+    assert!(said.starts_with("400 requests of 5 volumes in 2 files") || said.contains("in 1 file"), "{said}");
+    std::fs::copy(bench.path().join("t.csv"), bench.path().join("u.csv")).unwrap();
+    let said = bench.bad(&format!("trace split t.csv u.csv --format {map} --into three"), 2);
+    assert!(said.contains("is in u.csv and in a trace before it"), "{said}");
+}

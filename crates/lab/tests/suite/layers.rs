@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 77] = [
+const LAYERS: [&str; 78] = [
     "outside",
     "text",
     "names",
@@ -33,6 +33,7 @@ const LAYERS: [&str; 77] = [
     "results/blocks",
     "results/timeline",
     "results",
+    "split",
     "variants/student",
     "variants/figures",
     "report/table",
