@@ -466,3 +466,23 @@ fn a_trace_is_divided_by_volume() {
     let said = bench.bad(&format!("trace split t.csv u.csv --format {map} --into three"), 2);
     assert!(said.contains("is in u.csv and in a trace before it"), "{said}");
 }
+
+/// Each study of the repository has points that no rule refuses, and inputs that exist.
+#[test]
+fn the_studies_of_the_repository_can_be_planned() {
+    let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let bench = Bench::new();
+    let mut seen = 0;
+    for entry in std::fs::read_dir(studies).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "toml") {
+            seen += 1;
+            let plan = bench.good(&format!("sweep plan {} --json -", path.display()));
+            let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
+            assert_eq!(plan["refused"], serde_json::json!([]), "{}", path.display());
+            assert!(plan["points"].as_u64().unwrap() >= 6, "{}", path.display());
+            assert_eq!(plan["study"].as_str(), path.file_stem().unwrap().to_str());
+        }
+    }
+    assert_eq!(seen, 9);
+}
