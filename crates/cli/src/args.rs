@@ -46,6 +46,15 @@ pub enum Command {
     /// Run a study of many configurations, on one machine or many; it survives kills
     #[command(subcommand)]
     Sweep(Box<crate::sweep::SweepCommand>),
+    /// Add up the results of disjoint requests: different volumes, or different seeds
+    Merge {
+        /// Records of a sweep that kept histograms (runs/54/54….json), or files of this command
+        #[arg(value_name = "IN", required = true)]
+        inputs: Vec<PathBuf>,
+        /// Where to write the sums, and the percentiles computed from them; `-` is standard output
+        #[arg(short = 'o', long = "output", value_name = "OUT")]
+        output: PathBuf,
+    },
     /// Rerun a paper's experiments and print its tables and figures next to ours
     Reproduce(Box<ReproduceArgs>),
     /// Write a page from the results of runs: what happened, why, and whether a difference is real

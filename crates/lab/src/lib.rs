@@ -26,7 +26,7 @@
 //! | How are they fed to a device and observed? | [`drive`] |
 //! | One run, with its files? | [`run`], which returns an [`outcome`] |
 //! | Many runs, side by side? | [`variants`] |
-//! | Thousands of runs, on many machines? | [`sweep`]; [`split`] divides a trace by volume |
+//! | Thousands of runs, on many machines? | [`sweep`]; [`split`] divides a trace by volume, [`merge`] adds results up |
 //! | Which figures and pages do the files of runs make? | [`report`] |
 //! | What is in the files of a run? | [`results`], written through [`output`]; [`files`] detects two names of one file |
 
@@ -39,6 +39,7 @@ pub mod files;
 pub mod input;
 pub mod live;
 pub mod memory;
+pub mod merge;
 pub mod names;
 pub mod needs;
 pub mod outcome;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::common::Bench;
 
 /// 2 x 4 points, 3 seeds, each of a few hundredths of a second.
-const STUDY: &str = r#"schema = "ssdlab.study/1"
+pub const STUDY: &str = r#"schema = "ssdlab.study/1"
 name = "victim-by-spare"
 
 [base]
@@ -54,11 +54,11 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-fn runs(bench: &Bench, store: &str) -> BTreeMap<PathBuf, Vec<u8>> {
+pub fn runs(bench: &Bench, store: &str) -> BTreeMap<PathBuf, Vec<u8>> {
     tree(&bench.path().join(store).join("runs"))
 }
 
-fn status(bench: &Bench, store: &str) -> serde_json::Value {
+pub fn status(bench: &Bench, store: &str) -> serde_json::Value {
     serde_json::from_str(&bench.good(&format!("sweep status study.toml --store {store} --json -"))).unwrap()
 }
 
@@ -165,6 +165,27 @@ fn tables_of_runs_are_kept_if_they_are_wanted() {
     bench.good(&format!("{run} --requests requests.parquet --json s.json"));
     let own = std::fs::read(bench.path().join("requests.parquet")).unwrap();
     assert!(kept.iter().any(|(name, bytes)| name.ends_with("requests.parquet") && *bytes == own));
+    // Parts add up in any order; a run counts once.
+    let record = |name: &Path| format!("st/runs/{}", name.display());
+    let records: Vec<String> = kept
+        .keys()
+        .filter(|name| name.extension().is_some_and(|ending| ending == "json"))
+        .map(|name| record(name))
+        .collect();
+    bench.good(&format!("merge {} {} -o sum.json", records[0], records[1]));
+    bench.good(&format!("merge {} -o one.json", records[1]));
+    assert_eq!(bench.good(&format!("merge one.json {} -o -", records[0])), bench.text("sum.json"));
+    let sum: serde_json::Value = serde_json::from_str(&bench.text("sum.json")).unwrap();
+    let summaries = records.iter().map(|name| serde_json::from_str::<serde_json::Value>(&bench.text(name)).unwrap());
+    let counts: u64 = summaries.map(|record| record["summary"]["latency_ns"]["read"]["count"].as_u64().unwrap()).sum();
+    assert_eq!(sum["latency_ns"]["read"]["count"], counts);
+    assert!(bench.bad(&format!("merge sum.json {} -o x.json", records[0]), 2).contains("is given twice"));
+    // Percentiles of one part are those of its summary.
+    let one: serde_json::Value = serde_json::from_str(&bench.text("one.json")).unwrap();
+    let own_record: serde_json::Value = serde_json::from_str(&bench.text(&records[1])).unwrap();
+    for part in ["latency_ns", "waiting_ns", "write_amplification"] {
+        assert_eq!(one[part], own_record["summary"][part], "{part}");
+    }
     // The summary in the record is the summary of the run.
     let summary: serde_json::Value = serde_json::from_str(&bench.text("s.json")).unwrap();
     let records: Vec<serde_json::Value> = kept

@@ -723,7 +723,7 @@ fn gives(axes: &[Axis], of: impl Fn(&Change) -> bool) -> bool {
 /// A workload: one that comes with the program, or a file beside the study.
 pub(crate) fn origin(text: &Text, name: &str) -> Origin {
     let bundled = ssdlab_trace::workload::named(name).is_some();
-    let name = if bundled || !Path::new(name).extension().is_some_and(|ending| ending == "toml") {
+    let name = if bundled || Path::new(name).extension().is_none_or(|ending| ending != "toml") {
         name.into()
     } else {
         text.path(name).display().to_string()

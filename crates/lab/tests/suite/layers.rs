@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 78] = [
+const LAYERS: [&str; 79] = [
     "outside",
     "text",
     "names",
@@ -82,6 +82,7 @@ const LAYERS: [&str; 78] = [
     "sweep/clean",
     "sweep/submit",
     "sweep",
+    "merge",
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
