@@ -75,7 +75,7 @@ def _ray() -> Callable[..., Any]:
 def _submitter(executor: Any) -> Callable[..., Any]:
     if executor == "ray":
         return _ray()
-    submit = getattr(executor, "submit", None)
+    submit: Callable[..., Any] | None = getattr(executor, "submit", None)
     if submit is None:
         raise UsageError(f"executor: {executor!r} has no method `submit`; give an executor, or \"ray\"")
     return submit
@@ -144,8 +144,8 @@ class Sweep:
         """By point: the values of a measure by seed."""
         table = self._study.table(self._store, False, True)
         values: list[dict[int, float]] = [{} for _ in range(len(self))]
-        rows = zip(table["point"].to_list(), table["seed"].to_list(), table[measure].to_list(), strict=True)
-        for point, seed, value in rows:
+        numbers: Any = (table[name].to_list() for name in ("point", "seed", measure))
+        for point, seed, value in zip(*numbers, strict=True):
             if value is not None:
                 values[point - 1][seed] = float(value)
         return values
@@ -388,10 +388,10 @@ def optimize(
                 _submit(submit, list(tasks.values()), 1, place, False)
             for trial, point, one in zip(asked, points, studies, strict=True):
                 result = Sweep(one, place)
-                means = [result._means(name)[0] for name in names]
+                means = [mean for name in names if (mean := result._means(name)[0]) is not None]
                 trial.set_user_attr("values", one.values()[0])
                 trial.set_user_attr("choice", point)
-                if any(mean is None for mean in means):
+                if len(means) < len(names):
                     search.tell(trial, state=TrialState.FAIL)
                 else:
                     search.tell(trial, means)

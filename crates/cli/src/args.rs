@@ -48,6 +48,15 @@ pub enum Command {
     /// Run a study of many configurations, on one machine or many; it survives kills
     #[command(subcommand)]
     Sweep(Box<crate::sweep::SweepCommand>),
+    /// Add up the results of disjoint requests: different volumes, or different seeds
+    Merge {
+        /// Records of a sweep that kept histograms (runs/54/54….json), or files of this command
+        #[arg(value_name = "IN", required = true)]
+        inputs: Vec<PathBuf>,
+        /// Where to write the sums, and the percentiles computed from them; `-` is standard output
+        #[arg(short = 'o', long = "output", value_name = "OUT")]
+        output: PathBuf,
+    },
     /// Rerun a paper's experiments and print its tables and figures next to ours
     Reproduce(Box<ReproduceArgs>),
     /// Name the causes of the slowest requests, what they have in common, and what would help, tried by whole runs
@@ -772,6 +781,13 @@ impl HowArgs {
     }
 }
 
+/// What a file of a divided trace is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ByArg {
+    /// A device (disk, volume, unit) of the trace
+    Device,
+}
+
 /// `ssdlab trace`
 #[derive(Debug, Subcommand)]
 pub enum TraceCommand {
@@ -810,6 +826,30 @@ pub enum TraceCommand {
         /// At most this many requests
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
         limit: Option<u64>,
+        /// How it is read.
+        #[command(flatten)]
+        reading: ReadingArgs,
+    },
+    /// Divide a trace of many volumes into a file a volume, with a list of them in volumes.csv
+    Split {
+        /// Trace files, plain or compressed; a volume is in one of them
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+        /// What a file is made for
+        #[arg(long, value_name = "device", value_enum, default_value_t = ByArg::Device, hide_default_value = true)]
+        by: ByArg,
+        /// Where to write
+        #[arg(long, value_name = "DIR")]
+        into: PathBuf,
+        /// Write so many files, each with the volumes that hash there [default: a file a volume]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=ssdlab_lab::split::MOST_PARTS))]
+        parts: Option<u64>,
+        /// Volumes with fewer requests go to one file, rest
+        #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+        min_requests: u64,
+        /// Format to write: msr, spc, ssdsim, … or columns:<map> [default: parquet, or columns in builds without it]
+        #[arg(long = "as", value_name = "FMT")]
+        into_format: Option<Format>,
         /// How it is read.
         #[command(flatten)]
         reading: ReadingArgs,

@@ -131,6 +131,7 @@ pub fn quoted(arguments: &[OsString]) -> String {
 fn dispatch(command: Command, line: &str) -> Result<u8> {
     match command {
         Command::Sweep(command) => return sweep::sweep(&command),
+        Command::Merge { inputs, output } => sweep::merge(&inputs, &output),
         Command::Run(args) => run::run(&args, line),
         Command::Compare(args) => compare::compare(&args, line),
         Command::Reproduce(args) => reproduce::reproduce(&args, line),

@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ssdlab_lab::drive::Tick;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
+use ssdlab_lab::merge::Part;
 use ssdlab_lab::outcome::json;
 use ssdlab_lab::output::Output;
 use ssdlab_lab::sweep::clean::{self, Which};
@@ -708,6 +709,15 @@ pub fn submit(args: &SubmitArgs, study: Study, family: &str) -> Result<u8> {
     }
     output::print(&String::from_utf8_lossy(&done.stdout))?;
     Ok(0)
+}
+
+/// `ssdlab merge`
+pub fn merge(inputs: &[PathBuf], target: &Path) -> Result<()> {
+    let mut files = Files::new();
+    inputs.iter().for_each(|input| files.reads("the command", input));
+    files.write_all(&[("-o", crate::args::given(Some(&target.to_path_buf())))])?;
+    let merged = inputs.iter().try_fold(Part::default(), |sum, input| sum.merge(&Part::load(input)?))?;
+    written(target, &merged.json()).map(drop)
 }
 
 /// `ssdlab sweep verify`

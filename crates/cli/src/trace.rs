@@ -8,11 +8,12 @@ use ssdlab_lab::files::Files;
 use ssdlab_lab::input::{find_workload, read_workload, refuse};
 use ssdlab_lab::names::{clip, clip_line};
 use ssdlab_lab::output::Output;
-use ssdlab_lab::text::{count, duration, percent, rate, size};
+use ssdlab_lab::split::{How, split};
+use ssdlab_lab::text::{count, duration, percent, plural, rate, size};
 use ssdlab_trace::workload::{Generator, Spec, SpecError};
 use ssdlab_trace::{Format, Info, Losses, Reader, Severity, Writer, check};
 
-use crate::args::{ReadingArgs, TraceCommand, given};
+use crate::args::{ByArg, ReadingArgs, TraceCommand, given};
 use crate::layout::{facts, grid};
 use crate::output;
 
@@ -23,6 +24,11 @@ pub fn trace(command: &TraceCommand) -> Result<()> {
         TraceCommand::Check { file, reading } => judge(file, reading),
         TraceCommand::Convert { from, to, into, limit, reading } => {
             convert(from, to, into, limit.unwrap_or(u64::MAX), reading)
+        }
+        TraceCommand::Split { files, by: ByArg::Device, into, parts, min_requests, into_format, reading } => {
+            let format = into_format.clone().map_or_else(written_format, Ok)?;
+            let (parts, min_requests) = (*parts, *min_requests);
+            divide(files, into, &How { reading: reading.reading().options()?, format, parts, min_requests })
         }
         TraceCommand::Generate { workload, to, into, limit, capacity, page_size, seed } => {
             let build = |spec: &Spec| spec.build(*capacity, *page_size, *seed, *limit);
@@ -86,6 +92,31 @@ fn convert(from: &PathBuf, to: &PathBuf, into: &Format, limit: u64, reading: &Re
     })?;
     reader.notes().lines().for_each(|line| output::remark(format_args!("note: {line}")));
     Ok(())
+}
+
+/// The format of parts by default: it keeps every nanosecond and every name.
+fn written_format() -> Result<Format> {
+    let name =
+        if cfg!(feature = "parquet") { "parquet" } else { "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes,vol=4" };
+    name.parse().map_err(|error| Error::usage(format!("--as: {error}")).help("name a format with --as"))
+}
+
+/// `ssdlab trace split`
+fn divide(files: &[PathBuf], into: &Path, how: &How) -> Result<()> {
+    let done = split(files, into, how)?;
+    done.remarks.iter().for_each(|line| output::remark(format_args!("note: {line}")));
+    if !done.losses.is_exact() {
+        output::remark(format_args!("note: the format could not carry everything: {:?}", done.losses));
+    }
+    let requests: u64 = done.volumes.iter().map(|volume| volume.requests).sum();
+    let names: std::collections::BTreeSet<&str> = done.volumes.iter().map(|volume| volume.file.as_str()).collect();
+    let (volumes, files) = (done.volumes.len() as u64, names.len() as u64);
+    output::print(&format!(
+        "{} of {} in {}\n",
+        plural(requests, "request"),
+        plural(volumes, "volume"),
+        plural(files, "file")
+    ))
 }
 
 /// `ssdlab trace generate`

@@ -28,6 +28,7 @@
 //! | Many runs, side by side? | [`variants`] |
 //! | Why are some requests slow, and what would help? | [`explain`] |
 //! | What if something had not happened? | [`whatif`] |
+//! | Thousands of runs, on many machines? | [`sweep`]; [`split`] divides a trace by volume, [`merge`] adds results up |
 //! | Which figures and pages do the files of runs make? | [`report`] |
 //! | What is in the files of a run? | [`results`], written through [`output`]; [`files`] detects two names of one file |
 
@@ -41,6 +42,7 @@ pub mod files;
 pub mod input;
 pub mod live;
 pub mod memory;
+pub mod merge;
 pub mod names;
 pub mod needs;
 pub mod outcome;
@@ -53,6 +55,7 @@ pub mod results;
 pub mod run;
 pub mod schema;
 pub mod settings;
+pub mod split;
 pub mod sweep;
 pub mod text;
 pub mod theory;

@@ -412,14 +412,22 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// `T033` if the rest cannot be written.
-    pub fn finish(mut self) -> Result<Losses, TraceError> {
+    pub fn finish(self) -> Result<Losses, TraceError> {
+        self.end().map(|(losses, _)| losses)
+    }
+
+    /// Flushes and returns the losses, and where the trace was written.
+    ///
+    /// # Errors
+    /// As [`Writer::finish`].
+    pub fn end(mut self) -> Result<(Losses, W), TraceError> {
         #[cfg(feature = "parquet")]
         if let Some(sink) = &mut self.parquet {
             let rest = sink.finish().map_err(|error| unwritable(&self.name, &error))?;
             self.put(&rest)?;
         }
         self.out.flush().map_err(|error| unwritable(&self.name, &error))?;
-        Ok(self.losses)
+        Ok((self.losses, self.out))
     }
 
     /// Requests written so far.

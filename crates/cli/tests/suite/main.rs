@@ -15,6 +15,9 @@ mod reports;
 mod reproduce;
 mod run;
 mod signals;
+#[cfg(unix)]
+mod slurm;
 mod surfaces;
+#[cfg(unix)]
 mod sweep;
 mod transcripts;

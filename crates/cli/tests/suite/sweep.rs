@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::common::Bench;
 
 /// 2 x 4 points, 3 seeds, each of a few hundredths of a second.
-const STUDY: &str = r#"schema = "ssdlab.study/1"
+pub const STUDY: &str = r#"schema = "ssdlab.study/1"
 name = "victim-by-spare"
 
 [base]
@@ -54,11 +54,11 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-fn runs(bench: &Bench, store: &str) -> BTreeMap<PathBuf, Vec<u8>> {
+pub fn runs(bench: &Bench, store: &str) -> BTreeMap<PathBuf, Vec<u8>> {
     tree(&bench.path().join(store).join("runs"))
 }
 
-fn status(bench: &Bench, store: &str) -> serde_json::Value {
+pub fn status(bench: &Bench, store: &str) -> serde_json::Value {
     serde_json::from_str(&bench.good(&format!("sweep status study.toml --store {store} --json -"))).unwrap()
 }
 
@@ -165,6 +165,27 @@ fn tables_of_runs_are_kept_if_they_are_wanted() {
     bench.good(&format!("{run} --requests requests.parquet --json s.json"));
     let own = std::fs::read(bench.path().join("requests.parquet")).unwrap();
     assert!(kept.iter().any(|(name, bytes)| name.ends_with("requests.parquet") && *bytes == own));
+    // Parts add up in any order; a run counts once.
+    let record = |name: &Path| format!("st/runs/{}", name.display());
+    let records: Vec<String> = kept
+        .keys()
+        .filter(|name| name.extension().is_some_and(|ending| ending == "json"))
+        .map(|name| record(name))
+        .collect();
+    bench.good(&format!("merge {} {} -o sum.json", records[0], records[1]));
+    bench.good(&format!("merge {} -o one.json", records[1]));
+    assert_eq!(bench.good(&format!("merge one.json {} -o -", records[0])), bench.text("sum.json"));
+    let sum: serde_json::Value = serde_json::from_str(&bench.text("sum.json")).unwrap();
+    let summaries = records.iter().map(|name| serde_json::from_str::<serde_json::Value>(&bench.text(name)).unwrap());
+    let counts: u64 = summaries.map(|record| record["summary"]["latency_ns"]["read"]["count"].as_u64().unwrap()).sum();
+    assert_eq!(sum["latency_ns"]["read"]["count"], counts);
+    assert!(bench.bad(&format!("merge sum.json {} -o x.json", records[0]), 2).contains("is given twice"));
+    // Percentiles of one part are those of its summary.
+    let one: serde_json::Value = serde_json::from_str(&bench.text("one.json")).unwrap();
+    let own_record: serde_json::Value = serde_json::from_str(&bench.text(&records[1])).unwrap();
+    for part in ["latency_ns", "waiting_ns", "write_amplification"] {
+        assert_eq!(one[part], own_record["summary"][part], "{part}");
+    }
     // The summary in the record is the summary of the run.
     let summary: serde_json::Value = serde_json::from_str(&bench.text("s.json")).unwrap();
     let records: Vec<serde_json::Value> = kept
@@ -414,4 +435,75 @@ fn a_trace_is_part_of_the_key_by_its_content() {
     assert!(sweep(&bench, "run study.toml --store st", 0).contains("8 runs now"));
     let said = bench.good("sweep verify --store st --sample 1");
     assert!(said.contains("same bytes           16") && said.contains("without input        8"), "{said}");
+}
+
+/// The requests of all parts, at their places in time, are those of the trace.
+#[test]
+fn a_trace_is_divided_by_volume() {
+    let bench = bench();
+    // Five volumes whose names no file system would take all, one with two requests.
+    let names = ["a", "A", "../x", "rest", "few"];
+    let (mut rows, mut state) = (String::new(), 5);
+    for n in 0..400u64 {
+        let volume = if n == 7 || n == 300 { 4 } else { next(&mut state) % 4 };
+        let op = if next(&mut state).is_multiple_of(3) { "R" } else { "W" };
+        let (name, offset) = (names[volume as usize], next(&mut state) % 1000 * 4096);
+        rows.push_str(&format!("{},{op},{offset},4096,{name}\n", n * 1_000 + next(&mut state) % 999));
+    }
+    std::fs::write(bench.path().join("t.csv"), &rows).unwrap();
+    let map = "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes,vol=4";
+    let said = bench.good(&format!("trace split t.csv --format {map} --by device --into parts --min-requests 3"));
+    assert_eq!(said, "400 requests of 5 volumes in 5 files\n");
+    let list = bench.text("parts/volumes.csv");
+    let rows: Vec<Vec<&str>> = list.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let files: BTreeMap<&str, &str> = rows.iter().map(|row| (row[0], row[1])).collect();
+    assert_eq!(files["few"], "rest.parquet");
+    assert!(files["../x"].starts_with("volume-") && files["rest"].starts_with("volume-"), "{files:?}");
+    assert_ne!(files["a"].to_lowercase(), files["A"].to_lowercase());
+    // Each part as the requests of its volume, with the clock of the trace.
+    let requests = |trace: &str, device: &str, first: u64| -> Vec<(u64, String)> {
+        let out = bench.path().join("one.csv");
+        bench.good(&format!("trace convert {trace} one.csv --into {map}{device}"));
+        let text = std::fs::read_to_string(&out).unwrap();
+        let lines = text.lines().map(|line| line.split_once(',').unwrap());
+        lines.map(|(time, rest)| (time.parse::<u64>().unwrap() + first, rest.to_string())).collect()
+    };
+    let mut all: Vec<(u64, String)> = Vec::new();
+    for row in &rows {
+        let part = requests(&format!("parts/{}", row[1]), "", row[3].parse().unwrap());
+        assert_eq!(part.len() as u64, row[2].parse::<u64>().unwrap(), "{row:?}");
+        assert!(part.is_sorted_by_key(|(time, _)| *time));
+        all.extend(part);
+    }
+    all.sort();
+    let mut whole = requests(&format!("t.csv --format {map}"), "", 0);
+    whole.sort();
+    // Names of volumes are kept where the format has them.
+    assert_eq!(all, whole);
+    // A number of files in place of one a volume.
+    let said = bench.good(&format!("trace split t.csv --format {map} --into two --parts 2"));
+    assert!(said.starts_with("400 requests of 5 volumes in 2 files") || said.contains("in 1 file"), "{said}");
+    std::fs::copy(bench.path().join("t.csv"), bench.path().join("u.csv")).unwrap();
+    let said = bench.bad(&format!("trace split t.csv u.csv --format {map} --into three"), 2);
+    assert!(said.contains("is in u.csv and in a trace before it"), "{said}");
+}
+
+/// Each study of the repository has points that no rule refuses, and inputs that exist.
+#[test]
+fn the_studies_of_the_repository_can_be_planned() {
+    let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let bench = Bench::new();
+    let mut seen = 0;
+    for entry in std::fs::read_dir(studies).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "toml") {
+            seen += 1;
+            let plan = bench.good(&format!("sweep plan {} --json -", path.display()));
+            let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
+            assert_eq!(plan["refused"], serde_json::json!([]), "{}", path.display());
+            assert!(plan["points"].as_u64().unwrap() >= 6, "{}", path.display());
+            assert_eq!(plan["study"].as_str(), path.file_stem().unwrap().to_str());
+        }
+    }
+    assert_eq!(seen, 9);
 }

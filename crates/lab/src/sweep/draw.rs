@@ -101,8 +101,9 @@ mod tests {
         assert_eq!([0, 1, 2, 3].map(|stratum| Share::Stratum(stratum, 4).item(3)), [0, 0, 1, 2]);
     }
 
-    const GOLDEN_LHS: [[f64; 4]; 2] = [[0.0; 4]; 2];
-    const GOLDEN_RANDOM: [f64; 4] = [0.0; 4];
+    const GOLDEN_LHS: [[f64; 4]; 2] = [[0.375, 0.625, 0.125, 0.875], [0.375, 0.125, 0.625, 0.875]];
+    const GOLDEN_RANDOM: [f64; 4] =
+        [0.847_651_309_053_999_7, 0.172_365_186_377_037_46, 0.093_908_613_708_136_3, 0.686_640_438_524_276_4];
 
     #[test]
     fn an_axis_does_not_depend_on_the_others() {

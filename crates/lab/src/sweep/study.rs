@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::input::{Origin, Reading, Requests, When};
 use crate::names::{clip, nearest};
 use crate::settings::{Document, Sources, argument, known_keys};
-use crate::sweep::axis::{self, Axis, Cut, Grain, Item, OTHERS, Range, Shown, Values};
+use crate::sweep::axis::{self, Axis, Change, Cut, Grain, Item, OTHERS, Range, Shown, Values};
 use crate::sweep::draw::{Design, SOBOL_AXES, shares};
 use crate::sweep::text::Text;
 use crate::text::count;
@@ -271,12 +271,31 @@ impl Study {
             limits,
             baseline: Vec::new(),
         };
+        study.once(&space.design)?;
         study.choices = study.design(&space.design)?;
         let all = study.choices.len() as u64;
         study.exclude(&space.design)?;
         study.excluded = all - study.choices.len() as u64;
         study.baseline = study.chosen("baseline", &space.baseline)?;
         Ok(study)
+    }
+
+    /// Refuses a value that a list has twice, unless the axis moves with another.
+    fn once(&self, design: &DesignFile) -> Result<()> {
+        let zipped = |axis: &&Axis| design.zip.iter().flatten().any(|key| axis.key == *key || axis.label == *key);
+        for axis in self.axes.iter().filter(|axis| !zipped(axis)) {
+            let Values::List(items) = &axis.values else { continue };
+            for (i, item) in items.iter().enumerate() {
+                if items[..i].iter().any(|other| other.same == item.same) {
+                    let message = format!("{}: the value `{}` is given twice", axis.key, clip(&item.shown.text()));
+                    let several = format!("input.{}s[{i}]", axis.key);
+                    let place = format!("axes.{}[{i}]", axis.key);
+                    let place = if self.text.has(&several) { several } else { place };
+                    return Err(self.text.error(&place, false, message).help("give it once"));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The same study with other points: by point and axis, the place of a value in a list, or a number in a range.
@@ -608,8 +627,8 @@ impl Input {
             ("input.workloads", self.workloads.is_some()),
             ("input.trace", self.trace.is_some()),
             ("input.traces", several),
-            ("axes.workload", axes.iter().any(|axis| axis.key == "workload")),
-            ("axes.trace", axes.iter().any(|axis| axis.key == "trace")),
+            ("axes.workload", gives(axes, |change| matches!(change, Change::Workload(_)))),
+            ("axes.trace", gives(axes, |change| matches!(change, Change::Trace(_)))),
         ]
         .into_iter()
         .filter_map(|(name, given)| given.then_some(name))
@@ -696,10 +715,15 @@ impl Input {
     }
 }
 
+/// Whether an axis changes something in each of its values.
+fn gives(axes: &[Axis], of: impl Fn(&Change) -> bool) -> bool {
+    axes.iter().any(|axis| axis.items().iter().all(|item| item.changes.iter().any(&of)))
+}
+
 /// A workload: one that comes with the program, or a file beside the study.
 pub(crate) fn origin(text: &Text, name: &str) -> Origin {
     let bundled = ssdlab_trace::workload::named(name).is_some();
-    let name = if bundled || !Path::new(name).extension().is_some_and(|ending| ending == "toml") {
+    let name = if bundled || Path::new(name).extension().is_none_or(|ending| ending != "toml") {
         name.into()
     } else {
         text.path(name).display().to_string()
@@ -737,10 +761,6 @@ fn list(text: &Text, at: &str, key: &str, label: String, values: Vec<Value>) -> 
     for (i, value) in values.iter().enumerate() {
         let place = format!("{at}[{i}]");
         let item = axis::item(key, value).map_err(|message| text.error(&place, false, format!("{key}: {message}")))?;
-        if items.iter().any(|other| other.same == item.same) {
-            let message = format!("{key}: the value `{}` is given twice", clip(&item.shown.text()));
-            return Err(text.error(&place, false, message).help("give it once"));
-        }
         items.push(item);
     }
     Ok(Axis { key: key.into(), label, values: Values::List(items) })

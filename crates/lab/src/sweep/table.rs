@@ -211,7 +211,9 @@ impl<'p> Rows<'p> {
                             if let Some(number) = serde_json::Number::from_f64(cost.cpu_s) {
                                 perf[0].set(row, &number);
                             }
-                            cost.peak_rss_bytes.map(|bytes| perf[1].set(row, &bytes.into()));
+                            if let Some(bytes) = cost.peak_rss_bytes {
+                                perf[1].set(row, &bytes.into());
+                            }
                         }
                     }
                 }

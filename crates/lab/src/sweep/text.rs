@@ -71,6 +71,11 @@ impl Text {
         }
     }
 
+    /// Whether there is such a key.
+    pub fn has(&self, path: &str) -> bool {
+        self.places.contains_key(path)
+    }
+
     /// The keys of a table in the order of the file.
     pub fn ordered<'t, V>(
         &self,

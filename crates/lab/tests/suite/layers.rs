@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 117] = [
+const LAYERS: [&str; 119] = [
     "outside",
     "text",
     "names",
@@ -33,6 +33,7 @@ const LAYERS: [&str; 117] = [
     "results/blocks",
     "results/timeline",
     "results",
+    "split",
     "variants/student",
     "variants/figures",
     "report/json",
@@ -121,6 +122,7 @@ const LAYERS: [&str; 117] = [
     "sweep/clean",
     "sweep/submit",
     "sweep",
+    "merge",
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

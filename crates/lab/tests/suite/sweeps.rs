@@ -101,6 +101,14 @@ fn axes_move_together_and_have_names() {
         ),
         (true, true)
     );
+    // Axes that move together may have a value twice.
+    let twice = points(
+        "[axes]\n\"geometry.channels\" = [1, 2, 2]\n\"device.queue_depth\" = [8, 8, 9]\n[design]\nzip = [[\"geometry.channels\", \"device.queue_depth\"]]\n",
+    );
+    assert_eq!(
+        (column(&twice, 0), column(&twice, 1)),
+        (vec!["1".into(), "2".into(), "2".into()], vec!["8".into(), "8".into(), "9".into()])
+    );
     let across = points(
         "[axes]\nvariant = { values = { a = {}, b = { \"gc.time\" = \"none\", \"device.queue_depth\" = 4 } } }\n",
     );
