@@ -621,6 +621,7 @@ impl Config {
                 "use 1 or more, or leave it out",
             );
         }
+        self.check_die_queue()?;
         let path = self.schemes.path.policy_ref();
         self.check_needs(path.needs())?;
         let wears = self.ecc.errors == Errors::Model || self.ecc.decode > Nanos::ZERO;
@@ -662,6 +663,29 @@ impl Config {
         }
         if self.ftl.wear_levelling == WearLevelling::Static && self.ftl.wear_spread == 0 {
             return refuse("ftl.wear_spread", "no difference would be tolerated".into(), "use 1 or more");
+        }
+        Ok(())
+    }
+
+    /// Checks the order of a die's queue.
+    fn check_die_queue(&self) -> Result<(), ConfigError> {
+        let key = "order.die_queue";
+        let Some(classes) = self.order.die_queue.classes() else {
+            if self.order.read_burst != OrderKnobs::default().read_burst {
+                let message = "a limit of reads in a row, but a die is one FIFO".to_string();
+                return refuse("order.read_burst", message, "use order.die_queue = \"read-first\", or leave it out");
+            }
+            return Ok(());
+        };
+        if classes.is_empty() {
+            return refuse(key, "an empty list of classes".into(), "use \"fifo\", or list a class such as \"rhost\"");
+        }
+        if let Some(i) = (1..classes.len()).find(|i| classes[..*i].contains(&classes[*i])) {
+            return refuse(key, format!("class {} of the list is there twice", i + 1), "list each class once");
+        }
+        if !self.noc.priority().is_empty() {
+            let message = "an interconnect's task queues (noc.priority) order the same operations".to_string();
+            return refuse(key, message, "use \"fifo\", or noc.priority = []");
         }
         Ok(())
     }

@@ -529,6 +529,59 @@ section! {
         chip_queue: Option<u32> = None,
         /// Whether reads in the window are dispatched before waiting writes; by default with `piq` and `sync-piq`.
         delay_writes: Option<bool> = None,
+        /// Which operation a die serves next: `"fifo"`, `"read-first"` (reads of the host), or a list of classes. Classes that the
+        /// list leaves out come last, together. Inside a class a die is a FIFO.
+        [since "0.1.1"]
+        die_queue: DieQueue = DieQueue::Named(NamedQueue::Fifo),
+        /// After so many host reads in a row while another operation waits for the die, one of the others is served. 0 means no
+        /// limit. Needs a `die_queue` other than `"fifo"`.
+        [since "0.1.1"]
+        read_burst: u32 = 16,
+    }
+}
+
+choice! {
+    /// Orders of a die's queue that have a name.
+    NamedQueue("kebab-case") {
+        /// By arrival at the die.
+        Fifo,
+        /// Host reads before all others.
+        ReadFirst,
+    }
+}
+choice! {
+    /// Classes of operations that wait for a die.
+    QueueClass("lowercase") {
+        /// Host reads, including those of partial writes.
+        Rhost,
+        /// Host programs.
+        Whost,
+        /// GC reads.
+        Rgc,
+        /// GC programs and erases.
+        Wgc,
+    }
+}
+
+/// Which operation a die serves next.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged, expecting = "expected \"fifo\", \"read-first\", or a list of rhost, whost, rgc, wgc")]
+pub enum DieQueue {
+    /// An order with a name.
+    Named(NamedQueue),
+    /// Classes in the order in which they are served.
+    Classes(Vec<QueueClass>),
+}
+
+impl DieQueue {
+    /// Classes in the order in which they are served; none for one FIFO.
+    pub fn classes(&self) -> Option<&[QueueClass]> {
+        match self {
+            DieQueue::Named(NamedQueue::Fifo) => None,
+            DieQueue::Named(NamedQueue::ReadFirst) => Some(&[QueueClass::Rhost]),
+            DieQueue::Classes(classes) => Some(classes),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::raid::stripe::Raid;
 use super::rules::Rules;
 use super::spine::host::Host;
 use super::spine::timeless::Moving;
-use super::{Device, Features, Gc, PlaneState, Policies, Ssd, Timer, conflicts, idle, noc, replica, sizes};
+use super::{Device, Features, Gc, PlaneState, Policies, Ssd, Timer, conflicts, idle, noc, queues, replica, sizes};
 use crate::config::{Config, ConfigError, FreeBlock};
 use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::Flash;
@@ -138,6 +138,7 @@ impl Ssd {
                 conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
                 replicas: (config.schemes.route.replicate())
                     .map(|route| Box::new(replica::Replicas::new(route.share(), &geometry))),
+                queues: queues::DieQueues::new(&config.order, geometry.units),
                 idle: patience.map(|after| Box::new(idle::Idle::new(after, geometry.units))),
                 noc,
                 raid,

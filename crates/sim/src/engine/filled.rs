@@ -105,6 +105,7 @@ impl Ssd {
                 Features {
                     conflict: _,
                     replicas: _,
+                    queues: _,
                     idle: _,
                     noc,
                     // Recovered from the map.

@@ -23,6 +23,7 @@ mod metadata;
 mod noc;
 mod power;
 mod preempt;
+mod queues;
 mod raid;
 mod replica;
 mod report;
@@ -124,6 +125,8 @@ struct Features {
     conflict: Option<Box<conflicts::Conflict>>,
     /// Second copies of pages, if the route makes any.
     replicas: Option<Box<replica::Replicas>>,
+    /// Queues of dies by class.
+    queues: Option<Box<queues::DieQueues>>,
     /// Idle dies, if the trigger uses them.
     idle: Option<Box<idle::Idle>>,
     /// The interconnect.

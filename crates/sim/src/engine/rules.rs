@@ -52,8 +52,10 @@ pub(super) struct Rules {
     pub(super) deep: bool,
     /// Number of channels and sides of the host link; ports of the interconnect are the buses after these.
     pub(super) ports: usize,
-    /// Operations queue by kind of task.
+    /// Operations queue by class, or by kind of task.
     pub(super) queues: bool,
+    /// They queue by class (`order.die_queue`), so there is no shadow clock: what goes first without GC is not known.
+    pub(super) by_class: bool,
     /// The victim policy watches pages that are programmed or become invalid.
     pub(super) watches: bool,
     /// The route decides about reads.
@@ -106,7 +108,8 @@ impl Rules {
             metadata: geometry.data_pages < geometry.pages_per_block,
             deep: config.device.queue_depth > 512,
             ports: geometry.channels as usize + links,
-            queues: !config.noc.priority().is_empty(),
+            queues: !config.noc.priority().is_empty() || config.order.die_queue.classes().is_some(),
+            by_class: config.order.die_queue.classes().is_some(),
             watches: false,
             redirects: config.schemes.route.redirect().is_some(),
             chip_queue: config.chip_queue(),

@@ -6,6 +6,7 @@ mod brr;
 mod combinations;
 mod common;
 mod determinism;
+mod die_queue;
 mod dpr;
 mod failures;
 mod fastgc;

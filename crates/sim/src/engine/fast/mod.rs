@@ -100,7 +100,7 @@ impl FastPaths {
             precondition: Precondition { mode: _, valid: _, invalid: _, overwrite: _ },
             run: Run { warmup: _ },
             schemes: Schemes { order, route, place, victim: _, collector, path, trigger },
-            order: OrderKnobs { chip_queue: _, delay_writes: _ },
+            order: OrderKnobs { chip_queue: _, delay_writes: _, die_queue, read_burst: _ },
             noc:
                 Noc {
                     model: noc,
@@ -142,6 +142,7 @@ impl FastPaths {
         let takes_time = |times: &crate::config::PageTimes| !times.types().contains(&Nanos::ZERO);
 
         let legs = *noc == NocModel::None
+            && die_queue.classes().is_none()
             && chip_fails.is_empty()
             && (no_raid || no_errors)
             && *suspendable == Suspendable::None

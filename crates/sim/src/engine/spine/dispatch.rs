@@ -73,7 +73,7 @@ impl Ssd {
             for unit in &self.kernel.dies.looking {
                 if self.ready_for_more(*unit) {
                     let head = self.kernel.dies[*unit].queue.head();
-                    let (rank, first) = if self.rules.queues { self.next_task(*unit) } else { (0, head) };
+                    let (rank, first) = if self.rules.queues { self.next_in_queue(*unit) } else { (0, head) };
                     let turn = (rank, self.kernel.ops[first].age);
                     if oldest.is_none_or(|(other, _)| turn < other) {
                         oldest = Some((turn, *unit));
@@ -82,7 +82,7 @@ impl Ssd {
             }
             let write = self.host.anywhere.head();
             let write_first = write.is_some() && {
-                let turn = (if self.rules.queues { self.rank(write, false) } else { 0 }, self.kernel.ops[write].age);
+                let turn = (if self.rules.queues { self.rank_in_queue(write) } else { 0 }, self.kernel.ops[write].age);
                 oldest.is_none_or(|(other, _)| turn < other)
             };
             if write_first && self.start_anywhere() {
@@ -199,7 +199,7 @@ impl Ssd {
             // A collection that holds its die goes first, even if the next operation could overlap the running one.
             return false;
         }
-        let first = if self.rules.queues { self.next_task(unit).1 } else { state.queue.head() };
+        let first = if self.rules.queues { self.next_in_queue(unit).1 } else { state.queue.head() };
         if (state.array().is_some() || state.cache().is_some()) && !self.may_overlap(first, unit) {
             return false;
         }
@@ -221,6 +221,7 @@ impl Ssd {
             }
         }
         self.select(first, unit);
+        self.note_burst(first, unit);
         true
     }
 
@@ -605,7 +606,7 @@ impl Ssd {
         let gc_all = turn.gc - page.ledger_gc;
         let back = turn.writeback - page.ledger_writeback;
         let rest = wait - gc_all - back;
-        let host = (turn.shadow_start.0.saturating_sub(since.0)).min(rest);
+        let host = if self.rules.by_class { rest } else { (turn.shadow_start.0.saturating_sub(since.0)).min(rest) };
         page.blame.add(Cause::DieHost, host);
         page.blame.add(Cause::DieLate, rest - host);
         if gc_all + back > 0 {
