@@ -11,6 +11,8 @@ pub enum RequestOp {
     Write,
     /// Discard the whole pages inside the range.
     Trim,
+    /// Put all earlier writes on flash: the write cache's only, so a device without one takes none ([`crate::Ssd::flushes`]).
+    Flush,
 }
 
 /// A host request.
@@ -22,8 +24,15 @@ pub struct Request {
     pub op: RequestOp,
     /// First byte.
     pub offset: u64,
-    /// Bytes, at least one.
+    /// Bytes, at least one (a flush: any number).
     pub bytes: u64,
+}
+
+/// What a request asks for beside its data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// A write is acknowledged when it is on flash (force unit access).
+    pub fua: bool,
 }
 
 /// A contiguous part of a request.

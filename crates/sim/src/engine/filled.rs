@@ -51,6 +51,7 @@ impl Filled {
         relevant.schemes.route = defaults.schemes.route;
         relevant.schemes.trigger = defaults.schemes.trigger;
         relevant.order = defaults.order;
+        relevant.cache = defaults.cache;
         let (device, default) = (&mut relevant.device, defaults.device);
         device.queue_depth = default.queue_depth;
         device.write_ack = default.write_ack;
@@ -105,6 +106,8 @@ impl Ssd {
                 Features {
                     conflict: _,
                     replicas: _,
+                    extras: _,
+                    cache: _,
                     queues: _,
                     idle: _,
                     noc,

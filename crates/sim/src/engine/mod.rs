@@ -9,8 +9,10 @@
 
 mod buffer;
 mod build;
+mod cache;
 mod change;
 mod conflicts;
+mod extras;
 mod fast;
 mod filled;
 mod footprint;
@@ -125,6 +127,10 @@ struct Features {
     conflict: Option<Box<conflicts::Conflict>>,
     /// Second copies of pages, if the route makes any.
     replicas: Option<Box<replica::Replicas>>,
+    /// Causes of optional features.
+    extras: Option<Box<extras::Extras>>,
+    /// The write cache.
+    cache: Option<Box<cache::Cache>>,
     /// Queues of dies by class.
     queues: Option<Box<queues::DieQueues>>,
     /// Idle dies, if the trigger uses them.
@@ -346,6 +352,7 @@ impl Ssd {
 
     /// Handles all submitted requests and their consequences, to the end.
     pub fn run(&mut self) {
+        self.no_more_arrivals();
         while self.advance(Nanos::NEVER) {}
         if self.host.fault.is_none() {
             self.check_end();
@@ -397,7 +404,11 @@ impl Ssd {
         let chain = self.kernel.timers.next_chain();
         let event = event.min(chain);
         let time = event.min(arrival);
-        if time >= self.features.fault_at && self.features.fault_at <= limit && time != Nanos::NEVER {
+        // With a write cache, what happens at the time of a fault happens before it.
+        let fault_at = self.features.fault_at;
+        let faulty = if self.rules.caches { time > fault_at } else { time >= fault_at };
+        let left = time != Nanos::NEVER || self.rules.caches && fault_at == self.now;
+        if faulty && fault_at <= limit && left {
             self.scheduled_fault();
             return true;
         }
@@ -440,6 +451,9 @@ impl Ssd {
                 self.completions();
             }
             self.decide();
+            if self.rules.buffers {
+                self.write_lines_back();
+            }
             while self.fast.moves && self.kernel.timers.next() == time {
                 // A step that began now may have done so: the page has to request the bus too.
                 self.completions();
@@ -469,6 +483,7 @@ impl Ssd {
             && self.gc.ready.is_empty()
             && !self.host.window_stale
             && self.stripes_settled()
+            && self.lines_settled()
             && self.kernel.timers.next() > self.now
             && self.host.next_arrival(self.now) > self.now
     }
@@ -622,6 +637,7 @@ impl Ssd {
         law!(self.host.is_empty(), "a request is left");
         self.check_crossings_end();
         self.check_stripes_end();
+        self.check_cache_end();
         self.dev.staging.assert_empty();
         if self.oracle.check() == Check::Full {
             self.scan();

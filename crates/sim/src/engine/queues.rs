@@ -9,7 +9,7 @@ use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::units::{OpId, UnitId};
 
 /// Number of classes.
-const CLASSES: usize = QueueClass::Wgc as usize + 1;
+const CLASSES: usize = QueueClass::Cache as usize + 1;
 
 /// Ranks of classes, and reads in a row.
 #[derive(Clone)]
@@ -57,6 +57,7 @@ impl DieQueues {
 /// The class by which an operation queues.
 fn class_of(op: &Op) -> QueueClass {
     let (reads, host) = match op.class {
+        Class::Cache => return QueueClass::Cache,
         Class::Host => (op.need != Need::Write, true),
         Class::Parity | Class::Replica => (op.verb == Verb::Read, true),
         Class::Gc | Class::Writeback | Class::Metadata => (op.verb == Verb::Read, false),

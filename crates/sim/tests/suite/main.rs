@@ -3,6 +3,7 @@
 
 mod attribution;
 mod brr;
+mod cache;
 mod combinations;
 mod common;
 mod determinism;

@@ -12,7 +12,7 @@ pub(super) use legs::FUSED;
 
 use super::Ssd;
 use crate::config::{
-    Config, Destination, Device, Ecc, Errors, Faults, Ftl, Gc, GcTime, Geometry, Noc, NocModel, OrderKnobs,
+    Cache, Config, Destination, Device, Ecc, Errors, Faults, Ftl, Gc, GcTime, Geometry, Noc, NocModel, OrderKnobs,
     Precondition, Programming, Raid, RaidLayout, Run, Schemes, Scope, Staging, Suspendable, Timing, Wear, WriteAck,
     WritePoints,
 };
@@ -131,6 +131,20 @@ impl FastPaths {
             raid: Raid { layout, group: _, encode_timeout: _, write_mode: _ },
             staging: Staging { slots: _ },
             faults: Faults { power_cut: _, chip_fails, rebuild: _ },
+            cache:
+                Cache {
+                    size: cache,
+                    write: _,
+                    read: _,
+                    evict: _,
+                    writeback: _,
+                    high: _,
+                    low: _,
+                    order: _,
+                    time: _,
+                    plp_budget: _,
+                    flush: _,
+                },
         } = config;
         let (collector, path) = (collector.policy_ref(), path.policy_ref());
         let no_idle_time = trigger.policy_ref().patience().is_none();
@@ -143,6 +157,7 @@ impl FastPaths {
 
         let legs = *noc == NocModel::None
             && die_queue.classes().is_none()
+            && cache.0 == 0
             && chip_fails.is_empty()
             && (no_raid || no_errors)
             && *suspendable == Suspendable::None

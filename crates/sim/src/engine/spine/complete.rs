@@ -1,6 +1,6 @@
 //! Completion of requests with their last page: acknowledgement, causes and counters.
 
-use crate::blame::{Blame, Cause};
+use crate::blame::{Blame, Cause, ExtraBlame};
 use crate::device::transaction::Need;
 use crate::engine::Ssd;
 use crate::observe::Completed;
@@ -33,6 +33,7 @@ pub(super) fn completed(
     measured: bool,
     uncorrectable: u32,
     end: &PageEnd,
+    extras: ExtraBlame,
     now: Nanos,
 ) -> Completed {
     Completed {
@@ -46,6 +47,7 @@ pub(super) fn completed(
         completion: now,
         uncorrectable,
         blame: end.blame,
+        extras,
     }
 }
 
@@ -73,6 +75,7 @@ impl Ssd {
             self.request_done(id, if later { op } else { OpId::NONE });
         } else if later {
             self.host.requests[id.0].best = self.page_end(op);
+            self.keep_extras(id, op);
         }
     }
 
@@ -93,9 +96,12 @@ impl Ssd {
             (&self.kernel.ops.host[last].blame, self.kernel.ops.host[last].first_start)
         };
         let latency = (self.now - record.request.arrival).0;
-        let waits = blame.waits();
+        let extras = self.extras_of(id, last);
+        let waits = blame.waits() + extras.sum();
         law_eq!(waits + blame.service(), latency, "causes sum to the latency of request {}", record.index);
-        if record.measured {
+        if record.request.op == RequestOp::Flush {
+            self.flush_done(id, latency);
+        } else if record.measured {
             let stats = match record.request.op {
                 RequestOp::Read => {
                     self.stats.requests.read += 1;
@@ -113,6 +119,9 @@ impl Ssd {
             stats.spend(blame, latency);
             if let Some(histogram) = &mut stats.histogram {
                 histogram.record(blame, latency, waits);
+            }
+            if self.rules.extras {
+                stats.spend_extras(&extras, latency);
             }
             stats.delayed_by_gc += u64::from(blame.by_gc() > 0);
             if self.features.raid.is_some() {
@@ -132,7 +141,7 @@ impl Ssd {
         self.watch_completion(|ssd| {
             let record = &ssd.host.requests[id.0];
             let end = if last.is_none() { record.best.clone() } else { ssd.page_end(last) };
-            completed(&record.request, record.index, record.measured, record.uncorrectable, &end, ssd.now)
+            completed(&record.request, record.index, record.measured, record.uncorrectable, &end, extras, ssd.now)
         });
         self.kernel.idle_rounds = 0;
         self.stats.completed += 1;

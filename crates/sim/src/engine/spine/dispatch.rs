@@ -21,6 +21,7 @@ impl Ssd {
         if self.kernel.dies.dirty.is_empty()
             && !self.rules.dynamic
             && !self.rules.stages
+            && !self.rules.idle_lines
             && self.features.replicas.is_none()
         {
             return;
@@ -49,6 +50,9 @@ impl Ssd {
             self.make_copies();
         }
         self.kernel.dies.looking.clear();
+        if self.rules.idle_lines {
+            self.write_lines_to_idle_dies();
+        }
     }
 
     /// A unit has been considered.
@@ -261,6 +265,7 @@ impl Ssd {
         let page = &self.kernel.ops[op];
         match page.need {
             Need::Read | Need::Merge if self.waits_for_word_line(op) => self.take_from_buffer(op, unit),
+            Need::Read if self.rules.caches => self.select_cached_read(op, unit),
             Need::Read if self.reads_group(op) => {
                 let at = self.covered(page.lpn).expect("law: a stripe's members stay while they are read");
                 self.begin_read(op, at, unit);
@@ -276,14 +281,10 @@ impl Ssd {
                 }
                 // Overwritten, trimmed or buffered while it waited: the newest version is in controller memory, or there is none.
                 Location::Staged(_) | Location::Nowhere => {
-                    self.leaves_chip(op);
-                    self.charge_wait(op, unit);
-                    if let Location::Staged(newest) = self.dev.map.get(self.kernel.ops[op].lpn) {
+                    if let Location::Staged(newest) = self.dev.map.get(page.lpn) {
                         self.note_memory_read(op, self.kernel.ops.host[newest].tags[0]);
                     }
-                    let measured = self.host.requests[self.kernel.ops[op].request.0].measured;
-                    self.stats.pages.from_memory += u64::from(measured);
-                    self.serve_from_memory(op);
+                    self.select_in_memory(op, unit);
                 }
             },
             Need::Merge => match self.merge_source(op) {
@@ -301,7 +302,16 @@ impl Ssd {
         }
     }
 
-    fn begin_read(&mut self, op: OpId, at: Ppn, unit: UnitId) {
+    /// A read whose turn has come on a die needs no flash any more.
+    pub(in crate::engine) fn select_in_memory(&mut self, op: OpId, unit: UnitId) {
+        self.leaves_chip(op);
+        self.charge_wait(op, unit);
+        let measured = self.host.requests[self.kernel.ops[op].request.0].measured;
+        self.stats.pages.from_memory += u64::from(measured);
+        self.serve_from_memory(op);
+    }
+
+    pub(in crate::engine) fn begin_read(&mut self, op: OpId, at: Ppn, unit: UnitId) {
         let plane = self.dev.geometry.plane_of(at);
         if self.dev.geometry.unit_of(plane) != unit {
             // The page has moved: the read queues at its new die, with its own age.
@@ -421,6 +431,8 @@ impl Ssd {
     pub(in crate::engine) fn page_to_read(&self, op: OpId) -> Option<Ppn> {
         let page = &self.kernel.ops[op];
         let at = match page.need {
+            Need::Read if self.rules.caches => self.page_beside_cache(op),
+            Need::Merge if page.class == Class::Cache => self.page_to_fill(op),
             Need::Read if self.reads_group(op) => {
                 return self.covered(page.lpn);
             }
@@ -459,7 +471,7 @@ impl Ssd {
     }
 
     /// A host program begins if its plane has a free page; otherwise it waits for space.
-    fn begin_write(&mut self, id: OpId, unit: UnitId) {
+    pub(in crate::engine) fn begin_write(&mut self, id: OpId, unit: UnitId) {
         let plane = self.kernel.ops[id].plane;
         let Some(at) = self.dev.flash.take_page(plane, Stream::Host, false) else {
             let page = &self.kernel.ops[id];
@@ -470,7 +482,9 @@ impl Ssd {
             self.gc.planes[plane.ix()].stalled.push(&mut self.kernel.ops, id);
             return self.claim(plane);
         };
-        if self.oracle.tracks_sectors() {
+        if self.kernel.ops[id].class == Class::Cache {
+            self.line_selected(id);
+        } else if self.oracle.tracks_sectors() {
             self.compose(id);
         }
         let mut pages = 1;
@@ -548,7 +562,7 @@ impl Ssd {
     fn count_host(&mut self, op: OpId, pages: u64) {
         let page = &self.kernel.ops[op];
         // An old page that is read although none of its data is needed is read for its parity group.
-        let for_parity = page.need == Need::Merge && !self.lacks(op);
+        let for_parity = page.need == Need::Merge && page.class != Class::Cache && !self.lacks(op);
         let class = if for_parity { Class::Parity } else { page.class };
         if page.class == Class::Host && !self.host.requests[page.request.0].measured {
             self.stats.count_unmeasured(class, page.need == Need::Write, pages);
@@ -574,7 +588,8 @@ impl Ssd {
             mate = self.kernel.ops[mate].mate;
         }
         self.kernel.dies[unit].enter(op);
-        self.seize_unit(unit, Holder::Host, plane);
+        let holder = if self.rules.buffers { self.holder_beside(op, unit) } else { Holder::Host };
+        self.seize_unit(unit, holder, plane);
         self.run_leg(op);
     }
 
@@ -607,8 +622,11 @@ impl Ssd {
         let back = turn.writeback - page.ledger_writeback;
         let rest = wait - gc_all - back;
         let host = if self.rules.by_class { rest } else { (turn.shadow_start.0.saturating_sub(since.0)).min(rest) };
-        page.blame.add(Cause::DieHost, host);
         page.blame.add(Cause::DieLate, rest - host);
+        let lines = if self.rules.buffers { self.behind_lines(op, unit).min(host) } else { 0 };
+        let page = &mut self.kernel.ops.host[op];
+        page.blame.add(Cause::DieHost, host - lines);
+        page.blame.add(Cause::DieWriteback, lines);
         if gc_all + back > 0 {
             self.charge_collections(op, unit, gc_all, back);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::blame::{Blame, Cause};
+use crate::blame::{Blame, Cause, ExtraBlame};
 use crate::config::{Config, UnwrittenRead};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
@@ -12,7 +12,7 @@ use crate::engine::kernel::ops::{Anywhere, NO_CHIP, NO_RUN};
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::merge::Runs;
 use crate::engine::{Nanos, Ssd};
-use crate::request::{Extent, Request, RequestOp};
+use crate::request::{Extent, Marks, Request, RequestOp};
 use crate::units::{Lpn, OpId, PlaneId, Ppm, Ppn, RequestId, UnitId, Warmup};
 
 /// A request outside the device.
@@ -21,12 +21,13 @@ pub(in crate::engine) struct Waiting {
     pub(in crate::engine) request: Request,
     /// Number of its extents in [`Host::extents`]; 0 if its bytes are contiguous.
     extents: u32,
+    marks: Marks,
 }
 
 impl Waiting {
     /// A contiguous request.
     pub(in crate::engine) fn together(request: Request) -> Self {
-        Waiting { request, extents: 0 }
+        Waiting { request, extents: 0, marks: Marks::default() }
     }
 }
 
@@ -42,6 +43,8 @@ pub(in crate::engine) struct HostRequest {
     /// Whether one of its pages has waited for GC at its chip.
     pub(in crate::engine) conflicted: bool,
     pub(super) remaining: u32,
+    /// Whether it is acknowledged only when it is on flash.
+    pub(in crate::engine) fua: bool,
     /// Number of uncorrectable pages.
     pub(in crate::engine) uncorrectable: u32,
     /// Pages that wait for dispatch, linked by `HostPage::link`.
@@ -66,6 +69,7 @@ impl HostRequest {
             admitted,
             measured,
             conflicted: false,
+            fua: next.marks.fua,
             remaining: pages,
             uncorrectable: 0,
             first: OpId::NONE,
@@ -100,6 +104,8 @@ pub(in crate::engine) struct Host {
     /// A request has joined the window, or chips have finished sub-requests, since the order was last asked.
     pub(in crate::engine) window_stale: bool,
     pub(in crate::engine) outstanding: u32,
+    /// Outstanding flushes, which no order dispatches.
+    pub(in crate::engine) flushing: u32,
     depth: u32,
     closed: bool,
     submitted: u64,
@@ -142,6 +148,7 @@ impl Host {
             delays_writes: config.delays_writes(),
             window_stale: false,
             outstanding: 0,
+            flushing: 0,
             depth,
             closed: false,
             submitted: 0,
@@ -208,7 +215,7 @@ impl Host {
         self.memory.clear();
         self.decoding.clear();
         self.window_stale = false;
-        self.outstanding = 0;
+        (self.outstanding, self.flushing) = (0, 0);
     }
 
     /// Whether a request in service is a read.
@@ -237,8 +244,7 @@ impl Ssd {
     /// # Panics
     /// If it exceeds the device, is empty, arrives before the previous request, or [`Ssd::accepts`] returns false.
     pub fn submit(&mut self, request: Request) {
-        self.check_extent(request.offset, request.bytes);
-        self.hand_in(Waiting::together(request));
+        self.submit_marked(request, Marks::default(), std::iter::empty());
     }
 
     /// Submits a scattered request: one request with one latency, whose extents may be anywhere. `request.offset` is the start of
@@ -247,8 +253,31 @@ impl Ssd {
     /// # Panics
     /// Like [`Ssd::submit`], and if the extents do not match the request.
     pub fn submit_scattered(&mut self, request: Request, extents: impl Iterator<Item = Extent>) {
-        let waiting = self.scatter(request, extents);
-        self.hand_in(waiting);
+        self.submit_marked(request, Marks::default(), extents);
+    }
+
+    /// Submits a request with what it asks for beside its data. Without extents it is contiguous.
+    ///
+    /// # Panics
+    /// Like [`Ssd::submit_scattered`], and if it is a flush and the device has no write cache.
+    pub fn submit_marked(&mut self, request: Request, marks: Marks, extents: impl Iterator<Item = Extent>) {
+        if request.op == RequestOp::Flush {
+            law!(self.flushes(), "a device without a write cache has nothing to flush");
+            return self.hand_in(Waiting { marks, ..Waiting::together(request) });
+        }
+        let mut extents = extents.peekable();
+        let waiting = if extents.peek().is_some() {
+            self.scatter(request, extents)
+        } else {
+            self.check_extent(request.offset, request.bytes);
+            Waiting::together(request)
+        };
+        self.hand_in(Waiting { marks, ..waiting });
+    }
+
+    /// Whether it has a write cache, so that flushes are requests like others. Otherwise they are skipped ([`Ssd::skip`]).
+    pub fn flushes(&self) -> bool {
+        self.rules.caches
     }
 
     fn hand_in(&mut self, waiting: Waiting) {
@@ -259,6 +288,9 @@ impl Ssd {
             self.host.last_arrival = request.arrival;
         }
         self.host.submitted += 1;
+        if self.rules.buffers {
+            self.more_arrivals();
+        }
         self.host.only_reads &= request.op == RequestOp::Read;
         self.host.ring.push_back(waiting);
     }
@@ -284,7 +316,8 @@ impl Ssd {
             self.host.extents.pop_back();
             return Waiting::together(request);
         }
-        Waiting { request, extents: u32::try_from(count).expect("a request has fewer than 2^32 extents") }
+        let extents = u32::try_from(count).expect("a request has fewer than 2^32 extents");
+        Waiting { extents, ..Waiting::together(request) }
     }
 
     /// Counts a command that is not simulated, such as a flush.
@@ -370,7 +403,9 @@ impl Ssd {
     /// Prefetches data that requests further up the ring will use.
     #[inline(always)]
     pub(in crate::engine) fn look_ahead(&self) {
-        let page = |next: &Waiting| self.logical(self.dev.geometry.page_at(next.request.offset));
+        // A flush may name any place.
+        let place = |request: &Request| if request.op == RequestOp::Flush { 0 } else { request.offset };
+        let page = |next: &Waiting| self.logical(self.dev.geometry.page_at(place(&next.request)));
         let ring = &self.host.ring;
         if let (Some(far), Some(near)) = (ring.get(LOOK_AHEAD - 1), ring.get(LOOK_AHEAD / 2 - 1)) {
             self.dev.map.expect(page(far));
@@ -451,7 +486,7 @@ impl Ssd {
         self.stats.requests.trim += u64::from(measured);
         self.stats.requests.warmup += u64::from(!measured);
         let end = PageEnd::now(self.now, (self.now - request.arrival).0);
-        self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, ssd.now));
+        self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, ExtraBlame::default(), ssd.now));
     }
 
     fn admit_one(&mut self, next: Waiting) {
@@ -465,6 +500,9 @@ impl Ssd {
         let together = Extent { offset: request.offset, bytes: request.bytes };
         if request.op == RequestOp::Trim {
             return self.admit_trim(&next, index, measured);
+        }
+        if request.op == RequestOp::Flush {
+            return self.admit_flush(next, index, measured);
         }
         let (first, last) = self.span(&together);
         if self.fast.lane && measured && first == last && next.extents == 0 && request.op == RequestOp::Read {
@@ -584,6 +622,11 @@ impl Ssd {
         if self.oracle.tracks_sectors() {
             self.oracle.expects(op, lpn);
         }
+        if self.rules.caches
+            && let Some(waits) = self.read_cached(op, lpn, measured)
+        {
+            return waits;
+        }
         let page = match self.dev.map.get(lpn) {
             Location::Flash(page) if !self.page_waits(page) => page,
             Location::Staged(newest) if self.needs_old(op, newest) => match self.old_page(newest) {
@@ -654,6 +697,9 @@ impl Ssd {
         page.verb = Verb::Program;
         page.need = Need::Write;
         self.kernel.ops.host[op].tags[0] = tag;
+        if self.rules.caches && self.write_cached(op, measured) {
+            return true;
+        }
         let partial = self.kernel.ops.host[op].bytes < self.dev.geometry.page_size;
         let merges = partial && self.merges(op);
         if merges || self.oracle.tracks_sectors() {
@@ -668,6 +714,9 @@ impl Ssd {
         let overlaps = matches!(before, Location::Staged(_));
         self.stats.pages.from_memory += u64::from(merges && overlaps && measured);
         let lacks = (merges || overlaps || self.host.runs.any_linger()) && self.join_run(op, merges, before);
+        if self.rules.caches {
+            self.drop_clean_line(lpn);
+        }
         if self.features.raid.is_some() {
             self.admit_chunk(op);
             return true;
@@ -713,12 +762,16 @@ impl Ssd {
             self.stats.pages.trimmed += u64::from(measured);
             self.drop_buffered(lpn);
             self.drop_copy(lpn);
+            self.trim_cached(lpn);
             self.forget(lpn);
             let tag = self.oracle.admit(lpn);
             self.oracle.admit_sectors(tag, None);
             self.trim_run(lpn);
             self.oracle.acknowledge_trim(tag);
             self.dev.map.set(lpn, Location::Nowhere);
+            if self.rules.buffers {
+                self.serve_waiting();
+            }
         }
     }
 
@@ -757,6 +810,7 @@ impl Ssd {
         if self.features.raid.is_some() {
             return self.place_chunk(op);
         }
+        let host = page.class == Class::Host;
         let (need, lpn, plane, run) = (page.need, page.lpn, page.plane, self.kernel.ops.host[op].run);
         let plane = match need {
             Need::Absorb => return self.serve_from_memory(op),
@@ -766,6 +820,7 @@ impl Ssd {
                 Ppn::NONE => return self.skip_merge(op),
                 old => self.dev.geometry.plane_of(old),
             },
+            Need::Write if self.rules.buffers && host => return self.ask_line(op),
             Need::Write if run != NO_RUN && self.waits_for_merge(op) => return,
             Need::Write if self.rules.dynamic => {
                 self.kernel.ops.anywhere[op] = Anywhere {
@@ -799,6 +854,9 @@ impl Ssd {
         page.ledger_gc_own = state.gc_own(ledger, k, self.now);
         page.ledger_writeback = state.writeback(self.now);
         page.collections = state.collections.saturating_sub(u32::from(state.holder() == Holder::Gc));
+        if self.rules.buffers {
+            self.kernel.ops.cached[op].ledger = state.cached(self.now);
+        }
         if by_age {
             state.queue.insert_before(&mut self.kernel.ops, op, |other| other.age > age);
         } else {

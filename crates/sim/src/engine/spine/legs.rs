@@ -357,6 +357,9 @@ impl Ssd {
             self.resume(unit);
         } else if state.array().is_none() && state.cache().is_none() {
             self.set_holder(unit, Holder::Free);
+        } else if self.rules.buffers {
+            let left = if state.array().is_some() { state.array() } else { state.cache() };
+            self.set_holder(unit, self.holder_of(left));
         }
         self.mark_unit(unit);
         let mut at = id;
@@ -392,11 +395,17 @@ impl Ssd {
         if self.features.raid.is_some() {
             return self.chunk_ends(id);
         }
+        if self.kernel.ops[id].class == Class::Cache {
+            return self.line_ends(id);
+        }
         let op = &self.kernel.ops[id];
         let (lpn, page) = (op.lpn, op.pages[0]);
         let block = self.dev.geometry.block_of(page);
         match op.need {
             Need::Read => {
+                if self.rules.caches {
+                    self.read_brings(id);
+                }
                 let good = self.decodes(page);
                 self.end_read(id, good);
                 self.decode(id);
@@ -414,6 +423,9 @@ impl Ssd {
                 if newest {
                     self.discard_old(id);
                     self.newest_lands(self.kernel.ops.host[id].run);
+                }
+                if self.rules.caches {
+                    self.written_through(id, newest);
                 }
                 if !acknowledged {
                     self.page_done(id);
@@ -533,7 +545,7 @@ impl Ssd {
         let now = self.now;
         let (id, rest, lost) = self.kernel.dies[unit].resume(now);
         self.kernel.timers.set(Timer::Array(unit), now + rest);
-        if self.kernel.ops[id].class == Class::Host {
+        if matches!(self.kernel.ops[id].class, Class::Host | Class::Cache) {
             self.charge(id, Cause::DieHost, lost.0);
         }
         self.mark_unit(unit);
