@@ -489,7 +489,7 @@ fn play(
         while left > 0
             && let Some(next) = feed.pull()?
         {
-            if let Next::Request(request) = next {
+            if let Next::Request(request, _) = next {
                 count += 1;
                 left -= u64::from(request.op == ssdlab_sim::RequestOp::Write);
             }

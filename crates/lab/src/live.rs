@@ -52,7 +52,7 @@ pub enum Op {
     Write,
     /// Discard the whole pages inside the range.
     Trim,
-    /// Counted, not simulated.
+    /// Put earlier writes on flash; without a write cache it is counted and not simulated.
     Flush,
 }
 
@@ -293,6 +293,13 @@ impl Device {
                 Op::Read => (RequestOp::Read, ssdlab_trace::Op::Read),
                 Op::Write => (RequestOp::Write, ssdlab_trace::Op::Write),
                 Op::Trim => (RequestOp::Trim, ssdlab_trace::Op::Trim),
+                Op::Flush if self.ssd.flushes() => {
+                    self.last_arrival = at;
+                    let request = Request { arrival: at, op: RequestOp::Flush, offset: ask.offset, bytes: ask.bytes };
+                    self.waiting.push_back(request);
+                    self.submitted += 1;
+                    continue;
+                }
                 Op::Flush => {
                     self.ssd.skip();
                     continue;
@@ -300,7 +307,7 @@ impl Device {
             };
             self.last_arrival = at;
             let (offset, bytes) = (ask.offset, ask.bytes);
-            self.digest.add(&Record { time_ns: at.0, offset, bytes, volume: 0, op: kind });
+            self.digest.add(&Record { time_ns: at.0, offset, bytes, volume: 0, op: kind, fua: false });
             self.waiting.push_back(Request { arrival: at, op, offset, bytes });
             self.submitted += 1;
         }

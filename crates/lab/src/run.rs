@@ -314,7 +314,7 @@ impl Ready {
         let (file, blocks) = written_blocks.transpose()?.map_or((None, None), Ended::parts);
         files.extend(file);
         if let (Some(sheet), Some(histograms)) = (buckets, &histograms) {
-            files.push(results::histograms::write(sheet, histograms)?);
+            files.push(results::histograms::write(sheet, histograms, &settings.config.extra_causes())?);
         }
         let mut remarks = Vec::new();
         if let (Some(file), Some(wanted)) = (report, &outputs.report) {
@@ -384,17 +384,21 @@ impl Begun {
         fn begin<T>(path: &Option<PathBuf>, create: impl FnOnce(&Path) -> Result<T>) -> Result<Option<T>> {
             path.as_deref().map(create).transpose()
         }
-        let geometry = &settings.config.geometry;
+        let (geometry, extras) = (&settings.config.geometry, settings.config.extra_causes());
         let series = outputs.series.as_ref().filter(|_| outputs.series_dies);
         let wanted = series.and_then(|(place, window)| Some((place.path()?, *window)));
         Ok(Begun {
             json: begin(&outputs.json, Output::create)?,
-            rows: outputs.requests.as_ref().map(Rows::create).transpose()?,
-            series: outputs.series.as_ref().map(|(place, window)| Series::create(place, *window)).transpose()?,
+            rows: outputs.requests.as_ref().map(|place| Rows::create(place, &extras)).transpose()?,
+            series: outputs
+                .series
+                .as_ref()
+                .map(|(place, window)| Series::create(place, *window, &extras))
+                .transpose()?,
             dies: wanted.map(|(path, window)| Dies::create(path, window)).transpose()?,
             timeline: outputs.timeline.as_ref().map(|(to, span)| Timeline::create(to, *span, geometry)).transpose()?,
             blocks: outputs.blocks.as_ref().map(blocks::create).transpose()?,
-            histograms: begin(&outputs.histograms, results::histograms::create)?,
+            histograms: begin(&outputs.histograms, |path| results::histograms::create(path, &extras))?,
             report: outputs.report.as_ref().map(|report| Output::create(&report.path)).transpose()?,
             perf: begin(&outputs.perf, Output::create)?,
         })

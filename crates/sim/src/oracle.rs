@@ -235,6 +235,11 @@ impl Oracle {
         if self.check == Check::Full {
             self.acknowledged[tag.lpn.ix()] = (tag.version, true);
         }
+        if let Some(flushed) = &mut self.flushed {
+            // Whatever was flushed before is no longer needed.
+            flushed.durable[tag.lpn.ix()] = 0;
+            flushed.open.iter_mut().for_each(|(_, versions)| versions.retain(|(lpn, _)| *lpn != tag.lpn));
+        }
     }
 
     /// The newest acknowledged version of a logical page; none if it is trimmed or was never written.
@@ -249,7 +254,7 @@ impl Oracle {
         if let Some(flushed) = &mut self.flushed {
             let durable = &mut flushed.durable[lpn.ix()];
             law!(
-                *durable == 0 || gone && version > *durable || found.is_some_and(|found| found >= *durable),
+                *durable == 0 || found.is_some_and(|found| found >= *durable),
                 "oracle: version {} of logical page {} was flushed, but {found:?} is found after a power cut",
                 *durable,
                 lpn.0

@@ -10,9 +10,9 @@ mod workloads;
 use std::path::{Path, PathBuf};
 
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Request, RequestOp};
+use ssdlab_sim::{Marks, Request, RequestOp};
 use ssdlab_trace::workload::{Phase, Spec};
-use ssdlab_trace::{Extent, Fit, LbaPolicy, Note, OnBadLine, Op, Options, Reader, Replay, Scale, Trace};
+use ssdlab_trace::{Digest, Extent, Fit, LbaPolicy, Note, OnBadLine, Op, Options, Reader, Replay, Scale, Trace};
 
 use crate::error::{Error, Result};
 use crate::files::Files;
@@ -148,6 +148,8 @@ pub struct Target {
     pub queue_depth: u32,
     /// Seed of generated requests.
     pub seed: u64,
+    /// Whether flushes are requests: the device has a write cache.
+    pub flushes: bool,
 }
 
 /// Requests that are found but not fitted to a device yet. All checks that need no device have passed.
@@ -299,6 +301,7 @@ impl Opened {
                     loops: u64::from(requests.loops),
                     time_scale: requests.time_scale.unwrap_or_default(),
                 };
+                let options = Options { flushes: target.flushes, ..options };
                 let replay = Replay::of(&trace, &options, fit)?;
                 let about = match &trace {
                     Trace::Table(table) => format!("a table of {} rows", count(table.rows())),
@@ -354,7 +357,7 @@ impl Opened {
 
 /// Builds a workload: its requests, whether it is a closed loop, and its description.
 fn workload(requests: &Requests, name: &str, spec: &Spec, target: &Target) -> Result<(Source, bool, Vec<String>)> {
-    let Target { capacity_bytes, page_bytes, queue_depth, seed } = *target;
+    let Target { capacity_bytes, page_bytes, queue_depth, seed, flushes: _ } = *target;
     let generator = spec.build(capacity_bytes, page_bytes, seed, None).map_err(|error| refuse(name, &error))?;
     let closed = match (generator.closed(), requests.replay) {
         (Some(_), Some(When::Arrival)) => {
@@ -388,7 +391,7 @@ fn workload(requests: &Requests, name: &str, spec: &Spec, target: &Target) -> Re
 /// The next item of a stream.
 pub(crate) enum Next {
     /// A request to simulate.
-    Request(Request),
+    Request(Request, Marks),
     /// A command that is only counted.
     Skip,
 }
@@ -426,14 +429,11 @@ impl Feed<'_> {
             Op::Read => RequestOp::Read,
             Op::Write => RequestOp::Write,
             Op::Trim => RequestOp::Trim,
+            Op::Flush => RequestOp::Flush,
             Op::Other => return Ok(Some(Next::Skip)),
         };
-        Ok(Some(Next::Request(Request {
-            arrival: Nanos(record.time_ns),
-            op,
-            offset: record.offset,
-            bytes: record.bytes,
-        })))
+        let request = Request { arrival: Nanos(record.time_ns), op, offset: record.offset, bytes: record.bytes };
+        Ok(Some(Next::Request(request, Marks { fua: record.fua })))
     }
 
     /// The extents of the last request; one or none if its bytes are contiguous.
@@ -535,6 +535,14 @@ impl Input {
         match &self.source {
             Source::Trace(replay) => replay.digest(),
             Source::Generated(generated) => generated.digest(),
+        }
+    }
+
+    /// Digest of flushes and of writes with forced unit access, if they are requests.
+    pub fn flush_digest(&self, flushes: bool) -> Option<String> {
+        match &self.source {
+            Source::Trace(replay) => replay.flush_digest(),
+            Source::Generated(_) => flushes.then(|| Digest::new().hex()),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use ssdlab_sim::blame::CAUSES;
+use ssdlab_sim::blame::{CAUSES, Extra};
 use ssdlab_sim::report::histogram::{Bucket, Histogram};
 
 use crate::error::Result;
@@ -44,8 +44,9 @@ impl Histograms {
 ///
 /// # Errors
 /// As [`Sheet::create`].
-pub fn create(path: &Path) -> Result<Sheet> {
-    let causes = CAUSES.iter().map(|(_, name)| (*name, Kind::Maybe));
+pub fn create(path: &Path, extras: &[Extra]) -> Result<Sheet> {
+    let causes = CAUSES.iter().map(|(_, name)| *name).chain(extras.iter().map(|extra| extra.name()));
+    let causes = causes.map(|name| (name, Kind::Maybe));
     let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).collect();
     Sheet::create("--histograms", path, &columns)
 }
@@ -54,7 +55,7 @@ pub fn create(path: &Path) -> Result<Sheet> {
 ///
 /// # Errors
 /// As [`Sheet::row`] and [`Sheet::finish`].
-pub fn write(mut sheet: Sheet, histograms: &Histograms) -> Result<Finished> {
+pub fn write(mut sheet: Sheet, histograms: &Histograms, extras: &[Extra]) -> Result<Finished> {
     // A sum of more than 292 years does not fit in a column of 64 bits.
     let total = |ns: u128| Cell::Maybe(i64::try_from(ns).ok().map(|ns| ns as u64));
     for (measure, by_op) in [("latency", &histograms.latency), ("waiting", &histograms.waiting)] {
@@ -70,7 +71,9 @@ pub fn write(mut sheet: Sheet, histograms: &Histograms) -> Result<Finished> {
                     total(bucket.sum),
                     Cell::Number(bucket.largest),
                 ];
-                let causes = bucket.causes.map(|ns| if measure == "latency" { total(ns) } else { Cell::Maybe(None) });
+                let extras = extras.iter().map(|extra| bucket.extras[*extra as usize]);
+                let causes = bucket.causes.into_iter().chain(extras);
+                let causes = causes.map(|ns| if measure == "latency" { total(ns) } else { Cell::Maybe(None) });
                 sheet.row(cells.into_iter().chain(causes))?;
             }
         }

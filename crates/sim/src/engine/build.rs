@@ -10,7 +10,9 @@ use super::raid::stripe::Raid;
 use super::rules::Rules;
 use super::spine::host::Host;
 use super::spine::timeless::Moving;
-use super::{Device, Features, Gc, PlaneState, Policies, Ssd, Timer, cache, conflicts, idle, noc, queues, replica, sizes};
+use super::{
+    Device, Features, Gc, PlaneState, Policies, Ssd, Timer, cache, conflicts, idle, noc, queues, replica, sizes,
+};
 use crate::config::{Config, ConfigError, FreeBlock};
 use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::Flash;
@@ -115,16 +117,15 @@ impl Ssd {
         let ops = 256 + sizes::OPS_OF_REQUEST as usize * config.device.queue_depth as usize + geometry.planes as usize;
         let parity = raid.is_some();
         let copy = config.schemes.route.replicate().is_some();
-        let parts =
-            Parts {
-                parity,
-                buffer: staging.slots() > 0,
-                crossing: noc.is_some(),
-                copy,
-                anywhere: rules.dynamic,
-                cached: rules.caches,
-                extras: rules.extras,
-            };
+        let parts = Parts {
+            parity,
+            buffer: staging.slots() > 0,
+            crossing: noc.is_some(),
+            copy,
+            anywhere: rules.dynamic,
+            cached: rules.caches,
+            extras: rules.extras,
+        };
         let rules_extras = rules.extras;
         let timing = Timing::new(&config.timing_spec(), &array);
         let chains = Chains::new(&geometry, &timing, rules.plain_moves);

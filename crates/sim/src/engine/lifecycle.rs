@@ -59,10 +59,7 @@ impl Ssd {
                 let brings = record.from.get(i).map_or(own, |from| Brings::Of { from: *from, corrected });
                 (*page, self.kernel.ops.host[op].tags[i], brings)
             })),
-            (
-                Class::Host | Class::Parity | Class::Metadata | Class::Writeback | Class::Replica | Class::Cache,
-                _,
-            ) => {
+            (Class::Host | Class::Parity | Class::Metadata | Class::Writeback | Class::Replica | Class::Cache, _) => {
                 let tags = &self.kernel.ops.host[op].tags;
                 let arrived = record.legs.get(record.leg).is_some_and(|leg| leg.kind == LegKind::Array);
                 torn.ahead += u64::from(record.class == Class::Cache && !arrived);

@@ -224,14 +224,13 @@ impl Ssd {
         let in_program = |tag: Tag| torn.programs.iter().any(|(_, other, _)| *other == tag);
         let in_memory = (0..self.dev.geometry.mapped).map(Lpn).filter_map(|lpn| {
             let Location::Staged(op) = self.dev.map.get(lpn) else { return None };
-            let (id, always) =
-                if self.features.raid.is_some() {
-                    self.chunk_to_drain(begun, lpn, op)?
-                } else if self.rules.buffers {
-                    (self.line_to_drain(lpn, op)?, false)
-                } else {
-                    (op, false)
-                };
+            let (id, always) = if self.features.raid.is_some() {
+                self.chunk_to_drain(begun, lpn, op)?
+            } else if self.rules.buffers {
+                (self.line_to_drain(lpn, op)?, false)
+            } else {
+                (op, false)
+            };
             let op = &self.kernel.ops[id];
             let plane = if op.plane.is_some() { op.plane } else { self.dev.geometry.static_plane(lpn) };
             let (tag, lost) = (self.kernel.ops.host[id].tags[0], self.kernel.ops[id].lost);

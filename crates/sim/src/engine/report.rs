@@ -77,6 +77,7 @@ impl Ssd {
             config: self.config.clone(),
             config_digest,
             trace_digest,
+            flush_digest: None,
             consistency_rule: "admission-order",
             write_ack: self.config.device.write_ack,
             requests: Requests { flush: flushes.as_ref().map(|of| of.count), ..stats.requests.clone() },

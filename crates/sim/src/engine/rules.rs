@@ -111,8 +111,7 @@ impl Rules {
             separates: path.separates(),
             dynamic,
             plain_places: !dynamic && config.gc.scope == Scope::Plane,
-            keeps: config.device.keep_overwritten
-                || config.cache.exists() && !config.device.power_loss_protection,
+            keeps: config.device.keep_overwritten || config.cache.exists() && !config.device.power_loss_protection,
             caches: config.cache.exists(),
             buffers: config.cache.buffers(),
             idle_lines: config.cache.buffers() && config.cache.writeback == Writeback::Idle,

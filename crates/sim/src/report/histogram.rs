@@ -131,6 +131,14 @@ impl Histogram {
         self.record_other(blame, latency, waits);
     }
 
+    /// Adds a request with the sum of its waits, and with its causes of optional features.
+    pub fn record_all(&mut self, blame: &Blame, extras: &ExtraBlame, latency: u64, waits: u64) {
+        self.record(blame, latency, waits);
+        if extras.sum() > 0 {
+            self.record_extras(extras, latency);
+        }
+    }
+
     /// Adds the causes of optional features of the request recorded last, which has waited.
     pub(crate) fn record_extras(&mut self, extras: &ExtraBlame, latency: u64) {
         let row = self.latency.add(latency, 0);

@@ -402,7 +402,7 @@ pub struct Wear {
 }
 
 /// Sections of a [`Summary`] that belong to one scheme each. They are absent if the scheme is not in use.
-pub const SCHEME_SECTIONS: [&str; 8] = ["idle_chip", "pagc", "brr", "dpr", "fastgc", "noc", "raid", "ecc"];
+pub const SCHEME_SECTIONS: [&str; 9] = ["cache", "idle_chip", "pagc", "brr", "dpr", "fastgc", "noc", "raid", "ecc"];
 
 /// Summary of a run. Equal configuration, trace, seed and version give equal bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -423,6 +423,9 @@ pub struct Summary {
     pub consistency_rule: &'static str,
     /// When a host write is acknowledged.
     pub write_ack: crate::config::WriteAck,
+    /// Digest of flushes and of writes with forced unit access; absent without a write cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flush_digest: Option<String>,
     /// Requests by kind.
     pub requests: Requests,
     /// Pages by direction.

@@ -58,9 +58,15 @@ fn lines_reach_flash_one_after_the_other() {
         let mut ssd = four_writes(&one_die(2, "")).ssd;
         ssd.run_until(Nanos(end - 1));
         assert_eq!(summary(&ssd).flash.programs.cache, i as u64 + 1);
-        assert!(matches!(ssd.location(ssdlab_sim::units::Lpn(i as u32)), ssdlab_sim::device::mapping::Location::Staged(_)));
+        assert!(matches!(
+            ssd.location(ssdlab_sim::units::Lpn(i as u32)),
+            ssdlab_sim::device::mapping::Location::Staged(_)
+        ));
         ssd.run_until(Nanos(*end));
-        assert!(matches!(ssd.location(ssdlab_sim::units::Lpn(i as u32)), ssdlab_sim::device::mapping::Location::Flash(_)));
+        assert!(matches!(
+            ssd.location(ssdlab_sim::units::Lpn(i as u32)),
+            ssdlab_sim::device::mapping::Location::Flash(_)
+        ));
     }
 }
 
@@ -251,7 +257,10 @@ fn idle_dies_take_their_own_lines() {
     dut.ssd.run_until(Nanos(660_239));
     assert_eq!(summary(&dut.ssd).flash.programs.cache, 1, "one at a time");
     dut.ssd.run();
-    assert_eq!(summary(&dut.ssd).cache.unwrap().write_backs.idle + summary(&dut.ssd).cache.unwrap().write_backs.drain, 2);
+    assert_eq!(
+        summary(&dut.ssd).cache.unwrap().write_backs.idle + summary(&dut.ssd).cache.unwrap().write_backs.drain,
+        2
+    );
     assert_eq!(dut.ssd.now(), Nanos(55_120 + 2 * 605_120));
 }
 

@@ -165,7 +165,8 @@ impl Lines {
     /// Whether a line has all of these sectors.
     pub(super) fn has(&self, line: u32, mut sectors: Range<u32>) -> bool {
         let bits = self.bits(line);
-        self.all[line as usize].lacking == 0 || sectors.all(|sector| bits[sector as usize / 64] >> (sector % 64) & 1 == 1)
+        self.all[line as usize].lacking == 0
+            || sectors.all(|sector| bits[sector as usize / 64] >> (sector % 64) & 1 == 1)
     }
 
     fn clean_turn(&self, line: u32) -> Turn {

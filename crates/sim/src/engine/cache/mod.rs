@@ -630,7 +630,10 @@ impl Ssd {
     pub(super) fn check_cache_end(&self) {
         let Some(cache) = &self.features.cache else { return };
         law!(cache.lines.dirty == 0 && cache.lines.issued == 0, "a dirty line is left");
-        law!(cache.waiting.is_empty() && cache.flushes.is_empty() && cache.outside + cache.bypassing == 0, "a write is left");
+        law!(
+            cache.waiting.is_empty() && cache.flushes.is_empty() && cache.outside + cache.bypassing == 0,
+            "a write is left"
+        );
     }
 
     /// Whether flushes wait for nothing.

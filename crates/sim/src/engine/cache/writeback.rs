@@ -22,8 +22,7 @@ enum Reason {
 }
 
 /// Causes of a program in service, the latest first.
-const LATEST: [Cause; 6] =
-    [Cause::Array, Cause::DieHost, Cause::Bus, Cause::BusHost, Cause::BusGc, Cause::Decode];
+const LATEST: [Cause; 6] = [Cause::Array, Cause::DieHost, Cause::Bus, Cause::BusHost, Cause::BusGc, Cause::Decode];
 
 impl Ssd {
     /// Collector decisions: issues write-backs, after the arrivals and grants of the nanosecond.
