@@ -79,6 +79,8 @@ macro_rules! extras {
 }
 
 extras! {
+    /// Outside the device: the last free slot went to another queue.
+    Arbitration = "arbitration",
     /// In the write cache: the page had no line, or a flush waited for programs.
     Cache = "cache",
 }

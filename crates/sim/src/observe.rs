@@ -34,6 +34,8 @@ pub struct Completed {
     pub blame: Blame,
     /// Its causes of optional features.
     pub extras: ExtraBlame,
+    /// Index of its tenant; 0 without tenants.
+    pub tenant: u8,
 }
 
 /// The resource of a leg.

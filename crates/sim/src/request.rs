@@ -33,6 +33,10 @@ pub struct Request {
 pub struct Marks {
     /// A write is acknowledged when it is on flash (force unit access).
     pub fua: bool,
+    /// Index of its queue (`nvme.queues`), 0 without queues.
+    pub queue: u8,
+    /// Index of its tenant: its queue, unless tenants have names of their own ([`crate::Ssd::set_tenants`]).
+    pub tenant: u8,
 }
 
 /// A contiguous part of a request.

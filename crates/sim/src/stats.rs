@@ -30,6 +30,19 @@ pub(crate) struct OpStats {
 }
 
 impl OpStats {
+    pub(crate) fn new() -> Self {
+        OpStats {
+            latency: Distribution::new(),
+            waiting: Distribution::new(),
+            breakdown: Breakdown::ZERO,
+            recent: Blame::ZERO,
+            recent_total: 0,
+            extras: [0; Extra::COUNT],
+            delayed_by_gc: 0,
+            histogram: None,
+        }
+    }
+
     /// Adds a request's latency and its causes.
     #[inline]
     pub(crate) fn spend(&mut self, blame: &Blame, latency: u64) {
@@ -132,16 +145,7 @@ const CHECKPOINTS: usize = 128;
 
 impl Stats {
     pub(crate) fn new(per_unit: u32) -> Self {
-        let op = OpStats {
-            latency: Distribution::new(),
-            waiting: Distribution::new(),
-            breakdown: Breakdown::ZERO,
-            recent: Blame::ZERO,
-            recent_total: 0,
-            extras: [0; Extra::COUNT],
-            delayed_by_gc: 0,
-            histogram: None,
-        };
+        let op = OpStats::new();
         Stats {
             per_unit: per_unit.into(),
             requests: Requests::default(),

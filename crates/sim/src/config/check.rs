@@ -40,7 +40,8 @@ impl Config {
         self.check_noc()?;
         self.check_schemes()?;
         self.check_raid()?;
-        self.check_cache()
+        self.check_cache()?;
+        self.check_nvme()
     }
 
     /// Rejects settings that make no sense where requests are only counted, in no time ([`Ssd::apply`](crate::Ssd::apply)).
@@ -51,6 +52,10 @@ impl Config {
         if self.cache.exists() {
             let message = "the write cache needs simulated time, but requests are only counted".to_string();
             return refuse("cache.size", message, "leave it out, or omit --count-only");
+        }
+        if self.nvme.arbitrates() {
+            let message = "queues need simulated time, but requests are only counted".to_string();
+            return refuse("nvme.arbitration", message, "leave it out, or omit --count-only");
         }
         let trigger = &self.schemes.trigger;
         if trigger.policy_ref().patience().is_some() {
@@ -769,6 +774,54 @@ impl Config {
             return refuse("raid.encode_timeout", message, "check the unit");
         }
         if self.faults.chip_fails.is_empty() { Ok(()) } else { self.check_chip_failures(chips) }
+    }
+
+    /// Checks the host's queues.
+    fn check_nvme(&self) -> Result<(), ConfigError> {
+        let (nvme, key) = (&self.nvme, "nvme.queues");
+        if !nvme.arbitrates() {
+            if !nvme.queues.is_empty() {
+                let message = format!("{} queues, but nothing arbitrates between them", nvme.queues.len());
+                return refuse("nvme.arbitration", message, "use \"rr\" or \"wrr\", or leave the queues out");
+            }
+            return Ok(());
+        }
+        if nvme.queues.is_empty() || nvme.queues.len() > MOST_QUEUES {
+            let message = format!("{} queues", nvme.queues.len());
+            return refuse(
+                key,
+                message,
+                format!("list 1 to {MOST_QUEUES}, such as [{{ name = \"db\", match = \"rest\" }}]"),
+            );
+        }
+        if !(1..=128).contains(&nvme.burst) {
+            return refuse("nvme.burst", format!("{} commands at a turn", nvme.burst), "use 1 to 128");
+        }
+        for (i, queue) in nvme.queues.iter().enumerate() {
+            if queue.name.is_empty() || nvme.queues[..i].iter().any(|other| other.name == queue.name) {
+                let message = format!("the name {:?} of queue {} is empty or used twice", queue.name, i + 1);
+                return refuse(key, message, "give each queue a name of its own");
+            }
+            if queue.weight == 0 {
+                let message = format!("queue {} would never have credit", queue.name);
+                return refuse(key, message, "use weight = 1 or more");
+            }
+            if queue.depth.is_some_and(|depth| depth == 0 || depth > self.device.queue_depth) {
+                let message = format!("queue {} has a depth that is not 1 to {}", queue.name, self.device.queue_depth);
+                return refuse(key, message, "use at most device.queue_depth, or leave it out");
+            }
+        }
+        let others = [
+            (self.raid.layout != RaidLayout::None, "raid.layout", "\"none\""),
+            (self.noc.exists(), "noc.model", "\"none\""),
+        ];
+        for (used, other, value) in others {
+            if used {
+                let message = "what tenants cost each other is not simulated with it".to_string();
+                return refuse(other, message, format!("use {value}, or nvme.arbitration = \"none\""));
+            }
+        }
+        Ok(())
     }
 
     /// Checks the write cache.

@@ -112,6 +112,9 @@ section! {
         /// The write cache in controller memory.
         [since "0.1.1"]
         cache: Cache = Cache::default(),
+        /// The host's queues.
+        [since "0.1.1"]
+        nvme: Nvme = Nvme::default(),
     }
 }
 
@@ -125,6 +128,9 @@ macro_rules! choice {
         pub enum $name { $($(#[$vdoc])* $variant),+ }
     };
 }
+
+mod nvme;
+pub use nvme::{Arbitration, ByteRange, MOST_QUEUES, Match, NvmeQueue, OpName, QueuePriority};
 
 section! {
     /// The flash array: `channels x chips_per_channel x dies_per_chip x planes_per_die` planes.
@@ -693,6 +699,23 @@ section! {
     }
 }
 
+section! {
+    /// The host's queues in front of the device (NVMe).
+    #[derive(PartialEq)]
+    Nvme {
+        /// Which queue gets a free slot: `"none"` (one queue), `"rr"` (round robin), or `"wrr"` (weighted round robin with an urgent
+        /// class).
+        [since "0.1.1"]
+        arbitration: Arbitration = Arbitration::None,
+        /// Commands taken from a queue at its turn.
+        [since "0.1.1"]
+        burst: u32 = 1,
+        /// The queues. A request goes to the first one that it matches.
+        [since "0.1.1"]
+        queues: Vec<NvmeQueue> = Vec::new(),
+    }
+}
+
 impl Cache {
     /// Whether there is a cache.
     pub fn exists(&self) -> bool {
@@ -967,6 +990,7 @@ impl Config {
     /// Causes of latency of the optional features that the device has, in their fixed order.
     pub fn extra_causes(&self) -> Vec<Extra> {
         let has = |extra: &Extra| match extra {
+            Extra::Arbitration => self.nvme.arbitrates(),
             Extra::Cache => self.cache.exists(),
         };
         Extra::ALL.into_iter().filter(has).collect()

@@ -11,7 +11,7 @@ use super::rules::Rules;
 use super::spine::host::Host;
 use super::spine::timeless::Moving;
 use super::{
-    Device, Features, Gc, PlaneState, Policies, Ssd, Timer, cache, conflicts, idle, noc, queues, replica, sizes,
+    Device, Features, Gc, PlaneState, Policies, Ssd, Timer, cache, conflicts, idle, noc, nvme, queues, replica, sizes,
 };
 use crate::config::{Config, ConfigError, FreeBlock};
 use crate::device::errors::{ErrorModel, PageErrors};
@@ -125,6 +125,7 @@ impl Ssd {
             anywhere: rules.dynamic,
             cached: rules.caches,
             extras: rules.extras,
+            tenant: rules.tenants,
         };
         let rules_extras = rules.extras;
         let timing = Timing::new(&config.timing_spec(), &array);
@@ -150,6 +151,7 @@ impl Ssd {
                     .map(|route| Box::new(replica::Replicas::new(route.share(), &geometry))),
                 extras: rules_extras.then(Default::default),
                 cache: cache::Cache::new(config, &geometry),
+                nvme: nvme::Nvme::new(config, &geometry, buses),
                 queues: queues::DieQueues::new(&config.order, geometry.units),
                 idle: patience.map(|after| Box::new(idle::Idle::new(after, geometry.units))),
                 noc,

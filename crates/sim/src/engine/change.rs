@@ -64,6 +64,10 @@ impl Ssd {
             let message = "the number of GC write points changes, and with it the blocks that are reserved for them";
             return refuse("schemes.collector", message, "use schemes with as many GC write points");
         }
+        if self.config.nvme != new.config.nvme {
+            let message = "queues belong to a device from its start";
+            return refuse("nvme.queues", message, "set them when the device is built");
+        }
         if self.config.cache != new.config.cache {
             let message = "the write cache belongs to a device from its start";
             return refuse("cache.size", message, "set it when the device is built");

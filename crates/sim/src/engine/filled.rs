@@ -52,6 +52,7 @@ impl Filled {
         relevant.schemes.trigger = defaults.schemes.trigger;
         relevant.order = defaults.order;
         relevant.cache = defaults.cache;
+        relevant.nvme = defaults.nvme;
         let (device, default) = (&mut relevant.device, defaults.device);
         device.queue_depth = default.queue_depth;
         device.write_ack = default.write_ack;
@@ -108,6 +109,7 @@ impl Ssd {
                     replicas: _,
                     extras: _,
                     cache: _,
+                    nvme: _,
                     queues: _,
                     idle: _,
                     noc,

@@ -23,6 +23,7 @@ mod kernel;
 mod lifecycle;
 mod metadata;
 mod noc;
+mod nvme;
 mod power;
 mod preempt;
 mod queues;
@@ -129,6 +130,8 @@ struct Features {
     replicas: Option<Box<replica::Replicas>>,
     /// Causes of optional features.
     extras: Option<Box<extras::Extras>>,
+    /// The host's queues and tenants.
+    nvme: Option<Box<nvme::Nvme>>,
     /// The write cache.
     cache: Option<Box<cache::Cache>>,
     /// Queues of dies by class.

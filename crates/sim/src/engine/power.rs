@@ -299,6 +299,9 @@ impl Ssd {
         if let Some(cache) = &mut self.features.cache {
             cache.power_cut();
         }
+        if let Some(nvme) = &mut self.features.nvme {
+            nvme.power_cut(self.now);
+        }
     }
 
     /// If no version of a page is found, parity counts the page as never written.

@@ -68,7 +68,14 @@ impl Ssd {
         let simulated_ns = stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0);
         let latency = by_op(&stats.read.latency, &stats.write.latency);
         let flushes = self.features.cache.as_ref().map(|cache| cache.flush_latency());
+        let (tenants, interference_ns, fairness) = match self.tenants_report(simulated_ns) {
+            Some((tenants, interference, fairness)) => (Some(tenants), Some(interference), Some(fairness)),
+            None => (None, None, None),
+        };
         Summary {
+            tenants,
+            interference_ns,
+            fairness,
             cache: self.features.cache.as_ref().map(|cache| cache.report()),
             pagc: self.pagc_summary(&breakdown_ns, span),
             schema: "ssdlab.summary/1",

@@ -53,6 +53,8 @@ pub(super) struct Rules {
     pub(super) deep: bool,
     /// Number of channels and sides of the host link; ports of the interconnect are the buses after these.
     pub(super) ports: usize,
+    /// Requests have tenants.
+    pub(super) tenants: bool,
     /// There is a write cache.
     pub(super) caches: bool,
     /// It takes writes before they are on flash.
@@ -112,6 +114,7 @@ impl Rules {
             dynamic,
             plain_places: !dynamic && config.gc.scope == Scope::Plane,
             keeps: config.device.keep_overwritten || config.cache.exists() && !config.device.power_loss_protection,
+            tenants: config.nvme.arbitrates(),
             caches: config.cache.exists(),
             buffers: config.cache.buffers(),
             idle_lines: config.cache.buffers() && config.cache.writeback == Writeback::Idle,

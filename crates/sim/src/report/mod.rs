@@ -19,6 +19,7 @@ pub mod idle_chip;
 pub mod noc;
 pub mod pagc;
 pub mod power;
+pub mod tenants;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
@@ -467,6 +468,15 @@ pub struct Summary {
     /// Balanced redirected reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub brr: Option<BrrSummary>,
+    /// Tenants, if requests have any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenants: Option<tenants::Tenants>,
+    /// What tenants cost each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interference_ns: Option<tenants::Interference>,
+    /// How evenly tenants are served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fairness: Option<tenants::Fairness>,
     /// The write cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<cache::Cache>,

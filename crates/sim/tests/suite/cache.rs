@@ -418,7 +418,7 @@ fn submit_all(ssd: &mut Ssd, requests: &[(u64, u8, u32, u32)]) -> u64 {
             _ => RequestOp::Trim,
         };
         flushes += u64::from(op == RequestOp::Flush);
-        let marks = Marks { fua: op == RequestOp::Write && gap % 7 == 0 };
+        let marks = Marks { fua: op == RequestOp::Write && gap % 7 == 0, ..Marks::default() };
         let request = Request { arrival: Nanos(arrival), op, offset: first * 512, bytes: sectors * 512 };
         ssd.submit_marked(request, marks, std::iter::empty());
     }

@@ -31,6 +31,7 @@ mod recordings;
 mod scattered;
 mod semantics;
 mod super_page;
+mod tenants;
 mod theory;
 mod timing;
 mod uncorrectable;

@@ -40,6 +40,9 @@ impl Ssd {
         let op =
             self.kernel.ops.create(Op { request: id, age, need: Need::Absorb, waits_since: self.now, ..Op::blank() });
         self.kernel.ops.host[op].blame.add(Cause::Queue, waited);
+        if self.rules.tenants {
+            self.note_tenant(op, id, waited);
+        }
         self.kernel.ops.host[op].first_start = Some(Moment::at(self.now));
         let place = self.cache_mut().next_place();
         let at_once = self.flushes_at_once();

@@ -12,9 +12,9 @@ pub(super) use legs::FUSED;
 
 use super::Ssd;
 use crate::config::{
-    Cache, Config, Destination, Device, Ecc, Errors, Faults, Ftl, Gc, GcTime, Geometry, Noc, NocModel, OrderKnobs,
-    Precondition, Programming, Raid, RaidLayout, Run, Schemes, Scope, Staging, Suspendable, Timing, Wear, WriteAck,
-    WritePoints,
+    Arbitration, Cache, Config, Destination, Device, Ecc, Errors, Faults, Ftl, Gc, GcTime, Geometry, Noc, NocModel,
+    Nvme, OrderKnobs, Precondition, Programming, Raid, RaidLayout, Run, Schemes, Scope, Staging, Suspendable, Timing,
+    Wear, WriteAck, WritePoints,
 };
 use crate::device::geometry;
 use crate::schemes::Place;
@@ -131,6 +131,7 @@ impl FastPaths {
             raid: Raid { layout, group: _, encode_timeout: _, write_mode: _ },
             staging: Staging { slots: _ },
             faults: Faults { power_cut: _, chip_fails, rebuild: _ },
+            nvme: Nvme { arbitration, burst: _, queues: _ },
             cache:
                 Cache {
                     size: cache,
@@ -158,6 +159,7 @@ impl FastPaths {
         let legs = *noc == NocModel::None
             && die_queue.classes().is_none()
             && cache.0 == 0
+            && *arbitration == Arbitration::None
             && chip_fails.is_empty()
             && (no_raid || no_errors)
             && *suspendable == Suspendable::None
@@ -229,7 +231,7 @@ impl Ssd {
     /// measurements: results do not change.
     pub fn set_fusing(&mut self, fusing: bool) {
         self.unfuse_all();
-        let plain = self.features.failures.is_none() && !self.rules.watches;
+        let plain = self.features.failures.is_none() && !self.rules.watches && !self.rules.tenants;
         let open = fusing && plain && self.observer.observer.is_none();
         self.fast = if open { FastPaths::of(&self.config, &self.dev.geometry) } else { FastPaths::NONE };
         // Blocks that a chain fills are closed when it is dissolved, which may be later.

@@ -3,6 +3,7 @@
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
 use crate::blame::{Blame, ExtraBlame};
+use crate::config::MOST_QUEUES;
 use crate::device::pages::MAX_PLANES;
 use crate::device::transaction::{Op, Slab};
 use crate::units::{Moment, OpId, Ppn, Tag};
@@ -227,6 +228,25 @@ impl Blank for Extras {
     }
 }
 
+/// A page on a device with tenants.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct TenantPage {
+    /// The tenant of a host page.
+    pub(in crate::engine) tenant: u8,
+    /// By tenant: for how long it had held the unit and the bus when the page began to wait for them.
+    pub(in crate::engine) die: [u64; MOST_QUEUES],
+    /// See `die`.
+    pub(in crate::engine) bus: [u64; MOST_QUEUES],
+    /// By tenant: `die_host` and `bus_host` that it has cost the page.
+    pub(in crate::engine) by: [u64; MOST_QUEUES],
+}
+
+impl Blank for TenantPage {
+    fn blank() -> Self {
+        TenantPage { tenant: 0, die: [0; MOST_QUEUES], bus: [0; MOST_QUEUES], by: [0; MOST_QUEUES] }
+    }
+}
+
 /// A page on a device with a write cache.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Cached {
@@ -282,6 +302,7 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) anywhere: bool,
     pub(in crate::engine) cached: bool,
     pub(in crate::engine) extras: bool,
+    pub(in crate::engine) tenant: bool,
 }
 
 /// Operations that wait or are in service. Dereferences to the slab of their records.
@@ -299,6 +320,7 @@ pub(in crate::engine) struct Ops {
     pub(in crate::engine) anywhere: ByOp<Anywhere>,
     pub(in crate::engine) cached: ByOp<Cached>,
     pub(in crate::engine) extras: ByOp<Extras>,
+    pub(in crate::engine) tenant: ByOp<TenantPage>,
 }
 
 impl Ops {
@@ -312,7 +334,8 @@ impl Ops {
                 || parts.copy
                 || parts.anywhere
                 || parts.cached
-                || parts.extras,
+                || parts.extras
+                || parts.tenant,
             host: ByOp(Vec::with_capacity(capacity)),
             parity: ByOp(Vec::with_capacity(if parts.parity { capacity } else { 0 })),
             buffer: ByOp(Vec::with_capacity(if parts.buffer { capacity } else { 0 })),
@@ -321,6 +344,7 @@ impl Ops {
             anywhere: ByOp(Vec::with_capacity(if parts.anywhere { capacity } else { 0 })),
             cached: ByOp(Vec::with_capacity(if parts.cached { capacity } else { 0 })),
             extras: ByOp(Vec::with_capacity(if parts.extras { capacity } else { 0 })),
+            tenant: ByOp(Vec::with_capacity(if parts.tenant { capacity } else { 0 })),
         }
     }
 
@@ -333,6 +357,13 @@ impl Ops {
             self.reset_parts(id);
         }
         id
+    }
+
+    /// Operations have tenants from now on; there are none yet.
+    pub(in crate::engine) fn count_tenants(&mut self) {
+        self.parts.tenant = true;
+        self.any_part = true;
+        self.tenant.0.resize_with(self.records.all().count(), TenantPage::blank);
     }
 
     #[inline(never)]
@@ -357,6 +388,9 @@ impl Ops {
         }
         if self.parts.extras {
             self.extras.reset(id);
+        }
+        if self.parts.tenant {
+            self.tenant.reset(id);
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::blame::{Blame, Cause, ExtraBlame};
 use crate::device::transaction::Need;
 use crate::engine::Ssd;
+use crate::engine::spine::host::HostRequest;
 use crate::observe::Completed;
 use crate::request::{Request, RequestOp};
 use crate::units::{Lpn, Moment, Nanos, OpId, RequestId};
@@ -33,7 +34,7 @@ pub(super) fn completed(
     measured: bool,
     uncorrectable: u32,
     end: &PageEnd,
-    extras: ExtraBlame,
+    (extras, tenant): (ExtraBlame, u8),
     now: Nanos,
 ) -> Completed {
     Completed {
@@ -48,7 +49,13 @@ pub(super) fn completed(
         uncorrectable,
         blame: end.blame,
         extras,
+        tenant,
     }
+}
+
+/// Causes of the page of a request that finished last so far.
+fn best_of(request: &HostRequest) -> Blame {
+    request.best.blame
 }
 
 impl Ssd {
@@ -76,6 +83,9 @@ impl Ssd {
         } else if later {
             self.host.requests[id.0].best = self.page_end(op);
             self.keep_extras(id, op);
+            if self.rules.tenants {
+                self.keep_shares(id, op);
+            }
         }
     }
 
@@ -138,14 +148,21 @@ impl Ssd {
         } else {
             self.stats.requests.warmup += 1;
         }
+        if self.rules.tenants {
+            let blame =
+                if last.is_none() { best_of(&self.host.requests[id.0]) } else { self.kernel.ops.host[last].blame };
+            self.tenant_done(id, last, &blame, &extras, latency, waits);
+        }
         self.watch_completion(|ssd| {
             let record = &ssd.host.requests[id.0];
             let end = if last.is_none() { record.best.clone() } else { ssd.page_end(last) };
-            completed(&record.request, record.index, record.measured, record.uncorrectable, &end, extras, ssd.now)
+            let more = (extras, record.marks.tenant);
+            completed(&record.request, record.index, record.measured, record.uncorrectable, &end, more, ssd.now)
         });
         self.kernel.idle_rounds = 0;
         self.stats.completed += 1;
         self.host.outstanding -= 1;
+        self.host.regrant |= self.host.queued > 0;
         self.host.window_stale |= !self.host.window.is_empty();
         self.host.requests.remove(id.0);
     }

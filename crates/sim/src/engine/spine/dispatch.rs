@@ -150,6 +150,9 @@ impl Ssd {
             self.kernel.ops.host[op].blame.add(Cause::DieGcOther, gc);
             self.kernel.ops.host[op].blame.add(Cause::DieWriteback, back);
             self.kernel.ops.host[op].blame.add(Cause::DieHost, wait - gc - back);
+            if self.rules.tenants {
+                self.share_anywhere(op, wait - gc - back);
+            }
             self.note_found(op, back);
             self.update_lag(op, unit);
             self.begin_write(op, unit);
@@ -536,6 +539,9 @@ impl Ssd {
                 self.host.anywhere.pop(&self.kernel.ops);
                 // It has waited exactly as long as its lead, for the same dies.
                 self.kernel.ops.host[next].blame = self.kernel.ops.host[lead].blame;
+                if self.rules.tenants {
+                    self.kernel.ops.tenant[next].by = self.kernel.ops.tenant[lead].by;
+                }
                 self.kernel.ops[next].unit = unit;
                 self.kernel.ops[next].plane = plane;
                 self.kernel.ops[next].channel = self.dev.geometry.channel_of(plane);
@@ -588,6 +594,9 @@ impl Ssd {
             mate = self.kernel.ops[mate].mate;
         }
         self.kernel.dies[unit].enter(op);
+        if self.rules.tenants {
+            self.die_serves(unit, op);
+        }
         let holder = if self.rules.buffers { self.holder_beside(op, unit) } else { Holder::Host };
         self.seize_unit(unit, holder, plane);
         self.run_leg(op);
@@ -627,6 +636,9 @@ impl Ssd {
         let page = &mut self.kernel.ops.host[op];
         page.blame.add(Cause::DieHost, host - lines);
         page.blame.add(Cause::DieWriteback, lines);
+        if self.rules.tenants {
+            self.share_die(op, unit, host - lines);
+        }
         if gc_all + back > 0 {
             self.charge_collections(op, unit, gc_all, back);
         }

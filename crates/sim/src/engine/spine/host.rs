@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::blame::{Blame, Cause, ExtraBlame};
+use crate::blame::{Blame, Cause};
 use crate::config::{Config, UnwrittenRead};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
@@ -21,7 +21,7 @@ pub(in crate::engine) struct Waiting {
     pub(in crate::engine) request: Request,
     /// Number of its extents in [`Host::extents`]; 0 if its bytes are contiguous.
     extents: u32,
-    marks: Marks,
+    pub(in crate::engine) marks: Marks,
 }
 
 impl Waiting {
@@ -43,8 +43,8 @@ pub(in crate::engine) struct HostRequest {
     /// Whether one of its pages has waited for GC at its chip.
     pub(in crate::engine) conflicted: bool,
     pub(super) remaining: u32,
-    /// Whether it is acknowledged only when it is on flash.
-    pub(in crate::engine) fua: bool,
+    /// What it asks for beside its data.
+    pub(in crate::engine) marks: Marks,
     /// Number of uncorrectable pages.
     pub(in crate::engine) uncorrectable: u32,
     /// Pages that wait for dispatch, linked by `HostPage::link`.
@@ -69,7 +69,7 @@ impl HostRequest {
             admitted,
             measured,
             conflicted: false,
-            fua: next.marks.fua,
+            marks: next.marks,
             remaining: pages,
             uncorrectable: 0,
             first: OpId::NONE,
@@ -104,6 +104,10 @@ pub(in crate::engine) struct Host {
     /// A request has joined the window, or chips have finished sub-requests, since the order was last asked.
     pub(in crate::engine) window_stale: bool,
     pub(in crate::engine) outstanding: u32,
+    /// Requests that have arrived and wait in queues of their own, and whether one may have a slot by now.
+    pub(in crate::engine) queued: u32,
+    /// See `queued`.
+    pub(in crate::engine) regrant: bool,
     /// Outstanding flushes, which no order dispatches.
     pub(in crate::engine) flushing: u32,
     depth: u32,
@@ -148,6 +152,8 @@ impl Host {
             delays_writes: config.delays_writes(),
             window_stale: false,
             outstanding: 0,
+            queued: 0,
+            regrant: false,
             flushing: 0,
             depth,
             closed: false,
@@ -179,7 +185,8 @@ impl Host {
     /// Time at which the next request arrives or can be admitted.
     #[inline(always)]
     pub(in crate::engine) fn next_arrival(&self, now: Nanos) -> Nanos {
-        if self.outstanding < self.depth && (self.arrived > 0 || (self.closed && !self.ring.is_empty())) {
+        let waits = self.arrived > 0 || (self.closed && !self.ring.is_empty());
+        if waits && self.outstanding + self.queued < self.depth || self.regrant {
             return now;
         }
         match self.ring.get(self.arrived) {
@@ -194,7 +201,7 @@ impl Host {
 
     /// Requests that have arrived and not completed.
     pub(in crate::engine) fn pending(&self) -> u64 {
-        self.arrived as u64 + u64::from(self.outstanding)
+        self.arrived as u64 + u64::from(self.queued) + u64::from(self.outstanding)
     }
 
     /// The index of a request in service.
@@ -216,6 +223,27 @@ impl Host {
         self.decoding.clear();
         self.window_stale = false;
         (self.outstanding, self.flushing) = (0, 0);
+        self.regrant = self.queued > 0;
+    }
+
+    /// Whether a request arrives when another one completes.
+    pub(in crate::engine) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Most outstanding requests.
+    pub(in crate::engine) fn slots(&self) -> u32 {
+        self.depth
+    }
+
+    /// Takes the extents of the request that has just left the ring.
+    pub(in crate::engine) fn take_extents(&mut self, next: &Waiting) -> Vec<Extent> {
+        self.extents.drain(..next.extents as usize).collect()
+    }
+
+    /// Puts the extents of the request that is admitted next where they are looked for.
+    pub(in crate::engine) fn give_extents(&mut self, extents: Vec<Extent>) {
+        extents.into_iter().rev().for_each(|extent| self.extents.push_front(extent));
     }
 
     /// Whether a request in service is a read.
@@ -229,7 +257,7 @@ impl Host {
     }
 
     pub(in crate::engine) fn is_empty(&self) -> bool {
-        self.ring.is_empty() && self.outstanding == 0
+        self.ring.is_empty() && self.outstanding + self.queued == 0
     }
 }
 
@@ -348,6 +376,9 @@ impl Ssd {
     /// Processes arrivals, and admits as many requests as possible.
     #[inline]
     pub(in crate::engine) fn admit(&mut self) {
+        if self.rules.tenants {
+            return self.admit_queued();
+        }
         if self.host.closed {
             while self.host.outstanding < self.host.depth && self.host.fault.is_none() {
                 let Some(mut next) = self.host.ring.pop_front() else { break };
@@ -371,8 +402,9 @@ impl Ssd {
         }
     }
 
+    /// A request has arrived.
     #[inline(always)]
-    fn arrives(&mut self) {
+    pub(in crate::engine) fn arrives(&mut self) {
         self.stats.arrivals += 1;
         self.stats.chips_busy += u64::from(self.kernel.dies.chips_busy);
         self.stats.window += self.host.window.len() as u64;
@@ -394,6 +426,7 @@ impl Ssd {
             self.unfuse_now();
             self.host.measuring = true;
             self.stats.start_measuring();
+            self.restart_tenants();
             self.restart_conflicts();
             // The first measured request has already arrived.
             self.arrives();
@@ -485,14 +518,22 @@ impl Ssd {
         self.stats.completed += 1;
         self.stats.requests.trim += u64::from(measured);
         self.stats.requests.warmup += u64::from(!measured);
-        let end = PageEnd::now(self.now, (self.now - request.arrival).0);
-        self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, ExtraBlame::default(), ssd.now));
+        let (arbitration, extras) = self.waits_of_trim();
+        self.count_trim(next.marks.tenant, measured);
+        let end = PageEnd::now(self.now, (self.now - request.arrival).0 - arbitration);
+        let tenant = next.marks.tenant;
+        self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, (extras, tenant), ssd.now));
     }
 
     fn admit_one(&mut self, next: Waiting) {
+        self.admit_numbered(next, self.host.admitted);
+    }
+
+    /// Admits a request, which has this number in the order of arrival.
+    #[inline]
+    pub(in crate::engine) fn admit_numbered(&mut self, next: Waiting, index: u64) {
         let request = next.request;
         self.look_ahead();
-        let index = self.host.admitted;
         let measured = self.count_admission();
         if measured && self.stats.first_arrival.is_none() {
             self.start_measures(request.arrival);
@@ -518,6 +559,9 @@ impl Ssd {
         match request.op {
             RequestOp::Write => self.count_written(asked, measured),
             _ => self.stats.pages.read += if measured { asked } else { 0 },
+        }
+        if self.rules.tenants && measured {
+            self.count_tenant_pages(next.marks.tenant, request.op, asked);
         }
         let mut tail = OpId::NONE;
         if next.extents == 0 {
@@ -594,6 +638,9 @@ impl Ssd {
             record.offset = (from - u64::from(page) * size) as u32;
             record.bytes = (to - from) as u32;
             record.blame.add(Cause::Queue, waited);
+            if self.rules.tenants {
+                self.note_tenant(op, id, waited);
+            }
             let waits = match request.op {
                 RequestOp::Read => self.admit_read(op, lpn, measured),
                 _ => self.admit_write(op, lpn, measured),
@@ -828,6 +875,9 @@ impl Ssd {
                     held_gc: self.kernel.dies.held_gc.total(self.now) as u64,
                     held_writeback: self.kernel.dies.held_writeback.total(self.now) as u64,
                 };
+                if self.rules.tenants {
+                    self.shares_anywhere(op);
+                }
                 // Idle dies are searched when all events of this moment are known.
                 self.host.anywhere.push(&mut self.kernel.ops, op);
                 return self.disturb_collections();
@@ -861,6 +911,9 @@ impl Ssd {
             state.queue.insert_before(&mut self.kernel.ops, op, |other| other.age > age);
         } else {
             state.queue.push(&mut self.kernel.ops, op);
+        }
+        if self.rules.tenants {
+            self.shares_at_queue(op, unit);
         }
         self.mark_unit(unit);
         if self.rules.heeds {

@@ -80,7 +80,8 @@ impl Ssd {
         }
         let (age, ledger) = (self.kernel.ops[id].age, self.kernel.buses[bus].gc(now));
         let op = &mut self.kernel.ops[id];
-        if op.parked_since.is_none() {
+        let waits = op.parked_since.is_none();
+        if waits {
             op.bus_since = now;
             op.bus_ledger = ledger;
         }
@@ -90,6 +91,9 @@ impl Ssd {
         }
         let turn = if self.rules.overlaps { self.turn_at_bus(id) } else { age };
         self.kernel.ops[id].turn = turn;
+        if self.rules.tenants && waits {
+            self.shares_at_bus(id, bus);
+        }
         let queue = &mut self.kernel.buses[bus].queue;
         if queue.is_empty() {
             queue.push(&mut self.kernel.ops, id);
@@ -185,6 +189,9 @@ impl Ssd {
             } else {
                 self.charge_all(id, &causes);
             }
+        }
+        if self.rules.tenants {
+            self.share_bus(id, bus, wait - gc_wait, now + time);
         }
         self.watch_transfer(id, bus, time);
         match after {
@@ -323,6 +330,9 @@ impl Ssd {
                 let bus = op.channel.ix();
                 op.bus_since = self.now;
                 op.bus_ledger = self.kernel.buses[bus].gc(self.now);
+                if self.rules.tenants {
+                    self.shares_at_bus(id, bus);
+                }
                 return;
             }
             state.move_to_cache();
@@ -361,6 +371,10 @@ impl Ssd {
             let left = if state.array().is_some() { state.array() } else { state.cache() };
             self.set_holder(unit, self.holder_of(left));
         }
+        if self.rules.tenants {
+            let state = &self.kernel.dies[unit];
+            self.die_serves(unit, state.of_event());
+        }
         self.mark_unit(unit);
         let mut at = id;
         while at.is_some() {
@@ -385,6 +399,9 @@ impl Ssd {
             if state.unpark_program() {
                 let since = self.kernel.ops[id].parked_since.take().expect("a parked program has noted since when");
                 self.charge(id, Cause::DieHost, (self.now - since.time()).0);
+                if self.rules.tenants {
+                    self.share_own(id, (self.now - since.time()).0);
+                }
                 self.run_leg(id);
             }
         }
@@ -462,6 +479,9 @@ impl Ssd {
         self.note_filled(block, JobId::NONE, JobId::NONE);
         if newest {
             self.dev.map.set(lpn, Location::Flash(page));
+        }
+        if self.rules.tenants {
+            self.count_tenant_program(lpn, self.kernel.ops[id].class == Class::Writeback);
         }
     }
 
@@ -547,6 +567,9 @@ impl Ssd {
         self.kernel.timers.set(Timer::Array(unit), now + rest);
         if matches!(self.kernel.ops[id].class, Class::Host | Class::Cache) {
             self.charge(id, Cause::DieHost, lost.0);
+            if self.rules.tenants {
+                self.share_own(id, lost.0);
+            }
         }
         self.mark_unit(unit);
     }

@@ -349,6 +349,9 @@ impl Ssd {
             let page = &mut self.kernel.ops.host[at];
             page.blame.add(Cause::DieHost, (self.now - since).0);
             let next = page.link;
+            if self.rules.tenants {
+                self.share_own(at, (self.now - since).0);
+            }
             self.kernel.ops[at].lost = self.host.runs.is_lost(run);
             self.host.runs.released.push(at);
             at = next;

@@ -66,7 +66,7 @@ impl Dut {
     /// A write with forced unit access.
     pub fn write_through(&mut self, at: u64, offset: u64, bytes: u64) {
         let request = Request { arrival: Nanos(at), op: RequestOp::Write, offset, bytes };
-        self.ssd.submit_marked(request, Marks { fua: true }, std::iter::empty());
+        self.ssd.submit_marked(request, Marks { fua: true, ..Marks::default() }, std::iter::empty());
     }
 
     pub fn trim(&mut self, at: u64, offset: u64, bytes: u64) {
