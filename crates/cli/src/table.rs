@@ -6,6 +6,7 @@ use ssdlab_lab::results::histograms::Histograms;
 use ssdlab_lab::text::{count, duration, percent, percent_exact, plural, rate, size};
 use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::config::{Config, GcTime, PageTimes, PreconditionMode};
+use ssdlab_sim::report::tenants::{Interference, Tenants};
 use ssdlab_sim::report::{Breakdown, ByOp, Latencies, Summary};
 
 use crate::layout::{facts, grid};
@@ -40,6 +41,12 @@ pub fn render(summary: &Summary, context: &Context) -> String {
     if !context.tail.is_empty() {
         out.push('\n');
         grid(&mut out, &context.tail, true);
+    }
+    if let (Some(tenants), Some(interference)) = (&summary.tenants, &summary.interference_ns) {
+        out.push('\n');
+        grid(&mut out, &by_tenant(tenants), false);
+        out.push('\n');
+        grid(&mut out, &matrix(interference), false);
     }
     out.push('\n');
     facts(&mut out, &device(summary));
@@ -204,6 +211,38 @@ fn latencies(latency: &Latencies) -> Vec<Vec<String>> {
             time(f.p99_99),
             time(f.max),
         ]);
+    }
+    rows
+}
+
+/// A row by tenant.
+fn by_tenant(tenants: &Tenants) -> Vec<Vec<String>> {
+    let header = ["tenant", "reads", "writes", "IOPS", "mean", "p99", "max", "write amplification"];
+    let mut rows = vec![header.map(String::from).to_vec()];
+    for (name, tenant) in &tenants.0 {
+        let (all, dash) = (&tenant.latency_ns.all, || "-".to_string());
+        let time = |ns: Option<u64>| ns.map_or_else(dash, |ns| duration(ns as f64));
+        rows.push(vec![
+            name.clone(),
+            count(tenant.requests.read),
+            count(tenant.requests.write),
+            tenant.iops.map_or_else(dash, |iops| count(iops.round() as u64)),
+            all.mean.map_or_else(dash, duration),
+            time(all.p99),
+            time(all.max),
+            tenant.write_amplification.map_or_else(dash, |wa| format!("{wa:.3}")),
+        ]);
+    }
+    rows
+}
+
+/// Who waited for whom at dies and channels.
+fn matrix(interference: &Interference) -> Vec<Vec<String>> {
+    let names = interference.0.iter().map(|(name, _)| name.clone());
+    let mut rows = vec![["waited for".to_string()].into_iter().chain(names).collect::<Vec<String>>()];
+    for (victim, row) in &interference.0 {
+        let cells = row.iter().map(|(_, ns)| if *ns == 0 { "-".into() } else { duration(*ns as f64) });
+        rows.push([victim.clone()].into_iter().chain(cells).collect());
     }
     rows
 }

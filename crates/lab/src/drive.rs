@@ -161,7 +161,14 @@ impl Device {
     /// The limits that requests are fitted to.
     pub fn target(&self, queue_depth: u32, seed: u64) -> Target {
         let (capacity_bytes, page_bytes) = (self.ssd.capacity_bytes(), self.ssd.page_bytes());
-        Target { capacity_bytes, page_bytes, queue_depth, seed, flushes: self.ssd.flushes() }
+        Target {
+            capacity_bytes,
+            page_bytes,
+            queue_depth,
+            seed,
+            flushes: self.ssd.flushes(),
+            nvme: self.ssd.config().nvme.clone(),
+        }
     }
 
     /// Switches to a closed loop: a request arrives when one completes.

@@ -389,7 +389,11 @@ impl Begun {
         let wanted = series.and_then(|(place, window)| Some((place.path()?, *window)));
         Ok(Begun {
             json: begin(&outputs.json, Output::create)?,
-            rows: outputs.requests.as_ref().map(|place| Rows::create(place, &extras)).transpose()?,
+            rows: outputs
+                .requests
+                .as_ref()
+                .map(|place| Rows::create(place, &extras, &settings.config.tenants()))
+                .transpose()?,
             series: outputs
                 .series
                 .as_ref()

@@ -16,4 +16,5 @@ mod reproduce;
 mod run;
 mod signals;
 mod surfaces;
+mod today;
 mod transcripts;

@@ -9,12 +9,15 @@ mod workloads;
 
 use std::path::{Path, PathBuf};
 
+use ssdlab_sim::config::Nvme;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Marks, Request, RequestOp};
 use ssdlab_trace::workload::{Phase, Spec};
-use ssdlab_trace::{Digest, Extent, Fit, LbaPolicy, Note, OnBadLine, Op, Options, Reader, Replay, Scale, Trace};
+use ssdlab_trace::{
+    Digest, Extent, Fit, LbaPolicy, Note, OnBadLine, Op, Options, Reader, Record, Replay, Scale, Trace,
+};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::files::Files;
 use crate::names::{clip, clip_line};
 use crate::text::count;
@@ -138,7 +141,7 @@ pub enum Provenance {
 }
 
 /// The device that requests are fitted to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Target {
     /// Bytes that the host may address.
     pub capacity_bytes: u64,
@@ -150,6 +153,8 @@ pub struct Target {
     pub seed: u64,
     /// Whether flushes are requests: the device has a write cache.
     pub flushes: bool,
+    /// The queues that requests go to.
+    pub nvme: Nvme,
 }
 
 /// Requests that are found but not fitted to a device yet. All checks that need no device have passed.
@@ -249,6 +254,7 @@ pub struct Input {
     loops: u32,
     closed: bool,
     ahead: bool,
+    nvme: Nvme,
     about: Vec<String>,
     provenance: Provenance,
     remarks: Vec<String>,
@@ -351,13 +357,13 @@ impl Opened {
             about.push(how.join(", "));
         }
         let (limit, loops, remarks) = (requests.limit, requests.loops, self.remarks);
-        Ok(Input { source, limit, loops, closed, ahead: false, about, provenance, remarks })
+        Ok(Input { source, limit, loops, closed, ahead: false, nvme: target.nvme.clone(), about, provenance, remarks })
     }
 }
 
 /// Builds a workload: its requests, whether it is a closed loop, and its description.
 fn workload(requests: &Requests, name: &str, spec: &Spec, target: &Target) -> Result<(Source, bool, Vec<String>)> {
-    let Target { capacity_bytes, page_bytes, queue_depth, seed, flushes: _ } = *target;
+    let Target { capacity_bytes, page_bytes, queue_depth, seed, .. } = *target;
     let generator = spec.build(capacity_bytes, page_bytes, seed, None).map_err(|error| refuse(name, &error))?;
     let closed = match (generator.closed(), requests.replay) {
         (Some(_), Some(When::Arrival)) => {
@@ -399,6 +405,7 @@ pub(crate) enum Next {
 /// Requests on their way to a device.
 pub(crate) struct Feed<'i> {
     from: Origins<'i>,
+    nvme: &'i Nvme,
     limit: Option<u64>,
     /// Bytes to read, if the position among them is the progress.
     size: Option<u64>,
@@ -432,8 +439,30 @@ impl Feed<'_> {
             Op::Flush => RequestOp::Flush,
             Op::Other => return Ok(Some(Next::Skip)),
         };
+        let queue = self.queue_of(&record, op)?;
         let request = Request { arrival: Nanos(record.time_ns), op, offset: record.offset, bytes: record.bytes };
-        Ok(Some(Next::Request(request, Marks { fua: record.fua })))
+        Ok(Some(Next::Request(request, Marks { fua: record.fua, queue, tenant: queue })))
+    }
+
+    /// The queue of a request; 0 without queues.
+    fn queue_of(&self, record: &Record, op: RequestOp) -> Result<u8> {
+        if !self.nvme.arbitrates() {
+            return Ok(0);
+        }
+        let label = match &self.from {
+            Origins::Trace(replay) => replay.reader().volumes().get(record.volume as usize),
+            Origins::Ahead(_) | Origins::Generated(_) => None,
+        };
+        let device = label.map(|label| String::from_utf8_lossy(label));
+        self.nvme.queue_of(None, device.as_deref(), op, record.offset).ok_or_else(|| {
+            let place = match &self.from {
+                Origins::Trace(replay) => format!("line {}: ", replay.reader().line()),
+                Origins::Ahead(_) | Origins::Generated(_) => String::new(),
+            };
+            let device = device.map_or(String::new(), |device| format!(" of device {}", clip(&device)));
+            let message = format!("{place}a request at byte {}{device} matches no queue of nvme.queues", record.offset);
+            Error::new(Kind::Device, message).help("add a queue with match = \"rest\"")
+        })
     }
 
     /// The extents of the last request; one or none if its bytes are contiguous.
@@ -473,24 +502,26 @@ impl Input {
 
     /// Lets `take` pull the requests. Digest, remarks and counts are those of the requests taken if it takes all of them.
     pub(crate) fn feed<T>(&mut self, take: impl FnOnce(&mut Feed<'_>) -> T) -> T {
-        let Input { source, limit, loops, ahead, .. } = self;
+        let Input { source, limit, loops, ahead, nvme, .. } = self;
+        let nvme = &*nvme;
         let limit = *limit;
         match source {
             Source::Generated(generated) => {
                 let total = generated.progress().1;
-                take(&mut Feed { from: Origins::Generated(generated), limit, size: None, total })
+                take(&mut Feed { from: Origins::Generated(generated), nvme, limit, size: None, total })
             }
             Source::Trace(replay) => {
                 let size = replay.reader().progress().1;
-                let ahead = *ahead && size.is_some();
+                // Queues need the names of devices, which the reader has.
+                let ahead = *ahead && size.is_some() && !nvme.arbitrates();
                 let size = size.filter(|_| *loops == 1);
                 let rows = replay.reader().rows().map(|rows| rows.saturating_mul(u64::from(*loops)));
                 let total = rows.into_iter().chain(limit).min();
                 match ahead {
-                    true => {
-                        read_ahead(replay, |ahead| take(&mut Feed { from: Origins::Ahead(ahead), limit, size, total }))
-                    }
-                    false => take(&mut Feed { from: Origins::Trace(replay), limit, size, total }),
+                    true => read_ahead(replay, |ahead| {
+                        take(&mut Feed { from: Origins::Ahead(ahead), nvme, limit, size, total })
+                    }),
+                    false => take(&mut Feed { from: Origins::Trace(replay), nvme, limit, size, total }),
                 }
             }
         }

@@ -40,6 +40,7 @@ pub fn name(cause: Cause) -> &'static str {
 /// What a cause of an optional feature means, in a few words.
 pub fn extra_meaning(extra: Extra) -> &'static str {
     match extra {
+        Extra::Arbitration => "slots went to other queues",
         Extra::Cache => "no free cache line, or a flush",
     }
 }

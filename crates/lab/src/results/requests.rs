@@ -24,6 +24,7 @@ const COLUMNS: [(&str, Kind); 8] = [
 pub struct Rows {
     sheet: Sheet,
     extras: Vec<Extra>,
+    tenants: Vec<String>,
     /// Submitted reads and writes without a row yet, in order.
     expected: VecDeque<u64>,
     /// Completed ones that wait for an earlier one.
@@ -35,10 +36,11 @@ impl Rows {
     ///
     /// # Errors
     /// As [`Sheet::begin`].
-    pub fn create(place: &Place, extras: &[Extra]) -> Result<Rows> {
+    pub fn create(place: &Place, extras: &[Extra], tenants: &[String]) -> Result<Rows> {
         Ok(Rows {
-            sheet: begin(place, extras)?,
+            sheet: begin(place, extras, !tenants.is_empty())?,
             extras: extras.to_vec(),
+            tenants: tenants.to_vec(),
             expected: VecDeque::new(),
             early: BTreeMap::new(),
         })
@@ -90,7 +92,7 @@ impl Rows {
         if !row.measured {
             return Ok(());
         }
-        self.sheet.row(cells(row, &self.extras))
+        self.sheet.row(cells(row, &self.extras, &self.tenants))
     }
 }
 
@@ -98,20 +100,21 @@ impl Rows {
 ///
 /// # Errors
 /// None that the caller can cause.
-pub fn frame(rows: &[Completed], extras: &[Extra]) -> Result<Frame> {
-    let mut sheet = begin(&Place::MEMORY, extras)?;
-    rows.iter().try_for_each(|row| sheet.row(cells(row, extras)))?;
+pub fn frame(rows: &[Completed], extras: &[Extra], tenants: &[String]) -> Result<Frame> {
+    let mut sheet = begin(&Place::MEMORY, extras, !tenants.is_empty())?;
+    rows.iter().try_for_each(|row| sheet.row(cells(row, extras, tenants)))?;
     sheet.finish().map(|ended| ended.parts().1.expect("a table in memory"))
 }
 
-fn begin(place: &Place, extras: &[Extra]) -> Result<Sheet> {
+fn begin(place: &Place, extras: &[Extra], tenants: bool) -> Result<Sheet> {
     let causes = CAUSES.iter().map(|(_, name)| *name).chain(extras.iter().map(|extra| extra.name()));
     let causes = causes.map(|name| (name, Kind::Number));
-    let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).collect();
+    let columns: Vec<(&str, Kind)> =
+        COLUMNS.into_iter().chain(causes).chain(tenants.then_some(("tenant", Kind::Word))).collect();
     Sheet::begin("--requests", place, &columns)
 }
 
-fn cells<'c>(row: &'c Completed, extras: &'c [Extra]) -> impl Iterator<Item = Cell<'static>> + 'c {
+fn cells<'c>(row: &'c Completed, extras: &'c [Extra], tenants: &'c [String]) -> impl Iterator<Item = Cell<'c>> + 'c {
     let cells = [
         Cell::Number(row.request),
         Cell::Number(row.arrival.0),
@@ -122,8 +125,9 @@ fn cells<'c>(row: &'c Completed, extras: &'c [Extra]) -> impl Iterator<Item = Ce
         Cell::Number(row.completion.0),
         Cell::Number(row.completion.0 - row.arrival.0),
     ];
+    let tenant = tenants.get(usize::from(row.tenant)).map(|name| Cell::Word(name));
     let extras = extras.iter().map(|extra| row.extras.0[*extra as usize]);
-    cells.into_iter().chain(row.blame.0.into_iter().chain(extras).map(Cell::Number))
+    cells.into_iter().chain(row.blame.0.into_iter().chain(extras).map(Cell::Number)).chain(tenant)
 }
 
 /// The operation of a request, in a word.

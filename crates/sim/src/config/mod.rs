@@ -987,6 +987,12 @@ impl Config {
         self.cache.time.filter(|_| self.cache.exists()).unwrap_or(self.device.memory)
     }
 
+    /// Names of the tenants: those of the queues; none without queues.
+    pub fn tenants(&self) -> Vec<String> {
+        let queues = if self.nvme.arbitrates() { self.nvme.queues.as_slice() } else { &[] };
+        queues.iter().map(|queue| queue.name.clone()).collect()
+    }
+
     /// Causes of latency of the optional features that the device has, in their fixed order.
     pub fn extra_causes(&self) -> Vec<Extra> {
         let has = |extra: &Extra| match extra {

@@ -75,6 +75,8 @@ pub(crate) mod sizes {
     pub const OP: u64 = item::<Op>() + super::kernel::ops::BYTES_BESIDE;
     pub const REQUEST: u64 = item::<super::spine::host::HostRequest>() + 4;
     pub const UPDATE: u64 = super::raid::stripe::BYTES_OF_REQUEST;
+    /// With its entries in orders of lines.
+    pub const LINE: u64 = super::cache::BYTES_OF_LINE;
     pub const SEGMENT: u64 = item::<staging::Segment>();
     /// Its collection among the jobs, and its entries in lists of planes.
     pub const PLANE: u64 = item::<Running>() + (size_of::<PlaneState>() + size_of::<flash::Plane>()) as u64 + 24;

@@ -403,7 +403,8 @@ pub struct Wear {
 }
 
 /// Sections of a [`Summary`] that belong to one scheme each. They are absent if the scheme is not in use.
-pub const SCHEME_SECTIONS: [&str; 9] = ["cache", "idle_chip", "pagc", "brr", "dpr", "fastgc", "noc", "raid", "ecc"];
+pub const SCHEME_SECTIONS: [&str; 10] =
+    ["fairness", "cache", "idle_chip", "pagc", "brr", "dpr", "fastgc", "noc", "raid", "ecc"];
 
 /// Summary of a run. Equal configuration, trace, seed and version give equal bytes.
 #[derive(Clone, Debug, Serialize)]

@@ -3,7 +3,7 @@
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::{Breakdown, ByOp, Figures, HostBytes, mean, total};
+use super::{Breakdown, ByOp, Figures, HostBytes, total};
 
 /// Requests of a tenant by kind.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -51,8 +51,6 @@ pub struct Tenant {
     pub gc_programs: u64,
     /// Both / its pages written.
     pub write_amplification: Option<f64>,
-    /// Mean latency / mean latency when it runs alone; null if it did not (`--alone`).
-    pub slowdown: Option<f64>,
 }
 
 /// Tenants by name, in order.
@@ -100,8 +98,6 @@ impl Serialize for Interference {
 /// How evenly tenants are served; 1 is even.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fairness {
-    /// Least slowdown / largest; null without `--alone`.
-    pub slowdown: Option<f64>,
     /// Jain's index of the tenants' bytes: (sum)^2 / (n x sum of squares).
     pub throughput: Option<f64>,
 }
@@ -113,18 +109,4 @@ pub fn jain(values: &[u128]) -> Option<f64> {
         (sum + value, squares + value * value)
     });
     (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
-}
-
-impl Fairness {
-    /// Takes over the means of tenants that ran alone.
-    pub fn with_alone(&mut self, tenants: &mut Tenants, alone: &[(u128, u64)]) {
-        for ((_, tenant), (sum, count)) in tenants.0.iter_mut().zip(alone) {
-            let (shared, own) = (tenant.latency_ns.all.mean, mean(*sum, *count));
-            tenant.slowdown = shared.zip(own).filter(|(_, own)| *own > 0.0).map(|(shared, own)| shared / own);
-        }
-        let slowdowns = || tenants.0.iter().map(|(_, tenant)| tenant.slowdown);
-        let least = slowdowns().try_fold(f64::INFINITY, |least, slowdown| Some(least.min(slowdown?)));
-        let largest = slowdowns().try_fold(0f64, |largest, slowdown| Some(largest.max(slowdown?)));
-        self.slowdown = least.zip(largest).filter(|(_, largest)| *largest > 0.0).map(|(a, b)| a / b);
-    }
 }

@@ -25,6 +25,9 @@ use crate::units::{Lpn, Nanos, OpId, Ppm, Ppn};
 use flush::Flush;
 use lines::{Lines, NONE, State};
 
+/// Bytes per line: the line, and its entries in a free list and in two orders.
+pub(super) const BYTES_OF_LINE: u64 = size_of::<lines::Line>() as u64 + 4 + 2 * 24;
+
 /// Keys of the oracle's memory of lines, and of writes that wait for a line. Runs of partial writes have smaller ones.
 const LINES: u32 = 1 << 30;
 /// See [`LINES`].

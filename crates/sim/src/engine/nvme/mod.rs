@@ -420,14 +420,13 @@ impl Ssd {
                 programs: counts.programs[0],
                 gc_programs: counts.programs[1],
                 write_amplification: mean(u128::from(programs), counts.pages[1]),
-                slowdown: None,
             }
         };
         let list: Vec<(String, Tenant)> = nvme.tenants.iter().cloned().zip(nvme.counts.iter().map(tenant)).collect();
         let columns = |row: &[u128; MAX_TENANTS]| nvme.tenants.iter().cloned().zip(row.iter().copied()).collect();
         let matrix = nvme.tenants.iter().cloned().zip(nvme.matrix.iter().map(columns)).collect();
         let rates: Vec<u128> = nvme.counts.iter().map(|counts| u128::from(counts.bytes[0] + counts.bytes[1])).collect();
-        let fairness = Fairness { slowdown: None, throughput: jain(&rates) };
+        let fairness = Fairness { throughput: jain(&rates) };
         Some((Tenants(list), Interference(matrix), fairness))
     }
 }
