@@ -117,8 +117,14 @@ fn small_parquet() -> Option<Vec<u8>> {
     let out: &mut dyn std::io::Write = &mut bytes;
     let mut writer = Writer::new(out, "seed", Format::Parquet).ok()?;
     for (i, op) in [Op::Read, Op::Write, Op::Trim, Op::Write].into_iter().enumerate() {
-        let record =
-            Record { time_ns: 1000 * i as u64, offset: 4096 * i as u64, bytes: 8192, volume: i as u32 % 2, op };
+        let record = Record {
+            time_ns: 1000 * i as u64,
+            offset: 4096 * i as u64,
+            bytes: 8192,
+            volume: i as u32 % 2,
+            op,
+            fua: false,
+        };
         writer.write(&record, Some(if i % 2 == 0 { b"a" } else { b"b" })).ok()?;
     }
     writer.finish().ok()?;

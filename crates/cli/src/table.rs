@@ -6,7 +6,8 @@ use ssdlab_lab::results::histograms::Histograms;
 use ssdlab_lab::text::{count, duration, percent, percent_exact, plural, rate, size};
 use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::config::{Config, GcTime, PageTimes, PreconditionMode};
-use ssdlab_sim::report::{Breakdown, ByOp, Figures, Summary};
+use ssdlab_sim::report::tenants::{Interference, Tenants};
+use ssdlab_sim::report::{Breakdown, ByOp, Latencies, Summary};
 
 use crate::layout::{facts, grid};
 
@@ -40,6 +41,12 @@ pub fn render(summary: &Summary, context: &Context) -> String {
     if !context.tail.is_empty() {
         out.push('\n');
         grid(&mut out, &context.tail, true);
+    }
+    if let (Some(tenants), Some(interference)) = (&summary.tenants, &summary.interference_ns) {
+        out.push('\n');
+        grid(&mut out, &by_tenant(tenants), false);
+        out.push('\n');
+        grid(&mut out, &matrix(interference), false);
     }
     out.push('\n');
     facts(&mut out, &device(summary));
@@ -185,10 +192,12 @@ fn filled(config: &Config) -> String {
     }
 }
 
-fn latencies(latency: &ByOp<Figures>) -> Vec<Vec<String>> {
+fn latencies(latency: &Latencies) -> Vec<Vec<String>> {
     let header = ["latency", "requests", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
     let mut rows = vec![header.map(String::from).to_vec()];
-    for (name, f) in [("reads", &latency.read), ("writes", &latency.write), ("all", &latency.all)] {
+    let flushes = latency.flush.iter().filter(|flushes| flushes.count > 0).map(|flushes| ("flushes", flushes));
+    let all = [("reads", &latency.read), ("writes", &latency.write), ("all", &latency.all)];
+    for (name, f) in all.into_iter().chain(flushes) {
         let time = |v: Option<u64>| v.map_or("-".into(), |ns| duration(ns as f64));
         let mean = f.mean.map_or("-".into(), duration);
         rows.push(vec![
@@ -206,7 +215,39 @@ fn latencies(latency: &ByOp<Figures>) -> Vec<Vec<String>> {
     rows
 }
 
-fn causes(breakdown: &ByOp<Breakdown>, latency: &ByOp<Figures>) -> Vec<Vec<String>> {
+/// A row by tenant.
+fn by_tenant(tenants: &Tenants) -> Vec<Vec<String>> {
+    let header = ["tenant", "reads", "writes", "IOPS", "mean", "p99", "max", "write amplification"];
+    let mut rows = vec![header.map(String::from).to_vec()];
+    for (name, tenant) in &tenants.0 {
+        let (all, dash) = (&tenant.latency_ns.all, || "-".to_string());
+        let time = |ns: Option<u64>| ns.map_or_else(dash, |ns| duration(ns as f64));
+        rows.push(vec![
+            name.clone(),
+            count(tenant.requests.read),
+            count(tenant.requests.write),
+            tenant.iops.map_or_else(dash, |iops| count(iops.round() as u64)),
+            all.mean.map_or_else(dash, duration),
+            time(all.p99),
+            time(all.max),
+            tenant.write_amplification.map_or_else(dash, |wa| format!("{wa:.3}")),
+        ]);
+    }
+    rows
+}
+
+/// Who waited for whom at dies and channels.
+fn matrix(interference: &Interference) -> Vec<Vec<String>> {
+    let names = interference.0.iter().map(|(name, _)| name.clone());
+    let mut rows = vec![["waited for".to_string()].into_iter().chain(names).collect::<Vec<String>>()];
+    for (victim, row) in &interference.0 {
+        let cells = row.iter().map(|(_, ns)| if *ns == 0 { "-".into() } else { duration(*ns as f64) });
+        rows.push([victim.clone()].into_iter().chain(cells).collect());
+    }
+    rows
+}
+
+fn causes(breakdown: &ByOp<Breakdown>, latency: &Latencies) -> Vec<Vec<String>> {
     let columns = [
         (&breakdown.read, latency.read.count),
         (&breakdown.write, latency.write.count),
@@ -216,7 +257,7 @@ fn causes(breakdown: &ByOp<Breakdown>, latency: &ByOp<Figures>) -> Vec<Vec<Strin
     let mut push = |name: &str, meaning: &str, values: [u128; 3]| {
         let mut row = vec![name.to_string()];
         for ((column, requests), value) in columns.iter().zip(values) {
-            let total: u128 = column.0.iter().sum();
+            let total = column.sum();
             if total == 0 {
                 row.extend(["-".into(), String::new()]);
             } else {
@@ -233,7 +274,13 @@ fn causes(breakdown: &ByOp<Breakdown>, latency: &ByOp<Figures>) -> Vec<Vec<Strin
             push(name, words::meaning(cause), values);
         }
     }
-    push("total", "", columns.map(|(column, _)| column.0.iter().sum()));
+    for (i, (extra, _)) in breakdown.all.1.iter().enumerate() {
+        let values = columns.map(|(column, _)| column.1[i].1);
+        if values.iter().any(|v| *v > 0) {
+            push(extra.name(), words::extra_meaning(*extra), values);
+        }
+    }
+    push("total", "", columns.map(|(column, _)| column.sum()));
     rows
 }
 
@@ -248,7 +295,7 @@ fn device(summary: &Summary) -> Vec<(&'static str, String)> {
             "{}: {} host pages written, flash programs {} host + {} GC, {} copybacks",
             or_dash(summary.write_amplification, &|v| format!("{v:.3}")),
             count(summary.pages.written),
-            count(flash.programs.host),
+            count(flash.programs.host + flash.programs.cache),
             count(flash.programs.gc),
             count(flash.copybacks)
         ),

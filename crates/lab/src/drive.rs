@@ -9,7 +9,7 @@ use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::policy::{Load, PolicyFault};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Completed, Extent, Filled, LegRecord, Observer, Request, RequestOp, Sample, Ssd};
+use ssdlab_sim::{Check, Completed, Extent, Filled, LegRecord, Marks, Observer, Request, RequestOp, Sample, Ssd};
 
 use crate::error::{Error, Kind, Result};
 use crate::input::{Feed, Input, Next, Target};
@@ -172,7 +172,14 @@ impl Device {
     /// The limits that requests are fitted to.
     pub fn target(&self, queue_depth: u32, seed: u64) -> Target {
         let (capacity_bytes, page_bytes) = (self.ssd.capacity_bytes(), self.ssd.page_bytes());
-        Target { capacity_bytes, page_bytes, queue_depth, seed }
+        Target {
+            capacity_bytes,
+            page_bytes,
+            queue_depth,
+            seed,
+            flushes: self.ssd.flushes(),
+            nvme: self.ssd.config().nvme.clone(),
+        }
     }
 
     /// Switches to a closed loop: a request arrives when one completes.
@@ -251,7 +258,7 @@ impl Device {
 
     /// Submits a request whose bytes lie in these extents (none: contiguous). The device must accept it.
     #[inline]
-    fn submit(&mut self, request: Request, extents: &[ssdlab_trace::Extent]) {
+    fn submit(&mut self, request: Request, marks: Marks, extents: &[ssdlab_trace::Extent]) {
         let scattered = extents.len() > 1;
         let extents = extents.iter().map(|extent| Extent { offset: extent.offset, bytes: extent.bytes });
         if self.timeless {
@@ -262,8 +269,8 @@ impl Device {
         }
         match (self.ssd.fault(), scattered) {
             (Some(_), _) => {}
-            (None, false) => self.ssd.submit(request),
-            (None, true) => self.ssd.submit_scattered(request, extents),
+            (None, false) => self.ssd.submit_marked(request, marks, std::iter::empty()),
+            (None, true) => self.ssd.submit_marked(request, marks, extents),
         }
     }
 
@@ -277,6 +284,7 @@ impl Device {
         if self.timeless {
             self.ssd.apply_rest();
         }
+        self.ssd.no_more_arrivals();
         while self.ssd.run_some(EVENTS) {
             go_on()?;
         }
@@ -377,7 +385,7 @@ fn submit_all(
     while let Some(next) = feed.pull().map_err(|error| error.unless(device.take_fault()))? {
         match next {
             Next::Skip => device.skip(),
-            Next::Request(request) => {
+            Next::Request(request, marks) => {
                 if let Some(rows) = rows
                     && request.op != RequestOp::Trim
                 {
@@ -386,7 +394,7 @@ fn submit_all(
                 while !device.accepts() {
                     go(device.make_room(&mut || listener.go_on()))?;
                 }
-                device.submit(request, feed.extents());
+                device.submit(request, marks, feed.extents());
                 submitted += 1;
             }
         }

@@ -32,7 +32,7 @@ use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::device::mapping::Location;
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Completed, Observer, Request, RequestOp, Sample, Ssd};
+use ssdlab_sim::{Check, Completed, Marks, Observer, Request, RequestOp, Sample, Ssd};
 use ssdlab_trace::{Digest, Record, SECTOR_BYTES};
 
 use crate::error::{Error, Kind, Result};
@@ -52,7 +52,7 @@ pub enum Op {
     Write,
     /// Discard the whole pages inside the range.
     Trim,
-    /// Counted, not simulated.
+    /// Put earlier writes on flash; without a write cache it is counted and not simulated.
     Flush,
 }
 
@@ -293,6 +293,13 @@ impl Device {
                 Op::Read => (RequestOp::Read, ssdlab_trace::Op::Read),
                 Op::Write => (RequestOp::Write, ssdlab_trace::Op::Write),
                 Op::Trim => (RequestOp::Trim, ssdlab_trace::Op::Trim),
+                Op::Flush if self.ssd.flushes() => {
+                    self.last_arrival = at;
+                    let request = Request { arrival: at, op: RequestOp::Flush, offset: ask.offset, bytes: ask.bytes };
+                    self.waiting.push_back(request);
+                    self.submitted += 1;
+                    continue;
+                }
                 Op::Flush => {
                     self.ssd.skip();
                     continue;
@@ -300,7 +307,7 @@ impl Device {
             };
             self.last_arrival = at;
             let (offset, bytes) = (ask.offset, ask.bytes);
-            self.digest.add(&Record { time_ns: at.0, offset, bytes, volume: 0, op: kind });
+            self.digest.add(&Record { time_ns: at.0, offset, bytes, volume: 0, op: kind, fua: false });
             self.waiting.push_back(Request { arrival: at, op, offset, bytes });
             self.submitted += 1;
         }
@@ -317,6 +324,16 @@ impl Device {
         };
         if at < self.now {
             return refuse("it is already", self.now);
+        }
+        let op = match ask.op {
+            Op::Read => RequestOp::Read,
+            Op::Write => RequestOp::Write,
+            Op::Trim => RequestOp::Trim,
+            Op::Flush => RequestOp::Flush,
+        };
+        if self.queue_of(op, ask.offset).is_none() {
+            let message = format!("the request at byte {} matches no queue of nvme.queues", ask.offset);
+            return Err(Error::usage(message).help("add a queue with match = \"rest\""));
         }
         if at < last {
             return refuse("the request before it arrives at", last);
@@ -343,8 +360,16 @@ impl Device {
     fn feed(&mut self) {
         while self.ssd.accepts() {
             let Some(request) = self.waiting.pop_front() else { break };
-            self.ssd.submit(request);
+            let queue = self.queue_of(request.op, request.offset).unwrap_or(0);
+            let marks = Marks { queue, tenant: queue, ..Marks::default() };
+            self.ssd.submit_marked(request, marks, std::iter::empty());
         }
+    }
+
+    /// The queue of a request; none if it matches none.
+    fn queue_of(&self, op: RequestOp, offset: u64) -> Option<u8> {
+        let nvme = &self.ssd.config().nvme;
+        if nvme.arbitrates() { nvme.queue_of(None, None, op, offset) } else { Some(0) }
     }
 
     /// Simulates everything before `until`, and nothing at it; the time is then `until`. Returns how many requests completed.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Map, Value as Json, json};
-use ssdlab_sim::blame::{CAUSES, Cause};
+use ssdlab_sim::blame::{CAUSES, Cause, Extra};
 use ssdlab_sim::report::histogram::Bucket;
 use ssdlab_sim::report::mean;
 
@@ -129,7 +129,8 @@ impl Part {
         for (measure, name) in MEASURES.iter().enumerate() {
             for (op, rows) in OPS.iter().zip(self.buckets(measure)) {
                 let row = |bucket: &Bucket| {
-                    let causes: Vec<String> = bucket.causes.iter().map(u128::to_string).collect();
+                    let causes = bucket.causes.iter().chain(&bucket.extras);
+                    let causes: Vec<String> = causes.map(u128::to_string).collect();
                     json!([bucket.lower, bucket.upper, bucket.count, bucket.sum.to_string(), bucket.largest, causes])
                 };
                 let rows: Vec<Json> = rows.iter().map(row).collect();
@@ -144,7 +145,7 @@ impl Part {
             "write_amplification": mean(programs, written),
             "sums": sums,
             "least_ns": self.least,
-            "causes": CAUSES.map(|(_, name)| name),
+            "causes": causes(),
             "buckets": buckets,
         }))
     }
@@ -160,8 +161,8 @@ impl Part {
         };
         let value: Json = serde_json::from_str(text).map_err(|_| wrong())?;
         let read = || -> Option<Part> {
-            let causes: Vec<&str> = value["causes"].as_array()?.iter().filter_map(Json::as_str).collect();
-            if value["schema"] != SCHEMA || causes != CAUSES.map(|(_, name)| name) {
+            let known: Vec<&str> = value["causes"].as_array()?.iter().filter_map(Json::as_str).collect();
+            if value["schema"] != SCHEMA || known != causes() {
                 return None;
             }
             let wide = |value: &Json| value.as_str()?.parse::<u128>().ok();
@@ -182,10 +183,12 @@ impl Part {
             for (measure, name) in MEASURES.iter().enumerate() {
                 for (place, op) in OPS.iter().enumerate() {
                     let row = |row: &Json| {
-                        let causes = row[5].as_array()?.iter().map(wide).collect::<Option<Vec<u128>>>()?;
-                        let causes: [u128; Cause::COUNT] = causes.try_into().ok()?;
+                        let all = row[5].as_array()?.iter().map(wide).collect::<Option<Vec<u128>>>()?;
+                        let (causes, extras) = all.split_at_checked(Cause::COUNT)?;
+                        let (causes, extras) = (causes.try_into().ok()?, extras.try_into().ok()?);
                         let (lower, upper, count) = (row[0].as_u64()?, row[1].as_u64()?, row[2].as_u64()?);
-                        Some(Bucket { lower, upper, count, sum: wide(&row[3])?, largest: row[4].as_u64()?, causes })
+                        let (sum, largest) = (wide(&row[3])?, row[4].as_u64()?);
+                        Some(Bucket { lower, upper, count, sum, largest, causes, extras })
                     };
                     let rows = value["buckets"][format!("{name}.{op}")].as_array()?;
                     let rows = rows.iter().map(row).collect::<Option<Vec<Bucket>>>()?;
@@ -220,6 +223,11 @@ impl Part {
         let parquet = file.extension().is_some_and(|ending| ending == "parquet");
         Ok(Part::of(key, &value["summary"], histogram::read(file, parquet)?))
     }
+}
+
+/// The names of all causes, in the order of a bucket's sums.
+fn causes() -> Vec<&'static str> {
+    CAUSES.iter().map(|(_, name)| *name).chain(Extra::ALL.iter().map(|extra| extra.name())).collect()
 }
 
 #[cfg(test)]

@@ -34,8 +34,10 @@ pub struct Outcome {
 impl Outcome {
     /// The results of a device that has run all of its input.
     pub fn new(device: &Device, input: &Input, config: &Config, seed: u64) -> Outcome {
+        let mut summary = device.summary(seed, settings::digest(config), input.digest());
+        summary.flush_digest = input.flush_digest(config.cache.exists());
         Outcome {
-            summary: device.summary(seed, settings::digest(config), input.digest()),
+            summary,
             about: input.about(),
             provenance: input.provenance(),
             chosen: input.chosen(),

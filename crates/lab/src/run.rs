@@ -369,7 +369,9 @@ impl Ready {
         }
         let spread = block_rows.is_some().then(|| Spread::of(device.flash(), device.geometry()));
         let blocks = kept(&mut files, block_rows.map(|sheet| blocks::write(sheet, device.flash(), device.geometry())))?;
-        let buckets = buckets.zip(histograms.as_ref()).map(|(sheet, own)| results::histograms::write(sheet, own));
+        let extras = settings.config.extra_causes();
+        let buckets =
+            buckets.zip(histograms.as_ref()).map(|(sheet, own)| results::histograms::write(sheet, own, &extras));
         let buckets = kept(&mut files, buckets)?;
         let mut remarks = Vec::new();
         if let (Some(file), Some(wanted)) = (report, &outputs.report) {
@@ -454,17 +456,29 @@ impl Begun {
         fn begin<T>(path: &Option<PathBuf>, create: impl FnOnce(&Path) -> Result<T>) -> Result<Option<T>> {
             path.as_deref().map(create).transpose()
         }
-        let geometry = &settings.config.geometry;
+        let (geometry, extras) = (&settings.config.geometry, settings.config.extra_causes());
         let series = outputs.series.as_ref().filter(|_| outputs.series_dies);
         let wanted = series.and_then(|(place, window)| Some((place.path()?, *window)));
         Ok(Begun {
             json: begin(&outputs.json, Output::create)?,
-            rows: outputs.requests.as_ref().map(Rows::create).transpose()?,
-            series: outputs.series.as_ref().map(|(place, window)| Series::create(place, *window)).transpose()?,
+            rows: outputs
+                .requests
+                .as_ref()
+                .map(|place| Rows::create(place, &extras, &settings.config.tenants()))
+                .transpose()?,
+            series: outputs
+                .series
+                .as_ref()
+                .map(|(place, window)| Series::create(place, *window, &extras))
+                .transpose()?,
             dies: wanted.map(|(path, window)| Dies::create(path, window)).transpose()?,
             timeline: outputs.timeline.as_ref().map(|(to, span)| Timeline::create(to, *span, geometry)).transpose()?,
             blocks: outputs.blocks.as_ref().map(blocks::create).transpose()?,
-            histograms: outputs.histograms.as_ref().map(results::histograms::create).transpose()?,
+            histograms: outputs
+                .histograms
+                .as_ref()
+                .map(|place| results::histograms::create(place, &extras))
+                .transpose()?,
             report: outputs.report.as_ref().map(|report| Output::create(&report.path)).transpose()?,
             perf: begin(&outputs.perf, Output::create)?,
         })

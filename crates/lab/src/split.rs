@@ -63,7 +63,7 @@ pub struct Split {
 type Placed = (u64, Record);
 
 /// Bytes of a request in a temporary file.
-const BYTES: usize = 37;
+const BYTES: usize = 38;
 
 fn packed(line: u64, record: &Record) -> [u8; BYTES] {
     let mut bytes = [0; BYTES];
@@ -76,8 +76,10 @@ fn packed(line: u64, record: &Record) -> [u8; BYTES] {
         Op::Read => 0,
         Op::Write => 1,
         Op::Trim => 2,
-        Op::Other => 3,
+        Op::Flush => 3,
+        Op::Other => 4,
     };
+    bytes[37] = u8::from(record.fua);
     bytes
 }
 
@@ -88,9 +90,11 @@ fn unpacked(bytes: &[u8; BYTES]) -> Placed {
         0 => Op::Read,
         1 => Op::Write,
         2 => Op::Trim,
+        3 => Op::Flush,
         _ => Op::Other,
     };
-    (word(24), Record { time_ns: word(0), offset: word(8), bytes: word(16), volume, op })
+    let fua = bytes[37] != 0;
+    (word(24), Record { time_ns: word(0), offset: word(8), bytes: word(16), volume, op, fua })
 }
 
 /// A number that follows from a name alone: it stays when volumes are added.

@@ -98,7 +98,7 @@ impl Rows for Requests {
             let ((time_ns, a), (offset, b), (bytes, c)) =
                 (chunk.time.get(row), chunk.offset.get(row), chunk.bytes.get(row));
             let device = chunk.device.as_ref().map_or(0, |device| device.get(row).0 as u32);
-            out.push(Row { time_ns, offset, bytes, negative: [a, b, c], device, op: chunk.op[row] });
+            out.push(Row { time_ns, offset, bytes, negative: [a, b, c], device, op: chunk.op[row], fua: false });
         }
     }
 }

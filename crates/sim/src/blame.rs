@@ -57,6 +57,50 @@ causes! {
     Memory = "memory",
 }
 
+/// Declares the causes of optional features.
+macro_rules! extras {
+    ($($(#[$doc:meta])* $name:ident = $text:literal),+ $(,)?) => {
+        /// A cause that only devices with its feature have. These causes follow the others in results, in this order. They are
+        /// kept apart, so devices without them neither store nor sum them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Extra { $($(#[$doc])* $name),+ }
+        impl Extra {
+            /// All of them in their fixed order.
+            pub const ALL: [Extra; Extra::COUNT] = [$(Extra::$name),+];
+            /// Number of these causes.
+            pub const COUNT: usize = [$($text),+].len();
+            /// Its name in results.
+            pub fn name(self) -> &'static str {
+                match self { $(Extra::$name => $text),+ }
+            }
+        }
+    };
+}
+
+extras! {
+    /// Outside the device: the last free slot went to another queue.
+    Arbitration = "arbitration",
+    /// In the write cache: the page had no line, or a flush waited for programs.
+    Cache = "cache",
+}
+
+/// Nanoseconds by cause of an optional feature. All of these causes are waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExtraBlame(pub [u64; Extra::COUNT]);
+
+impl ExtraBlame {
+    /// Adds time to a cause.
+    pub fn add(&mut self, cause: Extra, ns: u64) {
+        self.0[cause as usize] += ns;
+    }
+
+    /// Sum of all.
+    pub fn sum(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
 /// Number of causes that are waits; the rest are service.
 pub const WAITS: usize = Cause::Array as usize;
 

@@ -61,4 +61,4 @@ pub use config::{Config, ConfigError};
 pub use engine::{Filled, Postponement, PutOff, Ssd};
 pub use observe::{Completed, Held, LegRecord, Observer, Resource, Sample};
 pub use oracle::Check;
-pub use request::{Extent, Request, RequestOp};
+pub use request::{Extent, Marks, Request, RequestOp};

@@ -1,6 +1,6 @@
 //! Observation of a run from outside.
 
-use crate::blame::Blame;
+use crate::blame::{Blame, ExtraBlame};
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Verb};
 use crate::policy::MAX_PLANES;
@@ -34,6 +34,10 @@ pub struct Completed {
     pub uncorrectable: u32,
     /// Causes of the latency of the page that finished last, including the wait outside the device.
     pub blame: Blame,
+    /// Its causes of optional features.
+    pub extras: ExtraBlame,
+    /// Index of its tenant; 0 without tenants.
+    pub tenant: u8,
 }
 
 /// The resource of a leg.

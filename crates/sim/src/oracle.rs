@@ -16,7 +16,7 @@ use std::ops::Range;
 use ssdlab_memory::prefetch;
 
 use crate::random;
-use crate::sectors::Sectors;
+use crate::sectors::{Sectors, Under};
 pub use crate::units::Tag;
 use crate::units::{Lpn, OpId, Ppn};
 
@@ -30,6 +30,23 @@ pub enum Check {
     Sampled,
     /// Tags of all pages, and full scans.
     Full,
+}
+
+/// Versions that flushes have made durable, or will.
+#[derive(Clone, Debug)]
+struct Flushed {
+    /// By logical page: the newest version covered by a completed flush; 0 for none.
+    durable: Vec<u32>,
+    /// Logical pages written since the last flush was admitted.
+    recent: Vec<Lpn>,
+    /// By flush that has not completed: its number, and the versions that it covers.
+    open: Vec<(u64, Vec<(Lpn, u32)>)>,
+}
+
+impl Flushed {
+    fn new(logical: usize) -> Self {
+        Flushed { durable: vec![0; logical], recent: Vec::new(), open: Vec::new() }
+    }
 }
 
 /// 2^32 over the golden ratio: its multiples are spread evenly over 32 bits.
@@ -53,10 +70,12 @@ pub struct Oracle {
     parity: Vec<[u64; 2]>,
     /// `Full`, once a page has been written in part: versions by sector.
     sectors: Option<Box<Sectors>>,
+    /// `Full`, with a write cache: versions that flushes have made durable.
+    flushed: Option<Box<Flushed>>,
 }
 
 impl Oracle {
-    pub(crate) fn new(check: Check, logical: u32, physical: u32) -> Self {
+    pub(crate) fn new(check: Check, logical: u32, physical: u32, flushes: bool) -> Self {
         let (latest, stored) = match check {
             Check::Off => (0, 0),
             Check::Sampled => (logical as usize / GROUP + 1, logical as usize / GROUP + 1),
@@ -68,6 +87,7 @@ impl Oracle {
             stored: vec![(u32::MAX, 0); stored],
             parity: Vec::new(),
             sectors: None,
+            flushed: (flushes && check == Check::Full).then(|| Box::new(Flushed::new(logical as usize))),
             acknowledged: vec![(0, true); if check == Check::Full { logical as usize } else { 0 }],
         }
     }
@@ -104,6 +124,9 @@ impl Oracle {
             None => Tag::NONE,
             Some(i) => {
                 self.latest[i] += 1;
+                if let Some(flushed) = &mut self.flushed {
+                    flushed.recent.push(lpn);
+                }
                 Tag { lpn, version: self.latest[i] }
             }
         }
@@ -212,6 +235,11 @@ impl Oracle {
         if self.check == Check::Full {
             self.acknowledged[tag.lpn.ix()] = (tag.version, true);
         }
+        if let Some(flushed) = &mut self.flushed {
+            // Whatever was flushed before is no longer needed.
+            flushed.durable[tag.lpn.ix()] = 0;
+            flushed.open.iter_mut().for_each(|(_, versions)| versions.retain(|(lpn, _)| *lpn != tag.lpn));
+        }
     }
 
     /// The newest acknowledged version of a logical page; none if it is trimmed or was never written.
@@ -223,6 +251,16 @@ impl Oracle {
     /// After a power cut: the version that a logical page holds now. Returns whether a trimmed version has come back.
     pub(crate) fn recovered(&mut self, lpn: Lpn, found: Option<u32>) -> bool {
         let (version, gone) = self.acknowledged[lpn.ix()];
+        if let Some(flushed) = &mut self.flushed {
+            let durable = &mut flushed.durable[lpn.ix()];
+            law!(
+                *durable == 0 || found.is_some_and(|found| found >= *durable),
+                "oracle: version {} of logical page {} was flushed, but {found:?} is found after a power cut",
+                *durable,
+                lpn.0
+            );
+            *durable = found.map_or(0, |found| found.min(*durable));
+        }
         if let Some(sectors) = &mut self.sectors {
             sectors.recovered(lpn.0, found);
         }
@@ -359,6 +397,65 @@ impl Oracle {
     /// Power is cut.
     pub(crate) fn power_cut(&mut self) {
         self.by_sector(Sectors::power_cut);
+        if let Some(flushed) = &mut self.flushed {
+            flushed.recent.clear();
+            flushed.open.clear();
+        }
+    }
+
+    // By line of the write cache. `Sectors` documents these calls.
+
+    /// Whether the content of a part of controller memory is known by sector.
+    pub(crate) fn buffers(&self, memory: u32) -> bool {
+        self.sectors.as_ref().is_some_and(|by| by.buffers(memory))
+    }
+
+    pub(crate) fn pile(&mut self, memory: u32, on: &Under, tag: Tag, own: Range<u32>) {
+        let latest = Tag { lpn: tag.lpn, version: self.latest(tag.lpn) };
+        self.by_sector(|by| by.pile(memory, on, tag, own, latest));
+    }
+
+    pub(crate) fn brought(&mut self, memory: u32, found: Tag, sectors: Vec<u64>) {
+        self.by_sector(|by| by.brought(memory, found, &sectors));
+    }
+
+    /// A line is programmed: its content is that of controller memory.
+    pub(crate) fn compose_line(&mut self, memory: u32, tag: Tag) {
+        let own = self.buffers(memory).then_some(0..0);
+        self.by_sector(|by| by.compose(tag, memory, own));
+    }
+
+    /// A flush is admitted under this number. `acknowledged`: it covers acknowledged versions only.
+    pub(crate) fn flush_begins(&mut self, number: u64, acknowledged: bool) {
+        let Some(flushed) = &mut self.flushed else { return };
+        let mut recent = std::mem::take(&mut flushed.recent);
+        recent.sort_unstable();
+        recent.dedup();
+        let covered = |lpn: &Lpn| {
+            let (latest, (known, gone)) = (self.latest[lpn.ix()], self.acknowledged[lpn.ix()]);
+            // A trimmed page is not covered.
+            let version = if acknowledged { known } else { latest };
+            (!(gone && known == version)).then_some((*lpn, version))
+        };
+        let versions = recent.iter().filter_map(covered).collect();
+        if acknowledged {
+            // Later flushes cover the rest.
+            recent.retain(|lpn| self.acknowledged[lpn.ix()].0 < self.latest[lpn.ix()]);
+            flushed.recent = recent;
+        }
+        flushed.open.push((number, versions));
+    }
+
+    /// A flush has completed, and so has every earlier one.
+    pub(crate) fn flush_ends(&mut self, number: u64) {
+        let Some(flushed) = &mut self.flushed else { return };
+        for (_, versions) in flushed.open.iter().filter(|(other, _)| *other <= number) {
+            for (lpn, version) in versions {
+                let durable = &mut flushed.durable[lpn.ix()];
+                *durable = (*durable).max(*version);
+            }
+        }
+        flushed.open.retain(|(other, _)| *other > number);
     }
 
     /// Forgets the content of tags that are neither stored nor in flight.
@@ -379,7 +476,7 @@ mod tests {
     fn one_page_in_64_is_watched_and_never_two_of_a_group() {
         let close = |apart: u32| apart.wrapping_mul(HASH).min(apart.wrapping_mul(HASH).wrapping_neg()) < u32::MAX / 64;
         assert!((1..GROUP as u32).all(|apart| !close(apart)));
-        let oracle = Oracle::new(Check::Sampled, 1 << 20, 1 << 20);
+        let oracle = Oracle::new(Check::Sampled, 1 << 20, 1 << 20, false);
         for from in [0, 1 << 19, 12_345] {
             for step in [1, 2, 4, 64, 1000] {
                 let watched = (0..500).filter(|i| oracle.watched(Lpn(from + i * step)).is_some()).count();

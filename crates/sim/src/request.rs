@@ -11,6 +11,8 @@ pub enum RequestOp {
     Write,
     /// Discard the whole pages inside the range.
     Trim,
+    /// Put all earlier writes on flash: the write cache's only, so a device without one takes none ([`crate::Ssd::flushes`]).
+    Flush,
 }
 
 /// A host request.
@@ -22,8 +24,19 @@ pub struct Request {
     pub op: RequestOp,
     /// First byte.
     pub offset: u64,
-    /// Bytes, at least one.
+    /// Bytes, at least one (a flush: any number).
     pub bytes: u64,
+}
+
+/// What a request asks for beside its data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// A write is acknowledged when it is on flash (force unit access).
+    pub fua: bool,
+    /// Index of its queue (`nvme.queues`), 0 without queues.
+    pub queue: u8,
+    /// Index of its tenant: its queue, unless tenants have names of their own ([`crate::Ssd::set_tenants`]).
+    pub tenant: u8,
 }
 
 /// A contiguous part of a request.

@@ -22,7 +22,45 @@ pub(crate) struct Sectors {
     expected: BTreeMap<u32, Vec<u32>>,
 }
 
+/// What lies under a write in controller memory.
+#[derive(Clone, Debug)]
+pub(crate) enum Under {
+    /// The content of another part of the memory, or else that of a tag in all sectors.
+    Memory(u32, Tag),
+    /// The content of a page on flash whose sectors are in memory, too.
+    Held(Tag),
+    /// Sectors that are only on flash.
+    Flash,
+    /// Nothing: the page has no content.
+    Nothing,
+}
+
 impl Sectors {
+    /// A write of the sectors `own` comes into controller memory, over what lies there.
+    pub(crate) fn pile(&mut self, memory: u32, on: &Under, tag: Tag, own: Range<u32>, latest: Tag) {
+        let whole = |versions: Vec<u32>| versions.into_iter().map(Some).collect();
+        let mut content = match on {
+            Under::Memory(other, before) => {
+                self.memory.get(other).cloned().unwrap_or_else(|| whole(self.held(*before)))
+            }
+            Under::Held(before) => whole(self.held(*before)),
+            Under::Flash => vec![None; self.per_page],
+            Under::Nothing => whole(self.newest(latest)),
+        };
+        content[own.start as usize..own.end as usize].fill(Some(tag.version));
+        self.memory.insert(memory, content);
+    }
+
+    /// A read has brought sectors (bits) of a page that holds `found`.
+    pub(crate) fn brought(&mut self, memory: u32, found: Tag, sectors: &[u64]) {
+        let held = self.held(found);
+        for (i, sector) in self.memory.get_mut(&memory).into_iter().flatten().enumerate() {
+            if sectors[i / 64] >> (i % 64) & 1 == 1 {
+                sector.get_or_insert(held[i]);
+            }
+        }
+    }
+
     pub(crate) fn new(per_page: usize) -> Self {
         let (newest, memory) = (BTreeMap::new(), BTreeMap::new());
         Sectors { per_page, newest, memory, held: BTreeMap::new(), expected: BTreeMap::new() }

@@ -1,6 +1,6 @@
 //! Counters of the measured part of a run.
 
-use crate::blame::Blame;
+use crate::blame::{Blame, Extra, ExtraBlame};
 use crate::device::transaction::Class;
 use crate::policy::{Hop, Journey};
 use crate::report::ecc::EccCounters;
@@ -21,6 +21,8 @@ pub(crate) struct OpStats {
     /// Amounts not yet added to the sums. They are machine words as long as their total fits one, because the total bounds each.
     recent: Blame,
     recent_total: u64,
+    /// Total time by cause of optional features.
+    extras: [u128; Extra::COUNT],
     /// Requests that GC delayed.
     pub delayed_by_gc: u64,
     /// Latencies by bucket with their causes, where they are collected.
@@ -28,6 +30,19 @@ pub(crate) struct OpStats {
 }
 
 impl OpStats {
+    pub(crate) fn new() -> Self {
+        OpStats {
+            latency: Distribution::new(),
+            waiting: Distribution::new(),
+            breakdown: Breakdown::ZERO,
+            recent: Blame::ZERO,
+            recent_total: 0,
+            extras: [0; Extra::COUNT],
+            delayed_by_gc: 0,
+            histogram: None,
+        }
+    }
+
     /// Adds a request's latency and its causes.
     #[inline]
     pub(crate) fn spend(&mut self, blame: &Blame, latency: u64) {
@@ -42,6 +57,21 @@ impl OpStats {
             // No cause exceeds the total, and the total fits.
             *sum = sum.wrapping_add(ns);
         }
+    }
+
+    /// Adds a request's causes of optional features.
+    pub(crate) fn spend_extras(&mut self, extras: &ExtraBlame, latency: u64) {
+        for (sum, ns) in self.extras.iter_mut().zip(extras.0) {
+            *sum += u128::from(ns);
+        }
+        if let Some(histogram) = self.histogram.as_mut().filter(|_| extras.sum() > 0) {
+            histogram.record_extras(extras, latency);
+        }
+    }
+
+    /// Total time by cause of an optional feature.
+    pub(crate) fn extra(&self, cause: Extra) -> u128 {
+        self.extras[cause as usize]
     }
 
     /// Total time by cause.
@@ -115,15 +145,7 @@ const CHECKPOINTS: usize = 128;
 
 impl Stats {
     pub(crate) fn new(per_unit: u32) -> Self {
-        let op = OpStats {
-            latency: Distribution::new(),
-            waiting: Distribution::new(),
-            breakdown: Breakdown::ZERO,
-            recent: Blame::ZERO,
-            recent_total: 0,
-            delayed_by_gc: 0,
-            histogram: None,
-        };
+        let op = OpStats::new();
         Stats {
             per_unit: per_unit.into(),
             requests: Requests::default(),

@@ -236,7 +236,7 @@ impl<W: Write> Writer<W> {
     /// for them, an operation without a value, more than 64 bits).
     pub fn write(&mut self, record: &Record, label: Option<&[u8]>) -> Result<(), TraceError> {
         let grain = grain(&self.format);
-        if record.op == Op::Other || record.op == Op::Trim && !grain.trims {
+        if matches!(record.op, Op::Other | Op::Flush) || record.op == Op::Trim && !grain.trims {
             self.losses.trims_left_out += 1;
             return Ok(());
         }
@@ -276,7 +276,7 @@ impl<W: Write> Writer<W> {
         let letter = match r.op {
             Op::Read => 'R',
             Op::Write => 'W',
-            Op::Trim | Op::Other => 'D',
+            Op::Trim | Op::Flush | Op::Other => 'D',
         };
         let word = if r.op == Op::Read { "Read" } else { "Write" };
         let one_is_read = u8::from(r.op == Op::Read);
@@ -310,7 +310,7 @@ impl<W: Write> Writer<W> {
                 let action = match r.op {
                     Op::Read => "read",
                     Op::Write => "write",
-                    Op::Trim | Op::Other => "trim",
+                    Op::Trim | Op::Flush | Op::Other => "trim",
                 };
                 writeln!(line, "{us} {volume} {action} {} {}", r.offset, r.bytes)
             }
@@ -361,7 +361,7 @@ impl<W: Write> Writer<W> {
                 match r.op {
                     Op::Read => "R".to_owned(),
                     Op::Write => "W".to_owned(),
-                    Op::Trim | Op::Other => "D".to_owned(),
+                    Op::Trim | Op::Flush | Op::Other => "D".to_owned(),
                 },
             )),
             OpColumn::Values(column, values) => match values.iter().find(|(_, op)| *op == r.op) {

@@ -203,7 +203,8 @@ pub struct Measure {
 /// |---|---|
 /// | `time` | `COLUMN:UNIT` with `ns us ms s 100ns`, or `none`: every request arrives at once |
 /// | `offset`, `size` | `COLUMN:UNIT` with `bytes sectors pages` (512 and 4096 bytes) or a number of bytes such as `256` |
-/// | `op` | `COLUMN` (the usual words), `COLUMN:0r1w` (values and what they mean: `r` read, `w` write, `t` trim, `x` skip; words in quotes: `2:'get'r'put'w`), or `read` / `write` for all |
+/// | `op` | `COLUMN` (the usual words), `COLUMN:0r1w` (values and what they mean: `r` read, `w` write, `t` trim, `f` flush, `x` skip; words in quotes: `2:'get'r'put'w`), or `read` / `write` for all |
+/// | `fua` | a column with 1 (or `true`, `yes`, `fua`) for writes with forced unit access, and 0 (`false`, `no`, empty) for others |
 /// | `vol` | a column that names the volume; may be given several times |
 /// | `sep` | `comma` (default), `space` (any run of blanks and tabs), `tab`, `semicolon`, `pipe`, `colon` |
 /// | `skip`, `header` | lines to pass over at the start; both are added |
@@ -220,6 +221,8 @@ pub struct Columns {
     pub size: Measure,
     /// Operation.
     pub op: OpColumn,
+    /// Whether writes have forced unit access.
+    pub fua: Option<usize>,
     /// Columns that together name the volume.
     pub volume: Vec<usize>,
     /// Separator.
@@ -309,6 +312,7 @@ fn op_column(text: &str) -> Result<OpColumn, FormatError> {
             Some(b'r') => Op::Read,
             Some(b'w') => Op::Write,
             Some(b't') => Op::Trim,
+            Some(b'f') => Op::Flush,
             Some(b'x') => Op::Other,
             _ => return Err(bad()),
         };
@@ -334,7 +338,7 @@ impl FromStr for Columns {
 
     fn from_str(map: &str) -> Result<Columns, FormatError> {
         let (mut time, mut offset, mut size, mut op, mut separator) = (None, None, None, None, None);
-        let (mut skip, mut header) = (None, None);
+        let (mut skip, mut header, mut fua) = (None, None, None);
         let (mut volume, mut filters) = (Vec::new(), Vec::new());
         fn once<T>(slot: &mut Option<T>, key: &str, value: T) -> Result<(), FormatError> {
             match slot.replace(value) {
@@ -356,6 +360,7 @@ impl FromStr for Columns {
                 "offset" => once(&mut offset, key, measure("offset", value)?)?,
                 "size" => once(&mut size, key, measure("size", value)?)?,
                 "op" => once(&mut op, key, op_column(value)?)?,
+                "fua" => once(&mut fua, key, column(key, value)?)?,
                 "vol" => {
                     let column = column(key, value)?;
                     if volume.len() >= 8 || volume.contains(&column) {
@@ -392,7 +397,8 @@ impl FromStr for Columns {
                     filters.push((column(key, number)?, wanted.as_bytes().to_vec()));
                 }
                 _ => {
-                    const KEYS: [&str; 9] = ["time", "offset", "size", "op", "vol", "sep", "skip", "header", "where"];
+                    const KEYS: [&str; 10] =
+                        ["time", "offset", "size", "op", "fua", "vol", "sep", "skip", "header", "where"];
                     let near = KEYS
                         .iter()
                         .map(|known| (strsim::damerau_levenshtein(known, key.get(..16).unwrap_or(key)), *known))
@@ -415,6 +421,7 @@ impl FromStr for Columns {
             offset: offset.ok_or_else(|| missing("offset"))?,
             size: size.ok_or_else(|| missing("size"))?,
             op: op.ok_or_else(|| missing("op"))?,
+            fua,
             volume,
             separator: separator.unwrap_or(Separator::Byte(b',')),
             skip: skip.unwrap_or(0),
@@ -451,6 +458,7 @@ impl fmt::Display for Columns {
                         Op::Read => 'r',
                         Op::Write => 'w',
                         Op::Trim => 't',
+                        Op::Flush => 'f',
                         Op::Other => 'x',
                     };
                     let text = String::from_utf8_lossy(value);
@@ -469,6 +477,9 @@ impl fmt::Display for Columns {
                 4096 => write!(f, ",{key}={column}:pages")?,
                 bytes => write!(f, ",{key}={column}:{bytes}")?,
             }
+        }
+        if let Some(column) = self.fua {
+            write!(f, ",fua={column}")?;
         }
         for column in &self.volume {
             write!(f, ",vol={column}")?;

@@ -173,7 +173,7 @@ impl Collector {
         let (count, bytes) = match record.op {
             Op::Read => (&mut info.reads, &mut info.read_bytes),
             Op::Write => (&mut info.writes, &mut info.write_bytes),
-            Op::Trim | Op::Other => (&mut info.trims, &mut info.trim_bytes),
+            Op::Trim | Op::Flush | Op::Other => (&mut info.trims, &mut info.trim_bytes),
         };
         *count += 1;
         *bytes = bytes.saturating_add(record.bytes);
@@ -457,7 +457,7 @@ mod tests {
 
     #[test]
     fn figures_of_a_small_trace() {
-        let record = |time_ns, op, offset, bytes| Record { time_ns, offset, bytes, volume: 0, op };
+        let record = |time_ns, op, offset, bytes| Record { time_ns, offset, bytes, volume: 0, op, fua: false };
         let mut collector = Collector::new();
         collector.add(&record(0, Op::Write, 0, 8192));
         collector.add(&record(100, Op::Write, 8192, 4096));

@@ -120,6 +120,8 @@ pub struct Options {
     pub op_codes: OpCodes,
     /// Arrivals of traces with a clock of whole seconds (`--within-second`).
     pub within_second: WithinSecond,
+    /// Whether flushes are records, for devices with a write cache. Otherwise they are counted and skipped.
+    pub flushes: bool,
 }
 
 impl Default for Options {
@@ -132,6 +134,7 @@ impl Default for Options {
             max_request_bytes: MAX_REQUEST_BYTES,
             op_codes: OpCodes::default(),
             within_second: WithinSecond::default(),
+            flushes: false,
         }
     }
 }

@@ -172,7 +172,7 @@ impl Reader {
         Ok(Reader {
             lines,
             parser,
-            cx: Context::new(options.device.as_deref()),
+            cx: Context { flushes: options.flushes, ..Context::new(options.device.as_deref()) },
             order: if merged { TimeOrder::Sort } else { options.time_order },
             sort_ns: merged.then_some(REORDER_WINDOW_NS),
             options: options.clone(),
@@ -288,7 +288,7 @@ impl Reader {
         let time_ns = self.place(raw.time_ns, line)?;
         self.line = line;
         self.given += 1;
-        Ok(Some(Record { time_ns, offset: raw.offset, bytes: raw.bytes, volume: raw.volume, op: raw.op }))
+        Ok(Some(Record { time_ns, offset: raw.offset, bytes: raw.bytes, volume: raw.volume, op: raw.op, fua: raw.fua }))
     }
 
     /// The arrival as nanoseconds since the first request.
@@ -458,15 +458,15 @@ impl Reader {
             .at_line(self.lines.number())
             .fix("leave --device out; with --format columns:... name the column of the volume with vol=N"));
         }
-        if raw.op == Op::Other {
+        if raw.op == Op::Other || raw.op == Op::Flush && !self.options.flushes {
             self.cx.note(Note::OtherOp);
             return Ok(None);
         }
-        if raw.bytes == 0 {
+        if raw.bytes == 0 && raw.op != Op::Flush {
             self.cx.note(Note::ZeroSize);
             return Ok(None);
         }
-        if raw.bytes > self.options.max_request_bytes && raw.op != Op::Trim {
+        if raw.bytes > self.options.max_request_bytes && !matches!(raw.op, Op::Trim | Op::Flush) {
             let limit = self.options.max_request_bytes;
             let bad = Bad::new(Code::TooLarge, format!("A request of {} bytes", raw.bytes), self.lines.text())
                 .expected(format!("at most {limit} bytes"))

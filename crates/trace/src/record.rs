@@ -9,7 +9,10 @@ pub enum Op {
     Write,
     /// Discard data.
     Trim,
-    /// Anything else (flush, sync, …): counted, never simulated.
+    /// Put earlier writes on flash (flush, sync). Devices without a write cache skip it, and so do readers unless they are asked
+    /// for flushes.
+    Flush,
+    /// Anything else: counted, never simulated.
     Other,
 }
 
@@ -26,6 +29,8 @@ pub struct Record {
     pub volume: u32,
     /// Operation.
     pub op: Op,
+    /// A write that is complete only when it is on flash (force unit access).
+    pub fua: bool,
 }
 
 /// Bytes of a request that lie together on the device.

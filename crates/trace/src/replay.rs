@@ -193,7 +193,7 @@ impl Digest {
             Op::Read => 0,
             Op::Write => 1,
             Op::Trim => 2,
-            Op::Other => 3,
+            Op::Flush | Op::Other => 3,
         };
         self.buffer.push(op | mark);
     }
@@ -237,6 +237,8 @@ pub struct Replay {
     pending: Option<Record>,
     extents: Vec<Extent>,
     digest: Option<Digest>,
+    /// Digest of flushes and of writes with forced unit access, if the reader yields flushes.
+    flushes: Option<Digest>,
     /// Figures of the first pass as read, for [`Replay::warnings`].
     figures: Collector,
     own: Notes,
@@ -303,6 +305,7 @@ impl Replay {
             pending: None,
             extents: Vec::new(),
             digest: Some(Digest::new()),
+            flushes: options.flushes.then(Digest::new),
             figures: Collector::without_footprint(),
             own: Notes::new(),
             first_pass: None,
@@ -338,7 +341,10 @@ impl Replay {
     pub fn next(&mut self) -> Result<Option<Record>, TraceError> {
         loop {
             if let Some(record) = self.pending.take() {
-                if let Some(digest) = &mut self.digest {
+                if record.op == Op::Flush || record.fua {
+                    self.flushes.iter_mut().for_each(|digest| digest.add(&record));
+                }
+                if let Some(digest) = self.digest.as_mut().filter(|_| record.op != Op::Flush) {
                     digest.add_scattered(&record, &self.extents);
                 }
                 return Ok(Some(record));
@@ -355,6 +361,7 @@ impl Replay {
                 }
             };
             let outcome = match found {
+                Some(record) if record.op == Op::Flush => self.time_flush(record),
                 Some(record) => {
                     if self.pass == 0 {
                         self.figures.add(&record);
@@ -413,6 +420,23 @@ impl Replay {
             .fix("check the unit of time, --loop and --time-scale")
     }
 
+    /// The arrival of a request this long after the first one of its pass.
+    #[inline]
+    fn arrival(&self, since: u64) -> Result<u64, TraceError> {
+        let scaled = since.checked_add(self.shift_ns).and_then(|t| self.fit.time_scale.apply(t));
+        scaled.filter(|t| *t <= CLOCK_MAX_NS).ok_or_else(|| self.clock())
+    }
+
+    /// A flush has a time and no data. It is not counted among the requests, so runs with and without a cache see the same ones.
+    #[cold]
+    fn time_flush(&mut self, record: Record) -> Result<(), TraceError> {
+        let since = self.first_ns.map_or(0, |first| record.time_ns.saturating_sub(first));
+        let time_ns = self.arrival(since)?;
+        self.extents.clear();
+        self.pending = Some(Record { time_ns, ..record });
+        Ok(())
+    }
+
     #[inline]
     fn fit_record(&mut self, record: Record) -> Result<(), TraceError> {
         let line = self.reader.line();
@@ -455,11 +479,7 @@ impl Replay {
         if self.pass == 0 {
             self.last_ns = since;
         }
-        let scaled =
-            since.checked_add(self.shift_ns).and_then(|t| self.fit.time_scale.apply(t)).filter(|t| *t <= CLOCK_MAX_NS);
-        let Some(time_ns) = scaled else {
-            return Err(self.clock());
-        };
+        let time_ns = self.arrival(since)?;
         self.pending = Some(Record { time_ns, offset, bytes, ..record });
         self.accepted += 1;
         Ok(())
@@ -684,5 +704,11 @@ impl Replay {
     /// loops, scale and address policy do. Empty without a digest.
     pub fn digest(&self) -> String {
         self.digest.as_ref().map(Digest::hex).unwrap_or_default()
+    }
+
+    /// Digest of flushes and of writes with forced unit access, if the reader yields flushes ([`Options::flushes`]). The digest of
+    /// requests does not depend on either.
+    pub fn flush_digest(&self) -> Option<String> {
+        self.flushes.as_ref().map(Digest::hex)
     }
 }

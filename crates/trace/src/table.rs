@@ -7,8 +7,10 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 /// Bytes of a row in a stream of records: time, offset, size; volume; operation; a bit for each of the first three that is
-/// negative.
+/// negative, and one ([`FUA`]) for forced unit access.
 pub(crate) const ROW_BYTES: usize = 30;
+/// See [`ROW_BYTES`].
+pub(crate) const FUA: u8 = 1 << 7;
 /// Rows that are fetched at a time.
 const BATCH: usize = 1 << 12;
 
@@ -25,8 +27,10 @@ pub struct Row {
     pub negative: [bool; 3],
     /// Number of the device (disk, volume, unit).
     pub device: u32,
-    /// 0 read, 1 write, 2 trim, 3 any other command, which is skipped and counted; other values are refused.
+    /// 0 read, 1 write, 2 trim, 3 flush, which a device without a write cache skips and counts; other values are refused.
     pub op: u8,
+    /// Whether a write is complete only when it is on flash (force unit access).
+    pub fua: bool,
 }
 
 impl Row {
@@ -37,7 +41,8 @@ impl Row {
         }
         out.extend_from_slice(&self.device.to_le_bytes());
         out.push(self.op);
-        out.push(self.negative.iter().enumerate().map(|(bit, negative)| u8::from(*negative) << bit).sum());
+        let negative: u8 = self.negative.iter().enumerate().map(|(bit, negative)| u8::from(*negative) << bit).sum();
+        out.push(negative | if self.fua { FUA } else { 0 });
     }
 }
 

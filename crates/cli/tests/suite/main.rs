@@ -20,4 +20,5 @@ mod slurm;
 mod surfaces;
 #[cfg(unix)]
 mod sweep;
+mod today;
 mod transcripts;

@@ -9,12 +9,15 @@ mod workloads;
 
 use std::path::{Path, PathBuf};
 
+use ssdlab_sim::config::Nvme;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Request, RequestOp};
+use ssdlab_sim::{Marks, Request, RequestOp};
 use ssdlab_trace::workload::{Phase, Spec};
-use ssdlab_trace::{Extent, Fit, LbaPolicy, Note, OnBadLine, Op, Options, Reader, Replay, Scale, Trace};
+use ssdlab_trace::{
+    Digest, Extent, Fit, LbaPolicy, Note, OnBadLine, Op, Options, Reader, Record, Replay, Scale, Trace,
+};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::files::Files;
 use crate::names::{clip, clip_line};
 use crate::text::count;
@@ -138,7 +141,7 @@ pub enum Provenance {
 }
 
 /// The device that requests are fitted to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Target {
     /// Bytes that the host may address.
     pub capacity_bytes: u64,
@@ -148,6 +151,10 @@ pub struct Target {
     pub queue_depth: u32,
     /// Seed of generated requests.
     pub seed: u64,
+    /// Whether flushes are requests: the device has a write cache.
+    pub flushes: bool,
+    /// The queues that requests go to.
+    pub nvme: Nvme,
 }
 
 /// Requests that are found but not fitted to a device yet. All checks that need no device have passed.
@@ -249,6 +256,7 @@ pub struct Input {
     ahead: bool,
     /// Most writes, if limited.
     writes: Option<u64>,
+    nvme: Nvme,
     about: Vec<String>,
     provenance: Provenance,
     remarks: Vec<String>,
@@ -301,6 +309,7 @@ impl Opened {
                     loops: u64::from(requests.loops),
                     time_scale: requests.time_scale.unwrap_or_default(),
                 };
+                let options = Options { flushes: target.flushes, ..options };
                 let replay = Replay::of(&trace, &options, fit)?;
                 let about = match &trace {
                     Trace::Table(table) => format!("a table of {} rows", count(table.rows())),
@@ -350,13 +359,14 @@ impl Opened {
             about.push(how.join(", "));
         }
         let (limit, loops, remarks) = (requests.limit, requests.loops, self.remarks);
-        Ok(Input { source, limit, loops, closed, ahead: false, writes: None, about, provenance, remarks })
+        let nvme = target.nvme.clone();
+        Ok(Input { source, limit, loops, closed, ahead: false, writes: None, nvme, about, provenance, remarks })
     }
 }
 
 /// Builds a workload: its requests, whether it is a closed loop, and its description.
 fn workload(requests: &Requests, name: &str, spec: &Spec, target: &Target) -> Result<(Source, bool, Vec<String>)> {
-    let Target { capacity_bytes, page_bytes, queue_depth, seed } = *target;
+    let Target { capacity_bytes, page_bytes, queue_depth, seed, .. } = *target;
     let generator = spec.build(capacity_bytes, page_bytes, seed, None).map_err(|error| refuse(name, &error))?;
     let closed = match (generator.closed(), requests.replay) {
         (Some(_), Some(When::Arrival)) => {
@@ -390,7 +400,7 @@ fn workload(requests: &Requests, name: &str, spec: &Spec, target: &Target) -> Re
 /// The next item of a stream.
 pub(crate) enum Next {
     /// A request to simulate.
-    Request(Request),
+    Request(Request, Marks),
     /// A command that is only counted.
     Skip,
 }
@@ -398,6 +408,7 @@ pub(crate) enum Next {
 /// Requests on their way to a device.
 pub(crate) struct Feed<'i> {
     from: Origins<'i>,
+    nvme: &'i Nvme,
     limit: Option<u64>,
     /// Writes that are left, if limited.
     writes: Option<u64>,
@@ -436,14 +447,33 @@ impl Feed<'_> {
                 RequestOp::Write
             }
             Op::Trim => RequestOp::Trim,
+            Op::Flush => RequestOp::Flush,
             Op::Other => return Ok(Some(Next::Skip)),
         };
-        Ok(Some(Next::Request(Request {
-            arrival: Nanos(record.time_ns),
-            op,
-            offset: record.offset,
-            bytes: record.bytes,
-        })))
+        let queue = self.queue_of(&record, op)?;
+        let request = Request { arrival: Nanos(record.time_ns), op, offset: record.offset, bytes: record.bytes };
+        Ok(Some(Next::Request(request, Marks { fua: record.fua, queue, tenant: queue })))
+    }
+
+    /// The queue of a request; 0 without queues.
+    fn queue_of(&self, record: &Record, op: RequestOp) -> Result<u8> {
+        if !self.nvme.arbitrates() {
+            return Ok(0);
+        }
+        let label = match &self.from {
+            Origins::Trace(replay) => replay.reader().volumes().get(record.volume as usize),
+            Origins::Ahead(_) | Origins::Generated(_) => None,
+        };
+        let device = label.map(|label| String::from_utf8_lossy(label));
+        self.nvme.queue_of(None, device.as_deref(), op, record.offset).ok_or_else(|| {
+            let place = match &self.from {
+                Origins::Trace(replay) => format!("line {}: ", replay.reader().line()),
+                Origins::Ahead(_) | Origins::Generated(_) => String::new(),
+            };
+            let device = device.map_or(String::new(), |device| format!(" of device {}", clip(&device)));
+            let message = format!("{place}a request at byte {}{device} matches no queue of nvme.queues", record.offset);
+            Error::new(Kind::Device, message).help("add a queue with match = \"rest\"")
+        })
     }
 
     /// The extents of the last request; one or none if its bytes are contiguous.
@@ -488,24 +518,26 @@ impl Input {
 
     /// Lets `take` pull the requests. Digest, remarks and counts are those of the requests taken if it takes all of them.
     pub(crate) fn feed<T>(&mut self, take: impl FnOnce(&mut Feed<'_>) -> T) -> T {
-        let Input { source, limit, loops, ahead, writes, .. } = self;
+        let Input { source, limit, loops, ahead, writes, nvme, .. } = self;
+        let nvme = &*nvme;
         let (limit, writes) = (*limit, *writes);
         match source {
             Source::Generated(generated) => {
                 let total = generated.progress().1;
-                take(&mut Feed { from: Origins::Generated(generated), limit, writes, size: None, total })
+                take(&mut Feed { from: Origins::Generated(generated), nvme, limit, writes, size: None, total })
             }
             Source::Trace(replay) => {
                 let size = replay.reader().progress().1;
-                let ahead = *ahead && size.is_some();
+                // Queues need the names of devices, which the reader has.
+                let ahead = *ahead && size.is_some() && !nvme.arbitrates();
                 let size = size.filter(|_| *loops == 1);
                 let rows = replay.reader().rows().map(|rows| rows.saturating_mul(u64::from(*loops)));
                 let total = rows.into_iter().chain(limit).min();
                 match ahead {
                     true => read_ahead(replay, |ahead| {
-                        take(&mut Feed { from: Origins::Ahead(ahead), limit, writes, size, total })
+                        take(&mut Feed { from: Origins::Ahead(ahead), nvme, limit, writes, size, total })
                     }),
-                    false => take(&mut Feed { from: Origins::Trace(replay), limit, writes, size, total }),
+                    false => take(&mut Feed { from: Origins::Trace(replay), nvme, limit, writes, size, total }),
                 }
             }
         }
@@ -550,6 +582,14 @@ impl Input {
         match &self.source {
             Source::Trace(replay) => replay.digest(),
             Source::Generated(generated) => generated.digest(),
+        }
+    }
+
+    /// Digest of flushes and of writes with forced unit access, if they are requests.
+    pub fn flush_digest(&self, flushes: bool) -> Option<String> {
+        match &self.source {
+            Source::Trace(replay) => replay.flush_digest(),
+            Source::Generated(_) => flushes.then(|| Digest::new().hex()),
         }
     }
 

@@ -67,6 +67,7 @@ impl Reading {
             max_request_bytes: self.max_request,
             op_codes: self.op_codes,
             within_second: self.within_second,
+            flushes: false,
         })
     }
 }

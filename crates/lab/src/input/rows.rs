@@ -35,7 +35,7 @@ fn put(sheet: &mut Sheet, record: &Record) -> Result<()> {
         Op::Read => "read",
         Op::Write => "write",
         Op::Trim => "trim",
-        Op::Other => "flush",
+        Op::Flush | Op::Other => "flush",
     };
     let [time, offset, bytes] = [record.time_ns, record.offset, record.bytes].map(Cell::Number);
     sheet.row([time, Cell::Word(op), offset, bytes, Cell::Number(record.volume.into())].into_iter())

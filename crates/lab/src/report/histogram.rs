@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ssdlab_figures::figure::Cell;
-use ssdlab_sim::blame::{Blame, CAUSES, Cause};
+use ssdlab_sim::blame::{Blame, CAUSES, Cause, Extra, ExtraBlame};
 use ssdlab_sim::report::histogram::{Bucket, Histogram};
 
 use crate::error::Result;
@@ -93,6 +93,7 @@ pub fn merged(both: &[Vec<Bucket>; 2]) -> Vec<Bucket> {
                 last.sum += bucket.sum;
                 last.largest = last.largest.max(bucket.largest);
                 last.causes.iter_mut().zip(bucket.causes).for_each(|(sum, ns)| *sum += ns);
+                last.extras.iter_mut().zip(bucket.extras).for_each(|(sum, ns)| *sum += ns);
             }
             None => out.push(bucket),
         }
@@ -169,13 +170,19 @@ pub fn tail(buckets: &[Bucket], quantile: Quantile) -> Option<Band> {
     Some(Band::of(format!("p{}", quantile.percent()), &buckets[place(buckets, quantile)?..]))
 }
 
+/// Places of the columns of causes of optional features, as far as there are any.
+fn extra_columns(columns: &[String]) -> Vec<(Extra, usize)> {
+    let place = |extra: Extra| Some((extra, columns.iter().position(|column| column == extra.name())?));
+    Extra::ALL.into_iter().filter_map(place).collect()
+}
+
 /// Reads a file of `--histograms`. Rows of the same bucket, from files of parts of a run, are added.
 ///
 /// # Errors
 /// The file can't be read, or is no such file.
 pub fn read(path: &Path, parquet: bool) -> Result<Histograms> {
     let mut histograms = Histograms::default();
-    let mut at: Vec<usize> = Vec::new();
+    let (mut at, mut extras): (Vec<usize>, Vec<(Extra, usize)>) = Default::default();
     let mut line = 1;
     table::rows(path, parquet, &mut |columns, row| {
         line += 1;
@@ -187,6 +194,7 @@ pub fn read(path: &Path, parquet: bool) -> Result<Histograms> {
                     data(path, format!("no column `{name}`")).help("write it again with --histograms")
                 })?);
             }
+            extras = extra_columns(columns);
             return Ok(true);
         };
         let bad = |what: &str| data(path, format!("row {}: {what}", line - 2));
@@ -205,6 +213,7 @@ pub fn read(path: &Path, parquet: bool) -> Result<Histograms> {
             sum: need(5, "sum_ns")?,
             largest: short(need(6, "largest_ns")?)?,
             causes: [0; Cause::COUNT],
+            extras: [0; Extra::COUNT],
         };
         let list = match word(0) {
             "latency" => &mut histograms.latency[word_op],
@@ -215,7 +224,11 @@ pub fn read(path: &Path, parquet: bool) -> Result<Histograms> {
             for (i, sum) in bucket.causes.iter_mut().enumerate() {
                 *sum = need(7 + i, CAUSES[i].1)?;
             }
-            if bucket.causes.iter().sum::<u128>() != bucket.sum {
+            for (extra, place) in &extras {
+                bucket.extras[*extra as usize] =
+                    integer(&row[*place]).ok_or_else(|| bad(&format!("`{}` is not a whole number", extra.name())))?;
+            }
+            if bucket.causes.iter().chain(&bucket.extras).sum::<u128>() != bucket.sum {
                 return Err(bad("the causes do not sum to `sum_ns`"));
             }
         }
@@ -237,7 +250,7 @@ pub fn read(path: &Path, parquet: bool) -> Result<Histograms> {
 /// As [`read`].
 pub fn of_requests(path: &Path, parquet: bool) -> Result<Histograms> {
     let mut histograms = [Histogram::default(), Histogram::default()];
-    let mut at: Vec<usize> = Vec::new();
+    let (mut at, mut extras): (Vec<usize>, Vec<(Extra, usize)>) = Default::default();
     let mut number = 0u64;
     table::rows(path, parquet, &mut |columns, row| {
         let Some(row) = row else {
@@ -249,6 +262,7 @@ pub fn of_requests(path: &Path, parquet: bool) -> Result<Histograms> {
                     })?,
                 );
             }
+            extras = extra_columns(columns);
             return Ok(true);
         };
         number += 1;
@@ -263,10 +277,20 @@ pub fn of_requests(path: &Path, parquet: bool) -> Result<Histograms> {
             blame.add(*cause, whole(2 + i).ok_or_else(|| bad(&format!("`{name}` is not a whole number")))?);
         }
         let latency = whole(1).ok_or_else(|| bad("`latency_ns` is not a whole number"))?;
-        if blame.waits() + blame.service() != latency {
+        let mut more = ExtraBlame::default();
+        for (extra, place) in &extras {
+            let ns = integer(&row[*place]).and_then(|value| u64::try_from(value).ok());
+            more.add(*extra, ns.ok_or_else(|| bad(&format!("`{}` is not a whole number", extra.name())))?);
+        }
+        if blame.waits() + more.sum() + blame.service() != latency {
             return Err(bad("the causes do not sum to `latency_ns`"));
         }
-        histograms[op.ok_or_else(|| bad("`op` is neither read nor write"))?].record(&blame, latency, blame.waits());
+        // Flushes are a kind of their own.
+        if matches!(&row[at[0]], Cell::Text(text) if text == "flush") {
+            return Ok(true);
+        }
+        let waits = blame.waits() + more.sum();
+        histograms[op.ok_or_else(|| bad("`op` is neither read nor write"))?].record_all(&blame, &more, latency, waits);
         Ok(true)
     })?;
     Ok(Histograms::of([&histograms[0], &histograms[1]]))
@@ -279,7 +303,15 @@ mod tests {
     fn bucket(lower: u64, count: u64) -> Bucket {
         let mut causes = [0; Cause::COUNT];
         causes[0] = u128::from(lower * count);
-        Bucket { lower, upper: lower, count, sum: u128::from(lower * count), largest: lower, causes }
+        Bucket {
+            lower,
+            upper: lower,
+            count,
+            sum: u128::from(lower * count),
+            largest: lower,
+            causes,
+            extras: [0; Extra::COUNT],
+        }
     }
 
     #[test]

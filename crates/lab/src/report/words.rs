@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use ssdlab_sim::Config;
-use ssdlab_sim::blame::{BY_GC, CAUSES, Cause};
+use ssdlab_sim::blame::{BY_GC, CAUSES, Cause, Extra};
 
 use crate::report::json::{number, shown, text};
 use crate::text::{count, duration, percent, percent_exact, size};
@@ -35,6 +35,14 @@ pub fn meaning(cause: Cause) -> &'static str {
 /// The name of a cause in results.
 pub fn name(cause: Cause) -> &'static str {
     CAUSES[cause as usize].1
+}
+
+/// What a cause of an optional feature means, in a few words.
+pub fn extra_meaning(extra: Extra) -> &'static str {
+    match extra {
+        Extra::Arbitration => "slots went to other queues",
+        Extra::Cache => "no free cache line, or a flush",
+    }
 }
 
 /// Sums by cause of a kind of request, from a summary.

@@ -1,7 +1,7 @@
 //! One row per bucket of latencies and waits that is not empty, as CSV or Parquet. Buckets are those of the summary's histograms, so
 //! percentiles of the file equal the summary's, and files of parts of a run are merged by adding rows.
 
-use ssdlab_sim::blame::CAUSES;
+use ssdlab_sim::blame::{CAUSES, Extra};
 use ssdlab_sim::report::histogram::{Bucket, Histogram};
 
 use crate::error::Result;
@@ -41,8 +41,9 @@ impl Histograms {
 ///
 /// # Errors
 /// As [`Sheet::begin`].
-pub fn create(place: &Place) -> Result<Sheet> {
-    let causes = CAUSES.iter().map(|(_, name)| (*name, Kind::Maybe));
+pub fn create(place: &Place, extras: &[Extra]) -> Result<Sheet> {
+    let causes = CAUSES.iter().map(|(_, name)| *name).chain(extras.iter().map(|extra| extra.name()));
+    let causes = causes.map(|name| (name, Kind::Maybe));
     let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).collect();
     Sheet::begin("--histograms", place, &columns)
 }
@@ -51,7 +52,7 @@ pub fn create(place: &Place) -> Result<Sheet> {
 ///
 /// # Errors
 /// As [`Sheet::row`] and [`Sheet::finish`].
-pub fn write(mut sheet: Sheet, histograms: &Histograms) -> Result<Ended> {
+pub fn write(mut sheet: Sheet, histograms: &Histograms, extras: &[Extra]) -> Result<Ended> {
     // A sum of more than 292 years does not fit in a column of 64 bits.
     let total = |ns: u128| Cell::Maybe(i64::try_from(ns).ok().map(|ns| ns as u64));
     for (measure, by_op) in [("latency", &histograms.latency), ("waiting", &histograms.waiting)] {
@@ -67,7 +68,9 @@ pub fn write(mut sheet: Sheet, histograms: &Histograms) -> Result<Ended> {
                     total(bucket.sum),
                     Cell::Number(bucket.largest),
                 ];
-                let causes = bucket.causes.map(|ns| if measure == "latency" { total(ns) } else { Cell::Maybe(None) });
+                let extras = extras.iter().map(|extra| bucket.extras[*extra as usize]);
+                let causes = bucket.causes.into_iter().chain(extras);
+                let causes = causes.map(|ns| if measure == "latency" { total(ns) } else { Cell::Maybe(None) });
                 sheet.row(cells.into_iter().chain(causes))?;
             }
         }

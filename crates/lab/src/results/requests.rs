@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use ssdlab_sim::blame::CAUSES;
+use ssdlab_sim::blame::{CAUSES, Extra};
 use ssdlab_sim::{Completed, RequestOp};
 
 use crate::error::Result;
@@ -23,6 +23,8 @@ pub const COLUMNS: [(&str, Kind); 8] = [
 /// A table of rows being written. Requests complete out of order; a row waits until all rows before it are complete.
 pub struct Rows {
     sheet: Sheet,
+    extras: Vec<Extra>,
+    tenants: Vec<String>,
     /// Submitted reads and writes without a row yet, in order.
     expected: VecDeque<u64>,
     /// Completed ones that wait for an earlier one.
@@ -30,12 +32,18 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Begins a table.
+    /// Begins a table, with columns for causes of optional features that the device has.
     ///
     /// # Errors
     /// As [`Sheet::begin`].
-    pub fn create(place: &Place) -> Result<Rows> {
-        Ok(Rows { sheet: begin(place)?, expected: VecDeque::new(), early: BTreeMap::new() })
+    pub fn create(place: &Place, extras: &[Extra], tenants: &[String]) -> Result<Rows> {
+        Ok(Rows {
+            sheet: begin(place, extras, !tenants.is_empty())?,
+            extras: extras.to_vec(),
+            tenants: tenants.to_vec(),
+            expected: VecDeque::new(),
+            early: BTreeMap::new(),
+        })
     }
 
     /// As [`Sheet::expects`].
@@ -84,7 +92,7 @@ impl Rows {
         if !row.measured {
             return Ok(());
         }
-        self.sheet.row(cells(row))
+        self.sheet.row(cells(row, &self.extras, &self.tenants))
     }
 }
 
@@ -92,19 +100,21 @@ impl Rows {
 ///
 /// # Errors
 /// None that the caller can cause.
-pub fn frame(rows: &[Completed]) -> Result<Frame> {
-    let mut sheet = begin(&Place::MEMORY)?;
-    rows.iter().try_for_each(|row| sheet.row(cells(row)))?;
+pub fn frame(rows: &[Completed], extras: &[Extra], tenants: &[String]) -> Result<Frame> {
+    let mut sheet = begin(&Place::MEMORY, extras, !tenants.is_empty())?;
+    rows.iter().try_for_each(|row| sheet.row(cells(row, extras, tenants)))?;
     sheet.finish().map(|ended| ended.parts().1.expect("a table in memory"))
 }
 
-fn begin(place: &Place) -> Result<Sheet> {
-    let causes = CAUSES.iter().map(|(_, name)| (*name, Kind::Number));
-    let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).collect();
+fn begin(place: &Place, extras: &[Extra], tenants: bool) -> Result<Sheet> {
+    let causes = CAUSES.iter().map(|(_, name)| *name).chain(extras.iter().map(|extra| extra.name()));
+    let causes = causes.map(|name| (name, Kind::Number));
+    let columns: Vec<(&str, Kind)> =
+        COLUMNS.into_iter().chain(causes).chain(tenants.then_some(("tenant", Kind::Word))).collect();
     Sheet::begin("--requests", place, &columns)
 }
 
-fn cells(row: &Completed) -> impl Iterator<Item = Cell<'static>> {
+fn cells<'c>(row: &'c Completed, extras: &'c [Extra], tenants: &'c [String]) -> impl Iterator<Item = Cell<'c>> + 'c {
     let cells = [
         Cell::Number(row.request),
         Cell::Number(row.arrival.0),
@@ -115,7 +125,9 @@ fn cells(row: &Completed) -> impl Iterator<Item = Cell<'static>> {
         Cell::Number(row.completion.0),
         Cell::Number(row.completion.0 - row.arrival.0),
     ];
-    cells.into_iter().chain(row.blame.0.into_iter().map(Cell::Number))
+    let tenant = tenants.get(usize::from(row.tenant)).map(|name| Cell::Word(name));
+    let extras = extras.iter().map(|extra| row.extras.0[*extra as usize]);
+    cells.into_iter().chain(row.blame.0.into_iter().chain(extras).map(Cell::Number)).chain(tenant)
 }
 
 /// The operation of a request, in a word.
@@ -124,5 +136,6 @@ pub fn op(op: RequestOp) -> &'static str {
         RequestOp::Read => "read",
         RequestOp::Write => "write",
         RequestOp::Trim => "trim",
+        RequestOp::Flush => "flush",
     }
 }

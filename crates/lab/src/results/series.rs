@@ -3,7 +3,7 @@
 //! Windows begin at the first arrival. A request counts in the window in which it completes, warm-up included; a flash
 //! operation in the window in which it begins. Pending requests and free pages are those at the end of the window.
 
-use ssdlab_sim::blame::CAUSES;
+use ssdlab_sim::blame::{CAUSES, Extra};
 use ssdlab_sim::report::pagc::Terms;
 use ssdlab_sim::report::{Breakdown, Distribution};
 use ssdlab_sim::units::Nanos;
@@ -63,14 +63,19 @@ impl Series {
     ///
     /// # Errors
     /// The window has no length, or as [`Sheet::begin`].
-    pub fn create(place: &Place, window: Nanos) -> Result<Series> {
+    pub fn create(place: &Place, window: Nanos, extras: &[Extra]) -> Result<Series> {
         if window == Nanos::ZERO {
             return Err(Error::usage("--window 0ns: a window must have a length").help("for example --window 100ms"));
         }
-        let causes = CAUSES.iter().map(|(_, name)| (*name, Kind::Maybe));
+        let causes = CAUSES.iter().map(|(_, name)| *name).chain(extras.iter().map(|extra| extra.name()));
+        let causes = causes.map(|name| (name, Kind::Maybe));
         // Paper B's sums of causes (its Fig. 3).
         let terms = Terms::default().columns().map(|(name, _)| (name, Kind::Maybe));
-        let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).chain(terms).collect();
+        // Work of optional features.
+        let caches = extras.contains(&Extra::Cache);
+        let work = [("flash_reads_cache", Kind::Number), ("flash_programs_cache", Kind::Number)];
+        let work = work.into_iter().filter(|_| caches);
+        let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).chain(terms).chain(work).collect();
         Ok(Series {
             sheet: Sheet::begin("--series", place, &columns)?,
             window: window.0,
@@ -81,7 +86,7 @@ impl Series {
             latencies: [Distribution::new(), Distribution::new()],
             sums: [0; 2],
             counts: [0; 2],
-            breakdown: Breakdown::ZERO,
+            breakdown: Breakdown(Breakdown::ZERO.0, extras.iter().map(|extra| (*extra, 0)).collect()),
         })
     }
 
@@ -115,7 +120,7 @@ impl Series {
         let kind = match request.op {
             RequestOp::Read => 0,
             RequestOp::Write => 1,
-            RequestOp::Trim => return,
+            RequestOp::Trim | RequestOp::Flush => return,
         };
         let latency = (request.completion - request.arrival).0;
         self.latencies[kind].record(latency);
@@ -123,6 +128,7 @@ impl Series {
         self.counts[kind] += 1;
         self.warmup += u64::from(!request.measured);
         self.breakdown.add(&request.blame);
+        self.breakdown.1.iter_mut().for_each(|(extra, sum)| *sum += u128::from(request.extras.0[*extra as usize]));
     }
 
     /// The clock moves to or past the end of the window.
@@ -198,16 +204,20 @@ impl Series {
         ];
         // A sum of more than 584 years does not fit in a column of 64 bits.
         let total = |ns: u128| Cell::Maybe(u64::try_from(ns).ok());
-        let causes = self.breakdown.0.map(total);
+        let causes = self.breakdown.0.into_iter().chain(self.breakdown.1.iter().map(|(_, ns)| *ns)).map(total);
         let terms = Terms::of(&self.breakdown).columns().map(|(_, ns)| total(ns));
-        self.sheet.row(cells.into_iter().chain(causes).chain(terms))?;
+        let caches = self.breakdown.1.iter().any(|(extra, _)| *extra == Extra::Cache);
+        let work = [now.reads.cache - then.reads.cache, now.programs.cache - then.programs.cache];
+        let work = work.into_iter().filter(|_| caches).map(Cell::Number);
+        self.sheet.row(cells.into_iter().chain(causes).chain(terms).chain(work))?;
         self.start = Some(Nanos(start.0.saturating_add(self.window)));
         self.before = Some(sample.clone());
         self.latencies.iter_mut().for_each(Distribution::clear);
         self.sums = [0; 2];
         self.counts = [0; 2];
         self.warmup = 0;
-        self.breakdown = Breakdown::ZERO;
+        self.breakdown.0 = Breakdown::ZERO.0;
+        self.breakdown.1.iter_mut().for_each(|(_, sum)| *sum = 0);
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use prost::Message;
-use ssdlab_sim::blame::CAUSES;
+use ssdlab_sim::blame::{CAUSES, Extra};
 use ssdlab_sim::config::Geometry;
 use ssdlab_sim::device::timing::LegKind;
 use ssdlab_sim::device::transaction::{Class, Verb};
@@ -344,7 +344,8 @@ impl File {
 
     /// The causes of its latency are known only at its end.
     fn end(&mut self, lane: u32, request: &Completed) -> Result<()> {
-        let causes = CAUSES.iter().map(|(cause, name)| (request.blame.0[*cause as usize], name));
+        let extras = Extra::ALL.iter().map(|extra| (request.extras.0[*extra as usize], extra.name()));
+        let causes = CAUSES.iter().map(|(cause, name)| (request.blame.0[*cause as usize], *name)).chain(extras);
         let event = TrackEvent {
             debug_annotations: causes
                 .filter(|(ns, _)| *ns > 0)
@@ -366,6 +367,7 @@ impl File {
             Class::Metadata => ("metadata", "operation", leg.number | COLLECTION),
             Class::Parity => ("parity", "operation", leg.number | COLLECTION),
             Class::Replica => ("replica", "operation", leg.number | COLLECTION),
+            Class::Cache => ("cache", "operation", leg.number | COLLECTION),
         };
         let mut notes = vec![note(owner, leg.number), note("ppn", u64::from(leg.ppn.0))];
         if leg.lpn.is_some() {

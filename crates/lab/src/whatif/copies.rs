@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ssdlab_sim::request::Marks;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Completed, Extent, LegRecord, Observer, Request, RequestOp, Ssd};
 
@@ -13,6 +14,7 @@ use crate::results::timeline::Timeline;
 /// A request with its extents.
 struct Item {
     request: Request,
+    marks: Marks,
     extents: Vec<Extent>,
 }
 
@@ -37,10 +39,10 @@ impl<'s, 'f> Source<'s, 'f> {
                 None => self.ended = true,
                 // What is not simulated has no number.
                 Some(Next::Skip) => {}
-                Some(Next::Request(request)) => {
+                Some(Next::Request(request, marks)) => {
                     let extents = self.feed.extents().iter();
                     let extents = extents.map(|extent| Extent { offset: extent.offset, bytes: extent.bytes }).collect();
-                    self.kept.push_back(Item { request, extents });
+                    self.kept.push_back(Item { request, marks, extents });
                 }
             }
         }
@@ -251,10 +253,8 @@ impl Copy {
                     break;
                 }
             }
-            match item.extents.len() {
-                0 | 1 => self.ssd.submit(item.request),
-                _ => self.ssd.submit_scattered(item.request, item.extents.iter().copied()),
-            }
+            let scattered = if item.extents.len() > 1 { item.extents.as_slice() } else { &[] };
+            self.ssd.submit_marked(item.request, item.marks, scattered.iter().copied());
             self.next += 1;
         }
         self.ssd.run_before(until);

@@ -97,6 +97,8 @@ pub fn what_if(
         page_bytes: ssd.page_bytes(),
         queue_depth: base_config.device.queue_depth,
         seed: how.seed,
+        flushes: ssd.flushes(),
+        nvme: base_config.nvme.clone(),
     };
     let mut input = opened.fit(&target)?;
     let closed = input.closed();

@@ -48,6 +48,7 @@ fn class(class: Class) -> u8 {
         Class::Metadata => 3,
         Class::Parity => 4,
         Class::Replica => 5,
+        Class::Cache => 6,
     }
 }
 
@@ -76,6 +77,7 @@ fn does(leg: &LegRecord, exactly: bool) -> String {
         Class::Metadata => "metadata".into(),
         Class::Parity => format!("parity {}", verb(leg.verb)),
         Class::Replica => "second copy".into(),
+        Class::Cache => format!("{} of the write cache", verb(leg.verb)),
     }
 }
 

@@ -39,7 +39,9 @@ impl Config {
         self.check_space()?;
         self.check_noc()?;
         self.check_schemes()?;
-        self.check_raid()
+        self.check_raid()?;
+        self.check_cache()?;
+        self.check_nvme()
     }
 
     /// Rejects settings that make no sense where requests are only counted, in no time ([`Ssd::apply`](crate::Ssd::apply)).
@@ -47,6 +49,14 @@ impl Config {
     /// # Errors
     /// The first broken rule.
     pub fn check_count_only(&self) -> Result<(), ConfigError> {
+        if self.cache.exists() {
+            let message = "the write cache needs simulated time, but requests are only counted".to_string();
+            return refuse("cache.size", message, "leave it out, or omit --count-only");
+        }
+        if self.nvme.arbitrates() {
+            let message = "queues need simulated time, but requests are only counted".to_string();
+            return refuse("nvme.arbitration", message, "leave it out, or omit --count-only");
+        }
         let trigger = &self.schemes.trigger;
         if trigger.policy_ref().patience().is_some() {
             let message = format!("{} needs simulated time, but requests are only counted", trigger.name());
@@ -318,8 +328,9 @@ impl Config {
         let data = per_block - metadata;
         // One page is needed even if all others are valid: by a partial write that is overwritten during its read phase, or by a
         // program whose old page is kept until it lands.
+        let volatile = self.cache.exists() && !self.device.power_loss_protection;
         let (keeps, merges) =
-            (self.device.keep_overwritten, self.device.partial_write == PartialWrite::ReadModifyWrite);
+            (self.device.keep_overwritten || volatile, self.device.partial_write == PartialWrite::ReadModifyWrite);
         let kept = u64::from(keeps || merges);
         let most = (blocks - reserve - streams) * data - kept;
         if exported > most {
@@ -621,6 +632,7 @@ impl Config {
                 "use 1 or more, or leave it out",
             );
         }
+        self.check_die_queue()?;
         let path = self.schemes.path.policy_ref();
         self.check_needs(path.needs())?;
         let wears = self.ecc.errors == Errors::Model || self.ecc.decode > Nanos::ZERO;
@@ -662,6 +674,29 @@ impl Config {
         }
         if self.ftl.wear_levelling == WearLevelling::Static && self.ftl.wear_spread == 0 {
             return refuse("ftl.wear_spread", "no difference would be tolerated".into(), "use 1 or more");
+        }
+        Ok(())
+    }
+
+    /// Checks the order of a die's queue.
+    fn check_die_queue(&self) -> Result<(), ConfigError> {
+        let key = "order.die_queue";
+        let Some(classes) = self.order.die_queue.classes() else {
+            if self.order.read_burst != OrderKnobs::default().read_burst {
+                let message = "a limit of reads in a row, but a die is one FIFO".to_string();
+                return refuse("order.read_burst", message, "use order.die_queue = \"read-first\", or leave it out");
+            }
+            return Ok(());
+        };
+        if classes.is_empty() {
+            return refuse(key, "an empty list of classes".into(), "use \"fifo\", or list a class such as \"rhost\"");
+        }
+        if let Some(i) = (1..classes.len()).find(|i| classes[..*i].contains(&classes[*i])) {
+            return refuse(key, format!("class {} of the list is there twice", i + 1), "list each class once");
+        }
+        if !self.noc.priority().is_empty() {
+            let message = "an interconnect's task queues (noc.priority) order the same operations".to_string();
+            return refuse(key, message, "use \"fifo\", or noc.priority = []");
         }
         Ok(())
     }
@@ -739,6 +774,117 @@ impl Config {
             return refuse("raid.encode_timeout", message, "check the unit");
         }
         if self.faults.chip_fails.is_empty() { Ok(()) } else { self.check_chip_failures(chips) }
+    }
+
+    /// Checks the host's queues.
+    fn check_nvme(&self) -> Result<(), ConfigError> {
+        let (nvme, key) = (&self.nvme, "nvme.queues");
+        if !nvme.arbitrates() {
+            if !nvme.queues.is_empty() {
+                let message = format!("{} queues, but nothing arbitrates between them", nvme.queues.len());
+                return refuse("nvme.arbitration", message, "use \"rr\" or \"wrr\", or leave the queues out");
+            }
+            return Ok(());
+        }
+        if nvme.queues.is_empty() || nvme.queues.len() > MOST_QUEUES {
+            let message = format!("{} queues", nvme.queues.len());
+            return refuse(
+                key,
+                message,
+                format!("list 1 to {MOST_QUEUES}, such as [{{ name = \"db\", match = \"rest\" }}]"),
+            );
+        }
+        if !(1..=128).contains(&nvme.burst) {
+            return refuse("nvme.burst", format!("{} commands at a turn", nvme.burst), "use 1 to 128");
+        }
+        for (i, queue) in nvme.queues.iter().enumerate() {
+            if queue.name.is_empty() || nvme.queues[..i].iter().any(|other| other.name == queue.name) {
+                let message = format!("the name {:?} of queue {} is empty or used twice", queue.name, i + 1);
+                return refuse(key, message, "give each queue a name of its own");
+            }
+            if queue.weight == 0 {
+                let message = format!("queue {} would never have credit", queue.name);
+                return refuse(key, message, "use weight = 1 or more");
+            }
+            if queue.depth.is_some_and(|depth| depth == 0 || depth > self.device.queue_depth) {
+                let message = format!("queue {} has a depth that is not 1 to {}", queue.name, self.device.queue_depth);
+                return refuse(key, message, "use at most device.queue_depth, or leave it out");
+            }
+        }
+        let others = [
+            (self.raid.layout != RaidLayout::None, "raid.layout", "\"none\""),
+            (self.noc.exists(), "noc.model", "\"none\""),
+        ];
+        for (used, other, value) in others {
+            if used {
+                let message = "what tenants cost each other is not simulated with it".to_string();
+                return refuse(other, message, format!("use {value}, or nvme.arbitration = \"none\""));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the write cache.
+    fn check_cache(&self) -> Result<(), ConfigError> {
+        let (cache, page) = (&self.cache, self.geometry.page_size);
+        if !cache.exists() {
+            return Ok(());
+        }
+        if cache.size.0 < page.0 {
+            let message = format!("{} is less than a line, which is a page of {page}", cache.size);
+            return refuse("cache.size", message, format!("use {page} or more, or \"0B\" for none"));
+        }
+        if cache.size.0 / page.0 > self.geometry.pages() {
+            let message = format!("{} hold more pages than the flash", cache.size);
+            return refuse("cache.size", message, "use a smaller cache");
+        }
+        if cache.time.is_some_and(|time| time.0 > LONGEST.0) {
+            return refuse("cache.time", "longer than an hour".into(), "check the unit");
+        }
+        if cache.low >= cache.high {
+            let (low, high) = (cache.low.as_f64(), cache.high.as_f64());
+            let message = format!("write-back would stop at {low} of the lines, but starts at {high}");
+            return refuse("cache.low", message, "use a share below cache.high");
+        }
+        let reads = (cache.write, cache.read);
+        if matches!(reads, (CacheWrite::Through | CacheWrite::None, CacheRead::None)) {
+            let message = "neither writes nor reads would use the cache".to_string();
+            return refuse("cache.read", message, "use \"all\" or \"written\", or cache.write = \"back\"");
+        }
+        if reads == (CacheWrite::None, CacheRead::Written) {
+            let message = "no write fills a line, so no read finds one".to_string();
+            return refuse("cache.read", message, "use \"all\", or cache.write = \"through\" or \"back\"");
+        }
+        if cache.plp_budget == Some(0) {
+            let message = "no line could ever be dirty".to_string();
+            return refuse("cache.plp_budget", message, "use 1 or more, or cache.write = \"through\"");
+        }
+        if !self.device.power_loss_protection {
+            let message = "there is no capacitor".to_string();
+            let help = "leave it out, or use device.power_loss_protection = true";
+            if cache.plp_budget.is_some() {
+                return refuse("cache.plp_budget", message, help);
+            }
+            if cache.flush == CacheFlush::None {
+                return refuse("cache.flush", "flushed pages would be lost: there is no capacitor".into(), help);
+            }
+        }
+        let others = [
+            (self.raid.layout != RaidLayout::None, "raid.layout", "\"none\""),
+            (self.noc.exists(), "noc.model", "\"none\""),
+            (self.stages(), "staging.slots", "0"),
+            (self.schemes.route.replicate().is_some(), "schemes.route", "\"direct\""),
+            (self.device.mapping_unit == MappingUnit::SuperPage, "device.mapping_unit", "\"page\""),
+            (self.wear.programming == Programming::OneShot, "wear.programming", "\"page\""),
+            (self.ecc.errors == Errors::Model, "ecc.errors", "\"none\""),
+        ];
+        for (used, other, value) in others {
+            if used {
+                let message = "the write cache is not simulated with it".to_string();
+                return refuse(other, message, format!("use {value}, or cache.size = \"0B\""));
+            }
+        }
+        Ok(())
     }
 
     fn check_chip_failures(&self, chips: u32) -> Result<(), ConfigError> {

@@ -8,6 +8,7 @@ mod spec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::blame::Extra;
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyTrigger, AnyVictim, Place};
 use crate::units::{Bytes, Nanos, Ppm, Rate, Threshold, Warmup};
 
@@ -108,6 +109,12 @@ section! {
         staging: Staging = Staging::default(),
         /// Faults that the run injects.
         faults: Faults = Faults::default(),
+        /// The write cache in controller memory.
+        [since "0.1.1"]
+        cache: Cache = Cache::default(),
+        /// The host's queues.
+        [since "0.1.1"]
+        nvme: Nvme = Nvme::default(),
     }
 }
 
@@ -121,6 +128,9 @@ macro_rules! choice {
         pub enum $name { $($(#[$vdoc])* $variant),+ }
     };
 }
+
+mod nvme;
+pub use nvme::{Arbitration, ByteRange, MOST_QUEUES, Match, NvmeQueue, OpName, QueuePriority};
 
 section! {
     /// The flash array: `channels x chips_per_channel x dies_per_chip x planes_per_die` planes.
@@ -500,6 +510,7 @@ impl Config {
         let plan = self.schemes.collector.policy_ref().writes_back().filter(|_| self.staging.slots > 0);
         self.device.power_loss_protection
             || self.device.keep_overwritten
+                && !self.cache.buffers()
                 && self.device.write_ack == WriteAck::AfterProgram
                 && plan.is_none_or(|plan| !plan.erase_first && !plan.absorb)
     }
@@ -529,6 +540,191 @@ section! {
         chip_queue: Option<u32> = None,
         /// Whether reads in the window are dispatched before waiting writes; by default with `piq` and `sync-piq`.
         delay_writes: Option<bool> = None,
+        /// Which operation a die serves next: `"fifo"`, `"read-first"` (reads of the host), or a list of classes. Classes that the
+        /// list leaves out come last, together. Inside a class a die is a FIFO.
+        [since "0.1.1"]
+        die_queue: DieQueue = DieQueue::Named(NamedQueue::Fifo),
+        /// After so many host reads in a row while another operation waits for the die, one of the others is served. 0 means no
+        /// limit. Needs a `die_queue` other than `"fifo"`.
+        [since "0.1.1"]
+        read_burst: u32 = 16,
+    }
+}
+
+choice! {
+    /// Orders of a die's queue that have a name.
+    NamedQueue("kebab-case") {
+        /// By arrival at the die.
+        Fifo,
+        /// Host reads before all others.
+        ReadFirst,
+    }
+}
+choice! {
+    /// Classes of operations that wait for a die.
+    QueueClass("lowercase") {
+        /// Host reads, including those of partial writes.
+        Rhost,
+        /// Host programs.
+        Whost,
+        /// GC reads.
+        Rgc,
+        /// GC programs and erases.
+        Wgc,
+        /// Write-backs of the write cache, and reads of what their lines lack.
+        Cache,
+    }
+}
+
+/// Which operation a die serves next.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged, expecting = "expected \"fifo\", \"read-first\", or a list of rhost, whost, rgc, wgc, cache")]
+pub enum DieQueue {
+    /// An order with a name.
+    Named(NamedQueue),
+    /// Classes in the order in which they are served.
+    Classes(Vec<QueueClass>),
+}
+
+impl DieQueue {
+    /// Classes in the order in which they are served; none for one FIFO.
+    pub fn classes(&self) -> Option<&[QueueClass]> {
+        match self {
+            DieQueue::Named(NamedQueue::Fifo) => None,
+            DieQueue::Named(NamedQueue::ReadFirst) => Some(&[QueueClass::Rhost]),
+            DieQueue::Classes(classes) => Some(classes),
+        }
+    }
+}
+
+choice! {
+    /// What a write does with the cache.
+    CacheWrite("lowercase") {
+        /// It is acknowledged when its pages have lines, which are written back to flash later.
+        Back,
+        /// It is acknowledged by flash. Its pages are then kept for reads.
+        Through,
+        /// It is acknowledged by flash, and not kept.
+        None,
+    }
+}
+choice! {
+    /// What the cache keeps for reads.
+    CacheRead("lowercase") {
+        /// Lines that writes have filled.
+        Written,
+        /// Also what reads bring.
+        All,
+        /// Nothing: a line is free once it is on flash. Reads are served from lines that are not.
+        None,
+    }
+}
+choice! {
+    /// Which clean line makes room.
+    CacheEvict("lowercase") {
+        /// The one least recently written or hit by a read.
+        Lru,
+        /// The one taken first.
+        Fifo,
+    }
+}
+choice! {
+    /// When lines are written back.
+    Writeback("lowercase") {
+        /// At once.
+        Eager,
+        /// From `cache.high` dirty lines on, down to `cache.low`.
+        Watermark,
+        /// When the page's die is idle, and as with `watermark` from `cache.high` on.
+        Idle,
+    }
+}
+choice! {
+    /// Which dirty line is written back first.
+    CacheOrder("lowercase") {
+        /// The one that became dirty first.
+        Fifo,
+        /// The one least recently written.
+        Lru,
+    }
+}
+choice! {
+    /// What a flush waits for.
+    CacheFlush("lowercase") {
+        /// Until every page admitted before it is on flash.
+        Program,
+        /// Nothing: the capacitor keeps the cache.
+        None,
+    }
+}
+
+section! {
+    /// The write cache in controller memory. Without `size` there is none, and the other keys have no effect.
+    #[derive(PartialEq)]
+    Cache {
+        /// Bytes for lines of one page each; none by default.
+        [since "0.1.1"]
+        size: Bytes = Bytes(0),
+        /// What a write does with the cache.
+        [since "0.1.1"]
+        write: CacheWrite = CacheWrite::Back,
+        /// What the cache keeps for reads.
+        [since "0.1.1"]
+        read: CacheRead = CacheRead::Written,
+        /// Which clean line makes room.
+        [since "0.1.1"]
+        evict: CacheEvict = CacheEvict::Lru,
+        /// When lines are written back.
+        [since "0.1.1"]
+        writeback: Writeback = Writeback::Eager,
+        /// Share of lines dirty from which `watermark` and `idle` write back.
+        [since "0.1.1"]
+        high: Ppm = Ppm(800_000),
+        /// Share of lines dirty at which they stop.
+        [since "0.1.1"]
+        low: Ppm = Ppm(500_000),
+        /// Which dirty line is written back first.
+        [since "0.1.1"]
+        order: CacheOrder = CacheOrder::Fifo,
+        /// Time for a page into or out of the cache, at any rate of pages; `device.memory` by default.
+        [since "0.1.1"]
+        time: Option<Nanos> = None,
+        /// Most dirty lines, because the capacitor can write no more pages to flash; all lines by default.
+        [since "0.1.1"]
+        plp_budget: Option<u32> = None,
+        /// What a flush waits for.
+        [since "0.1.1"]
+        flush: CacheFlush = CacheFlush::Program,
+    }
+}
+
+section! {
+    /// The host's queues in front of the device (NVMe).
+    #[derive(PartialEq)]
+    Nvme {
+        /// Which queue gets a free slot: `"none"` (one queue), `"rr"` (round robin), or `"wrr"` (weighted round robin with an urgent
+        /// class).
+        [since "0.1.1"]
+        arbitration: Arbitration = Arbitration::None,
+        /// Commands taken from a queue at its turn.
+        [since "0.1.1"]
+        burst: u32 = 1,
+        /// The queues. A request goes to the first one that it matches.
+        [since "0.1.1"]
+        queues: Vec<NvmeQueue> = Vec::new(),
+    }
+}
+
+impl Cache {
+    /// Whether there is a cache.
+    pub fn exists(&self) -> bool {
+        self.size.0 > 0
+    }
+
+    /// Whether it takes writes before they are on flash.
+    pub fn buffers(&self) -> bool {
+        self.exists() && self.write == CacheWrite::Back
     }
 }
 
@@ -779,6 +975,31 @@ impl Config {
                 crate::device::errors::derived_thresholds(&self.ecc.spec())
             }
         }
+    }
+
+    /// Lines of the write cache: pages that `cache.size` holds.
+    pub fn cache_lines(&self) -> u32 {
+        u32::try_from(self.cache.size.0 / self.geometry.page_size.0).unwrap_or(u32::MAX)
+    }
+
+    /// Time to serve a page from controller memory: that of the write cache, if it has its own.
+    pub fn memory_time(&self) -> Nanos {
+        self.cache.time.filter(|_| self.cache.exists()).unwrap_or(self.device.memory)
+    }
+
+    /// Names of the tenants: those of the queues; none without queues.
+    pub fn tenants(&self) -> Vec<String> {
+        let queues = if self.nvme.arbitrates() { self.nvme.queues.as_slice() } else { &[] };
+        queues.iter().map(|queue| queue.name.clone()).collect()
+    }
+
+    /// Causes of latency of the optional features that the device has, in their fixed order.
+    pub fn extra_causes(&self) -> Vec<Extra> {
+        let has = |extra: &Extra| match extra {
+            Extra::Arbitration => self.nvme.arbitrates(),
+            Extra::Cache => self.cache.exists(),
+        };
+        Extra::ALL.into_iter().filter(has).collect()
     }
 
     /// Whether GC leaves pages in the controller's buffer.

@@ -34,13 +34,15 @@ pub enum Class {
     Parity,
     /// A second copy of a page.
     Replica,
+    /// A line of the write cache that is written back to flash, and the read of what it lacks.
+    Cache,
 }
 
 impl Class {
     /// Whether it is served like a host page: by the die's FIFO, the cache register, and the free pages for host data.
     #[inline(always)]
     pub fn like_host(self) -> bool {
-        matches!(self, Class::Host | Class::Parity)
+        matches!(self, Class::Host | Class::Parity | Class::Cache)
     }
 }
 

@@ -10,7 +10,9 @@ use super::raid::stripe::Raid;
 use super::rules::Rules;
 use super::spine::host::Host;
 use super::spine::timeless::Moving;
-use super::{Device, Features, Gc, PlaneState, Policies, Ssd, Timer, conflicts, idle, noc, replica, sizes};
+use super::{
+    Device, Features, Gc, PlaneState, Policies, Ssd, Timer, cache, conflicts, idle, noc, nvme, queues, replica, sizes,
+};
 use crate::config::{Config, ConfigError, FreeBlock};
 use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::Flash;
@@ -115,8 +117,17 @@ impl Ssd {
         let ops = 256 + sizes::OPS_OF_REQUEST as usize * config.device.queue_depth as usize + geometry.planes as usize;
         let parity = raid.is_some();
         let copy = config.schemes.route.replicate().is_some();
-        let parts =
-            Parts { parity, buffer: staging.slots() > 0, crossing: noc.is_some(), copy, anywhere: rules.dynamic };
+        let parts = Parts {
+            parity,
+            buffer: staging.slots() > 0,
+            crossing: noc.is_some(),
+            copy,
+            anywhere: rules.dynamic,
+            cached: rules.caches,
+            extras: rules.extras,
+            tenant: rules.tenants,
+        };
+        let rules_extras = rules.extras;
         let timing = Timing::new(&config.timing_spec(), &array);
         let chains = Chains::new(&geometry, &timing, rules.plain_moves);
         let booked = Bookings::new(geometry.channels as usize, geometry.units as usize);
@@ -141,6 +152,10 @@ impl Ssd {
                 conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
                 replicas: (config.schemes.route.replicate())
                     .map(|route| Box::new(replica::Replicas::new(route.share(), &geometry))),
+                extras: rules_extras.then(Default::default),
+                cache: cache::Cache::new(config, &geometry),
+                nvme: nvme::Nvme::new(config, &geometry, buses),
+                queues: queues::DieQueues::new(&config.order, geometry.units),
                 idle: patience.map(|after| Box::new(idle::Idle::new(after, geometry.units))),
                 noc,
                 raid,
@@ -149,7 +164,7 @@ impl Ssd {
                 power_cuts: Vec::new(),
                 partner_chips: Vec::new(),
             },
-            oracle: Oracle::new(check, geometry.mapped, physical),
+            oracle: Oracle::new(check, geometry.mapped, physical, config.cache.exists()),
             stats: Stats::new(geometry.pages_per_entry),
             observer: crate::observe::Slot::default(),
             dev: Device {

@@ -38,6 +38,7 @@ impl Ssd {
         ssd.rules = new.rules;
         ssd.dev.timing = new.dev.timing;
         ssd.chains = new.chains;
+        ssd.features.queues = new.features.queues;
         ssd.host.govern(&new.host);
         ssd.config = new.config;
         ssd.watch_pages();
@@ -62,6 +63,14 @@ impl Ssd {
         if self.config.reserve() != new.config.reserve() || self.rules.separates != new.rules.separates {
             let message = "the number of GC write points changes, and with it the blocks that are reserved for them";
             return refuse("schemes.collector", message, "use schemes with as many GC write points");
+        }
+        if self.config.nvme != new.config.nvme {
+            let message = "queues belong to a device from its start";
+            return refuse("nvme.queues", message, "set them when the device is built");
+        }
+        if self.config.cache != new.config.cache {
+            let message = "the write cache belongs to a device from its start";
+            return refuse("cache.size", message, "set it when the device is built");
         }
         if self.rules.ports != new.rules.ports {
             return refuse("timing.host_link", "a link comes or goes", "change its rate instead");

@@ -116,6 +116,9 @@ impl Ssd {
     fn found(&mut self, op: OpId, back: u64) {
         let Some(conflict) = &mut self.features.conflict else { return };
         let skipped = conflict.skipped.take();
+        if self.kernel.ops[op].request.is_none() {
+            return;
+        }
         let record = &mut self.host.requests[self.kernel.ops[op].request.0];
         let met = skipped.is_some_and(|(skipped, since)| skipped == op && since < self.now);
         record.conflicted |= met;

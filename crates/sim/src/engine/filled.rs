@@ -51,6 +51,8 @@ impl Filled {
         relevant.schemes.route = defaults.schemes.route;
         relevant.schemes.trigger = defaults.schemes.trigger;
         relevant.order = defaults.order;
+        relevant.cache = defaults.cache;
+        relevant.nvme = defaults.nvme;
         let (device, default) = (&mut relevant.device, defaults.device);
         device.queue_depth = default.queue_depth;
         device.write_ack = default.write_ack;
@@ -106,6 +108,10 @@ impl Ssd {
                 Features {
                     conflict: _,
                     replicas: _,
+                    extras: _,
+                    cache: _,
+                    nvme: _,
+                    queues: _,
                     idle: _,
                     noc,
                     // Recovered from the map.

@@ -28,7 +28,8 @@ impl Config {
     }
 
     /// Bytes of the tables that schemes add to map, reverse map and blocks: copyback counts (one per page), pages in the
-    /// controller's buffer, bit errors (16 per page), second copies (8 per exported page, 40 per copy), parity groups (4 per
+    /// controller's buffer, bit errors (16 per page), second copies (8 per exported page, 40 per copy), lines of the write cache (and 8 per
+    /// exported page), tenants (1 per exported page), parity groups (4 per
     /// group), and the state of chunks under faults (9 per page of the map). Pages are super pages if the map has those. Memory
     /// for second copies grows with waiting reads.
     pub fn scheme_bytes(&self) -> u64 {
@@ -43,11 +44,15 @@ impl Config {
             .route
             .replicate()
             .map_or(0, |route| 8 * exported + 4 * blocks + 40 * share(u64::from(route.share().0)));
+        let sectors = self.geometry.page_size.0.div_ceil(512);
+        let lines = u64::from(self.cache_lines()) * (sizes::LINE + sectors.div_ceil(64) * 8);
         let staged = schemes.collector.policy_ref().writes_back().is_some();
         when(schemes.path.policy_ref().keeps_counts(), pages)
             + when(staged, u64::from(self.staging.slots) * sizes::SEGMENT)
             + when(model, 16 * pages + 4 * blocks)
             + copies
+            + when(self.cache.exists(), lines + 8 * exported)
+            + when(self.nvme.arbitrates(), exported)
             + if groups { 4 * exported / u64::from(self.raid.group) } else { 0 }
             + when(groups && (model || !self.faults.chip_fails.is_empty()), 9 * exported)
     }

@@ -40,7 +40,7 @@ impl Ssd {
     }
 
     #[inline(never)]
-    fn replaces_kept(&mut self, op: OpId, page: Ppn) -> bool {
+    pub(super) fn replaces_kept(&mut self, op: OpId, page: Ppn) -> bool {
         let (lpn, age) = (self.kernel.ops[op].lpn, self.kernel.ops[op].age);
         if lpn.is_none() {
             return false;

@@ -1,5 +1,6 @@
 //! The life of an operation: the steps that every class implements. A new class is a compile error here.
 
+use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
 use crate::engine::kernel::dies::Holder;
@@ -15,13 +16,14 @@ impl Ssd {
             Class::Gc => self.begin_abroad(op, unit),
             Class::Metadata => self.begin_metadata(op, unit),
             Class::Writeback | Class::Replica => unreachable!("law: it begins on an idle die, and never queues"),
+            Class::Cache => self.select_line(op, unit),
         }
     }
 
     /// Its last leg has ended.
     pub(super) fn ends(&mut self, op: OpId) {
         match self.kernel.ops[op].class {
-            Class::Host | Class::Parity => self.command_ends(op),
+            Class::Host | Class::Parity | Class::Cache => self.command_ends(op),
             Class::Gc | Class::Metadata if self.kernel.ops[op].job.is_some() => self.gc_step_ends(op),
             Class::Gc => self.abroad_ends(op),
             Class::Metadata => self.metadata_ends(op),
@@ -36,7 +38,7 @@ impl Ssd {
         match self.kernel.ops[op].class {
             Class::Host | Class::Parity => self.page_is_denied(op),
             Class::Gc | Class::Metadata => self.collection_is_denied(op),
-            Class::Writeback | Class::Replica => unreachable!("refused beside failing chips"),
+            Class::Writeback | Class::Replica | Class::Cache => unreachable!("refused beside failing chips"),
         }
     }
 
@@ -57,8 +59,10 @@ impl Ssd {
                 let brings = record.from.get(i).map_or(own, |from| Brings::Of { from: *from, corrected });
                 (*page, self.kernel.ops.host[op].tags[i], brings)
             })),
-            (Class::Host | Class::Parity | Class::Metadata | Class::Writeback | Class::Replica, _) => {
+            (Class::Host | Class::Parity | Class::Metadata | Class::Writeback | Class::Replica | Class::Cache, _) => {
                 let tags = &self.kernel.ops.host[op].tags;
+                let arrived = record.legs.get(record.leg).is_some_and(|leg| leg.kind == LegKind::Array);
+                torn.ahead += u64::from(record.class == Class::Cache && !arrived);
                 let brings = Brings::Own { lost: self.kernel.ops[op].lost };
                 torn.programs.extend(record.pages.iter().zip(tags).map(|(page, tag)| (*page, *tag, brings)));
             }
@@ -74,7 +78,7 @@ impl Ssd {
             Class::Metadata => &mut self.stats.metadata_time,
             Class::Writeback => &mut self.stats.writeback_time,
             // Their time is part of the latency of requests, or of no result.
-            Class::Host | Class::Parity | Class::Replica => return,
+            Class::Host | Class::Parity | Class::Replica | Class::Cache => return,
         };
         for i in 0..record.legs.len() {
             if let Some(leg) = record.legs.get(i) {
@@ -90,6 +94,7 @@ impl Ssd {
             Class::Gc | Class::Metadata if self.is_of_gc(op) => Holder::Gc,
             Class::Gc | Class::Metadata => Holder::Host,
             Class::Writeback | Class::Replica => Holder::Writeback,
+            Class::Cache => Holder::Cache,
         }
     }
 

@@ -9,8 +9,10 @@
 
 mod buffer;
 mod build;
+mod cache;
 mod change;
 mod conflicts;
+mod extras;
 mod fast;
 mod filled;
 mod footprint;
@@ -21,9 +23,11 @@ mod kernel;
 mod lifecycle;
 mod metadata;
 mod noc;
+mod nvme;
 mod postpone;
 mod power;
 mod preempt;
+mod queues;
 mod raid;
 mod replica;
 mod report;
@@ -73,6 +77,8 @@ pub(crate) mod sizes {
     pub const OP: u64 = item::<Op>() + super::kernel::ops::BYTES_BESIDE;
     pub const REQUEST: u64 = item::<super::spine::host::HostRequest>() + 4;
     pub const UPDATE: u64 = super::raid::stripe::BYTES_OF_REQUEST;
+    /// With its entries in orders of lines.
+    pub const LINE: u64 = super::cache::BYTES_OF_LINE;
     pub const SEGMENT: u64 = item::<staging::Segment>();
     /// Its collection among the jobs, and its entries in lists of planes.
     pub const PLANE: u64 = item::<Running>() + (size_of::<PlaneState>() + size_of::<flash::Plane>()) as u64 + 24;
@@ -129,6 +135,14 @@ struct Features {
     conflict: Option<Box<conflicts::Conflict>>,
     /// Second copies of pages, if the route makes any.
     replicas: Option<Box<replica::Replicas>>,
+    /// Causes of optional features.
+    extras: Option<Box<extras::Extras>>,
+    /// The host's queues and tenants.
+    nvme: Option<Box<nvme::Nvme>>,
+    /// The write cache.
+    cache: Option<Box<cache::Cache>>,
+    /// Queues of dies by class.
+    queues: Option<Box<queues::DieQueues>>,
     /// Idle dies, if the trigger uses them.
     idle: Option<Box<idle::Idle>>,
     /// The interconnect.
@@ -348,6 +362,7 @@ impl Ssd {
 
     /// Handles all submitted requests and their consequences, to the end.
     pub fn run(&mut self) {
+        self.no_more_arrivals();
         while self.advance(Nanos::NEVER) {}
         if self.host.fault.is_none() {
             self.check_end();
@@ -399,7 +414,11 @@ impl Ssd {
         let chain = self.kernel.timers.next_chain();
         let event = event.min(chain);
         let time = event.min(arrival);
-        if time >= self.features.fault_at && self.features.fault_at <= limit && time != Nanos::NEVER {
+        // With a write cache, what happens at the time of a fault happens before it.
+        let fault_at = self.features.fault_at;
+        let faulty = if self.rules.caches { time > fault_at } else { time >= fault_at };
+        let left = time != Nanos::NEVER || self.rules.caches && fault_at == self.now;
+        if faulty && fault_at <= limit && left {
             self.scheduled_fault();
             return true;
         }
@@ -442,6 +461,9 @@ impl Ssd {
                 self.completions();
             }
             self.decide();
+            if self.rules.buffers {
+                self.write_lines_back();
+            }
             while self.fast.moves && self.kernel.timers.next() == time {
                 // A step that began now may have done so: the page has to request the bus too.
                 self.completions();
@@ -471,6 +493,7 @@ impl Ssd {
             && self.gc.ready.is_empty()
             && !self.host.window_stale
             && self.stripes_settled()
+            && self.lines_settled()
             && self.kernel.timers.next() > self.now
             && self.host.next_arrival(self.now) > self.now
     }
@@ -624,6 +647,7 @@ impl Ssd {
         law!(self.host.is_empty(), "a request is left");
         self.check_crossings_end();
         self.check_stripes_end();
+        self.check_cache_end();
         self.dev.staging.assert_empty();
         if self.oracle.check() == Check::Full {
             self.scan();

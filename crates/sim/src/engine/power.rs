@@ -28,6 +28,8 @@ pub(super) struct Torn {
     pub(super) programs: Vec<(Ppn, Tag, Brings)>,
     /// Blocks with interrupted erases.
     pub(super) erases: Vec<BlockId>,
+    /// Programs of the write cache among them whose data was not in the die yet.
+    pub(super) ahead: u64,
 }
 
 /// Operations in flight at a power cut.
@@ -100,6 +102,7 @@ impl Ssd {
         law!(self.features.noc.is_none(), "recovery with an interconnect is not modelled");
         law!(self.features.raid.is_none() || self.dev.errors.is_none(), "recovery reads every page of a parity group");
         self.unfuse_all();
+        self.complete_lines();
         let protected = self.config.device.power_loss_protection;
         let begun = self.groups_at_cut();
         let flight = self.in_flight(&begun);
@@ -109,12 +112,12 @@ impl Ssd {
             lost_pages: 0,
             stale_pages: 0,
             undone_trims: 0,
-            exposed_pages: u64::from(self.dev.staging.exposed.pages()),
+            exposed_pages: u64::from(self.dev.staging.exposed.pages()) + self.dirty_pages(),
             superseded_pages: self.superseded(),
             buffered_pages: u64::from(self.dev.staging.filled.pages()),
             drained_pages: 0,
             held_pages: 0,
-            torn_pages: if protected { 0 } else { flight.torn.programs.len() as u64 },
+            torn_pages: if protected { 0 } else { flight.torn.programs.len() as u64 - flight.torn.ahead },
             torn_erases: flight.torn.erases.len() as u64,
             aborted_requests: self.host.in_service(),
             repaired_groups: 0,
@@ -185,7 +188,11 @@ impl Ssd {
             }
             match (self.oracle.known(lpn), found) {
                 (Some(known), Some(found)) if found >= known => report.kept_pages += 1,
-                (Some(_), Some(_)) => report.stale_pages += 1,
+                (Some(_), Some(_)) => {
+                    report.stale_pages += 1;
+                    // With a write cache, lost pages are all whose acknowledged version is gone.
+                    report.lost_pages += u64::from(self.rules.caches);
+                }
                 (Some(_), None) => report.lost_pages += u64::from(!was_lost[lpn.ix()]),
                 (None, _) => {}
             }
@@ -217,8 +224,13 @@ impl Ssd {
         let in_program = |tag: Tag| torn.programs.iter().any(|(_, other, _)| *other == tag);
         let in_memory = (0..self.dev.geometry.mapped).map(Lpn).filter_map(|lpn| {
             let Location::Staged(op) = self.dev.map.get(lpn) else { return None };
-            let (id, always) =
-                if self.features.raid.is_some() { self.chunk_to_drain(begun, lpn, op)? } else { (op, false) };
+            let (id, always) = if self.features.raid.is_some() {
+                self.chunk_to_drain(begun, lpn, op)?
+            } else if self.rules.buffers {
+                (self.line_to_drain(lpn, op)?, false)
+            } else {
+                (op, false)
+            };
             let op = &self.kernel.ops[id];
             let plane = if op.plane.is_some() { op.plane } else { self.dev.geometry.static_plane(lpn) };
             let (tag, lost) = (self.kernel.ops.host[id].tags[0], self.kernel.ops[id].lost);
@@ -284,6 +296,12 @@ impl Ssd {
             self.kernel.timers.clear(Timer::Encode);
         }
         self.dev.staging.power_cut(self.now);
+        if let Some(cache) = &mut self.features.cache {
+            cache.power_cut();
+        }
+        if let Some(nvme) = &mut self.features.nvme {
+            nvme.power_cut(self.now);
+        }
     }
 
     /// If no version of a page is found, parity counts the page as never written.

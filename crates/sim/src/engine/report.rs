@@ -4,7 +4,7 @@ use super::Ssd;
 use super::spine::host::Host;
 use crate::policy::Load;
 use crate::report::histogram::Histogram;
-use crate::report::{ByOp, Distribution, GcSummary, HostBytes, Summary, Utilisation, Wear, mean};
+use crate::report::{ByOp, Distribution, GcSummary, HostBytes, Latencies, Requests, Summary, Utilisation, Wear, mean};
 use crate::stats::Stats;
 use crate::units::Nanos;
 
@@ -16,7 +16,7 @@ pub(super) fn load(host: &Host, stats: &Stats, depth: u32) -> Load {
         depth,
         reads: totals(&stats.read.latency),
         writes: totals(&stats.write.latency),
-        host_pages: stats.flash.programs.host,
+        host_pages: stats.flash.programs.host + stats.flash.programs.cache,
         gc_pages: stats.flash.programs.gc + stats.flash.copybacks,
         collections: stats.collections,
     }
@@ -48,6 +48,11 @@ impl Ssd {
             ByOp { read: read.figures(), write: write.figures(), all: all.figures() }
         };
         let (read, write) = (stats.read.breakdown(), stats.write.breakdown());
+        let (mut read, mut write) = (read, write);
+        for extra in self.config.extra_causes() {
+            read.1.push((extra, stats.read.extra(extra)));
+            write.1.push((extra, stats.write.extra(extra)));
+        }
         let mut breakdown = read.clone();
         breakdown.merge(&write);
         let programs = stats.flash.programs.total + stats.flash.copybacks;
@@ -61,7 +66,17 @@ impl Ssd {
         let (erases_min, erases_max, erases) = self.dev.flash.wear();
         let breakdown_ns = ByOp { read, write, all: breakdown };
         let simulated_ns = stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0);
+        let latency = by_op(&stats.read.latency, &stats.write.latency);
+        let flushes = self.features.cache.as_ref().map(|cache| cache.flush_latency());
+        let (tenants, interference_ns, fairness) = match self.tenants_report(simulated_ns) {
+            Some((tenants, interference, fairness)) => (Some(tenants), Some(interference), Some(fairness)),
+            None => (None, None, None),
+        };
         Summary {
+            tenants,
+            interference_ns,
+            fairness,
+            cache: self.features.cache.as_ref().map(|cache| cache.report()),
             pagc: self.pagc_summary(&breakdown_ns, span),
             schema: "ssdlab.summary/1",
             version: env!("CARGO_PKG_VERSION"),
@@ -69,15 +84,16 @@ impl Ssd {
             config: self.config.clone(),
             config_digest,
             trace_digest,
+            flush_digest: None,
             consistency_rule: "admission-order",
             write_ack: self.config.device.write_ack,
-            requests: stats.requests.clone(),
+            requests: Requests { flush: flushes.as_ref().map(|of| of.count), ..stats.requests.clone() },
             pages: stats.pages.clone(),
             host_read_bytes_per_s: HostBytes::per_second(stats.bytes.read, simulated_ns),
             host_written_bytes_per_s: HostBytes::per_second(stats.bytes.written, simulated_ns),
             bytes: stats.bytes.clone(),
             simulated_ns,
-            latency_ns: by_op(&stats.read.latency, &stats.write.latency),
+            latency_ns: Latencies { read: latency.read, write: latency.write, all: latency.all, flush: flushes },
             waiting_ns: by_op(&stats.read.waiting, &stats.write.waiting),
             breakdown_ns,
             flash: stats.flash.clone(),
@@ -93,7 +109,10 @@ impl Ssd {
                 moved_pages: stats.moved,
                 moved_stale: stats.moved_stale,
                 moved_per_collection: mean(u128::from(stats.moved), stats.collections),
-                host_pages_per_collection: mean(u128::from(stats.flash.programs.host), stats.collections),
+                host_pages_per_collection: mean(
+                    u128::from(stats.flash.programs.host + stats.flash.programs.cache),
+                    stats.collections,
+                ),
                 time_ns: stats.gc_time.clone(),
             },
             utilisation: Utilisation {

@@ -1,9 +1,10 @@
 //! The rules of a device, derived once from its configuration and schemes when it is built. They never change.
 
-use crate::config::{Config, Errors, Programming, Scope, Suspendable};
+use crate::config::{Config, Errors, Programming, Scope, Suspendable, Writeback};
 use crate::device::geometry::Geometry;
 use crate::policy::Journey;
 use crate::schemes::Place;
+use crate::units::Nanos;
 
 /// See the module's documentation.
 #[derive(Clone)]
@@ -52,8 +53,22 @@ pub(super) struct Rules {
     pub(super) deep: bool,
     /// Number of channels and sides of the host link; ports of the interconnect are the buses after these.
     pub(super) ports: usize,
-    /// Operations queue by kind of task.
+    /// Requests have tenants.
+    pub(super) tenants: bool,
+    /// There is a write cache.
+    pub(super) caches: bool,
+    /// It takes writes before they are on flash.
+    pub(super) buffers: bool,
+    /// Its lines are written back when dies are idle.
+    pub(super) idle_lines: bool,
+    /// Latencies have causes of optional features.
+    pub(super) extras: bool,
+    /// Time to serve a page from controller memory.
+    pub(super) memory: Nanos,
+    /// Operations queue by class, or by kind of task.
     pub(super) queues: bool,
+    /// They queue by class (`order.die_queue`), so there is no shadow clock: what goes first without GC is not known.
+    pub(super) by_class: bool,
     /// The victim policy watches pages that are programmed or become invalid.
     pub(super) watches: bool,
     /// The route decides about reads.
@@ -98,7 +113,13 @@ impl Rules {
             separates: path.separates(),
             dynamic,
             plain_places: !dynamic && config.gc.scope == Scope::Plane,
-            keeps: config.device.keep_overwritten,
+            keeps: config.device.keep_overwritten || config.cache.exists() && !config.device.power_loss_protection,
+            tenants: config.nvme.arbitrates(),
+            caches: config.cache.exists(),
+            buffers: config.cache.buffers(),
+            idle_lines: config.cache.buffers() && config.cache.writeback == Writeback::Idle,
+            extras: !config.extra_causes().is_empty(),
+            memory: config.memory_time(),
             suspends,
             overlaps: suspends || config.timing.cache_register,
             pairs: config.device.multi_plane && config.geometry.planes_per_die > 1,
@@ -106,7 +127,8 @@ impl Rules {
             metadata: geometry.data_pages < geometry.pages_per_block,
             deep: config.device.queue_depth > 512,
             ports: geometry.channels as usize + links,
-            queues: !config.noc.priority().is_empty(),
+            queues: !config.noc.priority().is_empty() || config.order.die_queue.classes().is_some(),
+            by_class: config.order.die_queue.classes().is_some(),
             watches: false,
             redirects: config.schemes.route.redirect().is_some(),
             chip_queue: config.chip_queue(),

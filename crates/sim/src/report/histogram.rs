@@ -1,7 +1,7 @@
 //! Latencies and waits by bucket, with the exact sum of every cause in each bucket of latency.
 
 use super::distribution::{EDGES, bucket, edge};
-use crate::blame::{Blame, Cause};
+use crate::blame::{Blame, Cause, Extra, ExtraBlame};
 
 /// Requests whose latency or wait falls into one bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Bucket {
     pub largest: u64,
     /// Sums of their causes; all zero for waits.
     pub causes: [u128; Cause::COUNT],
+    /// Sums of the causes of optional features.
+    pub extras: [u128; Extra::COUNT],
 }
 
 /// Sums of a bucket.
@@ -28,6 +30,7 @@ struct Row {
     sum: u128,
     largest: u64,
     causes: [u128; Cause::COUNT],
+    extras: [u128; Extra::COUNT],
 }
 
 /// Rows of the buckets that are not empty, found by bucket.
@@ -48,8 +51,8 @@ impl Rows {
         let bucket = bucket(value);
         let place = &mut self.places[bucket];
         if *place == 0 {
-            let causes = [0; Cause::COUNT];
-            self.rows.push(Row { bucket: bucket as u32, count: 0, sum: 0, largest: 0, causes });
+            let (causes, extras) = ([0; Cause::COUNT], [0; Extra::COUNT]);
+            self.rows.push(Row { bucket: bucket as u32, count: 0, sum: 0, largest: 0, causes, extras });
             *place = self.rows.len() as u32;
         }
         let row = &mut self.rows[*place as usize - 1];
@@ -71,6 +74,7 @@ impl Rows {
                 sum: row.sum,
                 largest: row.largest,
                 causes: row.causes,
+                extras: row.extras,
             })
             .collect()
     }
@@ -125,6 +129,22 @@ impl Histogram {
             }
         }
         self.record_other(blame, latency, waits);
+    }
+
+    /// Adds a request with the sum of its waits, and with its causes of optional features.
+    pub fn record_all(&mut self, blame: &Blame, extras: &ExtraBlame, latency: u64, waits: u64) {
+        self.record(blame, latency, waits);
+        if extras.sum() > 0 {
+            self.record_extras(extras, latency);
+        }
+    }
+
+    /// Adds the causes of optional features of the request recorded last, which has waited.
+    pub(crate) fn record_extras(&mut self, extras: &ExtraBlame, latency: u64) {
+        let row = self.latency.add(latency, 0);
+        for (sum, ns) in row.extras.iter_mut().zip(extras.0) {
+            *sum += u128::from(ns);
+        }
     }
 
     #[inline(never)]

@@ -1,6 +1,7 @@
 //! The summary of a run: integers and histograms, and their one documented form.
 
 mod brr;
+pub mod cache;
 mod distribution;
 pub mod dpr;
 pub mod ecc;
@@ -18,10 +19,11 @@ pub mod idle_chip;
 pub mod noc;
 pub mod pagc;
 pub mod power;
+pub mod tenants;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use crate::blame::{Blame, CAUSES, Cause};
+use crate::blame::{Blame, CAUSES, Cause, Extra};
 use crate::config::Config;
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Verb};
@@ -68,19 +70,30 @@ pub struct ByOp<T> {
     pub all: T,
 }
 
-/// Total nanoseconds by cause. All causes are listed, and they sum exactly to the total latency.
+/// Total nanoseconds by cause, and by cause of optional features that the device has. They sum exactly to the total latency.
 #[derive(Clone, Debug)]
-pub struct Breakdown(pub [u128; Cause::COUNT]);
+pub struct Breakdown(pub [u128; Cause::COUNT], pub Vec<(Extra, u128)>);
 
 impl Breakdown {
     /// All zero.
-    pub const ZERO: Self = Self([0; Cause::COUNT]);
+    pub const ZERO: Self = Self([0; Cause::COUNT], Vec::new());
 
     /// Adds another breakdown.
     pub fn merge(&mut self, other: &Breakdown) {
         for (total, ns) in self.0.iter_mut().zip(other.0) {
             *total += ns;
         }
+        for (extra, ns) in &other.1 {
+            match self.1.iter_mut().find(|(own, _)| own == extra) {
+                Some((_, total)) => *total += ns,
+                None => self.1.push((*extra, *ns)),
+            }
+        }
+    }
+
+    /// Total of all causes.
+    pub fn sum(&self) -> u128 {
+        self.0.iter().sum::<u128>() + self.1.iter().map(|(_, ns)| ns).sum::<u128>()
     }
 
     /// Adds one request's causes.
@@ -111,9 +124,12 @@ pub(crate) fn total<S: Serializer>(ns: &u128, serializer: S) -> Result<S::Ok, S:
 
 impl Serialize for Breakdown {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(Cause::COUNT))?;
+        let mut map = serializer.serialize_map(Some(Cause::COUNT + self.1.len()))?;
         for (cause, name) in CAUSES {
             map.serialize_entry(name, &Total(self.0[cause as usize]))?;
+        }
+        for (extra, ns) in &self.1 {
+            map.serialize_entry(extra.name(), &Total(*ns))?;
         }
         map.end()
     }
@@ -128,10 +144,27 @@ pub struct Requests {
     pub write: u64,
     /// Measured trims.
     pub trim: u64,
-    /// Flushes and other commands that are not simulated.
+    /// Measured flushes; absent without a write cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flush: Option<u64>,
+    /// Commands that are not simulated; flushes among them without a write cache.
     pub skipped: u64,
     /// Requests completed before the warm-up ended; not measured.
     pub warmup: u64,
+}
+
+/// Latencies by kind of request.
+#[derive(Clone, Debug, Serialize)]
+pub struct Latencies {
+    /// Of reads.
+    pub read: Figures,
+    /// Of writes.
+    pub write: Figures,
+    /// Of reads and writes.
+    pub all: Figures,
+    /// Of flushes, which are not in `all`; absent without a write cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flush: Option<Figures>,
 }
 
 /// Pages by direction.
@@ -184,6 +217,9 @@ pub struct ByCause {
     pub parity: u64,
     /// Second copies of pages.
     pub replica: u64,
+    /// Lines of the write cache; absent if 0.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cache: u64,
     /// Pages skipped so that write points have equal offsets; absent if 0.
     #[serde(skip_serializing_if = "is_zero")]
     pub wasted: u64,
@@ -201,6 +237,7 @@ impl ByCause {
             Class::Metadata => &mut self.metadata,
             Class::Parity => &mut self.parity,
             Class::Replica => &mut self.replica,
+            Class::Cache => &mut self.cache,
         } += pages;
         self.total += pages;
     }
@@ -219,6 +256,7 @@ impl ByCause {
             metadata: self.metadata + other.metadata,
             parity: self.parity + other.parity,
             replica: self.replica + other.replica,
+            cache: self.cache + other.cache,
             wasted: self.wasted + other.wasted,
             total: self.total + other.total,
         }
@@ -365,7 +403,8 @@ pub struct Wear {
 }
 
 /// Sections of a [`Summary`] that belong to one scheme each. They are absent if the scheme is not in use.
-pub const SCHEME_SECTIONS: [&str; 8] = ["idle_chip", "pagc", "brr", "dpr", "fastgc", "noc", "raid", "ecc"];
+pub const SCHEME_SECTIONS: [&str; 10] =
+    ["fairness", "cache", "idle_chip", "pagc", "brr", "dpr", "fastgc", "noc", "raid", "ecc"];
 
 /// Summary of a run. Equal configuration, trace, seed and version give equal bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -386,6 +425,9 @@ pub struct Summary {
     pub consistency_rule: &'static str,
     /// When a host write is acknowledged.
     pub write_ack: crate::config::WriteAck,
+    /// Digest of flushes and of writes with forced unit access; absent without a write cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flush_digest: Option<String>,
     /// Requests by kind.
     pub requests: Requests,
     /// Pages by direction.
@@ -399,7 +441,7 @@ pub struct Summary {
     /// Bytes written per second of simulated time.
     pub host_written_bytes_per_s: Option<f64>,
     /// Completion - arrival.
-    pub latency_ns: ByOp<Figures>,
+    pub latency_ns: Latencies,
     /// The sum of a request's wait causes.
     pub waiting_ns: ByOp<Figures>,
     /// Total time by cause.
@@ -427,6 +469,18 @@ pub struct Summary {
     /// Balanced redirected reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub brr: Option<BrrSummary>,
+    /// Tenants, if requests have any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenants: Option<tenants::Tenants>,
+    /// What tenants cost each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interference_ns: Option<tenants::Interference>,
+    /// How evenly tenants are served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fairness: Option<tenants::Fairness>,
+    /// The write cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<cache::Cache>,
     /// Second copies of pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dpr: Option<dpr::Dpr>,

@@ -3,9 +3,11 @@
 
 mod attribution;
 mod brr;
+mod cache;
 mod combinations;
 mod common;
 mod determinism;
+mod die_queue;
 mod dpr;
 mod failures;
 mod fastgc;
@@ -30,6 +32,7 @@ mod recordings;
 mod scattered;
 mod semantics;
 mod super_page;
+mod tenants;
 mod theory;
 mod timing;
 mod uncorrectable;

@@ -42,7 +42,7 @@ fn replay(path: &Path, format: &str, toml: &str, limit: Option<u64>, check: Chec
             Op::Read => RequestOp::Read,
             Op::Write => RequestOp::Write,
             Op::Trim => RequestOp::Trim,
-            Op::Other => {
+            Op::Flush | Op::Other => {
                 ssd.skip();
                 continue;
             }

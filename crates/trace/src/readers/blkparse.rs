@@ -149,7 +149,7 @@ impl Parser for Blkparse {
             }
             return Ok(Parsed::Pass);
         }
-        // A leading F is a flush before the data; a later one is forced unit access.
+        // A leading F is a flush before the data, which is not simulated apart from it; a later one is forced unit access.
         let kind = match rwbs {
             [b'F', rest @ ..] if !rest.is_empty() => rest,
             all => all,
@@ -162,9 +162,17 @@ impl Parser for Blkparse {
             _ => return Err(bad_op(line, rwbs, "RWBS", &["R", "W", "D", "F", "N"])),
         };
         // An empty flush has no sector: the name of the process follows at once, or nothing.
-        if op == Op::Other || extent.is_none() && rwbs.contains(&b'F') {
+        let flush = rwbs.contains(&b'F') && (op == Op::Other || extent.is_none());
+        if op == Op::Other || flush {
             self.flushes += 1;
             self.records += 1;
+            if flush && cx.flushes {
+                let Some(volume) = cx.volume(device)? else { return Ok(Parsed::Pass) };
+                let (first, sectors) = extent.unwrap_or((0, 0));
+                let (offset, bytes) = (first.saturating_mul(512), sectors.saturating_mul(512));
+                check_end(line, offset, bytes, count)?;
+                return Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op: Op::Flush, fua: false }));
+            }
             cx.note(Note::OtherOp);
             return Ok(Parsed::Pass);
         }
@@ -186,7 +194,8 @@ impl Parser for Blkparse {
             return Ok(Parsed::Pass);
         };
         self.records += 1;
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op }))
+        let fua = op == Op::Write && kind.contains(&b'F');
+        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua }))
     }
 
     fn finish(&mut self, cx: &mut Context) -> Result<(), Box<Bad>> {

@@ -3,6 +3,7 @@
 use crate::format::{Columns, MAX_COLUMNS, Measure, OpColumn, Separator};
 use crate::notes::Note;
 use crate::readers::line::*;
+use crate::record::Op;
 use crate::shown::escape;
 
 pub(crate) struct Mapped {
@@ -24,6 +25,7 @@ impl Mapped {
             .map(|measure| measure.column)
             .chain([map.offset.column, map.size.column])
             .chain(op)
+            .chain(map.fua)
             .chain(map.volume.iter().copied())
             .chain(map.filters.iter().map(|(column, _)| *column))
             .max()
@@ -61,6 +63,16 @@ impl Parser for Mapped {
             };
             self.parse_fields(line, &fields.at, fields.count, cx)
         }
+    }
+}
+
+/// Whether a write has forced unit access.
+fn flag(line: &[u8], field: &[u8]) -> Result<bool, Box<Bad>> {
+    let is = |words: &[&str]| words.iter().any(|word| field.eq_ignore_ascii_case(word.as_bytes()));
+    match field {
+        _ if is(&["1", "true", "yes", "fua"]) => Ok(true),
+        _ if is(&["0", "false", "no", "", "-"]) => Ok(false),
+        _ => Err(bad_op(line, field, "fua", &["1", "true", "yes", "fua", "0", "false", "no", "-"])),
     }
 }
 
@@ -110,6 +122,10 @@ impl Mapped {
             },
         };
         check_end(line, first, bytes, fields[size.column])?;
+        let fua = match self.map.fua {
+            Some(column) if op == Op::Write => flag(line, fields[column])?,
+            _ => false,
+        };
         let volume = match self.map.volume.as_slice() {
             [] => Some(0),
             [column] => cx.volume(fields[*column])?,
@@ -130,6 +146,6 @@ impl Mapped {
         let Some(volume) = volume else {
             return Ok(Parsed::Pass);
         };
-        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op }))
+        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op, fua }))
     }
 }

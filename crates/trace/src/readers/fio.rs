@@ -115,7 +115,7 @@ impl Parser for Fio {
             b"read" => Op::Read,
             b"write" => Op::Write,
             b"trim" => Op::Trim,
-            b"sync" | b"datasync" => Op::Other,
+            b"sync" | b"datasync" => Op::Flush,
             _ => {
                 return Err(bad_op(
                     line,
@@ -145,13 +145,13 @@ impl Parser for Fio {
         let time_ns = time_us.checked_mul(1_000).ok_or_else(|| {
             Bad::new(Code::Range, "time is larger than the clock holds", line).on("time", line, words[0])
         })?;
-        if op == Op::Other {
+        if op == Op::Flush && !cx.flushes {
             cx.note(Note::OtherOp);
             return Ok(Parsed::Pass);
         }
         let Some(volume) = cx.volume_of(name, |raw| raw[..raw.len().min(FIELD_BYTES)].to_vec())? else {
             return Ok(Parsed::Pass);
         };
-        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op }))
+        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op, fua: false }))
     }
 }

@@ -21,6 +21,7 @@ pub(crate) struct Raw {
     pub bytes: u64,
     pub volume: u32,
     pub op: Op,
+    pub fua: bool,
 }
 
 /// The result of parsing a line.
@@ -80,11 +81,13 @@ pub(crate) struct Context {
     pub first: bool,
     pub notes: Notes,
     pub volumes: Volumes,
+    /// Are flushes records? Otherwise they are noted and skipped.
+    pub flushes: bool,
 }
 
 impl Context {
     pub fn new(device: Option<&str>) -> Context {
-        Context { line: 0, first: true, notes: Notes::new(), volumes: Volumes::new(device) }
+        Context { line: 0, first: true, notes: Notes::new(), volumes: Volumes::new(device), flushes: false }
     }
 
     pub fn note(&mut self, note: Note) {
@@ -462,10 +465,10 @@ pub(crate) fn op_word(field: &[u8]) -> Option<Op> {
         ("trim", Op::Trim),
         ("discard", Op::Trim),
         ("unmap", Op::Trim),
-        ("f", Op::Other),
-        ("flush", Op::Other),
-        ("sync", Op::Other),
-        ("fsync", Op::Other),
+        ("f", Op::Flush),
+        ("flush", Op::Flush),
+        ("sync", Op::Flush),
+        ("fsync", Op::Flush),
     ];
     WORDS.iter().find(|(word, _)| field.eq_ignore_ascii_case(word.as_bytes())).map(|(_, op)| *op)
 }

@@ -1,7 +1,7 @@
 //! Parquet, as `ssdlab trace convert` writes it: one row per request, columns by name.
 //!
-//! `time_ns` (int64, since the first request), `op` (text: `read`, `write`, `trim`), `offset` and `bytes` (64-bit), and
-//! optionally `volume` (int32, in the order of first appearance). The names of the volumes are in the file's metadata
+//! `time_ns` (int64, since the first request), `op` (text: `read`, `write`, `trim`, `flush`), `offset` and `bytes` (64-bit), and
+//! optionally `volume` (int32, in the order of first appearance) and `fua` (boolean: force unit access). The names of the volumes are in the file's metadata
 //! under `ssdlab.volumes`, percent-encoded between commas: any bytes come back as they were.
 //!
 //! The file's own library unpacks rows batch by batch into the fixed-size records that the parser below reads, so that
@@ -11,10 +11,10 @@
 use crate::error::Code;
 use crate::readers::line::*;
 use crate::record::Op;
-use crate::table::ROW_BYTES;
+use crate::table::{FUA, ROW_BYTES};
 
 /// Operations by their number in a row; any other value is unknown.
-const OPS: [(&str, Op); 4] = [("read", Op::Read), ("write", Op::Write), ("trim", Op::Trim), ("flush", Op::Other)];
+const OPS: [(&str, Op); 4] = [("read", Op::Read), ("write", Op::Write), ("trim", Op::Trim), ("flush", Op::Flush)];
 
 /// Reads rows. Without labels the trace names no volumes.
 #[derive(Default)]
@@ -50,7 +50,7 @@ impl Parser for Rows {
         let Some((_, op)) = OPS.get(usize::from(row[28])) else {
             return Err(Bad::new(Code::Operation, "Unknown operation", row)
                 .on("op", row, &row[28..29])
-                .expected("read, write or trim in the column op")
+                .expected("read, write, trim or flush in the column op")
                 .fix("correct the column op, or leave such rows out"));
         };
         if offset.checked_add(bytes).is_none() {
@@ -67,7 +67,7 @@ impl Parser for Rows {
                 None => return Ok(Parsed::Pass),
             }
         }
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op: *op }))
+        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op: *op, fua: row[29] & FUA != 0 && *op == Op::Write }))
     }
 }
 
@@ -81,7 +81,7 @@ mod file {
     use crate::table::Row;
     use parquet::basic::{Compression, ConvertedType, LogicalType, Type, ZstdLevel};
     use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
-    use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+    use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
     use parquet::errors::ParquetError;
     use parquet::file::metadata::KeyValue;
     use parquet::file::properties::WriterProperties;
@@ -170,7 +170,7 @@ mod file {
         fn need(file: &SerializedFileReader<File>, name: &str, kind: Type) -> io::Result<Column<T>> {
             Column::find(file, name, kind)?.ok_or_else(|| {
                 broken(format!(
-                    "it has no column {name}; needed are time_ns, op, offset and bytes, volume may be there"
+                    "it has no column {name}; needed are time_ns, op, offset and bytes, volume and fua may be there"
                 ))
             })
         }
@@ -212,6 +212,7 @@ mod file {
         offset: Column<Int64Type>,
         bytes: Column<Int64Type>,
         volume: Option<Column<Int32Type>>,
+        fua: Option<Column<BoolType>>,
         out: Vec<u8>,
         given: usize,
     }
@@ -233,11 +234,13 @@ mod file {
                 self.offset.start(&self.file, group)?;
                 self.bytes.start(&self.file, group)?;
                 self.volume.iter_mut().try_for_each(|column| column.start(&self.file, group))?;
+                self.fua.iter_mut().try_for_each(|column| column.start(&self.file, group))?;
             }
             let rows = self.time.batch()?;
             let others = [self.op.batch()?, self.offset.batch()?, self.bytes.batch()?];
             let volumes = self.volume.as_mut().map_or(Ok(rows), Column::batch)?;
-            if rows == 0 || others.iter().chain([&volumes]).any(|other| *other != rows) {
+            let forced = self.fua.as_mut().map_or(Ok(rows), Column::batch)?;
+            if rows == 0 || others.iter().chain([&volumes, &forced]).any(|other| *other != rows) {
                 return Err(broken("its columns end at different rows"));
             }
             self.left = self.left.saturating_sub(rows as u64);
@@ -248,7 +251,8 @@ mod file {
                 let negative = numbers.map(|(value, signed)| signed && value < 0);
                 let device = self.volume.as_ref().map_or(0, |column| column.values[row] as u32);
                 let op = op.map_or(u8::MAX, |op| op as u8);
-                Row { time_ns, offset, bytes, negative, device, op }.put(&mut self.out);
+                let fua = self.fua.as_ref().is_some_and(|column| column.values[row]);
+                Row { time_ns, offset, bytes, negative, device, op, fua }.put(&mut self.out);
             }
             Ok(())
         }
@@ -274,6 +278,7 @@ mod file {
         let offset = Column::need(&file, "offset", Type::INT64)?;
         let bytes = Column::need(&file, "bytes", Type::INT64)?;
         let volume = Column::find(&file, "volume", Type::INT32)?;
+        let fua = Column::find(&file, "fua", Type::BOOLEAN)?;
         let pairs = file.metadata().file_metadata().key_value_metadata();
         let labels = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == LABELS)?.value.clone());
         let labels = match (labels, &volume) {
@@ -288,7 +293,7 @@ mod file {
             (_, None) => Vec::new(),
         };
         let (group, left) = (0, 0);
-        let rows = Rows { file, group, left, time, op, offset, bytes, volume, out: Vec::new(), given: 0 };
+        let rows = Rows { file, group, left, time, op, offset, bytes, volume, fua, out: Vec::new(), given: 0 };
         Ok(Open { rows: Box::new(rows), labels })
     }
 

@@ -319,7 +319,7 @@ impl Iterator for Generator {
                     self.phase_left -= 1;
                     self.left -= 1;
                     let (op, offset, bytes) = self.state.streams[stream].next();
-                    return Some(Record { time_ns: at - self.origin_ns, offset, bytes, volume: 0, op });
+                    return Some(Record { time_ns: at - self.origin_ns, offset, bytes, volume: 0, op, fua: false });
                 }
                 self.now_ns = self.state.end_ns;
             }

@@ -225,7 +225,7 @@ fn digest(generator: Generator) -> u64 {
             Op::Read => 0,
             Op::Write => 1,
             Op::Trim => 2,
-            Op::Other => 3,
+            Op::Flush | Op::Other => 3,
         };
         for word in [r.time_ns, r.offset, r.bytes, u64::from(r.volume), op] {
             for byte in word.to_le_bytes() {

@@ -15,9 +15,9 @@ pub(super) use legs::FUSED;
 
 use super::Ssd;
 use crate::config::{
-    Config, Destination, Device, Ecc, Errors, Faults, Ftl, Gc, GcTime, Geometry, Noc, NocModel, OrderKnobs,
-    Precondition, Programming, Raid, RaidLayout, Run, Schemes, Scope, Staging, Suspendable, Timing, Wear, WriteAck,
-    WritePoints,
+    Arbitration, Cache, Config, Destination, Device, Ecc, Errors, Faults, Ftl, Gc, GcTime, Geometry, Noc, NocModel,
+    Nvme, OrderKnobs, Precondition, Programming, Raid, RaidLayout, Run, Schemes, Scope, Staging, Suspendable, Timing,
+    Wear, WriteAck, WritePoints,
 };
 use crate::device::geometry;
 use crate::policy::Journey;
@@ -110,7 +110,7 @@ impl FastPaths {
             precondition: Precondition { mode: _, valid: _, invalid: _, overwrite: _ },
             run: Run { warmup: _ },
             schemes: Schemes { order, route, place, victim: _, collector, path, trigger },
-            order: OrderKnobs { chip_queue: _, delay_writes: _ },
+            order: OrderKnobs { chip_queue: _, delay_writes: _, die_queue, read_burst: _ },
             noc:
                 Noc {
                     model: noc,
@@ -141,6 +141,21 @@ impl FastPaths {
             raid: Raid { layout, group: _, encode_timeout: _, write_mode: _ },
             staging: Staging { slots: _ },
             faults: Faults { power_cut: _, chip_fails, rebuild: _ },
+            nvme: Nvme { arbitration, burst: _, queues: _ },
+            cache:
+                Cache {
+                    size: cache,
+                    write: _,
+                    read: _,
+                    evict: _,
+                    writeback: _,
+                    high: _,
+                    low: _,
+                    order: _,
+                    time: _,
+                    plp_budget: _,
+                    flush: _,
+                },
         } = config;
         let (collector, path) = (collector.policy_ref(), path.policy_ref());
         let no_idle_time = trigger.policy_ref().patience().is_none();
@@ -152,6 +167,9 @@ impl FastPaths {
         let takes_time = |times: &crate::config::PageTimes| !times.types().contains(&Nanos::ZERO);
 
         let legs = *noc == NocModel::None
+            && die_queue.classes().is_none()
+            && cache.0 == 0
+            && *arbitration == Arbitration::None
             && chip_fails.is_empty()
             && (no_raid || no_errors)
             && *suspendable == Suspendable::None
@@ -233,7 +251,7 @@ impl Ssd {
     /// measurements: results do not change.
     pub fn set_fusing(&mut self, fusing: bool) {
         self.unfuse_all();
-        let plain = self.features.failures.is_none() && !self.rules.watches;
+        let plain = self.features.failures.is_none() && !self.rules.watches && !self.rules.tenants;
         let open = fusing && plain && self.observer.observer.is_none();
         self.fast = if open { FastPaths::of(&self.config, &self.dev.geometry) } else { FastPaths::NONE };
         let stays_in_plane = self.schemes.victim.policy_ref().stays_in_plane();

@@ -22,6 +22,8 @@ pub(in crate::engine) enum Holder {
     Gc,
     /// A write-back from the controller's buffer, or a second copy that is being programmed.
     Writeback,
+    /// A write-back from the write cache, which the shadow clock serves like a host operation.
+    Cache,
 }
 
 /// State of a unit's suspension (rule R10).
@@ -73,6 +75,8 @@ pub(in crate::engine) struct Unit {
     gc: u64,
     /// Total time held by write-backs.
     writeback: u64,
+    /// Total time held by write-backs of the write cache.
+    cached: u64,
     /// Total time held by host operations, without those of the fast lane: exact while the device is observed, which closes the lane.
     host: u64,
     /// Delay of host service compared with service without GC: see `Ssd::turn`.
@@ -110,6 +114,7 @@ impl Unit {
             gc_planes: 0,
             gc: 0,
             writeback: 0,
+            cached: 0,
             host: 0,
             lag: 0,
             lag_gc: 0,
@@ -308,15 +313,20 @@ impl Unit {
         self.writeback + if self.holder == Holder::Writeback { (now - self.since).0 } else { 0 }
     }
 
+    /// Total time for which write-backs of the write cache held this unit, until now.
+    pub(in crate::engine) fn cached(&self, now: Nanos) -> u64 {
+        self.cached + if self.holder == Holder::Cache { (now - self.since).0 } else { 0 }
+    }
+
     /// Who has held it for how long, for an observer.
     pub(in crate::engine) fn held(&self) -> Held {
         let holding = match self.holder {
             Holder::Free => None,
             Holder::Host => Some(0),
             Holder::Gc => Some(1),
-            Holder::Writeback => Some(2),
+            Holder::Writeback | Holder::Cache => Some(2),
         };
-        Held { totals: [self.host, self.gc, self.writeback], holding, since: self.since }
+        Held { totals: [self.host, self.gc, self.writeback + self.cached], holding, since: self.since }
     }
 
     /// The part of GC's time in which the plane at index `k` participated. `by_plane` is the unit's slice of the ledger by plane.
@@ -338,6 +348,8 @@ impl Unit {
             }
         } else if self.holder == Holder::Writeback {
             self.writeback += (now - self.since).0;
+        } else if self.holder == Holder::Cache {
+            self.cached += (now - self.since).0;
         } else if self.holder == Holder::Host {
             self.host += (now - self.since).0;
         }
@@ -410,8 +422,9 @@ impl Dies {
             self.held_gc.change(holder == Holder::Gc, now);
             self.gc_planes.change_by(planes, holder == Holder::Gc, now);
         }
-        if (before == Holder::Writeback) != (holder == Holder::Writeback) {
-            self.held_writeback.change(holder == Holder::Writeback, now);
+        let writes_back = |holder: Holder| matches!(holder, Holder::Writeback | Holder::Cache);
+        if writes_back(before) != writes_back(holder) {
+            self.held_writeback.change(writes_back(holder), now);
         }
     }
 

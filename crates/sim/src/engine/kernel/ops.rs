@@ -2,7 +2,8 @@
 
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
-use crate::blame::Blame;
+use crate::blame::{Blame, ExtraBlame};
+use crate::config::MOST_QUEUES;
 use crate::device::pages::MAX_PLANES;
 use crate::device::transaction::{Op, Slab};
 use crate::units::{Moment, OpId, Ppn, Tag};
@@ -214,6 +215,80 @@ impl Blank for Crosser {
     }
 }
 
+/// An operation on a device with causes of optional features.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct Extras {
+    /// Those causes of its time so far.
+    pub(in crate::engine) blame: ExtraBlame,
+}
+
+impl Blank for Extras {
+    fn blank() -> Self {
+        Extras { blame: ExtraBlame::default() }
+    }
+}
+
+/// A page on a device with tenants.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct TenantPage {
+    /// The tenant of a host page.
+    pub(in crate::engine) tenant: u8,
+    /// By tenant: for how long it had held the unit and the bus when the page began to wait for them.
+    pub(in crate::engine) die: [u64; MOST_QUEUES],
+    /// See `die`.
+    pub(in crate::engine) bus: [u64; MOST_QUEUES],
+    /// By tenant: `die_host` and `bus_host` that it has cost the page.
+    pub(in crate::engine) by: [u64; MOST_QUEUES],
+}
+
+impl Blank for TenantPage {
+    fn blank() -> Self {
+        TenantPage { tenant: 0, die: [0; MOST_QUEUES], bus: [0; MOST_QUEUES], by: [0; MOST_QUEUES] }
+    }
+}
+
+/// A page on a device with a write cache.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct Cached {
+    /// Its line, and the line's period of dirtiness: a host write's from the moment it has one, and that of a write-back.
+    pub(in crate::engine) line: u32,
+    /// See `line`. Of a host read: the number of writes of its page before it began.
+    pub(in crate::engine) period: u32,
+    /// A host write's place among writes and flushes.
+    pub(in crate::engine) place: u64,
+    /// The earlier write of its page that waits for a line, too.
+    pub(in crate::engine) behind: OpId,
+    /// Discarded by a trim.
+    pub(in crate::engine) trimmed: bool,
+    /// A host write that is acknowledged when it is on flash.
+    pub(in crate::engine) fua: bool,
+    /// A write-back or its fill read is in service.
+    pub(in crate::engine) serving: bool,
+    /// Time for which write-backs had held its unit when it joined the queue.
+    pub(in crate::engine) ledger: u64,
+    /// A write-back's causes up to the selection of its program.
+    pub(in crate::engine) before: Blame,
+}
+
+/// No line.
+pub(in crate::engine) const NO_LINE: u32 = u32::MAX;
+
+impl Blank for Cached {
+    fn blank() -> Self {
+        Cached {
+            line: NO_LINE,
+            period: 0,
+            place: 0,
+            behind: OpId::NONE,
+            trimmed: false,
+            fua: false,
+            serving: false,
+            ledger: 0,
+            before: Blame::ZERO,
+        }
+    }
+}
+
 /// Bytes per operation beside its record, on every device.
 pub(in crate::engine) const BYTES_BESIDE: u64 = size_of::<HostPage>() as u64;
 
@@ -225,6 +300,9 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) crossing: bool,
     pub(in crate::engine) copy: bool,
     pub(in crate::engine) anywhere: bool,
+    pub(in crate::engine) cached: bool,
+    pub(in crate::engine) extras: bool,
+    pub(in crate::engine) tenant: bool,
 }
 
 /// Operations that wait or are in service. Dereferences to the slab of their records.
@@ -240,6 +318,9 @@ pub(in crate::engine) struct Ops {
     pub(in crate::engine) crossing: ByOp<Crosser>,
     pub(in crate::engine) copy: ByOp<Copied>,
     pub(in crate::engine) anywhere: ByOp<Anywhere>,
+    pub(in crate::engine) cached: ByOp<Cached>,
+    pub(in crate::engine) extras: ByOp<Extras>,
+    pub(in crate::engine) tenant: ByOp<TenantPage>,
 }
 
 impl Ops {
@@ -247,13 +328,23 @@ impl Ops {
         Ops {
             records: Slab::with_capacity(capacity),
             parts,
-            any_part: parts.parity || parts.buffer || parts.crossing || parts.copy || parts.anywhere,
+            any_part: parts.parity
+                || parts.buffer
+                || parts.crossing
+                || parts.copy
+                || parts.anywhere
+                || parts.cached
+                || parts.extras
+                || parts.tenant,
             host: ByOp(Vec::with_capacity(capacity)),
             parity: ByOp(Vec::with_capacity(if parts.parity { capacity } else { 0 })),
             buffer: ByOp(Vec::with_capacity(if parts.buffer { capacity } else { 0 })),
             crossing: ByOp(Vec::with_capacity(if parts.crossing { capacity } else { 0 })),
             copy: ByOp(Vec::with_capacity(if parts.copy { capacity } else { 0 })),
             anywhere: ByOp(Vec::with_capacity(if parts.anywhere { capacity } else { 0 })),
+            cached: ByOp(Vec::with_capacity(if parts.cached { capacity } else { 0 })),
+            extras: ByOp(Vec::with_capacity(if parts.extras { capacity } else { 0 })),
+            tenant: ByOp(Vec::with_capacity(if parts.tenant { capacity } else { 0 })),
         }
     }
 
@@ -266,6 +357,13 @@ impl Ops {
             self.reset_parts(id);
         }
         id
+    }
+
+    /// Operations have tenants from now on; there are none yet.
+    pub(in crate::engine) fn count_tenants(&mut self) {
+        self.parts.tenant = true;
+        self.any_part = true;
+        self.tenant.0.resize_with(self.records.all().count(), TenantPage::blank);
     }
 
     #[inline(never)]
@@ -284,6 +382,15 @@ impl Ops {
         }
         if self.parts.anywhere {
             self.anywhere.reset(id);
+        }
+        if self.parts.cached {
+            self.cached.reset(id);
+        }
+        if self.parts.extras {
+            self.extras.reset(id);
+        }
+        if self.parts.tenant {
+            self.tenant.reset(id);
         }
     }
 

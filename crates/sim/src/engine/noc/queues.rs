@@ -12,7 +12,7 @@ fn task(op: &Op) -> Task {
         _ => op.verb == Verb::Read,
     };
     match op.class {
-        Class::Host | Class::Parity | Class::Replica => {
+        Class::Host | Class::Parity | Class::Replica | Class::Cache => {
             if reads {
                 Task::Rhost
             } else {

@@ -1,8 +1,9 @@
 //! Completion of requests with their last page: acknowledgement, causes and counters.
 
-use crate::blame::{Blame, Cause};
+use crate::blame::{Blame, Cause, ExtraBlame};
 use crate::device::transaction::Need;
 use crate::engine::Ssd;
+use crate::engine::spine::host::HostRequest;
 use crate::observe::Completed;
 use crate::request::{Request, RequestOp};
 use crate::units::{Lpn, Moment, Nanos, OpId, PlaneId, RequestId};
@@ -40,6 +41,7 @@ pub(super) fn completed(
     measured: bool,
     uncorrectable: u32,
     end: &PageEnd,
+    (extras, tenant): (ExtraBlame, u8),
     now: Nanos,
 ) -> Completed {
     Completed {
@@ -54,7 +56,14 @@ pub(super) fn completed(
         plane: end.plane,
         uncorrectable,
         blame: end.blame,
+        extras,
+        tenant,
     }
+}
+
+/// Causes of the page of a request that finished last so far.
+fn best_of(request: &HostRequest) -> Blame {
+    request.best.blame
 }
 
 impl Ssd {
@@ -81,6 +90,10 @@ impl Ssd {
             self.request_done(id, if later { op } else { OpId::NONE });
         } else if later {
             self.host.requests[id.0].best = self.page_end(op);
+            self.keep_extras(id, op);
+            if self.rules.tenants {
+                self.keep_shares(id, op);
+            }
         }
     }
 
@@ -101,9 +114,12 @@ impl Ssd {
             (&self.kernel.ops.host[last].blame, self.kernel.ops.host[last].first_start)
         };
         let latency = (self.now - record.request.arrival).0;
-        let waits = blame.waits();
+        let extras = self.extras_of(id, last);
+        let waits = blame.waits() + extras.sum();
         law_eq!(waits + blame.service(), latency, "causes sum to the latency of request {}", record.index);
-        if record.measured {
+        if record.request.op == RequestOp::Flush {
+            self.flush_done(id, latency);
+        } else if record.measured {
             let stats = match record.request.op {
                 RequestOp::Read => {
                     self.stats.requests.read += 1;
@@ -122,6 +138,9 @@ impl Ssd {
             if let Some(histogram) = &mut stats.histogram {
                 histogram.record(blame, latency, waits);
             }
+            if self.rules.extras {
+                stats.spend_extras(&extras, latency);
+            }
             stats.delayed_by_gc += u64::from(blame.by_gc() > 0);
             if self.features.raid.is_some() {
                 let writes = usize::from(record.request.op != RequestOp::Read);
@@ -137,14 +156,21 @@ impl Ssd {
         } else {
             self.stats.requests.warmup += 1;
         }
+        if self.rules.tenants {
+            let blame =
+                if last.is_none() { best_of(&self.host.requests[id.0]) } else { self.kernel.ops.host[last].blame };
+            self.tenant_done(id, last, &blame, &extras, latency, waits);
+        }
         self.watch_completion(|ssd| {
             let record = &ssd.host.requests[id.0];
             let end = if last.is_none() { record.best.clone() } else { ssd.page_end(last) };
-            completed(&record.request, record.index, record.measured, record.uncorrectable, &end, ssd.now)
+            let more = (extras, record.marks.tenant);
+            completed(&record.request, record.index, record.measured, record.uncorrectable, &end, more, ssd.now)
         });
         self.kernel.idle_rounds = 0;
         self.stats.completed += 1;
         self.host.outstanding -= 1;
+        self.host.regrant |= self.host.queued > 0;
         self.host.window_stale |= !self.host.window.is_empty();
         self.host.requests.remove(id.0);
     }

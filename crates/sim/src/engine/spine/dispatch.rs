@@ -21,6 +21,7 @@ impl Ssd {
         if self.kernel.dies.dirty.is_empty()
             && !self.rules.dynamic
             && !self.rules.stages
+            && !self.rules.idle_lines
             && self.features.replicas.is_none()
         {
             return;
@@ -49,6 +50,9 @@ impl Ssd {
             self.make_copies();
         }
         self.kernel.dies.looking.clear();
+        if self.rules.idle_lines {
+            self.write_lines_to_idle_dies();
+        }
     }
 
     /// A unit has been considered.
@@ -73,7 +77,7 @@ impl Ssd {
             for unit in &self.kernel.dies.looking {
                 if self.ready_for_more(*unit) {
                     let head = self.kernel.dies[*unit].queue.head();
-                    let (rank, first) = if self.rules.queues { self.next_task(*unit) } else { (0, head) };
+                    let (rank, first) = if self.rules.queues { self.next_in_queue(*unit) } else { (0, head) };
                     let turn = (rank, self.kernel.ops[first].age);
                     if oldest.is_none_or(|(other, _)| turn < other) {
                         oldest = Some((turn, *unit));
@@ -82,7 +86,7 @@ impl Ssd {
             }
             let write = self.host.anywhere.head();
             let write_first = write.is_some() && {
-                let turn = (if self.rules.queues { self.rank(write, false) } else { 0 }, self.kernel.ops[write].age);
+                let turn = (if self.rules.queues { self.rank_in_queue(write) } else { 0 }, self.kernel.ops[write].age);
                 oldest.is_none_or(|(other, _)| turn < other)
             };
             if write_first && self.start_anywhere() {
@@ -146,6 +150,9 @@ impl Ssd {
             self.kernel.ops.host[op].blame.add(Cause::DieGcOther, gc);
             self.kernel.ops.host[op].blame.add(Cause::DieWriteback, back);
             self.kernel.ops.host[op].blame.add(Cause::DieHost, wait - gc - back);
+            if self.rules.tenants {
+                self.share_anywhere(op, wait - gc - back);
+            }
             self.note_found(op, back);
             self.update_lag(op, unit);
             self.begin_write(op, unit);
@@ -199,7 +206,7 @@ impl Ssd {
             // A collection that holds its die goes first, even if the next operation could overlap the running one.
             return false;
         }
-        let first = if self.rules.queues { self.next_task(unit).1 } else { state.queue.head() };
+        let first = if self.rules.queues { self.next_in_queue(unit).1 } else { state.queue.head() };
         if (state.array().is_some() || state.cache().is_some()) && !self.may_overlap(first, unit) {
             return false;
         }
@@ -221,6 +228,7 @@ impl Ssd {
             }
         }
         self.select(first, unit);
+        self.note_burst(first, unit);
         true
     }
 
@@ -260,6 +268,7 @@ impl Ssd {
         let page = &self.kernel.ops[op];
         match page.need {
             Need::Read | Need::Merge if self.waits_for_word_line(op) => self.take_from_buffer(op, unit),
+            Need::Read if self.rules.caches => self.select_cached_read(op, unit),
             Need::Read if self.reads_group(op) => {
                 let at = self.covered(page.lpn).expect("law: a stripe's members stay while they are read");
                 self.begin_read(op, at, unit);
@@ -275,14 +284,10 @@ impl Ssd {
                 }
                 // Overwritten, trimmed or buffered while it waited: the newest version is in controller memory, or there is none.
                 Location::Staged(_) | Location::Nowhere => {
-                    self.leaves_chip(op);
-                    self.charge_wait(op, unit);
-                    if let Location::Staged(newest) = self.dev.map.get(self.kernel.ops[op].lpn) {
+                    if let Location::Staged(newest) = self.dev.map.get(page.lpn) {
                         self.note_memory_read(op, self.kernel.ops.host[newest].tags[0]);
                     }
-                    let measured = self.host.requests[self.kernel.ops[op].request.0].measured;
-                    self.stats.pages.from_memory += u64::from(measured);
-                    self.serve_from_memory(op);
+                    self.select_in_memory(op, unit);
                 }
             },
             Need::Merge => match self.merge_source(op) {
@@ -300,7 +305,16 @@ impl Ssd {
         }
     }
 
-    fn begin_read(&mut self, op: OpId, at: Ppn, unit: UnitId) {
+    /// A read whose turn has come on a die needs no flash any more.
+    pub(in crate::engine) fn select_in_memory(&mut self, op: OpId, unit: UnitId) {
+        self.leaves_chip(op);
+        self.charge_wait(op, unit);
+        let measured = self.host.requests[self.kernel.ops[op].request.0].measured;
+        self.stats.pages.from_memory += u64::from(measured);
+        self.serve_from_memory(op);
+    }
+
+    pub(in crate::engine) fn begin_read(&mut self, op: OpId, at: Ppn, unit: UnitId) {
         let plane = self.dev.geometry.plane_of(at);
         if self.dev.geometry.unit_of(plane) != unit {
             // The page has moved: the read queues at its new die, with its own age.
@@ -420,6 +434,8 @@ impl Ssd {
     pub(in crate::engine) fn page_to_read(&self, op: OpId) -> Option<Ppn> {
         let page = &self.kernel.ops[op];
         let at = match page.need {
+            Need::Read if self.rules.caches => self.page_beside_cache(op),
+            Need::Merge if page.class == Class::Cache => self.page_to_fill(op),
             Need::Read if self.reads_group(op) => {
                 return self.covered(page.lpn);
             }
@@ -458,7 +474,7 @@ impl Ssd {
     }
 
     /// A host program begins if its plane has a free page; otherwise it waits for space.
-    fn begin_write(&mut self, id: OpId, unit: UnitId) {
+    pub(in crate::engine) fn begin_write(&mut self, id: OpId, unit: UnitId) {
         let plane = self.kernel.ops[id].plane;
         let Some(at) = self.dev.flash.take_page(plane, Stream::Host, false) else {
             let page = &self.kernel.ops[id];
@@ -469,7 +485,9 @@ impl Ssd {
             self.gc.planes[plane.ix()].stalled.push(&mut self.kernel.ops, id);
             return self.claim(plane);
         };
-        if self.oracle.tracks_sectors() {
+        if self.kernel.ops[id].class == Class::Cache {
+            self.line_selected(id);
+        } else if self.oracle.tracks_sectors() {
             self.compose(id);
         }
         let mut pages = 1;
@@ -521,6 +539,9 @@ impl Ssd {
                 self.host.anywhere.pop(&self.kernel.ops);
                 // It has waited exactly as long as its lead, for the same dies.
                 self.kernel.ops.host[next].blame = self.kernel.ops.host[lead].blame;
+                if self.rules.tenants {
+                    self.kernel.ops.tenant[next].by = self.kernel.ops.tenant[lead].by;
+                }
                 self.kernel.ops[next].unit = unit;
                 self.kernel.ops[next].plane = plane;
                 self.kernel.ops[next].channel = self.dev.geometry.channel_of(plane);
@@ -547,7 +568,7 @@ impl Ssd {
     fn count_host(&mut self, op: OpId, pages: u64) {
         let page = &self.kernel.ops[op];
         // An old page that is read although none of its data is needed is read for its parity group.
-        let for_parity = page.need == Need::Merge && !self.lacks(op);
+        let for_parity = page.need == Need::Merge && page.class != Class::Cache && !self.lacks(op);
         let class = if for_parity { Class::Parity } else { page.class };
         if page.class == Class::Host && !self.host.requests[page.request.0].measured {
             self.stats.count_unmeasured(class, page.need == Need::Write, pages);
@@ -573,7 +594,11 @@ impl Ssd {
             mate = self.kernel.ops[mate].mate;
         }
         self.kernel.dies[unit].enter(op);
-        self.seize_unit(unit, Holder::Host, plane);
+        if self.rules.tenants {
+            self.die_serves(unit, op);
+        }
+        let holder = if self.rules.buffers { self.holder_beside(op, unit) } else { Holder::Host };
+        self.seize_unit(unit, holder, plane);
         self.run_leg(op);
     }
 
@@ -605,9 +630,15 @@ impl Ssd {
         let gc_all = turn.gc - page.ledger_gc;
         let back = turn.writeback - page.ledger_writeback;
         let rest = wait - gc_all - back;
-        let host = (turn.shadow_start.0.saturating_sub(since.0)).min(rest);
-        page.blame.add(Cause::DieHost, host);
+        let host = if self.rules.by_class { rest } else { (turn.shadow_start.0.saturating_sub(since.0)).min(rest) };
         page.blame.add(Cause::DieLate, rest - host);
+        let lines = if self.rules.buffers { self.behind_lines(op, unit).min(host) } else { 0 };
+        let page = &mut self.kernel.ops.host[op];
+        page.blame.add(Cause::DieHost, host - lines);
+        page.blame.add(Cause::DieWriteback, lines);
+        if self.rules.tenants {
+            self.share_die(op, unit, host - lines);
+        }
         if gc_all + back > 0 {
             self.charge_collections(op, unit, gc_all, back);
         }

@@ -757,6 +757,9 @@ impl Ssd {
         let lpn = self.dev.flash.lpn_of(from);
         let block = self.dev.geometry.block_of(to);
         let published = lpn.is_some();
+        if self.rules.tenants {
+            self.count_tenant_program(lpn, true);
+        }
         if published {
             self.republish(lpn, from, to);
             self.dev.flash.invalidate(from, self.dev.geometry.block_of(from), lpn);

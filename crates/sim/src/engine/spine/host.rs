@@ -12,7 +12,7 @@ use crate::engine::kernel::ops::{Anywhere, NO_CHIP, NO_RUN};
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::merge::Runs;
 use crate::engine::{Nanos, Ssd};
-use crate::request::{Extent, Request, RequestOp};
+use crate::request::{Extent, Marks, Request, RequestOp};
 use crate::units::{Lpn, OpId, PlaneId, Ppm, Ppn, RequestId, UnitId, Warmup};
 
 /// A request outside the device.
@@ -21,12 +21,13 @@ pub(in crate::engine) struct Waiting {
     pub(in crate::engine) request: Request,
     /// Number of its extents in [`Host::extents`]; 0 if its bytes are contiguous.
     extents: u32,
+    pub(in crate::engine) marks: Marks,
 }
 
 impl Waiting {
     /// A contiguous request.
     pub(in crate::engine) fn together(request: Request) -> Self {
-        Waiting { request, extents: 0 }
+        Waiting { request, extents: 0, marks: Marks::default() }
     }
 }
 
@@ -42,6 +43,8 @@ pub(in crate::engine) struct HostRequest {
     /// Whether one of its pages has waited for GC at its chip.
     pub(in crate::engine) conflicted: bool,
     pub(super) remaining: u32,
+    /// What it asks for beside its data.
+    pub(in crate::engine) marks: Marks,
     /// Number of uncorrectable pages.
     pub(in crate::engine) uncorrectable: u32,
     /// Pages that wait for dispatch, linked by `HostPage::link`.
@@ -66,6 +69,7 @@ impl HostRequest {
             admitted,
             measured,
             conflicted: false,
+            marks: next.marks,
             remaining: pages,
             uncorrectable: 0,
             first: OpId::NONE,
@@ -100,6 +104,12 @@ pub(in crate::engine) struct Host {
     /// A request has joined the window, or chips have finished sub-requests, since the order was last asked.
     pub(in crate::engine) window_stale: bool,
     pub(in crate::engine) outstanding: u32,
+    /// Requests that have arrived and wait in queues of their own, and whether one may have a slot by now.
+    pub(in crate::engine) queued: u32,
+    /// See `queued`.
+    pub(in crate::engine) regrant: bool,
+    /// Outstanding flushes, which no order dispatches.
+    pub(in crate::engine) flushing: u32,
     depth: u32,
     closed: bool,
     submitted: u64,
@@ -142,6 +152,9 @@ impl Host {
             delays_writes: config.delays_writes(),
             window_stale: false,
             outstanding: 0,
+            queued: 0,
+            regrant: false,
+            flushing: 0,
             depth,
             closed: false,
             submitted: 0,
@@ -172,7 +185,8 @@ impl Host {
     /// Time at which the next request arrives or can be admitted.
     #[inline(always)]
     pub(in crate::engine) fn next_arrival(&self, now: Nanos) -> Nanos {
-        if self.outstanding < self.depth && (self.arrived > 0 || (self.closed && !self.ring.is_empty())) {
+        let waits = self.arrived > 0 || (self.closed && !self.ring.is_empty());
+        if waits && self.outstanding + self.queued < self.depth || self.regrant {
             return now;
         }
         match self.ring.get(self.arrived) {
@@ -187,7 +201,7 @@ impl Host {
 
     /// Requests that have arrived and not completed.
     pub(in crate::engine) fn pending(&self) -> u64 {
-        self.arrived as u64 + u64::from(self.outstanding)
+        self.arrived as u64 + u64::from(self.queued) + u64::from(self.outstanding)
     }
 
     /// The index of a request in service.
@@ -208,7 +222,28 @@ impl Host {
         self.memory.clear();
         self.decoding.clear();
         self.window_stale = false;
-        self.outstanding = 0;
+        (self.outstanding, self.flushing) = (0, 0);
+        self.regrant = self.queued > 0;
+    }
+
+    /// Whether a request arrives when another one completes.
+    pub(in crate::engine) fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Most outstanding requests.
+    pub(in crate::engine) fn slots(&self) -> u32 {
+        self.depth
+    }
+
+    /// Takes the extents of the request that has just left the ring.
+    pub(in crate::engine) fn take_extents(&mut self, next: &Waiting) -> Vec<Extent> {
+        self.extents.drain(..next.extents as usize).collect()
+    }
+
+    /// Puts the extents of the request that is admitted next where they are looked for.
+    pub(in crate::engine) fn give_extents(&mut self, extents: Vec<Extent>) {
+        extents.into_iter().rev().for_each(|extent| self.extents.push_front(extent));
     }
 
     /// Whether a request in service is a read.
@@ -222,7 +257,7 @@ impl Host {
     }
 
     pub(in crate::engine) fn is_empty(&self) -> bool {
-        self.ring.is_empty() && self.outstanding == 0
+        self.ring.is_empty() && self.outstanding + self.queued == 0
     }
 }
 
@@ -237,8 +272,7 @@ impl Ssd {
     /// # Panics
     /// If it exceeds the device, is empty, arrives before the previous request, or [`Ssd::accepts`] returns false.
     pub fn submit(&mut self, request: Request) {
-        self.check_extent(request.offset, request.bytes);
-        self.hand_in(Waiting::together(request));
+        self.submit_marked(request, Marks::default(), std::iter::empty());
     }
 
     /// Submits a scattered request: one request with one latency, whose extents may be anywhere. `request.offset` is the start of
@@ -247,8 +281,31 @@ impl Ssd {
     /// # Panics
     /// Like [`Ssd::submit`], and if the extents do not match the request.
     pub fn submit_scattered(&mut self, request: Request, extents: impl Iterator<Item = Extent>) {
-        let waiting = self.scatter(request, extents);
-        self.hand_in(waiting);
+        self.submit_marked(request, Marks::default(), extents);
+    }
+
+    /// Submits a request with what it asks for beside its data. Without extents it is contiguous.
+    ///
+    /// # Panics
+    /// Like [`Ssd::submit_scattered`], and if it is a flush and the device has no write cache.
+    pub fn submit_marked(&mut self, request: Request, marks: Marks, extents: impl Iterator<Item = Extent>) {
+        if request.op == RequestOp::Flush {
+            law!(self.flushes(), "a device without a write cache has nothing to flush");
+            return self.hand_in(Waiting { marks, ..Waiting::together(request) });
+        }
+        let mut extents = extents.peekable();
+        let waiting = if extents.peek().is_some() {
+            self.scatter(request, extents)
+        } else {
+            self.check_extent(request.offset, request.bytes);
+            Waiting::together(request)
+        };
+        self.hand_in(Waiting { marks, ..waiting });
+    }
+
+    /// Whether it has a write cache, so that flushes are requests like others. Otherwise they are skipped ([`Ssd::skip`]).
+    pub fn flushes(&self) -> bool {
+        self.rules.caches
     }
 
     fn hand_in(&mut self, waiting: Waiting) {
@@ -259,6 +316,9 @@ impl Ssd {
             self.host.last_arrival = request.arrival;
         }
         self.host.submitted += 1;
+        if self.rules.buffers {
+            self.more_arrivals();
+        }
         self.host.only_reads &= request.op == RequestOp::Read;
         self.host.ring.push_back(waiting);
     }
@@ -284,7 +344,8 @@ impl Ssd {
             self.host.extents.pop_back();
             return Waiting::together(request);
         }
-        Waiting { request, extents: u32::try_from(count).expect("a request has fewer than 2^32 extents") }
+        let extents = u32::try_from(count).expect("a request has fewer than 2^32 extents");
+        Waiting { extents, ..Waiting::together(request) }
     }
 
     /// Counts a command that is not simulated, such as a flush.
@@ -315,6 +376,9 @@ impl Ssd {
     /// Processes arrivals, and admits as many requests as possible.
     #[inline]
     pub(in crate::engine) fn admit(&mut self) {
+        if self.rules.tenants {
+            return self.admit_queued();
+        }
         if self.host.closed {
             while self.host.outstanding < self.host.depth && self.host.fault.is_none() {
                 let Some(mut next) = self.host.ring.pop_front() else { break };
@@ -338,8 +402,9 @@ impl Ssd {
         }
     }
 
+    /// A request has arrived.
     #[inline(always)]
-    fn arrives(&mut self) {
+    pub(in crate::engine) fn arrives(&mut self) {
         self.stats.arrivals += 1;
         self.stats.chips_busy += u64::from(self.kernel.dies.chips_busy);
         self.stats.window += self.host.window.len() as u64;
@@ -361,6 +426,7 @@ impl Ssd {
             self.unfuse_now();
             self.host.measuring = true;
             self.stats.start_measuring();
+            self.restart_tenants();
             self.restart_conflicts();
             // The first measured request has already arrived.
             self.arrives();
@@ -370,7 +436,9 @@ impl Ssd {
     /// Prefetches data that requests further up the ring will use.
     #[inline(always)]
     pub(in crate::engine) fn look_ahead(&self) {
-        let page = |next: &Waiting| self.logical(self.dev.geometry.page_at(next.request.offset));
+        // A flush may name any place.
+        let place = |request: &Request| if request.op == RequestOp::Flush { 0 } else { request.offset };
+        let page = |next: &Waiting| self.logical(self.dev.geometry.page_at(place(&next.request)));
         let ring = &self.host.ring;
         if let (Some(far), Some(near)) = (ring.get(LOOK_AHEAD - 1), ring.get(LOOK_AHEAD / 2 - 1)) {
             self.dev.map.expect(page(far));
@@ -450,14 +518,22 @@ impl Ssd {
         self.stats.completed += 1;
         self.stats.requests.trim += u64::from(measured);
         self.stats.requests.warmup += u64::from(!measured);
-        let end = PageEnd::now(self.now, (self.now - request.arrival).0);
-        self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, ssd.now));
+        let (arbitration, extras) = self.waits_of_trim();
+        self.count_trim(next.marks.tenant, measured);
+        let end = PageEnd::now(self.now, (self.now - request.arrival).0 - arbitration);
+        let tenant = next.marks.tenant;
+        self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, (extras, tenant), ssd.now));
     }
 
     fn admit_one(&mut self, next: Waiting) {
+        self.admit_numbered(next, self.host.admitted);
+    }
+
+    /// Admits a request, which has this number in the order of arrival.
+    #[inline]
+    pub(in crate::engine) fn admit_numbered(&mut self, next: Waiting, index: u64) {
         let request = next.request;
         self.look_ahead();
-        let index = self.host.admitted;
         let measured = self.count_admission();
         if measured && self.stats.first_arrival.is_none() {
             self.start_measures(request.arrival);
@@ -465,6 +541,9 @@ impl Ssd {
         let together = Extent { offset: request.offset, bytes: request.bytes };
         if request.op == RequestOp::Trim {
             return self.admit_trim(&next, index, measured);
+        }
+        if request.op == RequestOp::Flush {
+            return self.admit_flush(next, index, measured);
         }
         let (first, last) = self.span(&together);
         if self.fast.lane && measured && first == last && next.extents == 0 && request.op == RequestOp::Read {
@@ -480,6 +559,9 @@ impl Ssd {
         match request.op {
             RequestOp::Write => self.count_written(asked, measured),
             _ => self.stats.pages.read += if measured { asked } else { 0 },
+        }
+        if self.rules.tenants && measured {
+            self.count_tenant_pages(next.marks.tenant, request.op, asked);
         }
         let mut tail = OpId::NONE;
         if next.extents == 0 {
@@ -556,6 +638,9 @@ impl Ssd {
             record.offset = (from - u64::from(page) * size) as u32;
             record.bytes = (to - from) as u32;
             record.blame.add(Cause::Queue, waited);
+            if self.rules.tenants {
+                self.note_tenant(op, id, waited);
+            }
             let waits = match request.op {
                 RequestOp::Read => self.admit_read(op, lpn, measured),
                 _ => self.admit_write(op, lpn, measured),
@@ -583,6 +668,11 @@ impl Ssd {
         self.kernel.ops.host[op].expected = expected;
         if self.oracle.tracks_sectors() {
             self.oracle.expects(op, lpn);
+        }
+        if self.rules.caches
+            && let Some(waits) = self.read_cached(op, lpn, measured)
+        {
+            return waits;
         }
         let page = match self.dev.map.get(lpn) {
             Location::Flash(page) if !self.page_waits(page) => page,
@@ -654,6 +744,9 @@ impl Ssd {
         page.verb = Verb::Program;
         page.need = Need::Write;
         self.kernel.ops.host[op].tags[0] = tag;
+        if self.rules.caches && self.write_cached(op, measured) {
+            return true;
+        }
         let partial = self.kernel.ops.host[op].bytes < self.dev.geometry.page_size;
         let merges = partial && self.merges(op);
         if merges || self.oracle.tracks_sectors() {
@@ -668,6 +761,9 @@ impl Ssd {
         let overlaps = matches!(before, Location::Staged(_));
         self.stats.pages.from_memory += u64::from(merges && overlaps && measured);
         let lacks = (merges || overlaps || self.host.runs.any_linger()) && self.join_run(op, merges, before);
+        if self.rules.caches {
+            self.drop_clean_line(lpn);
+        }
         if self.features.raid.is_some() {
             self.admit_chunk(op);
             return true;
@@ -713,12 +809,16 @@ impl Ssd {
             self.stats.pages.trimmed += u64::from(measured);
             self.drop_buffered(lpn);
             self.drop_copy(lpn);
+            self.trim_cached(lpn);
             self.forget(lpn);
             let tag = self.oracle.admit(lpn);
             self.oracle.admit_sectors(tag, None);
             self.trim_run(lpn);
             self.oracle.acknowledge_trim(tag);
             self.dev.map.set(lpn, Location::Nowhere);
+            if self.rules.buffers {
+                self.serve_waiting();
+            }
         }
     }
 
@@ -757,6 +857,7 @@ impl Ssd {
         if self.features.raid.is_some() {
             return self.place_chunk(op);
         }
+        let host = page.class == Class::Host;
         let (need, lpn, plane, run) = (page.need, page.lpn, page.plane, self.kernel.ops.host[op].run);
         let plane = match need {
             Need::Absorb => return self.serve_from_memory(op),
@@ -766,6 +867,7 @@ impl Ssd {
                 Ppn::NONE => return self.skip_merge(op),
                 old => self.dev.geometry.plane_of(old),
             },
+            Need::Write if self.rules.buffers && host => return self.ask_line(op),
             Need::Write if run != NO_RUN && self.waits_for_merge(op) => return,
             Need::Write if self.rules.dynamic => {
                 self.kernel.ops.anywhere[op] = Anywhere {
@@ -773,6 +875,9 @@ impl Ssd {
                     held_gc: self.kernel.dies.held_gc.total(self.now) as u64,
                     held_writeback: self.kernel.dies.held_writeback.total(self.now) as u64,
                 };
+                if self.rules.tenants {
+                    self.shares_anywhere(op);
+                }
                 // Idle dies are searched when all events of this moment are known.
                 self.host.anywhere.push(&mut self.kernel.ops, op);
                 return self.disturb_collections();
@@ -799,10 +904,16 @@ impl Ssd {
         page.ledger_gc_own = state.gc_own(ledger, k, self.now);
         page.ledger_writeback = state.writeback(self.now);
         page.collections = state.collections.saturating_sub(u32::from(state.holder() == Holder::Gc));
+        if self.rules.buffers {
+            self.kernel.ops.cached[op].ledger = state.cached(self.now);
+        }
         if by_age {
             state.queue.insert_before(&mut self.kernel.ops, op, |other| other.age > age);
         } else {
             state.queue.push(&mut self.kernel.ops, op);
+        }
+        if self.rules.tenants {
+            self.shares_at_queue(op, unit);
         }
         self.mark_unit(unit);
         if self.rules.heeds {

@@ -81,7 +81,8 @@ impl Ssd {
         }
         let (age, ledger) = (self.kernel.ops[id].age, self.kernel.buses[bus].gc(now));
         let op = &mut self.kernel.ops[id];
-        if op.parked_since.is_none() {
+        let waits = op.parked_since.is_none();
+        if waits {
             op.bus_since = now;
             op.bus_ledger = ledger;
         }
@@ -91,6 +92,9 @@ impl Ssd {
         }
         let turn = if self.rules.overlaps { self.turn_at_bus(id) } else { age };
         self.kernel.ops[id].turn = turn;
+        if self.rules.tenants && waits {
+            self.shares_at_bus(id, bus);
+        }
         let queue = &mut self.kernel.buses[bus].queue;
         if queue.is_empty() {
             queue.push(&mut self.kernel.ops, id);
@@ -186,6 +190,9 @@ impl Ssd {
             } else {
                 self.charge_all(id, &causes);
             }
+        }
+        if self.rules.tenants {
+            self.share_bus(id, bus, wait - gc_wait, now + time);
         }
         self.watch_transfer(id, bus, time);
         match after {
@@ -330,6 +337,9 @@ impl Ssd {
                 let bus = op.channel.ix();
                 op.bus_since = self.now;
                 op.bus_ledger = self.kernel.buses[bus].gc(self.now);
+                if self.rules.tenants {
+                    self.shares_at_bus(id, bus);
+                }
                 return;
             }
             state.move_to_cache();
@@ -364,6 +374,13 @@ impl Ssd {
             self.resume(unit);
         } else if state.array().is_none() && state.cache().is_none() {
             self.set_holder(unit, Holder::Free);
+        } else if self.rules.buffers {
+            let left = if state.array().is_some() { state.array() } else { state.cache() };
+            self.set_holder(unit, self.holder_of(left));
+        }
+        if self.rules.tenants {
+            let state = &self.kernel.dies[unit];
+            self.die_serves(unit, state.of_event());
         }
         self.mark_unit(unit);
         let mut at = id;
@@ -389,6 +406,9 @@ impl Ssd {
             if state.unpark_program() {
                 let since = self.kernel.ops[id].parked_since.take().expect("a parked program has noted since when");
                 self.charge(id, Cause::DieHost, (self.now - since.time()).0);
+                if self.rules.tenants {
+                    self.share_own(id, (self.now - since.time()).0);
+                }
                 self.run_leg(id);
             }
         }
@@ -399,11 +419,17 @@ impl Ssd {
         if self.features.raid.is_some() {
             return self.chunk_ends(id);
         }
+        if self.kernel.ops[id].class == Class::Cache {
+            return self.line_ends(id);
+        }
         let op = &self.kernel.ops[id];
         let (lpn, page) = (op.lpn, op.pages[0]);
         let block = self.dev.geometry.block_of(page);
         match op.need {
             Need::Read => {
+                if self.rules.caches {
+                    self.read_brings(id);
+                }
                 let good = self.decodes(page);
                 self.end_read(id, good);
                 self.decode(id);
@@ -421,6 +447,9 @@ impl Ssd {
                 if newest {
                     self.discard_old(id);
                     self.newest_lands(self.kernel.ops.host[id].run);
+                }
+                if self.rules.caches {
+                    self.written_through(id, newest);
                 }
                 if !acknowledged {
                     self.page_done(id);
@@ -457,6 +486,9 @@ impl Ssd {
         self.note_filled(block, JobId::NONE, JobId::NONE);
         if newest {
             self.dev.map.set(lpn, Location::Flash(page));
+        }
+        if self.rules.tenants {
+            self.count_tenant_program(lpn, self.kernel.ops[id].class == Class::Writeback);
         }
     }
 
@@ -540,8 +572,11 @@ impl Ssd {
         let now = self.now;
         let (id, rest, lost) = self.kernel.dies[unit].resume(now);
         self.kernel.timers.set(Timer::Array(unit), now + rest);
-        if self.kernel.ops[id].class == Class::Host {
+        if matches!(self.kernel.ops[id].class, Class::Host | Class::Cache) {
             self.charge(id, Cause::DieHost, lost.0);
+            if self.rules.tenants {
+                self.share_own(id, lost.0);
+            }
         }
         self.mark_unit(unit);
     }

@@ -1,7 +1,7 @@
 //! Pages that take a fixed time and occupy no shared resource: served from controller memory, or in the decoder.
 
 use crate::blame::Cause;
-use crate::device::transaction::Need;
+use crate::device::transaction::{Class, Need};
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
 use crate::policy::PageSet;
@@ -10,7 +10,7 @@ use crate::units::{Moment, OpId};
 impl Ssd {
     /// Serves a page from controller memory.
     pub(in crate::engine) fn serve_from_memory(&mut self, op: OpId) {
-        let time = self.config.device.memory;
+        let time = self.rules.memory;
         let page = &mut self.kernel.ops.host[op];
         page.first_start.get_or_insert(Moment::at(self.now));
         page.blame.add(Cause::Memory, time.0);
@@ -39,6 +39,9 @@ impl Ssd {
     /// A page's data is in the controller: it goes to the host, over the host link if there is one.
     #[inline(always)]
     pub(in crate::engine) fn leaves(&mut self, op: OpId) {
+        if self.rules.buffers && self.kernel.ops[op].need == Need::Absorb {
+            return self.page_is_in(op);
+        }
         if self.rules.ports > self.dev.geometry.channels as usize && self.kernel.ops[op].need == Need::Read {
             return self.link(op, false);
         }
@@ -74,7 +77,13 @@ impl Ssd {
     /// A page's data is known to the controller: it goes to the host, or is merged with a host write.
     #[inline(always)]
     fn decoded(&mut self, op: OpId) {
-        if self.kernel.ops[op].need == Need::Read { self.leaves(op) } else { self.merge_ends(op) }
+        if self.kernel.ops[op].need == Need::Read {
+            self.leaves(op)
+        } else if self.kernel.ops[op].class == Class::Cache {
+            self.fill_ends(op)
+        } else {
+            self.merge_ends(op)
+        }
     }
 
     /// Reports an uncorrectable page to its request.

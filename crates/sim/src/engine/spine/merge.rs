@@ -211,12 +211,32 @@ impl Ssd {
             }
         }
         self.host.runs.cover(run, sectors);
+        if reads && self.rules.caches {
+            self.take_from_line(lpn, run, before);
+        }
         let lacks = self.lacks(op);
         if reads && lacks {
             self.kernel.ops[op].need = Need::Merge;
         }
         self.kernel.ops[op].lost = self.host.runs.is_lost(run);
         lacks
+    }
+
+    /// What an older line of the write cache has needs no read.
+    #[inline(never)]
+    fn take_from_line(&mut self, lpn: Lpn, run: u32, before: Location) {
+        let has: Vec<u64> = self.line_sectors(lpn).collect();
+        let runs = &mut self.host.runs;
+        for (lacking, has) in runs.bits[run as usize * runs.words..][..runs.words].iter_mut().zip(&has) {
+            runs.runs[run].lacking -= (*lacking & has).count_ones();
+            *lacking &= !has;
+        }
+        if self.oracle.tracks_sectors()
+            && let Location::Flash(page) = before
+        {
+            let held = self.oracle.load(page, lpn);
+            self.oracle.brought(run, held, has);
+        }
     }
 
     /// Whether a part of a write's page must still be read from flash.
@@ -329,6 +349,9 @@ impl Ssd {
             let page = &mut self.kernel.ops.host[at];
             page.blame.add(Cause::DieHost, (self.now - since).0);
             let next = page.link;
+            if self.rules.tenants {
+                self.share_own(at, (self.now - since).0);
+            }
             self.kernel.ops[at].lost = self.host.runs.is_lost(run);
             self.host.runs.released.push(at);
             at = next;
@@ -408,6 +431,10 @@ impl Ssd {
 
     /// The run and the sectors of a partial write that was not acknowledged.
     pub(in crate::engine) fn part_of_page(&self, op: OpId) -> Option<(u32, Range<u32>)> {
+        if self.kernel.ops[op].class == Class::Cache {
+            let memory = self.memory_of(op);
+            return self.oracle.buffers(memory).then_some((memory, 0..0));
+        }
         let page = &self.kernel.ops[op];
         (page.class == Class::Host && !page.acknowledged && self.merges(op))
             .then(|| (self.kernel.ops.host[op].run, self.sectors(op)))
@@ -465,6 +492,9 @@ impl Ssd {
     pub(in crate::engine) fn delivers(&self, op: OpId, tag: Tag) -> Tag {
         let page = &self.kernel.ops[op];
         let (run, delivered) = match self.dev.map.get(page.lpn) {
+            Location::Staged(newest) if self.rules.buffers => {
+                (self.memory_of(newest), self.kernel.ops.host[newest].tags[0])
+            }
             Location::Staged(newest) => (self.kernel.ops.host[newest].run, self.kernel.ops.host[newest].tags[0]),
             _ => (NO_RUN, tag),
         };

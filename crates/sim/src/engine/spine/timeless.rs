@@ -234,6 +234,9 @@ impl Ssd {
 
     fn serve_now(&mut self, next: Waiting) {
         let request = next.request;
+        if request.op == RequestOp::Flush {
+            return self.skip();
+        }
         let measured = self.count_admission();
         let (units, pages) = self.pages_of(&next);
         match request.op {
@@ -247,6 +250,7 @@ impl Ssd {
                 self.stats.count_reads(Class::Host, u64::from(units));
                 self.stats.pages.read += if measured { pages } else { 0 };
             }
+            RequestOp::Flush => {}
         }
         let (requests, bytes) = (&mut self.stats.requests, &mut self.stats.bytes);
         match request.op {
@@ -258,7 +262,7 @@ impl Ssd {
             (false, _) => &mut requests.warmup,
             (_, RequestOp::Read) => &mut requests.read,
             (_, RequestOp::Write) => &mut requests.write,
-            (_, RequestOp::Trim) => &mut requests.trim,
+            (_, RequestOp::Trim | RequestOp::Flush) => &mut requests.trim,
         };
         *counter += 1;
         self.stats.completed += 1;

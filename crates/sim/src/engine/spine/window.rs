@@ -118,7 +118,7 @@ impl crate::policy::Window for WindowView<'_> {
         self.ssd.chip_outstanding.len() as u32
     }
     fn dispatched(&self) -> u32 {
-        self.ssd.outstanding - self.ssd.window.len() as u32
+        self.ssd.outstanding - self.ssd.flushing - self.ssd.window.len() as u32
     }
     fn outstanding(&self, chip: u32) -> u32 {
         self.ssd.chip_outstanding[chip as usize]

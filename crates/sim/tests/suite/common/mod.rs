@@ -4,10 +4,10 @@
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, Once};
 
-use ssdlab_sim::blame::{CAUSES, Cause};
+use ssdlab_sim::blame::{CAUSES, Cause, Extra};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Completed, Config, Observer, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Completed, Config, Marks, Observer, Request, RequestOp, Ssd};
 
 /// A configuration from TOML.
 pub fn config(toml: &str) -> Config {
@@ -59,6 +59,16 @@ impl Dut {
         self.submit(Request { arrival: Nanos(at), op: RequestOp::Write, offset, bytes });
     }
 
+    pub fn flush(&mut self, at: u64) {
+        self.submit(Request { arrival: Nanos(at), op: RequestOp::Flush, offset: 0, bytes: 0 });
+    }
+
+    /// A write with forced unit access.
+    pub fn write_through(&mut self, at: u64, offset: u64, bytes: u64) {
+        let request = Request { arrival: Nanos(at), op: RequestOp::Write, offset, bytes };
+        self.ssd.submit_marked(request, Marks { fua: true, ..Marks::default() }, std::iter::empty());
+    }
+
     pub fn trim(&mut self, at: u64, offset: u64, bytes: u64) {
         self.submit(Request { arrival: Nanos(at), op: RequestOp::Trim, offset, bytes });
     }
@@ -77,10 +87,11 @@ impl Dut {
     }
 }
 
-/// Causes of a request's latency with a time above 0, in their fixed order.
+/// Causes of a request's latency with a time above 0, in their fixed order; those of optional features come last.
 pub fn causes(request: &Completed) -> Vec<(&'static str, u64)> {
     let named = CAUSES.iter().map(|(cause, name)| (*name, request.blame.0[*cause as usize]));
-    named.filter(|(_, ns)| *ns > 0).collect()
+    let extras = Extra::ALL.iter().map(|extra| (extra.name(), request.extras.0[*extra as usize]));
+    named.chain(extras).filter(|(_, ns)| *ns > 0).collect()
 }
 
 /// The time that a request spent on one cause.

@@ -18,6 +18,7 @@ fn run_engine(world: &World, requests: &[Request]) -> (Outcome, Vec<bool>) {
             RequestOp::Read => dut.read(request.arrival.0, request.offset, request.bytes),
             RequestOp::Write => dut.write(request.arrival.0, request.offset, request.bytes),
             RequestOp::Trim => dut.trim(request.arrival.0, request.offset, request.bytes),
+            RequestOp::Flush => dut.flush(request.arrival.0),
         }
     }
     let served = dut.completed().iter().map(|c| (c.request as usize, (c.start.unwrap().0, c.completion.0))).collect();

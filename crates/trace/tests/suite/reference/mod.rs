@@ -196,7 +196,14 @@ fn records(rows: Vec<Row>) -> Vec<Record> {
                 names.push(volume.clone());
                 names.len() - 1
             });
-            Record { time_ns: (time - base) as u64, offset: offset as u64, bytes: bytes as u64, volume: at as u32, op }
+            Record {
+                time_ns: (time - base) as u64,
+                offset: offset as u64,
+                bytes: bytes as u64,
+                volume: at as u32,
+                op,
+                fua: false,
+            }
         })
         .collect()
 }

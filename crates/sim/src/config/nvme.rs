@@ -1,0 +1,165 @@
+//! Queues of the host, and which requests they take.
+
+use serde::{Deserialize, Serialize};
+
+use super::Nvme;
+use crate::request::RequestOp;
+use crate::units::Bytes;
+
+/// Most queues, and most tenants.
+pub const MOST_QUEUES: usize = 16;
+
+choice! {
+    /// Which queue gets a free slot.
+    Arbitration("lowercase") {
+        /// There is one queue.
+        None,
+        /// Round robin.
+        Rr,
+        /// Weighted round robin with an urgent class.
+        Wrr,
+    }
+}
+choice! {
+    /// Priority of a queue.
+    QueuePriority("lowercase") {
+        /// Before all others, and without credit.
+        Urgent,
+        /// Before medium.
+        High,
+        /// Before low.
+        Medium,
+        /// After all others.
+        Low,
+    }
+}
+choice! {
+    /// Kinds of requests.
+    OpName("lowercase") {
+        /// Reads.
+        Read,
+        /// Writes.
+        Write,
+        /// Trims.
+        Trim,
+        /// Flushes.
+        Flush,
+    }
+}
+
+/// A range of bytes, such as `"0B..8GiB"` or `"8GiB.."`; the end is not part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ByteRange {
+    from: Bytes,
+    to: Option<Bytes>,
+}
+
+impl TryFrom<String> for ByteRange {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let expected = || format!("`{text}` is not a range of bytes: expected for example \"0B..8GiB\", or \"8GiB..\"");
+        let (from, to) = text.split_once("..").ok_or_else(expected)?;
+        let from: Bytes = from.parse()?;
+        let to: Option<Bytes> = if to.is_empty() { None } else { Some(to.parse()?) };
+        if to.is_some_and(|to| to.0 <= from.0) {
+            return Err(format!("`{text}` is an empty range of bytes"));
+        }
+        Ok(ByteRange { from, to })
+    }
+}
+
+impl From<ByteRange> for String {
+    fn from(range: ByteRange) -> String {
+        format!("{}..{}", range.from, range.to.map_or(String::new(), |to| to.to_string()))
+    }
+}
+
+impl ByteRange {
+    fn contains(&self, byte: u64) -> bool {
+        byte >= self.from.0 && self.to.is_none_or(|to| byte < to.0)
+    }
+}
+
+#[cfg(feature = "schema")]
+crate::schema::text_forms! {
+    ByteRange: { "type": "string", "pattern": r"^[^.]+[.]{2}[^.]*$", "examples": ["0B..8GiB", "8GiB.."] },
+}
+
+/// Which requests a queue takes.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Match {
+    /// All that match no queue before it.
+    Rest,
+    /// Those of these tenants.
+    Tenant(Vec<String>),
+    /// Those of these devices (disk, volume, unit or ASU) of the trace.
+    Device(Vec<String>),
+    /// Those whose first byte lies in a range.
+    Lba(ByteRange),
+    /// Those of a kind.
+    Op(OpName),
+}
+
+fn medium() -> QueuePriority {
+    QueuePriority::Medium
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// A queue of the host.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct NvmeQueue {
+    /// Its name, which is that of its tenant.
+    pub name: String,
+    /// Its priority with `"wrr"`.
+    #[serde(default = "medium")]
+    pub class: QueuePriority,
+    /// Its credits a round with `"wrr"`: commands beside those of the other queues.
+    #[serde(default = "one")]
+    pub weight: u32,
+    /// Its most commands in the device; `device.queue_depth` by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// Which requests it takes; by default those of the tenant of its name.
+    #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
+    pub takes: Option<Match>,
+}
+
+impl Nvme {
+    /// Whether there are queues.
+    pub fn arbitrates(&self) -> bool {
+        self.arbitration != Arbitration::None
+    }
+
+    /// The queue of a request: the first one that it matches; none if it matches none. `tenant` and `device` are its names, if it has
+    /// any.
+    pub fn queue_of(&self, tenant: Option<&str>, device: Option<&str>, op: RequestOp, offset: u64) -> Option<u8> {
+        let of =
+            |names: &[String], name: Option<&str>| name.is_some_and(|name| names.iter().any(|other| other == name));
+        let takes = |queue: &NvmeQueue| match &queue.takes {
+            None => tenant == Some(queue.name.as_str()),
+            Some(Match::Rest) => true,
+            Some(Match::Tenant(names)) => of(names, tenant),
+            Some(Match::Device(names)) => of(names, device),
+            Some(Match::Lba(range)) => range.contains(offset),
+            Some(Match::Op(kind)) => {
+                let kinds = [
+                    (OpName::Read, RequestOp::Read),
+                    (OpName::Write, RequestOp::Write),
+                    (OpName::Trim, RequestOp::Trim),
+                    (OpName::Flush, RequestOp::Flush),
+                ];
+                kinds.contains(&(*kind, op))
+            }
+        };
+        self.queues.iter().position(takes).map(|queue| queue as u8)
+    }
+}

@@ -1,0 +1,656 @@
+//! The write cache (`cache.*`): lines of one page in controller memory.
+//!
+//! A dirty line is an operation of class [`Class::Cache`] until its program lands, and the map points to that operation, as it
+//! points to every version that is not on flash yet. A write that waits for a line is the newest version, too: the map points to
+//! it until it has one. Whichever of them is the newest keeps the old page ([`HostPage::old`]), so GC moves it like any other.
+//! Clean lines hold what is on flash; the map ignores them.
+//!
+//! [`HostPage::old`]: crate::engine::kernel::ops::HostPage
+
+mod flush;
+mod lines;
+mod reads;
+mod writeback;
+
+use crate::blame::Extra;
+use crate::config::{self, CacheEvict, CacheFlush, CacheOrder, CacheRead, CacheWrite, Config, PartialWrite};
+use crate::device::geometry::Geometry;
+use crate::device::mapping::Location;
+use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
+use crate::engine::Ssd;
+use crate::engine::kernel::ops::NO_LINE;
+use crate::report::{self, Distribution, Figures};
+use crate::sectors::Under;
+use crate::units::{Lpn, Nanos, OpId, Ppm, Ppn};
+use flush::Flush;
+use lines::{Lines, NONE, State};
+
+/// Bytes per line: the line, and its entries in a free list and in two orders.
+pub(super) const BYTES_OF_LINE: u64 = size_of::<lines::Line>() as u64 + 4 + 2 * 24;
+
+/// Keys of the oracle's memory of lines, and of writes that wait for a line. Runs of partial writes have smaller ones.
+const LINES: u32 = 1 << 30;
+/// See [`LINES`].
+const WAITING: u32 = 1 << 31;
+
+/// See the module's documentation.
+#[derive(Clone)]
+pub(super) struct Cache {
+    keys: config::Cache,
+    /// Most dirty lines.
+    most_dirty: u32,
+    /// Whether the cache survives power cuts.
+    protected: bool,
+    lines: Lines,
+    /// By logical page: writes and trims admitted.
+    versions: Vec<u32>,
+    /// Writes that wait for a line; only the first is served.
+    waiting: Fifo,
+    /// Place of the last write or flush in the order of their admission.
+    place: u64,
+    /// Flushes that wait, in order of admission.
+    flushes: Vec<Flush>,
+    /// Writes that have no line yet.
+    outside: u32,
+    /// Host programs in flight that bypass the cache.
+    bypassing: u32,
+    /// Whether lines are being written back from `cache.high` to `cache.low`, and when that was last decided.
+    active: bool,
+    decided_at: Nanos,
+    /// Whether dirty lines may have to be written back at once.
+    urgent: bool,
+    /// A page is in since write-backs were last decided.
+    fresh: bool,
+    /// No more requests will arrive than the host's ring holds.
+    ending: bool,
+    counts: report::cache::Cache,
+    flush_latency: Distribution,
+}
+
+impl Cache {
+    pub(super) fn new(config: &Config, geometry: &Geometry) -> Option<Box<Self>> {
+        let keys = config.cache.clone();
+        if !keys.exists() {
+            return None;
+        }
+        let lines = config.cache_lines();
+        let units = if keys.writeback == config::Writeback::Idle { geometry.units } else { 0 };
+        let (lru, by_write) = (keys.evict == CacheEvict::Lru, keys.order == CacheOrder::Lru);
+        let sectors = geometry.page_size.div_ceil(512);
+        Some(Box::new(Cache {
+            most_dirty: keys.plp_budget.unwrap_or(lines).min(lines),
+            protected: config.device.power_loss_protection,
+            lines: Lines::new(lines, sectors, geometry.mapped, units, lru, by_write),
+            versions: vec![0; geometry.mapped as usize],
+            waiting: Fifo::EMPTY,
+            place: 0,
+            flushes: Vec::new(),
+            outside: 0,
+            bypassing: 0,
+            active: false,
+            decided_at: Nanos::NEVER,
+            urgent: false,
+            fresh: false,
+            ending: false,
+            counts: report::cache::Cache { lines: u64::from(lines), ..Default::default() },
+            flush_latency: Distribution::new(),
+            keys,
+        }))
+    }
+
+    pub(super) fn report(&self) -> report::cache::Cache {
+        self.counts.clone()
+    }
+
+    /// Latency of measured flushes.
+    pub(super) fn flush_latency(&self) -> Figures {
+        self.flush_latency.figures()
+    }
+
+    /// Whether the dirty lines are at least (or at most) this share of the most there may be.
+    fn share(&self, dirty: u32, ppm: Ppm) -> std::cmp::Ordering {
+        let (dirty, most) = (u64::from(dirty) * Ppm::ONE, u64::from(ppm.0) * u64::from(self.most_dirty));
+        dirty.cmp(&most)
+    }
+
+    /// The next place among writes and flushes.
+    fn next_place(&mut self) -> u64 {
+        self.place += 1;
+        self.place
+    }
+
+    pub(super) fn power_cut(&mut self) {
+        self.lines.power_cut();
+        self.waiting = Fifo::EMPTY;
+        self.flushes.clear();
+        (self.outside, self.bypassing) = (0, 0);
+        self.active = false;
+        self.urgent = false;
+    }
+}
+
+impl Ssd {
+    fn cache(&self) -> &Cache {
+        self.features.cache.as_ref().expect("a device with a write cache")
+    }
+
+    fn cache_mut(&mut self) -> &mut Cache {
+        self.features.cache.as_mut().expect("a device with a write cache")
+    }
+
+    /// The sectors that a host write brings: all, where a partial write replaces the page.
+    fn sectors_of_write(&self, op: OpId) -> std::ops::Range<u32> {
+        if self.merges(op) { self.sectors(op) } else { 0..self.cache().lines.sectors }
+    }
+
+    /// The oracle's key for what controller memory holds of a page whose newest version is this operation.
+    pub(super) fn memory_of(&self, newest: OpId) -> u32 {
+        match self.kernel.ops[newest].class {
+            Class::Cache => LINES | self.kernel.ops.cached[newest].line,
+            _ => WAITING | newest.0,
+        }
+    }
+
+    /// The oracle's keys for a page with a line: the line, and the writes over it that wait for one.
+    fn memories_of(&self, lpn: Lpn, line: u32) -> Vec<u32> {
+        let mut keys = vec![LINES | line];
+        if !self.oracle.tracks_sectors() {
+            return keys;
+        }
+        let mut at = match self.dev.map.get(lpn) {
+            Location::Staged(newest) if self.kernel.ops[newest].class == Class::Host => newest,
+            _ => OpId::NONE,
+        };
+        while at.is_some() {
+            keys.push(WAITING | at.0);
+            at = self.kernel.ops.cached[at].behind;
+        }
+        keys
+    }
+
+    /// The old page on flash that a page's newest version, which is not there yet, keeps; or none.
+    fn kept_page(&self, lpn: Lpn) -> Ppn {
+        match self.dev.map.get(lpn) {
+            Location::Staged(newest) => self.kernel.ops.host[newest].old,
+            _ => Ppn::NONE,
+        }
+    }
+
+    /// Whether write-backs have been decided with all pages that are in.
+    pub(super) fn lines_settled(&self) -> bool {
+        !self.rules.buffers || !self.cache().fresh
+    }
+
+    /// A host write is admitted. Returns whether the cache takes it; otherwise it goes to flash as without a cache.
+    #[inline(never)]
+    pub(super) fn write_cached(&mut self, op: OpId, measured: bool) -> bool {
+        let (lpn, fua) = (self.kernel.ops[op].lpn, self.host.requests[self.kernel.ops[op].request.0].marks.fua);
+        let cache = self.cache_mut();
+        cache.versions[lpn.ix()] = cache.versions[lpn.ix()].wrapping_add(1);
+        let place = cache.next_place();
+        self.kernel.ops.cached[op].place = place;
+        if !self.rules.buffers {
+            self.cache_mut().bypassing += 1;
+            return false;
+        }
+        self.cache_mut().outside += 1;
+        self.kernel.ops.cached[op].fua = fua;
+        let partial = self.kernel.ops.host[op].bytes < self.dev.geometry.page_size;
+        let merges = partial && self.merges(op);
+        if merges || self.oracle.tracks_sectors() {
+            self.note_write(op, merges);
+        }
+        self.stats.pages.partial_writes += u64::from(partial && measured);
+        let before = self.dev.map.get(lpn);
+        if self.oracle.tracks_sectors() {
+            let (tag, own) = (self.kernel.ops.host[op].tags[0], self.sectors_of_write(op));
+            let under = self.under(lpn, before);
+            self.oracle.pile(WAITING | op.0, &under, tag, own);
+        }
+        if let Location::Staged(earlier) = before
+            && self.kernel.ops[earlier].class == Class::Host
+        {
+            self.kernel.ops.cached[op].behind = earlier;
+        }
+        self.keep_old(op);
+        self.dev.map.set(lpn, Location::Staged(op));
+        true
+    }
+
+    /// What lies under a write of a page that is at `before` (oracle).
+    fn under(&self, lpn: Lpn, before: Location) -> Under {
+        match before {
+            Location::Staged(newest) => Under::Memory(self.memory_of(newest), self.kernel.ops.host[newest].tags[0]),
+            Location::Flash(page) if self.cache().lines.of(lpn) != NONE => Under::Held(self.oracle.load(page, lpn)),
+            Location::Flash(_) => Under::Flash,
+            Location::Nowhere => Under::Nothing,
+        }
+    }
+
+    /// A host write that bypasses the cache is admitted: its page's line holds an old version. (What the write lacks was taken
+    /// from it.)
+    pub(super) fn drop_clean_line(&mut self, lpn: Lpn) {
+        let lines = &mut self.cache_mut().lines;
+        let line = lines.of(lpn);
+        if line != NONE {
+            lines.wake(line);
+            lines.release(line);
+        }
+    }
+
+    /// The sectors that a page's clean line has, as words of bits; none without a line.
+    pub(super) fn line_sectors(&self, lpn: Lpn) -> impl Iterator<Item = u64> + '_ {
+        let lines = &self.cache().lines;
+        let line = lines.of(lpn);
+        let bits: &[u64] = if line == NONE { &[] } else { lines.bits(line) };
+        let words = lines.sectors.div_ceil(64) as usize;
+        (0..words).map(move |word| bits.get(word).copied().unwrap_or(0))
+    }
+
+    /// A host write's data has crossed the host link: its page needs a line.
+    pub(super) fn ask_line(&mut self, op: OpId) {
+        let lpn = self.kernel.ops[op].lpn;
+        let first = self.kernel.ops.cached[op].behind.is_none();
+        if first && !self.kernel.ops.cached[op].trimmed && self.replaces_in_place(lpn) {
+            return self.enter_line(op);
+        }
+        let head = self.cache().waiting.is_empty();
+        let mut waiting = self.cache().waiting;
+        waiting.push(&mut self.kernel.ops, op);
+        self.cache_mut().waiting = waiting;
+        if head {
+            self.serve_waiting();
+        }
+    }
+
+    /// Whether a write of a page needs no other line than its own.
+    fn replaces_in_place(&self, lpn: Lpn) -> bool {
+        let cache = self.cache();
+        match cache.lines.of(lpn) {
+            NONE => false,
+            line => match cache.lines.all[line as usize].state {
+                State::Clean => cache.lines.dirty < cache.most_dirty,
+                _ => cache.lines.all[line as usize].is_open(),
+            },
+        }
+    }
+
+    /// Gives lines to the writes that wait for one, as far as there are lines.
+    pub(super) fn serve_waiting(&mut self) {
+        loop {
+            let op = self.cache().waiting.head();
+            if op.is_none() {
+                return;
+            }
+            let trimmed = self.kernel.ops.cached[op].trimmed;
+            if !trimmed && !self.replaces_in_place(self.kernel.ops[op].lpn) && !self.has_line() {
+                return;
+            }
+            let mut waiting = self.cache().waiting;
+            waiting.pop(&self.kernel.ops);
+            self.cache_mut().waiting = waiting;
+            if trimmed { self.move_in(op) } else { self.enter_line(op) }
+        }
+    }
+
+    /// Whether another line may become dirty.
+    fn has_line(&self) -> bool {
+        let cache = self.cache();
+        cache.lines.dirty < cache.most_dirty && cache.lines.has_room()
+    }
+
+    /// A write gets its line: that of its page, a free one or a clean one. The version is in the line from now on.
+    fn enter_line(&mut self, op: OpId) {
+        let (now, lpn) = (self.now, self.kernel.ops[op].lpn);
+        let own = self.sectors_of_write(op);
+        let place = self.kernel.ops.cached[op].place;
+        let cache = self.cache_mut();
+        cache.outside -= 1;
+        let urged = cache.flushes.iter().any(|flush| flush.comes_after(place));
+        let (tag, old) = (self.kernel.ops.host[op].tags[0], self.kept_page(lpn));
+        let before = self.cache().lines.of(lpn);
+        let state = if before == NONE { State::Free } else { self.cache().lines.all[before as usize].state };
+        let older = if before == NONE { 0 } else { self.cache().lines.all[before as usize].oldest };
+        let mut under = None;
+        let line = match state {
+            State::Dirty | State::Issued => {
+                if self.oracle.tracks_sectors() {
+                    let held = self.kernel.ops.host[self.cache().lines.all[before as usize].op].tags[0];
+                    under = Some(Under::Memory(LINES | before, held));
+                }
+                let unit = self.unit_of_line(lpn);
+                let cache = self.cache_mut();
+                cache.counts.absorbed += 1;
+                let ready = cache.lines.leave_ready(before, unit);
+                let of = &mut cache.lines.all[before as usize];
+                of.written = now;
+                of.used = now;
+                of.oldest = of.oldest.min(place);
+                if ready {
+                    cache.lines.get_ready(before, unit);
+                }
+                before
+            }
+            State::Clean => {
+                if self.oracle.tracks_sectors() {
+                    let held = if old.is_some() { self.oracle.load(old, lpn) } else { tag };
+                    under = Some(Under::Held(held));
+                }
+                self.cache_mut().lines.wake(before);
+                self.soil(before, op);
+                before
+            }
+            State::Programming | State::Free => {
+                if self.oracle.tracks_sectors() {
+                    under = Some(match state {
+                        State::Programming => {
+                            let held = self.kernel.ops.host[self.cache().lines.all[before as usize].op].tags[0];
+                            Under::Memory(LINES | before, held)
+                        }
+                        _ if old.is_some() => Under::Flash,
+                        _ => Under::Nothing,
+                    });
+                }
+                let line = self.cache_mut().lines.take(lpn, now).expect("law: a write that gets a line finds one");
+                if state == State::Programming || old.is_none() {
+                    self.cache_mut().lines.complete(line);
+                }
+                self.soil(line, op);
+                line
+            }
+        };
+        let cache = self.cache_mut();
+        cache.lines.add(line, own.clone());
+        if old.is_none() {
+            // A page that is not on flash lacks nothing.
+            cache.lines.complete(line);
+        }
+        let of = &mut cache.lines.all[line as usize];
+        of.flushed |= urged;
+        let (carrier, period, complete) = (of.op, of.period, of.lacking == 0);
+        cache.urgent |= urged;
+        if let Some(under) = under {
+            self.oracle.pile(LINES | line, &under, tag, own);
+            self.oracle.run_ends(WAITING | op.0);
+        }
+        self.kernel.ops.host[carrier].tags[0] = tag;
+        self.hand_over_page(op, carrier);
+        if complete && self.cache().protected {
+            self.discard_kept(lpn);
+        }
+        let cached = &mut self.kernel.ops.cached[op];
+        (cached.line, cached.period) = (line, period);
+        if state == State::Dirty || state == State::Issued {
+            // The write and its line are one from now on.
+            self.flushes_lose(place.max(older));
+        }
+        self.move_in(op);
+    }
+
+    /// A write becomes the content of a line: the map, and a newer write that waits, refer to the line from now on.
+    fn hand_over_page(&mut self, op: OpId, carrier: OpId) {
+        let lpn = self.kernel.ops[op].lpn;
+        let Location::Staged(newest) = self.dev.map.get(lpn) else {
+            panic!("law: a write that is not on flash yet is in the map")
+        };
+        if newest == op {
+            let (old, age) = (self.kernel.ops.host[op].old, self.kernel.ops.host[op].old_age);
+            self.kernel.ops.host[op].old = Ppn::NONE;
+            (self.kernel.ops.host[carrier].old, self.kernel.ops.host[carrier].old_age) = (old, age);
+            return self.dev.map.set(lpn, Location::Staged(carrier));
+        }
+        let mut at = newest;
+        while self.kernel.ops.cached[at].behind != op {
+            at = self.kernel.ops.cached[at].behind;
+        }
+        self.kernel.ops.cached[at].behind = OpId::NONE;
+    }
+
+    /// The old page of a page on flash is no longer needed.
+    fn discard_kept(&mut self, lpn: Lpn) {
+        if let Location::Staged(newest) = self.dev.map.get(lpn) {
+            self.discard_old(newest);
+        }
+    }
+
+    /// A line becomes dirty by a write.
+    fn soil(&mut self, line: u32, by: OpId) {
+        let (now, lpn) = (self.now, self.kernel.ops[by].lpn);
+        let carrier = self.kernel.ops.create(Op {
+            class: Class::Cache,
+            verb: Verb::Program,
+            need: Need::Write,
+            lpn,
+            waits_since: now,
+            ..Op::blank()
+        });
+        self.kernel.ops.host[carrier].bytes = self.dev.geometry.page_size;
+        self.kernel.ops.cached[carrier].line = line;
+        let place = self.kernel.ops.cached[by].place;
+        let cache = self.cache_mut();
+        cache.lines.dirty += 1;
+        cache.counts.dirty_max = cache.counts.dirty_max.max(u64::from(cache.lines.dirty));
+        let of = &mut cache.lines.all[line as usize];
+        of.state = State::Dirty;
+        of.op = carrier;
+        of.inside = false;
+        of.written = now;
+        of.used = now;
+        of.dirtied = now;
+        of.oldest = place;
+        of.flushed = false;
+        of.forced = false;
+    }
+
+    /// A write with a line, or a trimmed one, moves into the cache.
+    fn move_in(&mut self, op: OpId) {
+        let wait = (self.now - self.kernel.ops[op].waits_since).0;
+        self.charge_extra(op, Extra::Cache, wait);
+        self.cache_mut().counts.waited += u64::from(wait > 0);
+        self.kernel.ops[op].need = Need::Absorb;
+        self.serve_from_memory(op);
+    }
+
+    /// A write has moved into the cache, or a flush is done.
+    #[inline(never)]
+    pub(super) fn page_is_in(&mut self, op: OpId) {
+        self.cache_mut().fresh = true;
+        let cached = &self.kernel.ops.cached[op];
+        let (line, period, fua, lpn) = (cached.line, cached.period, cached.fua, self.kernel.ops[op].lpn);
+        if line != NO_LINE && self.cache().lines.all[line as usize].period == period {
+            let unit = self.unit_of_line(lpn);
+            let (now, cache) = (self.now, self.cache_mut());
+            let of = &mut cache.lines.all[line as usize];
+            let first = !std::mem::replace(&mut of.inside, true);
+            let dirty = of.state == State::Dirty;
+            cache.urgent |= of.flushed || fua;
+            if fua {
+                of.forced = true;
+                of.waiting.push((op, now));
+            }
+            if first && dirty {
+                cache.lines.get_ready(line, unit);
+            }
+            if fua {
+                return;
+            }
+        }
+        self.cache_mut().counts.fua_writes += u64::from(fua);
+        self.page_done(op);
+        self.release(op);
+    }
+
+    /// The unit of a line's page, for lines that idle dies take.
+    fn unit_of_line(&self, lpn: Lpn) -> u32 {
+        if self.rules.idle_lines { self.dev.geometry.unit_of(self.dev.geometry.static_plane(lpn)).0 } else { 0 }
+    }
+
+    /// A page is trimmed: its lines and the writes that wait for one hold nothing that must reach flash.
+    #[inline(always)]
+    pub(super) fn trim_cached(&mut self, lpn: Lpn) {
+        if self.rules.caches {
+            self.trims_cached(lpn);
+        }
+    }
+
+    #[inline(never)]
+    fn trims_cached(&mut self, lpn: Lpn) {
+        let cache = self.cache_mut();
+        cache.versions[lpn.ix()] = cache.versions[lpn.ix()].wrapping_add(1);
+        if let Location::Staged(newest) = self.dev.map.get(lpn)
+            && self.rules.buffers
+            && self.kernel.ops[newest].class == Class::Host
+        {
+            let mut at = newest;
+            while at.is_some() {
+                let cached = &mut self.kernel.ops.cached[at];
+                cached.trimmed = true;
+                let (place, behind) = (cached.place, cached.behind);
+                self.oracle.run_ends(WAITING | at.0);
+                let cache = self.cache_mut();
+                cache.counts.trimmed += 1;
+                cache.outside -= 1;
+                self.flushes_lose(place);
+                at = behind;
+            }
+        }
+        let line = self.cache().lines.of(lpn);
+        if line != NONE {
+            self.trim_line(line);
+        }
+    }
+
+    /// A trim frees a line; one that is being programmed is free when that ends.
+    fn trim_line(&mut self, line: u32) {
+        let of = &self.cache().lines.all[line as usize];
+        let (state, carrier, lpn, oldest) = (of.state, of.op, of.lpn, of.oldest);
+        match state {
+            State::Free => return,
+            State::Clean => self.cache_mut().lines.wake(line),
+            State::Programming => {
+                self.flushes_lose(oldest);
+                self.cache_mut().lines.all[line as usize].oldest = u64::MAX;
+                return self.cache_mut().lines.part(line);
+            }
+            State::Dirty | State::Issued => {
+                // The old page that it keeps is stale, too.
+                self.discard_kept(lpn);
+                self.flushes_lose(oldest);
+                let unit = self.unit_of_line(lpn);
+                let lines = &mut self.cache_mut().lines;
+                lines.leave_ready(line, unit);
+                lines.dirty -= 1;
+                lines.issued -= u32::from(state == State::Issued);
+                self.cache_mut().counts.trimmed += 1;
+                self.oracle.run_ends(LINES | line);
+                self.cancel(carrier, state == State::Issued);
+                self.acknowledge_forced(line, OpId::NONE);
+            }
+        }
+        self.cache_mut().lines.release(line);
+    }
+
+    /// The write-back of a trimmed line is not needed.
+    fn cancel(&mut self, op: OpId, issued: bool) {
+        if self.kernel.ops.cached[op].serving {
+            // The read of what the line lacked ends, and nothing follows it.
+            self.kernel.ops.cached[op].trimmed = true;
+            return;
+        }
+        if issued {
+            let (stalled, unit, plane) =
+                (self.kernel.ops[op].stalled, self.kernel.ops[op].unit, self.kernel.ops[op].plane);
+            let ops = &mut self.kernel.ops;
+            if stalled {
+                self.gc.planes[plane.ix()].stalled.remove(ops, op);
+            } else if unit.is_some() {
+                self.kernel.dies[unit].queue.remove(ops, op);
+            } else {
+                self.host.anywhere.remove(ops, op);
+            }
+        }
+        self.kernel.ops.remove(op);
+    }
+
+    /// Whether partial writes need what they do not bring.
+    fn lines_may_lack(&self) -> bool {
+        self.config.device.partial_write == PartialWrite::ReadModifyWrite
+    }
+
+    // Power cuts.
+
+    /// Logical pages with a dirty line.
+    pub(super) fn dirty_pages(&self) -> u64 {
+        let Some(cache) = &self.features.cache else { return 0 };
+        let newest = |(i, line): &(usize, &lines::Line)| line.is_dirty() && cache.lines.of(line.lpn) == *i as u32;
+        cache.lines.all.iter().enumerate().filter(newest).count() as u64
+    }
+
+    /// Power is cut: the capacitor drains lines whole, with what they lack from the old page (oracle).
+    pub(super) fn complete_lines(&mut self) {
+        if !self.rules.buffers || !self.oracle.tracks_sectors() || !self.lines_may_lack() {
+            return;
+        }
+        for line in 0..self.cache().lines.all.len() as u32 {
+            let of = &self.cache().lines.all[line as usize];
+            let (open, lpn) = (of.is_open() && of.lacking > 0, of.lpn);
+            let old = if open { self.kept_page(lpn) } else { Ppn::NONE };
+            if old.is_some() {
+                let found = self.oracle.load(old, lpn);
+                self.oracle.merged(LINES | line, lpn, Some(found));
+            }
+        }
+    }
+
+    /// The operation whose data the capacitor writes for a page whose newest version is `newest`: that of its line, if it has one
+    /// that is not being programmed. A write that waits for a line was not acknowledged.
+    pub(super) fn line_to_drain(&self, lpn: Lpn, newest: OpId) -> Option<OpId> {
+        if self.kernel.ops[newest].class == Class::Cache {
+            return Some(newest);
+        }
+        match self.cache().lines.of(lpn) {
+            NONE => None,
+            line => Some(&self.cache().lines.all[line as usize]).filter(|line| line.is_open()).map(|line| line.op),
+        }
+    }
+
+    // The end of a run.
+
+    /// No more requests will arrive than the host's ring holds: when they have completed, all lines are written back.
+    ///
+    /// [`Ssd::run`] says so itself. Who advances a device step by step says it before the steps that complete the last requests.
+    pub fn no_more_arrivals(&mut self) {
+        if self.rules.buffers && !std::mem::replace(&mut self.cache_mut().ending, true) && self.host.is_empty() {
+            self.round(self.now);
+        }
+    }
+
+    /// A request is submitted after all.
+    pub(super) fn more_arrivals(&mut self) {
+        self.cache_mut().ending = false;
+    }
+
+    pub(super) fn check_cache_end(&self) {
+        let Some(cache) = &self.features.cache else { return };
+        law!(cache.lines.dirty == 0 && cache.lines.issued == 0, "a dirty line is left");
+        law!(
+            cache.waiting.is_empty() && cache.flushes.is_empty() && cache.outside + cache.bypassing == 0,
+            "a write is left"
+        );
+    }
+
+    /// Whether flushes wait for nothing.
+    fn flushes_at_once(&self) -> bool {
+        self.cache().keys.flush == CacheFlush::None
+    }
+
+    /// Whether lines stay when they are on flash.
+    fn keeps_clean_lines(&self) -> bool {
+        self.cache().keys.read != CacheRead::None
+    }
+
+    /// Whether writes that bypass the cache leave their pages in lines.
+    fn writes_through(&self) -> bool {
+        self.cache().keys.write == CacheWrite::Through
+    }
+}

@@ -1,0 +1,209 @@
+//! Reads: served from lines, from writes that wait for a line, or from flash.
+
+use super::lines::{NONE, State};
+use crate::config::CacheRead;
+use crate::device::mapping::Location;
+use crate::device::transaction::Class;
+use crate::engine::Ssd;
+use crate::engine::kernel::ops::NO_LINE;
+use crate::units::{Lpn, OpId, Ppn, UnitId};
+
+/// Where a read is served now.
+enum Served {
+    /// In controller memory.
+    Memory,
+    /// From this page.
+    Flash(Ppn),
+    /// As without a cache.
+    Otherwise,
+}
+
+impl Ssd {
+    /// Where a read is served now.
+    fn served(&self, op: OpId) -> Served {
+        let lpn = self.kernel.ops[op].lpn;
+        let lines = &self.cache().lines;
+        match self.dev.map.get(lpn) {
+            Location::Staged(newest) if self.rules.buffers => {
+                let old = self.kernel.ops.host[newest].old;
+                if old.is_none() || self.is_in_memory(op, newest) { Served::Memory } else { Served::Flash(old) }
+            }
+            Location::Flash(page) => match lines.of(lpn) {
+                NONE => Served::Flash(page),
+                line if lines.has(line, self.sectors(op)) => Served::Memory,
+                _ => Served::Flash(page),
+            },
+            Location::Staged(_) | Location::Nowhere => Served::Otherwise,
+        }
+    }
+
+    /// Whether all sectors of a read are in its page's line or in writes that wait for one, of which `newest` is the last.
+    fn is_in_memory(&self, op: OpId, newest: OpId) -> bool {
+        let lines = &self.cache().lines;
+        let lpn = self.kernel.ops[op].lpn;
+        let line = lines.of(lpn);
+        if line != NONE && lines.has(line, self.sectors(op)) {
+            return true;
+        }
+        self.sectors(op).all(|sector| {
+            let mut at = if self.kernel.ops[newest].class == Class::Host { newest } else { OpId::NONE };
+            while at.is_some() {
+                if self.sectors_of_write(at).contains(&sector) {
+                    return true;
+                }
+                at = self.kernel.ops.cached[at].behind;
+            }
+            line != NONE && lines.has(line, sector..sector + 1)
+        })
+    }
+
+    /// A page read is admitted. Returns whether it waits for flash; none if it is served as without a cache.
+    #[inline(never)]
+    pub(in crate::engine) fn read_cached(&mut self, op: OpId, lpn: Lpn, measured: bool) -> Option<bool> {
+        match self.served(op) {
+            Served::Otherwise => None,
+            Served::Memory => {
+                self.stats.pages.from_memory += u64::from(measured);
+                self.hits(op, lpn);
+                self.serve_from_memory(op);
+                Some(false)
+            }
+            Served::Flash(page) => {
+                self.aim(op, self.dev.geometry.plane_of(page));
+                Some(true)
+            }
+        }
+    }
+
+    /// A read is served from controller memory.
+    fn hits(&mut self, op: OpId, lpn: Lpn) {
+        let now = self.now;
+        let (tag, memory) = match self.dev.map.get(lpn) {
+            Location::Staged(newest) => (self.kernel.ops.host[newest].tags[0], self.memory_of(newest)),
+            Location::Flash(page) => (self.oracle.load(page, lpn), u32::MAX),
+            Location::Nowhere => unreachable!("it is somewhere"),
+        };
+        let expected = self.kernel.ops.host[op].expected;
+        self.oracle.delivered(lpn, tag, expected);
+        let sectors = self.sectors(op);
+        self.oracle.read_memory(op, sectors, expected, tag, memory);
+        let cache = self.cache_mut();
+        cache.counts.hits += 1;
+        let line = cache.lines.of(lpn);
+        if line != NONE {
+            cache.lines.hit(line, now);
+        }
+    }
+
+    /// A host read has reached the head of a unit's queue: it looks at the cache again.
+    #[inline(never)]
+    pub(in crate::engine) fn select_cached_read(&mut self, op: OpId, unit: UnitId) {
+        let lpn = self.kernel.ops[op].lpn;
+        match self.served(op) {
+            Served::Memory => {
+                self.hits(op, lpn);
+                self.select_in_memory(op, unit);
+            }
+            Served::Flash(at) => {
+                let cache = self.cache();
+                let (line, version) = (cache.lines.of(lpn), cache.versions[lpn.ix()]);
+                let cached = &mut self.kernel.ops.cached[op];
+                (cached.line, cached.period) = (NO_LINE, version);
+                if line != NONE && self.cache().lines.all[line as usize].is_dirty() {
+                    let period = self.cache().lines.all[line as usize].period;
+                    let cached = &mut self.kernel.ops.cached[op];
+                    (cached.line, cached.period) = (line, period);
+                }
+                let before = self.kernel.ops[op].unit;
+                self.begin_read(op, at, unit);
+                let state = &self.kernel.dies[before];
+                if state.array() == op || state.cache() == op {
+                    self.cache_mut().counts.misses += 1;
+                }
+            }
+            Served::Otherwise => match self.dev.map.get(lpn) {
+                Location::Staged(newest) if self.needs_old(op, newest) => {
+                    let old = self.old_page(newest);
+                    self.begin_read(op, old, unit);
+                }
+                place => {
+                    if let Location::Staged(newest) = place {
+                        self.note_memory_read(op, self.kernel.ops.host[newest].tags[0]);
+                    }
+                    self.select_in_memory(op, unit);
+                }
+            },
+        }
+    }
+
+    /// The page on flash that a host read would read now; none if it needs none.
+    pub(in crate::engine) fn page_beside_cache(&self, op: OpId) -> Ppn {
+        match self.served(op) {
+            Served::Flash(page) => page,
+            Served::Memory => Ppn::NONE,
+            Served::Otherwise => match self.dev.map.get(self.kernel.ops[op].lpn) {
+                Location::Staged(newest) if self.needs_old(op, newest) => self.old_page(newest),
+                _ => Ppn::NONE,
+            },
+        }
+    }
+
+    /// The data of a host read is out: its sectors are in the line of its page, if that still lacks them, or a line is taken.
+    #[inline(never)]
+    pub(in crate::engine) fn read_brings(&mut self, op: OpId) {
+        let (now, lpn, sectors) = (self.now, self.kernel.ops[op].lpn, self.sectors(op));
+        let (line, period) = (self.kernel.ops.cached[op].line, self.kernel.ops.cached[op].period);
+        if line != NO_LINE {
+            let of = &self.cache().lines.all[line as usize];
+            if of.period == period && of.lacking > 0 {
+                self.cache_mut().lines.add(line, sectors.clone());
+                if self.oracle.tracks_sectors() {
+                    let found = self.oracle.load(self.kernel.ops[op].pages[0], lpn);
+                    let mut bits = vec![0u64; self.cache().lines.sectors.div_ceil(64) as usize];
+                    sectors.for_each(|sector| bits[sector as usize / 64] |= 1 << (sector % 64));
+                    for memory in self.memories_of(lpn, line) {
+                        self.oracle.brought(memory, found, bits.clone());
+                    }
+                }
+                if self.cache().lines.all[line as usize].lacking == 0 && self.cache().protected {
+                    self.discard_kept(lpn);
+                }
+            }
+            return;
+        }
+        let cache = self.cache_mut();
+        let current = cache.versions[lpn.ix()] == period;
+        let here = cache.lines.of(lpn);
+        if !current || !matches!(self.dev.map.get(lpn), Location::Flash(_)) {
+            return;
+        }
+        let cache = self.cache_mut();
+        if here != NONE {
+            cache.lines.add(here, sectors);
+            cache.lines.hit(here, now);
+        } else if cache.keys.read == CacheRead::All
+            && let Some(line) = cache.lines.take(lpn, now)
+        {
+            cache.lines.add(line, sectors);
+            cache.lines.rest(line);
+        }
+    }
+
+    /// A host write that bypasses the cache has been programmed. With `cache.write = "through"` its page is put in a line.
+    #[inline(never)]
+    pub(in crate::engine) fn written_through(&mut self, op: OpId, newest: bool) {
+        let (now, lpn, place) = (self.now, self.kernel.ops[op].lpn, self.kernel.ops.cached[op].place);
+        self.cache_mut().bypassing -= 1;
+        self.flushes_lose(place);
+        if !newest || !self.writes_through() {
+            return;
+        }
+        let lines = &mut self.cache_mut().lines;
+        debug_assert!(lines.of(lpn) == NONE, "a write drops its page's line");
+        if let Some(line) = lines.take(lpn, now) {
+            lines.complete(line);
+            lines.all[line as usize].state = State::Clean;
+            lines.rest(line);
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Write-backs: when dirty lines are issued, and how they reach flash.
+
+use super::LINES;
+use super::lines::State;
+use crate::blame::{Blame, CAUSES, Cause, Extra};
+use crate::config::Writeback;
+use crate::device::mapping::Location;
+use crate::device::transaction::Need;
+use crate::engine::Ssd;
+use crate::engine::kernel::dies::Holder;
+use crate::units::{OpId, Ppn, UnitId};
+
+/// Why a line is written back.
+#[derive(Clone, Copy)]
+enum Reason {
+    Eager,
+    Watermark,
+    Idle,
+    Flush,
+    Fua,
+    Drain,
+}
+
+/// Causes of a program in service, the latest first.
+const LATEST: [Cause; 6] = [Cause::Array, Cause::DieHost, Cause::Bus, Cause::BusHost, Cause::BusGc, Cause::Decode];
+
+impl Ssd {
+    /// Collector decisions: issues write-backs, after the arrivals and grants of the nanosecond.
+    #[inline(never)]
+    pub(in crate::engine) fn write_lines_back(&mut self) {
+        let fresh = std::mem::replace(&mut self.cache_mut().fresh, false);
+        if self.cache().urgent {
+            self.issue_urgent();
+        }
+        let now = self.now;
+        let cache = self.cache_mut();
+        match cache.keys.writeback {
+            Writeback::Eager => {
+                while let Some(line) = self.cache().lines.first_ready() {
+                    self.issue(line, Reason::Eager);
+                }
+            }
+            Writeback::Watermark | Writeback::Idle => {
+                let dirty = cache.lines.dirty;
+                if std::mem::replace(&mut cache.decided_at, now) != now || fresh {
+                    cache.active |= cache.share(dirty, cache.keys.high).is_ge();
+                    cache.active &= cache.share(dirty, cache.keys.low).is_gt();
+                }
+                while let cache = self.cache()
+                    && cache.active
+                    && cache.share(cache.lines.dirty - cache.lines.issued, cache.keys.low).is_gt()
+                    && let Some(line) = cache.lines.first_ready()
+                {
+                    self.issue(line, Reason::Watermark);
+                }
+            }
+        }
+        if self.cache().ending {
+            self.drain_lines();
+        }
+    }
+
+    /// Issues lines that a flush or a write with forced unit access waits for.
+    fn issue_urgent(&mut self) {
+        self.cache_mut().urgent = false;
+        let lines = &self.cache().lines;
+        let wanted = |line: &u32| lines.all[*line as usize].flushed || lines.all[*line as usize].forced;
+        let urgent: Vec<u32> = lines.ready.iter().map(|(_, _, line)| *line).filter(wanted).collect();
+        for line in urgent {
+            let forced = self.cache().lines.all[line as usize].forced;
+            self.issue(line, if forced { Reason::Fua } else { Reason::Flush });
+        }
+    }
+
+    /// The last request has completed and no more will arrive: all lines are written back.
+    pub(super) fn drain_lines(&mut self) {
+        if self.host.is_empty() {
+            while let Some(line) = self.cache().lines.first_ready() {
+                self.issue(line, Reason::Drain);
+            }
+        }
+    }
+
+    /// At the end of a dispatch: every die that runs nothing and has nothing queued gets its first line.
+    #[inline(never)]
+    pub(in crate::engine) fn write_lines_to_idle_dies(&mut self) {
+        if self.cache().lines.ready.is_empty() {
+            return;
+        }
+        if self.rules.dynamic {
+            let idle = |unit: &UnitId| self.is_unwanted(*unit);
+            let idle = (0..self.dev.geometry.units).map(UnitId).find(idle);
+            if let Some(unit) = idle.filter(|_| self.host.anywhere.is_empty())
+                && let Some(line) = self.cache().lines.first_ready()
+            {
+                self.issue(line, Reason::Idle);
+                self.mark_unit(unit);
+            }
+            return;
+        }
+        for unit in (0..self.dev.geometry.units).map(UnitId) {
+            let first = self.cache().lines.by_unit[unit.ix()].first().map(|(_, _, line)| *line);
+            if let Some(line) = first
+                && self.is_unwanted(unit)
+            {
+                self.issue(line, Reason::Idle);
+            }
+        }
+    }
+
+    /// A line's write-back is issued: what it lacks is read first.
+    fn issue(&mut self, line: u32, reason: Reason) {
+        let op = self.cache().lines.all[line as usize].op;
+        let unit = self.unit_of_line(self.kernel.ops[op].lpn);
+        let age = self.age();
+        let cache = self.cache_mut();
+        let ready = cache.lines.leave_ready(line, unit);
+        law!(ready, "law: a line that is written back is in its order");
+        cache.lines.issued += 1;
+        let of = &mut cache.lines.all[line as usize];
+        of.state = State::Issued;
+        let lacks = of.lacking > 0;
+        *match reason {
+            Reason::Eager => &mut cache.counts.write_backs.eager,
+            Reason::Watermark => &mut cache.counts.write_backs.watermark,
+            Reason::Idle => &mut cache.counts.write_backs.idle,
+            Reason::Flush => &mut cache.counts.write_backs.flush,
+            Reason::Fua => &mut cache.counts.write_backs.fua,
+            Reason::Drain => &mut cache.counts.write_backs.drain,
+        } += 1;
+        self.kernel.ops[op].age = age;
+        self.kernel.ops[op].waits_since = self.now;
+        let old = self.page_to_fill(op);
+        if lacks && old.is_some() {
+            self.kernel.ops[op].need = Need::Merge;
+            return self.enqueue(op, self.dev.geometry.plane_of(old), false);
+        }
+        self.place_program(op);
+    }
+
+    /// A line's program joins its queue.
+    fn place_program(&mut self, op: OpId) {
+        let page = &mut self.kernel.ops[op];
+        page.need = Need::Write;
+        page.unit = UnitId::NONE;
+        self.place(op);
+    }
+
+    /// The page on flash that has what a line lacks; none if it lacks nothing.
+    pub(in crate::engine) fn page_to_fill(&self, op: OpId) -> Ppn {
+        let line = self.kernel.ops.cached[op].line;
+        if self.cache().lines.all[line as usize].lacking == 0 {
+            return Ppn::NONE;
+        }
+        self.kept_page(self.kernel.ops[op].lpn)
+    }
+
+    /// A write-back, or its fill read, has reached the head of a unit's queue.
+    #[inline(never)]
+    pub(in crate::engine) fn select_line(&mut self, op: OpId, unit: UnitId) {
+        if self.kernel.ops[op].need == Need::Write {
+            self.turn_comes(op, unit);
+            return self.begin_write(op, unit);
+        }
+        let old = self.page_to_fill(op);
+        if old.is_none() {
+            // The line has become complete meanwhile.
+            self.charge_wait(op, unit);
+            return self.place_program(op);
+        }
+        self.begin_read(op, old, unit);
+        let state = &self.kernel.dies[unit];
+        if state.array() == op || state.cache() == op {
+            self.kernel.ops.cached[op].serving = true;
+            self.cache_mut().counts.fill_reads += 1;
+        }
+    }
+
+    /// A line's program begins: it carries what the line holds now.
+    #[inline(never)]
+    pub(in crate::engine) fn line_selected(&mut self, op: OpId) {
+        let line = self.kernel.ops.cached[op].line;
+        if self.oracle.tracks_sectors() {
+            self.oracle.compose_line(LINES | line, self.kernel.ops.host[op].tags[0]);
+        }
+        self.kernel.ops.cached[op].before = self.kernel.ops.host[op].blame;
+        self.kernel.ops.cached[op].serving = true;
+        self.cache_mut().lines.all[line as usize].state = State::Programming;
+    }
+
+    /// A write-back or its fill read has run its legs.
+    #[inline(never)]
+    pub(in crate::engine) fn line_ends(&mut self, op: OpId) {
+        let page = &self.kernel.ops[op];
+        if page.need == Need::Merge {
+            let block = self.dev.geometry.block_of(page.pages[0]);
+            self.dev.flash.read_ends(block);
+            return self.decode(op);
+        }
+        let (lpn, plane, at) = (page.lpn, page.plane, page.pages[0]);
+        let line = self.kernel.ops.cached[op].line;
+        let newest = self.dev.map.get(lpn) == Location::Staged(op);
+        let wanted = newest || self.is_kept(op, line, at);
+        self.land_written(op, newest, wanted);
+        if newest {
+            self.discard_old(op);
+        }
+        self.acknowledge_forced(line, op);
+        let oldest = self.cache().lines.all[line as usize].oldest;
+        self.kernel.ops.remove(op);
+        self.oracle.run_ends(LINES | line);
+        let keeps = self.keeps_clean_lines();
+        let lines = &mut self.cache_mut().lines;
+        lines.dirty -= 1;
+        lines.issued -= 1;
+        if lines.of(lpn) == line && keeps {
+            let of = &mut lines.all[line as usize];
+            of.state = State::Clean;
+            of.op = OpId::NONE;
+            of.period = of.period.wrapping_add(1);
+            lines.rest(line);
+        } else {
+            lines.release(line);
+        }
+        self.flushes_lose(oldest);
+        self.serve_waiting();
+        self.test_trigger(plane);
+    }
+
+    /// Whether a version that is not the newest stays valid on flash when its program has ended at `page`: as long as the newest
+    /// one may need its sectors or, without a capacitor, its data.
+    fn is_kept(&mut self, op: OpId, line: u32, page: Ppn) -> bool {
+        if self.rules.keeps {
+            return self.keeps_instead(op, page);
+        }
+        self.cache().lines.of(self.kernel.ops[op].lpn) == line && self.replaces_kept(op, page)
+    }
+
+    /// What a line lacked has been read.
+    #[inline(never)]
+    pub(in crate::engine) fn fill_ends(&mut self, op: OpId) {
+        let cached = &self.kernel.ops.cached[op];
+        let (line, trimmed, lpn) = (cached.line, cached.trimmed, self.kernel.ops[op].lpn);
+        if trimmed {
+            return self.kernel.ops.remove(op);
+        }
+        self.kernel.ops.cached[op].serving = false;
+        let found = self.kernel.ops.host[op].tags[1];
+        self.memories_of(lpn, line).into_iter().for_each(|memory| self.oracle.merged(memory, lpn, Some(found)));
+        self.cache_mut().lines.complete(line);
+        if self.cache().protected {
+            self.discard_kept(lpn);
+        }
+        self.place_program(op);
+    }
+
+    /// Acknowledges the writes with forced unit access that wait for a line, whose program `op` has ended, or that a trim has
+    /// freed. Their causes are the last ones of the write-back.
+    pub(super) fn acknowledge_forced(&mut self, line: u32, op: OpId) {
+        let mut waiting = std::mem::take(&mut self.cache_mut().lines.all[line as usize].waiting);
+        for (write, since) in waiting.drain(..) {
+            let left = (self.now - since).0;
+            let left = if op.is_some() { self.charge_like(write, op, left) } else { left };
+            self.charge_extra(write, Extra::Cache, left);
+            self.cache_mut().counts.fua_writes += 1;
+            self.page_done(write);
+            self.release(write);
+        }
+        self.cache_mut().lines.all[line as usize].waiting = waiting;
+    }
+
+    /// Charges the last `left` nanoseconds of a write-back's causes to a write. Returns what is not explained by them.
+    fn charge_like(&mut self, write: OpId, op: OpId, mut left: u64) -> u64 {
+        let (all, before) = (self.kernel.ops.host[op].blame, self.kernel.ops.cached[op].before);
+        let mut service = Blame(std::array::from_fn(|i| all.0[i] - before.0[i]));
+        let mut charge = |part: &mut Blame, cause: Cause| {
+            let ns = part.0[cause as usize].min(left);
+            part.0[cause as usize] -= ns;
+            left -= ns;
+            self.kernel.ops.host[write].blame.add(cause, ns);
+        };
+        LATEST.iter().for_each(|cause| charge(&mut service, *cause));
+        CAUSES.iter().for_each(|(cause, _)| charge(&mut service, *cause));
+        let mut before = before;
+        CAUSES.iter().for_each(|(cause, _)| charge(&mut before, *cause));
+        left
+    }
+
+    /// The holder of a unit on which an operation begins, perhaps beside another one (R8).
+    pub(in crate::engine) fn holder_beside(&self, op: OpId, unit: UnitId) -> Holder {
+        let array = self.kernel.dies[unit].array();
+        self.holder_of(if array.is_some() { array } else { op })
+    }
+
+    /// How long write-backs have held a unit since an operation began to wait for it.
+    pub(in crate::engine) fn behind_lines(&self, op: OpId, unit: UnitId) -> u64 {
+        self.kernel.dies[unit].cached(self.now) - self.kernel.ops.cached[op].ledger
+    }
+}

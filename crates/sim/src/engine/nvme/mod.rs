@@ -1,0 +1,432 @@
+//! NVMe queues and tenants (`nvme.*`): which waiting request gets the next slot of the device, and what one tenant costs another.
+//!
+//! Requests that have arrived wait in their queue. Whenever a slot is free, the arbiter picks a queue, after all arrivals of the
+//! nanosecond. Time outside the device is `queue` while the last grant went to the own queue, otherwise `arbitration`.
+
+mod arbiter;
+mod shares;
+
+use std::collections::VecDeque;
+
+use crate::blame::{Blame, Cause, Extra, ExtraBlame};
+use crate::config::Config;
+use crate::device::geometry::Geometry;
+use crate::device::transaction::Class;
+use crate::engine::Ssd;
+use crate::engine::spine::host::Waiting;
+use crate::report::tenants::{Fairness, Interference, Pages, Requests, Tenant, Tenants, jain};
+use crate::report::{Breakdown, ByOp, Distribution, HostBytes, mean};
+use crate::request::{Extent, RequestOp};
+use crate::stats::OpStats;
+use crate::units::{Lpn, Nanos, OpId, RequestId};
+use arbiter::Arbiter;
+pub(super) use shares::Shares;
+
+/// Most tenants: each has a counter at every die and bus.
+pub(super) const MAX_TENANTS: usize = crate::config::MOST_QUEUES;
+
+/// A request that waits in its queue.
+#[derive(Clone, Debug)]
+struct Outside {
+    waiting: Waiting,
+    extents: Vec<Extent>,
+    number: u64,
+    /// The queue's own time when it arrived: see [`Nvme::own_time`].
+    own: u64,
+}
+
+/// A queue.
+#[derive(Clone, Debug)]
+struct Queue {
+    outside: VecDeque<Outside>,
+    /// Commands in the device, and the most there may be.
+    inside: u32,
+    depth: u32,
+    /// Time for which the last grant went to this queue, without the current such time.
+    own: u64,
+}
+
+impl Queue {
+    /// Whether it has a command that may have a slot.
+    fn is_ready(&self) -> bool {
+        !self.outside.is_empty() && self.inside < self.depth
+    }
+}
+
+/// Counters of a tenant.
+#[derive(Clone)]
+struct Counts {
+    read: OpStats,
+    write: OpStats,
+    trims: u64,
+    flushes: u64,
+    pages: [u64; 2],
+    bytes: [u64; 2],
+    /// Programs for its pages: by the host or the write cache, and by GC.
+    programs: [u64; 2],
+}
+
+/// See the module's documentation.
+#[derive(Clone)]
+pub(super) struct Nvme {
+    queues: Vec<Queue>,
+    /// None with one queue for all tenants.
+    arbiter: Option<Arbiter>,
+    /// The queue of the last grant, and its time; none before the first.
+    last: Option<(usize, Nanos)>,
+    /// Time of the first grant.
+    first: Option<Nanos>,
+    /// The number of the next request that arrives.
+    next_number: u64,
+    tenants: Vec<String>,
+    counts: Vec<Counts>,
+    /// By victim and aggressor: `die_host` and `bus_host`.
+    matrix: Vec<[u128; MAX_TENANTS]>,
+    pub(super) shares: Shares,
+    /// By logical page: the tenant that last wrote it.
+    owners: Vec<u8>,
+    /// Time that the request which is being admitted has waited for other queues.
+    arbitration: u64,
+}
+
+impl Nvme {
+    pub(super) fn new(config: &Config, geometry: &Geometry, buses: usize) -> Option<Box<Self>> {
+        config.nvme.arbitrates().then(|| {
+            let queues = config.nvme.queues.iter();
+            let depths = queues.clone().map(|queue| queue.depth.unwrap_or(config.device.queue_depth));
+            let names = queues.map(|queue| queue.name.clone()).collect();
+            Box::new(Nvme::of(Some(Arbiter::new(&config.nvme)), depths.collect(), names, geometry, buses))
+        })
+    }
+
+    fn of(arbiter: Option<Arbiter>, depths: Vec<u32>, tenants: Vec<String>, geometry: &Geometry, buses: usize) -> Self {
+        let queue = |depth| Queue { outside: VecDeque::new(), inside: 0, depth, own: 0 };
+        let mut nvme = Nvme {
+            queues: depths.into_iter().map(queue).collect(),
+            arbiter,
+            last: None,
+            first: None,
+            next_number: 0,
+            tenants: Vec::new(),
+            counts: Vec::new(),
+            matrix: Vec::new(),
+            shares: Shares::new(geometry.units as usize, buses),
+            owners: vec![0; geometry.mapped as usize],
+            arbitration: 0,
+        };
+        nvme.name_tenants(tenants);
+        nvme
+    }
+
+    fn name_tenants(&mut self, tenants: Vec<String>) {
+        let counts = Counts {
+            read: OpStats::new(),
+            write: OpStats::new(),
+            trims: 0,
+            flushes: 0,
+            pages: [0; 2],
+            bytes: [0; 2],
+            programs: [0; 2],
+        };
+        self.counts = vec![counts; tenants.len()];
+        self.matrix = vec![[0; MAX_TENANTS]; tenants.len()];
+        self.tenants = tenants;
+    }
+
+    /// Time for which requests of a queue wait for their own queue: since its own grants, and before the first grant.
+    fn own_time(&self, queue: usize, now: Nanos) -> u64 {
+        let before = self.first.unwrap_or(now).0;
+        let current = match self.last {
+            Some((last, since)) if last == queue => (now - since).0,
+            _ => 0,
+        };
+        before + self.queues[queue].own + current
+    }
+
+    /// A slot is granted to a queue.
+    fn note_grant(&mut self, queue: usize, now: Nanos) {
+        if let Some((last, since)) = self.last.replace((queue, now)) {
+            self.queues[last].own += (now - since).0;
+        }
+        self.first.get_or_insert(now);
+    }
+
+    /// The next queue that gets a slot.
+    fn pick(&mut self) -> Option<usize> {
+        let queues = &self.queues;
+        let ready = |queue: usize| queues[queue].is_ready();
+        match &mut self.arbiter {
+            Some(arbiter) => arbiter.pick(&ready),
+            None => Some(0).filter(|queue| ready(*queue)),
+        }
+    }
+
+    /// Power is cut: requests in service are lost.
+    pub(super) fn power_cut(&mut self, now: Nanos) {
+        self.queues.iter_mut().for_each(|queue| queue.inside = 0);
+        self.shares.power_cut(now);
+    }
+}
+
+impl Ssd {
+    fn nvme(&self) -> &Nvme {
+        self.features.nvme.as_ref().expect("a device with tenants")
+    }
+
+    fn nvme_mut(&mut self) -> &mut Nvme {
+        self.features.nvme.as_mut().expect("a device with tenants")
+    }
+
+    /// Names the tenants of requests to come ([`Marks::tenant`]); by default they are the queues. Without queues all tenants share
+    /// one. At most 16.
+    ///
+    /// # Panics
+    /// If there are too many, or requests have been submitted.
+    ///
+    /// [`Marks::tenant`]: crate::Marks::tenant
+    pub fn set_tenants(&mut self, tenants: Vec<String>) {
+        law!((1..=MAX_TENANTS).contains(&tenants.len()), "there are 1 to 16 tenants");
+        law!(self.next_event() == Nanos::NEVER && self.completed() == 0, "tenants are named before the first request");
+        match &mut self.features.nvme {
+            Some(nvme) => nvme.name_tenants(tenants),
+            None => {
+                let (depth, buses) = (self.config.device.queue_depth, self.kernel.buses.all.len());
+                let nvme = Nvme::of(None, vec![depth], tenants, &self.dev.geometry, buses);
+                self.features.nvme = Some(Box::new(nvme));
+                self.rules.tenants = true;
+                self.kernel.ops.count_tenants();
+                self.set_fusing(true);
+            }
+        }
+    }
+
+    /// Names of the tenants, if requests have any.
+    pub fn tenants(&self) -> Option<&[String]> {
+        self.features.nvme.as_ref().map(|nvme| nvme.tenants.as_slice())
+    }
+
+    /// Processes arrivals, and grants slots to as many requests as possible.
+    #[inline(never)]
+    pub(super) fn admit_queued(&mut self) {
+        self.host.regrant = false;
+        loop {
+            self.take_arrivals();
+            let granted = self.grant_slots();
+            // In a closed loop, a request that completes at once makes room for another arrival.
+            if !(self.host.is_closed() && granted) {
+                return;
+            }
+        }
+    }
+
+    fn take_arrivals(&mut self) {
+        loop {
+            let closed = self.host.is_closed();
+            let outstanding = self.host.outstanding + self.host.queued;
+            let arrived = match self.host.ring.front() {
+                None => return,
+                Some(_) if closed => outstanding < self.host.slots(),
+                Some(next) => next.request.arrival <= self.now,
+            };
+            if !arrived {
+                return;
+            }
+            let Some(mut next) = self.host.ring.pop_front() else { return };
+            if closed {
+                next.request.arrival = self.now;
+            }
+            let extents = self.host.take_extents(&next);
+            let number = self.nvme().next_number;
+            self.watch_arrival(number, &next.request);
+            self.arrives();
+            self.host.queued += 1;
+            let now = self.now;
+            let nvme = self.nvme_mut();
+            nvme.next_number += 1;
+            let queue = usize::from(next.marks.queue);
+            let own = nvme.own_time(queue, now);
+            nvme.queues[queue].outside.push_back(Outside { waiting: next, extents, number, own });
+        }
+    }
+
+    /// Grants slots while any is free. Returns whether any was granted.
+    fn grant_slots(&mut self) -> bool {
+        let mut granted = false;
+        while self.host.outstanding < self.host.slots() && self.host.fault.is_none() {
+            let Some(queue) = self.nvme_mut().pick() else { break };
+            granted = true;
+            self.host.queued -= 1;
+            let now = self.now;
+            let nvme = self.nvme_mut();
+            let next = nvme.queues[queue].outside.pop_front().expect("law: a queue that is picked has a command");
+            // In a closed loop it has not waited.
+            let wait = (now - next.waiting.request.arrival).0;
+            let own = nvme.own_time(queue, now) - next.own;
+            nvme.note_grant(queue, now);
+            nvme.arbitration = wait - own;
+            nvme.queues[queue].inside += 1;
+            self.host.give_extents(next.extents);
+            let op = next.waiting.request.op;
+            self.admit_numbered(next.waiting, next.number);
+            if op == RequestOp::Trim {
+                // It takes a slot for no time.
+                self.nvme_mut().queues[queue].inside -= 1;
+            }
+        }
+        granted
+    }
+
+    /// The causes of optional features of a request that completes at its admission.
+    pub(super) fn waits_of_trim(&self) -> (u64, ExtraBlame) {
+        let mut extras = ExtraBlame::default();
+        let Some(nvme) = &self.features.nvme else { return (0, extras) };
+        extras.add(Extra::Arbitration, nvme.arbitration);
+        (nvme.arbitration, extras)
+    }
+
+    /// A trim is admitted.
+    pub(super) fn count_trim(&mut self, tenant: u8, measured: bool) {
+        if let Some(nvme) = &mut self.features.nvme {
+            nvme.counts[usize::from(tenant)].trims += u64::from(measured);
+        }
+    }
+
+    /// A host operation is created for a tenant. Of the time that its request has waited, `queue` so far, a part was for other queues.
+    #[inline(never)]
+    pub(super) fn note_tenant(&mut self, op: OpId, id: RequestId, queue: u64) {
+        let arbitration = self.nvme().arbitration;
+        if arbitration > 0 {
+            self.kernel.ops.host[op].blame.0[Cause::Queue as usize] = queue - arbitration;
+            self.charge_extra(op, Extra::Arbitration, arbitration);
+        }
+        let record = &self.host.requests[id.0];
+        let (tenant, writes) = (record.marks.tenant, record.request.op == RequestOp::Write);
+        self.kernel.ops.tenant[op].tenant = tenant;
+        if writes {
+            let lpn = self.kernel.ops[op].lpn;
+            self.nvme_mut().owners[lpn.ix()] = tenant;
+        }
+    }
+
+    /// Counts the pages of a measured request.
+    pub(super) fn count_tenant_pages(&mut self, tenant: u8, op: RequestOp, pages: u64) {
+        let counts = &mut self.nvme_mut().counts[usize::from(tenant)];
+        counts.pages[usize::from(op == RequestOp::Write)] += pages;
+    }
+
+    /// The tenant of an operation: that of its request, or the last writer of its page.
+    pub(super) fn tenant_of(&self, op: OpId) -> usize {
+        let record = &self.kernel.ops[op];
+        if record.class == Class::Host {
+            return usize::from(self.kernel.ops.tenant[op].tenant);
+        }
+        if record.lpn.is_some() { usize::from(self.nvme().owners[record.lpn.ix()]) } else { 0 }
+    }
+
+    /// A page of a logical page has been programmed by GC, or for its tenant.
+    pub(super) fn count_tenant_program(&mut self, lpn: Lpn, gc: bool) {
+        if let Some(nvme) = &mut self.features.nvme
+            && lpn.is_some()
+            && lpn.ix() < nvme.owners.len()
+        {
+            nvme.counts[usize::from(nvme.owners[lpn.ix()])].programs[usize::from(gc)] += 1;
+        }
+    }
+
+    /// Measuring starts: work so far does not count.
+    pub(super) fn restart_tenants(&mut self) {
+        if let Some(nvme) = &mut self.features.nvme {
+            let tenants = std::mem::take(&mut nvme.tenants);
+            nvme.name_tenants(tenants);
+        }
+    }
+
+    /// A request has completed: its queue has room for another command, and its tenant a result.
+    #[inline(never)]
+    pub(super) fn tenant_done(
+        &mut self,
+        id: RequestId,
+        last: OpId,
+        blame: &Blame,
+        extras: &ExtraBlame,
+        latency: u64,
+        waits: u64,
+    ) {
+        let record = &self.host.requests[id.0];
+        let (marks, op, bytes, measured) = (record.marks, record.request.op, record.request.bytes, record.measured);
+        let by = self.shares_of(id, last);
+        let nvme = self.nvme_mut();
+        let queue = if nvme.arbiter.is_some() { usize::from(marks.queue) } else { 0 };
+        nvme.queues[queue].inside -= 1;
+        if !measured {
+            return;
+        }
+        let counts = &mut nvme.counts[usize::from(marks.tenant)];
+        let stats = match op {
+            RequestOp::Read => &mut counts.read,
+            RequestOp::Flush => {
+                counts.flushes += 1;
+                return;
+            }
+            _ => &mut counts.write,
+        };
+        counts.bytes[usize::from(op == RequestOp::Write)] += bytes;
+        stats.latency.record(latency);
+        stats.waiting.record(waits);
+        stats.spend(blame, latency);
+        stats.spend_extras(extras, latency);
+        let total: u64 = by.iter().sum();
+        law_eq!(
+            total,
+            blame.0[Cause::DieHost as usize] + blame.0[Cause::BusHost as usize],
+            "law: what tenants cost a request sums to its die_host and bus_host"
+        );
+        let row = &mut nvme.matrix[usize::from(marks.tenant)];
+        row.iter_mut().zip(by).for_each(|(sum, ns)| *sum += u128::from(ns));
+    }
+
+    /// Results by tenant, with what they cost each other.
+    pub(super) fn tenants_report(&self, simulated_ns: u64) -> Option<(Tenants, Interference, Fairness)> {
+        let nvme = self.features.nvme.as_ref()?;
+        let extras = self.config.extra_causes();
+        let tenant = |counts: &Counts| {
+            let by_op = |read: &Distribution, write: &Distribution| {
+                let mut all = read.clone();
+                all.merge(write);
+                ByOp { read: read.figures(), write: write.figures(), all: all.figures() }
+            };
+            let breakdown = |stats: &OpStats| {
+                let more = extras.iter().map(|extra| (*extra, stats.extra(*extra))).collect();
+                Breakdown(stats.breakdown().0, more)
+            };
+            let (read, write) = (breakdown(&counts.read), breakdown(&counts.write));
+            let mut all = read.clone();
+            all.merge(&write);
+            let (reads, writes) = (counts.read.latency.count(), counts.write.latency.count());
+            let programs = counts.programs[0] + counts.programs[1];
+            Tenant {
+                requests: Requests {
+                    read: reads,
+                    write: writes,
+                    trim: counts.trims,
+                    flush: self.rules.caches.then_some(counts.flushes),
+                },
+                pages: Pages { read: counts.pages[0], written: counts.pages[1] },
+                bytes: HostBytes { read: counts.bytes[0], written: counts.bytes[1] },
+                latency_ns: by_op(&counts.read.latency, &counts.write.latency),
+                waiting_ns: by_op(&counts.read.waiting, &counts.write.waiting),
+                breakdown_ns: ByOp { read, write, all },
+                iops: mean(u128::from(reads + writes) * 1_000_000_000, simulated_ns),
+                programs: counts.programs[0],
+                gc_programs: counts.programs[1],
+                write_amplification: mean(u128::from(programs), counts.pages[1]),
+            }
+        };
+        let list: Vec<(String, Tenant)> = nvme.tenants.iter().cloned().zip(nvme.counts.iter().map(tenant)).collect();
+        let columns = |row: &[u128; MAX_TENANTS]| nvme.tenants.iter().cloned().zip(row.iter().copied()).collect();
+        let matrix = nvme.tenants.iter().cloned().zip(nvme.matrix.iter().map(columns)).collect();
+        let rates: Vec<u128> = nvme.counts.iter().map(|counts| u128::from(counts.bytes[0] + counts.bytes[1])).collect();
+        let fairness = Fairness { throughput: jain(&rates) };
+        Some((Tenants(list), Interference(matrix), fairness))
+    }
+}

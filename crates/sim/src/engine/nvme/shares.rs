@@ -1,0 +1,194 @@
+//! What tenants cost each other: counters of tenants at every die and bus, read when an operation begins to wait and when it is
+//! served.
+
+use super::MAX_TENANTS;
+use crate::engine::Ssd;
+use crate::units::{Nanos, OpId, RequestId, UnitId};
+
+type ByTenant = [u64; MAX_TENANTS];
+
+/// A die or a bus: for how long operations of each tenant have held it.
+#[derive(Clone, Debug)]
+struct Held {
+    totals: ByTenant,
+    /// The tenant that holds it, since when, and until when if that is known.
+    holder: Option<usize>,
+    since: Nanos,
+    until: Nanos,
+}
+
+impl Held {
+    const FREE: Self = Held { totals: [0; MAX_TENANTS], holder: None, since: Nanos::ZERO, until: Nanos::NEVER };
+
+    fn at(&self, now: Nanos) -> ByTenant {
+        let mut totals = self.totals;
+        if let Some(holder) = self.holder {
+            totals[holder] += (now.min(self.until) - self.since).0;
+        }
+        totals
+    }
+
+    fn pass(&mut self, to: Option<usize>, now: Nanos, until: Nanos) {
+        self.totals = self.at(now);
+        (self.holder, self.since, self.until) = (to, now, until);
+    }
+}
+
+/// See the module's documentation.
+#[derive(Clone)]
+pub(in crate::engine) struct Shares {
+    dies: Vec<Held>,
+    buses: Vec<Held>,
+    /// By request: those of its completed page that finished last so far.
+    best: Vec<ByTenant>,
+}
+
+impl Shares {
+    pub(super) fn new(units: usize, buses: usize) -> Self {
+        Shares { dies: vec![Held::FREE; units], buses: vec![Held::FREE; buses], best: Vec::new() }
+    }
+
+    pub(super) fn power_cut(&mut self, now: Nanos) {
+        self.dies.iter_mut().chain(&mut self.buses).for_each(|held| held.pass(None, now, Nanos::NEVER));
+    }
+}
+
+/// Divides an amount like the times of tenants; what is left over goes to the largest, and all to `own` if there are none.
+fn divide(amount: u64, times: &ByTenant, own: usize) -> ByTenant {
+    let mut shares = [0; MAX_TENANTS];
+    let total: u128 = times.iter().map(|ns| u128::from(*ns)).sum();
+    if total == 0 {
+        shares[own] = amount;
+        return shares;
+    }
+    for (share, ns) in shares.iter_mut().zip(times) {
+        *share = (u128::from(amount) * u128::from(*ns) / total) as u64;
+    }
+    let most = (0..MAX_TENANTS).max_by_key(|tenant| (times[*tenant], std::cmp::Reverse(*tenant))).unwrap_or(own);
+    shares[most] += amount - shares.iter().sum::<u64>();
+    shares
+}
+
+impl Ssd {
+    /// An operation begins to wait for a unit.
+    #[inline(never)]
+    pub(in crate::engine) fn shares_at_queue(&mut self, op: OpId, unit: UnitId) {
+        let now = self.now;
+        self.kernel.ops.tenant[op].die = self.nvme().shares.dies[unit.ix()].at(now);
+    }
+
+    /// It has waited for other host operations of that unit.
+    #[inline(never)]
+    pub(in crate::engine) fn share_die(&mut self, op: OpId, unit: UnitId, host: u64) {
+        if host == 0 {
+            return;
+        }
+        let (now, own) = (self.now, self.tenant_of(op));
+        let times = self.nvme().shares.dies[unit.ix()].at(now);
+        let page = &mut self.kernel.ops.tenant[op];
+        let waited: ByTenant = std::array::from_fn(|tenant| times[tenant] - page.die[tenant]);
+        let shares = divide(host, &waited, own);
+        page.by.iter_mut().zip(shares).for_each(|(sum, ns)| *sum += ns);
+    }
+
+    /// A write begins to wait for any unit.
+    pub(in crate::engine) fn shares_anywhere(&mut self, op: OpId) {
+        self.kernel.ops.tenant[op].die = self.held_by_tenants();
+    }
+
+    /// It has waited for host operations of all units.
+    pub(in crate::engine) fn share_anywhere(&mut self, op: OpId, host: u64) {
+        let (times, own) = (self.held_by_tenants(), self.tenant_of(op));
+        let page = &mut self.kernel.ops.tenant[op];
+        let waited: ByTenant = std::array::from_fn(|tenant| times[tenant] - page.die[tenant]);
+        let shares = divide(host, &waited, own);
+        page.by.iter_mut().zip(shares).for_each(|(sum, ns)| *sum += ns);
+    }
+
+    fn held_by_tenants(&self) -> ByTenant {
+        let mut sums = [0; MAX_TENANTS];
+        for held in &self.nvme().shares.dies {
+            sums.iter_mut().zip(held.at(self.now)).for_each(|(sum, ns)| *sum += ns);
+        }
+        sums
+    }
+
+    /// Time that is charged to host operations, of no particular tenant but its own.
+    #[inline(never)]
+    pub(in crate::engine) fn share_own(&mut self, op: OpId, host: u64) {
+        let mut at = op;
+        while at.is_some() {
+            let own = self.tenant_of(at);
+            self.kernel.ops.tenant[at].by[own] += host;
+            at = self.kernel.ops[at].mate;
+        }
+    }
+
+    /// A unit serves an operation of a tenant from now on, or none.
+    #[inline(never)]
+    pub(in crate::engine) fn die_serves(&mut self, unit: UnitId, op: OpId) {
+        let host = op.is_some() && self.kernel.ops[op].class.like_host();
+        let tenant = host.then(|| self.tenant_of(op));
+        let now = self.now;
+        self.nvme_mut().shares.dies[unit.ix()].pass(tenant, now, Nanos::NEVER);
+    }
+
+    /// An operation asks for a bus.
+    #[inline(never)]
+    pub(in crate::engine) fn shares_at_bus(&mut self, op: OpId, bus: usize) {
+        let now = self.now;
+        self.kernel.ops.tenant[op].bus = self.nvme().shares.buses[bus].at(now);
+    }
+
+    /// A bus is granted to an operation, which has waited for other host data.
+    #[inline(never)]
+    pub(in crate::engine) fn share_bus(&mut self, op: OpId, bus: usize, host: u64, until: Nanos) {
+        let now = self.now;
+        let like_host = self.kernel.ops[op].class.like_host();
+        if like_host && host > 0 {
+            let own = self.tenant_of(op);
+            let times = self.nvme().shares.buses[bus].at(now);
+            let before = self.kernel.ops.tenant[op].bus;
+            let waited: ByTenant = std::array::from_fn(|tenant| times[tenant] - before[tenant]);
+            let shares = divide(host, &waited, own);
+            // All pages of a command wait as one.
+            let mut at = op;
+            while at.is_some() {
+                let page = &mut self.kernel.ops.tenant[at];
+                page.by.iter_mut().zip(shares).for_each(|(sum, ns)| *sum += ns);
+                at = self.kernel.ops[at].mate;
+            }
+        }
+        let tenant = like_host.then(|| self.tenant_of(op));
+        self.nvme_mut().shares.buses[bus].pass(tenant, now, until);
+    }
+
+    /// A page has completed, the last one so far of a request that has more.
+    #[inline(never)]
+    pub(in crate::engine) fn keep_shares(&mut self, id: RequestId, op: OpId) {
+        let by = self.kernel.ops.tenant[op].by;
+        let best = &mut self.nvme_mut().shares.best;
+        if best.len() <= id.0 as usize {
+            best.resize(id.0 as usize + 1, [0; MAX_TENANTS]);
+        }
+        best[id.0 as usize] = by;
+    }
+
+    /// What tenants cost a request whose last page has completed.
+    pub(super) fn shares_of(&self, id: RequestId, last: OpId) -> ByTenant {
+        if last.is_some() { self.kernel.ops.tenant[last].by } else { self.nvme().shares.best[id.0 as usize] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_sum_exactly() {
+        let mut times = [0; MAX_TENANTS];
+        (times[1], times[4]) = (1, 2);
+        assert_eq!(divide(10, &times, 0)[..5], [0, 3, 0, 0, 7]);
+        assert_eq!(divide(10, &[0; MAX_TENANTS], 2)[2], 10);
+    }
+}

@@ -1,0 +1,238 @@
+//! NVMe queues and tenants, to the nanosecond and on random small devices.
+
+use crate::common::{Dut, array, causes, config, summary};
+use proptest::prelude::*;
+use ssdlab_sim::config::{NocModel, RaidLayout};
+use ssdlab_sim::report::Summary;
+use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{Check, Completed, Config, Marks, Request, RequestOp, Ssd};
+
+const PAGE: u64 = 4096;
+
+/// One die, one slot, and queues A (weight 3, high) and B (weight 1, low).
+fn one_die(arbitration: &str, more: &str) -> Config {
+    config(&format!(
+        "{}device.queue_depth = 1
+        [nvme]
+        arbitration = \"{arbitration}\"
+        queues = [
+          {{ name = \"a\", class = \"high\", weight = 3, match = {{ device = [\"0\"] }} }},
+          {{ name = \"b\", class = \"low\", match = \"rest\" }} ]
+        {more}",
+        array(1, 1, 1, 1)
+    ))
+}
+
+fn of(queue: u8) -> Marks {
+    Marks { queue, tenant: queue, ..Marks::default() }
+}
+
+fn submit(dut: &mut Dut, queue: u8, at: u64, op: RequestOp, page: u64) {
+    let request = Request { arrival: Nanos(at), op, offset: page * PAGE, bytes: PAGE };
+    dut.ssd.submit_marked(request, of(queue), std::iter::empty());
+}
+
+/// Four reads each of A and B at 0.
+fn eight_reads(config: &Config) -> (Vec<Completed>, Summary) {
+    let mut dut = Dut::new(config);
+    (0..4).for_each(|page| submit(&mut dut, 0, 0, RequestOp::Read, page));
+    (0..4).for_each(|page| submit(&mut dut, 1, 0, RequestOp::Read, 100 + page));
+    let done = dut.completed();
+    (done, summary(&dut.ssd))
+}
+
+fn mean(summary: &Summary, tenant: usize) -> Option<f64> {
+    summary.tenants.as_ref().unwrap().0[tenant].1.latency_ns.all.mean
+}
+
+#[test]
+fn weights_decide_who_gets_the_slot() {
+    let (done, results) = eight_reads(&one_die("wrr", ""));
+    let ends: Vec<u64> = done.iter().map(|c| c.completion.0).collect();
+    assert_eq!(ends, [55_120, 110_240, 165_360, 275_600, 220_480, 330_720, 385_840, 440_960]);
+    assert_eq!((mean(&results, 0), mean(&results, 1)), (Some(151_580.0), Some(344_500.0)));
+    let service = [("array", 50_000), ("bus", 5_120)];
+    let expected = [&[("queue", 165_360)], &service[..], &[("arbitration", 55_120)]].concat();
+    assert_eq!(causes(&done[3]), expected);
+    let expected = [&[("queue", 55_120)], &service[..], &[("arbitration", 220_480)]].concat();
+    assert_eq!(causes(&done[5]), expected);
+    assert_eq!(done[5].tenant, 1);
+    let names: Vec<&str> = results.tenants.as_ref().unwrap().0.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["a", "b"]);
+    // No two operations were in the device at once, so no tenant cost another any time there.
+    assert!(results.interference_ns.unwrap().0.iter().all(|(_, row)| row.iter().all(|(_, ns)| *ns == 0)));
+}
+
+#[test]
+fn round_robin_ignores_weights() {
+    let (_, results) = eight_reads(&one_die("rr", ""));
+    assert_eq!((mean(&results, 0), mean(&results, 1)), (Some(220_480.0), Some(275_600.0)));
+    // Equal bytes in equal time.
+    assert_eq!(results.fairness.unwrap().throughput, Some(1.0));
+}
+
+#[test]
+fn a_tenant_is_told_what_another_cost_it() {
+    let mut dut = Dut::new(&config(&format!(
+        "{}nvme = {{ arbitration = \"rr\", queues = [{{ name = \"a\", match = \"rest\" }}, {{ name = \"b\", match = \"rest\" }}] }}",
+        array(1, 1, 1, 1)
+    )));
+    submit(&mut dut, 0, 0, RequestOp::Write, 0);
+    submit(&mut dut, 1, 1_000, RequestOp::Read, 9);
+    submit(&mut dut, 0, 2_000, RequestOp::Read, 8);
+    let done = dut.completed();
+    assert_eq!(causes(&done[1]), [("die_host", 604_120), ("array", 50_000), ("bus", 5_120)]);
+    assert_eq!(causes(&done[2]), [("die_host", 658_240), ("array", 50_000), ("bus", 5_120)]);
+    let matrix = summary(&dut.ssd).interference_ns.unwrap().0;
+    let row = |victim: usize| -> Vec<u128> { matrix[victim].1.iter().map(|(_, ns)| *ns).collect() };
+    assert_eq!(row(0), [603_120, 55_120]);
+    assert_eq!(row(1), [604_120, 0]);
+}
+
+#[test]
+fn a_queue_of_its_own_depth_leaves_slots_to_others() {
+    let mut dut = Dut::new(&config(&format!(
+        "{}device.queue_depth = 4
+        nvme = {{ arbitration = \"rr\", queues = [{{ name = \"a\", depth = 1, match = \"rest\" }}, {{ name = \"b\", match = \"rest\" }}] }}",
+        array(4, 1, 1, 1)
+    )));
+    // Four pages on four dies; the second of A waits for its own queue.
+    submit(&mut dut, 0, 0, RequestOp::Read, 0);
+    submit(&mut dut, 0, 0, RequestOp::Read, 1);
+    submit(&mut dut, 1, 0, RequestOp::Read, 2);
+    submit(&mut dut, 1, 0, RequestOp::Read, 3);
+    let done = dut.completed();
+    let ends: Vec<u64> = done.iter().map(|c| c.completion.0).collect();
+    assert_eq!(ends, [55_120, 110_240, 55_120, 55_120]);
+    // The last grant of that nanosecond went to B.
+    assert_eq!(causes(&done[1]), [("array", 50_000), ("bus", 5_120), ("arbitration", 55_120)]);
+}
+
+#[test]
+fn one_queue_gives_today_s_results() {
+    let plain = array(2, 1, 1, 1);
+    let one = format!("{plain}nvme = {{ arbitration = \"wrr\", queues = [{{ name = \"all\", match = \"rest\" }}] }}");
+    let run = |toml: &str| {
+        let mut dut = Dut::new(&config(&format!("{toml}\ndevice.queue_depth = 4")));
+        for i in 0..300 {
+            if i % 3 == 0 {
+                dut.write(i * 9_000, i % 40 * PAGE, PAGE)
+            } else {
+                dut.read(i * 9_000, i % 77 * PAGE, 2 * PAGE)
+            }
+        }
+        let done = dut.completed();
+        done.iter().map(|c| (c.request, c.start, c.completion, c.blame.0)).collect::<Vec<_>>()
+    };
+    assert_eq!(run(&plain), run(&one));
+}
+
+#[test]
+fn rules_name_what_queues_lack() {
+    let queue = "{ name = \"a\", match = \"rest\" }";
+    for (nvme, key) in [
+        (format!("queues = [{queue}]"), "nvme.arbitration"),
+        ("arbitration = \"rr\"".into(), "nvme.queues"),
+        (format!("arbitration = \"rr\", burst = 0, queues = [{queue}]"), "nvme.burst"),
+        (format!("arbitration = \"rr\", queues = [{queue}, {queue}]"), "nvme.queues"),
+        ("arbitration = \"wrr\", queues = [{ name = \"a\", weight = 0 }]".into(), "nvme.queues"),
+        ("arbitration = \"wrr\", queues = [{ name = \"a\", depth = 33 }]".into(), "nvme.queues"),
+    ] {
+        let refusal = config(&format!("nvme = {{ {nvme} }}")).check().unwrap_err();
+        assert_eq!(refusal.key, key, "{refusal}");
+    }
+    let nvme = one_die("wrr", "").nvme;
+    assert_eq!(nvme.queue_of(None, Some("0"), RequestOp::Read, 0), Some(0));
+    assert_eq!(nvme.queue_of(None, Some("1"), RequestOp::Read, 0), Some(1));
+    let ranges = config(
+        "nvme = { arbitration = \"rr\", queues = [{ name = \"a\", match = { lba = \"4KiB..8KiB\" } }, { name = \"b\", match = { op = \"write\" } }] }",
+    );
+    let of = |op, offset| ranges.nvme.queue_of(None, None, op, offset);
+    assert_eq!(
+        (of(RequestOp::Read, 4096), of(RequestOp::Write, 8192), of(RequestOp::Read, 8192)),
+        (Some(0), Some(1), None)
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300), failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Random devices under the full oracle, with power cuts: sums over tenants are the totals, and rows of the matrix sum to the
+    /// waits for dies and channels.
+    #[test]
+    fn worlds_with_tenants_add_up(
+        toml in crate::worlds::device(),
+        requests in crate::worlds::requests(),
+        queues in 1usize..5,
+        weighted in any::<bool>(),
+        burst in 1u32..4,
+        cut in 0u64..90_000_000,
+        lines in 0u64..4,
+    ) {
+        let mut config: Config = toml.parse().unwrap();
+        config.raid.layout = RaidLayout::None;
+        config.faults.chip_fails.clear();
+        config.faults.rebuild = 0;
+        config.noc.model = NocModel::None;
+        config.noc.priority = None;
+        config.gc.hard_threshold = None;
+        let list: Vec<String> = (0..queues)
+            .map(|i| {
+                let class = ["medium", "low", "urgent", "medium"][i];
+                format!("{{ name = \"q{i}\", class = \"{class}\", weight = {}, match = \"rest\" }}", i + 1)
+            })
+            .collect();
+        let arbitration = if weighted { "wrr" } else { "rr" };
+        config.nvme = crate::common::config(&format!("nvme = {{ arbitration = \"{arbitration}\", burst = {burst}, queues = [{}] }}", list.join(", "))).nvme;
+        if lines > 0 {
+            config.cache.size = ssdlab_sim::units::Bytes(lines * config.geometry.page_size.0);
+        }
+        if cut % 4 == 0 {
+            config.faults.power_cut = vec![Nanos(cut)];
+        }
+        if config.check().is_err() {
+            return Ok(());
+        }
+        let run = |check: Check| {
+            let mut ssd = Ssd::new(&config, 7, check).unwrap();
+            let capacity = ssd.capacity_bytes() / 512;
+            let mut arrival = 0;
+            for (gap, kind, place, length) in &requests {
+                arrival += if gap % 4 == 0 { 0 } else { *gap };
+                let first = u64::from(*place) * capacity / 1_000_000;
+                let longest = (capacity - first).min(4 * ssd.page_bytes() / 512);
+                let sectors = 1 + u64::from(*length) * (longest - 1) / 1_000_000;
+                let op = match kind {
+                    0..7 => RequestOp::Read,
+                    7..18 => RequestOp::Write,
+                    18 if lines > 0 => RequestOp::Flush,
+                    _ => RequestOp::Trim,
+                };
+                let request = Request { arrival: Nanos(arrival), op, offset: first * 512, bytes: sectors * 512 };
+                ssd.submit_marked(request, of((*gap % queues as u64) as u8), std::iter::empty());
+            }
+            ssd.run();
+            summary(&ssd)
+        };
+        let all = run(Check::Full);
+        let tenants = &all.tenants.as_ref().unwrap().0;
+        let sum = |of: &dyn Fn(&ssdlab_sim::report::tenants::Tenant) -> u64| tenants.iter().map(|(_, t)| of(t)).sum::<u64>();
+        prop_assert_eq!(sum(&|t| t.requests.read), all.requests.read);
+        prop_assert_eq!(sum(&|t| t.requests.write), all.requests.write);
+        prop_assert_eq!(sum(&|t| t.requests.trim), all.requests.trim);
+        prop_assert_eq!(sum(&|t| t.pages.written), all.pages.written);
+        prop_assert_eq!(sum(&|t| t.pages.read), all.pages.read);
+        prop_assert_eq!(sum(&|t| t.bytes.written), all.bytes.written);
+        let times: u128 = tenants.iter().map(|(_, t)| t.breakdown_ns.all.sum()).sum();
+        prop_assert_eq!(times, all.breakdown_ns.all.sum());
+        for ((_, tenant), (_, row)) in tenants.iter().zip(&all.interference_ns.as_ref().unwrap().0) {
+            let by = &tenant.breakdown_ns.all.0;
+            use ssdlab_sim::blame::Cause;
+            prop_assert_eq!(
+                row.iter().map(|(_, ns)| ns).sum::<u128>(),
+                by[Cause::DieHost as usize] + by[Cause::BusHost as usize]
+            );
+        }
+        prop_assert_eq!(format!("{all:?}"), format!("{:?}", run(Check::Off)));
+    }
+}
