@@ -203,6 +203,7 @@ fn formats_are_told_by_what_they_write() {
             bytes: 4096,
             volume: 0,
             op: if i % 3 == 0 { Op::Read } else { Op::Write },
+            fua: false,
         })
         .collect();
     for units in FORMATS.iter().filter(|units| !units.format.starts_with("columns")) {
