@@ -21,7 +21,6 @@ __all__ = ["Optimum", "Sweep", "optimize", "sweep"]
 
 _Path = str | PathLike[str]
 _Retry = Literal["failed", "all"] | None
-_Check = Literal["off", "sampled", "full"]
 
 
 def _toml(value: Any) -> str:
@@ -51,6 +50,17 @@ def _tasks(tasks: list[str], store: str | None) -> list[str]:
     return [_perform(task, store) for task in tasks]
 
 
+class _RayJob:
+    """A reference of Ray with the method of a job."""
+
+    def __init__(self, get: Callable[[Any], Any], reference: Any) -> None:
+        self._get = get
+        self._reference = reference
+
+    def result(self) -> Any:
+        return self._get(self._reference)
+
+
 def _ray() -> Callable[..., Any]:
     """Submits to a Ray that the caller has initialised."""
     import ray  # type: ignore[import-not-found, unused-ignore]
@@ -59,15 +69,8 @@ def _ray() -> Callable[..., Any]:
         raise UsageError('executor="ray": Ray is not initialised; call ray.init() first')
     remote = ray.remote(_tasks)
 
-    class Job:
-        def __init__(self, reference: Any) -> None:
-            self.reference = reference
-
-        def result(self) -> Any:
-            return ray.get(self.reference)
-
-    def submit(function: Any, *arguments: Any) -> Job:
-        return Job(remote.remote(*arguments))
+    def submit(_function: Any, *arguments: Any) -> _RayJob:
+        return _RayJob(ray.get, remote.remote(*arguments))
 
     return submit
 
@@ -228,7 +231,7 @@ def sweep(
     time_limit: str | None = None,
     retry: _Retry = None,
     claim: bool = False,
-    check: _Check = "sampled",
+    check: Literal["off", "sampled", "full"] = "sampled",
     memory_limit: int | str | None = None,
     return_records: bool = False,
     progress: bool | Literal["auto"] | Callable[..., Any] | None = "auto",
@@ -338,7 +341,7 @@ def optimize(
     batch: int = 8,
     storage: Any = None,
     seed: int = 1,
-    check: _Check = "sampled",
+    check: Literal["off", "sampled", "full"] = "sampled",
 ) -> Optimum:
     """Searches the axes of a study for the best means of some measures, with Optuna.
 

@@ -456,6 +456,10 @@ pub fn run(points: &Points, store: &Store, options: &Options, watch: &dyn Watch)
             if has.mark && !elsewhere[*place] {
                 store.unmark(&run.key)?;
             }
+            // A process that was killed right after its record left the failure of an earlier attempt.
+            if has.failure {
+                store.forgive(&run.key)?;
+            }
             continue;
         }
         engine.wanted[*place] = engine.tried(run)?;

@@ -529,6 +529,9 @@ fn a_killed_process_is_an_attempt() {
     assert!(matches!(survey.standing(run, &store), Standing::Failure(_)));
     assert_eq!(sweep(&points, &store, &one_job()).exit_status(), 0);
     assert!(store.failure(&run.key).is_none() && store.cost(&run.key).unwrap().attempt == 3);
+    // Killed between its record and the removal of an earlier failure: the record counts.
+    store.fail(&run.key, &failure).unwrap();
+    assert_eq!((sweep(&points, &store, &one_job()).ran, store.failure(&run.key).is_none()), (0, true));
 }
 
 #[test]
