@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(grants(&queues("wrr", 1, &[("high", 3), ("low", 1)]), vec![4, 4]), "AAABABBB");
         assert_eq!(grants(&queues("rr", 1, &[("high", 3), ("low", 1)]), vec![4, 4]), "ABABABAB");
         assert_eq!(grants(&queues("wrr", 4, &[("medium", 3), ("medium", 1)]), vec![6, 3]), "AAABAAABB");
-        assert_eq!(grants(&queues("wrr", 1, &[("medium", 3), ("medium", 1)]), vec![6, 3]), "ABAAABAAB");
+        assert_eq!(grants(&queues("wrr", 1, &[("medium", 3), ("medium", 1)]), vec![6, 3]), "ABAABAAAB");
         assert_eq!(grants(&queues("rr", 2, &[("high", 1), ("low", 1)]), vec![5, 3]), "AABBAABA");
         // Urgent queues go first and use no credit.
         assert_eq!(grants(&queues("wrr", 1, &[("low", 1), ("urgent", 1)]), vec![2, 3]), "BBBAA");
