@@ -414,11 +414,7 @@ impl Ssd {
         let chain = self.kernel.timers.next_chain();
         let event = event.min(chain);
         let time = event.min(arrival);
-        // With a write cache, what happens at the time of a fault happens before it.
-        let fault_at = self.features.fault_at;
-        let faulty = if self.rules.caches { time > fault_at } else { time >= fault_at };
-        let left = time != Nanos::NEVER || self.rules.caches && fault_at == self.now;
-        if faulty && fault_at <= limit && left {
+        if time >= self.features.fault_at && self.fault_comes(time, limit) {
             self.scheduled_fault();
             return true;
         }
@@ -434,6 +430,16 @@ impl Ssd {
             self.round(time);
         }
         true
+    }
+
+    /// Whether a fault comes before the events of `time`, which is not before that of the fault. With a write cache, what happens
+    /// at the time of a fault happens before it.
+    #[cold]
+    fn fault_comes(&self, time: Nanos, limit: Nanos) -> bool {
+        let fault_at = self.features.fault_at;
+        let first = time > fault_at || !self.rules.caches;
+        let left = time != Nanos::NEVER || self.rules.caches && fault_at == self.now;
+        first && fault_at <= limit && left
     }
 
     /// Dates the blocks that were closed at the current time, where the victim policy reads that.

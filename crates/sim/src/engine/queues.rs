@@ -76,8 +76,16 @@ fn is_host_read(op: &Op) -> bool {
 
 impl Ssd {
     /// The operation that a unit serves next, with its rank.
+    #[inline(always)]
     pub(super) fn next_in_queue(&self, unit: UnitId) -> (u8, OpId) {
-        let Some(queues) = &self.features.queues else { return self.next_task(unit) };
+        match &self.features.queues {
+            Some(queues) => self.next_by_class(queues, unit),
+            None => self.next_task(unit),
+        }
+    }
+
+    #[inline(never)]
+    fn next_by_class(&self, queues: &DieQueues, unit: UnitId) -> (u8, OpId) {
         let (mut read, mut other) = (First::NONE, First::NONE);
         let mut at = self.kernel.dies[unit].queue.head();
         while at.is_some() {

@@ -55,6 +55,8 @@ pub(super) struct Rules {
     pub(super) ports: usize,
     /// Requests have tenants.
     pub(super) tenants: bool,
+    /// Waits for dies are sorted further than by GC: by tenant, by the write cache, or without a shadow clock.
+    pub(super) sorts_waits: bool,
     /// There is a write cache.
     pub(super) caches: bool,
     /// It takes writes before they are on flash.
@@ -115,6 +117,9 @@ impl Rules {
             plain_places: !dynamic && config.gc.scope == Scope::Plane,
             keeps: config.device.keep_overwritten || config.cache.exists() && !config.device.power_loss_protection,
             tenants: config.nvme.arbitrates(),
+            sorts_waits: config.nvme.arbitrates()
+                || config.cache.buffers()
+                || config.order.die_queue.classes().is_some(),
             caches: config.cache.exists(),
             buffers: config.cache.buffers(),
             idle_lines: config.cache.buffers() && config.cache.writeback == Writeback::Idle,

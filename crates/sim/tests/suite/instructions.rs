@@ -46,9 +46,9 @@ fn an_operation_takes_no_more_instructions_than_it_did() {
         ("writes, idle-chip", "", 2_155),
         ("reads", "", 2_480),
         ("count-only writes", "", 335),
-        ("writes, external", "raid = { layout = \"lci\", group = 4 }", 1_860),
-        ("writes, external", "noc = { model = \"formula\" }", 5_690),
-        ("reads", "ecc = { errors = \"model\" }", 3_715),
+        ("writes, external", "raid = { layout = \"lci\", group = 4 }", 1_895),
+        ("writes, external", "noc = { model = \"formula\" }", 5_890),
+        ("reads", "ecc = { errors = \"model\" }", 3_895),
     ] {
         let Some((once, few)) = instructions(case, more, &[], 1) else {
             absent("valgrind is not here: instructions are not counted");

@@ -115,9 +115,9 @@ impl Ssd {
         };
         let latency = (self.now - record.request.arrival).0;
         let extras = self.extras_of(id, last);
-        let waits = blame.waits() + extras.sum();
+        let waits = blame.waits() + if self.rules.extras { extras.sum() } else { 0 };
         law_eq!(waits + blame.service(), latency, "causes sum to the latency of request {}", record.index);
-        if record.request.op == RequestOp::Flush {
+        if self.rules.caches && record.request.op == RequestOp::Flush {
             self.flush_done(id, latency);
         } else if record.measured {
             let stats = match record.request.op {
@@ -160,6 +160,7 @@ impl Ssd {
             let blame =
                 if last.is_none() { best_of(&self.host.requests[id.0]) } else { self.kernel.ops.host[last].blame };
             self.tenant_done(id, last, &blame, &extras, latency, waits);
+            self.host.regrant |= self.host.queued > 0;
         }
         self.watch_completion(|ssd| {
             let record = &ssd.host.requests[id.0];
@@ -170,7 +171,6 @@ impl Ssd {
         self.kernel.idle_rounds = 0;
         self.stats.completed += 1;
         self.host.outstanding -= 1;
-        self.host.regrant |= self.host.queued > 0;
         self.host.window_stale |= !self.host.window.is_empty();
         self.host.requests.remove(id.0);
     }

@@ -594,12 +594,18 @@ impl Ssd {
             mate = self.kernel.ops[mate].mate;
         }
         self.kernel.dies[unit].enter(op);
+        let holder = if self.rules.sorts_waits { self.begins_beside(op, unit) } else { Holder::Host };
+        self.seize_unit(unit, holder, plane);
+        self.run_leg(op);
+    }
+
+    /// An operation begins on a device that sorts waits further. Returns the unit's holder.
+    #[inline(never)]
+    fn begins_beside(&mut self, op: OpId, unit: UnitId) -> Holder {
         if self.rules.tenants {
             self.die_serves(unit, op);
         }
-        let holder = if self.rules.buffers { self.holder_beside(op, unit) } else { Holder::Host };
-        self.seize_unit(unit, holder, plane);
-        self.run_leg(op);
+        if self.rules.buffers { self.holder_beside(op, unit) } else { Holder::Host }
     }
 
     /// Charges an operation's wait for its unit: GC by the ledger, the rest to host operations. The shadow clock determines the
@@ -630,17 +636,29 @@ impl Ssd {
         let gc_all = turn.gc - page.ledger_gc;
         let back = turn.writeback - page.ledger_writeback;
         let rest = wait - gc_all - back;
-        let host = if self.rules.by_class { rest } else { (turn.shadow_start.0.saturating_sub(since.0)).min(rest) };
-        page.blame.add(Cause::DieLate, rest - host);
+        let host = (turn.shadow_start.0.saturating_sub(since.0)).min(rest);
+        if self.rules.sorts_waits {
+            self.sort_wait(op, unit, host, rest);
+        } else {
+            page.blame.add(Cause::DieHost, host);
+            page.blame.add(Cause::DieLate, rest - host);
+        }
+        if gc_all + back > 0 {
+            self.charge_collections(op, unit, gc_all, back);
+        }
+    }
+
+    /// Charges the part of a wait without GC on a device that sorts waits further: `host` of `rest` by the shadow clock.
+    #[inline(never)]
+    fn sort_wait(&mut self, op: OpId, unit: UnitId, host: u64, rest: u64) {
+        let host = if self.rules.by_class { rest } else { host };
         let lines = if self.rules.buffers { self.behind_lines(op, unit).min(host) } else { 0 };
         let page = &mut self.kernel.ops.host[op];
+        page.blame.add(Cause::DieLate, rest - host);
         page.blame.add(Cause::DieHost, host - lines);
         page.blame.add(Cause::DieWriteback, lines);
         if self.rules.tenants {
             self.share_die(op, unit, host - lines);
-        }
-        if gc_all + back > 0 {
-            self.charge_collections(op, unit, gc_all, back);
         }
     }
 

@@ -272,7 +272,11 @@ impl Ssd {
     /// # Panics
     /// If it exceeds the device, is empty, arrives before the previous request, or [`Ssd::accepts`] returns false.
     pub fn submit(&mut self, request: Request) {
-        self.submit_marked(request, Marks::default(), std::iter::empty());
+        if request.op == RequestOp::Flush {
+            return self.submit_marked(request, Marks::default(), std::iter::empty());
+        }
+        self.check_extent(request.offset, request.bytes);
+        self.hand_in(Waiting::together(request));
     }
 
     /// Submits a scattered request: one request with one latency, whose extents may be anywhere. `request.offset` is the start of
@@ -530,7 +534,7 @@ impl Ssd {
     }
 
     /// Admits a request, which has this number in the order of arrival.
-    #[inline]
+    #[inline(always)]
     pub(in crate::engine) fn admit_numbered(&mut self, next: Waiting, index: u64) {
         let request = next.request;
         self.look_ahead();
@@ -539,11 +543,10 @@ impl Ssd {
             self.start_measures(request.arrival);
         }
         let together = Extent { offset: request.offset, bytes: request.bytes };
-        if request.op == RequestOp::Trim {
-            return self.admit_trim(&next, index, measured);
-        }
-        if request.op == RequestOp::Flush {
-            return self.admit_flush(next, index, measured);
+        match request.op {
+            RequestOp::Read | RequestOp::Write => {}
+            RequestOp::Trim => return self.admit_trim(&next, index, measured),
+            RequestOp::Flush => return self.admit_flush(next, index, measured),
         }
         let (first, last) = self.span(&together);
         if self.fast.lane && measured && first == last && next.extents == 0 && request.op == RequestOp::Read {
@@ -904,16 +907,13 @@ impl Ssd {
         page.ledger_gc_own = state.gc_own(ledger, k, self.now);
         page.ledger_writeback = state.writeback(self.now);
         page.collections = state.collections.saturating_sub(u32::from(state.holder() == Holder::Gc));
-        if self.rules.buffers {
-            self.kernel.ops.cached[op].ledger = state.cached(self.now);
-        }
         if by_age {
             state.queue.insert_before(&mut self.kernel.ops, op, |other| other.age > age);
         } else {
             state.queue.push(&mut self.kernel.ops, op);
         }
-        if self.rules.tenants {
-            self.shares_at_queue(op, unit);
+        if self.rules.sorts_waits {
+            self.note_ledgers(op, unit);
         }
         self.mark_unit(unit);
         if self.rules.heeds {
@@ -922,6 +922,17 @@ impl Ssd {
                 let host = self.kernel.ops[op].class.like_host();
                 self.joins_idle(unit, host);
             }
+        }
+    }
+
+    /// An operation joins a queue on a device that sorts waits further.
+    #[inline(never)]
+    fn note_ledgers(&mut self, op: OpId, unit: UnitId) {
+        if self.rules.buffers {
+            self.kernel.ops.cached[op].ledger = self.kernel.dies[unit].cached(self.now);
+        }
+        if self.rules.tenants {
+            self.shares_at_queue(op, unit);
         }
     }
 
