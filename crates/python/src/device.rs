@@ -196,7 +196,8 @@ impl Device {
 
     /// Requests that completed since the last call, in order of completion: the columns of `--requests`, trims included.
     fn poll(&self, py: Python<'_>) -> PyResult<Table> {
-        let frame = self.work(py, |live| requests::frame(&live.poll(), &live.config().extra_causes(), &live.config().tenants()))?;
+        let frame = self
+            .work(py, |live| requests::frame(&live.poll(), &live.config().extra_causes(), &live.config().tenants()))?;
         Ok(Table::of(frame))
     }
 

@@ -110,7 +110,7 @@ run = {{ {} }}
         pick(&["", "", "warmup = \"30 requests\""]),
         pick(&["", "", "", "faults = { power_cut = [\"100us\", \"256000ns\"] }"])
     );
-    let first_closed = pick(&["", "", "", "first closed"]) != "";
+    let first_closed = !pick(&["", "", "", "first closed"]).is_empty();
     let mut config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
     if first_closed {
         config.schemes.victim = AnyVictim::outside(Vec::new(), || Box::new(FirstClosed));
