@@ -103,8 +103,11 @@ pub(crate) fn device_lines(summary: &Summary, context: &Context) -> Vec<(&'stati
 
 /// The rules in force.
 pub(crate) fn rules(summary: &Summary) -> (&'static str, String) {
-    let ack =
-        serde_json::to_value(summary.write_ack).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+    let ack = if summary.config.cache.buffers() {
+        "by the write cache".to_string()
+    } else {
+        serde_json::to_value(summary.write_ack).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+    };
     let text = format!(
         "consistency {}, writes acknowledged {}, queue depth {}, seed {}",
         summary.consistency_rule,

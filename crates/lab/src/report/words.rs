@@ -156,6 +156,8 @@ pub fn device(summary: &Value) -> Vec<(&'static str, String)> {
         "sequential" => "every exported page written once".into(),
         mode => mode.to_string(),
     };
+    let caches = summary.get("cache").is_some() && summary.pointer("/config/cache/write").is_none();
+    let ack = if caches { "by the write cache".into() } else { text(summary, "/write_ack").replace('_', " ") };
     vec![
         (
             "device",
@@ -199,7 +201,7 @@ pub fn device(summary: &Value) -> Vec<(&'static str, String)> {
             format!(
                 "consistency {}, writes acknowledged {}, queue depth {}",
                 text(summary, "/consistency_rule"),
-                text(summary, "/write_ack").replace('_', " "),
+                ack,
                 n("device/queue_depth")
             ),
         ),
