@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::fast::{Bookings, Chains, FastPaths};
+use super::fast::{Bookings, Chains, FastPaths, Joint};
 use super::kernel::Kernel;
 use super::kernel::ops::Parts;
 use super::raid::failure::Failures;
@@ -130,12 +130,14 @@ impl Ssd {
         let rules_extras = rules.extras;
         let timing = Timing::new(&config.timing_spec(), &array);
         let chains = Chains::new(&geometry, &timing, rules.plain_moves);
+        let joint = Joint::new(&geometry, &timing);
         let booked = Bookings::new(geometry.channels as usize, geometry.units as usize);
         let mut ssd = Ssd {
             seed,
             rules,
             fast: FastPaths::NONE,
             chains,
+            joint,
             booked,
             now: Nanos::ZERO,
             kernel: Kernel::new(&geometry, ops, parts, buses, delays, config.timing.longest().max(crossing)),

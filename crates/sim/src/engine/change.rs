@@ -38,6 +38,7 @@ impl Ssd {
         ssd.rules = new.rules;
         ssd.dev.timing = new.dev.timing;
         ssd.chains = new.chains;
+        ssd.joint = new.joint;
         ssd.features.queues = new.features.queues;
         ssd.host.govern(&new.host);
         ssd.config = new.config;

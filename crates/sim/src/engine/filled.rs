@@ -88,6 +88,7 @@ impl Ssd {
             schemes: Policies { order: _, trigger: _, victim, collector, path, route: _ },
             fast: _,
             chains: _,
+            joint: _,
             booked: _,
             kernel:
                 Kernel {

@@ -100,6 +100,7 @@ pub struct Ssd {
     rules: Rules,
     fast: fast::FastPaths,
     chains: fast::Chains,
+    joint: fast::Joint,
     booked: fast::Bookings,
     now: Nanos,
     kernel: Kernel,

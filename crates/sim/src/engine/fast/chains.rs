@@ -23,7 +23,6 @@ use crate::device::mapping::Location;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::fast::FUSED;
-use crate::engine::fast::joint::Joint;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
 use crate::policy::{Hop, Journey};
@@ -88,8 +87,6 @@ pub(in crate::engine) struct Chains {
     /// Number of chains.
     count: u32,
     pace: Pace,
-    /// What joint collections need.
-    pub(super) joint: Joint,
 }
 
 impl Chains {
@@ -112,7 +109,6 @@ impl Chains {
             passages: vec![VecDeque::with_capacity(per_channel); geometry.channels as usize],
             count: 0,
             pace: Pace { read, transfer, program, period },
-            joint: Joint::new(geometry, timing),
         }
     }
 

@@ -11,6 +11,7 @@ mod steps;
 
 pub(super) use booked::{BOOKED, Bookings};
 pub(super) use chains::Chains;
+pub(super) use joint::Joint;
 pub(super) use legs::FUSED;
 
 use super::Ssd;

@@ -3,7 +3,6 @@
 use crate::blame::{Blame, Cause, ExtraBlame};
 use crate::device::transaction::Need;
 use crate::engine::Ssd;
-use crate::engine::spine::host::HostRequest;
 use crate::observe::Completed;
 use crate::request::{Request, RequestOp};
 use crate::units::{Lpn, Moment, Nanos, OpId, PlaneId, RequestId};
@@ -59,11 +58,6 @@ pub(super) fn completed(
         extras,
         tenant,
     }
-}
-
-/// Causes of the page of a request that finished last so far.
-fn best_of(request: &HostRequest) -> Blame {
-    request.best.blame
 }
 
 impl Ssd {
@@ -158,7 +152,7 @@ impl Ssd {
         }
         if self.rules.tenants {
             let blame =
-                if last.is_none() { best_of(&self.host.requests[id.0]) } else { self.kernel.ops.host[last].blame };
+                if last.is_none() { self.host.requests[id.0].best.blame } else { self.kernel.ops.host[last].blame };
             self.tenant_done(id, last, &blame, &extras, latency, waits);
             self.host.regrant |= self.host.queued > 0;
         }
