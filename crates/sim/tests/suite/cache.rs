@@ -339,6 +339,19 @@ fn a_huge_cache_on_an_idle_device_takes_cache_time() {
     assert!(dut.latencies().iter().all(|ns| *ns == 1_000));
 }
 
+/// The last requests are admitted when slots become free, and complete in the same nanosecond.
+#[test]
+fn a_last_request_served_from_memory_starts_the_drain() {
+    let mut config = one_die(2, "cache.read = \"all\"\ncache.writeback = \"watermark\"");
+    (config.cache.time, config.device.queue_depth) = (Some(Nanos::ZERO), 2);
+    let mut dut = Dut::new(&config);
+    (0..4).for_each(|_| dut.read(0, 0, PAGE));
+    dut.write(10_000, 0, PAGE);
+    (0..2).for_each(|_| dut.read(10_000, 0, PAGE));
+    assert_eq!(dut.latencies().len(), 7);
+    assert_eq!(summary(&dut.ssd).cache.unwrap().write_backs.drain, 1);
+}
+
 #[test]
 fn rules_name_what_a_cache_lacks() {
     for (toml, key) in [

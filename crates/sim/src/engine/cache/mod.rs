@@ -178,7 +178,7 @@ impl Ssd {
 
     /// Whether write-backs have been decided with all pages that are in.
     pub(super) fn lines_settled(&self) -> bool {
-        !self.rules.buffers || !self.cache().fresh
+        !self.rules.buffers || !self.cache().fresh && !self.drains()
     }
 
     /// A host write is admitted. Returns whether the cache takes it; otherwise it goes to flash as without a cache.

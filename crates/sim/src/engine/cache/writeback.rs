@@ -55,9 +55,7 @@ impl Ssd {
                 }
             }
         }
-        if self.cache().ending {
-            self.drain_lines();
-        }
+        self.drain_lines();
     }
 
     /// Issues lines that a flush or a write with forced unit access waits for.
@@ -72,12 +70,18 @@ impl Ssd {
         }
     }
 
-    /// The last request has completed and no more will arrive: all lines are written back.
-    pub(super) fn drain_lines(&mut self) {
-        if self.host.is_empty() {
-            while let Some(line) = self.cache().lines.first_ready() {
-                self.issue(line, Reason::Drain);
-            }
+    /// Whether the last request has completed, no more will arrive, and lines are left to write back. A request that is served from
+    /// memory may complete after the write-backs of its nanosecond were decided.
+    pub(super) fn drains(&self) -> bool {
+        self.cache().ending && self.host.is_empty() && self.cache().lines.first_ready().is_some()
+    }
+
+    /// At the end all lines are written back.
+    fn drain_lines(&mut self) {
+        while self.drains()
+            && let Some(line) = self.cache().lines.first_ready()
+        {
+            self.issue(line, Reason::Drain);
         }
     }
 
