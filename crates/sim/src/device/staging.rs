@@ -126,6 +126,13 @@ impl Staging {
         }
     }
 
+    /// The empty buffer becomes one with other slots and another plan. Its statistics continue.
+    pub(crate) fn follow(&mut self, other: Staging) {
+        self.assert_empty();
+        let Staging { last_unit, filled, exposed, .. } = *self;
+        *self = Staging { last_unit, filled, exposed, ..other };
+    }
+
     /// Total slots.
     #[inline(always)]
     pub fn slots(&self) -> u32 {

@@ -220,6 +220,13 @@ impl<T: Clone> Slab<T> {
         self.items.iter()
     }
 
+    /// Ids of the items in use.
+    pub fn live(&self) -> impl Iterator<Item = u32> {
+        let mut live = vec![true; self.items.len()];
+        self.free.iter().for_each(|id| live[*id as usize] = false);
+        (0u32..).zip(live).filter_map(|(id, live)| live.then_some(id))
+    }
+
     /// Number of items in use.
     pub fn in_use(&self) -> usize {
         self.items.len() - self.free.len()

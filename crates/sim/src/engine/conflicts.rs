@@ -40,6 +40,19 @@ impl Ssd {
         self.dev.staging.exposed.restart(self.now);
     }
 
+    /// From now on the device counts conflicts, or it no longer does.
+    pub(super) fn count_conflicts_from_now(&mut self, count: bool) {
+        if count == self.features.conflict.is_some() {
+            return;
+        }
+        let space = self.space();
+        self.features.conflict =
+            count.then(|| Box::new(Conflict { counters: Counters::new(space), ..Conflict::new() }));
+        if self.stats.first_arrival.is_some() {
+            self.conflicts_from_now();
+        }
+    }
+
     /// The first measured request has arrived.
     pub(super) fn conflicts_from_now(&mut self) {
         let (held, filled) = self.integrals();

@@ -196,6 +196,8 @@ struct Policies {
 #[derive(Clone)]
 struct Running {
     job: Job,
+    /// Its policies, if the device has others by now.
+    former: Option<Box<change::Former>>,
     /// The plane that triggered it.
     plane: PlaneId,
     /// Participating planes, as bits by index in the unit.

@@ -100,6 +100,14 @@ impl Ssd {
         true
     }
 
+    /// Power is cut, or a chip fails: collections of these planes are not due any more.
+    pub(super) fn forget_postponed(&mut self, of: impl Fn(PlaneId) -> bool) {
+        if let Some(postponed) = &mut self.gc.postponed {
+            postponed.held.retain(|plane| !of(*plane));
+            postponed.must.retain(|plane| !of(*plane));
+        }
+    }
+
     /// Whether a plane may not join the collection of another one.
     pub(super) fn stays_out(&self, plane: PlaneId) -> bool {
         let named = |of: &Postponed| of.names(plane, u64::MAX) || of.held.contains(&plane);

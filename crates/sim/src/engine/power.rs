@@ -274,6 +274,7 @@ impl Ssd {
         self.kernel.ops.clear();
         self.host.runs.power_cut();
         self.gc.jobs.clear();
+        self.forget_postponed(|_| true);
         for plane in &mut self.gc.planes {
             plane.claimed = false;
             plane.stalled = Fifo::EMPTY;

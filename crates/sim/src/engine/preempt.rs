@@ -19,7 +19,7 @@ impl Ssd {
             return false;
         }
         let urgent: &dyn Fn() -> bool = &|| self.below_hard_floor(plane);
-        if !self.schemes.collector.policy_ref().pauses(&Contention { queued, unplaced, first_step, urgent }) {
+        if !self.collector_of(id).pauses(&Contention { queued, unplaced, first_step, urgent }) {
             return false;
         }
         self.pause(id, Pause::Preempted);
@@ -68,7 +68,7 @@ impl Ssd {
             Pause::Preempted => {
                 let queued = !self.kernel.dies[unit].queue.is_empty();
                 let unplaced = running.offered != self.now && !self.host.anywhere.is_empty();
-                if (queued || unplaced) && !self.may_resume(plane, queued, unplaced) {
+                if (queued || unplaced) && !self.may_resume(id, queued, unplaced) {
                     self.gc.jobs[id.0].offered = self.now;
                     return;
                 }
@@ -82,9 +82,10 @@ impl Ssd {
     }
 
     /// Whether a paused job resumes though host operations compete for its die.
-    fn may_resume(&self, plane: PlaneId, queued: bool, unplaced: bool) -> bool {
+    fn may_resume(&self, id: JobId, queued: bool, unplaced: bool) -> bool {
+        let plane = self.gc.jobs[id.0].plane;
         let urgent: &dyn Fn() -> bool = &|| self.below_hard_floor(plane);
-        self.schemes.collector.policy_ref().resumes(&Contention { queued, unplaced, first_step: false, urgent })
+        self.collector_of(id).resumes(&Contention { queued, unplaced, first_step: false, urgent })
     }
 
     /// Whether a unit is free because its collection pauses for host operations.

@@ -90,6 +90,17 @@ impl Replicas {
         }
     }
 
+    /// There may be at most as many copies as in another table from now on; the least recently used ones go.
+    pub(super) fn limit(&mut self, other: &Replicas, geometry: &Geometry) {
+        self.most = other.most;
+        while self.copies.in_use() > self.most {
+            let oldest = self.oldest;
+            let block = geometry.block_of(self.copies[oldest].page);
+            self.remove(oldest, block);
+            self.totals.replaced += 1;
+        }
+    }
+
     /// Counting begins here.
     pub(super) fn restart(&mut self) {
         let live = self.live();

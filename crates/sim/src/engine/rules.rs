@@ -79,6 +79,10 @@ pub(super) struct Rules {
     pub(super) chip_queue: Option<u32>,
     /// Events between two scans of the full oracle.
     pub(super) scan_every: u64,
+    /// Operations of other rules were in service when these came into force ([`Ssd::changed`]): there are no shortcuts.
+    ///
+    /// [`Ssd::changed`]: crate::Ssd::changed
+    pub(super) mixed: bool,
 }
 
 impl Rules {
@@ -138,6 +142,17 @@ impl Rules {
             redirects: config.schemes.route.redirect().is_some(),
             chip_queue: config.chip_queue(),
             scan_every: (1 << 20).max(8 * physical),
+            mixed: false,
         }
+    }
+
+    /// Keeps what collections that began under `old` rules need to end as they began.
+    pub(super) fn mix(&mut self, old: &Rules) {
+        self.preempts |= old.preempts;
+        self.pauses |= old.pauses;
+        self.yields |= old.yields;
+        self.heeds |= old.heeds;
+        self.looks |= old.looks;
+        self.mixed = true;
     }
 }

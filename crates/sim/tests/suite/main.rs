@@ -4,6 +4,7 @@
 mod attribution;
 mod brr;
 mod cache;
+mod change;
 mod combinations;
 mod common;
 mod determinism;

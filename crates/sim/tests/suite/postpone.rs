@@ -39,10 +39,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_put_off_ends_well(toml in device(), asks in requests(), what in what(), until in 0u64..120_000_000) {
-        let config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
-        let faults = !config.faults.chip_fails.is_empty() || !config.faults.power_cut.is_empty();
-        if config.check().is_err() || faults || config.gc.time != GcTime::Real {
+    fn what_is_put_off_ends_well(toml in device(), asks in requests(), what in what(), until in 0u64..120_000_000,
+        cut in prop::option::of(0u64..80_000_000),
+    ) {
+        let mut config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
+        if let Some(cut) = cut {
+            config.faults.power_cut = vec![Nanos(cut)];
+            config.gc.reserve = Some(config.reserve() + 1);
+        }
+        if config.check().is_err() || config.gc.time != GcTime::Real {
             return Ok(());
         }
         let (fused, put_off) = run(&config, &asks, &what, Nanos(until), true);

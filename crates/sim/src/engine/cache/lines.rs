@@ -179,6 +179,28 @@ impl Lines {
         (if self.by_write { of.written } else { of.dirtied }, of.lpn.0, line)
     }
 
+    /// Orders follow other rules from now on. `by_unit`: dirty lines are also ordered by unit.
+    pub(super) fn reorder(&mut self, lru: bool, by_write: bool, by_unit: Option<(u32, &dyn Fn(Lpn) -> u32)>) {
+        let lines = |order: &mut BTreeSet<Turn>| -> Vec<u32> {
+            std::mem::take(order).into_iter().map(|(_, _, line)| line).collect()
+        };
+        let (clean, ready) = (lines(&mut self.clean), lines(&mut self.ready));
+        (self.lru, self.by_write) = (lru, by_write);
+        self.by_unit = vec![BTreeSet::new(); by_unit.map_or(0, |(units, _)| units as usize)];
+        clean.into_iter().for_each(|line| self.rest(line));
+        for line in ready {
+            let unit = by_unit.map_or(0, |(_, unit)| unit(self.all[line as usize].lpn));
+            self.get_ready(line, unit);
+        }
+    }
+
+    /// Clean lines are free from now on.
+    pub(super) fn drop_clean(&mut self) {
+        for (_, _, line) in std::mem::take(&mut self.clean) {
+            self.release(line);
+        }
+    }
+
     /// A free line or, without one, a clean one, for a page. It is in no order and has no sectors.
     pub(super) fn take(&mut self, lpn: Lpn, now: Nanos) -> Option<u32> {
         let line = match self.free.pop() {

@@ -614,6 +614,25 @@ impl Ssd {
         }
     }
 
+    /// The cache follows other rules from now on. Its lines, and what they hold, stay.
+    pub(super) fn follow_cache(&mut self, new: &Cache) {
+        let geometry = &self.dev.geometry;
+        let unit = |lpn| geometry.unit_of(geometry.static_plane(lpn)).0;
+        let by_unit: Option<(u32, &dyn Fn(Lpn) -> u32)> = self.rules.idle_lines.then_some((geometry.units, &unit));
+        let Some(cache) = &mut self.features.cache else { return };
+        let keys = &new.keys;
+        cache.lines.reorder(keys.evict == CacheEvict::Lru, keys.order == CacheOrder::Lru, by_unit);
+        if keys.read == CacheRead::None {
+            cache.lines.drop_clean();
+        }
+        cache.most_dirty = new.most_dirty;
+        cache.keys = keys.clone();
+        cache.fresh = self.rules.buffers;
+        if self.rules.buffers {
+            self.serve_waiting();
+        }
+    }
+
     // The end of a run.
 
     /// No more requests will arrive than the host's ring holds: when they have completed, all lines are written back.

@@ -252,7 +252,7 @@ impl Ssd {
     /// measurements: results do not change.
     pub fn set_fusing(&mut self, fusing: bool) {
         self.unfuse_all();
-        let plain = self.features.failures.is_none() && !self.rules.watches && !self.rules.tenants;
+        let plain = self.features.failures.is_none() && !self.rules.watches && !self.rules.tenants && !self.rules.mixed;
         let open = fusing && plain && self.observer.observer.is_none();
         self.fast = if open { FastPaths::of(&self.config, &self.dev.geometry) } else { FastPaths::NONE };
         let stays_in_plane = self.schemes.victim.policy_ref().stays_in_plane();

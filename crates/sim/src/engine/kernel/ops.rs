@@ -366,6 +366,20 @@ impl Ops {
         self.tenant.0.resize_with(self.records.all().count(), TenantPage::blank);
     }
 
+    /// Operations have these side tables, too, from now on; entries of existing operations are blank.
+    pub(in crate::engine) fn widen(&mut self, buffer: bool, copy: bool) {
+        let count = self.records.all().count();
+        if buffer {
+            self.parts.buffer = true;
+            self.buffer.0.resize_with(count, Buffered::blank);
+        }
+        if copy {
+            self.parts.copy = true;
+            self.copy.0.resize_with(count, Copied::blank);
+        }
+        self.any_part |= buffer || copy;
+    }
+
     #[inline(never)]
     fn reset_parts(&mut self, id: OpId) {
         if self.parts.parity {

@@ -137,7 +137,8 @@ impl Ssd {
             self.stats.noc.checked += 1;
             self.stats.noc.errors += u64::from(wrong);
             if journey.checked {
-                joint = joint.farther(self.schemes.path.policy().back(&self.dev.view(self.now), *page, !wrong));
+                let path = self.schemes.path_of(&mut self.gc.jobs, job);
+                joint = joint.farther(path.back(&self.dev.view(self.now), *page, !wrong));
             }
         }
         self.gc.jobs[job.0].rest = joint;

@@ -68,6 +68,11 @@ impl Noc {
         }))
     }
 
+    /// Serves tasks in the order of another interconnect from now on.
+    pub(in crate::engine) fn follow(&mut self, other: &Noc) {
+        self.ranks = other.ranks;
+    }
+
     /// Time that a page takes across.
     pub(in crate::engine) fn traversal(&self, page_size: u32) -> Nanos {
         self.net.traversal(page_size)

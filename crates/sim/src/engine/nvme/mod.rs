@@ -118,6 +118,17 @@ impl Nvme {
         nvme
     }
 
+    /// Grants slots by the rules of a configuration from now on. Queues and what waits in them stay.
+    pub(super) fn follow(&mut self, config: &Config) {
+        let depth = |queue: usize| config.nvme.queues.get(queue).and_then(|queue| queue.depth);
+        for (i, queue) in self.queues.iter_mut().enumerate() {
+            queue.depth = depth(i).unwrap_or(config.device.queue_depth);
+        }
+        if let Some(arbiter) = &mut self.arbiter {
+            *arbiter = Arbiter::new(&config.nvme);
+        }
+    }
+
     fn name_tenants(&mut self, tenants: Vec<String>) {
         let counts = Counts {
             read: OpStats::new(),
@@ -208,7 +219,7 @@ impl Ssd {
     /// Processes arrivals, and grants slots to as many requests as possible.
     #[inline(never)]
     pub(super) fn admit_queued(&mut self) {
-        self.host.regrant = false;
+        self.host.stirred = false;
         loop {
             self.take_arrivals();
             let granted = self.grant_slots();

@@ -223,6 +223,7 @@ impl Ssd {
                 self.gc.jobs.remove(self.kernel.ops[step].job.0);
                 self.kernel.ops.remove(step);
             }
+            self.forget_postponed(|held| held == plane);
             let state = &mut self.gc.planes[plane.ix()];
             state.claimed = false;
             state.levelled = false;

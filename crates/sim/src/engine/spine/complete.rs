@@ -154,7 +154,7 @@ impl Ssd {
             let blame =
                 if last.is_none() { self.host.requests[id.0].best.blame } else { self.kernel.ops.host[last].blame };
             self.tenant_done(id, last, &blame, &extras, latency, waits);
-            self.host.regrant |= self.host.queued > 0;
+            self.host.stirred |= self.host.queued > 0;
         }
         self.watch_completion(|ssd| {
             let record = &ssd.host.requests[id.0];

@@ -8,11 +8,11 @@ use crate::device::transaction::{Class, Need, Verb};
 use crate::engine::Ssd;
 use crate::policy::{Hop, Journey, PageSet};
 use crate::report::fastgc::{Facts, FastGc};
-use crate::units::{BlockId, OpId, PlaneId, Ppn, RequestId, UnitId};
+use crate::units::{BlockId, JobId, OpId, PlaneId, Ppn, RequestId, UnitId};
 
 impl Ssd {
-    /// The journey of pages of one command: if one must leave the die, all do.
-    pub(in crate::engine) fn journey_of(&mut self, pages: &PageSet, stream: Stream) -> Journey {
+    /// The journey of pages of one command: if one must leave the die, all do. Collections in no time have no `job`.
+    pub(in crate::engine) fn journey_of(&mut self, job: JobId, pages: &PageSet, stream: Stream) -> Journey {
         let mut joint = Journey::COPYBACK;
         for page in pages.iter() {
             let mut to = self.dev.geometry.block_of(*page);
@@ -21,7 +21,8 @@ impl Ssd {
                 let point = self.write_point(plane, stream, true);
                 to = self.dev.flash.next_block(plane, point).unwrap_or(to);
             }
-            let journey = self.schemes.path.policy().journey(&self.dev.view(self.now), *page, to);
+            let path = self.schemes.path_of(&mut self.gc.jobs, job);
+            let journey = path.journey(&self.dev.view(self.now), *page, to);
             if journey.out != Hop::Die {
                 joint = journey;
             }
@@ -38,14 +39,15 @@ impl Ssd {
     }
 
     /// Decoded pages are in hand, and their registers still hold them. Returns the hop from which they are programmed.
-    pub(in crate::engine) fn way_back(&mut self, pages: &PageSet) -> Hop {
+    pub(in crate::engine) fn way_back(&mut self, job: JobId, pages: &PageSet) -> Hop {
         let mut joint = Hop::Die;
         for page in pages.iter() {
             let clean = match &self.dev.errors {
                 Some(model) => model.errors(*page, self.dev.geometry.block_of(*page), self.now) == 0,
                 None => !self.dev.page_errors.in_page(),
             };
-            let back = self.schemes.path.policy().back(&self.dev.view(self.now), *page, clean);
+            let path = self.schemes.path_of(&mut self.gc.jobs, job);
+            let back = path.back(&self.dev.view(self.now), *page, clean);
             joint = joint.farther(back);
         }
         joint
@@ -66,7 +68,7 @@ impl Ssd {
             return false;
         }
         // With an interconnect, the result of decoding was applied at the CPU.
-        let back = if self.features.noc.is_some() { self.gc.jobs[job.0].rest } else { self.way_back(&from) };
+        let back = if self.features.noc.is_some() { self.gc.jobs[job.0].rest } else { self.way_back(job, &from) };
         if back != Hop::Die {
             return false;
         }

@@ -252,7 +252,8 @@ impl Ssd {
 
     /// A die whose collection waits for its pages on other dies programs pages that other collections send here.
     fn admit_foreign(&mut self, unit: UnitId) -> bool {
-        let op = self.kernel.dies[unit].queue.take(&mut self.kernel.ops, |op| op.class == Class::Gc);
+        let op =
+            self.kernel.dies[unit].queue.take(&mut self.kernel.ops, |op| op.class == Class::Gc && op.job.is_none());
         if op.is_some() {
             self.select(op, unit);
         }

@@ -195,6 +195,7 @@ impl Ssd {
         let op = self.kernel.ops.create(op);
         let job = JobId(self.gc.jobs.insert(Running {
             job,
+            former: None,
             planes,
             plane,
             unit,
@@ -235,6 +236,7 @@ impl Ssd {
             let joins = other != plane
                 && same_die
                 && !self.stays_out(other)
+                && !(self.rules.mixed && self.is_collected(unit, k))
                 && usize::from(job.count) < MAX_PLANES
                 && self.schemes.collector.policy_ref().joins(&self.dev.view(self.now), plane, other);
             if !joins {
@@ -328,12 +330,13 @@ impl Ssd {
             return self.metadata_step(id);
         }
         let running = &mut self.gc.jobs[id.0];
-        let mut step = self.schemes.collector.policy().next(&self.dev.view(self.now), &mut running.job);
+        let collector = self.schemes.collector_of(&mut running.former);
+        let mut step = collector.next(&self.dev.view(self.now), &mut running.job);
         while let Step::Skip(victim, pages, stream) = step {
             let plane = self.dev.geometry.plane_of_block(running.job.victims[victim]);
             self.dev.flash.skip_pages(plane, stream, pages);
             self.stats.flash.programs.waste(pages);
-            step = self.schemes.collector.policy().next(&self.dev.view(self.now), &mut running.job);
+            step = collector.next(&self.dev.view(self.now), &mut running.job);
         }
         if self.rules.stages {
             let Some(rest) = self.carry_staging(id, step) else { return };
@@ -427,9 +430,10 @@ impl Ssd {
 
     pub(in crate::engine) fn begin_move(&mut self, op: OpId) {
         let pages = self.kernel.ops[op].pages;
-        let running = &self.gc.jobs[self.kernel.ops[op].job.0];
+        let job = self.kernel.ops[op].job;
+        let running = &self.gc.jobs[job.0];
         let stream = running.stream;
-        let journey = if running.fetches { Journey::EXTERNAL } else { self.journey_of(&pages, stream) };
+        let journey = if running.fetches { Journey::EXTERNAL } else { self.journey_of(job, &pages, stream) };
         let mut offsets = [0; MAX_PLANES];
         for (i, page) in pages.iter().enumerate() {
             offsets[i] = self.dev.geometry.offset(*page);
@@ -439,7 +443,7 @@ impl Ssd {
             self.kernel.ops.host[op].tags[i] = self.oracle.load(*page, lpn);
         }
         let offsets = &offsets[..pages.len()];
-        self.gc.jobs[self.kernel.ops[op].job.0].journey = journey;
+        self.gc.jobs[job.0].journey = journey;
         self.kernel.ops[op].from = pages;
         if journey.out == Hop::Die {
             let mut to = PageSet::EMPTY;

@@ -104,10 +104,10 @@ pub(in crate::engine) struct Host {
     /// A request has joined the window, or chips have finished sub-requests, since the order was last asked.
     pub(in crate::engine) window_stale: bool,
     pub(in crate::engine) outstanding: u32,
-    /// Requests that have arrived and wait in queues of their own, and whether one may have a slot by now.
+    /// Requests that have arrived and wait in queues of their own.
     pub(in crate::engine) queued: u32,
-    /// See `queued`.
-    pub(in crate::engine) regrant: bool,
+    /// Something may happen at the current time though no event is set: one of those may have a slot by now, or rules have changed.
+    pub(in crate::engine) stirred: bool,
     /// Outstanding flushes, which no order dispatches.
     pub(in crate::engine) flushing: u32,
     depth: u32,
@@ -153,7 +153,7 @@ impl Host {
             window_stale: false,
             outstanding: 0,
             queued: 0,
-            regrant: false,
+            stirred: false,
             flushing: 0,
             depth,
             closed: false,
@@ -180,13 +180,14 @@ impl Host {
         self.windowed = other.windowed;
         self.delays_writes = other.delays_writes;
         self.window_stale = !self.window.is_empty();
+        self.window.reserve(if self.windowed { self.depth as usize + 1 } else { 0 });
     }
 
     /// Time at which the next request arrives or can be admitted.
     #[inline(always)]
     pub(in crate::engine) fn next_arrival(&self, now: Nanos) -> Nanos {
         let waits = self.arrived > 0 || (self.closed && !self.ring.is_empty());
-        if waits && self.outstanding + self.queued < self.depth || self.regrant {
+        if waits && self.outstanding + self.queued < self.depth || self.stirred {
             return now;
         }
         match self.ring.get(self.arrived) {
@@ -223,7 +224,7 @@ impl Host {
         self.decoding.clear();
         self.window_stale = false;
         (self.outstanding, self.flushing) = (0, 0);
-        self.regrant = self.queued > 0;
+        self.stirred = self.queued > 0;
     }
 
     /// Whether a request arrives when another one completes.
@@ -383,6 +384,7 @@ impl Ssd {
         if self.rules.tenants {
             return self.admit_queued();
         }
+        self.host.stirred = false;
         if self.host.closed {
             while self.host.outstanding < self.host.depth && self.host.fault.is_none() {
                 let Some(mut next) = self.host.ring.pop_front() else { break };

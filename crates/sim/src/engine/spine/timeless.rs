@@ -13,7 +13,7 @@ use crate::engine::spine::host::{LOOK_AHEAD, Waiting};
 use crate::policy::{Hop, Job, Journey, PageSet, Step};
 use crate::random;
 use crate::request::{Extent, Request, RequestOp};
-use crate::units::{BlockId, Lpn, Nanos, PlaneId, Ppm, Ppn, Tag, UnitId};
+use crate::units::{BlockId, JobId, Lpn, Nanos, PlaneId, Ppm, Ppn, Tag, UnitId};
 
 /// The same for moves.
 const MOVES_AHEAD: usize = 24;
@@ -510,11 +510,11 @@ impl Ssd {
     /// Moves a page in no time. Returns its new place.
     fn move_now(&mut self, from: Ppn, stream: Stream) -> Ppn {
         let pages = PageSet::one(from);
-        let journey = self.journey_of(&pages, stream);
+        let journey = self.journey_of(JobId::NONE, &pages, stream);
         // Whether a page is clean matters only if clean pages stay inside.
         let looks =
             journey.checked && self.schemes.path.policy().back(&self.dev.view(self.now), from, true) == Hop::Die;
-        let inside = journey.out == Hop::Die || looks && self.way_back(&pages) == Hop::Die;
+        let inside = journey.out == Hop::Die || looks && self.way_back(JobId::NONE, &pages) == Hop::Die;
         if journey.checked && inside {
             // It was read out for the check.
             self.stats.count_reads(Class::Gc, 1);

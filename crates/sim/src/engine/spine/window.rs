@@ -2,10 +2,10 @@
 
 use crate::blame::Cause;
 use crate::engine::Ssd;
-use crate::engine::kernel::ops::{NO_CHIP, Ops};
+use crate::engine::kernel::ops::{NO_CHIP, NO_REDIRECT, Ops};
 use crate::engine::spine::host::Host;
 use crate::request::RequestOp;
-use crate::units::{Lpn, RequestId};
+use crate::units::{Lpn, OpId, RequestId};
 
 impl Host {
     /// Whether a request that waits for dispatch uses a chip.
@@ -31,6 +31,42 @@ impl Host {
 }
 
 impl Ssd {
+    /// Requests follow another order from now on: those that wait are dispatched by it, and those on their way count for it.
+    pub(in crate::engine) fn reorder(&mut self) {
+        if !self.host.windowed {
+            self.dispatch_window();
+            law!(self.host.window.is_empty(), "law: without a window, no request waits for its dispatch");
+            return;
+        }
+        let host = &mut self.host;
+        let turn = |id: &RequestId| {
+            let record = &host.requests[id.0];
+            (host.delays_writes && record.request.op != RequestOp::Read, record.index)
+        };
+        host.window.make_contiguous().sort_by_key(turn);
+        host.chip_outstanding.fill(0);
+        let count = |chips: &mut [u32], op: OpId, by: u32| {
+            let chip = self.kernel.ops.host[op].chip;
+            if chip != NO_CHIP {
+                chips[chip as usize] = chips[chip as usize].wrapping_add(by);
+            }
+        };
+        for op in self.kernel.ops.live().map(OpId) {
+            // Reads of other pages for a redirected read are not the request's own.
+            let own = self.features.raid.is_none() || self.kernel.ops.parity[op].redirect == NO_REDIRECT;
+            if own && self.kernel.ops[op].request.is_some() {
+                count(&mut host.chip_outstanding, op, 1);
+            }
+        }
+        for id in &host.window {
+            let mut op = host.requests[id.0].first;
+            while op.is_some() {
+                count(&mut host.chip_outstanding, op, 1u32.wrapping_neg());
+                op = self.kernel.ops.host[op].link;
+            }
+        }
+    }
+
     /// Dispatches the requests that the order selects.
     #[inline(never)]
     pub(in crate::engine) fn dispatch_window(&mut self) {
