@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{JoinHandle, Thread};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
 use ssdlab_sim::config::Config;
 use ssdlab_sim::policy::{Load, Need, Trigger, Victim, View};
@@ -142,21 +142,23 @@ const RECENT: u64 = 10_000_000;
 
 /// Hands one value at a time from a thread to another, which sleeps meanwhile. A channel of the standard library looks for the value
 /// many times before it sleeps, which costs more than a step of an agent.
-struct Hatch<T>(Mutex<Held<T>>);
+struct Hatch<T> {
+    held: Mutex<Held<T>>,
+    changed: Condvar,
+}
 
 struct Held<T> {
     value: Option<T>,
     closed: bool,
-    sleeper: Option<Thread>,
 }
 
 impl<T> Hatch<T> {
     fn new() -> Arc<Self> {
-        Arc::new(Hatch(Mutex::new(Held { value: None, closed: false, sleeper: None })))
+        Arc::new(Hatch { held: Mutex::new(Held { value: None, closed: false }), changed: Condvar::new() })
     }
 
     fn held(&self) -> MutexGuard<'_, Held<T>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts a value. Returns whether it may be taken.
@@ -166,32 +168,21 @@ impl<T> Hatch<T> {
             return false;
         }
         held.value = Some(value);
-        let sleeper = held.sleeper.take();
         drop(held);
-        sleeper.iter().for_each(Thread::unpark);
+        self.changed.notify_one();
         true
     }
 
     /// Waits for a value; none once the hatch is closed.
     fn take(&self) -> Option<T> {
-        loop {
-            let mut held = self.held();
-            if held.value.is_some() || held.closed {
-                return held.value.take();
-            }
-            held.sleeper = Some(std::thread::current());
-            drop(held);
-            std::thread::park();
-        }
+        let waits = |held: &mut Held<T>| held.value.is_none() && !held.closed;
+        self.changed.wait_while(self.held(), waits).unwrap_or_else(PoisonError::into_inner).value.take()
     }
 
     /// No value comes any more.
     fn close(&self) {
-        let mut held = self.held();
-        held.closed = true;
-        let sleeper = held.sleeper.take();
-        drop(held);
-        sleeper.iter().for_each(Thread::unpark);
+        self.held().closed = true;
+        self.changed.notify_one();
     }
 }
 
