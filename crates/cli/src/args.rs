@@ -456,8 +456,8 @@ pub struct WhatifArgs {
     /// Change one key of the second device; may be repeated
     #[arg(long = "change", value_name = "KEY=VALUE", help_heading = "What if")]
     pub changes: Vec<String>,
-    /// What the second device does without in the window: gc, gc:plane=P, gc:job=N, request:N, suspend or writeback; may be
-    /// repeated
+    /// What the second device does without in the window: gc, gc:plane=P, gc:job=N, request:N, tenant:NAME, suspend or
+    /// writeback; may be repeated
     #[arg(long, value_name = "CHOICE", help_heading = "What if")]
     pub without: Vec<Choice>,
     /// Seed of every random choice
@@ -472,7 +472,7 @@ pub struct WhatifArgs {
     /// Write one row per request of the window: the columns of `run --requests` twice, as base_ and whatif_
     #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
     pub requests: Option<PathBuf>,
-    /// Write the second device's activity in the window as a Perfetto trace; that of the base is `run --timeline`'s
+    /// Write what both devices do in the window as one Perfetto trace
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub timeline: Option<PathBuf>,
     /// Write the result as JSON; `-` means standard output, in place of the text

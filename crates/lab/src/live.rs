@@ -233,11 +233,12 @@ impl Device {
         if settings::digest(self.ssd.config()) == settings::digest(config) {
             return self.copied();
         }
+        config.check().map_err(refused)?;
         let copy = guarded(|| {
             let ssd = self.ssd.changed(config)?;
             Ok(self.with(ssd))
         })?;
-        let copy = copy.map_err(refused)?;
+        let copy = copy.map_err(ruled_out)?;
         copy.sound()?;
         Ok(copy)
     }
@@ -609,7 +610,7 @@ impl Device {
 const SLICE: u32 = 512;
 
 /// Keys that a running device can change, and sections of which it can change every key.
-const CHANGEABLE: [&str; 14] = [
+const CHANGEABLE: [&str; 17] = [
     "timing.",
     "gc.time",
     "gc.threshold",
@@ -623,12 +624,16 @@ const CHANGEABLE: [&str; 14] = [
     "device.queue_depth",
     "device.memory",
     "device.multi_plane",
+    "noc.priority",
     "ecc.decode",
+    "cache.",
+    "nvme.",
 ];
 
 /// Checks that two configurations differ only in keys that a running device can change: `timing.*` except `cache_register`,
 /// `gc.time`, `gc.threshold`, `gc.hard_threshold`, `schemes.victim`, `.collector`, `.path`, `.order`, `.route`, `order.*`,
-/// `device.queue_depth`, `.memory`, `.multi_plane`, and `ecc.decode`.
+/// `device.queue_depth`, `.memory`, `.multi_plane`, `noc.priority`, `ecc.decode`, `cache.*`, and `nvme.*`. Of the last two the device
+/// itself refuses what its state rules out ([`Ssd::changed`]).
 ///
 /// # Errors
 /// The first key that differs and is not one of these, with the reason.
@@ -704,6 +709,12 @@ pub fn fits(config: &Config, check: Check) -> Result<()> {
 /// A rule that the configuration breaks.
 pub(crate) fn refused(broken: ConfigError) -> Error {
     Error::config(broken.key, broken.message).help(broken.help)
+}
+
+/// A change that the state of a device rules out.
+pub(crate) fn ruled_out(broken: ConfigError) -> Error {
+    let message = format!("{} can't change on this running device: {}", broken.key, broken.message);
+    Error::config(broken.key, message).help(broken.help)
 }
 
 /// A failed law of the simulator as an error.

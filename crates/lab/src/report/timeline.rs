@@ -8,7 +8,7 @@ use prost::Message;
 use crate::error::{Error, Result};
 use crate::report::table::data;
 use crate::results::perfetto::{SLICE_BEGIN, SLICE_END, TracePacket};
-use crate::results::timeline::Span;
+use crate::results::timeline::{GROUPS, SECOND, Span};
 
 /// Most rows that are shown.
 const MOST_ROWS: usize = 24;
@@ -89,14 +89,14 @@ fn slices(bytes: &[u8], path: &Path, each: &mut dyn FnMut(Slice)) -> Result<BTre
     Ok(names)
 }
 
-/// The group of a track: requests, channels or planes.
-fn group(track: u64) -> u64 {
-    track >> 32
+/// Whether a track is one of requests, and whether it is of the first device of the file.
+fn of_requests(track: u64) -> (bool, bool) {
+    let group = track >> 32;
+    (group % GROUPS == 1, group <= GROUPS)
 }
 
-const REQUESTS: u64 = 1;
-
-/// Reads the part of a timeline around its slowest request, or in a window.
+/// Reads the part of a timeline around its slowest request, or in a window. Of two devices, it is the slowest one of the first,
+/// with the buses and planes of both.
 ///
 /// # Errors
 /// The file can't be read, or is no timeline.
@@ -107,7 +107,7 @@ pub fn read(path: &Path, window: Option<Span>) -> Result<Timeline> {
         last = last.max(slice.to);
         let inside = window.is_none_or(|window| slice.from < window.to.0 && slice.to > window.from.0);
         let longer = slowest.as_ref().is_none_or(|best| slice.to - slice.from > best.to - best.from);
-        if group(slice.track) == REQUESTS && inside && longer {
+        if of_requests(slice.track) == (true, true) && inside && longer {
             slowest = Some(slice);
         }
     })?;
@@ -120,12 +120,12 @@ pub fn read(path: &Path, window: Option<Span>) -> Result<Timeline> {
     }
     let mut found: Vec<Slice> = Vec::new();
     let names = slices(&bytes, path, &mut |slice| {
-        if group(slice.track) != REQUESTS && slice.from < to && slice.to > from {
+        if !of_requests(slice.track).0 && slice.from < to && slice.to > from {
             found.push(slice);
         }
     })?;
     // Rows that the request used come first, then the busiest.
-    let used: BTreeSet<u64> = found.iter().filter(|s| s.flow == slowest.flow).map(|s| s.track).collect();
+    let used: BTreeSet<u64> = found.iter().filter(|s| s.flow & !SECOND == slowest.flow).map(|s| s.track).collect();
     let mut busy: BTreeMap<u64, u64> = BTreeMap::new();
     found.iter().for_each(|s| *busy.entry(s.track).or_default() += s.to.min(to) - s.from.max(from));
     let mut order: Vec<u64> = busy.keys().copied().collect();

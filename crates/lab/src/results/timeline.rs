@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use prost::Message;
 use ssdlab_sim::blame::{CAUSES, Extra};
@@ -108,9 +109,37 @@ impl Timeline {
     pub fn create(to: &To, window: Option<Span>, geometry: &Geometry) -> Result<Timeline> {
         let form = match to {
             To::Chart => Form::Chart(Chart { geometry: geometry.clone(), legs: Vec::new(), requests: Vec::new() }),
-            To::File(path) => Form::File(Box::new(File::create(path, geometry)?)),
+            To::File(path) => {
+                let output = Arc::new(Mutex::new(Output::create(path)?));
+                Form::File(Box::new(File::create(output, 0, String::new(), geometry)?))
+            }
         };
         Ok(Timeline { span: window.unwrap_or(Span::ALL), bounded: window.is_some(), form })
+    }
+
+    /// Begins one file with the timelines of two devices of one geometry, each with its name before those of its tracks.
+    ///
+    /// # Errors
+    /// The file can't be written.
+    pub fn pair(path: &Path, names: [&str; 2], span: Span, geometry: &Geometry) -> Result<[Timeline; 2]> {
+        let output = Arc::new(Mutex::new(Output::create(path)?));
+        let one = |device: u64, name: &str| -> Result<Timeline> {
+            let file = File::create(output.clone(), device, format!("{name}: "), geometry)?;
+            Ok(Timeline { span, bounded: true, form: Form::File(Box::new(file)) })
+        };
+        Ok([one(0, names[0])?, one(1, names[1])?])
+    }
+
+    /// Ends a pair.
+    ///
+    /// # Errors
+    /// The file system takes no more.
+    pub fn finish_pair([one, two]: [Timeline; 2]) -> Result<Finished> {
+        drop(one);
+        match two.finish()? {
+            Ended::File(file) => Ok(file),
+            Ended::Chart(_) => unreachable!("a pair is in a file"),
+        }
     }
 
     /// The first request that arrives has this number; what a device did before is not shown.
@@ -192,7 +221,10 @@ impl Timeline {
     /// The file system takes no more.
     pub fn finish(self) -> Result<Ended> {
         match self.form {
-            Form::File(file) => Ok(Ended::File(file.output.finish()?)),
+            Form::File(file) => {
+                let output = Arc::into_inner(file.output).expect("the only timeline that is left of the file");
+                Ok(Ended::File(output.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?))
+            }
             Form::Chart(chart) => Ok(Ended::Chart(chart)),
         }
     }
@@ -230,21 +262,25 @@ impl Lanes {
     }
 }
 
-/// Tracks: a group (requests, channels, planes) and a number in it.
+/// Tracks: a group (requests, channels, planes), of each device its own, and a number in it.
 const REQUESTS: u64 = 1;
 const CHANNELS: u64 = 2;
 const PLANES: u64 = 3;
-
-fn track(group: u64, number: u64) -> u64 {
-    group << 32 | (number + 1)
-}
+/// Groups of a device.
+pub(crate) const GROUPS: u64 = 3;
 
 /// Bit that marks flow numbers of collections.
 const COLLECTION: u64 = 1 << 63;
+/// Bit that marks flow numbers of the second device.
+pub(crate) const SECOND: u64 = 1 << 62;
 
 /// An unfinished Perfetto trace.
 struct File {
-    output: Output,
+    /// Two devices may share it.
+    output: Arc<Mutex<Output>>,
+    /// The number of the device in it, and what comes before the names of its tracks.
+    device: u64,
+    prefix: String,
     /// Packets not yet written.
     trace: Trace,
     bytes: Vec<u8>,
@@ -258,34 +294,47 @@ struct File {
 }
 
 impl File {
-    fn create(path: &Path, geometry: &Geometry) -> Result<File> {
-        let output = Output::create(path)?;
+    fn create(output: Arc<Mutex<Output>>, device: u64, prefix: String, geometry: &Geometry) -> Result<File> {
         let (trace, bytes, lanes) = (Trace::default(), Vec::new(), Lanes::default());
         let channels = geometry.channels;
-        let mut file = File { output, trace, bytes, channels, ports: false, lanes, described: 0, slices: 0 };
+        let mut file =
+            File { output, device, prefix, trace, bytes, channels, ports: false, lanes, described: 0, slices: 0 };
         for (group, name) in [(REQUESTS, "requests"), (CHANNELS, "channels"), (PLANES, "planes")] {
+            let group = file.group(group);
             file.describe(group << 32, None, name.into(), group as i32);
         }
         let channels = u64::from(geometry.channels);
         for channel in 0..channels {
-            file.describe(track(CHANNELS, channel), Some(CHANNELS), format!("channel {channel}"), channel as i32);
+            file.describe(file.track(CHANNELS, channel), Some(CHANNELS), format!("channel {channel}"), channel as i32);
         }
         for (link, name) in [(channels, "host link in"), (channels + 1, "host link out")] {
-            file.describe(track(CHANNELS, link), Some(CHANNELS), name.into(), link as i32);
+            file.describe(file.track(CHANNELS, link), Some(CHANNELS), name.into(), link as i32);
         }
         for plane in 0..planes(geometry) {
             let name = format!("plane {plane} ({})", place(geometry, plane));
-            file.describe(track(PLANES, u64::from(plane)), Some(PLANES), name, plane as i32);
+            file.describe(file.track(PLANES, u64::from(plane)), Some(PLANES), name, plane as i32);
         }
         file.write()?;
         Ok(file)
+    }
+
+    fn group(&self, group: u64) -> u64 {
+        self.device * GROUPS + group
+    }
+
+    fn track(&self, group: u64, number: u64) -> u64 {
+        self.group(group) << 32 | (number + 1)
+    }
+
+    fn flow(&self, number: u64) -> u64 {
+        if self.device == 0 { number } else { number | SECOND }
     }
 
     fn describe_ports(&mut self) {
         for channel in 0..self.channels {
             let port = self.channels + 2 + channel;
             let name = format!("port {channel}");
-            self.describe(track(CHANNELS, u64::from(port)), Some(CHANNELS), name, port as i32);
+            self.describe(self.track(CHANNELS, u64::from(port)), Some(CHANNELS), name, port as i32);
         }
     }
 
@@ -296,8 +345,8 @@ impl File {
             track_event: None,
             track_descriptor: Some(TrackDescriptor {
                 uuid: Some(uuid),
-                name: Some(name),
-                parent_uuid: group.map(|group| group << 32),
+                name: Some(format!("{}{name}", self.prefix)),
+                parent_uuid: group.map(|group| self.group(group) << 32),
                 child_ordering: group.is_none().then_some(EXPLICIT),
                 sibling_order_rank: Some(rank),
             }),
@@ -323,7 +372,7 @@ impl File {
     fn begin(&mut self, lane: u32, number: u64, request: &Request) -> Result<()> {
         while self.described <= lane {
             let lane = u64::from(self.described);
-            self.describe(track(REQUESTS, lane), Some(REQUESTS), format!("requests {lane}"), lane as i32);
+            self.describe(self.track(REQUESTS, lane), Some(REQUESTS), format!("requests {lane}"), lane as i32);
             self.described += 1;
         }
         let event = TrackEvent {
@@ -333,10 +382,10 @@ impl File {
                 note("bytes", request.bytes),
             ],
             r#type: Some(SLICE_BEGIN),
-            track_uuid: Some(track(REQUESTS, u64::from(lane))),
+            track_uuid: Some(self.track(REQUESTS, u64::from(lane))),
             categories: vec!["host".into()],
             name: Some(op(request.op).into()),
-            flow_ids: vec![number + 1],
+            flow_ids: vec![self.flow(number + 1)],
         };
         self.event(request.arrival, event);
         self.write()
@@ -352,7 +401,7 @@ impl File {
                 .map(|(ns, name)| note(&format!("{name}_ns"), ns))
                 .collect(),
             r#type: Some(SLICE_END),
-            track_uuid: Some(track(REQUESTS, u64::from(lane))),
+            track_uuid: Some(self.track(REQUESTS, u64::from(lane))),
             ..TrackEvent::default()
         };
         self.event(request.completion, event);
@@ -377,13 +426,13 @@ impl File {
             debug_annotations: notes,
             categories: vec![category.into()],
             name: Some(verb(leg).into()),
-            flow_ids: vec![flow],
+            flow_ids: vec![self.flow(flow)],
             ..TrackEvent::default()
         };
         let bus = match leg.resource {
             Resource::Planes => {
                 for plane in leg.planes() {
-                    self.slice(track(PLANES, u64::from(plane.0)), leg.start, leg.end, event.clone());
+                    self.slice(self.track(PLANES, u64::from(plane.0)), leg.start, leg.end, event.clone());
                 }
                 return self.write();
             }
@@ -396,7 +445,7 @@ impl File {
                 self.channels + 2 + channel
             }
         };
-        self.slice(track(CHANNELS, u64::from(bus)), leg.start, leg.end, event);
+        self.slice(self.track(CHANNELS, u64::from(bus)), leg.start, leg.end, event);
         self.write()
     }
 
@@ -404,7 +453,7 @@ impl File {
         self.bytes.clear();
         self.trace.encode(&mut self.bytes).expect("a vector takes any length");
         self.trace.packet.clear();
-        self.output.put(&self.bytes)
+        self.output.lock().unwrap_or_else(PoisonError::into_inner).put(&self.bytes)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Two devices that serve the same requests.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ssdlab_sim::device::transaction::Class;
 use ssdlab_sim::request::Marks;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Completed, Extent, LegRecord, Observer, Request, RequestOp, Ssd};
@@ -65,15 +66,35 @@ impl<'s, 'f> Source<'s, 'f> {
     }
 }
 
-/// What a device has shown.
+/// Requests that a device does not get.
+#[derive(Clone, Default)]
+pub struct LeftOut {
+    /// By number.
+    pub requests: Vec<u64>,
+    /// Those of these tenants that arrive up to a time.
+    pub tenants: Vec<u8>,
+    /// See `tenants`.
+    pub until: Nanos,
+}
+
+impl LeftOut {
+    fn has(&self, number: u64, item: &Item) -> bool {
+        let of_tenant = item.request.arrival <= self.until && self.tenants.contains(&item.marks.tenant);
+        of_tenant || self.requests.contains(&number)
+    }
+}
+
+/// What a device has shown since the recording began.
 #[derive(Default)]
 struct Seen {
-    /// Whether requests are recorded, and legs.
-    requests: bool,
-    legs: bool,
+    /// Requests that were left out, and by how much each of them came later than the ones left out before it.
+    left_out: BTreeSet<u64>,
+    shifts: Vec<u64>,
+    recorded: bool,
     arrived: BTreeMap<u64, Nanos>,
     completed: BTreeMap<u64, Completed>,
-    log: Vec<LegRecord>,
+    /// Legs, while it is not known where the devices part.
+    legs: Option<Vec<LegRecord>>,
     timeline: Option<Timeline>,
     /// The first request on the timeline, under the number that the device gives it.
     drawn_from: Option<u64>,
@@ -81,6 +102,18 @@ struct Seen {
 }
 
 impl Seen {
+    /// The device does not get the next request.
+    fn leave_out(&mut self, number: u64) {
+        self.shifts.push(number - self.shifts.len() as u64);
+        self.left_out.insert(number);
+    }
+
+    /// The number in the input of a request that has this one in the device: it counts only those that it gets.
+    fn number(&self, own: u64) -> u64 {
+        let before = self.shifts.partition_point(|shift| *shift <= own) as u64;
+        own.saturating_add(before)
+    }
+
     fn draw(&mut self, draw: impl FnOnce(&mut Timeline) -> Result<()>) {
         if let (Some(timeline), None) = (&mut self.timeline, &self.fault) {
             self.fault = draw(timeline).err();
@@ -89,27 +122,16 @@ impl Seen {
 }
 
 /// Shows what a device does, under the numbers that requests have in the input.
-struct Eye {
-    seen: Arc<Mutex<Seen>>,
-    /// The request that this device does not get.
-    without: Option<u64>,
-}
+struct Eye(Arc<Mutex<Seen>>);
 
 fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Eye {
-    /// Later requests come one number earlier if one is left out.
-    fn number(&self, own: u64) -> u64 {
-        own + u64::from(self.without.is_some_and(|without| own >= without && own < u64::MAX))
-    }
-}
-
 impl Observer for Eye {
     fn arrived(&mut self, own: u64, request: &Request) {
-        let number = self.number(own);
-        let mut seen = lock(&self.seen);
+        let mut seen = lock(&self.0);
+        let number = seen.number(own);
         let first = seen.drawn_from.is_none();
         seen.drawn_from.get_or_insert(own);
         seen.draw(|timeline| {
@@ -118,29 +140,28 @@ impl Observer for Eye {
             }
             timeline.arrived(own, request)
         });
-        if seen.requests && request.op != RequestOp::Trim {
+        if seen.recorded && request.op != RequestOp::Trim {
             seen.arrived.insert(number, request.arrival);
         }
     }
 
     fn completed(&mut self, request: &Completed) {
-        let number = self.number(request.request);
-        let mut seen = lock(&self.seen);
+        let mut seen = lock(&self.0);
+        let number = seen.number(request.request);
         if seen.drawn_from.is_some_and(|first| request.request >= first) {
             seen.draw(|timeline| timeline.completed(request));
         }
-        if seen.requests && request.op != RequestOp::Trim {
+        if seen.recorded && request.op != RequestOp::Trim {
             seen.completed.insert(number, Completed { request: number, ..request.clone() });
         }
     }
 
     fn leg(&mut self, leg: &LegRecord) {
-        let mut seen = lock(&self.seen);
+        let mut seen = lock(&self.0);
         seen.draw(|timeline| timeline.leg(leg));
-        if seen.legs {
-            let host = leg.class == ssdlab_sim::device::transaction::Class::Host;
-            let number = if host { self.number(leg.number) } else { leg.number };
-            seen.log.push(LegRecord { number, ..*leg });
+        let number = if leg.class == Class::Host { seen.number(leg.number) } else { leg.number };
+        if let Some(legs) = &mut seen.legs {
+            legs.push(LegRecord { number, ..*leg });
         }
     }
 }
@@ -153,7 +174,7 @@ pub struct Copy {
     closed: bool,
     /// The request that it takes next.
     pub next: u64,
-    without: Option<u64>,
+    without: LeftOut,
 }
 
 impl Copy {
@@ -161,21 +182,21 @@ impl Copy {
     pub fn new(mut ssd: Ssd, closed: bool) -> Copy {
         let seen = Arc::new(Mutex::new(Seen::default()));
         ssd.set_closed(closed);
-        ssd.observe(Box::new(Eye { seen: seen.clone(), without: None }));
-        Copy { ssd, seen, closed, next: 0, without: None }
+        ssd.observe(Box::new(Eye(seen.clone())));
+        Copy { ssd, seen, closed, next: 0, without: LeftOut::default() }
     }
 
-    /// A second device from this time on, which may do without one request.
-    pub fn second(&self, ssd: Ssd, without: Option<u64>) -> Copy {
+    /// A second device from this time on, which may do without some requests.
+    pub fn second(&self, mut ssd: Ssd, without: LeftOut) -> Copy {
         let seen = Arc::new(Mutex::new(Seen::default()));
-        let mut ssd = ssd;
-        ssd.observe_copy(&self.ssd, Box::new(Eye { seen: seen.clone(), without }));
+        ssd.observe_copy(&self.ssd, Box::new(Eye(seen.clone())));
         Copy { ssd, seen, closed: self.closed, next: self.next, without }
     }
 
-    /// From now on, draws a timeline.
-    pub fn draw(&self, timeline: Option<Timeline>) {
-        lock(&self.seen).timeline = timeline;
+    /// From now on, records requests and legs, and draws a timeline.
+    pub fn record(&self, timeline: Option<Timeline>) {
+        let mut seen = lock(&self.seen);
+        (seen.recorded, seen.legs, seen.timeline) = (true, Some(Vec::new()), timeline);
     }
 
     /// The timeline.
@@ -183,27 +204,19 @@ impl Copy {
         lock(&self.seen).timeline.take()
     }
 
-    /// From now on, records requests and legs.
-    pub fn record(&self) {
-        let mut seen = lock(&self.seen);
-        (seen.requests, seen.legs) = (true, true);
-    }
-
     /// No more legs.
     pub fn stop_legs(&self) {
-        let mut seen = lock(&self.seen);
-        seen.legs = false;
-        seen.log = Vec::new();
+        lock(&self.seen).legs = None;
     }
 
     /// Legs recorded so far that are not forgotten.
     pub fn legs(&self) -> Vec<LegRecord> {
-        lock(&self.seen).log.clone()
+        lock(&self.seen).legs.clone().unwrap_or_default()
     }
 
     /// Forgets legs that started before a time.
     pub fn forget_legs(&self, before: Nanos) {
-        lock(&self.seen).log.retain(|leg| leg.start >= before);
+        lock(&self.seen).legs.iter_mut().for_each(|legs| legs.retain(|leg| leg.start >= before));
     }
 
     /// Reads and writes that have arrived since the recording began, up to a time.
@@ -215,6 +228,11 @@ impl Copy {
     /// Whether a request has completed since the recording began.
     pub fn has(&self, number: u64) -> bool {
         lock(&self.seen).completed.contains_key(&number)
+    }
+
+    /// Whether the device does not get a request.
+    pub fn leaves_out(&self, number: u64) -> bool {
+        lock(&self.seen).left_out.contains(&number)
     }
 
     /// The request, if it has completed.
@@ -237,14 +255,14 @@ impl Copy {
     /// The input can't be read, or the device can't serve it.
     pub fn advance(&mut self, until: Nanos, source: &mut Source<'_, '_>) -> Result<()> {
         loop {
-            if self.without == Some(self.next)
-                && source.get(self.next)?.is_some_and(|item| item.request.arrival < until)
-            {
-                self.next += 1;
-            }
             let Some(item) = source.get(self.next)? else { break };
             if !self.closed && item.request.arrival >= until {
                 break;
+            }
+            if self.without.has(self.next, item) {
+                lock(&self.seen).leave_out(self.next);
+                self.next += 1;
+                continue;
             }
             if !self.ssd.accepts() {
                 self.ssd.run_until_room_before(until);

@@ -42,7 +42,6 @@ pub fn value(whatif: &WhatIf) -> Json {
         "at_ns": whatif.moment.0,
         "request": whatif.request,
         "copied_ns": whatif.copied.0,
-        "wanted_ns": whatif.wanted.0,
         "to_ns": whatif.to.0,
         "closed": whatif.closed,
         "change": whatif.changes,

@@ -29,14 +29,14 @@ use crate::explain::at::Kind;
 use crate::explain::tries::keep_outside;
 use crate::explain::watched;
 use crate::input::{self, Requests, Target};
-use crate::live::{changeable, refused};
+use crate::live::{changeable, ruled_out};
 use crate::memory;
 use crate::perf;
-use crate::results::timeline::{Ended as Drawn, Span, Timeline, To};
+use crate::results::timeline::{Span, Timeline};
 use crate::run::{How, Outputs, Progress};
 use crate::settings::Settings;
 use crate::variants::comparison::can_be_read_again;
-use copies::{Copy, Source};
+use copies::{Copy, LeftOut, Source};
 use moment::{Choice, Moment};
 pub use outcome::{Pair, WhatIf, Work};
 use parting::part;
@@ -67,7 +67,7 @@ impl Default for Wish {
 /// Simulated time between two comparisons of what the devices do, and two questions whether to go on.
 const STEP: u64 = 10_000_000;
 
-/// Simulates a run up to the copy, and from there both devices. The activity of the second one in the window goes into `timeline`.
+/// Simulates a run up to the copy, and from there both devices. What both do in the window goes into `timeline`.
 ///
 /// # Errors
 /// As [`crate::run::Ready::simulate`]; a change is none that a running device can make, or there is no such request.
@@ -106,11 +106,11 @@ pub fn what_if(
     let from = Nanos(moment.0.saturating_sub(wish.before.0));
     let to = Nanos(moment.0.saturating_add(wish.after.0).min(ssdlab_trace::CLOCK_MAX_NS));
     let span = Span { from, to: Nanos(to.0 + 1) };
-    let timeline = timeline.map(|path| Timeline::create(&To::File(path.into()), Some(span), &base_config.geometry));
-    let timeline = timeline.transpose()?;
+    let timelines = timeline.map(|path| Timeline::pair(path, ["base", "what-if"], span, &base_config.geometry));
+    let timelines = timelines.transpose()?;
     let mut found = input.feed(|feed| {
         let mut source = Source::new(feed);
-        Two { wish, closed, moment, from, to }.run(Copy::new(ssd, closed), &config, &mut source, timeline, progress)
+        Two { wish, closed, moment, from, to }.run(Copy::new(ssd, closed), &config, &mut source, timelines, progress)
     })?;
     progress.simulated();
     found.request = request;
@@ -144,13 +144,9 @@ fn check_choices(wish: &Wish, config: &Config, ssd: &Ssd, closed: bool) -> Resul
     for choice in &wish.without {
         let refuse = |why: &str, help: &str| Err(Error::usage(format!("--without {choice}: {why}")).help(help));
         let gc = matches!(choice, Choice::Gc | Choice::Plane(_) | Choice::Job(_));
-        let faults = !config.faults.power_cut.is_empty() || !config.faults.chip_fails.is_empty();
         match choice {
             _ if gc && config.gc.time == GcTime::None => {
                 return refuse("collections take no time on this device", "leave it out, or gc.time=none");
-            }
-            _ if faults && (gc || *choice == Choice::WriteBack) => {
-                return refuse("a power cut or a failed chip decides itself what is collected", "leave faults out");
             }
             Choice::Plane(plane) if *plane >= ssd.geometry().planes => {
                 return refuse("there is no such plane", &format!("planes are 0 to {}", ssd.geometry().planes - 1));
@@ -158,7 +154,12 @@ fn check_choices(wish: &Wish, config: &Config, ssd: &Ssd, closed: bool) -> Resul
             Choice::WriteBack if config.schemes.collector.policy_ref().writes_back().is_none() => {
                 return refuse("this collector leaves no pages in the buffer", "leave it out");
             }
-            Choice::Request(_) if closed => {
+            Choice::Tenant(name) if !ssd.tenants().unwrap_or_default().contains(name) => {
+                let known =
+                    ssd.tenants().map_or("it has no tenants".into(), |all| format!("they are {}", all.join(", ")));
+                return refuse("this device has no such tenant", &format!("{known}; tenants are named by nvme.queues"));
+            }
+            Choice::Request(_) | Choice::Tenant(_) if closed => {
                 return refuse(
                     "in a closed loop the next request would arrive in its place",
                     "use --replay arrival, or another choice",
@@ -166,10 +167,6 @@ fn check_choices(wish: &Wish, config: &Config, ssd: &Ssd, closed: bool) -> Resul
             }
             _ => {}
         }
-    }
-    let left_out = wish.without.iter().filter(|choice| matches!(choice, Choice::Request(_))).count();
-    if left_out > 1 {
-        return Err(Error::usage("--without request:N: given twice").help("leave one request out at a time"));
     }
     Ok(())
 }
@@ -220,7 +217,7 @@ impl Two<'_> {
         mut base: Copy,
         config: &Config,
         source: &mut Source<'_, '_>,
-        timeline: Option<Timeline>,
+        timelines: Option<[Timeline; 2]>,
         progress: &mut dyn Progress,
     ) -> Result<WhatIf> {
         while base.ssd.now() < self.from {
@@ -230,29 +227,38 @@ impl Two<'_> {
             source.forget(base.next);
             go(progress, &base)?;
         }
-        let without = self.wish.without.iter().find_map(|choice| match choice {
-            Choice::Request(number) => Some(*number),
-            _ => None,
-        });
+        let without = self.left_out(&base.ssd);
         let changes = crate::settings::digest(base.ssd.config()) != crate::settings::digest(config);
-        let second = if changes { self.changed(&mut base, config, source, progress)? } else { base.ssd.clone() };
-        if let Some(number) = without.filter(|number| *number < base.next) {
+        let second = if changes { base.ssd.changed(config).map_err(ruled_out)? } else { base.ssd.clone() };
+        if let Some(number) = without.requests.iter().find(|number| **number < base.next) {
             return Err(Error::usage(format!("--without request:{number}: it arrived before the copy"))
                 .help("copy earlier with --before"));
         }
-        let copied = base.ssd.now();
-        if copied > self.to {
-            return Err(Error::usage("the window ends before the device can be copied").help("use a longer --after"));
-        }
         let mut other = base.second(second, without);
-        base.record();
-        other.record();
-        other.draw(timeline);
+        let [one, two] = timelines.map_or([None, None], |both| both.map(Some));
+        base.record(one);
+        other.record(two);
         let put_off = self.postponed();
         if !put_off.is_empty() {
             other.ssd.postpone(put_off);
         }
-        self.both(base, other, copied, source, progress)
+        self.both(base, other, source, progress)
+    }
+
+    /// Requests that the second device does not get.
+    fn left_out(&self, ssd: &Ssd) -> LeftOut {
+        let tenants = ssd.tenants().unwrap_or_default();
+        let mut out = LeftOut { until: self.to, ..LeftOut::default() };
+        for choice in &self.wish.without {
+            match choice {
+                Choice::Request(number) => out.requests.push(*number),
+                Choice::Tenant(name) => {
+                    out.tenants.extend((0u8..).zip(tenants).filter(|(_, of)| *of == name).map(|(i, _)| i))
+                }
+                _ => {}
+            }
+        }
+        out
     }
 
     /// What the second device puts off.
@@ -262,55 +268,20 @@ impl Two<'_> {
             Choice::Plane(plane) => Some(PutOff::Plane(PlaneId(*plane))),
             Choice::Job(number) => Some(PutOff::Job(*number)),
             Choice::WriteBack => Some(PutOff::WriteBacks),
-            Choice::Request(_) | Choice::Suspend => None,
+            Choice::Request(_) | Choice::Tenant(_) | Choice::Suspend => None,
         };
         self.wish.without.iter().filter_map(puts_off).collect()
-    }
-
-    /// The second device under another configuration. Some changes wait for a moment without an operation in service.
-    fn changed(
-        &self,
-        base: &mut Copy,
-        config: &Config,
-        source: &mut Source<'_, '_>,
-        progress: &mut dyn Progress,
-    ) -> Result<Ssd> {
-        let mut asked = 0u32;
-        loop {
-            let error = match base.ssd.changed(config) {
-                Ok(ssd) => return Ok(ssd),
-                Err(error) if base.ssd.rests() => return Err(refused(error)),
-                Err(error) => error,
-            };
-            loop {
-                let next = base.next_event(source)?;
-                if next >= self.moment {
-                    let help = "copy earlier with --before, so that the device is at rest once before the time";
-                    return Err(refused(error).help(help));
-                }
-                base.advance(Nanos(next.0 + 1), source)?;
-                source.forget(base.next);
-                asked += 1;
-                if asked.is_multiple_of(256) {
-                    go(progress, base)?;
-                }
-                if base.ssd.rests() {
-                    break;
-                }
-            }
-        }
     }
 
     fn both(
         &self,
         mut base: Copy,
         mut other: Copy,
-        copied: Nanos,
         source: &mut Source<'_, '_>,
         progress: &mut dyn Progress,
     ) -> Result<WhatIf> {
         let longest = longest(base.ssd.config()).max(longest(other.ssd.config()));
-        let begins = [base.ssd.sample(), other.ssd.sample()];
+        let (copied, begins) = (base.ssd.now(), [base.ssd.sample(), other.ssd.sample()]);
         let (mut parting, mut work, mut postponement) = (None, None, Postponement::default());
         let mut window: Vec<u64> = Vec::new();
         let mut done = 0;
@@ -349,7 +320,7 @@ impl Two<'_> {
             if work.is_some() {
                 while window
                     .get(done)
-                    .is_some_and(|number| base.has(*number) && (other.has(*number) || self.leaves_out(*number)))
+                    .is_some_and(|number| base.has(*number) && (other.has(*number) || other.leaves_out(*number)))
                 {
                     done += 1;
                 }
@@ -374,7 +345,6 @@ impl Two<'_> {
             at: self.wish.at,
             moment: self.moment,
             copied,
-            wanted: self.from,
             to: self.to,
             closed: self.closed,
             changes: self.wish.changes.clone(),
@@ -383,19 +353,16 @@ impl Two<'_> {
             work: work.unwrap_or_default(),
             parting,
             postponement,
-            timeline: match other.drawn().map(Timeline::finish).transpose()? {
-                Some(Drawn::File(file)) => Some(file),
-                _ => None,
-            },
+            timeline: base
+                .drawn()
+                .zip(other.drawn())
+                .map(|(one, two)| Timeline::finish_pair([one, two]))
+                .transpose()?,
             request: None,
             about: Vec::new(),
             seed: 0,
             config_digest: String::new(),
         })
-    }
-
-    fn leaves_out(&self, number: u64) -> bool {
-        self.wish.without.contains(&Choice::Request(number))
     }
 }
 

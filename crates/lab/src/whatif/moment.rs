@@ -49,7 +49,7 @@ impl fmt::Display for Moment {
 }
 
 /// What the second device does without, from the copy to the end of the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// Collections.
     Gc,
@@ -59,6 +59,8 @@ pub enum Choice {
     Job(u64),
     /// One request.
     Request(u64),
+    /// The requests of a tenant, by its name.
+    Tenant(String),
     /// Suspension by reads.
     Suspend,
     /// Write-backs.
@@ -68,10 +70,10 @@ pub enum Choice {
 impl FromStr for Choice {
     type Err = String;
 
-    /// `gc`, `gc:plane=P`, `gc:job=N`, `request:N`, `suspend` or `writeback`.
+    /// `gc`, `gc:plane=P`, `gc:job=N`, `request:N`, `tenant:NAME`, `suspend` or `writeback`.
     fn from_str(text: &str) -> Result<Choice, String> {
         let expected = || {
-            let all = "gc, gc:plane=P, gc:job=N, request:N, suspend or writeback";
+            let all = "gc, gc:plane=P, gc:job=N, request:N, tenant:NAME, suspend or writeback";
             format!("`{}` is none: expected {all}", clip(text))
         };
         let bad = |_| expected();
@@ -87,6 +89,9 @@ impl FromStr for Choice {
         if let Some(number) = text.strip_prefix("gc:job=") {
             return number.parse().map(Choice::Job).map_err(bad);
         }
+        if let Some(name) = text.strip_prefix("tenant:").filter(|name| !name.is_empty()) {
+            return Ok(Choice::Tenant(name.into()));
+        }
         match text.strip_prefix("request:") {
             Some(number) => number.parse().map(Choice::Request).map_err(bad),
             None => Err(expected()),
@@ -101,6 +106,7 @@ impl fmt::Display for Choice {
             Choice::Plane(plane) => write!(f, "gc:plane={plane}"),
             Choice::Job(number) => write!(f, "gc:job={number}"),
             Choice::Request(number) => write!(f, "request:{number}"),
+            Choice::Tenant(name) => write!(f, "tenant:{name}"),
             Choice::Suspend => f.write_str("suspend"),
             Choice::WriteBack => f.write_str("writeback"),
         }
@@ -116,13 +122,13 @@ mod tests {
         for text in ["slowest", "slowest:read", "slowest:write", "request:7", "time:1500us"] {
             assert_eq!(text.parse::<Moment>().unwrap().to_string(), text);
         }
-        for text in ["gc", "gc:plane=3", "gc:job=9", "request:0", "suspend", "writeback"] {
+        for text in ["gc", "gc:plane=3", "gc:job=9", "request:0", "tenant:web", "suspend", "writeback"] {
             assert_eq!(text.parse::<Choice>().unwrap().to_string(), text);
         }
         for bad in ["", "slowest:all", "request:", "time:", "now"] {
             assert!(bad.parse::<Moment>().is_err(), "{bad}");
         }
-        for bad in ["", "gc:", "gc:plane=", "gc:plane=x", "tenant:a", "request:-1"] {
+        for bad in ["", "gc:", "gc:plane=", "gc:plane=x", "tenant:", "request:-1"] {
             assert!(bad.parse::<Choice>().is_err(), "{bad}");
         }
     }

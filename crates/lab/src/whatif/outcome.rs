@@ -59,8 +59,6 @@ pub struct WhatIf {
     pub request: Option<u64>,
     /// When the device was copied.
     pub copied: Nanos,
-    /// When it was to be copied: earlier if a change had to wait for a pause.
-    pub wanted: Nanos,
     /// The end of the window.
     pub to: Nanos,
     /// Whether requests arrived in a closed loop.
@@ -79,7 +77,7 @@ pub struct WhatIf {
     pub postponement: Postponement,
     /// What the requests are.
     pub about: Vec<String>,
-    /// The timeline of the second device, not visible yet.
+    /// The timeline of both devices, not visible yet.
     pub timeline: Option<Finished>,
     /// Seed of every random choice.
     pub seed: u64,

@@ -29,10 +29,6 @@ pub fn text(whatif: &WhatIf) -> String {
     let window =
         format!("{which}{} from the copy to {}", plural(whatif.pairs.len() as u64, "request"), clock(whatif.to.0));
     lines.push(("window".into(), window));
-    if whatif.copied > whatif.wanted {
-        let waited = duration((whatif.copied - whatif.wanted).0 as f64);
-        lines.push(("copy".into(), format!("{waited} later than asked: the change waited for a pause of the device")));
-    }
     if whatif.closed {
         lines.push(("replay".into(), "closed loop: both get the same sequence, each at its own times".into()));
     }
