@@ -9,6 +9,7 @@ mod files;
 mod foreign;
 mod fuzz;
 mod goldens;
+mod import;
 mod limits;
 mod readme;
 mod reports;
