@@ -203,5 +203,5 @@ fn line(entry: &Entry) -> String {
         }
         said.push_str(&clip_line(&entry.note));
     }
-    if said.is_empty() { format!("  {was}\n") } else { format!("  {was:<46} {said}\n") }
+    if said.is_empty() { format!("  {was}\n") } else { format!("  {was:<44}  {said}\n") }
 }

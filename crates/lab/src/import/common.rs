@@ -2,9 +2,9 @@
 
 use toml::Value as Toml;
 
-use super::account::Verdict;
-use super::given::Decimal;
-use super::table::{Desk, Drive, fraction, text, time};
+use crate::import::account::Verdict;
+use crate::import::given::Decimal;
+use crate::import::table::{Desk, Drive, fraction, text, time};
 use crate::text::percent;
 
 /// The victim policy d-choices with `d` candidates.

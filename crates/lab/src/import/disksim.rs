@@ -1,13 +1,15 @@
 //! DiskSim with its SSD extension: `.parv`.
 
+use std::ops::Range;
+
 use toml::Value as Toml;
 
-use super::account::Verdict::{Near, NotModelled, Same};
-use super::common::threshold;
-use super::given::{Given, Key};
-use super::pairs::{MOST_KEYS, too_many};
-use super::table::{Desk, Drive, Rule, To, missing, near, same, size, text};
 use crate::error::Result;
+use crate::import::account::Verdict::{Near, NotModelled, Same};
+use crate::import::common::threshold;
+use crate::import::given::{Given, Key};
+use crate::import::pairs::{MOST_KEYS, too_many};
+use crate::import::table::{Desk, Drive, Rule, To, missing, near, same, size, text};
 
 pub(super) const NAME: &str = "DiskSim";
 const MS: u64 = 1_000_000_000;
@@ -182,26 +184,43 @@ impl Reader<'_> {
                 self.at = end;
                 self.enter(value.split_whitespace().last().unwrap_or_default().to_string())
             }
-            Some(b'[') => {
+            Some(b'[') if self.holds_blocks(end) => {
                 self.at = end;
                 self.enter("[".into())
+            }
+            Some(b'[') => {
+                self.at = end;
+                self.until(b"]");
+                let value = self.content(equals + 1, (self.at + 1).min(self.bytes.len()));
+                self.key(head, value, start..equals, equals + 1..self.at)
             }
             Some(b'=') => {
                 let place = end..end + 1;
                 Err(self.given.refuse(head, place, "a second = in one entry").help("separate entries by commas"))
             }
-            _ => {
-                let section = self.open.iter().rev().find(|kind| *kind != "[").cloned().unwrap_or_default();
-                let place = |from: usize, to: usize, text: &str| {
-                    let at = self.given.text[from..to].find(text.split(' ').next().unwrap_or(text)).unwrap_or(0) + from;
-                    at..(at + text.len()).min(to)
-                };
-                let (at, value_at) = (place(start, equals, head), place(equals + 1, end, &value));
-                let key = Key { section, name: head.into(), value, at, value_at };
-                self.given.keys.push(key);
-                if self.given.keys.len() > MOST_KEYS { Err(too_many(&self.given)) } else { Ok(()) }
-            }
+            _ => self.key(head, value, start..equals, equals + 1..end),
         }
+    }
+
+    /// Whether the list that begins here has blocks in it.
+    fn holds_blocks(&mut self, start: usize) -> bool {
+        let before = std::mem::replace(&mut self.at, start + 1);
+        let stop = self.until(b"{[]=");
+        self.at = before;
+        !matches!(stop, Some(b']') | None)
+    }
+
+    /// Adds a key; the ranges are where its name and its value stand, comments included.
+    fn key(&mut self, name: &str, value: String, names: Range<usize>, values: Range<usize>) -> Result<()> {
+        let section = self.open.iter().rev().find(|kind| *kind != "[").cloned().unwrap_or_default();
+        let place = |within: Range<usize>, text: &str| {
+            let first = text.split(' ').next().unwrap_or(text);
+            let at = within.start + self.given.text[within.clone()].find(first).unwrap_or(0);
+            at..(at + text.len()).min(within.end)
+        };
+        let (at, value_at) = (place(names, name), place(values, &value));
+        self.given.keys.push(Key { section, name: name.into(), value, at, value_at });
+        if self.given.keys.len() > MOST_KEYS { Err(too_many(&self.given)) } else { Ok(()) }
     }
 }
 

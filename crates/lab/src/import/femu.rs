@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use toml::Value as Toml;
 
-use super::account::Verdict::{Near, NotModelled, Same, Unused};
-use super::common::{d_choices, flash_pages, full_first, page_time, threshold};
-use super::given::{Given, Key};
-use super::pairs::{self, Form, MOST_KEYS, too_many};
-use super::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, unused};
 use crate::error::Result;
+use crate::import::account::Verdict::{Near, NotModelled, Same, Unused};
+use crate::import::common::{d_choices, flash_pages, full_first, page_time, threshold};
+use crate::import::given::{Given, Key};
+use crate::import::pairs::{self, Form, MOST_KEYS, too_many};
+use crate::import::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, unused};
 
 pub(super) const NAME: &str = "FEMU";
 const NS: u64 = 1_000;
@@ -341,7 +341,7 @@ fn bus(desk: &mut Desk) -> Result<()> {
     if whole(desk, "pe_suspend")? > 0 {
         desk.set("timing.suspendable", text("program+erase"), "pe_suspend");
         let time = desk.value("tsusp_ns").map_or(Ok(0), |value| value.nanos(NS))?;
-        desk.set("timing.suspend", super::table::time(time), "tsusp_ns");
+        desk.set("timing.suspend", crate::import::table::time(time), "tsusp_ns");
     } else {
         desk.set("timing.suspendable", text("none"), "pe_suspend");
         desk.say("tsusp_ns", Unused, "nothing is suspended");
@@ -388,7 +388,7 @@ fn buffer(desk: &mut Desk) -> Result<()> {
     let page = whole(desk, "secsz")? * whole(desk, "secs_per_pg")?;
     desk.set("cache.size", size(lines.saturating_mul(page)), "buffer_size");
     let read = desk.value("pg_rd_lat").map_or(Ok(0), |value| value.nanos(NS))?;
-    desk.set("cache.time", super::table::time(read / 16), "buffer_size");
+    desk.set("cache.time", crate::import::table::time(read / 16), "buffer_size");
     full_first(desk, "buffer_size");
     let Some(value) = desk.value("buffer_thres_pcent") else { return Ok(()) };
     let (high, _) = value.share(100)?;

@@ -2,12 +2,12 @@
 
 use toml::Value as Toml;
 
-use super::account::Verdict::{NotModelled, Same};
-use super::common::page_time;
-use super::given::Given;
-use super::pairs::{self, Form};
-use super::table::{Desk, Drive, Rule, To, missing, near, prefix, same, text};
 use crate::error::Result;
+use crate::import::account::Verdict::{NotModelled, Same};
+use crate::import::common::page_time;
+use crate::import::given::Given;
+use crate::import::pairs::{self, Form};
+use crate::import::table::{Desk, Drive, Rule, To, missing, near, prefix, same, text};
 
 pub(super) const NAME: &str = "FlashSim";
 /// Delays have no unit in the program; its files count microseconds.
@@ -73,7 +73,7 @@ pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> 
     if desk.drive().get("timing.erase").and_then(Toml::as_str).is_some_and(|time| time.ends_with("s") && slow(time)) {
         let note =
             format!("{}the value looks like nanoseconds: an erase takes milliseconds", prefix("in microseconds"));
-        desk.say("BLOCK_ERASE_DELAY", super::account::Verdict::Near, note);
+        desk.say("BLOCK_ERASE_DELAY", crate::import::account::Verdict::Near, note);
     }
     desk.say("PACKAGE_SIZE", Same, "dies of a package");
     desk.set("schemes.victim", text("greedy"), "FTL_IMPLEMENTATION");

@@ -203,7 +203,7 @@ impl Parsed {
             Simulator::Mqsim if xml::root(text).as_deref() == Some("MQSim_IO_Scenarios") => {
                 return Ok(Parsed::Flows(Workload::read(name, text)?));
             }
-            Simulator::Mqsim => xml::read(name, text, |parent| parent.tag_name().name().into())?,
+            Simulator::Mqsim => xml::read(name, text, |_| String::new())?,
             Simulator::Ssdsim => ssdsim::read(name, text)?,
             Simulator::Simplessd => simplessd::read(name, text)?,
             Simulator::Femu => femu::read(name, text)?,

@@ -2,11 +2,11 @@
 
 use toml::Value as Toml;
 
-use super::account::Verdict::{Near, NotModelled, Same, Unused};
-use super::common::{by_type, d_choices, flash_pages, full_first, threshold};
-use super::given::Given;
-use super::table::{Desk, Drive, Rule, To, missing, near, prefix, same, size, text, time, unused};
 use crate::error::Result;
+use crate::import::account::Verdict::{Near, NotModelled, Same, Unused};
+use crate::import::common::{by_type, d_choices, flash_pages, full_first, threshold};
+use crate::import::given::Given;
+use crate::import::table::{Desk, Drive, Rule, To, missing, near, prefix, same, size, text, time, unused};
 
 pub(super) const NAME: &str = "MQSim";
 const NS: u64 = 1_000;
@@ -38,7 +38,10 @@ pub(super) const RULES: &[Rule] = &[
     missing("Data_Cache_DRAM_tCL", DRAM),
     missing("Data_Cache_DRAM_tRP", DRAM),
     same("Address_Mapping", None, To::Nothing),
-    missing("Ideal_Mapping_Table", "the whole map is in memory here, as with true: in MQSim a miss of the CMT costs a page read"),
+    missing(
+        "Ideal_Mapping_Table",
+        "the whole map is in memory here, as with true: in MQSim a miss of the CMT costs a page read",
+    ),
     missing("CMT_Capacity", MAP),
     missing("CMT_Sharing_Mode", MAP),
     same("Plane_Allocation_Scheme", Some("CWDP"), To::With("schemes.place")),
@@ -331,7 +334,7 @@ fn collection(desk: &mut Desk) -> Result<()> {
     match desk.value("GC_Hard_Threshold").filter(|_| preemptible) {
         Some(hard) => {
             let (share, rounded) = hard.share(1)?;
-            desk.set("gc.hard_threshold", super::table::fraction(share), "GC_Hard_Threshold");
+            desk.set("gc.hard_threshold", crate::import::table::fraction(share), "GC_Hard_Threshold");
             if rounded {
                 desk.say("GC_Hard_Threshold", Near, "rounded to six decimals");
             }

@@ -5,14 +5,14 @@ use ssdlab_sim::units::{Bytes, Nanos, Rate};
 use ssdlab_trace::LbaPolicy;
 use toml::Value as Toml;
 
-use super::account::Entry;
-use super::account::Verdict::{self, Near, NotModelled, Same, Unused};
-use super::flows::{Arrivals, End, Flow, Recording, Source, Stream};
-use super::given::Given;
-use super::mqsim::NAME;
-use super::table::{Desk, Drive, Rule, To, fraction, missing, near, same, text, unused};
-use super::xml;
 use crate::error::{Error, Result};
+use crate::import::account::Entry;
+use crate::import::account::Verdict::{self, Near, NotModelled, Same, Unused};
+use crate::import::flows::{Arrivals, End, Flow, Recording, Source, Stream};
+use crate::import::given::Given;
+use crate::import::mqsim::NAME;
+use crate::import::table::{Desk, Drive, Rule, To, fraction, missing, near, same, text, unused};
+use crate::import::xml;
 
 const SECTOR: u64 = 512;
 

@@ -1,7 +1,7 @@
 //! Lines of keys and values: `key = value;`, INI, and `KEY value`.
 
-use super::given::{Given, Key};
 use crate::error::{Error, Result};
+use crate::import::given::{Given, Key};
 
 /// How a line divides into key and value.
 #[derive(Clone, Copy, PartialEq, Eq)]

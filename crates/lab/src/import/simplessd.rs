@@ -2,13 +2,13 @@
 
 use toml::Value as Toml;
 
-use super::account::Verdict::{Near, NotModelled, Same, Unused};
-use super::common::{by_type, d_choices, flash_pages, full_first, threshold};
-use super::flows::{Arrivals, End, Flow, Source, Stream};
-use super::given::{Given, Value};
-use super::pairs::{self, Form};
-use super::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text};
 use crate::error::Result;
+use crate::import::account::Verdict::{Near, NotModelled, Same, Unused};
+use crate::import::common::{by_type, d_choices, flash_pages, full_first, threshold};
+use crate::import::flows::{Arrivals, End, Flow, Source, Stream};
+use crate::import::given::{Given, Value};
+use crate::import::pairs::{self, Form};
+use crate::import::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text};
 
 pub(super) const NAME: &str = "SimpleSSD";
 const PS: u64 = 1;

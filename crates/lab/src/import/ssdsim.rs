@@ -3,12 +3,12 @@
 use ssdlab_sim::units::Rate;
 use toml::Value as Toml;
 
-use super::account::Verdict::{Near, NotModelled, Same, Unused};
-use super::common::{flash_pages, full_first, threshold};
-use super::given::Given;
-use super::pairs::{self, Form};
-use super::table::{Desk, Drive, Rule, To, missing, near, same, size, text, unused};
 use crate::error::Result;
+use crate::import::account::Verdict::{Near, NotModelled, Same, Unused};
+use crate::import::common::{flash_pages, full_first, threshold};
+use crate::import::given::Given;
+use crate::import::pairs::{self, Form};
+use crate::import::table::{Desk, Drive, Rule, To, missing, near, same, size, text, unused};
 
 pub(super) const NAME: &str = "SSDsim";
 const NS: u64 = 1_000;
@@ -186,7 +186,7 @@ fn chips(desk: &mut Desk, given: &Given) -> Result<()> {
         let Some(index) = key.name.strip_prefix("chip number[").and_then(|rest| rest.strip_suffix(']')) else {
             continue;
         };
-        let value = super::given::Value { given, name: &key.name, text: &key.value, key: Some(key) };
+        let value = crate::import::given::Value { given, name: &key.name, text: &key.value, key: Some(key) };
         let Ok(index) = index.trim().parse::<u64>() else {
             return Err(given
                 .refuse(&key.name, key.at.clone(), "the channel is not a number")
@@ -194,6 +194,7 @@ fn chips(desk: &mut Desk, given: &Given) -> Result<()> {
         };
         let chips = value.count()?;
         if index >= channels {
+            desk.ignored(&key.name, "there is no such channel");
             continue;
         }
         if *first.get_or_insert(chips.into()) != u64::from(chips) {
@@ -309,7 +310,7 @@ fn collection(desk: &mut Desk) -> Result<()> {
             let (share, _) = ratio.share(1)?;
             desk.set("precondition.mode", text("aged"), "aged");
             desk.set("precondition.valid", Toml::Float(0.0), "aged ratio");
-            desk.set("precondition.invalid", super::table::fraction(share), "aged ratio");
+            desk.set("precondition.invalid", crate::import::table::fraction(share), "aged ratio");
         }
         None => {
             desk.set("precondition.mode", text("none"), "aged");
@@ -331,7 +332,7 @@ fn buffer(desk: &mut Desk) -> Result<()> {
             continue;
         }
         desk.set("cache.size", size(lines.saturating_mul(page)), by);
-        desk.set("cache.time", super::table::time(BUFFER_NS), by);
+        desk.set("cache.time", crate::import::table::time(BUFFER_NS), by);
         full_first(desk, by);
     }
     Ok(())

@@ -6,9 +6,9 @@ use std::ops::Range;
 use ssdlab_sim::units::{Bytes, Nanos};
 use toml::Value as Toml;
 
-use super::account::{Entry, Verdict};
-use super::given::{Given, Key, Value};
 use crate::error::Result;
+use crate::import::account::{Entry, Verdict};
+use crate::import::given::{Given, Key, Value};
 use crate::names::{clip, nearest};
 
 /// What becomes of one key of a simulator.
@@ -310,6 +310,13 @@ impl<'a> Desk<'a> {
         said.note = note.into();
         if !matches!(verdict, Verdict::Same | Verdict::Near) {
             said.becomes = None;
+        }
+    }
+
+    /// Marks a key that one rule for many covers, as one that the original does not look at.
+    pub fn ignored(&mut self, name: &str, note: &str) {
+        for index in self.keys.clone().filter(|index| self.given.keys[*index].name == name) {
+            self.said.insert(index, Said { verdict: Verdict::Unused, note: note.into(), becomes: None });
         }
     }
 

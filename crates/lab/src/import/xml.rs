@@ -2,8 +2,8 @@
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::given::{Given, Key};
 use crate::error::{Error, Result};
+use crate::import::given::{Given, Key};
 
 /// Most elements, texts and attributes of a file.
 const NODES: u32 = 500_000;
@@ -50,6 +50,8 @@ pub(super) fn root(text: &str) -> Option<String> {
         rest = match rest.as_bytes() {
             [b'<', b'?', ..] => rest.split_once("?>")?.1.trim_start(),
             [b'<', b'!', b'-', b'-', ..] => rest.split_once("-->")?.1.trim_start(),
+            // A document type, which may hold entities in brackets.
+            [b'<', b'!', ..] => rest.split_once("]>").or(rest.split_once('>'))?.1.trim_start(),
             [b'<', ..] => {
                 let name = rest[1..].split(|c: char| c.is_whitespace() || c == '>' || c == '/').next()?;
                 return (!name.is_empty()).then(|| name.to_string());

@@ -17,7 +17,8 @@ const DRIVES: [&str; 7] =
     ["mqsim-drive.xml", "page.parameters", "simplessd.cfg", "femu.sh", "femu.conf", "ssd.conf", "ssd.parv"];
 
 /// Keys that make MQSim's drive of 512 GiB small.
-const SMALL: [&str; 3] = ["geometry.blocks_per_plane=24", "geometry.pages_per_block=32", "cache.size=1MiB"];
+const SMALL: [&str; 4] =
+    ["geometry.blocks_per_plane=24", "geometry.pages_per_block=32", "device.over_provisioning=0.25", "cache.size=1MiB"];
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/import").join(name)
@@ -206,7 +207,7 @@ fn lone_pages_take_the_original_time_without_what_the_notes_leave_out() {
         // DiskSim: the same.
         ("ssd.parv", 25_000 + 102_400, 102_400 + 200_000),
     ] {
-        let small: &[&str] = if name == "mqsim-drive.xml" { &SMALL[..2] } else { &[] };
+        let small: &[&str] = if name == "mqsim-drive.xml" { &SMALL[..3] } else { &[] };
         let mut sources = sources(&[name], small);
         sources.changes = ["cache.size=0B", "precondition.mode=none"].map(|set| Change::Set(set.into())).to_vec();
         sources.changes.push(Change::Unset("timing.host_link".into()));
@@ -251,8 +252,7 @@ fn scenarios_become_requests() {
     ] {
         assert!(merged.contains(line), "{line} in\n{merged}");
     }
-    let mut sources = sources(&["mqsim-drive.xml"], &SMALL);
-    sources.sets.push("device.over_provisioning=0.2".into());
+    let sources = sources(&["mqsim-drive.xml"], &SMALL);
     let summary = summary(Settings::load(&sources).unwrap(), &requests);
     assert_eq!(summary.requests.read + summary.requests.write, 800);
 
@@ -327,7 +327,7 @@ fn values_keep_their_place_in_the_users_file() {
     let error = refused("page.parameters", &broken);
     assert_eq!(
         error.spot.as_ref().map(|spot| (spot.name.as_str(), spot.line())),
-        Some(("page.parameters", 29)),
+        Some(("page.parameters", 30)),
         "{error}"
     );
 }
@@ -339,7 +339,7 @@ fn repeated_keys_count_once_and_the_last_one_wins() {
     let entries: Vec<&Entry> = imported.account.entries.iter().filter(|entry| entry.key == "t_R").collect();
     let [first, last] = entries[..] else { panic!("{entries:?}") };
     assert_eq!((first.verdict, last.verdict), (Verdict::Unused, Verdict::Same));
-    assert!(first.note.contains("given again on line 20"), "{}", first.note);
+    assert!(first.note.contains("given again on line 22"), "{}", first.note);
     assert_eq!(last.becomes, ["timing.read = \"20us\""]);
 }
 
@@ -353,50 +353,60 @@ fn unknown_keys_are_listed_with_what_was_meant() {
 
 #[test]
 fn hostile_values_are_refused_at_their_place() {
-    // File, what is replaced, by what; the line and a part of the message.
-    let cases: [(&str, &str, &str, usize, &str); 22] = [
-        ("mqsim-drive.xml", ">8192</Page_Cap", ">-8192</Page_Cap", 69, "Page_Capacity: -8192 is negative"),
-        ("mqsim-drive.xml", ">8192</Page_Cap", ">8KiB</Page_Cap", 69, "`8KiB` is not a whole number"),
-        ("mqsim-drive.xml", ">8192</Page_Cap", "></Page_Cap", 69, "no value"),
-        ("mqsim-drive.xml", ">8</Flash_Channel", ">99999999999999999999</Flash_Channel", 44, "beyond 64 bits"),
-        ("mqsim-drive.xml", ">8</Flash_Channel", ">4294967296</Flash_Channel", 44, "beyond 32 bits"),
-        ("mqsim-drive.xml", ">0.07</Over", ">7</Over", 32, "7 is not from 0 to 1"),
-        ("mqsim-drive.xml", ">0.07</Over", ">1e99</Over", 32, "`1e99` is not a plain number"),
-        ("mqsim-drive.xml", ">CWDP</Plane", ">CWDX</Plane", 30, "not an order of C, W, D and P"),
-        ("mqsim-drive.xml", ">RGA</GC", ">BEST</GC", 34, "not a policy that MQSim has"),
-        ("mqsim-drive.xml", ">MLC</Flash", ">PLC</Flash", 50, "not a kind of flash"),
-        ("mqsim-drive.xml", ">333</Channel", ">0</Channel", 46, "nothing would ever cross the channel"),
-        ("mqsim-drive.xml", ">0.1</PCIe", ">0</PCIe", 5, "the link has no usable rate"),
-        ("page.parameters", "chip number[1] = 2;", "chip number[1] = 3;", 4, "3 chips, but channel 0 has 2"),
-        ("page.parameters", "chip number = 4;", "chip number = 5;", 7, "5 chips in all"),
+    // File, what is replaced, by what; the line if it is another, and a part of the message.
+    let cases: [(&str, &str, &str, &str, &str); 22] = [
+        ("mqsim-drive.xml", ">8192</Page_Cap", ">-8192</Page_Cap", "", "Page_Capacity: -8192 is negative"),
+        ("mqsim-drive.xml", ">8192</Page_Cap", ">8KiB</Page_Cap", "", "`8KiB` is not a whole number"),
+        ("mqsim-drive.xml", ">8192</Page_Cap", "></Page_Cap", "", "no value"),
+        ("mqsim-drive.xml", ">8</Flash_Channel", ">99999999999999999999</Flash_Channel", "", "beyond 64 bits"),
+        ("mqsim-drive.xml", ">8</Flash_Channel", ">4294967296</Flash_Channel", "", "beyond 32 bits"),
+        ("mqsim-drive.xml", ">0.07</Over", ">7</Over", "", "7 is not from 0 to 1"),
+        ("mqsim-drive.xml", ">0.07</Over", ">1e99</Over", "", "`1e99` is not a plain number"),
+        ("mqsim-drive.xml", ">CWDP</Plane", ">CWDX</Plane", "", "not an order of C, W, D and P"),
+        ("mqsim-drive.xml", ">RGA</GC", ">BEST</GC", "", "not a policy that MQSim has"),
+        ("mqsim-drive.xml", ">MLC</Flash", ">PLC</Flash", "", "not a kind of flash"),
+        ("mqsim-drive.xml", ">333</Channel", ">0</Channel", "", "nothing would ever cross the channel"),
+        ("mqsim-drive.xml", ">0.1</PCIe", ">0</PCIe", "", "the link has no usable rate"),
+        ("page.parameters", "chip number[1] = 2;", "chip number[1] = 3;", "", "3 chips, but channel 0 has 2"),
+        ("page.parameters", "chip number = 4;", "chip number = 5;", "", "5 chips in all"),
         (
             "page.parameters",
             "subpage page = 4;",
             "subpage page = 3;",
-            12,
+            "",
             "3 subpages of 512 bytes are not a page of 2048",
         ),
-        ("page.parameters", "overprovide=0.25;", "overprovide=25;", 29, "25 is not from 0 to 1"),
+        ("page.parameters", "overprovide=0.25;", "overprovide=25;", "", "25 is not from 0 to 1"),
         (
             "simplessd.cfg",
             "LSBRead = 40000000",
             "LSBRead = 40000001",
-            22,
+            "",
             "40000001 ps is not a whole number of nanoseconds",
         ),
-        ("simplessd.cfg", "Erase = 3500000000", "Erase = 99999999999999999999999", 28, "beyond the simulator's clock"),
-        ("femu.sh", "nchs=4", "nchs=four", 0, "nchs: `four` is not a whole number"),
-        ("femu.conf", "mode     = bbssd", "mode     = znssd", 3, "not a black-box drive"),
-        ("ssd.parv", "Elements per gang = 2", "Elements per gang = 3", 27, "8 do not divide by Elements per gang = 3"),
-        ("ssd.parv", "Blocks per element = 512", "Blocks per element = 500", 34, "500 blocks, but planes have 64 each"),
+        ("simplessd.cfg", "Erase = 3500000000", "Erase = 99999999999999999999999", "", "beyond the simulator's clock"),
+        ("femu.sh", "nchs=4", "nchs=four", ",nchs=", "nchs: `four` is not a whole number"),
+        ("femu.conf", "mode     = bbssd", "mode     = znssd", "", "not a black-box drive"),
+        (
+            "ssd.parv",
+            "Elements per gang = 2",
+            "Elements per gang = 3",
+            "Flash chip elements",
+            "8 do not divide by Elements per gang = 3",
+        ),
+        ("ssd.parv", "Blocks per element = 512", "Blocks per element = 500", "", "500 blocks, but planes have 64 each"),
     ];
-    for (name, from, to, line, message) in cases {
+    for (name, from, to, place, message) in cases {
         let original = text(name);
         assert!(original.contains(from), "{name}: {from}");
-        let error = refused(name, &original.replacen(from, to, 1));
+        let changed = original.replacen(from, to, 1);
+        let error = refused(name, &changed);
         assert!(error.to_string().contains(message), "{name}: {error}");
         let spot = error.spot.as_ref().unwrap_or_else(|| panic!("{name}: {error}"));
-        assert!(line == 0 || spot.line() == line, "{name}: {error}");
+        // The line with the value, unless another one is to blame.
+        let place = if place.is_empty() { to } else { place };
+        let line = 1 + changed[..changed.find(place).unwrap()].matches('\n').count();
+        assert_eq!(spot.line(), line, "{name}: {error}");
         assert!(!error.help.is_empty(), "{name}: {error}");
     }
 }
