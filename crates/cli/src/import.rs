@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::import::account::Verdict;
+use ssdlab_lab::import::flows::merged;
 use ssdlab_lab::import::{How, Imported};
 use ssdlab_lab::input::Requests;
 use ssdlab_lab::names::clip;
@@ -108,30 +109,34 @@ fn workloads(args: &ImportArgs, imported: &Imported) -> Result<Vec<(PathBuf, Str
         return Err(Error::usage("--workload-out: the files describe no generated requests")
             .help("leave it out, or add the simulator's workload file"));
     }
-    let many = workloads.len() > 1;
-    let named = |(number, (_, text)): (usize, (String, String))| {
+    let path = |ending: String| {
         let mut name = prefix.clone().into_os_string();
-        name.push(if many { format!("-{}.toml", number + 1) } else { ".toml".into() });
-        (PathBuf::from(name), text)
+        name.push(ending);
+        PathBuf::from(name)
     };
-    Ok(workloads.into_iter().enumerate().map(named).collect())
+    let mut all = Vec::new();
+    if let Ok(together) = merged(imported.flows()) {
+        all.push((path(".toml".into()), together));
+    }
+    if workloads.len() > 1 || all.is_empty() {
+        let each = workloads.into_iter().enumerate();
+        all.extend(each.map(|(number, (_, text))| (path(format!("-{}.toml", number + 1)), text)));
+    }
+    Ok(all)
 }
 
 /// Says how to run what was written.
 fn next_step(args: &ImportArgs, imported: &Imported, workloads: &[(PathBuf, String)]) {
     let Some(drive) = given(args.output.as_ref()) else { return };
-    let mut words = vec!["ssdlab".into(), "run".into(), drive.display().to_string()];
-    match (workloads, Requests::imported(imported, args.follow_traces.as_deref())) {
-        ([(path, _)], _) => words.extend(["--workload".into(), path.display().to_string()]),
-        (_, Ok(Some(requests))) if imported.workloads().is_empty() => words.extend(requests.arguments()),
-        _ if !imported.flows().is_empty() => {
-            let imports = args.files.iter().flat_map(|path| ["--import".into(), path.display().to_string()]);
-            words = vec!["ssdlab".into(), "run".into()];
-            words.extend(imports);
-        }
-        _ => words.extend(["--workload".into(), "quickstart".into()]),
-    }
-    let words: Vec<std::ffi::OsString> = words.into_iter().map(Into::into).collect();
+    let requests = Requests::imported(imported, args.follow_traces.as_deref());
+    let more = match (workloads, requests) {
+        ([(path, _), ..], _) => vec!["--workload".into(), path.display().to_string()],
+        (_, Ok(Some(requests))) if imported.workloads().is_empty() => requests.arguments(),
+        // Nothing was written that a command could name.
+        _ => return,
+    };
+    let words = ["ssdlab".into(), "run".into(), drive.display().to_string()].into_iter().chain(more);
+    let words: Vec<std::ffi::OsString> = words.map(Into::into).collect();
     output::remark(format!("to run it: {}", crate::quoted(&words)));
 }
 

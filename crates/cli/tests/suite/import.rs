@@ -34,7 +34,10 @@ fn importing_and_running_in_one_step_is_the_same_as_in_two() {
     assert_eq!(notes["counts"]["unknown"], 0);
     // Layers after it win, and its values show their lines.
     let shown = bench.good("config show --import ssdconfig.xml --set gc.threshold=0.04");
-    assert!(shown.contains("ssdconfig.xml:44") && shown.contains("threshold = 0.04"), "{shown}");
+    let line = 1 + DRIVE[..DRIVE.find("<Flash_Channel_Count>").unwrap()].matches('\n').count();
+    let channels = shown.lines().find(|line| line.starts_with("channels = 8")).unwrap();
+    assert!(channels.ends_with(&format!("# ssdconfig.xml:{line}")), "{channels}");
+    assert!(shown.contains("threshold = 0.04                            # --set"), "{shown}");
     let compared = bench.good("compare --import ssdconfig.xml --import workload.xml --limit 200 --vary schemes.victim=greedy,fifo --quiet --csv");
     assert_eq!(
         compared.lines().filter(|line| line.contains("greedy") || line.contains("fifo")).count(),
@@ -52,6 +55,7 @@ fn several_flows_are_files_of_their_own() {
     assert!(bench.text("load-1.toml").contains("read = 0.7") && bench.text("load-2.toml").contains("hot-cold"));
     assert!(bench.text("notes.md").contains("| mqsim") || bench.text("notes.md").contains("| ssdconfig.xml:"));
     bench.good("run drive.toml --workload load-1.toml --limit 50 --quiet");
+    assert_eq!(bench.text("load.toml").matches("[[stream]]").count(), 2);
     // The configuration on standard output, the account beside it.
     let output = bench.run("import page.parameters -o -");
     let (toml, account) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
@@ -103,5 +107,5 @@ fn mistakes_name_the_fix() {
     std::fs::write(bench.path().join("odd.parameters"), odd).unwrap();
     assert!(bench.good("import odd.parameters").contains("unknown (1)"));
     let said = bench.bad("import odd.parameters --strict", 2);
-    assert!(said.contains("odd.parameters:19: t_RR2"), "{said}");
+    assert!(said.contains("odd.parameters:21: t_RR2"), "{said}");
 }

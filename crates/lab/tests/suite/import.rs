@@ -63,7 +63,7 @@ fn alone(sources: Sources, read: bool) -> u64 {
     let settings = Settings::load(&sources).unwrap();
     let page = settings.config.geometry.page_size.0;
     let workload = format!(
-        "requests = 1\nread = {}\nsize = \"{page}B\"\narrivals = {{ fixed = {{ gap = \"1s\" }} }}",
+        "requests = 1\nread = {}\nsize = \"{page}B\"\nalign = \"{page}B\"\narrivals = {{ fixed = {{ gap = \"1s\" }} }}",
         if read { "1.0" } else { "0.0" }
     );
     let summary = summary(settings, &Requests::new(Origin::Spec(workload)));
@@ -384,7 +384,7 @@ fn hostile_values_are_refused_at_their_place() {
             "",
             "40000001 ps is not a whole number of nanoseconds",
         ),
-        ("simplessd.cfg", "Erase = 3500000000", "Erase = 99999999999999999999999", "", "beyond the simulator's clock"),
+        ("simplessd.cfg", "Erase = 3500000000", "Erase = 99999999999999999999000", "", "beyond the simulator's clock"),
         ("femu.sh", "nchs=4", "nchs=four", ",nchs=", "nchs: `four` is not a whole number"),
         ("femu.conf", "mode     = bbssd", "mode     = znssd", "", "not a black-box drive"),
         (
@@ -429,7 +429,7 @@ fn hostile_texts_end_in_an_error() {
         ("commas.parv", "ssdmodel_ssd SSD {\n Page size = 8\n Pages per block = 64 }", "a second = in one entry"),
         ("closes.parv", "ssdmodel_ssd SSD { ] }", "closes nothing"),
         ("disk.parv", "disksim_disk D {\n Model = dm_disk,\n Scheduler = 1\n}", "expected a block ssdmodel_ssd"),
-        ("word.conf", "PAGE_SIZE 4096\nSSD_SIZE\n", "neither a comment nor a key with its value"),
+        ("word.conf", "SSD_SIZE 2\nPAGE_SIZE\n", "neither a comment nor a key with its value"),
         ("empty", "", "not a configuration of a known simulator"),
         ("text", "hello = world", "not a configuration of a known simulator"),
         ("both", "[pal]\nPage = 1\npage capacity = 2048;", "two simulators have such files"),
