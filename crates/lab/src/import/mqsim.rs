@@ -330,6 +330,9 @@ fn collection(desk: &mut Desk) -> Result<()> {
             }
         }
     }
+    if desk.value("Use_Copyback_for_GC").is_some_and(|value| !value.flag()) {
+        desk.say("Use_Copyback_for_GC", Same, "");
+    }
     let preemptible = desk.value("Preemptible_GC_Enabled").is_some_and(|value| value.flag());
     match desk.value("GC_Hard_Threshold").filter(|_| preemptible) {
         Some(hard) => {
