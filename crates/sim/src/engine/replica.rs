@@ -282,14 +282,17 @@ impl Ssd {
     }
 
     /// After all host operations and write-backs: continues the copy that is being made, or starts the next one.
+    ///
+    /// Once it returns, nothing is left that could begin without another change of the device. So a further moment at which
+    /// nothing changes does not matter.
     #[inline(never)]
     pub(super) fn make_copies(&mut self) {
-        let Some(replicas) = &self.features.replicas else { return };
-        match replicas.making {
-            Making::OnFlash => {}
-            Making::InHand(tag) => self.program_copy(tag),
-            Making::Nothing if replicas.wanted.is_empty() => {}
-            Making::Nothing => self.read_for_copy(),
+        let making = |ssd: &Ssd| ssd.features.replicas.as_ref().map(|replicas| replicas.making);
+        if let Some(Making::InHand(tag)) = making(self) {
+            self.program_copy(tag);
+        }
+        if making(self) == Some(Making::Nothing) {
+            self.read_for_copy();
         }
     }
 
