@@ -536,12 +536,6 @@ impl Config {
                 let message = "recovery of an interconnect's queues is not modelled".to_string();
                 return refuse("faults.power_cut", message, "use noc.model = \"none\", or leave it out");
             }
-            let keeps = self.device.keep_overwritten || self.cache.exists();
-            if keeps && self.gc.time == GcTime::None && !self.device.power_loss_protection {
-                let message = "GC in no time may erase an overwritten page that recovery needs".to_string();
-                let help = "use \"real\", or device.power_loss_protection = true";
-                return refuse("gc.time", message, help);
-            }
             let (streams, reserve) = (self.gc_streams(), self.reserve());
             if !self.device.power_loss_protection && reserve <= streams {
                 let message = format!(

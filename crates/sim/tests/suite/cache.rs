@@ -364,10 +364,6 @@ fn rules_name_what_a_cache_lacks() {
         ("cache = { size = \"1MiB\", write = \"none\" }", "cache.read"),
         ("cache.size = \"1MiB\"\nraid.layout = \"lci\"\nraid.group = 4", "raid.layout"),
         ("cache.size = \"1MiB\"\nnoc.model = \"formula\"", "noc.model"),
-        (
-            "cache.size = \"1MiB\"\ngc = { time = \"none\", reserve = 2 }\ndevice.power_loss_protection = false\nfaults.power_cut = [\"1s\"]",
-            "gc.time",
-        ),
     ] {
         let refusal = config(toml).check().unwrap_err();
         assert_eq!(refusal.key, key, "{refusal}");

@@ -363,7 +363,9 @@ impl Ssd {
             self.load(next, other);
             burst = burst + self.read_burst(next);
             pages.push(other);
-            self.kernel.ops[next].pages = PageSet::one(other);
+            let mate = &mut self.kernel.ops[next];
+            mate.verb = Verb::Read;
+            mate.pages = PageSet::one(other);
         }
         let mut offsets = [0; MAX_PLANES];
         for (offset, page) in offsets.iter_mut().zip(pages.iter()) {
