@@ -45,6 +45,7 @@ impl Filled {
         let defaults = Config::default();
         let mut relevant = config.clone();
         relevant.timing = defaults.timing;
+        relevant.geometry.page_order = defaults.geometry.page_order;
         relevant.run = defaults.run;
         relevant.gc.time = defaults.gc.time;
         relevant.schemes.order = defaults.schemes.order;
