@@ -6,8 +6,8 @@ use crate::policy::{Hop, Journey};
 use crate::report::ecc::EccCounters;
 use crate::report::fastgc::CopyCounters;
 use crate::report::histogram::Histogram;
-use crate::report::page_types::TypeTotals;
 use crate::report::pagc::{Moves, Parties};
+use crate::report::page_types::TypeTotals;
 use crate::report::{
     Breakdown, BrrTotals, Distribution, FlashOps, GcTimes, Halves, HostBytes, Pages, RaidTotals, Requests, mean,
 };

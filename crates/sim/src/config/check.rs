@@ -870,7 +870,11 @@ impl Config {
             let key = "cache.order";
             if !self.device.multi_plane || self.geometry.planes_per_die == 1 {
                 let message = "no program carries several lines".to_string();
-                return refuse(key, message, "use device.multi_plane = true and geometry.planes_per_die = 2 or more, or \"fifo\"");
+                return refuse(
+                    key,
+                    message,
+                    "use device.multi_plane = true and geometry.planes_per_die = 2 or more, or \"fifo\"",
+                );
             }
             if self.schemes.place == Place::Dynamic {
                 let message = "any lines fill a multi-plane command where any plane takes them".to_string();

@@ -244,10 +244,8 @@ section! {
     #[derive(PartialEq)]
     Variation {
         /// Standard deviation of a block's factor, which is log-normal and cut at three standard deviations.
-        [since "0.1.1"]
         block: Ppm = Ppm(0),
         /// Standard deviation `a` of a layer's factor: 1 + a sqrt(2) sin(2 pi w / W) for word line `w` of `W`. At most 0.7.
-        [since "0.1.1"]
         layer: Ppm = Ppm(0),
     }
 }

@@ -41,7 +41,8 @@ impl Config {
         let (order, layer) = (self.geometry.page_order, self.timing.variation.layer);
         if layer > MOST_LAYER {
             let least = 1.0 - layer.as_f64() * std::f64::consts::SQRT_2;
-            let message = format!("the fastest layer would take 1 - {} x sqrt(2) = {least:.3} times as long", layer.as_f64());
+            let message =
+                format!("the fastest layer would take 1 - {} x sqrt(2) = {least:.3} times as long", layer.as_f64());
             return refuse("timing.variation.layer", message, "use at most 0.7");
         }
         if order == PageOrder::Cyclic {
@@ -59,7 +60,11 @@ impl Config {
         if order == PageOrder::Shadow {
             if !pages.is_multiple_of(types) {
                 let message = format!("{pages} pages per block are not whole word lines of {types}");
-                return refuse(key, message, format!("use geometry.pages_per_block = a multiple of {types}, or \"wordline\""));
+                return refuse(
+                    key,
+                    message,
+                    format!("use geometry.pages_per_block = a multiple of {types}, or \"wordline\""),
+                );
             }
             if self.wear.programming == Programming::OneShot {
                 let message = "one-shot programming programs the pages of a word line together".to_string();

@@ -4,7 +4,9 @@ use super::{
     Config, Ecc, Errors, Exclusion, MappingUnit, NocModel, PageOrder, PortRule, Programming, RaidLayout, Suspendable,
 };
 use crate::device::raid::Layout;
-use crate::device::spec::{ArraySpec, ErrorSpec, NocSpec, PageErrorSpec, ParitySpec, TimingSpec, VariationSpec, WearSpec};
+use crate::device::spec::{
+    ArraySpec, ErrorSpec, NocSpec, PageErrorSpec, ParitySpec, TimingSpec, VariationSpec, WearSpec,
+};
 use crate::schemes::Place;
 use crate::units::Ppm;
 

@@ -155,20 +155,7 @@ mod tests {
     #[test]
     fn shadow_order_programs_neighbours_first() {
         let order = PageTypes::shadow(12, 3);
-        let expected = [
-            (0, 0),
-            (1, 0),
-            (0, 1),
-            (2, 0),
-            (1, 1),
-            (0, 2),
-            (3, 0),
-            (2, 1),
-            (1, 2),
-            (3, 1),
-            (2, 2),
-            (3, 2),
-        ];
+        let expected = [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2), (3, 0), (2, 1), (1, 2), (3, 1), (2, 2), (3, 2)];
         assert_eq!(order.pages[..], expected);
     }
 
@@ -206,7 +193,8 @@ mod tests {
             // The cut removes 0.27 % of the blocks, and 1.3 % of a normal deviate's standard deviation.
             assert!((variance.sqrt() / deviation - 0.987).abs() < 0.02, "{deviation}: {}", variance.sqrt());
             let sigma = libm::sqrt(libm::log1p(deviation * deviation));
-            let (low, high) = (factors.iter().copied().fold(9.0, f64::min), factors.iter().copied().fold(0.0, f64::max));
+            let (low, high) =
+                (factors.iter().copied().fold(9.0, f64::min), factors.iter().copied().fold(0.0, f64::max));
             assert!((high / low).ln() <= 2.0 * CUT * sigma + 1e-6, "{deviation}: from {low} to {high}");
         }
     }

@@ -17,8 +17,8 @@ pub(super) use legs::FUSED;
 use super::Ssd;
 use crate::config::{
     Arbitration, Cache, Config, Destination, Device, Ecc, Errors, Faults, Ftl, Gc, GcTime, Geometry, Noc, NocModel,
-    Nvme, OrderKnobs, PageOrder, Precondition, Programming, Raid, RaidLayout, Run, Schemes, Scope, Staging, Suspendable, Timing,
-    Variation, Wear, WriteAck, WritePoints,
+    Nvme, OrderKnobs, PageOrder, Precondition, Programming, Raid, RaidLayout, Run, Schemes, Scope, Staging,
+    Suspendable, Timing, Variation, Wear, WriteAck, WritePoints,
 };
 use crate::device::geometry;
 use crate::policy::Journey;
