@@ -195,6 +195,7 @@ impl Ssd {
         ssd.gc.target = gc_target;
         ssd.features.noc = noc;
         ssd.stats = stats;
+        ssd.prepare_page_types();
         ssd.watch_pages();
         ssd.settle_groups();
         ssd.restart_conflicts();

@@ -46,10 +46,9 @@ impl Ssd {
         self.rules.page_types.then(|| PageTypes(names().map(row).collect()))
     }
 
-    /// Counters for the types of the device's pages.
+    /// Counters for the types of the device's pages; none where they are not reported. Filling counts nothing.
     pub(super) fn prepare_page_types(&mut self) {
-        if self.rules.page_types {
-            self.stats.page_types = vec![TypeTotals::default(); self.dev.timing.types().count() as usize];
-        }
+        let types = if self.rules.page_types { self.dev.timing.types().count() } else { 0 };
+        self.stats.page_types = vec![TypeTotals::default(); types as usize];
     }
 }

@@ -50,7 +50,8 @@ fn reads_reach_the_iops_of_the_sheet_at_each_depth() {
         (512, Some(1_200_000.0)),
     ] {
         let (iops, latency) = measure(RequestOp::Read, depth, 4_000 + 200 * u64::from(depth));
-        let stated = sheet.map_or("-".to_string(), |sheet: f64| format!("{sheet:.0} ({:+.1} %)", (iops / sheet - 1.0) * 100.0));
+        let stated =
+            sheet.map_or("-".to_string(), |sheet: f64| format!("{sheet:.0} ({:+.1} %)", (iops / sheet - 1.0) * 100.0));
         println!("| {depth} | {iops:.0} | {:.1} us | {stated} |", latency / 1e3);
         assert!(sheet.is_none_or(|sheet| within(iops, sheet)), "{iops} IOPS at depth {depth}, not {sheet:?}");
         // The knee: proportional to the depth while dies are idle, then bounded by the dies.

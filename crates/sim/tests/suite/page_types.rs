@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use ssdlab_sim::config::{PageOrder, PageTimes};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::{Nanos, Ppm};
-use ssdlab_sim::{Check, Config, Ssd};
+use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
 
 const PAGE: u64 = 4096;
 const BUS: u64 = 5_120;
@@ -153,6 +153,27 @@ fn collections_take_the_times_of_their_pages() {
         let programs: u64 = (0..moved).map(|page| [200_000, 500_000, 900_000][types[page % 12]]).sum();
         assert_eq!(program, programs, "{path}: GC fills its blocks in order");
         assert!(read >= 40_000 * moved as u64 && read <= 80_000 * moved as u64 && read % 5_000 == 0, "{path}");
+    }
+}
+
+#[test]
+fn devices_with_other_page_types_start_from_one_filling() {
+    let order = |order: &str| {
+        let keys = format!("timing.read = [\"40us\", \"55us\"]\nprecondition.mode = \"random\"\n{order}");
+        plane(8, 40, 16, &keys)
+    };
+    let filled = Ssd::new(&order(""), 3, Check::Full).unwrap().filled();
+    for config in [order(""), order("geometry.page_order = \"shadow\""), order("timing.variation.block = 0.1")] {
+        let run = |mut ssd: Ssd| {
+            for page in 0..40 {
+                let op = if page % 2 == 0 { RequestOp::Read } else { RequestOp::Write };
+                ssd.submit(Request { arrival: Nanos(page * 1_000_000), op, offset: page * PAGE, bytes: PAGE });
+            }
+            ssd.run();
+            format!("{:?}", summary(&ssd))
+        };
+        let own = Ssd::new(&config, 3, Check::Full).unwrap();
+        assert_eq!(run(Ssd::from_filled(&config, &filled).unwrap()), run(own));
     }
 }
 

@@ -518,9 +518,10 @@ impl Ssd {
     #[inline(never)]
     fn mate_writes(&mut self, lead: OpId, at: Ppn, unit: UnitId) -> PageSet {
         let offset = self.dev.geometry.offset(at);
-        let (class, request) = (self.kernel.ops[lead].class, self.kernel.ops[lead].request);
+        let request = self.kernel.ops[lead].request;
         let die = self.dev.geometry.die_of(self.kernel.ops[lead].plane);
-        let lines = class == Class::Cache;
+        let lines = self.kernel.ops[lead].class == Class::Cache;
+        let class = if lines { Class::Cache } else { Class::Host };
         let (mut pages, mut last) = (PageSet::one(at), lead);
         while pages.len() < MAX_PLANES {
             let fits = |plane: PlaneId| {
@@ -543,7 +544,7 @@ impl Ssd {
                     let page = &self.kernel.ops[next];
                     (joins(page) && fits(page.plane)).then_some(page.plane)
                 };
-                if lines { self.first_line(unit, fitting) } else { self.first_mate(unit, request, fitting) }
+                if lines { self.first_line(unit, fits, fitting) } else { self.first_mate(unit, request, fitting) }
             };
             let Some((next, plane)) = mate else { break };
             self.takes_along(next, lead, unit, plane);
@@ -587,8 +588,18 @@ impl Ssd {
         }
     }
 
-    /// The first write-back in a unit's queue that fits into its multi-plane program. Other operations are passed over.
-    fn first_line<T>(&self, unit: UnitId, fits: impl Fn(OpId) -> Option<T>) -> Option<(OpId, T)> {
+    /// The first write-back in a unit's queue that fits into its multi-plane program. Other operations are passed over. The queue
+    /// is searched only if a plane of the unit fits.
+    fn first_line<T>(
+        &self,
+        unit: UnitId,
+        plane_fits: impl Fn(PlaneId) -> bool,
+        fits: impl Fn(OpId) -> Option<T>,
+    ) -> Option<(OpId, T)> {
+        let mut planes = (0..self.dev.geometry.planes_per_unit).map(|k| self.dev.geometry.plane_of_unit(unit, k));
+        if !planes.any(plane_fits) {
+            return None;
+        }
         let mut next = self.kernel.dies[unit].queue.head();
         while next.is_some() {
             if let Some(found) = fits(next) {
