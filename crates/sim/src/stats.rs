@@ -7,6 +7,7 @@ use crate::report::ecc::EccCounters;
 use crate::report::fastgc::CopyCounters;
 use crate::report::histogram::Histogram;
 use crate::report::pagc::{Moves, Parties};
+use crate::report::page_types::TypeTotals;
 use crate::report::{
     Breakdown, BrrTotals, Distribution, FlashOps, GcTimes, Halves, HostBytes, Pages, RaidTotals, Requests, mean,
 };
@@ -108,6 +109,8 @@ pub(crate) struct Stats {
     pub raid: RaidTotals,
     pub brr: BrrTotals,
     pub writeback_time: GcTimes,
+    /// Host operations by page type; empty where they are not counted.
+    pub page_types: Vec<TypeTotals>,
     /// Time at which measuring started.
     pub measured_from: Nanos,
     /// First measured arrival and last measured completion.
@@ -167,6 +170,7 @@ impl Stats {
             raid: RaidTotals::default(),
             brr: BrrTotals::default(),
             writeback_time: GcTimes::default(),
+            page_types: Vec::new(),
             measured_from: Nanos::ZERO,
             first_arrival: None,
             last_completion: Nanos::ZERO,
@@ -202,6 +206,7 @@ impl Stats {
         self.raid = RaidTotals::default();
         self.brr = BrrTotals::default();
         self.writeback_time = GcTimes::default();
+        self.page_types.fill(TypeTotals::default());
         self.collections = 0;
         self.moved = 0;
         self.moved_stale = 0;

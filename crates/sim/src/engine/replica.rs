@@ -373,7 +373,7 @@ impl Ssd {
         }
         let plane = self.dev.geometry.plane_of(page);
         let unit = self.dev.geometry.unit_of(plane);
-        let (burst, offset) = (self.dev.timing.transfer(self.dev.geometry.page_size), self.dev.geometry.offset(page));
+        let (burst, place) = (self.dev.timing.transfer(self.dev.geometry.page_size), self.dev.place(page));
         let reads = verb == Verb::Read;
         let mut op = Op {
             class: Class::Replica,
@@ -388,7 +388,7 @@ impl Ssd {
             pages: PageSet::one(page),
             ..Op::blank()
         };
-        op.legs = if reads { self.dev.timing.read(&[offset], burst) } else { self.dev.timing.program(offset, burst) };
+        op.legs = if reads { self.dev.timing.read_one(place, burst) } else { self.dev.timing.program(place, burst) };
         let id = self.kernel.ops.create(op);
         self.kernel.ops.host[id].bytes = self.dev.geometry.page_size;
         self.kernel.ops.host[id].tags[0] = tag;

@@ -73,6 +73,7 @@ impl Ssd {
             None => (None, None, None),
         };
         Summary {
+            page_types: self.page_types_report(),
             tenants,
             interference_ns,
             fairness,
