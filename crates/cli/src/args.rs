@@ -383,6 +383,7 @@ impl RunArgs {
             timeline: timeline.map(|to| (to, self.timeline_window)),
             blocks: self.blocks.clone().map(Place::File),
             histograms: self.histograms.clone().map(Place::File),
+            slowest: None,
             tail: self.json.as_deref() != Some(Path::new("-")) && !self.count_only,
             report: self.report.wanted(command),
             perf: self.perf.clone(),

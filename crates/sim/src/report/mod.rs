@@ -19,6 +19,7 @@ pub mod idle_chip;
 pub mod noc;
 pub mod pagc;
 pub mod power;
+pub mod slowest;
 pub mod tenants;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
