@@ -297,6 +297,15 @@ fn a_fleet_has_the_volumes_that_are_asked_for() {
         sizes.sort_unstable();
         sizes
     };
+    // Counted only: programs, and no latencies.
+    let counted =
+        FLEET.replace("[device]", "count_only = true\n\n[device]").replace("latency_ns.all.p99", "write_amplification");
+    std::fs::write(bench.path().join("f.toml"), counted.replace("split/volumes.csv", "classes.csv")).unwrap();
+    bench.good("fleet run f.toml --store counted --quiet");
+    bench.good("fleet table f.toml --store counted -o n.csv");
+    let row = &rows(&bench, "n.csv")[0];
+    assert!(number(&row["write_amplification"]) >= 1.0 && row["latency_ns.all.p99"] == Cell::Null);
+    assert!(number(&row["volumes.write_amplification.q0_95"]) >= number(&row["volumes.write_amplification.q0_05"]));
     // 4 MiB x 1.1 and 6 MiB x 1.1, up to whole blocks.
     let sizes = device("greedy");
     assert!(

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use ssdlab_sim::units::Bytes;
 use ssdlab_trace::LbaPolicy;
-use toml::{Table, Value};
+use toml::Table;
 
 use crate::error::{Error, Result};
 use crate::input::{Origin, Requests};
@@ -194,6 +194,11 @@ impl Fleet {
             let message = format!("axes.{}: the volumes of a fleet are its requests", axis.key);
             return Err(text.error(&format!("axes.{}", axis.key), true, message).help("leave the axis out"));
         }
+        if axes.iter().any(|axis| axis.key == "count_only") {
+            return Err(text
+                .error("axes.count_only", true, "axes.count_only: runs with time and without add up to nothing")
+                .help("set count_only in [volumes]"));
+        }
         let (reduce, volumes_file) = (file.reduce.read(&text)?, &file.volumes);
         let input = volumes_file.input();
         let mut requests = Requests::new(Origin::Spec(String::new()));
@@ -224,7 +229,7 @@ impl Fleet {
             Arc::new(Fit { headroom_ppm, dense, look, scans: scans.clone(), needs })
         });
         study.scans = Some(scans);
-        spread(&mut study, &volumes)?;
+        cross(&mut study, &volumes)?;
         Ok(Fleet { study, volumes, left_out, reduce })
     }
 }
@@ -277,7 +282,7 @@ impl ReduceFile {
 }
 
 /// Makes the volume the first axis, varying slowest.
-fn spread(study: &mut Study, volumes: &[Volume]) -> Result<()> {
+fn cross(study: &mut Study, volumes: &[Volume]) -> Result<()> {
     let runs = (volumes.len() as u64).saturating_mul(study.choices.len() as u64).saturating_mul(study.most_seeds());
     if runs > MOST_RUNS {
         let message = format!(
@@ -306,6 +311,5 @@ fn item(volume: &Volume) -> Item {
     // Paths of lists and patterns begin where the program does, not at the fleet.
     let trace = std::path::absolute(&volume.trace).unwrap_or_else(|_| volume.trace.clone());
     let changes = [Change::Trace(trace), Change::Counted(volume.requests)].into_iter().chain(device).collect();
-    let same = Value::String(volume.name.clone());
-    Item { shown: Shown::Text(volume.name.clone()), changes, same: serde_json::to_value(same).unwrap_or_default() }
+    Item { shown: Shown::Text(volume.name.clone()), changes, same: volume.name.clone().into() }
 }

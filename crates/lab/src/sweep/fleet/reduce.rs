@@ -6,9 +6,9 @@ use std::path::Path;
 use serde_json::Value as Json;
 
 use crate::error::{Error, Result};
-use crate::merge::Part;
 use crate::merge::slowest::Slow;
 use crate::merge::spread::Spread;
+use crate::merge::{Member, Part};
 use crate::names::clip;
 use crate::output::{Finished, Output};
 use crate::report::histogram::Quantile;
@@ -273,9 +273,16 @@ fn some(
                 sum.values[at].insert((volume, run.seed), value);
             }
         }
-        let record = serde_json::json!({ "key": run.key, "summary": summary });
-        let name = &fleet.volumes[volume].name;
-        sum.part = sum.part.merge(&Part::read(&store.folder(&run.key), &record, name, top, measures)?)?;
+        let (key, volume) = (run.key.as_str(), fleet.volumes[volume].name.as_str());
+        let part = if fleet.study.count_only {
+            // Such runs have no latencies.
+            let (histograms, slowest) = Default::default();
+            Part::of(Member { key, volume, summary: &summary, histograms, slowest, measures })
+        } else {
+            let record = serde_json::json!({ "key": key, "summary": summary });
+            Part::read(&store.folder(key), &record, volume, top, measures)?
+        };
+        sum.part = sum.part.merge(&part)?;
     }
     Ok(sum)
 }
