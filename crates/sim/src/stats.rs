@@ -8,6 +8,7 @@ use crate::report::fastgc::CopyCounters;
 use crate::report::histogram::Histogram;
 use crate::report::pagc::{Moves, Parties};
 use crate::report::page_types::TypeTotals;
+use crate::report::slowest::Slowest;
 use crate::report::{
     Breakdown, BrrTotals, Distribution, FlashOps, GcTimes, Halves, HostBytes, Pages, RaidTotals, Requests, mean,
 };
@@ -28,6 +29,8 @@ pub(crate) struct OpStats {
     pub delayed_by_gc: u64,
     /// Latencies by bucket with their causes, where they are collected.
     pub histogram: Option<Box<Histogram>>,
+    /// The slowest requests, where they are collected beside the histogram.
+    pub slowest: Option<Box<Slowest>>,
 }
 
 impl OpStats {
@@ -41,6 +44,7 @@ impl OpStats {
             extras: [0; Extra::COUNT],
             delayed_by_gc: 0,
             histogram: None,
+            slowest: None,
         }
     }
 

@@ -11,6 +11,7 @@ mod outside;
 mod refusals;
 mod reports;
 mod runs;
+mod scale;
 mod sweeps;
 mod whatif;
 
