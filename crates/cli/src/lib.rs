@@ -8,6 +8,7 @@ pub mod compare;
 mod explain;
 pub mod fault;
 pub mod fleet;
+mod import;
 mod layout;
 mod output;
 mod progress;
@@ -82,7 +83,7 @@ pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
 
 /// The arguments with files by their base names, so that a report says nothing of the machine.
 fn shortened(arguments: &[OsString]) -> Vec<OsString> {
-    const FILES: [&str; 12] = [
+    const FILES: [&str; 14] = [
         "--trace",
         "--traces",
         "--workload",
@@ -95,6 +96,8 @@ fn shortened(arguments: &[OsString]) -> Vec<OsString> {
         "--perf",
         "--report",
         "--rows",
+        "--import",
+        "--follow-traces",
     ];
     let named_by_ending = |text: &str| [".toml", ".csv", ".parquet"].iter().any(|ending| text.ends_with(ending));
     let base = |path: &str| Path::new(path).file_name().map_or(OsString::from(path), OsString::from);
@@ -139,6 +142,7 @@ fn dispatch(command: Command, line: &str) -> Result<u8> {
         Command::Reproduce(args) => reproduce::reproduce(&args, line),
         Command::Explain(args) => explain::explain(&args, line),
         Command::Whatif(args) => whatif::whatif(&args, line),
+        Command::Import(args) => import::import(&args),
         Command::Report(args) => report::report(&args),
         Command::Plot(args) => report::plot(&args),
         Command::Config(command) => show::config(&command),

@@ -11,6 +11,7 @@ mod fleet;
 mod foreign;
 mod fuzz;
 mod goldens;
+mod import;
 mod limits;
 mod readme;
 mod reports;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 119] = [
+const LAYERS: [&str; 134] = [
     "outside",
     "text",
     "names",
@@ -15,6 +15,21 @@ const LAYERS: [&str; 119] = [
     "perf",
     "output",
     "memory",
+    "import/given",
+    "import/account",
+    "import/table",
+    "import/common",
+    "import/flows",
+    "import/xml",
+    "import/pairs",
+    "import/mqsim",
+    "import/mqsim_flows",
+    "import/ssdsim",
+    "import/simplessd",
+    "import/femu",
+    "import/flashsim",
+    "import/disksim",
+    "import",
     "settings",
     "needs",
     "results/sheet",
