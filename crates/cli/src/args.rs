@@ -49,12 +49,16 @@ pub enum Command {
     /// Run a study of many configurations, on one machine or many; it survives kills
     #[command(subcommand)]
     Sweep(Box<crate::sweep::SweepCommand>),
+    /// Run many volumes on some variants of a configuration, and add up the results
+    #[command(subcommand)]
+    Fleet(Box<crate::fleet::FleetCommand>),
     /// Add up the results of disjoint requests: different volumes, or different seeds
     Merge {
         /// Records of a sweep that kept histograms (runs/54/54….json), or files of this command
         #[arg(value_name = "IN", required = true)]
         inputs: Vec<PathBuf>,
-        /// Where to write the sums, and the percentiles computed from them; `-` is standard output
+        /// Where to write the sums, and the percentiles computed from them, as JSON; `-` is standard output. A name that ends in
+        /// .csv or .parquet gets the merged histograms instead, as --histograms of a run writes them
         #[arg(short = 'o', long = "output", value_name = "OUT")]
         output: PathBuf,
     },
@@ -393,6 +397,7 @@ impl RunArgs {
             timeline: timeline.map(|to| (to, self.timeline_window)),
             blocks: self.blocks.clone().map(Place::File),
             histograms: self.histograms.clone().map(Place::File),
+            slowest: None,
             tail: self.json.as_deref() != Some(Path::new("-")) && !self.count_only,
             report: self.report.wanted(command),
             perf: self.perf.clone(),

@@ -7,6 +7,7 @@ mod chart;
 pub mod compare;
 mod explain;
 pub mod fault;
+pub mod fleet;
 mod import;
 mod layout;
 mod output;
@@ -134,6 +135,7 @@ pub fn quoted(arguments: &[OsString]) -> String {
 fn dispatch(command: Command, line: &str) -> Result<u8> {
     match command {
         Command::Sweep(command) => return sweep::sweep(&command),
+        Command::Fleet(command) => return fleet::fleet(&command),
         Command::Merge { inputs, output } => sweep::merge(&inputs, &output),
         Command::Run(args) => run::run(&args, line),
         Command::Compare(args) => compare::compare(&args, line),

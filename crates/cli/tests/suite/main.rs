@@ -6,6 +6,8 @@ mod common;
 mod compare;
 mod files;
 #[cfg(unix)]
+mod fleet;
+#[cfg(unix)]
 mod foreign;
 mod fuzz;
 mod goldens;

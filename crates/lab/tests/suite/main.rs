@@ -12,6 +12,7 @@ mod outside;
 mod refusals;
 mod reports;
 mod runs;
+mod scale;
 mod sweeps;
 mod whatif;
 

@@ -69,6 +69,11 @@ impl Ssd {
             let message = "queues belong to a device from its start";
             return refuse("nvme.queues", message, "set them when the device is built");
         }
+        let types = |ssd: &Ssd| ssd.rules.page_types.then(|| ssd.config.page_type_names());
+        if types(self) != types(new) {
+            let message = "results by page type belong to a device from its start";
+            return refuse("geometry.page_order", message, "set it when the device is built");
+        }
         if self.config.cache != new.config.cache {
             let message = "the write cache belongs to a device from its start";
             return refuse("cache.size", message, "set it when the device is built");

@@ -4,8 +4,10 @@
 mod attribution;
 mod brr;
 mod cache;
+mod cache_stripes;
 mod combinations;
 mod common;
+mod data_sheet;
 mod determinism;
 mod die_queue;
 mod dpr;
@@ -24,6 +26,7 @@ mod next_free;
 mod noc;
 mod observe;
 mod pagc;
+mod page_types;
 mod partial;
 mod postpone;
 mod power;

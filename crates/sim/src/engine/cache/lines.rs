@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::order::{Command, Home, Order, Turn};
 use crate::units::{Lpn, Nanos, OpId};
 
 /// State of a line.
@@ -79,9 +80,6 @@ impl Line {
     }
 }
 
-/// A line in an order: by time, ties by page.
-type Turn = (Nanos, u32, u32);
-
 /// No line.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -100,9 +98,7 @@ pub(super) struct Lines {
     /// Clean lines in the order in which they make room.
     clean: BTreeSet<Turn>,
     /// Dirty lines whose data is in, and whose write-back has not been issued, in the order of write-back.
-    pub(super) ready: BTreeSet<Turn>,
-    /// The same by unit, where idle dies take their own lines.
-    pub(super) by_unit: Vec<BTreeSet<Turn>>,
+    pub(super) ready: Order,
     /// Whether clean lines make room by their last use; otherwise in the order in which they were taken.
     lru: bool,
     /// Whether lines are written back by their last write; otherwise in the order in which they became dirty.
@@ -113,7 +109,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(lines: u32, sectors: u32, mapped: u32, units: u32, lru: bool, by_write: bool) -> Self {
+    pub(super) fn new(lines: u32, sectors: u32, mapped: u32, ready: Order, lru: bool, by_write: bool) -> Self {
         let words = sectors.div_ceil(64) as usize;
         Lines {
             all: vec![Line::FREE; lines as usize],
@@ -123,8 +119,7 @@ impl Lines {
             of_page: vec![NONE; mapped as usize],
             free: (0..lines).rev().collect(),
             clean: BTreeSet::new(),
-            ready: BTreeSet::new(),
-            by_unit: vec![BTreeSet::new(); units as usize],
+            ready,
             lru,
             by_write,
             dirty: 0,
@@ -174,7 +169,7 @@ impl Lines {
         (if self.lru { of.used } else { of.taken }, of.lpn.0, line)
     }
 
-    fn ready_turn(&self, line: u32) -> Turn {
+    pub(super) fn ready_turn(&self, line: u32) -> Turn {
         let of = &self.all[line as usize];
         (if self.by_write { of.written } else { of.dirtied }, of.lpn.0, line)
     }
@@ -231,22 +226,16 @@ impl Lines {
         }
     }
 
-    /// A dirty line may be written back. `unit`: the one of its page.
-    pub(super) fn get_ready(&mut self, line: u32, unit: u32) {
+    /// A dirty line may be written back. `home`: that of its page.
+    pub(super) fn get_ready(&mut self, line: u32, home: Home) {
         let turn = self.ready_turn(line);
-        self.ready.insert(turn);
-        if !self.by_unit.is_empty() {
-            self.by_unit[unit as usize].insert(turn);
-        }
+        self.ready.insert(turn, home);
     }
 
     /// It may no longer, or its place changes. Returns whether it might.
-    pub(super) fn leave_ready(&mut self, line: u32, unit: u32) -> bool {
+    pub(super) fn leave_ready(&mut self, line: u32, home: Home) -> bool {
         let turn = self.ready_turn(line);
-        if !self.by_unit.is_empty() {
-            self.by_unit[unit as usize].remove(&turn);
-        }
-        self.ready.remove(&turn)
+        self.ready.remove(turn, home)
     }
 
     /// Whether a line is free or clean.
@@ -254,9 +243,9 @@ impl Lines {
         !self.free.is_empty() || !self.clean.is_empty()
     }
 
-    /// The line that is written back next.
-    pub(super) fn first_ready(&self) -> Option<u32> {
-        self.ready.first().map(|(_, _, line)| *line)
+    /// The lines that are written back next: several if they fill a multi-plane command (`cache.order = "stripe"`).
+    pub(super) fn next_ready(&self) -> Option<Command> {
+        (!self.ready.is_empty()).then(|| self.ready.next())
     }
 
     /// A line holds nothing any more. It is in no order.
@@ -287,7 +276,6 @@ impl Lines {
         self.free = (0..self.all.len() as u32).rev().collect();
         self.clean.clear();
         self.ready.clear();
-        self.by_unit.iter_mut().for_each(BTreeSet::clear);
         (self.dirty, self.issued) = (0, 0);
     }
 }
