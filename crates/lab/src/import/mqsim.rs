@@ -147,6 +147,7 @@ const CACHE: &str =
 const DRAM: &str = "the cache takes no time unless cache.time is set; MQSim adds the access to each request";
 const MAP: &str =
     "the whole map is in memory here; in MQSim a miss costs a page read, and a program if the victim is dirty";
+const TLC_ORDER: &str = "page p of a block is of type p mod 3; MQSim has pages 0 to 5 as LSB, 6 and 7 as CSB, then pairs of LSB, CSB and MSB in turn";
 const SUSPEND: &str = "MQSim suspends only what would take at least this long still; here a read always suspends";
 
 /// Carries over a configuration.
@@ -241,6 +242,10 @@ fn arrays(desk: &mut Desk) -> Result<()> {
             }
         }
         desk.set(key, by_type(&times), names[0]);
+        // MLC alternates in both.
+        if times.len() == 3 && times.iter().any(|time| *time != times[0]) {
+            names.into_iter().for_each(|name| desk.say(name, Near, TLC_ORDER));
+        }
     }
     Ok(())
 }

@@ -333,6 +333,23 @@ fn values_keep_their_place_in_the_users_file() {
 }
 
 #[test]
+fn page_types_of_mqsim_are_lists() {
+    let tlc = text("mqsim-drive.xml")
+        .replace(">MLC<", ">TLC<")
+        .replace(">75000</Page_Read_Latency_MSB", ">110000</Page_Read_Latency_MSB");
+    let imported = Imported::read(&[document("tlc.xml", &tlc)], How::default()).unwrap();
+    let reads = entry(&imported, "Page_Read_Latency_CSB");
+    assert_eq!(reads.becomes, ["timing.read = [\"75us\", \"75us\", \"110us\"]"]);
+    assert!(reads.verdict == Verdict::Near && reads.note.contains("pages 0 to 5 as LSB"), "{reads:?}");
+    // Times that are all alike need no order.
+    let programs = entry(&imported, "Page_Program_Latency_CSB");
+    assert_eq!(
+        (programs.verdict, &programs.becomes[..]),
+        (Verdict::Same, &["timing.program = \"75us\"".to_string()][..])
+    );
+}
+
+#[test]
 fn repeated_keys_count_once_and_the_last_one_wins() {
     let twice = text("page.parameters").replace("t_R = 20000;", "t_R = 1;\nt_R = 20000;");
     let imported = Imported::read(&[document("p", &twice)], How::default()).unwrap();
