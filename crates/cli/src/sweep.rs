@@ -15,6 +15,8 @@ use ssdlab_lab::files::Files;
 use ssdlab_lab::merge::Part;
 use ssdlab_lab::outcome::json;
 use ssdlab_lab::output::Output;
+use ssdlab_lab::report::inputs::Inputs;
+use ssdlab_lab::report::sweep::Sweep;
 use ssdlab_lab::sweep::clean::{self, Which};
 use ssdlab_lab::sweep::disk::Disk;
 use ssdlab_lab::sweep::execute::{self, Options, Retry};
@@ -33,9 +35,10 @@ use ssdlab_lab::sweep::verify;
 use ssdlab_lab::text::{count, plural, size};
 use ssdlab_sim::Check;
 
-use crate::args::CheckLevel;
+use crate::args::{CheckLevel, ReportOptions};
 use crate::layout::{facts, grid};
 use crate::output;
+use crate::report::Begun;
 
 /// `ssdlab sweep`
 #[derive(Debug, Subcommand)]
@@ -153,6 +156,9 @@ pub struct RunArgs {
     /// Also keep tables of each run, such as requests,series,histograms
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',', hide_possible_values = true)]
     pub keep: Vec<KeepArg>,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportOptions,
     /// Suppress progress on standard error; errors and the closing line are still printed
     #[arg(long)]
     pub quiet: bool,
@@ -266,13 +272,15 @@ fn share(text: &str) -> std::result::Result<f64, String> {
 }
 
 /// Runs one of them; the exit status.
-pub fn sweep(command: &SweepCommand) -> Result<u8> {
+///
+/// `line` is the command as it was given.
+pub fn sweep(command: &SweepCommand, line: &str) -> Result<u8> {
     match command {
         SweepCommand::Plan(args) => {
             let study = Study::open(&args.study)?;
             plan(args, study)
         }
-        SweepCommand::Run(args) => run(args, Study::open(&args.study.study)?),
+        SweepCommand::Run(args) => run(args, Study::open(&args.study.study)?, line),
         SweepCommand::Status(args) => status(args, Study::open(&args.study.study)?),
         SweepCommand::Table(args) => table(args),
         SweepCommand::Submit(args) => submit(args, Study::open(&args.study.study)?, "sweep"),
@@ -545,8 +553,12 @@ impl RunArgs {
 }
 
 /// `ssdlab sweep run`
-pub fn run(args: &RunArgs, study: Study) -> Result<u8> {
+pub fn run(args: &RunArgs, study: Study, line: &str) -> Result<u8> {
     let options = args.options()?;
+    let mut files = Files::new();
+    files.reads("the study", &args.study.study);
+    files.write_all(&[("--report", args.report.report.as_deref())])?;
+    let page = Begun::create(&args.report, line)?;
     let (points, hashes) = points(study, Some(&args.study.store), args.study.rehash, options.check)?;
     let store = Store::create(&args.study.store, Disk::default())?;
     keep::keep(&points, &store, &hashes)?;
@@ -568,6 +580,10 @@ pub fn run(args: &RunArgs, study: Study) -> Result<u8> {
     output::remark(line);
     if status.failed > 0 || status.left > 0 {
         failures(&points, &store, args.quiet)?;
+    }
+    if let Some(page) = page {
+        let inputs = Inputs { sweep: Some(Sweep::of(&points, &store)?), ..Inputs::default() };
+        page.finish(&inputs, args.quiet)?.publish()?;
     }
     Ok(ended.exit_status())
 }

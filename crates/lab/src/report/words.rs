@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 use ssdlab_sim::Config;
-use ssdlab_sim::blame::{BY_GC, CAUSES, Cause, Extra};
+use ssdlab_sim::blame::{CAUSES, Cause, Extra};
 
+use crate::report::causes::{Any, all};
 use crate::report::json::{number, shown, text};
 use crate::text::{count, duration, percent, percent_exact, size};
 
@@ -45,9 +46,10 @@ pub fn extra_meaning(extra: Extra) -> &'static str {
     }
 }
 
-/// Sums by cause of a kind of request, from a summary.
-fn causes(summary: &Value, op: &str) -> [f64; Cause::COUNT] {
-    CAUSES.map(|(_, name)| number(summary, &format!("/breakdown_ns/{op}/{name}")).unwrap_or(0.0))
+/// The sum of some causes of a kind of request, from a summary.
+fn spent(summary: &Value, op: &str, of: fn(Any) -> bool) -> f64 {
+    let ns = |cause: Any| number(summary, &format!("/breakdown_ns/{op}/{}", cause.name())).unwrap_or(0.0);
+    all().filter(|cause| of(*cause)).map(ns).sum()
 }
 
 /// What happened, and whether it can be trusted, in a few sentences.
@@ -60,9 +62,7 @@ pub fn verdict(summary: &Value) -> String {
         return "GC did not run, so these results say nothing about a full device (see precondition.mode)".into();
     }
     let share = |op: &str| {
-        let causes = causes(summary, op);
-        let inside = causes.iter().sum::<f64>() - causes[Cause::Queue as usize];
-        let gc: f64 = BY_GC.iter().map(|cause| causes[*cause as usize]).sum();
+        let (inside, gc) = (spent(summary, op, |cause| !cause.is_outside()), spent(summary, op, Any::is_by_gc));
         if inside == 0.0 { "none".into() } else { percent(gc / inside) }
     };
     let halves = |half: &str| number(summary, &format!("/write_amplification_halves/{half}"));
@@ -92,8 +92,7 @@ pub fn verdict(summary: &Value) -> String {
         })
     });
     let gc = format!("GC ran: {}. {steady}", waited.collect::<Vec<_>>().join(", "));
-    let all = causes(summary, "all");
-    let (total, outside) = (all.iter().sum::<f64>(), all[Cause::Queue as usize]);
+    let (total, outside) = (spent(summary, "all", |_| true), spent(summary, "all", Any::is_outside));
     if 2.0 * outside > total {
         format!(
             "{gc}. Overloaded: requests spend {} of their time waiting for one of {} queue slots, so latency grows with the length of the run",
