@@ -555,11 +555,12 @@ impl RunArgs {
 /// `ssdlab sweep run`
 pub fn run(args: &RunArgs, study: Study, line: &str) -> Result<u8> {
     let options = args.options()?;
+    let (points, hashes) = points(study, Some(&args.study.store), args.study.rehash, options.check)?;
     let mut files = Files::new();
     files.reads("the study", &args.study.study);
+    points.inputs.iter().filter_map(|input| input.source.1.as_ref()).for_each(|path| files.reads("the study", path));
     files.write_all(&[("--report", args.report.report.as_deref())])?;
     let page = Begun::create(&args.report, line)?;
-    let (points, hashes) = points(study, Some(&args.study.store), args.study.rehash, options.check)?;
     let store = Store::create(&args.study.store, Disk::default())?;
     keep::keep(&points, &store, &hashes)?;
     let board = Board::new(&points, args.quiet);

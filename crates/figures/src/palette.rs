@@ -243,8 +243,9 @@ mod tests {
             assert!(contrast(style.dark, DARK.page) >= 3.0, "{style:?}");
         }
         // Lines have no outline, so their colours stand out alone.
-        let lines =
-            ["read", "write", "all", "mean", "p99", "lower", "higher", "noise", "same", "paper", "ours", "front", "rest"];
+        let lines = [
+            "read", "write", "all", "mean", "p99", "lower", "higher", "noise", "same", "paper", "ours", "front", "rest",
+        ];
         let numbered = STYLES.iter().filter(|(key, _)| key.starts_with("line-")).map(|(_, style)| *style);
         for style in ORDER.iter().copied().chain(lines.map(|key| of(key, 0))).chain(numbered) {
             assert!(contrast(style.light, LIGHT.page) >= 3.0, "{style:?}");

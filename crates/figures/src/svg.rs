@@ -282,7 +282,10 @@ impl Drawing<'_> {
             } else if panel.x.scale != Scale::Band {
                 let _ = write!(lines, "M{} {}v{}", n(at), n(*bottom), n(size * 0.3));
             }
-            let text = fitted(&name(&text), small, (right - left) / 2.0);
+            // Few names are cut to their places; of many, some are left out.
+            let few = panel.x.scale == Scale::Band && panel.x.bands.len() <= 12;
+            let room = if few { x.band() - size * 0.5 } else { (right - left) / 2.0 };
+            let text = fitted(&name(&text), small, room);
             let half = width(&text, small) / 2.0;
             // Texts that would touch are left out.
             if at - half > last {
@@ -438,8 +441,9 @@ impl Drawing<'_> {
         let upper = points.iter().map(|p| (frame.x.at(p[0]), frame.y.at(p[2])));
         let lower = points.iter().rev().map(|p| (frame.x.at(p[0]), frame.y.at(p[1])));
         let path: Vec<String> = upper.chain(lower).map(|(x, y)| format!("{} {}", n(x), n(y))).collect();
-        let fill = self.fill(style);
-        let _ = write!(self.body, "<path d=\"M{}z\" fill=\"{fill}\" fill-opacity=\"0.3\"/>", path.join("L"));
+        // Bands overlap: patterns would hide each other.
+        let fill = self.colour(style);
+        let _ = write!(self.body, "<path d=\"M{}z\" fill=\"{fill}\" fill-opacity=\"0.25\"/>", path.join("L"));
     }
 
     /// A heat map. Places are counted in cells and scaled: that takes half the bytes, and neighbours meet exactly.
@@ -458,8 +462,7 @@ impl Drawing<'_> {
             let step = step_of(point);
             let mut end = point[0] + width;
             // Equal neighbours are one rectangle.
-            while let Some(next) =
-                points.next_if(|next| next[1] == point[1] && next[0] == end && step_of(next) == step)
+            while let Some(next) = points.next_if(|next| next[1] == point[1] && next[0] == end && step_of(next) == step)
             {
                 end = next[0] + width;
             }
@@ -771,11 +774,8 @@ fn cell_range(series: &Series) -> (f64, f64) {
 
 fn cell_step(series: &Series, value: f64, (low, high): (f64, f64)) -> usize {
     let logarithmic = series.value.as_ref().is_some_and(|axis| axis.scale == Scale::Log);
-    let share = if logarithmic {
-        libm::log10(value / low) / libm::log10(high / low)
-    } else {
-        (value - low) / (high - low)
-    };
+    let share =
+        if logarithmic { libm::log10(value / low) / libm::log10(high / low) } else { (value - low) / (high - low) };
     ((share * STEPS as f64).floor().max(0.0) as usize).min(STEPS - 1)
 }
 

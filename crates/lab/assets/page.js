@@ -45,7 +45,7 @@ function shown(axis, value) {
 function tick(axis, value) {
   if (axis.unit === "ns") return duration(value);
   if (axis.unit === "B/s") return plain(value / 1e6, 3);
-  return plain(axis.percent ? value * 100 : value, 6);
+  return plain(axis.percent || axis.scale === "one-minus-log" ? value * 100 : value, 6);
 }
 
 function styleOf(series, place) {
@@ -54,14 +54,18 @@ function styleOf(series, place) {
 function dashes(style) {
   return style[3] ? style[3].split(" ").map(Number) : "solid";
 }
+// Patterns: a turn in eighths, and dashes along two directions.
+var patterns = {
+  rising: [-1, [1, 0], [1.4, 4]], falling: [1, [1, 0], [1.4, 4]], level: [0, [1, 0], [1.4, 4]],
+  dots: [0, [2, 4], [2, 4]], crossed: [-1, [[1, 5], [5, 1]], [1, 5]]
+};
 function decal(style, light) {
-  var over = { color: light ? "rgba(255,255,255,.85)" : "rgba(0,0,0,.75)", symbol: "rect", symbolSize: 1 };
-  var turns = { rising: Math.PI / 4, falling: -Math.PI / 4, level: 0, crossed: Math.PI / 4, dots: 0 };
-  if (style[2] === "solid") return { symbol: "none" };
-  over.rotation = -turns[style[2]];
-  over.dashArrayX = style[2] === "dots" ? [2, 4] : style[2] === "crossed" ? [[1, 5], [5, 1]] : [1, 0];
-  over.dashArrayY = style[2] === "dots" ? [2, 4] : style[2] === "crossed" ? [1, 5] : [1.4, 4];
-  return over;
+  var made = patterns[style[2]];
+  if (!made) return { symbol: "none" };
+  return {
+    color: light ? "rgba(255,255,255,.85)" : "rgba(0,0,0,.75)", symbol: "rect", symbolSize: 1,
+    rotation: made[0] * Math.PI / 4, dashArrayX: made[1], dashArrayY: made[2]
+  };
 }
 
 // Percentiles: the logarithm of what is left to 1.
@@ -103,9 +107,7 @@ function axisOption(axis, which, index, ground, title, zero) {
     // The ends of a range are no round values.
     out.axisLabel.showMinLabel = out.axisLabel.showMaxLabel = false;
   }
-  out.axisLabel.formatter = place => {
-    return axis.scale === "one-minus-log" ? plain(valueOf(axis, place) * 100, 6) : tick(axis, place);
-  };
+  out.axisLabel.formatter = place => tick(axis, valueOf(axis, place));
   return out;
 }
 
@@ -317,6 +319,11 @@ function option(figure, width) {
       x.min = "dataMin";
       x.max = Math.max(...panel.series.flatMap(s => s.points.map(p => p[0] + (s.width || 1))));
     }
+    // Of many rows, some have their names.
+    if (bands) y.axisLabel.interval = Math.max(0, Math.ceil(13 * bands.length / high) - 1);
+    if (x.data && x.data.length <= 12) {
+      Object.assign(x.axisLabel, { interval: 0, hideOverlap: false, overflow: "truncate", width: (width - left - (words ? 86 : 38)) / x.data.length });
+    }
     if (many) y.splitNumber = panel.y.range ? 2 : 3;
     if (cursor) x.axisPointer = { show: true, label: { show: false }, lineStyle: { color: ground[2], type: "dashed" } };
     out.xAxis.push(x);
@@ -405,9 +412,6 @@ function csv(table) {
   }
   return [table.columns].concat(table.rows).map(row => row.map(cell).join(",") + "\n").join("");
 }
-function fileName(figure, ending) {
-  return figure.id.replace(/[^a-z0-9-]+/gi, "-") + ending;
-}
 
 function draw(entry) {
   var width = entry.box.clientWidth;
@@ -450,7 +454,7 @@ function prepare(place) {
     tools.appendChild(made);
   }
   if (!figure.empty) {
-    entry = { figure: figure, place: place, box: make("div", "chart"), tip: make("div", "tip"), chart: null, from: 0, to: 100 };
+    entry = { figure, place, box: make("div", "chart"), tip: make("div", "tip"), chart: null, from: 0, to: 100 };
     entry.tip.hidden = true;
     entry.box.tabIndex = 0;
     entry.box.setAttribute("role", "img");
@@ -465,25 +469,22 @@ function prepare(place) {
     });
     plot.after(entry.box);
     charts.push(entry);
-    button("Zoom in", () => { draw1(); zoom(entry, 0.5, 0); });
-    button("Zoom out", () => { draw1(); zoom(entry, 2, 0); });
-    button("Reset", () => { draw1(); zoom(entry, 0, 0); });
+    [["Zoom in", 0.5], ["Zoom out", 2], ["Reset", 0]].forEach(([name, factor]) => {
+      button(name, () => { draw1(); zoom(entry, factor, 0); });
+    });
   }
   function draw1() { if (!entry.chart) draw(entry); }
-  button("SVG", () => {
-    var svg = new XMLSerializer().serializeToString(plot.querySelector("svg"));
-    save(fileName(figure, ".svg"), new Blob([svg], { type: "image/svg+xml" }));
-  });
+  function keep(ending, content, type) { save(figure.id.replace(/[^a-z0-9-]+/gi, "-") + ending, new Blob([content], { type: type })); }
+  button("SVG", () => { keep(".svg", new XMLSerializer().serializeToString(plot.querySelector("svg")), "image/svg+xml"); });
   if (entry) {
     button("PNG", () => {
       draw1();
       var url = entry.chart.getDataURL({ type: "png", pixelRatio: 2, backgroundColor: data.colours.ground[dark() ? 1 : 0][0] });
-      var array = Uint8Array.from(atob(url.split(",")[1]), byte => byte.charCodeAt(0));
-      save(fileName(figure, ".png"), new Blob([array], { type: "image/png" }));
+      keep(".png", Uint8Array.from(atob(url.split(",")[1]), byte => byte.charCodeAt(0)), "image/png");
     });
   }
   if (figure.data && figure.data.rows.length) {
-    button("CSV", () => { save(fileName(figure, ".csv"), new Blob([csv(figure.data)], { type: "text/csv" })); });
+    button("CSV", () => { keep(".csv", csv(figure.data), "text/csv"); });
   }
   place.appendChild(tools);
 }

@@ -3,8 +3,6 @@
 use ssdlab_sim::blame::{BY_GC, CAUSES, Cause, Extra};
 use ssdlab_sim::report::histogram::Bucket;
 
-use crate::report::words;
-
 /// Number of causes.
 pub const COUNT: usize = Cause::COUNT + Extra::COUNT;
 
@@ -42,22 +40,9 @@ impl Any {
     /// Its name in results.
     pub fn name(self) -> &'static str {
         match self {
-            Any::Usual(cause) => words::name(cause),
+            Any::Usual(cause) => CAUSES[cause as usize].1,
             Any::Extra(extra) => extra.name(),
         }
-    }
-
-    /// What it means, in a few words.
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Any::Usual(cause) => words::meaning(cause),
-            Any::Extra(extra) => words::extra_meaning(extra),
-        }
-    }
-
-    /// Its name with its meaning.
-    pub fn named(self) -> String {
-        format!("{} ({})", self.name(), self.meaning())
     }
 
     /// Whether GC is waited for.
@@ -78,7 +63,8 @@ pub fn add(sums: &mut Sums, bucket: &Bucket) {
 
 /// The causes with the largest sums, largest first, without those that took no time.
 pub fn largest(sums: &Sums, most: usize) -> Vec<(Any, u128)> {
-    let mut causes: Vec<(Any, u128)> = all().map(|cause| (cause, sums[cause.place()])).filter(|(_, ns)| *ns > 0).collect();
+    let mut causes: Vec<(Any, u128)> =
+        all().map(|cause| (cause, sums[cause.place()])).filter(|(_, ns)| *ns > 0).collect();
     // Equal ones stay in the order of the causes.
     causes.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
     causes.truncate(most);

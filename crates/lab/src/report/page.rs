@@ -631,7 +631,12 @@ fn study(out: &mut String, inputs: &Inputs, sweep: &Sweep, shown: &Shown) -> Vec
     let points = |state: State| sweep.points.iter().filter(|point| point.state == state).count() as u64;
     let several = |n: u64, what: &str| (n > 0).then(|| format!("{} {what}", count(n)));
     let [done, refused, failed, left] = [State::Done, State::Refused, State::Failed, State::Left].map(points);
-    let parts = [several(done, "with results"), several(refused, "refused"), several(failed, "failed"), several(left, "not run yet")];
+    let parts = [
+        several(done, "with results"),
+        several(refused, "refused"),
+        several(failed, "failed"),
+        several(left, "not run yet"),
+    ];
     let _ = write!(
         out,
         "<p class=\"lead\">{}, {}: {}.</p>",
@@ -653,7 +658,8 @@ fn study(out: &mut String, inputs: &Inputs, sweep: &Sweep, shown: &Shown) -> Vec
         table(out, &best, "Best points", true);
     }
     let mut figures = Vec::new();
-    for (group, (heading, found)) in ["Lines", "Maps", ""].into_iter().zip(charts::of_study(inputs, shown)).enumerate() {
+    for (group, (heading, found)) in ["Lines", "Maps", ""].into_iter().zip(charts::of_study(inputs, shown)).enumerate()
+    {
         let (labels, own): (Vec<String>, Vec<Figure>) = found.into_iter().unzip();
         if heading.is_empty() {
             own.iter().for_each(|figure| place(out, figure));
@@ -667,7 +673,10 @@ fn study(out: &mut String, inputs: &Inputs, sweep: &Sweep, shown: &Shown) -> Vec
     table(out, &points, "Points", false);
     if sweep.points.len() > MOST_ROWS {
         let all = count(sweep.points.len() as u64);
-        let _ = write!(out, "<p class=\"note\">The first {MOST_ROWS} of {all} points; `ssdlab sweep table` writes all.</p>");
+        let _ = write!(
+            out,
+            "<p class=\"note\">The first {MOST_ROWS} of {all} points; `ssdlab sweep table` writes all.</p>"
+        );
     }
     out.push_str("</details>");
     figures
@@ -719,7 +728,7 @@ fn method(out: &mut String, inputs: &Inputs, page: &Page) -> Option<()> {
     }
     out.push_str("<h3>Digests</h3>");
     table(out, &digests, "Digests", true);
-    out.push_str("<h3>Not modelled</h3><p>Firmware time, DRAM time (unless <code>device.memory</code>), NVMe queues and arbitration, demand-loaded mapping, SLC caching, read retry, energy. The model's page, <code>docs/model.md</code>, says exactly what happens when.</p>");
+    out.push_str("<h3>Not modelled</h3><p>Firmware time, DRAM time (unless <code>device.memory</code> or <code>cache.time</code>), demand-loaded mapping, SLC caching, read retry, energy. The model's page, <code>docs/model.md</code>, says exactly what happens when.</p>");
     Some(())
 }
 

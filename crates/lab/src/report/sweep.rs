@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use ssdlab_figures::escape::name;
 use ssdlab_figures::figure::{Cell, Unit};
 
 use crate::error::{Error, Result};
@@ -168,7 +169,9 @@ impl Sweep {
                 axes = columns.get(OWN.len()..).unwrap_or_default().to_vec();
                 return match columns.iter().zip(OWN).all(|(own, name)| own == name) && columns.len() >= OWN.len() {
                     true => Ok(true),
-                    false => Err(data(&table, "not the points of a study").help("run the study again with `sweep run`")),
+                    false => {
+                        Err(data(&table, "not the points of a study").help("run the study again with `sweep run`"))
+                    }
                 };
             };
             let point = integer(&row[0]).and_then(|point| u64::try_from(point).ok());
@@ -298,7 +301,7 @@ impl Sweep {
     /// The values of a point, in words: `greedy, 0.14`.
     pub fn words(&self, point: &Point) -> String {
         let varied = self.axes.iter().zip(&point.at).filter(|(axis, _)| axis.values.len() > 1);
-        varied.map(|(axis, at)| axis.values[*at as usize].as_str()).collect::<Vec<_>>().join(", ")
+        varied.map(|(axis, at)| name(&axis.values[*at as usize])).collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -3,6 +3,7 @@
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
 
 use crate::report::causes::{Any, COUNT, all};
+use crate::report::words;
 
 /// A section's content.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +33,7 @@ pub fn stacked(id: &str, title: &str, caption: String, bars: &[(String, [f64; CO
             continue;
         }
         let points = bars.iter().enumerate().map(|(row, (_, causes))| vec![own(causes), row as f64]).collect();
-        series.push(Series { name: cause.named(), ..Series::new(cause.name(), Mark::Stack, points) });
+        series.push(Series { name: words::named(cause), ..Series::new(cause.name(), Mark::Stack, points) });
         for (bar, causes) in bars {
             table.rows.push(vec![bar.as_str().into(), cause.name().into(), Cell::Real(own(causes))]);
         }

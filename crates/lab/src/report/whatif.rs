@@ -75,9 +75,7 @@ pub fn told(value: &Value) -> Told {
         }
     }
     if let Some(chosen) = value["chosen"].as_object() {
-        let side = |name: &str| {
-            by_cause(|cause| number(&value["chosen"], &format!("/{name}/causes/{cause}")))
-        };
+        let side = |name: &str| by_cause(|cause| number(&value["chosen"], &format!("/{name}/causes/{cause}")));
         let request = chosen["base"]["request"].as_u64().unwrap_or(0);
         let latency = |name: &str| chosen[name]["latency_ns"].as_f64().map_or("-".into(), duration);
         let caption = format!(

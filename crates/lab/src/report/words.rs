@@ -46,6 +46,15 @@ pub fn extra_meaning(extra: Extra) -> &'static str {
     }
 }
 
+/// The name of any cause with its meaning.
+pub fn named(cause: Any) -> String {
+    let meaning = match cause {
+        Any::Usual(cause) => meaning(cause),
+        Any::Extra(extra) => extra_meaning(extra),
+    };
+    format!("{} ({meaning})", cause.name())
+}
+
 /// The sum of some causes of a kind of request, from a summary.
 fn spent(summary: &Value, op: &str, of: fn(Any) -> bool) -> f64 {
     let ns = |cause: Any| number(summary, &format!("/breakdown_ns/{op}/{}", cause.name())).unwrap_or(0.0);
@@ -216,9 +225,17 @@ pub fn method(summary: &Value, about: &[String]) -> String {
         Some(about) => format!("The workload was {about}. "),
         None => String::new(),
     };
+    // What the lines above say nothing of.
+    let said = ["geometry.", "timing.", "schemes.", "precondition.", "device.over_provisioning", "device.queue_depth"];
+    let others: Vec<String> = differences(summary)
+        .into_iter()
+        .filter(|[key, ..]| !said.iter().any(|known| key.starts_with(known)))
+        .map(|[key, _, value]| format!("{key} = {value}"))
+        .collect();
+    let others = if others.is_empty() { String::new() } else { format!("Other keys: {}. ", others.join(", ")) };
     let digest = |place: &str| text(summary, place).chars().take(16).collect::<String>();
     format!(
-        "We simulated an SSD with ssdlab {} (trace-driven, event-driven, exact to the nanosecond). Its geometry: {}. Flash times: {}. Policies: {}. Before the run the device was filled: {}. Rules: {}. {workload}{} reads and {} writes were measured over {} of simulated time, with seed {}. Percentiles are upper edges of buckets of three significant digits at rank ceil(q n). The configuration has digest {}…, the requests {}…; the same version, configuration, requests and seed give the same bytes.",
+        "We simulated an SSD with ssdlab {} (trace-driven, event-driven, exact to the nanosecond). Its geometry: {}. Flash times: {}. Policies: {}. Before the run the device was filled: {}. Rules: {}. {others}{workload}{} reads and {} writes were measured over {} of simulated time, with seed {}. Percentiles are upper edges of buckets of three significant digits at rank ceil(q n). The configuration has digest {}…, the requests {}…; the same version, configuration, requests and seed give the same bytes.",
         text(summary, "/version"),
         of("device"),
         of("timing"),

@@ -11,6 +11,7 @@ mod outside;
 mod refusals;
 mod reports;
 mod runs;
+mod studies;
 mod sweeps;
 mod whatif;
 

@@ -7,6 +7,7 @@ use crate::report::charts::parts::{Op, Wanted, figure, plural, share, shown};
 use crate::report::histogram::{Band, bands, count as requests, merged};
 use crate::report::inputs::Inputs;
 use crate::report::json::number;
+use crate::report::words;
 use crate::text::{count, duration, percent};
 
 /// Requests and sums by cause of each kind of request.
@@ -63,7 +64,7 @@ pub(super) fn causes(inputs: &Inputs, wanted: &Wanted) -> Figure {
             continue;
         }
         let points = kinds.iter().enumerate().map(|(i, (_, all, sums))| vec![own(sums) as f64 / *all as f64, i as f64]);
-        series.push(Series { name: cause.named(), ..Series::new(cause.name(), Mark::Stack, points.collect()) });
+        series.push(Series { name: words::named(cause), ..Series::new(cause.name(), Mark::Stack, points.collect()) });
         for (op, all, sums) in &kinds {
             let mean = Cell::Real(own(sums) as f64 / *all as f64);
             table.rows.push(vec![
@@ -82,7 +83,7 @@ pub(super) fn causes(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let said = kinds.iter().filter(|(op, ..)| *op != "all" || kinds.len() == 1).map(|(op, all, sums)| {
         let total: u128 = sums.iter().sum();
         let most = largest(sums, 1).first().map_or(String::new(), |(cause, ns)| {
-            format!(", {} of it {}", percent(*ns as f64 / total.max(1) as f64), cause.named())
+            format!(", {} of it {}", percent(*ns as f64 / total.max(1) as f64), words::named(*cause))
         });
         format!("{} took {} in the mean{most}.", plural(op), duration(total as f64 / *all as f64))
     });
@@ -109,7 +110,7 @@ pub(super) fn tail_causes(inputs: &Inputs, wanted: &Wanted) -> Figure {
         for cause in causes::all().filter(used) {
             let part = |band: &Band| band.causes[cause.place()] as f64 / band.sum.max(1) as f64;
             let points = bands.iter().enumerate().map(|(i, band)| vec![part(band), i as f64]).collect();
-            series.push(Series { name: cause.named(), ..Series::new(cause.name(), Mark::Stack, points) });
+            series.push(Series { name: words::named(cause), ..Series::new(cause.name(), Mark::Stack, points) });
         }
         for band in bands {
             for (cause, ns) in band.largest(causes::COUNT) {

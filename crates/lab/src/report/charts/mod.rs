@@ -205,7 +205,9 @@ pub fn of_study(inputs: &Inputs, shown: &Shown) -> [Vec<(String, Figure)>; 3] {
     let main = measures.first().map_or("", |column| column.measure.path.as_str());
     let (mut lines, mut maps, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for column in &measures {
-        let own = |name: &str| figure(name, &column.measure.path, [None, None]).map(|one| (column.measure.label.clone(), one));
+        let own = |name: &str| {
+            figure(name, &column.measure.path, [None, None]).map(|one| (column.measure.label.clone(), one))
+        };
         lines.extend(own("sweep-lines"));
         maps.extend(own("sweep-heatmap"));
     }

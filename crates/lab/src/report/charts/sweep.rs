@@ -1,5 +1,7 @@
 //! Studies: a measure over one key or two, fronts, and all points at once.
 
+use std::collections::BTreeMap;
+
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Source, Table, Unit};
 
 use crate::error::{Error, Result};
@@ -98,21 +100,30 @@ struct Slice {
 
 fn slice(sweep: &Sweep, free: &[usize]) -> Slice {
     let others: Vec<usize> = varied(sweep).into_iter().filter(|key| !free.contains(key)).collect();
-    let rest = |place: usize| others.iter().map(|key| sweep.points[place].at[*key]).collect::<Vec<u32>>();
-    let mut counts: std::collections::BTreeMap<Vec<u32>, (u64, usize)> = std::collections::BTreeMap::new();
-    for place in 0..sweep.points.len() {
-        let entry = counts.entry(rest(place)).or_insert((0, place));
-        entry.0 += u64::from(sweep.points[place].state == State::Done);
+    // Points with the same values of the other keys are a group, numbered as they first appear.
+    let mut group = vec![0u32; sweep.points.len()];
+    for key in &others {
+        let mut known: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+        for (group, point) in group.iter_mut().zip(&sweep.points) {
+            let next = known.len() as u32;
+            *group = *known.entry((*group, point.at[*key])).or_insert(next);
+        }
     }
-    // Of equal ones the first point's.
-    let best = counts.iter().max_by_key(|(_, (points, first))| (*points, std::cmp::Reverse(*first)));
-    let Some((wanted, _)) = best else { return Slice { points: Vec::new(), fixed: String::new() } };
-    let fixed = others.iter().zip(wanted).map(|(key, at)| {
-        let axis = &sweep.axes[*key];
-        format!("{} = {}", axis.key, axis.values[*at as usize])
+    let mut done = vec![0u64; group.iter().max().map_or(0, |last| *last as usize + 1)];
+    for (group, point) in group.iter().zip(&sweep.points) {
+        done[*group as usize] += u64::from(point.state == State::Done);
+    }
+    // Of equal ones the first.
+    let Some(best) = (0..done.len()).max_by_key(|group| (done[*group], std::cmp::Reverse(*group))) else {
+        return Slice { points: Vec::new(), fixed: String::new() };
+    };
+    let points: Vec<usize> = (0..group.len()).filter(|place| group[*place] as usize == best).collect();
+    let fixed = others.iter().map(|key| {
+        let (axis, at) = (&sweep.axes[*key], sweep.points[points[0]].at[*key]);
+        format!("{} = {}", axis.key, axis.values[at as usize])
     });
     let fixed = fixed.collect::<Vec<_>>().join(", ");
-    Slice { points: (0..sweep.points.len()).filter(|place| rest(*place) == *wanted).collect(), fixed }
+    Slice { points, fixed }
 }
 
 /// An axis of values of a measure.
@@ -159,12 +170,12 @@ fn none(id: &str, title: &str, sweep: Option<&Sweep>, why: &str) -> Figure {
     Figure { source: sweep.map(source).unwrap_or_default(), ..Figure::empty(id, title, why) }
 }
 
-/// What the means are over, and what is the same in all points.
-fn notes(sweep: &Sweep, fixed: &str) -> Vec<String> {
+/// What the means are over, and what is the same in all points. `bands`: what is said of intervals.
+fn notes(sweep: &Sweep, fixed: &str, bands: &str) -> Vec<String> {
     let mut notes = Vec::new();
     let most = sweep.points.iter().map(|point| point.runs).max().unwrap_or(0);
     if most > 1 {
-        notes.push(format!("Means over up to {most} seeds; bands and `low` to `high` are 95 % intervals (Student's t)."));
+        notes.push(format!("Means over up to {most} seeds; {bands} (Student's t)."));
     }
     if !fixed.is_empty() {
         notes.push(format!("Other keys are the same in all points: {fixed}."));
@@ -185,11 +196,21 @@ fn extremes(sweep: &Sweep, column: &Column, points: &[usize]) -> String {
     let tell = |place: usize| {
         format!("{} ({})", said(&column.measure, column.means[place]), sweep.words(&sweep.points[place]))
     };
-    let label = column.measure.label[..1].to_uppercase() + &column.measure.label[1..];
+    let label = &column.measure.label;
     if least == most {
-        return format!("{label}: {}.", tell(*least));
+        return format!("The {label} is {}.", tell(*least));
     }
-    format!("{label}: from {} to {}.", tell(*least), tell(*most))
+    format!("The {label} goes from {} to {}.", tell(*least), tell(*most))
+}
+
+/// Whether points share so few values of keys that no line has three of them, as in random designs.
+fn is_scattered(sweep: &Sweep, points: &[usize], x: usize, hue: Option<usize>) -> bool {
+    let mut lines: BTreeMap<Option<u32>, usize> = BTreeMap::new();
+    for place in points {
+        *lines.entry(hue.map(|hue| sweep.points[*place].at[hue])).or_default() += 1;
+    }
+    let longest = lines.values().copied().max().unwrap_or(0);
+    longest < sweep.axes[x].values.len().min(3) && sweep.points.len() > 2 * longest
 }
 
 /// `sweep-lines`
@@ -201,23 +222,28 @@ pub(super) fn lines(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let Some(x) = key(sweep, &wanted.x).or(keys.first().copied()) else {
         return none(id, &sweep.study, Some(sweep), "No key has two values.");
     };
-    let hue = key(sweep, &wanted.hue).or(keys.iter().copied().find(|key| *key != x)).filter(|hue| *hue != x);
+    let mut hue = key(sweep, &wanted.hue).or(keys.iter().copied().find(|key| *key != x)).filter(|hue| *hue != x);
     let free: Vec<usize> = std::iter::once(x).chain(hue).collect();
     let mut part = slice(sweep, &free);
     let axis = &sweep.axes[x];
     let title = format!("{} over {}", column.measure.label, axis.key);
     part.points.retain(|place| column.means[*place].is_finite());
-    // Drawn points share no values: all of them say more than one line of two.
-    let scattered = part.points.len() < 3 && sweep.points.len() > 2 * part.points.len() && axis.numbers.is_some();
+    let scattered = axis.numbers.is_some() && is_scattered(sweep, &part.points, x, hue);
     if scattered {
         part.points = (0..sweep.points.len()).filter(|place| column.means[*place].is_finite()).collect();
         part.fixed.clear();
+        let few = |key: &usize| *key != x && sweep.axes[*key].values.len() <= MOST_LINES;
+        hue = key(sweep, &wanted.hue).or(keys.iter().copied().find(few));
     }
     let mut table = Table::new(&[axis.key.as_str(), hue.map_or("", |hue| &sweep.axes[hue].key), "mean", "low", "high"]);
     if hue.is_none() {
         table.columns.remove(1);
     }
     let lines = hue.map_or(1, |hue| sweep.axes[hue].values.len());
+    let scale = if axis.numbers.is_some() { scale_of(column, &part.points, 30.0) } else { Scale::Linear };
+    // A mean of several seeds may have an interval that reaches below 0, which no measure does.
+    let least = part.points.iter().map(|place| column.means[*place]).fold(f64::INFINITY, f64::min);
+    let floor = if scale == Scale::Log { least / 2.0 } else { 0.0 };
     let mut series = Vec::new();
     for line in 0..lines {
         let on = |place: &&usize| hue.is_none_or(|hue| sweep.points[**place].at[hue] as usize == line);
@@ -234,16 +260,16 @@ pub(super) fn lines(inputs: &Inputs, wanted: &Wanted) -> Figure {
             continue;
         }
         let name = hue.map_or("", |hue| sweep.axes[hue].values[line].as_str());
-        series.extend(line_of(sweep, column, x, &own, (name, line), scattered));
+        series.extend(line_of(sweep, column, x, &own, &Drawn { name, line, alone: scattered, floor }));
     }
     if series.is_empty() {
         return none(id, &title, Some(sweep), NOTHING);
     }
-    let y = of_measure(&column.measure, Scale::Linear);
+    let y = of_measure(&column.measure, scale);
     let panels = vec![Panel { title: String::new(), x: of_key(axis), y, series }];
     let mut figure = Figure { id: id.into(), title, panels, table, source: source(sweep), ..Figure::default() };
     figure.caption = extremes(sweep, column, &part.points);
-    figure.notes = notes(sweep, &part.fixed);
+    figure.notes = notes(sweep, &part.fixed, "bands are 95 % intervals, cut where they leave the axis");
     if lines > MOST_LINES {
         let key = hue.map_or("", |hue| &sweep.axes[hue].key);
         figure.notes.push(format!("The first {MOST_LINES} of {lines} values of {key} are drawn; the table has all."));
@@ -255,27 +281,49 @@ const NOTHING: &str = "No point has this result.";
 /// Points of a line that are marked.
 const MOST_MARKED: usize = 60;
 
+/// How a line is drawn.
+struct Drawn<'n> {
+    name: &'n str,
+    /// Its number among the lines.
+    line: usize,
+    /// Whether points are no line.
+    alone: bool,
+    /// Where bands are cut.
+    floor: f64,
+}
+
+/// A logarithmic scale where the largest value of some points is so many times the least.
+fn scale_of(column: &Column, points: &[usize], times: f64) -> Scale {
+    let known = || points.iter().map(|place| column.means[*place]).filter(|mean| mean.is_finite());
+    let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max));
+    if low > 0.0 && high / low >= times { Scale::Log } else { Scale::Linear }
+}
+
 /// A line with its interval; bars where the key has no numbers; points alone where they are no line.
-fn line_of(sweep: &Sweep, column: &Column, x: usize, own: &[usize], (name, line): (&str, usize), alone: bool) -> Vec<Series> {
-    let style = format!("line-{line}");
+fn line_of(sweep: &Sweep, column: &Column, x: usize, own: &[usize], drawn: &Drawn<'_>) -> Vec<Series> {
+    let style = format!("line-{}", drawn.line);
     let axis = &sweep.axes[x];
     let at = |place: &usize| {
         let value = sweep.points[*place].at[x] as usize;
         axis.numbers.as_ref().map_or(value as f64, |numbers| numbers[value])
     };
     let points: Vec<Vec<f64>> = own.iter().map(|place| vec![at(place), column.means[*place]]).collect();
-    let series = |mark: Mark, points: Vec<Vec<f64>>| Series { name: String::new(), ..Series::new(&style, mark, points) };
-    let named = |mark: Mark, points: Vec<Vec<f64>>| Series { name: name.into(), ..series(mark, points) };
+    let series =
+        |mark: Mark, points: Vec<Vec<f64>>| Series { name: String::new(), ..Series::new(&style, mark, points) };
+    let named = |mark: Mark, points: Vec<Vec<f64>>| Series { name: drawn.name.into(), ..series(mark, points) };
     if axis.numbers.is_none() {
         return vec![named(Mark::Bar, points)];
     }
-    if alone {
+    if drawn.alone {
         let labels = own.iter().map(|place| sweep.words(&sweep.points[*place])).collect();
         return vec![Series { labels, ..named(Mark::Point, points) }];
     }
-    let band = own.iter().zip(&points).filter(|(place, _)| column.halves[**place] > 0.0);
-    let band: Vec<Vec<f64>> =
-        band.map(|(place, point)| vec![point[0], point[1] - column.halves[*place], point[1] + column.halves[*place]]).collect();
+    let band = own.iter().zip(&points).filter(|(place, _)| column.halves[**place].is_finite());
+    let band: Vec<Vec<f64>> = band
+        .map(|(place, point)| {
+            vec![point[0], (point[1] - column.halves[*place]).max(drawn.floor), point[1] + column.halves[*place]]
+        })
+        .collect();
     let mut out = Vec::new();
     if band.len() > 1 {
         out.push(series(Mark::Area, band));
@@ -288,13 +336,52 @@ fn line_of(sweep: &Sweep, column: &Column, x: usize, own: &[usize], (name, line)
     out
 }
 
+/// The cells of a map.
+struct Cells {
+    results: Vec<Vec<f64>>,
+    refused: Vec<Vec<f64>>,
+    failed: Vec<Vec<f64>>,
+    table: Table,
+}
+
+/// The cells of some points, with one value in `every` of both keys.
+fn cells(sweep: &Sweep, column: &Column, [x, y]: [usize; 2], points: &[usize], every: usize) -> Cells {
+    let table = Table::new(&[&sweep.axes[x].key, &sweep.axes[y].key, "status", "mean", "low", "high"]);
+    let mut cells = Cells { results: Vec::new(), refused: Vec::new(), failed: Vec::new(), table };
+    let mut order = points.to_vec();
+    order.sort_by_key(|place| (sweep.points[*place].at[y], sweep.points[*place].at[x]));
+    for place in order {
+        let point = &sweep.points[place];
+        let (across, down) = (point.at[x] as usize, point.at[y] as usize);
+        if across % every > 0 || down % every > 0 {
+            continue;
+        }
+        let mean = Some(column.means[place]).filter(|mean| mean.is_finite());
+        let names =
+            [&sweep.axes[x].values[across], &sweep.axes[y].values[down]].map(|value| Cell::from(value.as_str()));
+        let mut row = names.to_vec();
+        row.extend([Cell::from(point.state.name()), Cell::from(mean)]);
+        row.extend(low_high(column, place));
+        cells.table.rows.push(row);
+        let list = match (mean, point.state) {
+            (Some(_), _) => &mut cells.results,
+            (None, State::Refused) => &mut cells.refused,
+            (None, State::Failed) => &mut cells.failed,
+            _ => continue,
+        };
+        list.push(vec![(across / every) as f64, (down / every) as f64, mean.unwrap_or(0.0)]);
+    }
+    cells
+}
+
 /// `sweep-heatmap`
 pub(super) fn heatmap(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let id = "sweep-heatmap";
     let Some(sweep) = &inputs.sweep else { return none(id, "Study", None, "There is no study.") };
     let Some(column) = main_measure(sweep, wanted) else { return none(id, &sweep.study, Some(sweep), NOTHING) };
     let keys = varied(sweep);
-    let x = key(sweep, &wanted.x).or_else(|| keys.iter().copied().find(|key| wanted.hue.as_ref() != Some(&sweep.axes[*key].key)));
+    let x = key(sweep, &wanted.x)
+        .or_else(|| keys.iter().copied().find(|key| wanted.hue.as_ref() != Some(&sweep.axes[*key].key)));
     let y = key(sweep, &wanted.hue).or_else(|| keys.iter().copied().find(|key| Some(*key) != x));
     let (Some(x), Some(y)) = (x, y.filter(|y| Some(*y) != x)) else {
         return none(id, &column.measure.label, Some(sweep), "A map needs two keys with two values each.");
@@ -307,46 +394,23 @@ pub(super) fn heatmap(inputs: &Inputs, wanted: &Wanted) -> Figure {
     while sweep.axes[x].values.len().div_ceil(every) * sweep.axes[y].values.len().div_ceil(every) > most {
         every *= 2;
     }
-    let mut table = Table::new(&[&sweep.axes[x].key, &sweep.axes[y].key, "status", "mean", "low", "high"]);
-    let mut cells: Vec<Vec<f64>> = Vec::new();
-    let mut others = [(State::Refused, Vec::new()), (State::Failed, Vec::new())];
-    let mut order = part.points.clone();
-    order.sort_by_key(|place| (sweep.points[*place].at[y], sweep.points[*place].at[x]));
-    for place in order {
-        let point = &sweep.points[place];
-        let (column_at, row_at) = (point.at[x] as usize, point.at[y] as usize);
-        if column_at % every > 0 || row_at % every > 0 {
-            continue;
-        }
-        let mean = Some(column.means[place]).filter(|mean| mean.is_finite());
-        let mut row = vec![
-            sweep.axes[x].values[column_at].as_str().into(),
-            sweep.axes[y].values[row_at].as_str().into(),
-            point.state.name().into(),
-            Cell::from(mean),
-        ];
-        row.extend(low_high(column, place));
-        table.rows.push(row);
-        let at = [(column_at / every) as f64, (row_at / every) as f64];
-        match mean {
-            Some(mean) => cells.push(vec![at[0], at[1], mean]),
-            None => others.iter_mut().filter(|(state, _)| *state == point.state).for_each(|(_, list)| list.push(vec![at[0], at[1], 0.0])),
-        }
-    }
-    if cells.len() < 2 {
+    let found = cells(sweep, column, [x, y], &part.points, every);
+    let all = sweep.axes[x].values.len() * sweep.axes[y].values.len();
+    if found.results.len() < 2 || part.points.len() * 4 < all {
         return none(id, &title, Some(sweep), "The points of this study lie on no grid of these keys.");
     }
-    let (low, high) = cells.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), cell| (low.min(cell[2]), high.max(cell[2])));
-    let scale = if low > 0.0 && high / low >= 30.0 { Scale::Log } else { Scale::Linear };
+    let ends = found.results.iter().map(|cell| cell[2]);
+    let (low, high) =
+        ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), mean| (low.min(mean), high.max(mean)));
     let (low, high) = outward(low, high);
-    let value = of_measure(&column.measure, scale).within(low, high);
-    let map = Series { width: Some(1.0), value: Some(value), ..Series::new(&column.measure.label, Mark::Cell, cells) };
-    let mut series = vec![map.like("host")];
-    for (state, cells) in others {
-        if !cells.is_empty() {
-            series.push(Series { width: Some(1.0), ..Series::new(state.name(), Mark::Cell, cells) });
-        }
-    }
+    let value = of_measure(&column.measure, scale_of(column, &part.points, 30.0)).within(low, high);
+    let square = |name: &str, cells| Series { width: Some(1.0), ..Series::new(name, Mark::Cell, cells) };
+    let mut series = vec![Series { value: Some(value), ..square(&column.measure.label, found.results).like("host") }];
+    let others = [(State::Refused, found.refused), (State::Failed, found.failed)];
+    series.extend(
+        others.into_iter().filter(|(_, cells)| !cells.is_empty()).map(|(state, cells)| square(state.name(), cells)),
+    );
+    let table = found.table;
     let names = |key: usize| sweep.axes[key].values.iter().step_by(every).cloned().collect();
     let panel = Panel {
         title: String::new(),
@@ -361,7 +425,7 @@ pub(super) fn heatmap(inputs: &Inputs, wanted: &Wanted) -> Figure {
     if refused > 0 {
         figure.caption.push_str(&format!(" {} refused.", plural(refused, "point")));
     }
-    figure.notes = notes(sweep, &part.fixed);
+    figure.notes = notes(sweep, &part.fixed, "the table has 95 % intervals");
     if every > 1 {
         figure.notes.push(format!("Of each key, one value in {every} is shown: there are more than can be seen."));
     }
@@ -403,6 +467,21 @@ fn front(pairs: &[(f64, f64)]) -> Vec<bool> {
     on
 }
 
+/// The points of a front and others, with both measures.
+fn front_table(sweep: &Sweep, columns: [&Column; 2], [best, others]: [&[usize]; 2]) -> Table {
+    let mut table = Table::new(&["point", "front"]);
+    table.columns.extend(sweep.axes.iter().map(|axis| axis.key.clone()));
+    table.columns.extend(columns.map(|column| column.measure.path.clone()));
+    for (place, on) in best.iter().map(|place| (*place, "yes")).chain(others.iter().map(|place| (*place, "no"))) {
+        let point = &sweep.points[place];
+        let mut row = vec![point.number.into(), on.into()];
+        row.extend(sweep.axes.iter().zip(&point.at).map(|(axis, at)| Cell::from(axis.values[*at as usize].as_str())));
+        row.extend(columns.map(|column| Cell::Real(column.means[place])));
+        table.rows.push(row);
+    }
+    table
+}
+
 /// `pareto`
 pub(super) fn pareto(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let (id, title) = ("pareto", "Trade-off of two measures");
@@ -413,10 +492,14 @@ pub(super) fn pareto(inputs: &Inputs, wanted: &Wanted) -> Figure {
         (None, Some(y)) if first.first().is_some_and(|path| path == y) => {
             (measure(sweep, None, &["write_amplification".into()]), measure(sweep, Some(y), &[]))
         }
-        (x, y) => (measure(sweep, x, &first), measure(sweep, y, &["write_amplification".into(), "latency_ns.all.mean".into()])),
+        (x, y) => (
+            measure(sweep, x, &first),
+            measure(sweep, y, &["write_amplification".into(), "latency_ns.all.mean".into()]),
+        ),
     };
     let (Some(x), Some(y)) = (x, y) else { return none(id, title, Some(sweep), NOTHING) };
-    let signed = |column: &Column, place: usize| if column.measure.more { -column.means[place] } else { column.means[place] };
+    let signed =
+        |column: &Column, place: usize| if column.measure.more { -column.means[place] } else { column.means[place] };
     let places: Vec<usize> =
         (0..sweep.points.len()).filter(|place| x.means[*place].is_finite() && y.means[*place].is_finite()).collect();
     if places.is_empty() {
@@ -429,18 +512,10 @@ pub(super) fn pareto(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let rest: Vec<usize> = places.iter().zip(&on).filter(|(_, on)| !**on).map(|(place, _)| *place).collect();
     let every = rest.len().div_ceil(wanted.most_points()).max(1);
     let kept: Vec<usize> = rest.iter().copied().step_by(every).collect();
-    let mut table = Table::new(&["point", "front"]);
-    table.columns.extend(sweep.axes.iter().map(|axis| axis.key.clone()));
-    table.columns.extend([x.measure.path.clone(), y.measure.path.clone()]);
-    for (place, on) in best.iter().map(|place| (*place, true)).chain(kept.iter().map(|place| (*place, false))) {
-        let point = &sweep.points[place];
-        let mut row = vec![point.number.into(), if on { "yes" } else { "no" }.into()];
-        row.extend(sweep.axes.iter().zip(&point.at).map(|(axis, at)| Cell::from(axis.values[*at as usize].as_str())));
-        row.extend([Cell::Real(x.means[place]), Cell::Real(y.means[place])]);
-        table.rows.push(row);
-    }
+    let table = front_table(sweep, [x, y], [&best, &kept]);
     let at = |place: &usize| vec![x.means[*place], y.means[*place]];
-    let words = |place: &usize| format!("point {}: {}", sweep.points[*place].number, sweep.words(&sweep.points[*place]));
+    let words =
+        |place: &usize| format!("point {}: {}", sweep.points[*place].number, sweep.words(&sweep.points[*place]));
     let line = Series { name: String::new(), ..Series::new("front", Mark::Line, best.iter().map(at).collect()) };
     let dots = |name: &str, style: &str, own: &[usize]| Series {
         labels: own.iter().map(words).collect(),
@@ -452,20 +527,39 @@ pub(super) fn pareto(inputs: &Inputs, wanted: &Wanted) -> Figure {
         series.push(Series { mark: Mark::Text, points: best.iter().map(at).collect(), labels, ..Series::default() });
     }
     series.retain(|series| !series.points.is_empty());
-    let scale = |column: &Column| {
-        let known = || places.iter().map(|place| column.means[*place]);
-        let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max));
-        if low > 0.0 && high / low >= 30.0 { Scale::Log } else { Scale::Linear }
+    let scale = |column: &Column| scale_of(column, &places, 8.0);
+    let panel = Panel {
+        title: String::new(),
+        x: of_measure(&x.measure, scale(x)),
+        y: of_measure(&y.measure, scale(y)),
+        series,
     };
-    let panel = Panel { title: String::new(), x: of_measure(&x.measure, scale(x)), y: of_measure(&y.measure, scale(y)), series };
-    let mut figure =
-        Figure { id: id.into(), title: title.into(), panels: vec![panel], table, source: source(sweep), ..Figure::default() };
+    let mut figure = Figure {
+        id: id.into(),
+        title: title.into(),
+        panels: vec![panel],
+        table,
+        source: source(sweep),
+        ..Figure::default()
+    };
     let end = |place: Option<&usize>| {
-        place.map_or(String::new(), |place| format!("{}, {} ({})", said(&x.measure, x.means[*place]), said(&y.measure, y.means[*place]), sweep.words(&sweep.points[*place])))
+        place.map_or(String::new(), |place| {
+            format!(
+                "{}, {} ({})",
+                said(&x.measure, x.means[*place]),
+                said(&y.measure, y.means[*place]),
+                sweep.words(&sweep.points[*place])
+            )
+        })
     };
     figure.caption = match best.len() {
         1 => format!("One of {} points is best in both measures: {}.", count(places.len() as u64), end(best.first())),
-        n => format!("{n} of {} points are on the front: from {} to {}.", count(places.len() as u64), end(best.first()), end(best.last())),
+        n => format!(
+            "{n} of {} points are on the front: from {} to {}.",
+            count(places.len() as u64),
+            end(best.first()),
+            end(best.last())
+        ),
     };
     let better = |measure: &Measure| if measure.more { "more" } else { "less" };
     figure.notes.push(format!(
@@ -496,7 +590,10 @@ pub(super) fn parallel(inputs: &Inputs, wanted: &Wanted) -> Figure {
     }
     // The best fifth stays a fifth of what is shown.
     let every = all.div_ceil(wanted.most_points() / 4).max(1);
-    let (low, high) = (column.means[places[0]].min(column.means[places[all - 1]]), column.means[places[0]].max(column.means[places[all - 1]]));
+    let (low, high) = (
+        column.means[places[0]].min(column.means[places[all - 1]]),
+        column.means[places[0]].max(column.means[places[all - 1]]),
+    );
     let share = |axis: usize, place: usize| {
         let last = sweep.axes[axis].values.len() - 1;
         f64::from(sweep.points[place].at[axis]) / last as f64
@@ -532,11 +629,12 @@ pub(super) fn parallel(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let mut series = vec![named("other points", "rest", rest), named("the best fifth", "front", best), ends];
     series.retain(|series| !series.points.is_empty());
     let names = keys.iter().map(|key| sweep.axes[*key].key.clone()).chain([column.measure.label.clone()]).collect();
-    let y = Axis { ticks: vec![0.0, 0.5, 1.0], ..Axis::new("place from the first to the last value", Unit::One, Scale::Linear) };
+    let y = Axis { ticks: vec![0.0, 0.5, 1.0], ..Axis::new("place among the values", Unit::One, Scale::Linear) };
     let y = y.within(-0.12, 1.12).in_percent();
     let panel = Panel { title: String::new(), x: Axis::bands("", names), y, series };
     let title = format!("{title} by {}", column.measure.label);
-    let mut figure = Figure { id: id.into(), title, panels: vec![panel], table, source: source(sweep), ..Figure::default() };
+    let mut figure =
+        Figure { id: id.into(), title, panels: vec![panel], table, source: source(sweep), ..Figure::default() };
     figure.caption = extremes(sweep, column, &places);
     if every > 1 {
         figure.notes.push(format!("Of {} points, one in {every} of their order is shown.", count(all as u64)));
