@@ -269,7 +269,11 @@ pub(super) fn lines(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let panels = vec![Panel { title: String::new(), x: of_key(axis), y, series }];
     let mut figure = Figure { id: id.into(), title, panels, table, source: source(sweep), ..Figure::default() };
     figure.caption = extremes(sweep, column, &part.points);
-    figure.notes = notes(sweep, &part.fixed, "bands are 95 % intervals, cut where they leave the axis");
+    let bands = match axis.numbers.is_none() || scattered {
+        true => IN_TABLE,
+        false => "bands are 95 % intervals, cut where they leave the axis",
+    };
+    figure.notes = notes(sweep, &part.fixed, bands);
     if lines > MOST_LINES {
         let key = hue.map_or("", |hue| &sweep.axes[hue].key);
         figure.notes.push(format!("The first {MOST_LINES} of {lines} values of {key} are drawn; the table has all."));
@@ -278,6 +282,7 @@ pub(super) fn lines(inputs: &Inputs, wanted: &Wanted) -> Figure {
 }
 
 const NOTHING: &str = "No point has this result.";
+const IN_TABLE: &str = "the table has 95 % intervals";
 /// Points of a line that are marked.
 const MOST_MARKED: usize = 60;
 
@@ -425,7 +430,7 @@ pub(super) fn heatmap(inputs: &Inputs, wanted: &Wanted) -> Figure {
     if refused > 0 {
         figure.caption.push_str(&format!(" {} refused.", plural(refused, "point")));
     }
-    figure.notes = notes(sweep, &part.fixed, "the table has 95 % intervals");
+    figure.notes = notes(sweep, &part.fixed, IN_TABLE);
     if every > 1 {
         figure.notes.push(format!("Of each key, one value in {every} is shown: there are more than can be seen."));
     }
