@@ -3,7 +3,11 @@
 
 use std::io::{Cursor, Read};
 
-use ssdlab_lab::settings::{Settings, Sources};
+pub use ssdlab_lab::import::Simulator;
+use ssdlab_lab::import::account::Verdict;
+use ssdlab_lab::import::{How, Imported};
+use ssdlab_lab::input::Requests;
+use ssdlab_lab::settings::{Document, Settings, Sources};
 use ssdlab_trace::workload::{Spec, all};
 use ssdlab_trace::{
     Collector, EXCERPT_BYTES, Format, OnBadLine, Op, OpCodes, Options, Reader, Record, Source, TimeOrder, TraceError,
@@ -36,6 +40,12 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("config", |data| config(data)),
     ("settings", |data| settings(data)),
     ("workload", |data| workload(data)),
+    ("import_mqsim", |data| import(Simulator::Mqsim, data)),
+    ("import_ssdsim", |data| import(Simulator::Ssdsim, data)),
+    ("import_simplessd", |data| import(Simulator::Simplessd, data)),
+    ("import_femu", |data| import(Simulator::Femu, data)),
+    ("import_flashsim", |data| import(Simulator::Flashsim, data)),
+    ("import_disksim", |data| import(Simulator::Disksim, data)),
 ];
 
 /// Requests that are read of one input: enough for every path, and no bomb takes long.
@@ -211,6 +221,36 @@ pub fn workload(data: &[u8]) {
     }
 }
 
+/// A file of another simulator.
+pub fn import(simulator: Simulator, data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let document = Document::Text { name: "fuzz".into(), text: text.into() };
+    let imported = match Imported::read(&[document], How { from: Some(simulator), scenario: 1 }) {
+        Ok(imported) => imported,
+        Err(fault) => return loaded(Err(fault)),
+    };
+    let account = &imported.account;
+    let counted: usize = Verdict::ALL.iter().map(|verdict| account.count(*verdict)).sum();
+    assert_eq!(counted, account.entries.len());
+    assert!(account.text().chars().all(|c| c == '\n' || !acts(c)), "{:?}", account.text());
+    for entry in &account.entries {
+        assert!(entry.line <= 1 + text.matches('\n').count(), "{entry:?}");
+    }
+    for (_, workload) in imported.workloads() {
+        if let Err(error) = Spec::parse(&workload) {
+            panic!("{error}\n{workload}");
+        }
+    }
+    let _ = Requests::imported(&imported, None);
+    match Settings::imported(&imported) {
+        Ok(settings) => {
+            let again = Settings::parse("drive", &imported.toml()).unwrap_or_else(|fault| panic!("{fault:?}"));
+            assert_eq!(settings.digest(), again.digest(), "{}", imported.toml());
+        }
+        Err(fault) => loaded(Err(fault)),
+    }
+}
+
 /// Good inputs to start from.
 pub fn seeds(target: &str) -> Vec<Vec<u8>> {
     const TRACES: [(&str, &str); 12] = [
@@ -260,6 +300,21 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         ]
         .map(|text| text.as_bytes().to_vec())
         .to_vec(),
+        "import_mqsim" => vec![
+            include_bytes!("../../crates/lab/tests/import/mqsim-drive.xml").to_vec(),
+            include_bytes!("../../crates/lab/tests/import/mqsim-load.xml").to_vec(),
+        ],
+        "import_ssdsim" => vec![include_bytes!("../../crates/lab/tests/import/page.parameters").to_vec()],
+        "import_simplessd" => vec![
+            include_bytes!("../../crates/lab/tests/import/simplessd.cfg").to_vec(),
+            include_bytes!("../../crates/lab/tests/import/simplessd-load.cfg").to_vec(),
+        ],
+        "import_femu" => vec![
+            include_bytes!("../../crates/lab/tests/import/femu.sh").to_vec(),
+            include_bytes!("../../crates/lab/tests/import/femu.conf").to_vec(),
+        ],
+        "import_flashsim" => vec![include_bytes!("../../crates/lab/tests/import/ssd.conf").to_vec()],
+        "import_disksim" => vec![include_bytes!("../../crates/lab/tests/import/ssd.parv").to_vec()],
         "workload" => all().iter().map(|workload| workload.text.as_bytes().to_vec()).collect(),
         reader => {
             let format = reader.trim_start_matches("reader_");

@@ -284,6 +284,27 @@ class Explanation(Section):
         """The bytes of the file that `ssdlab explain --json` writes."""
 
 @final
+class Import(Section):
+    """What files of other simulators become: the contract `ssdlab.import/1`."""
+
+    @property
+    def config(self) -> Config:
+        """The configuration."""
+    @property
+    def workload(self) -> dict[str, Any] | None:
+        """All generated flows as one workload; `None` if there are none, or they do not make one."""
+    @property
+    def workloads(self) -> dict[str, dict[str, Any]]:
+        """Each generated flow as a workload, by name."""
+    @property
+    def text(self) -> str:
+        """What `ssdlab import` prints."""
+    def to_json(self) -> str:
+        """The bytes of the file that `ssdlab import --notes FILE.json` writes."""
+    def to_toml(self) -> str:
+        """The bytes of the file that `ssdlab import -o FILE` writes."""
+
+@final
 class WhatIf(Section):
     """Two futures of one device: the contract `ssdlab.whatif/1`."""
 
@@ -612,6 +633,11 @@ def workload(
     page_size: int | str | None = None,
 ) -> Table: ...
 def read_trace(path: _Trace, format: str = "auto", limit: int | None = None) -> Table: ...
+def import_config(
+    *files: _Path,
+    simulator: Literal["auto", "mqsim", "ssdsim", "simplessd", "femu", "flashsim", "disksim"] = "auto",
+    scenario: int = 1,
+) -> Import: ...
 def presets() -> list[Info]: ...
 def schemes() -> list[Info]: ...
 def workloads() -> list[Info]: ...

@@ -1,13 +1,15 @@
 """Sweeps from Python: the same bytes by every engine, and searches."""
 
 import json
+import re
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from conftest import absent
+from conftest import ROOT, absent
 
 import ssdlab as sl
 from ssdlab.sweep import _toml
@@ -286,3 +288,58 @@ def test_a_refused_trial_is_a_failed_one(tmp_path: Path) -> None:
     found = sl.optimize(study, {"write_amplification": "min"}, trials=6, store=tmp_path / "st")
     states = {trial.params["gc.reserve"]: trial.state.name for trial in found.study.trials}
     assert states == {"1": "COMPLETE", "30000": "FAIL"}
+
+
+def test_the_search_of_the_studies_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("optuna")
+    spec = spec_from_file_location("best_threshold", ROOT / "studies" / "best_threshold.py")
+    assert spec is not None and spec.loader is not None
+    search = module_from_spec(spec)
+    spec.loader.exec_module(search)
+    # Three seeds of four trials, each of a thousand requests.
+    text = (ROOT / "studies" / "best-threshold.toml").read_text()
+    search.STUDY = tmp_path / "best-threshold.toml"
+    search.STUDY.write_text(text.replace("limit = 20_000", "limit = 1_000"))
+    search.main(4, store=str(tmp_path / "st"))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "4 trials; not beaten in both:" and len(lines) > 1
+    assert all(line.startswith("threshold 0.0") and ", WAF " in line for line in lines[1:])
+
+
+def test_the_page_of_sweeps_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command) -> None:
+    """The study and the snippets of docs/sweeps.md, with fewer requests and trials, and without the engines that need a cluster."""
+    pl = pytest.importorskip("polars")
+    pytest.importorskip("optuna")
+    page = (ROOT / "docs" / "sweeps.md").read_text()
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    study = next(text for kind, text in blocks if kind == "toml")
+    assert "limit = 40_000" in study
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(study.replace("limit = 40_000", "limit = 400"))
+    engines = ("ProcessPoolExecutor", "dask", "submitit", '"ray"')
+    names: dict[str, object] = {"pl": pl}
+    for kind, text in blocks:
+        if kind == "python":
+            lines = [line for line in text.splitlines() if not any(engine in line for engine in engines)]
+            exec("\n".join(lines).replace("trials=200", "trials=4"), names)
+    results, found = names["results"], names["found"]
+    assert isinstance(results, sl.Sweep) and results.status["done"] == 24
+    assert len(found.study.trials) == 4
+    # The commands of the first page.
+    for line in ("plan study.toml", "run study.toml --store results", "status study.toml --store results"):
+        command("sweep", *line.split(), cwd=tmp_path)
+    command("sweep", "table", "study.toml", "--store", "results", "-o", "sweep.parquet", cwd=tmp_path)
+    assert pl.read_parquet("sweep.parquet").height == 24
+    # The fleet of the page.
+    fleet = next(text for kind, text in blocks if kind == "toml" and "ssdlab.fleet/1" in text)
+    rows = [f"{n * 100_000},{'RW'[n % 2]},{n * 7 % 50 * 4096},4096,v{n % 3}" for n in range(300)]
+    Path("t.csv").write_text("".join(f"{row}\n" for row in rows))
+    columns = "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes,vol=4"
+    command("trace", "split", "t.csv", "--format", columns, "--into", "split", cwd=tmp_path)
+    small = fleet.replace("share = 0.1", "share = 1").replace("min_requests = 1000", "min_requests = 100")
+    assert small != fleet
+    Path("fleet.toml").write_text(f"{small}\n[base.set]\ngeometry = {{ channels = 1, chips_per_channel = 1 }}\n")
+    command("fleet", "run", "fleet.toml", "--store", "results", "--quiet", cwd=tmp_path)
+    command("fleet", "table", "fleet.toml", "--store", "results", "-o", "fleet.parquet", cwd=tmp_path)
+    table = pl.read_parquet("fleet.parquet")
+    assert table["volumes"].to_list() == [3, 3] and table["requests_read"].to_list() == [150, 150]

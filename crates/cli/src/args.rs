@@ -6,6 +6,7 @@ use crate::report::Length;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::explain::at::At;
+use ssdlab_lab::import::Simulator;
 use ssdlab_lab::input::{Origin, Reading, Requests, When};
 use ssdlab_lab::output::Output;
 use ssdlab_lab::report::page::Page;
@@ -48,12 +49,16 @@ pub enum Command {
     /// Run a study of many configurations, on one machine or many; it survives kills
     #[command(subcommand)]
     Sweep(Box<crate::sweep::SweepCommand>),
+    /// Run many volumes on some variants of a configuration, and add up the results
+    #[command(subcommand)]
+    Fleet(Box<crate::fleet::FleetCommand>),
     /// Add up the results of disjoint requests: different volumes, or different seeds
     Merge {
         /// Records of a sweep that kept histograms (runs/54/54….json), or files of this command
         #[arg(value_name = "IN", required = true)]
         inputs: Vec<PathBuf>,
-        /// Where to write the sums, and the percentiles computed from them; `-` is standard output
+        /// Where to write the sums, and the percentiles computed from them, as JSON; `-` is standard output. A name that ends in
+        /// .csv or .parquet gets the merged histograms instead, as --histograms of a run writes them
         #[arg(short = 'o', long = "output", value_name = "OUT")]
         output: PathBuf,
     },
@@ -63,6 +68,8 @@ pub enum Command {
     Explain(Box<ExplainArgs>),
     /// Copy the device just before an event, and serve the same future with one thing changed
     Whatif(Box<WhatifArgs>),
+    /// Turn configurations and workloads of MQSim, SSDsim, SimpleSSD, FEMU, FlashSim or DiskSim into ours, and account for every key
+    Import(Box<ImportArgs>),
     /// Write a page from the results of runs: what happened, why, and whether a difference is real
     Report(Box<ReportArgs>),
     /// Draw a figure from the results of runs, as SVG, PDF, PNG, CSV or JSON
@@ -112,6 +119,9 @@ pub struct ConfigArgs {
     /// A named configuration, which the files override; see `ssdlab presets`
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
+    /// A configuration of another simulator, which overrides the preset, or its workload; may be repeated. See `ssdlab import`
+    #[arg(long = "import", value_name = "FILE")]
+    pub imports: Vec<PathBuf>,
     /// Set one key, overriding everything else, such as gc.threshold=0.05 or schemes.victim=fifo
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
@@ -120,8 +130,9 @@ pub struct ConfigArgs {
 impl ConfigArgs {
     /// The layers of a configuration.
     pub fn sources(&self) -> Sources {
-        let files = self.files.iter().cloned().map(Document::File).collect();
-        Sources { preset: self.preset.clone(), files, sets: self.sets.clone(), ..Sources::default() }
+        let documents = |paths: &[PathBuf]| paths.iter().cloned().map(Document::File).collect();
+        let (imports, files) = (documents(&self.imports), documents(&self.files));
+        Sources { preset: self.preset.clone(), imports, files, sets: self.sets.clone(), ..Sources::default() }
     }
 }
 
@@ -147,7 +158,7 @@ pub enum WhenArg {
     Closed,
 }
 
-impl From<WhenArg> for When {
+impl std::convert::From<WhenArg> for When {
     fn from(when: WhenArg) -> When {
         match when {
             WhenArg::Arrival => When::Arrival,
@@ -167,7 +178,7 @@ pub enum CheckLevel {
     Full,
 }
 
-impl From<CheckLevel> for Check {
+impl std::convert::From<CheckLevel> for Check {
     fn from(level: CheckLevel) -> Check {
         match level {
             CheckLevel::Off => Check::Off,
@@ -191,6 +202,9 @@ pub struct InputArgs {
     /// without such a file the model runs, and the output says that it is a model
     #[arg(long, value_name = "DIR", requires = "workload")]
     pub traces: Option<PathBuf>,
+    /// Directory in which a trace that an imported workload names is looked for, by the last part of its path
+    #[arg(long, value_name = "DIR", requires = "imports")]
+    pub follow_traces: Option<PathBuf>,
     /// How the trace is read.
     #[command(flatten)]
     pub reading: ReadingArgs,
@@ -383,6 +397,7 @@ impl RunArgs {
             timeline: timeline.map(|to| (to, self.timeline_window)),
             blocks: self.blocks.clone().map(Place::File),
             histograms: self.histograms.clone().map(Place::File),
+            slowest: None,
             tail: self.json.as_deref() != Some(Path::new("-")) && !self.count_only,
             report: self.report.wanted(command),
             perf: self.perf.clone(),
@@ -404,6 +419,9 @@ pub struct ExplainArgs {
     /// A named configuration, which the files override; see `ssdlab presets`
     #[arg(long, value_name = "NAME", help_heading = "Configuration")]
     pub preset: Option<String>,
+    /// A configuration of another simulator, which overrides the preset, or its workload; may be repeated. See `ssdlab import`
+    #[arg(long = "import", value_name = "FILE", help_heading = "Configuration")]
+    pub imports: Vec<PathBuf>,
     /// Set one key, overriding everything else, such as gc.threshold=0.05 or schemes.victim=fifo
     #[arg(long = "set", value_name = "KEY=VALUE", help_heading = "Configuration")]
     pub sets: Vec<String>,
@@ -429,6 +447,51 @@ pub struct ExplainArgs {
     /// The report.
     #[command(flatten)]
     pub report: ReportOptions,
+}
+
+/// `ssdlab import`
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  ssdlab import ssdconfig.xml                                   what becomes of every key
+  ssdlab import ssdconfig.xml workload.xml -o drive.toml --workload-out load
+  ssdlab import page.parameters -o drive.toml --notes drive.md
+  ssdlab run --import ssdconfig.xml --import workload.xml       import and run in one step
+
+Every key is one of: same, near (with the difference), not modelled (with what that changes),
+unused by the original, unknown. Paths in a file are never opened.")]
+pub struct ImportArgs {
+    /// Files of one device: configurations, and workloads for it; `-` is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// The simulator they are from: mqsim, ssdsim, simplessd, femu, flashsim or disksim [default: auto, from their content]
+    #[arg(long, value_name = "SIMULATOR", default_value = "auto", hide_default_value = true, value_parser = simulator)]
+    pub from: From,
+    /// Which scenario of an MQSim workload, from 1
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub scenario: u32,
+    /// Write the configuration; `-` is standard output, in place of the account
+    #[arg(short = 'o', long = "output", value_name = "DRIVE.toml", help_heading = "Results")]
+    pub output: Option<PathBuf>,
+    /// Write the generated requests as a workload, PREFIX.toml; several flows also as one each, PREFIX-1.toml, PREFIX-2.toml, …
+    #[arg(long, value_name = "PREFIX", help_heading = "Results")]
+    pub workload_out: Option<PathBuf>,
+    /// Write the account of every key
+    #[arg(long, value_name = "FILE.md|.json", help_heading = "Results")]
+    pub notes: Option<PathBuf>,
+    /// Directory in which a trace that the files name is looked for, by the last part of its path
+    #[arg(long, value_name = "DIR")]
+    pub follow_traces: Option<PathBuf>,
+    /// Refuse keys that neither the original nor this program knows
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// The simulator of `--from`; none is auto.
+#[derive(Clone, Copy, Debug)]
+pub struct From(pub Option<Simulator>);
+
+fn simulator(text: &str) -> std::result::Result<From, String> {
+    if text == "auto" { Ok(From(None)) } else { text.parse().map(|simulator| From(Some(simulator))) }
 }
 
 /// `ssdlab whatif`
@@ -518,7 +581,7 @@ impl ReportOptions {
   ssdlab report summary.json run.pftrace -o slowest.html --sections verdict,timeline")]
 pub struct ReportArgs {
     /// Results of one run (--json, --histograms, --requests, --series, --blocks, --timeline), the JSON of `ssdlab compare`,
-    /// `reproduce`, `explain` or `whatif`, or a directory of summaries; what a file is shows in its content
+    /// `reproduce`, `explain` or `whatif`, a directory of summaries, or the store of a sweep; what a file is shows in its content
     #[arg(value_name = "INPUT", required = true)]
     pub inputs: Vec<PathBuf>,
     /// Where to write; `-` is standard output
@@ -569,13 +632,14 @@ pub enum ThemeArg {
   ssdlab plot --list                                            the figures, and what they are made of
   ssdlab plot percentiles run.histograms.csv -o fig.svg --width 3.5in --height 2.2in
   ssdlab plot series series.csv -o fig.svg --y read_p99_ns --theme light
-  ssdlab plot compare compare.json -o fig.csv                   the numbers behind it")]
+  ssdlab plot compare compare.json -o fig.csv                   the numbers behind it
+  ssdlab plot sweep-lines results -o fig.svg --x device.over_provisioning --hue schemes.victim")]
 pub struct PlotArgs {
     /// The figure, see --list
     #[arg(value_name = "FIGURE")]
     pub figure: Option<String>,
-    /// Results of one run (--json, --histograms, --requests, --series, --blocks, --timeline), or the JSON of `ssdlab compare` or
-    /// `ssdlab reproduce`; what a file is shows in its content
+    /// Results of one run (--json, --histograms, --requests, --series, --blocks, --timeline), the JSON of `ssdlab compare` or
+    /// `ssdlab reproduce`, or the store of a sweep; what a file is shows in its content
     #[arg(value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// Where to write: .svg, .pdf, .png, .csv (the numbers) or .json (the figure); `-` is SVG on standard output
@@ -610,9 +674,15 @@ pub struct PlotArgs {
     /// Which requests: read, write or all [default: reads and writes beside each other]
     #[arg(long, value_name = "OP", value_enum, help_heading = "Content")]
     pub op: Option<OpArg>,
-    /// A column of --series, or a measure of a comparison
+    /// A column of --series, a measure of a comparison, or one of a sweep, such as latency_ns.read.p99
     #[arg(long, value_name = "MEASURE", help_heading = "Content")]
     pub y: Option<String>,
+    /// The key of a sweep that is level; for pareto, a measure
+    #[arg(long, value_name = "KEY", help_heading = "Content")]
+    pub x: Option<String>,
+    /// The key of a sweep with a line a value; for sweep-heatmap, the upright key
+    #[arg(long, value_name = "KEY", help_heading = "Content")]
+    pub hue: Option<String>,
     /// Logarithmic axes: x, y or xy
     #[arg(long, value_name = "AXES", value_parser = ["x", "y", "xy"], help_heading = "Content")]
     pub log: Option<String>,

@@ -15,6 +15,7 @@ use ssdlab_sim::report::failure::Failed;
 use ssdlab_sim::report::power::PowerCut;
 
 use crate::args::{CompareArgs, needed};
+use crate::import;
 use crate::layout;
 use crate::output;
 use crate::progress::Board;
@@ -30,7 +31,10 @@ pub fn compare(args: &CompareArgs, line: &str) -> Result<()> {
     }
     let sources = args.config.sources();
     axes::agree(&axes, &sources)?;
-    let requests = args.input.requests();
+    let requests = match args.config.imports.is_empty() {
+        true => args.input.requests(),
+        false => Some(import::requests(&args.config.imports, &args.input, args.how.quiet)?),
+    };
     requests.as_ref().map_or(Ok(()), can_be_read_again)?;
     let seeds = Seeds { first: args.how.seed, count: args.repeat };
     let planned = Planned::new(&sources, axes, seeds, args.max_points)?;

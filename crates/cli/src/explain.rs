@@ -1,6 +1,6 @@
 //! `ssdlab explain`
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::explain::tries::Tries;
@@ -11,7 +11,8 @@ use ssdlab_lab::output::Output;
 use ssdlab_lab::report::inputs::{Inputs, Run};
 use ssdlab_lab::settings::{Document, Settings, Sources};
 
-use crate::args::{ExplainArgs, given, needed};
+use crate::args::{ExplainArgs, given};
+use crate::import;
 use crate::output;
 use crate::progress::{Board, Progress};
 use crate::report::Begun;
@@ -27,10 +28,11 @@ pub fn explain(args: &ExplainArgs, line: &str) -> Result<()> {
             None
         }
         None => {
-            let documents = args.files.iter().cloned().map(Document::File).collect();
+            let documents = |paths: &[PathBuf]| paths.iter().cloned().map(Document::File).collect();
+            let (imports, configs) = (documents(&args.imports), documents(&args.files));
             let (preset, sets) = (args.preset.clone(), args.sets.clone());
-            let settings = Settings::load(&Sources { preset, files: documents, sets, ..Sources::default() })?;
-            let requests = needed(args.input.requests())?;
+            let settings = Settings::load(&Sources { preset, imports, files: configs, sets, ..Sources::default() })?;
+            let requests = import::requests(&args.imports, &args.input, args.how.quiet)?;
             settings.sources().read_by(&mut files);
             input::open(&requests)?.read_by(&mut files);
             Some((settings, requests))

@@ -7,6 +7,8 @@ mod chart;
 pub mod compare;
 mod explain;
 pub mod fault;
+pub mod fleet;
+mod import;
 mod layout;
 mod output;
 mod progress;
@@ -81,7 +83,7 @@ pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
 
 /// The arguments with files by their base names, so that a report says nothing of the machine.
 fn shortened(arguments: &[OsString]) -> Vec<OsString> {
-    const FILES: [&str; 12] = [
+    const FILES: [&str; 14] = [
         "--trace",
         "--traces",
         "--workload",
@@ -94,6 +96,8 @@ fn shortened(arguments: &[OsString]) -> Vec<OsString> {
         "--perf",
         "--report",
         "--rows",
+        "--import",
+        "--follow-traces",
     ];
     let named_by_ending = |text: &str| [".toml", ".csv", ".parquet"].iter().any(|ending| text.ends_with(ending));
     let base = |path: &str| Path::new(path).file_name().map_or(OsString::from(path), OsString::from);
@@ -130,13 +134,15 @@ pub fn quoted(arguments: &[OsString]) -> String {
 
 fn dispatch(command: Command, line: &str) -> Result<u8> {
     match command {
-        Command::Sweep(command) => return sweep::sweep(&command),
+        Command::Sweep(command) => return sweep::sweep(&command, line),
+        Command::Fleet(command) => return fleet::fleet(&command, line),
         Command::Merge { inputs, output } => sweep::merge(&inputs, &output),
         Command::Run(args) => run::run(&args, line),
         Command::Compare(args) => compare::compare(&args, line),
         Command::Reproduce(args) => reproduce::reproduce(&args, line),
         Command::Explain(args) => explain::explain(&args, line),
         Command::Whatif(args) => whatif::whatif(&args, line),
+        Command::Import(args) => import::import(&args),
         Command::Report(args) => report::report(&args),
         Command::Plot(args) => report::plot(&args),
         Command::Config(command) => show::config(&command),

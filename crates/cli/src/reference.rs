@@ -20,20 +20,31 @@ pub fn markdown() -> String {
             text(outer)
         ));
         let mut choices = String::new();
-        for (key, property) in entries(&inner["properties"]) {
-            let default = match &property["default"] {
-                Value::Null => "not set".into(),
-                value => format!("`{}`", plain(value)),
-            };
-            out.push_str(&format!("| `{section}.{key}` | {} | {default} |\n", text(property)));
-            let values = values(definitions, resolve(definitions, property));
-            if !values.is_empty() {
-                choices.push_str(&format!("\n`{section}.{key}`:\n\n{values}"));
-            }
-        }
+        rows(definitions, section, inner, &mut out, &mut choices);
         out.push_str(&choices);
     }
     out
+}
+
+/// A row per key of a section; keys of a table in it have rows of their own.
+fn rows(definitions: &Value, section: &str, table: &Value, out: &mut String, choices: &mut String) {
+    for (key, property) in entries(&table["properties"]) {
+        let name = format!("{section}.{key}");
+        let inner = resolve(definitions, property);
+        if inner["properties"].is_object() {
+            rows(definitions, &name, inner, out, choices);
+            continue;
+        }
+        let default = match &property["default"] {
+            Value::Null => "not set".into(),
+            value => format!("`{}`", plain(value)),
+        };
+        out.push_str(&format!("| `{name}` | {} | {default} |\n", text(property)));
+        let values = values(definitions, inner);
+        if !values.is_empty() {
+            choices.push_str(&format!("\n`{name}`:\n\n{values}"));
+        }
+    }
 }
 
 /// The description on one line.

@@ -7,7 +7,8 @@ use ssdlab_lab::perf::{Moment, Perf};
 use ssdlab_lab::run::Run;
 use ssdlab_lab::settings::Settings;
 
-use crate::args::{RunArgs, needed};
+use crate::args::RunArgs;
+use crate::import;
 use crate::progress::Progress;
 use crate::{blocks, chart, output, table};
 
@@ -15,7 +16,8 @@ use crate::{blocks, chart, output, table};
 pub fn run(args: &RunArgs, line: &str) -> Result<()> {
     let start = Moment::now();
     let run = Run::new(Settings::load(&args.config.sources())?, args.how(), start)?;
-    let ready = run.open(&needed(args.input.requests())?)?;
+    let requests = import::requests(&args.config.imports, &args.input, args.quiet)?;
+    let ready = run.open(&requests)?;
     let to_stdout = args.json.as_deref() == Some(Path::new("-"));
     if to_stdout && args.timeline.as_deref() == Some(Path::new("-")) {
         return Err(Error::usage("--json - and --timeline -: standard output carries one result")

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use ssdlab_lab::text::{count, duration, percent, size};
 use ssdlab_sim::config::MappingUnit;
+use ssdlab_sim::report::page_types::PageTypes;
 use ssdlab_sim::report::{SCHEME_SECTIONS, Summary};
 use ssdlab_sim::schemes::AnyCollector;
 
@@ -17,7 +18,10 @@ pub(crate) fn render(summary: &Summary, out: &mut String) {
             continue;
         }
         let mut lines = Vec::new();
-        flatten("", fields, &mut lines);
+        match &summary.page_types {
+            Some(types) if section == "page_types" => page_types(types, &mut lines),
+            _ => flatten("", fields, &mut lines),
+        }
         out.push('\n');
         let label = section.replace('_', "-");
         let lines: Vec<(&str, String)> =
@@ -32,6 +36,19 @@ fn shown(section: &str, summary: &Summary) -> bool {
     let config = &summary.config;
     let paired = config.device.mapping_unit == MappingUnit::SuperPage;
     section != "pagc" || paired || config.schemes.collector.chain().any(|one| matches!(one, AnyCollector::PaGc(_)))
+}
+
+/// One line per page type, with mean array times.
+fn page_types(types: &PageTypes, lines: &mut Vec<String>) {
+    let done = |what: &str, pages: u64, mean: Option<f64>| match mean {
+        Some(ns) => format!("{} {what} of {}", count(pages), duration(ns)),
+        None => format!("no {what}"),
+    };
+    for (name, of) in &types.0 {
+        let reads = done("reads", of.totals.reads, of.totals.read_mean());
+        let programs = done("programs", of.totals.programs, of.totals.program_mean());
+        lines.push(format!("{name}: {} pages per block, {reads}, {programs}", of.pages_per_block));
+    }
 }
 
 /// One line per field; fields of a table of plain values share one.

@@ -15,9 +15,13 @@ use ssdlab_lab::files::Files;
 use ssdlab_lab::merge::Part;
 use ssdlab_lab::outcome::json;
 use ssdlab_lab::output::Output;
+use ssdlab_lab::report::inputs::Inputs;
+use ssdlab_lab::report::sweep::Sweep;
+use ssdlab_lab::results::histograms;
 use ssdlab_lab::sweep::clean::{self, Which};
 use ssdlab_lab::sweep::disk::Disk;
 use ssdlab_lab::sweep::execute::{self, Options, Retry};
+use ssdlab_lab::sweep::fleet::Fleet;
 use ssdlab_lab::sweep::job::{End, Keep};
 use ssdlab_lab::sweep::keep;
 use ssdlab_lab::sweep::key::Hashes;
@@ -33,9 +37,10 @@ use ssdlab_lab::sweep::verify;
 use ssdlab_lab::text::{count, plural, size};
 use ssdlab_sim::Check;
 
-use crate::args::CheckLevel;
+use crate::args::{CheckLevel, ReportOptions};
 use crate::layout::{facts, grid};
 use crate::output;
+use crate::report::Begun;
 
 /// `ssdlab sweep`
 #[derive(Debug, Subcommand)]
@@ -111,6 +116,8 @@ pub enum KeepArg {
     Series,
     /// Latencies and waits by bucket
     Histograms,
+    /// The 1000 slowest requests
+    Slowest,
 }
 
 /// `ssdlab sweep run`
@@ -150,9 +157,12 @@ pub struct RunArgs {
     /// Memory limit of all devices together [default: 80 % of free memory]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory_limit: Option<u64>,
-    /// Also keep tables of each run, such as requests,series,histograms
+    /// Also keep tables of each run, such as requests,series,histograms,slowest
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',', hide_possible_values = true)]
     pub keep: Vec<KeepArg>,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportOptions,
     /// Suppress progress on standard error; errors and the closing line are still printed
     #[arg(long)]
     pub quiet: bool,
@@ -266,13 +276,12 @@ fn share(text: &str) -> std::result::Result<f64, String> {
 }
 
 /// Runs one of them; the exit status.
-pub fn sweep(command: &SweepCommand) -> Result<u8> {
+///
+/// `line` is the command as it was given.
+pub fn sweep(command: &SweepCommand, line: &str) -> Result<u8> {
     match command {
-        SweepCommand::Plan(args) => {
-            let study = Study::open(&args.study)?;
-            plan(args, study)
-        }
-        SweepCommand::Run(args) => run(args, Study::open(&args.study.study)?),
+        SweepCommand::Plan(args) => plan(args, Study::open(&args.study)?, None),
+        SweepCommand::Run(args) => run(args, Study::open(&args.study.study)?, &[], line),
         SweepCommand::Status(args) => status(args, Study::open(&args.study.study)?),
         SweepCommand::Table(args) => table(args),
         SweepCommand::Submit(args) => submit(args, Study::open(&args.study.study)?, "sweep"),
@@ -282,7 +291,7 @@ pub fn sweep(command: &SweepCommand) -> Result<u8> {
 }
 
 /// A study with its points and the hashes of its inputs.
-fn points(study: Study, store: Option<&Path>, rehash: bool, check: Check) -> Result<(Points, Hashes)> {
+pub(crate) fn points(study: Study, store: Option<&Path>, rehash: bool, check: Check) -> Result<(Points, Hashes)> {
     let hashes = keep::known(store, rehash);
     Ok((Points::of(study, &hashes, check)?, hashes))
 }
@@ -297,8 +306,8 @@ fn span(seconds: f64) -> String {
     }
 }
 
-/// `ssdlab sweep plan`
-pub fn plan(args: &PlanArgs, study: Study) -> Result<u8> {
+/// `ssdlab sweep plan`; a fleet adds what it has.
+pub fn plan(args: &PlanArgs, study: Study, fleet: Option<&Fleet>) -> Result<u8> {
     let store = args.store.as_deref().filter(|store| store.exists()).map(Store::open).transpose()?;
     let (points, _) = points(study, args.store.as_deref(), args.rehash, Check::Sampled)?;
     let survey = Survey::of(&points, store.as_ref())?;
@@ -310,6 +319,9 @@ pub fn plan(args: &PlanArgs, study: Study) -> Result<u8> {
     let plan = Plan::of(&points, &survey, &runs, store.as_ref(), &rates);
     if let Some(path) = &args.json {
         let mut value = serde_json::to_value(&plan).expect("a plan is plain data");
+        if let Some(fleet) = fleet {
+            value["fleet"] = crate::fleet::figures(fleet);
+        }
         if args.list {
             let list = points.points.iter().map(|point| {
                 let axes = points.study.axes.iter().zip(&point.items);
@@ -323,7 +335,9 @@ pub fn plan(args: &PlanArgs, study: Study) -> Result<u8> {
         return written(path, &json(&value));
     }
     let mut out = String::new();
-    let mut lines = vec![("study", plan.study.clone()), ("points", taken(&plan)), ("runs", count(plan.runs))];
+    let mut lines = vec![(if fleet.is_some() { "fleet" } else { "study" }, plan.study.clone())];
+    lines.extend(fleet.into_iter().flat_map(crate::fleet::lines));
+    lines.extend([("points", taken(&plan)), ("runs", count(plan.runs))]);
     for refusals in &plan.refused {
         lines.push((
             "refused",
@@ -525,6 +539,7 @@ impl RunArgs {
             KeepArg::Requests => Keep::Requests,
             KeepArg::Series => Keep::Series,
             KeepArg::Histograms => Keep::Histograms,
+            KeepArg::Slowest => Keep::Slowest,
         });
         Ok(Options {
             shard: shard.transpose()?.unwrap_or(Shard::WHOLE),
@@ -544,10 +559,18 @@ impl RunArgs {
     }
 }
 
-/// `ssdlab sweep run`
-pub fn run(args: &RunArgs, study: Study) -> Result<u8> {
-    let options = args.options()?;
+/// `ssdlab sweep run`; `keep` is kept beside what is asked for.
+pub fn run(args: &RunArgs, study: Study, keep: &[Keep], line: &str) -> Result<u8> {
+    let mut options = args.options()?;
+    options.keep.extend(keep);
+    options.keep.sort();
+    options.keep.dedup();
     let (points, hashes) = points(study, Some(&args.study.store), args.study.rehash, options.check)?;
+    let mut files = Files::new();
+    files.reads("the study", &args.study.study);
+    points.inputs.iter().filter_map(|input| input.source.1.as_ref()).for_each(|path| files.reads("the study", path));
+    files.write_all(&[("--report", args.report.report.as_deref())])?;
+    let page = Begun::create(&args.report, line)?;
     let store = Store::create(&args.study.store, Disk::default())?;
     keep::keep(&points, &store, &hashes)?;
     let board = Board::new(&points, args.quiet);
@@ -568,6 +591,10 @@ pub fn run(args: &RunArgs, study: Study) -> Result<u8> {
     output::remark(line);
     if status.failed > 0 || status.left > 0 {
         failures(&points, &store, args.quiet)?;
+    }
+    if let Some(page) = page {
+        let inputs = Inputs { sweep: Some(Sweep::of(&points, &store)?), ..Inputs::default() };
+        page.finish(&inputs, args.quiet)?.publish()?;
     }
     Ok(ended.exit_status())
 }
@@ -717,6 +744,10 @@ pub fn merge(inputs: &[PathBuf], target: &Path) -> Result<()> {
     inputs.iter().for_each(|input| files.reads("the command", input));
     files.write_all(&[("-o", crate::args::given(Some(&target.to_path_buf())))])?;
     let merged = inputs.iter().try_fold(Part::default(), |sum, input| sum.merge(&Part::load(input)?))?;
+    if target.extension().is_some_and(|ending| ending == "csv" || ending == "parquet") {
+        let sheet = histograms::create(&target.to_path_buf().into(), &merged.extras())?;
+        return histograms::write(sheet, &merged.histograms, &merged.extras())?.publish();
+    }
     written(target, &merged.json()).map(drop)
 }
 

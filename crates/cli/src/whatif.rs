@@ -12,7 +12,8 @@ use ssdlab_lab::run::How;
 use ssdlab_lab::settings::Settings;
 use ssdlab_lab::whatif::{Wish, rows, what_if};
 
-use crate::args::{WhatifArgs, given, needed};
+use crate::args::{WhatifArgs, given};
+use crate::import;
 use crate::output;
 use crate::progress::Progress;
 use crate::report::Begun;
@@ -20,7 +21,7 @@ use crate::report::Begun;
 /// Simulates both futures and prints.
 pub fn whatif(args: &WhatifArgs, line: &str) -> Result<()> {
     let settings = Settings::load(&args.config.sources())?;
-    let requests = needed(args.input.requests())?;
+    let requests = import::requests(&args.config.imports, &args.input, args.quiet)?;
     let mut files = Files::new();
     settings.sources().read_by(&mut files);
     input::open(&requests)?.read_by(&mut files);

@@ -8,6 +8,7 @@ use ssdlab_sim::device::flash::Flash;
 use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::policy::{Load, PolicyFault};
 use ssdlab_sim::report::Summary;
+use ssdlab_sim::report::slowest::Slowest;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Completed, Extent, Filled, LegRecord, Marks, Observer, Request, RequestOp, Sample, Ssd};
 
@@ -214,6 +215,16 @@ impl Device {
     /// Collects latencies by bucket with their causes, from now on.
     pub fn collect_histograms(&mut self) {
         self.ssd.collect_histograms();
+    }
+
+    /// Collects the slowest reads and writes beside the histograms, from now on: at most `most` of each.
+    pub fn collect_slowest(&mut self, most: usize) {
+        self.ssd.collect_slowest(most);
+    }
+
+    /// The slowest reads and writes, in any order; none if they were not collected.
+    pub fn slowest(&self) -> Vec<Completed> {
+        self.ssd.slowest().into_iter().flatten().flat_map(Slowest::requests).cloned().collect()
     }
 
     /// Latencies and waits by bucket, if they were collected.

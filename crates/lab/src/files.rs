@@ -8,6 +8,26 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
+/// A document of a configuration.
+#[derive(Clone, Debug)]
+pub enum Document {
+    /// A file, read whenever the layers are merged.
+    File(PathBuf),
+    /// A text in memory.
+    Text {
+        /// Its name in messages.
+        name: String,
+        /// TOML.
+        text: String,
+    },
+}
+
+impl From<PathBuf> for Document {
+    fn from(path: PathBuf) -> Document {
+        Document::File(path)
+    }
+}
+
 /// The identity of a file, independent of its name.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Identity {

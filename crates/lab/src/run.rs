@@ -96,6 +96,8 @@ pub struct Outputs {
     pub blocks: Option<Place>,
     /// One row per bucket of latencies and waits, with sums of causes.
     pub histograms: Option<Place>,
+    /// The slowest requests, at most [`SLOWEST`]: one row each, the slowest first.
+    pub slowest: Option<Place>,
     /// Whether latencies by bucket are returned with the results.
     pub tail: bool,
     /// The report.
@@ -140,6 +142,9 @@ impl Listener for Heard<'_> {
         self.0.go_on()
     }
 }
+
+/// Requests of [`Outputs::slowest`].
+pub const SLOWEST: usize = 1_000;
 
 /// Builds and fills the device of a run; asks the function given whether to go on.
 pub type Build<'b> = dyn FnMut(&mut dyn FnMut() -> ControlFlow<()>) -> Result<Device> + 'b;
@@ -262,6 +267,7 @@ impl Ready {
             outputs.requests.is_some(),
             outputs.series.is_some(),
             outputs.histograms.is_some(),
+            outputs.slowest.is_some(),
             outputs.timeline.is_some(),
         ];
         if how.count_only && timed.contains(&true) {
@@ -315,6 +321,9 @@ impl Ready {
         } = begun;
         if outputs.tail || buckets.is_some() || report.is_some() {
             device.collect_histograms();
+        }
+        if outputs.slowest.is_some() {
+            device.collect_slowest(SLOWEST);
         }
         let mut watchers = Watchers::new(rows.is_some(), series, dies, timeline);
         watchers.also = also;
@@ -373,6 +382,10 @@ impl Ready {
         let buckets =
             buckets.zip(histograms.as_ref()).map(|(sheet, own)| results::histograms::write(sheet, own, &extras));
         let buckets = kept(&mut files, buckets)?;
+        let slowest = outputs.slowest.as_ref().map(|place| {
+            results::requests::slowest(place, device.slowest(), SLOWEST, &extras, &settings.config.tenants())
+        });
+        kept(&mut files, slowest)?;
         let mut remarks = Vec::new();
         if let (Some(file), Some(wanted)) = (report, &outputs.report) {
             inputs.run.summary = serde_json::from_str(&summary).ok();
@@ -432,6 +445,7 @@ impl Outputs {
             ("--timeline", timeline),
             ("--blocks", self.blocks.as_ref().and_then(Place::path)),
             ("--histograms", self.histograms.as_ref().and_then(Place::path)),
+            ("slowest", self.slowest.as_ref().and_then(Place::path)),
             ("--report", self.report.as_ref().map(|report| report.path.as_path())),
             ("--perf", self.perf.as_deref()),
         ])

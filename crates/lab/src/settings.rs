@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
@@ -15,7 +15,9 @@ use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
 use crate::error::{Error, KeyError, Kind, Result, Spot};
+pub use crate::files::Document;
 use crate::files::{Files, read_text};
+use crate::import::{How, Imported, foreign_text};
 use crate::names::{clip, nearest};
 use crate::presets;
 
@@ -34,26 +36,6 @@ struct Place {
     value: Range<usize>,
 }
 
-/// A document of a configuration.
-#[derive(Clone, Debug)]
-pub enum Document {
-    /// A file, read whenever the layers are merged.
-    File(PathBuf),
-    /// A text in memory.
-    Text {
-        /// Its name in messages.
-        name: String,
-        /// TOML.
-        text: String,
-    },
-}
-
-impl From<PathBuf> for Document {
-    fn from(path: PathBuf) -> Document {
-        Document::File(path)
-    }
-}
-
 /// One key that a program changes.
 #[derive(Clone, Debug)]
 pub enum Change {
@@ -68,6 +50,8 @@ pub enum Change {
 pub struct Sources {
     /// Name of a preset.
     pub preset: Option<String>,
+    /// Files of other simulators; they override the preset.
+    pub imports: Vec<Document>,
     /// Configuration files, in order.
     pub files: Vec<Document>,
     /// `KEY=VALUE` arguments, in order.
@@ -81,9 +65,11 @@ pub struct Sources {
 impl Sources {
     /// Registers the files that are read.
     pub fn read_by(&self, files: &mut Files) {
-        for document in &self.files {
-            if let Document::File(path) = document {
-                files.reads("the configuration", path);
+        for (what, documents) in [("--import", &self.imports), ("the configuration", &self.files)] {
+            for document in documents {
+                if let Document::File(path) = document {
+                    files.reads(what, path);
+                }
             }
         }
     }
@@ -96,6 +82,11 @@ impl Sources {
         for document in &mut self.files {
             if let Document::File(path) = document {
                 *document = Document::Text { name: path.display().to_string(), text: read(path)? };
+            }
+        }
+        for document in &mut self.imports {
+            if let Document::File(path) = document {
+                *document = Document::Text { name: path.display().to_string(), text: foreign_text(path)? };
             }
         }
         Ok(self)
@@ -161,6 +152,12 @@ impl Settings {
             let preset = presets::find(name)?;
             merge.text(format!("preset {}", preset.name), preset.text.to_string())?;
         }
+        if sources.imports.iter().any(|document| matches!(document, Document::File(path) if path.as_os_str() == "-")) {
+            return Err(Error::usage("--import -: standard input can be read only once").help("give a file"));
+        }
+        if !sources.imports.is_empty() {
+            merge.import(Imported::read(&sources.imports, How::default())?);
+        }
         for document in &sources.files {
             match document {
                 Document::File(path) => merge.text(path.display().to_string(), read(path)?)?,
@@ -197,6 +194,16 @@ impl Settings {
     pub fn parse(name: &str, text: &str) -> Result<Settings> {
         let mut merge = Merge::default();
         merge.text(name.into(), text.into())?;
+        merge.settle()?.checked()
+    }
+
+    /// The configuration that files of other simulators make by themselves, checked.
+    ///
+    /// # Errors
+    /// The rule that it breaks, at the place in the user's file.
+    pub fn imported(imported: &Imported) -> Result<Settings> {
+        let mut merge = Merge::default();
+        merge.import(imported.clone());
         merge.settle()?.checked()
     }
 
@@ -424,6 +431,28 @@ impl Merge {
             }
         }
         Ok(())
+    }
+
+    /// Adds what files of other simulators set, each value with its place in them.
+    fn import(&mut self, imported: Imported) {
+        let first = self.layers.len();
+        self.layers.extend(imported.texts.into_iter().map(|(name, text)| Layer { name, text }));
+        for setting in imported.settings {
+            let place = match setting.place {
+                Some((file, key, value)) => Place { layer: first + file, key, value },
+                None => {
+                    let text = format!("{} = {}", setting.key, setting.value);
+                    let (key, value) = (0..setting.key.len(), setting.key.len() + 3..text.len());
+                    let name = format!("--import: the original's default of {}", setting.from);
+                    self.layers.push(Layer { name, text });
+                    Place { layer: self.layers.len() - 1, key, value }
+                }
+            };
+            self.forget(setting.key);
+            self.places.insert(setting.key.into(), place);
+            let path: Vec<String> = setting.key.split('.').map(String::from).collect();
+            put(&mut self.tree, &path, setting.value, 0, path[0] == "schemes");
+        }
     }
 
     /// Setting a slot again discards the places of its previous knobs.

@@ -21,6 +21,7 @@ mod config;
 mod device;
 mod errors;
 mod game;
+mod import;
 mod policy;
 mod report;
 mod requests;
@@ -50,6 +51,7 @@ fn _ssdlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     config::register(module)?;
     device::register(module)?;
     game::register(module)?;
+    import::register(module)?;
     policy::register(module)?;
     requests::register(module)?;
     compare::register(module)?;

@@ -7,6 +7,8 @@ use crate::report::ecc::EccCounters;
 use crate::report::fastgc::CopyCounters;
 use crate::report::histogram::Histogram;
 use crate::report::pagc::{Moves, Parties};
+use crate::report::page_types::TypeTotals;
+use crate::report::slowest::Slowest;
 use crate::report::{
     Breakdown, BrrTotals, Distribution, FlashOps, GcTimes, Halves, HostBytes, Pages, RaidTotals, Requests, mean,
 };
@@ -27,6 +29,8 @@ pub(crate) struct OpStats {
     pub delayed_by_gc: u64,
     /// Latencies by bucket with their causes, where they are collected.
     pub histogram: Option<Box<Histogram>>,
+    /// The slowest requests, where they are collected beside the histogram.
+    pub slowest: Option<Box<Slowest>>,
 }
 
 impl OpStats {
@@ -40,6 +44,7 @@ impl OpStats {
             extras: [0; Extra::COUNT],
             delayed_by_gc: 0,
             histogram: None,
+            slowest: None,
         }
     }
 
@@ -108,6 +113,8 @@ pub(crate) struct Stats {
     pub raid: RaidTotals,
     pub brr: BrrTotals,
     pub writeback_time: GcTimes,
+    /// Host operations by page type; empty where they are not counted.
+    pub page_types: Vec<TypeTotals>,
     /// Time at which measuring started.
     pub measured_from: Nanos,
     /// First measured arrival and last measured completion.
@@ -167,6 +174,7 @@ impl Stats {
             raid: RaidTotals::default(),
             brr: BrrTotals::default(),
             writeback_time: GcTimes::default(),
+            page_types: Vec::new(),
             measured_from: Nanos::ZERO,
             first_arrival: None,
             last_completion: Nanos::ZERO,
@@ -202,6 +210,7 @@ impl Stats {
         self.raid = RaidTotals::default();
         self.brr = BrrTotals::default();
         self.writeback_time = GcTimes::default();
+        self.page_types.fill(TypeTotals::default());
         self.collections = 0;
         self.moved = 0;
         self.moved_stale = 0;

@@ -87,13 +87,19 @@ pub struct Info {
 
 /// Distinct pages in 64-byte groups of 512: little for scattered pages, almost nothing for dense ones.
 #[derive(Default)]
-struct Pages {
+pub struct Pages {
     groups: FxHashMap<(u32, u64), [u64; 8]>,
     count: u64,
 }
 
 impl Pages {
-    fn insert(&mut self, volume: u32, first: u64, last: u64) {
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Adds the pages from `first` to `last` of a volume.
+    pub fn insert(&mut self, volume: u32, first: u64, last: u64) {
         let mut page = first;
         loop {
             let group = self.groups.entry((volume, page >> 9)).or_default();

@@ -50,7 +50,7 @@ pub use convert::{Losses, Writer, convert};
 pub use detect::Detection;
 pub use error::{Code, Kind, Report, TraceError};
 pub use format::{Columns, Format, FormatError, Measure, OpColumn, Separator};
-pub use info::{BURST_NS, Collector, INFO_PAGE_BYTES, Info, Lint, Severity, check};
+pub use info::{BURST_NS, Collector, INFO_PAGE_BYTES, Info, Lint, Pages, Severity, check};
 pub use notes::{Note, Notes, Tally};
 pub use options::{MAX_REQUEST_BYTES, OnBadLine, OpCodes, Options, TimeOrder, WithinSecond};
 pub use reader::{REORDER_WINDOW_NS, Reader, SORT_RECORDS};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Runs, each with a name: every preset on a smaller array, and schemes and features that no preset has.
-const RUNS: [(&str, &str); 20] = [
+const RUNS: [(&str, &str); 22] = [
     ("default", "--preset default"),
     ("brr", "--preset brr"),
     ("composed", "--preset composed"),
@@ -13,11 +13,16 @@ const RUNS: [(&str, &str); 20] = [
     ("idle-chip", "--preset idle-chip"),
     ("noc", "--preset noc"),
     ("nvme-tlc", "--preset nvme-tlc"),
+    ("nvme-2024", "--preset nvme-2024"),
     ("pagc", "--preset pagc"),
     ("queued", "--set schemes.collector=queued"),
     ("preemptive, suspended", "--set schemes.collector=preemptive --set timing.suspendable=program+erase"),
     ("copyback, suspended", "--set schemes.path=copyback --set timing.suspendable=program+erase"),
     ("multi-plane, register", "--set device.multi_plane=true --set timing.cache_register=true"),
+    (
+        "shadow order, varied",
+        "--set timing.read=[\"40us\",\"60us\"] --set geometry.page_order=shadow --set timing.variation={block=0.1,layer=0.1}",
+    ),
     ("dynamic", "--set schemes.place=dynamic --set gc.destination=any"),
     ("dpr", "--set schemes.route=dpr"),
     ("partial writes", "--set geometry.page_size=16KiB"),

@@ -6,9 +6,12 @@ mod common;
 mod compare;
 mod files;
 #[cfg(unix)]
+mod fleet;
+#[cfg(unix)]
 mod foreign;
 mod fuzz;
 mod goldens;
+mod import;
 mod limits;
 mod readme;
 mod reports;

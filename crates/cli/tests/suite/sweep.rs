@@ -491,13 +491,38 @@ fn a_trace_is_divided_by_volume() {
     assert!(said.contains("is in u.csv and in a trace before it"), "{said}");
 }
 
+/// The store of the repository has what this version gives for its study. `SSDLAB_GOLDENS=write` makes it anew.
+#[test]
+fn the_example_store_verifies() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sweep");
+    let (study, kept) = (example.join("study.toml"), example.join("store"));
+    let bench = Bench::new();
+    sweep(&bench, &format!("run {} --store st --quiet", study.display()), 0);
+    let fresh = runs(&bench, "st");
+    assert_eq!(fresh.len(), 8);
+    if std::env::var("SSDLAB_GOLDENS").is_ok_and(|value| value == "write") {
+        let _ = std::fs::remove_dir_all(kept.join("runs"));
+        for (name, bytes) in &fresh {
+            let path = kept.join("runs").join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        }
+        std::fs::copy(bench.path().join("st/store.json"), kept.join("store.json")).unwrap();
+    }
+    assert_eq!(tree(&kept.join("runs")), fresh, "SSDLAB_GOLDENS=write writes the store of a new version");
+    let said = bench.good(&format!("sweep verify --store {} --sample 1", kept.display()));
+    for line in ["records              8", "same bytes           8", "other bytes          0"] {
+        assert!(said.contains(line), "{said}");
+    }
+}
+
 /// Each study of the repository has points that no rule refuses, and inputs that exist.
 #[test]
 fn the_studies_of_the_repository_can_be_planned() {
     let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
     let bench = Bench::new();
     let mut seen = 0;
-    for entry in std::fs::read_dir(studies).unwrap() {
+    for entry in std::fs::read_dir(&studies).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|ending| ending == "toml") {
             seen += 1;
@@ -508,5 +533,12 @@ fn the_studies_of_the_repository_can_be_planned() {
             assert_eq!(plan["study"].as_str(), path.file_stem().unwrap().to_str());
         }
     }
-    assert_eq!(seen, 9);
+    // Models that are reduced are those that come with the program.
+    for entry in std::fs::read_dir(studies.join("composed/scaled")).unwrap() {
+        let path = entry.unwrap().path();
+        let bundled = studies.join("../workloads").join(path.file_name().unwrap());
+        let whole = std::fs::read_to_string(bundled).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("scale = true\n{whole}"), "{}", path.display());
+    }
+    assert_eq!(seen, 10);
 }

@@ -19,6 +19,8 @@ use ssdlab_trace::{
 
 use crate::error::{Error, Kind, Result};
 use crate::files::Files;
+use crate::import::Imported;
+use crate::import::flows::{self, Flow};
 use crate::names::{clip, clip_line};
 use crate::text::count;
 use ahead::{Ahead, read_ahead};
@@ -82,6 +84,24 @@ impl Requests {
 }
 
 impl Requests {
+    /// The requests that files of other simulators describe: one flow, or several generated ones as one workload; none if they
+    /// describe a device only. `follow` is a directory in which a trace is looked for by the last part of its path.
+    ///
+    /// # Errors
+    /// A trace is named and `follow` is missing, or the flows do not make one workload.
+    pub fn imported(imported: &Imported, follow: Option<&Path>) -> Result<Option<Requests>> {
+        match imported.flows() {
+            [] => Ok(None),
+            [Flow { source: flows::Source::Recording(recording), .. }] => {
+                let mut requests = Requests::new(Origin::Trace(recording.within(follow)?.into()));
+                requests.reading.format = recording.format.into();
+                (requests.loops, requests.lba_policy) = (recording.loops, recording.lba_policy);
+                Ok(Some(requests))
+            }
+            several => Ok(Some(Requests::new(Origin::Spec(flows::merged(several)?)))),
+        }
+    }
+
     /// The arguments of the command line that ask for them. Requests in memory have no name there; they stand as `TABLE`.
     pub fn arguments(&self) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();

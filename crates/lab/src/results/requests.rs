@@ -1,5 +1,6 @@
 //! One row per request in the order of submission, as CSV or Parquet.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
 use ssdlab_sim::blame::{CAUSES, Extra};
@@ -104,6 +105,24 @@ pub fn frame(rows: &[Completed], extras: &[Extra], tenants: &[String]) -> Result
     let mut sheet = begin(&Place::MEMORY, extras, !tenants.is_empty())?;
     rows.iter().try_for_each(|row| sheet.row(cells(row, extras, tenants)))?;
     sheet.finish().map(|ended| ended.parts().1.expect("a table in memory"))
+}
+
+/// The slowest of some requests, of equal ones the earliest, with the columns of a table of requests.
+///
+/// # Errors
+/// As [`Sheet::begin`] and [`Sheet::row`].
+pub fn slowest(
+    place: &Place,
+    mut rows: Vec<Completed>,
+    most: usize,
+    extras: &[Extra],
+    tenants: &[String],
+) -> Result<Ended> {
+    rows.sort_by_key(|row| (Reverse(row.completion.0 - row.arrival.0), row.request));
+    rows.truncate(most);
+    let mut sheet = begin(place, extras, !tenants.is_empty())?;
+    rows.iter().try_for_each(|row| sheet.row(cells(row, extras, tenants)))?;
+    sheet.finish()
 }
 
 fn begin(place: &Place, extras: &[Extra], tenants: bool) -> Result<Sheet> {

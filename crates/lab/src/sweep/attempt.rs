@@ -89,9 +89,10 @@ pub fn bury(job: &Job<'_>, terms: &Terms, store: &Store) -> Result<bool> {
     if alive {
         return Ok(false);
     }
-    if !store.has(job.key) {
-        let attempts =
-            store.failure(job.key).map_or(0, |failure| failure.attempts).max(mark.attempt.saturating_sub(1)) + 1;
+    // A process that was killed right after it had kept its failure is counted already.
+    let counted = store.failure(job.key).is_some_and(|failure| failure.attempts >= mark.attempt);
+    if !counted && !store.has(job.key) {
+        let attempts = mark.attempt;
         let message = format!("its process {} on {} was killed", mark.process, mark.host);
         let command = job.command(terms.check);
         store.fail(job.key, &Failure { status: Failed::Killed, exit_status: 137, message, command, attempts })?;

@@ -24,6 +24,10 @@ pub enum Change {
     Workload(String),
     /// A recorded trace.
     Trace(PathBuf),
+    /// One volume of a trace.
+    Device(String),
+    /// So many requests, as was counted before: nothing has to be guessed.
+    Counted(u64),
     /// At most this many requests.
     Limit(u64),
     /// Arrival times are multiplied by this.

@@ -18,7 +18,7 @@ use crate::sweep::cost::{Cost, Rates};
 use crate::sweep::job::{End, Follow, Job, Keep, Terms, this_machine};
 use crate::sweep::key::Mode;
 use crate::sweep::points::{Points, Run};
-use crate::sweep::shards::{Shard, shard};
+use crate::sweep::shards::{Shard, Unit, shard};
 use crate::sweep::status::{Standing, Status, Survey, batch, enough, measure};
 use crate::sweep::store::{Failed, Store, beat};
 use crate::sweep::study::Repeat;
@@ -127,10 +127,23 @@ impl Ended {
     }
 }
 
+/// Whether the runs of a unit begin, where time is limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begins {
+    /// All of them: the unit is expected to end in time.
+    Whole,
+    /// Those that are expected to end in time by themselves: the unit is longer than the limit, so it would never begin as a whole.
+    RunByRun,
+    /// None of them.
+    Never,
+}
+
 /// Runs that one thread makes one after the other.
 struct Item {
     /// Places among the runs.
     runs: Vec<usize>,
+    /// The place of their unit.
+    unit: usize,
     /// What is claimed for them.
     claim: Option<String>,
     /// Bytes that the largest of them needs, with a filling.
@@ -153,8 +166,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Memory in use, and runs that use it.
 struct Room {
     limit: u64,
-    used: Mutex<(u64, usize)>,
+    used: Mutex<Used>,
     changed: Condvar,
+}
+
+#[derive(Default)]
+struct Used {
+    bytes: u64,
+    runs: usize,
+    /// Whether the run wants nothing beside it.
+    alone: bool,
 }
 
 impl Room {
@@ -165,10 +186,9 @@ impl Room {
             if stop.load(Ordering::Relaxed) {
                 return false;
             }
-            let empty = used.1 == 0;
-            if empty || (!item.alone && used.0.saturating_add(item.memory_bytes) <= self.limit) {
-                used.0 = if item.alone { u64::MAX } else { used.0 + item.memory_bytes };
-                used.1 += 1;
+            let beside = !item.alone && !used.alone && used.bytes.saturating_add(item.memory_bytes) <= self.limit;
+            if used.runs == 0 || beside {
+                *used = Used { bytes: used.bytes + item.memory_bytes, runs: used.runs + 1, alone: item.alone };
                 return true;
             }
             used = self.changed.wait_timeout(used, WAIT).unwrap_or_else(PoisonError::into_inner).0;
@@ -177,8 +197,7 @@ impl Room {
 
     fn leave(&self, item: &Item) {
         let mut used = lock(&self.used);
-        used.0 = if item.alone { 0 } else { used.0 - item.memory_bytes };
-        used.1 -= 1;
+        *used = Used { bytes: used.bytes - item.memory_bytes, runs: used.runs - 1, alone: false };
         self.changed.notify_all();
     }
 }
@@ -194,6 +213,11 @@ struct Engine<'e> {
     fillings: HashMap<([u8; 32], u64), Filling>,
     /// By place among the runs: whether it is made.
     wanted: Vec<bool>,
+    units: Vec<Unit>,
+    /// By unit: whether its runs begin, once that is decided.
+    begins: Vec<Mutex<Option<Begins>>>,
+    /// Runs in parallel.
+    threads: usize,
     stop: AtomicBool,
     gave_up: AtomicBool,
     late: AtomicBool,
@@ -235,23 +259,62 @@ impl<'e> Engine<'e> {
         job(self.points, run)
     }
 
-    /// Whether a run is expected to end in time.
-    fn in_time(&self, run: &Run) -> bool {
+    /// Whether a unit is expected to end in time, decided when the first of its runs is due.
+    fn begins(&self, unit: usize, limit_s: f64) -> Begins {
+        *lock(&self.begins[unit]).get_or_insert_with(|| {
+            let expected = self.expected_s(unit);
+            match () {
+                () if self.from.elapsed().as_secs_f64() + expected <= limit_s => Begins::Whole,
+                () if expected > limit_s => Begins::RunByRun,
+                () => Begins::Never,
+            }
+        })
+    }
+
+    /// Expected seconds of what is wanted of a unit.
+    fn expected_s(&self, unit: usize) -> f64 {
+        let rates = lock(&self.rates);
+        let wanted = self.units[unit].runs.iter().filter(|place| self.wanted[**place]);
+        let cost = |place: &usize| rates.expect(&self.points.points[self.runs[*place].point].work);
+        let costs: Vec<(f64, f64)> = match self.points.study.repeat {
+            // How many seeds it takes is not known: a batch.
+            Repeat::Until(_) => wanted.take(3).map(cost).collect(),
+            Repeat::Seeds(_) => wanted.map(cost).collect(),
+        };
+        let longest = costs.iter().map(|(all, _)| *all).fold(0.0, f64::max);
+        let filled_once = !matches!(self.points.study.repeat, Repeat::Until(_));
+        let fill = costs.iter().map(|(_, fill)| *fill).fold(0.0, f64::max);
+        let served: f64 = costs.iter().map(|(all, fill)| all - fill).sum();
+        let all = if filled_once { served + fill } else { costs.iter().map(|(all, _)| all).sum() };
+        // The runs of a claimed unit, and the seeds of a point, follow each other.
+        let threads = if self.options.claim || !filled_once { 1 } else { self.threads.min(costs.len().max(1)) };
+        (all / threads as f64).max(longest)
+    }
+
+    /// Whether a run is to begin as far as time goes.
+    fn in_time(&self, run: &Run, unit: usize) -> bool {
         let Some(limit) = self.options.time_limit_ns else { return true };
-        let (expected, _) = lock(&self.rates).expect(&self.points.points[run.point].work);
-        let fits = self.from.elapsed().as_secs_f64() + expected <= limit as f64 / 1e9;
+        let limit_s = limit as f64 / 1e9;
+        let fits = match self.begins(unit, limit_s) {
+            Begins::Whole => true,
+            Begins::Never => false,
+            Begins::RunByRun => {
+                let (expected, _) = lock(&self.rates).expect(&self.points.points[run.point].work);
+                self.from.elapsed().as_secs_f64() + expected <= limit_s
+            }
+        };
         if !fits {
             self.late.store(true, Ordering::Relaxed);
         }
         fits
     }
 
-    /// Makes one run; `false`: nothing more is to be made.
-    fn one(&self, run: &Run, filling: Option<&Filling>) -> Result<bool> {
+    /// Makes one run of a unit; `false`: nothing more is to be made.
+    fn one(&self, run: &Run, unit: usize, filling: Option<&Filling>) -> Result<bool> {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        if !self.in_time(run) {
+        if !self.in_time(run, unit) {
             if let Some(filling) = filling {
                 filling.skip();
             }
@@ -307,9 +370,13 @@ impl<'e> Engine<'e> {
         if let Some(claim) = &claim {
             lock(&self.claims).push(claim.path().to_path_buf());
         }
+        // The runs of a unit are filled alike.
+        let wanted = item.runs.iter().filter(|place| self.wanted[**place]).count();
+        let filled = self.points.points[self.runs[item.runs[0]].point].filling.is_some();
+        let filling = (claim.is_some() && filled && wanted > 1).then(|| Filling::new(wanted));
         let done = match &self.points.study.repeat {
             Repeat::Until(_) => self.until(item),
-            Repeat::Seeds(_) => self.seeds(item),
+            Repeat::Seeds(_) => self.seeds(item, filling.as_ref()),
         };
         if let Some(claim) = &claim {
             lock(&self.claims).retain(|path| path != claim.path());
@@ -317,11 +384,11 @@ impl<'e> Engine<'e> {
         done
     }
 
-    fn seeds(&self, item: &Item) -> Result<bool> {
+    fn seeds(&self, item: &Item, filling: Option<&Filling>) -> Result<bool> {
         for place in &item.runs {
             if self.wanted[*place] {
                 let run = &self.runs[*place];
-                if !self.one(run, self.filling(run))? {
+                if !self.one(run, item.unit, filling.or_else(|| self.filling(run)))? {
                     return Ok(false);
                 }
             }
@@ -342,7 +409,7 @@ impl<'e> Engine<'e> {
                     if !self.tried(&run)? {
                         return Ok(true);
                     }
-                    if !self.one(&run, None)? {
+                    if !self.one(&run, item.unit, None)? {
                         return Ok(false);
                     }
                     read = self.store.read::<Json>(&run.key)?;
@@ -374,6 +441,10 @@ impl<'e> Engine<'e> {
         }
         Ok(again)
     }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// A run as a job.
@@ -425,6 +496,9 @@ pub fn run(points: &Points, store: &Store, options: &Options, watch: &dyn Watch)
         runs: points.runs(),
         fillings: HashMap::new(),
         wanted: Vec::new(),
+        units: Vec::new(),
+        begins: Vec::new(),
+        threads: options.jobs.map_or_else(cores, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX)),
         stop: AtomicBool::new(false),
         gave_up: AtomicBool::new(false),
         late: AtomicBool::new(false),
@@ -440,7 +514,9 @@ pub fn run(points: &Points, store: &Store, options: &Options, watch: &dyn Watch)
         true => crate::sweep::shards::units(points, &engine.runs, cut.of),
         false => shard(points, &engine.runs, cut),
     };
-    let own: Vec<usize> = units.iter().flat_map(|unit| unit.runs.iter().copied()).collect();
+    engine.begins = units.iter().map(|_| Mutex::new(None)).collect();
+    engine.units = units;
+    let own: Vec<usize> = engine.units.iter().flat_map(|unit| unit.runs.iter().copied()).collect();
     let survey = Survey::of(points, Some(store))?;
     engine.wanted = vec![false; engine.runs.len()];
     let mut alone = vec![false; engine.runs.len()];
@@ -485,23 +561,24 @@ pub fn run(points: &Points, store: &Store, options: &Options, watch: &dyn Watch)
         let of = |place: &usize| {
             let run = &engine.runs[*place];
             let bytes = points.points[run.point].memory_bytes;
-            if engine.filling(run).is_some() { 2 * bytes } else { bytes }
+            let shares = engine.filling(run).is_some() || (options.claim && places.len() > 1);
+            if shares { 2 * bytes } else { bytes }
         };
         places.iter().map(of).max().unwrap_or(0)
     };
     let mut items: Vec<Item> = Vec::new();
-    for unit in &units {
+    for (at, unit) in engine.units.iter().enumerate() {
         if until || options.claim {
             if unit.runs.iter().any(|place| engine.wanted[*place]) {
                 let claim = options.claim.then(|| engine.runs[unit.runs[0]].key.clone());
                 let memory_bytes = memory(&unit.runs);
-                items.push(Item { runs: unit.runs.clone(), claim, memory_bytes, alone: false });
+                items.push(Item { runs: unit.runs.clone(), unit: at, claim, memory_bytes, alone: false });
             }
             continue;
         }
         for place in unit.runs.iter().filter(|place| engine.wanted[**place]) {
             let memory_bytes = memory(&[*place]);
-            items.push(Item { runs: vec![*place], claim: None, memory_bytes, alone: alone[*place] });
+            items.push(Item { runs: vec![*place], unit: at, claim: None, memory_bytes, alone: alone[*place] });
         }
     }
     // What another process is running now comes last: it may be done by then.
@@ -537,11 +614,9 @@ pub fn run(points: &Points, store: &Store, options: &Options, watch: &dyn Watch)
 
 /// Makes all items, in as many threads as are asked for.
 fn work(engine: &Engine<'_>, items: &[Item]) -> Result<()> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let jobs = engine.options.jobs.map_or(cores, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX));
-    let jobs = jobs.clamp(1, items.len().max(1));
+    let jobs = engine.threads.clamp(1, items.len().max(1));
     let limit = engine.options.memory_limit.or_else(perf::memory_limit).unwrap_or(u64::MAX);
-    let room = Room { limit, used: Mutex::new((0, 0)), changed: Condvar::new() };
+    let room = Room { limit, used: Mutex::default(), changed: Condvar::new() };
     let next = AtomicUsize::new(0);
     let fault: Mutex<Option<Error>> = Mutex::new(None);
     let worker = || {

@@ -26,7 +26,7 @@ use crate::sweep::store::{Failed, RUN, Record, Status, host, now_s};
 use crate::variants::points::Filling;
 
 /// What is kept of a run beside its record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keep {
     /// One row per request.
@@ -35,6 +35,8 @@ pub enum Keep {
     Series,
     /// Latencies and waits by bucket.
     Histograms,
+    /// The slowest requests.
+    Slowest,
 }
 
 /// The ending of tables that are kept.
@@ -47,6 +49,7 @@ impl Keep {
             Keep::Requests => "requests",
             Keep::Series => "series",
             Keep::Histograms => "histograms",
+            Keep::Slowest => "slowest",
         };
         format!("{name}.{TABLE}")
     }
@@ -286,6 +289,7 @@ impl Job<'_> {
                     Keep::Requests => outputs.requests = Some(Place::File(path)),
                     Keep::Series => outputs.series = Some((Place::File(path), WINDOW)),
                     Keep::Histograms => outputs.histograms = Some(Place::File(path)),
+                    Keep::Slowest => outputs.slowest = Some(Place::File(path)),
                 }
             }
         }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::outcome::json;
 use crate::results::sheet::{Cell, Kind, Sheet};
+use crate::sweep::fleet::scan::Scans;
 use crate::sweep::key::Hashes;
 use crate::sweep::points::Points;
 use crate::sweep::store::Store;
@@ -52,6 +53,9 @@ pub fn keep(points: &Points, store: &Store, computed: &Hashes) -> Result<()> {
         table(points, &folder)?;
     }
     write("study.toml", points.study.text.text.as_bytes())?;
+    if let Some(text) = points.study.scans.as_ref().and_then(|scans| scans.changed()) {
+        disk.write(&Scans::path(store.root()), text.as_bytes())?;
+    }
     match computed.changed() {
         Some(text) => disk.write(&hashes(store.root()), text.as_bytes()),
         None => Ok(()),

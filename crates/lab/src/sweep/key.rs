@@ -142,8 +142,9 @@ pub struct Hashes {
     fresh: Mutex<bool>,
 }
 
+/// A file as it was when it was hashed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Known {
+pub(crate) struct Known {
     size: u64,
     modified_ns: u64,
     inode: u64,
@@ -222,14 +223,14 @@ impl Hashes {
 }
 
 #[cfg(unix)]
-fn stamp(meta: &std::fs::Metadata) -> Known {
+pub(crate) fn stamp(meta: &std::fs::Metadata) -> Known {
     use std::os::unix::fs::MetadataExt;
     let modified_ns = (meta.mtime() as u64).wrapping_mul(1_000_000_000).wrapping_add(meta.mtime_nsec() as u64);
     Known { size: meta.len(), modified_ns, inode: meta.ino(), hash: String::new() }
 }
 
 #[cfg(not(unix))]
-fn stamp(meta: &std::fs::Metadata) -> Known {
+pub(crate) fn stamp(meta: &std::fs::Metadata) -> Known {
     let modified = meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     let modified_ns = modified.map_or(0, |time| time.as_nanos() as u64);
     Known { size: meta.len(), modified_ns, inode: 0, hash: String::new() }

@@ -9,6 +9,7 @@
 //! | What will it cost? | [`cost`] |
 //! | Who runs what? | [`shards`], [`execute`]; one run is [`job`], [`attempt`]; as a text for other processes, [`task`] |
 //! | Which results are there? | [`table`] |
+//! | What do many volumes say together? | [`fleet`] |
 //! | Are they right, and which may go? | [`verify`], [`clean`] |
 
 pub mod attempt;
@@ -18,9 +19,11 @@ pub mod cost;
 pub mod disk;
 pub mod draw;
 pub mod execute;
+pub mod fleet;
 pub mod job;
 pub mod keep;
 pub mod key;
+mod parallel;
 pub mod plan;
 pub mod points;
 pub mod shards;

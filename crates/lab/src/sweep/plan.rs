@@ -7,6 +7,7 @@ use serde::Serialize;
 use ssdlab_sim::Check;
 
 use crate::error::Result;
+use crate::sweep::axis::{Axis, Item};
 use crate::sweep::cost::Rates;
 use crate::sweep::execute::job;
 use crate::sweep::job::{End, Job, Terms, this_machine};
@@ -62,8 +63,13 @@ pub struct Plan {
 
 /// A point in a few words.
 pub fn words(points: &Points, point: &Point) -> String {
-    let axes = points.study.axes.iter().zip(&point.items);
-    let words: Vec<String> = axes.map(|(axis, item)| format!("{}={}", axis.label, item.shown.text())).collect();
+    words_of(&points.study.axes, &point.items)
+}
+
+/// Values of axes in a few words.
+pub fn words_of(axes: &[Axis], items: &[Item]) -> String {
+    let words: Vec<String> =
+        axes.iter().zip(items).map(|(axis, item)| format!("{}={}", axis.label, item.shown.text())).collect();
     if words.is_empty() { "the base configuration".into() } else { words.join(" ") }
 }
 

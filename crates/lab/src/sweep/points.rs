@@ -13,6 +13,7 @@ use crate::input::{self, Origin, Requests};
 use crate::settings::{Document, Settings, Sources};
 use crate::sweep::axis::{Change, Item};
 use crate::sweep::cost::{UNKNOWN, Work, filled_pages};
+use crate::sweep::fleet::distinct;
 use crate::sweep::key::{Hashes, Mode, identity, key};
 use crate::sweep::study::{Repeat, Study};
 use crate::theory::Outlook;
@@ -86,6 +87,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 struct Choice {
     sources: Sources,
     requests: Requests,
+    /// How many requests there are, if they were counted.
+    counted: Option<u64>,
     count_only: bool,
 }
 
@@ -117,12 +120,15 @@ impl Points {
             let place = match known.get(&name) {
                 Some(place) => *place,
                 None => {
-                    inputs.push(open(&choice.requests, hashes)?);
+                    inputs.push(open(choice, hashes)?);
                     known.insert(name, inputs.len() - 1);
                     inputs.len() - 1
                 }
             };
             places.push(place);
+        }
+        if study.scans.is_some() {
+            distinct(&inputs)?;
         }
         let mut points = settle(&study, &choices, &places, &inputs, check)?;
         let before = points.len();
@@ -173,7 +179,8 @@ impl Points {
 
 /// The layers and requests of a point.
 fn choice(study: &Study, base: &Sources, files: &HashMap<PathBuf, Document>, items: &[Item]) -> Result<Choice> {
-    let mut choice = Choice { sources: base.clone(), requests: study.requests.clone(), count_only: study.count_only };
+    let (requests, count_only) = (study.requests.clone(), study.count_only);
+    let mut choice = Choice { sources: base.clone(), requests, counted: None, count_only };
     for change in items.iter().flat_map(|item| &item.changes) {
         match change {
             Change::Set(set) => choice.sources.varied.push(set.clone()),
@@ -181,6 +188,8 @@ fn choice(study: &Study, base: &Sources, files: &HashMap<PathBuf, Document>, ite
             Change::File(path) => choice.sources.files.extend(files.get(path).cloned()),
             Change::Workload(name) => choice.requests.from = crate::sweep::study::origin(&study.text, name),
             Change::Trace(path) => choice.requests.from = Origin::Trace(study.text.directory.join(path).into()),
+            Change::Device(label) => choice.requests.reading.device = Some(label.clone()),
+            Change::Counted(requests) => choice.counted = Some(*requests),
             Change::Limit(limit) => choice.requests.limit = Some(*limit),
             Change::TimeScale(scale) => choice.requests.time_scale = Some(*scale),
             Change::CountOnly(count) => choice.count_only = *count,
@@ -190,14 +199,16 @@ fn choice(study: &Study, base: &Sources, files: &HashMap<PathBuf, Document>, ite
 }
 
 /// Looks an input up.
-fn open(requests: &Requests, hashes: &Hashes) -> Result<Input> {
+fn open(choice: &Choice, hashes: &Hashes) -> Result<Input> {
+    let requests = &choice.requests;
     let source = hashes.source(&requests.from)?;
     let opened = input::open(requests)?;
     let count = opened.expected().unwrap_or_else(|| {
         // A line of a trace takes some 50 bytes, compressed a fifth of that.
         let bytes = source.1.as_ref().and_then(|path| std::fs::metadata(path).ok()).map(|meta| meta.len());
         let packed = source.1.as_ref().and_then(|path| path.extension()).is_some_and(|ending| ending != "csv");
-        let once = bytes.map_or(UNKNOWN, |bytes| (bytes / if packed { 10 } else { 50 }).max(1));
+        let guess = || bytes.map_or(UNKNOWN, |bytes| (bytes / if packed { 10 } else { 50 }).max(1));
+        let once = choice.counted.unwrap_or_else(guess);
         let all = once.saturating_mul(u64::from(requests.loops));
         requests.limit.map_or(all, |limit| limit.min(all.max(1)))
     });
@@ -226,8 +237,12 @@ fn settle(study: &Study, choices: &[Choice], places: &[usize], inputs: &[Input],
 
 fn point(study: &Study, at: usize, choice: &Choice, place: usize, input: &Input, check: Check) -> Result<Point> {
     let settings = Settings::merge(&choice.sources).map_err(|error| placed(study, error))?;
-    let digest = settings.digest();
-    let config = settings.config;
+    let mut digest = settings.digest();
+    let mut config = settings.config;
+    if let Some(fit) = &study.fit {
+        fit.size(&study.choices[at][0].shown.text(), &mut config)?;
+        digest = Settings::of(config.clone()).digest();
+    }
     let mut broken = config.check().err();
     if choice.count_only {
         broken = broken.or_else(|| config.check_count_only().err());

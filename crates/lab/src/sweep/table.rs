@@ -8,6 +8,8 @@ use ssdlab_sim::blame::CAUSES;
 use crate::error::Result;
 use crate::results::sheet::{Cell, Ended, Kind, Place, Sheet};
 use crate::sweep::axis::Shown;
+use crate::sweep::cost::Cost;
+use crate::sweep::parallel;
 use crate::sweep::points::{Points, Run};
 use crate::sweep::status::{Standing, Survey};
 use crate::sweep::store::Store;
@@ -124,6 +126,77 @@ fn flatten(path: &str, value: &Json, out: &mut Vec<(String, serde_json::Number)>
     }
 }
 
+/// Runs whose records are in memory at a time.
+const CHUNK: usize = 1024;
+
+/// What the table has of a run.
+struct Loaded {
+    standing: Standing,
+    rule: Option<String>,
+    /// By fixed measure.
+    fixed: Vec<Option<serde_json::Number>>,
+    /// Everything else by path.
+    flat: Vec<(String, serde_json::Number)>,
+    cost: Option<Cost>,
+}
+
+impl Loaded {
+    fn of(
+        points: &Points,
+        survey: &Survey<'_>,
+        store: &Store,
+        run: &Run,
+        fixed: &[(String, String)],
+    ) -> Result<Loaded> {
+        let mut loaded = Loaded {
+            standing: survey.standing(run, store),
+            rule: points.points[run.point].refused.clone(),
+            fixed: Vec::new(),
+            flat: Vec::new(),
+            cost: None,
+        };
+        if let Standing::Failure(failure) = &loaded.standing {
+            loaded.rule = Some(failure.message.clone());
+        }
+        if !matches!(loaded.standing, Standing::Done | Standing::Refused) {
+            return Ok(loaded);
+        }
+        let Some(read) = store.read::<Json>(&run.key)? else {
+            loaded.standing = Standing::Left;
+            return Ok(loaded);
+        };
+        loaded.rule = read.rule.or(loaded.rule);
+        let summary = read.summary.unwrap_or_default();
+        let number = |path: &str| match path.split('.').try_fold(&summary, |value, part| value.get(part)) {
+            Some(Json::Number(number)) => Some(number.clone()),
+            _ => None,
+        };
+        loaded.fixed = fixed.iter().map(|(_, path)| number(path)).collect();
+        let flat = &mut loaded.flat;
+        for (section, value) in summary.as_object().into_iter().flatten() {
+            let section = section.as_str();
+            if section == "gc" {
+                flatten(section, value, flat);
+                flat.retain(|(path, _)| !path.starts_with("gc.") || AFTER.contains(&path.as_str()));
+            } else if !LEFT_OUT.contains(&section) && !TAKEN.contains(&section) && section != "simulated_ns" {
+                flatten(section, value, flat);
+            }
+        }
+        loaded.cost = store.cost(&run.key);
+        Ok(loaded)
+    }
+}
+
+/// The group that a path's column is in: flash, gc, utilisation and wear, schemes.
+fn group_of(path: &str) -> usize {
+    match path.split('.').next().unwrap_or_default() {
+        of if SECTIONS.contains(&of) => 0,
+        "gc" => 1,
+        of if LAST.contains(&of) => 2,
+        _ => 3,
+    }
+}
+
 /// The measures of a study by run.
 pub struct Rows<'p> {
     points: &'p Points,
@@ -158,68 +231,30 @@ impl<'p> Rows<'p> {
         found[1] = vec![Numbers::empty(runs.len()); AFTER.len()];
         place.extend(AFTER.iter().enumerate().map(|(i, name)| (String::from(*name), (1, i))));
         let mut perf = [Numbers::empty(runs.len()), Numbers::empty(runs.len())];
-        for (row, run) in runs.iter().enumerate() {
-            let mut stands = survey.standing(run, store);
-            let mut rule = points.points[run.point].refused.clone();
-            if let Standing::Failure(failure) = &stands {
-                rule = Some(failure.message.clone());
-            }
-            if matches!(stands, Standing::Done | Standing::Refused) {
-                match store.read::<Json>(&run.key)? {
-                    None => stands = Standing::Left,
-                    Some(read) => {
-                        rule = read.rule.or(rule);
-                        let summary = read.summary.unwrap_or_default();
-                        for ((_, path), column) in fixed.iter().zip(&mut columns) {
-                            let value = path.split('.').try_fold(&summary, |value, part| value.get(part));
-                            if let Some(Json::Number(number)) = value {
-                                column.set(row, number);
-                            }
-                        }
-                        let mut flat = Vec::new();
-                        for (section, value) in summary.as_object().into_iter().flatten() {
-                            if section == "gc" {
-                                flatten(section, value, &mut flat);
-                                flat.retain(|(path, _)| !path.starts_with("gc.") || AFTER.contains(&path.as_str()));
-                            } else if !LEFT_OUT.contains(&section.as_str())
-                                && !TAKEN.contains(&section.as_str())
-                                && section != "simulated_ns"
-                            {
-                                flatten(section, value, &mut flat);
-                            }
-                        }
-                        for (path, number) in flat {
-                            let section = path.split('.').next().unwrap_or_default();
-                            let (group, at) = match place.get(&path) {
-                                Some(known) => *known,
-                                None => {
-                                    let group = match section {
-                                        of if SECTIONS.contains(&of) => 0,
-                                        "gc" => 1,
-                                        of if LAST.contains(&of) => 2,
-                                        _ => 3,
-                                    };
-                                    others[group].push(path.clone());
-                                    found[group].push(Numbers::empty(runs.len()));
-                                    place.insert(path, (group, others[group].len() - 1));
-                                    (group, others[group].len() - 1)
-                                }
-                            };
-                            found[group][at].set(row, &number);
-                        }
-                        if let Some(cost) = store.cost(&run.key) {
-                            if let Some(number) = serde_json::Number::from_f64(cost.cpu_s) {
-                                perf[0].set(row, &number);
-                            }
-                            if let Some(bytes) = cost.peak_rss_bytes {
-                                perf[1].set(row, &bytes.into());
-                            }
-                        }
-                    }
+        let read = |run: &Run| Loaded::of(points, &survey, store, run, &fixed);
+        // A chunk at a time, so that memory does not grow with the study; records are read by all cores, and taken in order.
+        for (chunk, first) in runs.chunks(CHUNK).zip((0..).step_by(CHUNK)) {
+            for (loaded, row) in parallel::map(chunk, &read).into_iter().zip(first..) {
+                let loaded = loaded?;
+                for (value, column) in loaded.fixed.iter().zip(&mut columns) {
+                    value.iter().for_each(|number| column.set(row, number));
                 }
+                for (path, number) in loaded.flat {
+                    let (group, at) = *place.entry(path).or_insert_with_key(|path| {
+                        let group = group_of(path);
+                        others[group].push(path.clone());
+                        found[group].push(Numbers::empty(runs.len()));
+                        (group, others[group].len() - 1)
+                    });
+                    found[group][at].set(row, &number);
+                }
+                if let Some(cost) = loaded.cost {
+                    serde_json::Number::from_f64(cost.cpu_s).iter().for_each(|number| perf[0].set(row, number));
+                    cost.peak_rss_bytes.iter().for_each(|bytes| perf[1].set(row, &(*bytes).into()));
+                }
+                standing.push(loaded.standing);
+                rules.push(loaded.rule);
             }
-            standing.push(stands);
-            rules.push(rule);
         }
         perf[0].real |= perf[0].known.iter().all(|known| !known);
         for (group, (paths, numbers)) in others.into_iter().zip(found).enumerate() {

@@ -4,6 +4,7 @@
 mod comparisons;
 mod decisions;
 mod explain;
+mod import;
 mod layers;
 mod live;
 mod memory;
@@ -11,6 +12,8 @@ mod outside;
 mod refusals;
 mod reports;
 mod runs;
+mod scale;
+mod studies;
 mod sweeps;
 mod whatif;
 

@@ -23,6 +23,7 @@ fn outputs(directory: &Path) -> Outputs {
         timeline: Some((ssdlab_lab::results::timeline::To::File(directory.join("run.pftrace")), None)),
         blocks: file("blocks.csv").map(Place::File),
         histograms: file("histograms.csv").map(Into::into),
+        slowest: file("slowest.csv").map(Into::into),
         tail: false,
         report: None,
         perf: file("perf.json"),
@@ -77,12 +78,23 @@ fn files_appear_together_when_they_are_published_and_hold_what_is_returned() {
         "run.pftrace",
         "series.csv",
         "series.dies.csv",
+        "slowest.csv",
         "summary.json",
     ];
     assert_eq!(names(directory.path()), files.map(PathBuf::from));
     let text = |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap();
     assert_eq!(text("summary.json"), done.outcome.json());
     assert_eq!(text("requests.csv").lines().count(), 6001);
+    // The slowest requests are those of the table of requests, the first of equal ones first.
+    let requests = text("requests.csv");
+    let head = requests.lines().next().unwrap();
+    let place = head.split(',').position(|column| column == "latency_ns").unwrap();
+    let latency = |line: &&str| line.split(',').nth(place).unwrap().parse::<u64>().unwrap();
+    let mut slowest: Vec<&str> = requests.lines().skip(1).collect();
+    slowest.sort_by_key(|line| std::cmp::Reverse(latency(line)));
+    slowest.truncate(1_000);
+    slowest.insert(0, head);
+    assert_eq!(text("slowest.csv").lines().collect::<Vec<_>>(), slowest);
     assert_eq!(done.outcome.provenance, Provenance::Generated);
     let spread = done.spread.as_ref().unwrap();
     assert_eq!(spread.erases.iter().map(|bar| bar.blocks).sum::<u64>(), 64);

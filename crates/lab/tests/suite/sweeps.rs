@@ -11,13 +11,13 @@ use ssdlab_lab::error::{Class, Error};
 use ssdlab_lab::results::sheet::{Frame, Place, Values};
 use ssdlab_lab::sweep::axis::Shown;
 use ssdlab_lab::sweep::disk::{Disk, Step};
-use ssdlab_lab::sweep::execute::{self, Ended, Options, Retry, Watch};
+use ssdlab_lab::sweep::execute::{self, Ended, Options, Retry, Watch, job, terms};
 use ssdlab_lab::sweep::job::{End, Terms};
 use ssdlab_lab::sweep::key::Hashes;
 use ssdlab_lab::sweep::points::{Point, Points, Run};
 use ssdlab_lab::sweep::shards::{Shard, assign, units};
 use ssdlab_lab::sweep::status::{Standing, Survey};
-use ssdlab_lab::sweep::store::{Failed, Store};
+use ssdlab_lab::sweep::store::{Failed, Failure, Store};
 use ssdlab_lab::sweep::study::Study;
 use ssdlab_lab::sweep::table::{Rows, Shape};
 use ssdlab_lab::sweep::task::Task;
@@ -432,6 +432,44 @@ fn time_that_is_up_leaves_the_rest() {
     assert_eq!(sweep(&points, &store, &enough).exit_status(), 0);
 }
 
+/// Points that are filled alike: three runs make a unit.
+fn alike(limit: &str) -> Points {
+    points(&format!("[axes]\n\"device.queue_depth\" = {limit}\n"))
+}
+
+/// A unit that is not expected to end in time does not begin, although each of its runs by itself is expected to.
+#[test]
+fn time_is_decided_by_unit() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = alike("[1, 2, 3, 4, 5, 6, 7, 8]");
+    let units = units(&points, &points.runs(), 1);
+    assert_eq!(units.iter().map(|unit| unit.runs.len()).collect::<Vec<_>>(), [3, 3, 2]);
+    let store = create(&folder.path().join("store"));
+    // What the first unit takes; looking at the store alone takes longer than the rest.
+    let short = Options { time_limit_ns: Some(units[0].cost_ns + 2_000), ..one_job() };
+    let ended = sweep(&points, &store, &short);
+    assert!(ended.late && ended.status.left >= 6 && ended.exit_status() == 75, "{ended:?}");
+    assert!(units[..2].iter().flat_map(|unit| &unit.runs).all(|place| !store.has(&points.runs()[*place].key)));
+}
+
+/// The runs of a claimed unit share a filling, and their records are those of runs that do not.
+#[test]
+fn claimed_units_share_their_filling() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = alike("{ from = 1, to = 280, steps = 280 }");
+    let store = create(&folder.path().join("store"));
+    let ended = sweep(&points, &store, &Options { claim: true, ..one_job() });
+    assert_eq!((ended.ran, ended.exit_status()), (280, 0));
+    let runs = points.runs();
+    let filled = runs.iter().filter(|run| store.cost(&run.key).unwrap().filled_pages > 0).count();
+    let units = units(&points, &runs, 64);
+    assert!(units.len() < 280 && filled == units.len(), "{filled} fillings of {} units", units.len());
+    let alone = job(&points, &runs[1]);
+    let end = alone.perform(&terms(&points, &one_job()), None, None, 1, &mut || ControlFlow::Continue(())).unwrap();
+    let End::Record { record, .. } = end else { panic!("{end:?}") };
+    assert_eq!(store.bytes(&runs[1].key).unwrap(), record.into_bytes());
+}
+
 #[test]
 fn rows_have_ratios_to_their_baseline() {
     let folder = tempfile::tempdir().unwrap();
@@ -525,6 +563,12 @@ fn a_killed_process_is_an_attempt() {
     sweep(&points, &store, &none);
     let failure = store.failure(&run.key).unwrap();
     assert_eq!((failure.status, failure.attempts, mark.exists()), (Failed::Killed, 2, false));
+    // Killed between keeping a failure and removing its mark: the attempt counts once, by its own name.
+    store.fail(&run.key, &Failure { status: Failed::Timeout, ..failure.clone() }).unwrap();
+    std::fs::write(&mark, text.to_string()).unwrap();
+    sweep(&points, &store, &none);
+    let once = store.failure(&run.key).unwrap();
+    assert_eq!((once.status, once.attempts, mark.exists()), (Failed::Timeout, 2, false));
     let survey = Survey::of(&points, Some(&store)).unwrap();
     assert!(matches!(survey.standing(run, &store), Standing::Failure(_)));
     assert_eq!(sweep(&points, &store, &one_job()).exit_status(), 0);

@@ -17,7 +17,7 @@ const MOST_PE_CYCLES: u32 = 1_000_000;
 const MOST_SEGMENTS: u32 = 1 << 16;
 
 /// Reports a broken rule.
-fn refuse<T>(key: &str, message: String, help: impl Into<String>) -> Result<T, ConfigError> {
+pub(super) fn refuse<T>(key: &str, message: String, help: impl Into<String>) -> Result<T, ConfigError> {
     Err(ConfigError { key: key.to_string(), message, help: help.into() })
 }
 
@@ -36,6 +36,7 @@ impl Config {
         self.check_geometry()?;
         self.check_times()?;
         self.check_wear()?;
+        self.check_pages()?;
         self.check_space()?;
         self.check_noc()?;
         self.check_schemes()?;
@@ -536,12 +537,6 @@ impl Config {
                 let message = "recovery of an interconnect's queues is not modelled".to_string();
                 return refuse("faults.power_cut", message, "use noc.model = \"none\", or leave it out");
             }
-            let keeps = self.device.keep_overwritten || self.cache.exists();
-            if keeps && self.gc.time == GcTime::None && !self.device.power_loss_protection {
-                let message = "GC in no time may erase an overwritten page that recovery needs".to_string();
-                let help = "use \"real\", or device.power_loss_protection = true";
-                return refuse("gc.time", message, help);
-            }
             let (streams, reserve) = (self.gc_streams(), self.reserve());
             if !self.device.power_loss_protection && reserve <= streams {
                 let message = format!(
@@ -864,6 +859,21 @@ impl Config {
         if cache.plp_budget == Some(0) {
             let message = "no line could ever be dirty".to_string();
             return refuse("cache.plp_budget", message, "use 1 or more, or cache.write = \"through\"");
+        }
+        if cache.order == CacheOrder::Stripe {
+            let key = "cache.order";
+            if !self.device.multi_plane || self.geometry.planes_per_die == 1 {
+                let message = "no program carries several lines".to_string();
+                return refuse(
+                    key,
+                    message,
+                    "use device.multi_plane = true and geometry.planes_per_die = 2 or more, or \"fifo\"",
+                );
+            }
+            if self.schemes.place == Place::Dynamic {
+                let message = "any lines fill a multi-plane command where any plane takes them".to_string();
+                return refuse(key, message, "use \"fifo\", or a static schemes.place");
+            }
         }
         if !self.device.power_loss_protection {
             let message = "there is no capacitor".to_string();

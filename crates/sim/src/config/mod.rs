@@ -4,6 +4,7 @@
 //! configuration can always be built and run.
 
 mod check;
+mod pages;
 mod spec;
 
 use serde::{Deserialize, Serialize};
@@ -132,6 +133,19 @@ macro_rules! choice {
 mod nvme;
 pub use nvme::{Arbitration, ByteRange, MOST_QUEUES, Match, NvmeQueue, OpName, QueuePriority};
 
+choice! {
+    /// Order in which the pages of a block's word lines are programmed.
+    PageOrder("lowercase") {
+        /// Page `i` of a block has type `i mod n`, for `n` page types.
+        Cyclic,
+        /// The same. Results are also given by page type: LSB, CSB, MSB, TSB.
+        Wordline,
+        /// A word line's next page follows earlier pages of its neighbours: step `s` programs type `k` of word line `s - k`.
+        /// Results are also given by page type.
+        Shadow,
+    }
+}
+
 section! {
     /// The flash array: `channels x chips_per_channel x dies_per_chip x planes_per_die` planes.
     Geometry {
@@ -149,10 +163,14 @@ section! {
         pages_per_block: u32 = 64,
         /// Data bytes of a page.
         page_size: Bytes = Bytes(4096),
+        /// Order in which the pages of a block's word lines are programmed, and so their types (`timing.read`,
+        /// `timing.program`).
+        [since "0.1.1"]
+        page_order: PageOrder = PageOrder::Cyclic,
     }
 }
 
-/// One time for all pages, or one per page type: page `i` of a block has type `i mod n`.
+/// One time for all pages, or one per page type. With `geometry.page_order = "cyclic"`, page `i` of a block has type `i mod n`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -214,6 +232,28 @@ section! {
         suspendable: Suspendable = Suspendable::None,
         /// Array time of a whole copyback, instead of tR + tPROG.
         copyback: Option<Nanos> = None,
+        /// Variation of tR and tPROG.
+        [since "0.1.1"]
+        variation: Variation = Variation::default(),
+    }
+}
+
+section! {
+    /// Variation of tR and tPROG between blocks and between the layers of a block. Both factors have mean 1 and depend on the seed
+    /// and the place alone, so all schemes see the same flash.
+    #[derive(PartialEq)]
+    Variation {
+        /// Standard deviation of a block's factor, which is log-normal and cut at three standard deviations.
+        block: Ppm = Ppm(0),
+        /// Standard deviation `a` of a layer's factor: 1 + a sqrt(2) sin(2 pi w / W) for word line `w` of `W`. At most 0.7.
+        layer: Ppm = Ppm(0),
+    }
+}
+
+impl Variation {
+    /// Whether times vary.
+    pub fn exists(&self) -> bool {
+        self.block.0 > 0 || self.layer.0 > 0
     }
 }
 
@@ -647,6 +687,8 @@ choice! {
         Fifo,
         /// The one least recently written.
         Lru,
+        /// Lines that fill a multi-plane command, then as `fifo`.
+        Stripe,
     }
 }
 choice! {

@@ -1,8 +1,12 @@
 //! Turns a checked configuration into the plain values of [`crate::device::spec`], from which a device is built.
 
-use super::{Config, Ecc, Errors, Exclusion, MappingUnit, NocModel, PortRule, Programming, RaidLayout, Suspendable};
+use super::{
+    Config, Ecc, Errors, Exclusion, MappingUnit, NocModel, PageOrder, PortRule, Programming, RaidLayout, Suspendable,
+};
 use crate::device::raid::Layout;
-use crate::device::spec::{ArraySpec, ErrorSpec, NocSpec, PageErrorSpec, ParitySpec, TimingSpec, WearSpec};
+use crate::device::spec::{
+    ArraySpec, ErrorSpec, NocSpec, PageErrorSpec, ParitySpec, TimingSpec, VariationSpec, WearSpec,
+};
 use crate::schemes::Place;
 use crate::units::Ppm;
 
@@ -66,6 +70,9 @@ impl Config {
             decode: self.ecc.decode,
             one_shot: self.wear.programming == Programming::OneShot,
             splits: times.suspendable == Suspendable::ProgramErase,
+            types: self.page_types(),
+            shadow: self.geometry.page_order == PageOrder::Shadow,
+            variation: VariationSpec { block: times.variation.block, layer: times.variation.layer },
         }
     }
 

@@ -6,6 +6,7 @@ pub mod flash;
 pub mod geometry;
 pub mod mapping;
 pub mod noc;
+pub mod page_types;
 pub mod pages;
 pub mod place;
 pub mod raid;

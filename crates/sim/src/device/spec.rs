@@ -67,6 +67,21 @@ pub struct TimingSpec {
     pub one_shot: bool,
     /// Whether a copyback has one leg for each half.
     pub splits: bool,
+    /// Number of page types.
+    pub types: u32,
+    /// Whether word lines are programmed in shadow order; otherwise the pages of a word line follow one another.
+    pub shadow: bool,
+    /// Variation of array times.
+    pub variation: VariationSpec,
+}
+
+/// Variation of the array times of reads and programs.
+#[derive(Clone, Copy, Debug)]
+pub struct VariationSpec {
+    /// Standard deviation of the factor of blocks.
+    pub block: Ppm,
+    /// Standard deviation of the factor of word lines.
+    pub layer: Ppm,
 }
 
 /// P/E cycles and copyback counts.

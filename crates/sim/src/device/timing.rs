@@ -1,5 +1,6 @@
 //! Operations as lists of legs: the resources that each occupies, in order, and for how long (rules R1 to R9 of docs/model.md).
 
+use super::page_types::{BlockFactors, ONE, PageTypes, on_block};
 use super::spec::{ArraySpec, TimingSpec};
 use crate::units::{Nanos, Rate};
 
@@ -91,11 +92,25 @@ impl Legs {
     }
 }
 
+/// A page, as its array times depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct PagePlace {
+    /// Offset in its block.
+    offset: u32,
+    /// Factor of its block.
+    factor: u32,
+}
+
 /// Times of operations on this device.
 #[derive(Clone, Debug)]
 pub struct Timing {
+    /// By offset in a block.
     read: Box<[Nanos]>,
+    /// By offset in a block.
     program: Box<[Nanos]>,
+    /// Factors of blocks.
+    blocks: BlockFactors,
+    types: PageTypes,
     erase: Nanos,
     copyback: Option<Nanos>,
     command: Nanos,
@@ -113,12 +128,11 @@ pub struct Timing {
 }
 
 impl Timing {
-    pub(crate) fn new(spec: &TimingSpec, array: &ArraySpec) -> Self {
-        let by_offset = |times: &[Nanos]| -> Box<[Nanos]> {
-            times.iter().copied().cycle().take(array.pages_per_block as usize).collect()
-        };
-        let (flash_page, per_unit) = (array.flash_page, array.pages_per_entry);
-        let mut program = by_offset(&spec.program);
+    pub(crate) fn new(spec: &TimingSpec, array: &ArraySpec, seed: u64) -> Self {
+        let (flash_page, per_unit, pages) = (array.flash_page, array.pages_per_entry, array.pages_per_block);
+        let types =
+            if spec.shadow { PageTypes::shadow(pages, spec.types) } else { PageTypes::cyclic(pages, spec.types) };
+        let mut program = types.times(&spec.program, spec.variation.layer);
         if spec.one_shot {
             // The last page of a word line starts the program of all its pages.
             program
@@ -128,9 +142,13 @@ impl Timing {
                 .for_each(|(_, t)| *t = Nanos::ZERO);
         }
         let rate = spec.channel.clone();
+        let dies = array.channels * array.chips_per_channel * array.dies_per_chip;
+        let blocks = dies as usize * array.planes_per_die as usize * array.blocks_per_plane as usize;
         Timing {
-            read: by_offset(&spec.read),
+            read: types.times(&spec.read, spec.variation.layer),
             program,
+            blocks: BlockFactors::draw(&spec.variation, blocks, seed),
+            types,
             erase: spec.erase,
             copyback: spec.copyback,
             command: spec.command,
@@ -142,6 +160,17 @@ impl Timing {
             decode: spec.decode,
             splits: spec.splits,
         }
+    }
+
+    /// Page types of a block.
+    pub fn types(&self) -> &PageTypes {
+        &self.types
+    }
+
+    /// The place of a page by its offset and, if blocks differ, by its block.
+    #[inline(always)]
+    pub fn place(&self, offset: u32, block: impl FnOnce() -> usize) -> PagePlace {
+        PagePlace { offset, factor: if self.blocks.differ() { self.blocks.of(block()) } else { ONE } }
     }
 
     /// Bus time of `bytes` of one page.
@@ -163,29 +192,42 @@ impl Timing {
         self.link.as_ref().map(|rate| rate.time(bytes))
     }
 
-    /// Array time of reading pages at these offsets. Planes with equal offsets are read together, otherwise one after the other
-    /// (R9).
+    /// Array time of pages by their times by offset. Planes with equal offsets work together, and the slowest block decides;
+    /// different offsets come one after the other (R9).
     #[inline(always)]
-    fn read_time(&self, offsets: &[u32]) -> Nanos {
+    fn together(times: &[Nanos], pages: &[PagePlace]) -> Nanos {
         let mut total = Nanos::ZERO;
-        for (i, offset) in offsets.iter().enumerate() {
-            if !offsets[..i].contains(offset) {
-                total = total + self.read[*offset as usize];
+        for (i, page) in pages.iter().enumerate() {
+            if !pages[..i].iter().any(|other| other.offset == page.offset) {
+                total = total + Self::slowest(times, page.offset, &pages[i..]);
             }
         }
         total
     }
 
+    /// Array time of those of these pages that are at an offset.
+    #[inline(always)]
+    fn slowest(times: &[Nanos], offset: u32, pages: &[PagePlace]) -> Nanos {
+        let factors = pages.iter().filter(|page| page.offset == offset).map(|page| page.factor);
+        on_block(times[offset as usize], factors.max().unwrap_or(ONE))
+    }
+
+    /// Array time of a page's read.
+    #[inline(always)]
+    fn read_time(&self, page: PagePlace) -> Nanos {
+        on_block(self.read[page.offset as usize], page.factor)
+    }
+
     /// R1: command, array, data-out. `burst` is the bus time of all pages that leave the die.
     #[inline(always)]
-    pub fn read(&self, offsets: &[u32], burst: Nanos) -> Legs {
-        self.read_legs(self.read_time(offsets), burst)
+    pub fn read(&self, pages: &[PagePlace], burst: Nanos) -> Legs {
+        self.read_legs(Self::together(&self.read, pages), burst)
     }
 
     /// R1 for a single page.
     #[inline(always)]
-    pub fn read_one(&self, offset: u32, burst: Nanos) -> Legs {
-        self.read_legs(self.read[offset as usize], burst)
+    pub fn read_one(&self, page: PagePlace, burst: Nanos) -> Legs {
+        self.read_legs(self.read_time(page), burst)
     }
 
     #[inline(always)]
@@ -199,18 +241,20 @@ impl Timing {
 
     /// R1 for GC, with a decode leg: every page is decoded before it is used.
     #[inline(always)]
-    pub fn read_and_decode(&self, offsets: &[u32], burst: Nanos) -> Legs {
-        let mut legs = self.read(offsets, burst);
-        legs.push(LegKind::Decode, Nanos(self.decode.0 * offsets.len() as u64));
+    pub fn read_and_decode(&self, pages: &[PagePlace], burst: Nanos) -> Legs {
+        let mut legs = self.read(pages, burst);
+        legs.push(LegKind::Decode, Nanos(self.decode.0 * pages.len() as u64));
         legs
     }
 
-    /// The second half of a copyback: programs the content of the plane's register. Also returns the array time.
-    pub fn program_from_register(&self, to: u32) -> (Legs, Nanos) {
+    /// The second half of a copyback: programs the content of the planes' registers at equal offsets. Also returns the array
+    /// time.
+    pub fn program_from_register(&self, to: &[PagePlace]) -> (Legs, Nanos) {
         let mut legs = Legs::NONE;
+        let array = Self::slowest(&self.program, to[0].offset, to);
         legs.push(LegKind::Bus, self.command);
-        legs.push(LegKind::Array, self.program[to as usize]);
-        (legs, self.program[to as usize])
+        legs.push(LegKind::Array, array);
+        (legs, array)
     }
 
     /// Array and bus time of a page read, averaged over page types.
@@ -225,17 +269,32 @@ impl Timing {
 
     /// R2: command and data-in, array.
     #[inline(always)]
-    pub fn program(&self, offset: u32, burst: Nanos) -> Legs {
+    pub fn program(&self, page: PagePlace, burst: Nanos) -> Legs {
+        self.program_legs(self.program_time(page), burst)
+    }
+
+    /// R2 for pages at equal offsets in different planes.
+    pub fn program_all(&self, pages: &[PagePlace], burst: Nanos) -> Legs {
+        self.program_legs(Self::slowest(&self.program, pages[0].offset, pages), burst)
+    }
+
+    #[inline(always)]
+    fn program_legs(&self, array: Nanos, burst: Nanos) -> Legs {
         let mut legs = Legs::NONE;
         legs.push(LegKind::Bus, self.command + burst);
-        legs.push(LegKind::Array, self.program[offset as usize]);
+        legs.push(LegKind::Array, array);
         legs
     }
 
     /// Array time of a program.
     #[inline(always)]
-    pub fn program_time(&self, offset: u32) -> Nanos {
-        self.program[offset as usize]
+    pub fn program_time(&self, page: PagePlace) -> Nanos {
+        on_block(self.program[page.offset as usize], page.factor)
+    }
+
+    /// Array time of a program of the first page of a block without variation between blocks.
+    pub fn first_program(&self) -> Nanos {
+        self.program[0]
     }
 
     /// R3: command, array.
@@ -249,17 +308,17 @@ impl Timing {
     /// R9: command, array read, command, array program, all inside the planes. Without command time nothing can come between the
     /// two, so they are one leg, unless the program alone can be suspended. Planes with equal offsets in `to` are programmed
     /// together, otherwise one after the other. Also returns the array times of the reads and of the programs.
-    pub fn copyback(&self, from: &[u32], to: &[u32]) -> (Legs, Nanos, Nanos) {
+    pub fn copyback(&self, from: &[PagePlace], to: &[PagePlace]) -> (Legs, Nanos, Nanos) {
         let mut legs = Legs::NONE;
-        let first = self.program[to[0] as usize];
+        let first = Self::slowest(&self.program, to[0].offset, to);
         let (read, mut program) = match self.copyback {
             Some(whole) => (whole - whole.min(first), whole.min(first)),
-            None => (self.read_time(from), first),
+            None => (Self::together(&self.read, from), first),
         };
         let mut programs = self.command;
-        for (i, offset) in to.iter().enumerate().skip(1) {
-            if !to[..i].contains(offset) {
-                program = program + self.program[*offset as usize];
+        for (i, page) in to.iter().enumerate().skip(1) {
+            if !to[..i].iter().any(|other| other.offset == page.offset) {
+                program = program + Self::slowest(&self.program, page.offset, to);
                 programs = programs + self.command;
             }
         }

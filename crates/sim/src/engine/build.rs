@@ -128,7 +128,7 @@ impl Ssd {
             tenant: rules.tenants,
         };
         let rules_extras = rules.extras;
-        let timing = Timing::new(&config.timing_spec(), &array);
+        let timing = Timing::new(&config.timing_spec(), &array, seed);
         let chains = Chains::new(&geometry, &timing, rules.plain_moves);
         let joint = Joint::new(&geometry, &timing);
         let booked = Bookings::new(geometry.channels as usize, geometry.units as usize);
@@ -182,6 +182,7 @@ impl Ssd {
             schemes,
             config: config.clone(),
         };
+        ssd.prepare_page_types();
         ssd.set_fusing(true);
         ssd.watch_pages();
         ssd.schedule_fault();

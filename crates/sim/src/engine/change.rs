@@ -220,6 +220,11 @@ impl Ssd {
     fn allows(&self, new: &Ssd) -> Result<(), ConfigError> {
         self.allows_layout(new)?;
         self.allows_queues(&new.config)?;
+        let types = |ssd: &Ssd| ssd.rules.page_types.then(|| ssd.config.page_type_names());
+        if types(self) != types(new) {
+            let message = "results by page type belong to a device from its start";
+            return refuse("geometry.page_order", message, "set it when the device is built");
+        }
         if self.rules.ports != new.rules.ports {
             return refuse("timing.host_link", "a link comes or goes", "change its rate instead");
         }

@@ -212,7 +212,7 @@ impl Ssd {
         let pages_rounded = (page_ns + u128::from(span / 2)).checked_div(u128::from(span)).unwrap_or(0);
         let in_flash = (stats.flash.programs.gc + stats.flash.copybacks).saturating_sub(counters.written_back);
         let busy_starts = counters.starts - counters.idle_starts;
-        let program = self.dev.timing.transfer(geometry.page_size) + self.dev.timing.program_time(0);
+        let program = self.dev.timing.transfer(geometry.page_size) + self.dev.timing.first_program();
         let drain = |pages: u64| drain_ns(pages, chips, self.config.device.memory.0, program.0);
         let rate = |bytes: u64| mean(u128::from(bytes) * 1_000, simulated);
         let ([read_bytes, write_bytes], space) = (counters.bytes, self.space());

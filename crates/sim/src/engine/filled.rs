@@ -45,6 +45,7 @@ impl Filled {
         let defaults = Config::default();
         let mut relevant = config.clone();
         relevant.timing = defaults.timing;
+        relevant.geometry.page_order = defaults.geometry.page_order;
         relevant.run = defaults.run;
         relevant.gc.time = defaults.gc.time;
         relevant.schemes.order = defaults.schemes.order;
@@ -194,6 +195,7 @@ impl Ssd {
         ssd.gc.target = gc_target;
         ssd.features.noc = noc;
         ssd.stats = stats;
+        ssd.prepare_page_types();
         ssd.watch_pages();
         ssd.settle_groups();
         ssd.restart_conflicts();

@@ -42,8 +42,8 @@ impl Ssd {
         }
     }
 
-    /// Power is cut while it is in service: its effect on flash.
-    pub(super) fn tear(&self, op: OpId, torn: &mut Torn) {
+    /// Power is cut while it is in service, in the command of `lead`: its effect on flash.
+    pub(super) fn tear(&self, op: OpId, lead: OpId, torn: &mut Torn) {
         let record = &self.kernel.ops[op];
         match (record.class, record.verb) {
             // If its chip has failed, nothing is torn.
@@ -61,7 +61,8 @@ impl Ssd {
             })),
             (Class::Host | Class::Parity | Class::Metadata | Class::Writeback | Class::Replica | Class::Cache, _) => {
                 let tags = &self.kernel.ops.host[op].tags;
-                let arrived = record.legs.get(record.leg).is_some_and(|leg| leg.kind == LegKind::Array);
+                let command = &self.kernel.ops[lead];
+                let arrived = command.legs.get(command.leg).is_some_and(|leg| leg.kind == LegKind::Array);
                 torn.ahead += u64::from(record.class == Class::Cache && !arrived);
                 let brings = Brings::Own { lost: self.kernel.ops[op].lost };
                 torn.programs.extend(record.pages.iter().zip(tags).map(|(page, tag)| (*page, *tag, brings)));

@@ -92,7 +92,7 @@ impl Ssd {
         self.stats.count_reads(Class::Metadata, pages.len() as u64);
         let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages.len() as u64);
         self.kernel.ops[op].pages = pages;
-        self.kernel.ops[op].legs = self.dev.timing.read(&[offset], burst);
+        self.kernel.ops[op].legs = self.dev.timing.read(&self.dev.places(&pages)[..pages.len()], burst);
     }
 
     /// Takes the next metadata page of a block and sets up its program.
@@ -101,7 +101,7 @@ impl Ssd {
         self.stats.count_programs(Class::Metadata, 1);
         let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
         self.kernel.ops[op].pages = PageSet::one(page);
-        self.kernel.ops[op].legs = self.dev.timing.program(self.dev.geometry.offset(page), burst);
+        self.kernel.ops[op].legs = self.dev.timing.program(self.dev.place(page), burst);
     }
 
     /// A collection has read or written one of its metadata pages.

@@ -24,6 +24,7 @@ mod lifecycle;
 mod metadata;
 mod noc;
 mod nvme;
+mod page_types;
 mod postpone;
 mod power;
 mod preempt;
@@ -41,15 +42,15 @@ use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::{Location, Mapping};
 use crate::device::staging::Staging;
-use crate::device::timing::Timing;
+use crate::device::timing::{PagePlace, Timing};
 use crate::device::transaction::{Fifo, Op, Slab};
 use crate::device::wear::Wear as WearState;
 use crate::oracle::{Check, Oracle};
-use crate::policy::{Hop, Job, Journey, PolicyFault, View};
+use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, PolicyFault, View};
 use crate::report::power::PowerCut;
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyTrigger, AnyVictim};
 use crate::stats::Stats;
-use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, UnitId};
+use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
 use kernel::buses::Bus;
 use kernel::dies::{Holder, Unit};
 
@@ -178,6 +179,22 @@ impl Device {
     #[inline(always)]
     fn view(&self, now: Nanos) -> View<'_> {
         View { now, geometry: &self.geometry, flash: &self.flash, wear: &self.wear, staging: &self.staging }
+    }
+
+    /// A page, as its array times depend on it.
+    #[inline(always)]
+    fn place(&self, page: Ppn) -> PagePlace {
+        self.timing.place(self.geometry.offset(page), || self.geometry.block_of(page).ix())
+    }
+
+    /// The same for several pages, in their order. The rest of the array repeats the first one.
+    #[inline(always)]
+    fn places(&self, pages: &PageSet) -> [PagePlace; MAX_PLANES] {
+        let mut places = [self.place(pages[0]); MAX_PLANES];
+        for (place, page) in places.iter_mut().zip(pages.iter()).skip(1) {
+            *place = self.place(*page);
+        }
+        places
     }
 }
 

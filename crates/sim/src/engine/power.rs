@@ -215,9 +215,9 @@ impl Ssd {
             for op in unit.in_service() {
                 let mut at = op;
                 while at.is_some() {
-                    self.tear(at, &mut torn);
-                    let op = &self.kernel.ops[at];
-                    at = if op.class == Class::Host { op.mate } else { OpId::NONE };
+                    self.tear(at, op, &mut torn);
+                    let page = &self.kernel.ops[at];
+                    at = if matches!(page.class, Class::Host | Class::Cache) { page.mate } else { OpId::NONE };
                 }
             }
         }

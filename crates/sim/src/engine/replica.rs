@@ -293,14 +293,17 @@ impl Ssd {
     }
 
     /// After all host operations and write-backs: continues the copy that is being made, or starts the next one.
+    ///
+    /// Once it returns, nothing is left that could begin without another change of the device. So a further moment at which
+    /// nothing changes does not matter.
     #[inline(never)]
     pub(super) fn make_copies(&mut self) {
-        let Some(replicas) = &self.features.replicas else { return };
-        match replicas.making {
-            Making::OnFlash => {}
-            Making::InHand(tag) => self.program_copy(tag),
-            Making::Nothing if replicas.wanted.is_empty() => {}
-            Making::Nothing => self.read_for_copy(),
+        let making = |ssd: &Ssd| ssd.features.replicas.as_ref().map(|replicas| replicas.making);
+        if let Some(Making::InHand(tag)) = making(self) {
+            self.program_copy(tag);
+        }
+        if making(self) == Some(Making::Nothing) {
+            self.read_for_copy();
         }
     }
 
@@ -381,7 +384,7 @@ impl Ssd {
         }
         let plane = self.dev.geometry.plane_of(page);
         let unit = self.dev.geometry.unit_of(plane);
-        let (burst, offset) = (self.dev.timing.transfer(self.dev.geometry.page_size), self.dev.geometry.offset(page));
+        let (burst, place) = (self.dev.timing.transfer(self.dev.geometry.page_size), self.dev.place(page));
         let reads = verb == Verb::Read;
         let mut op = Op {
             class: Class::Replica,
@@ -396,7 +399,7 @@ impl Ssd {
             pages: PageSet::one(page),
             ..Op::blank()
         };
-        op.legs = if reads { self.dev.timing.read(&[offset], burst) } else { self.dev.timing.program(offset, burst) };
+        op.legs = if reads { self.dev.timing.read_one(place, burst) } else { self.dev.timing.program(place, burst) };
         let id = self.kernel.ops.create(op);
         self.kernel.ops.host[id].bytes = self.dev.geometry.page_size;
         self.kernel.ops.host[id].tags[0] = tag;

@@ -4,6 +4,7 @@ use super::Ssd;
 use super::spine::host::Host;
 use crate::policy::Load;
 use crate::report::histogram::Histogram;
+use crate::report::slowest::Slowest;
 use crate::report::{ByOp, Distribution, GcSummary, HostBytes, Latencies, Requests, Summary, Utilisation, Wear, mean};
 use crate::stats::Stats;
 use crate::units::Nanos;
@@ -37,6 +38,19 @@ impl Ssd {
     /// The histograms of reads and of writes, if they were collected.
     pub fn histograms(&self) -> Option<[&Histogram; 2]> {
         Some([self.stats.read.histogram.as_deref()?, self.stats.write.histogram.as_deref()?])
+    }
+
+    /// Collects the slowest reads and the slowest writes beside the histograms, from now on: at most `most` of each. Results do not
+    /// depend on it.
+    pub fn collect_slowest(&mut self, most: usize) {
+        self.collect_histograms();
+        self.stats.read.slowest = Some(Box::new(Slowest::new(most)));
+        self.stats.write.slowest = Some(Box::new(Slowest::new(most)));
+    }
+
+    /// The slowest reads and the slowest writes, if they were collected.
+    pub fn slowest(&self) -> Option<[&Slowest; 2]> {
+        Some([self.stats.read.slowest.as_deref()?, self.stats.write.slowest.as_deref()?])
     }
 
     /// The summary of the run. The caller provides `trace_digest` and `config_digest`.
@@ -73,6 +87,7 @@ impl Ssd {
             None => (None, None, None),
         };
         Summary {
+            page_types: self.page_types_report(),
             tenants,
             interference_ns,
             fairness,

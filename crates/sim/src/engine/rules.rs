@@ -65,6 +65,8 @@ pub(super) struct Rules {
     pub(super) idle_lines: bool,
     /// Latencies have causes of optional features.
     pub(super) extras: bool,
+    /// Operations are counted by page type.
+    pub(super) page_types: bool,
     /// Time to serve a page from controller memory.
     pub(super) memory: Nanos,
     /// Operations queue by class, or by kind of task.
@@ -128,6 +130,7 @@ impl Rules {
             buffers: config.cache.buffers(),
             idle_lines: config.cache.buffers() && config.cache.writeback == Writeback::Idle,
             extras: !config.extra_causes().is_empty(),
+            page_types: config.reports_page_types(),
             memory: config.memory_time(),
             suspends,
             overlaps: suspends || config.timing.cache_register,

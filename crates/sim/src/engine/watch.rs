@@ -143,7 +143,7 @@ impl Ssd {
             count += 1;
         };
         match (op.class, op.verb) {
-            (Class::Host, _) => {
+            (Class::Host | Class::Cache, _) => {
                 let mut at = id;
                 while at.is_some() && self.kernel.ops[at].pages.len() == 1 {
                     add(self.kernel.ops[at].pages[0]);

@@ -18,7 +18,9 @@ pub use raid::{RaidSummary, Response, Unprotected};
 pub mod idle_chip;
 pub mod noc;
 pub mod pagc;
+pub mod page_types;
 pub mod power;
+pub mod slowest;
 pub mod tenants;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -403,8 +405,8 @@ pub struct Wear {
 }
 
 /// Sections of a [`Summary`] that belong to one scheme each. They are absent if the scheme is not in use.
-pub const SCHEME_SECTIONS: [&str; 10] =
-    ["fairness", "cache", "idle_chip", "pagc", "brr", "dpr", "fastgc", "noc", "raid", "ecc"];
+pub const SCHEME_SECTIONS: [&str; 11] =
+    ["fairness", "page_types", "cache", "idle_chip", "pagc", "brr", "dpr", "fastgc", "noc", "raid", "ecc"];
 
 /// Summary of a run. Equal configuration, trace, seed and version give equal bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -478,6 +480,9 @@ pub struct Summary {
     /// How evenly tenants are served.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fairness: Option<tenants::Fairness>,
+    /// Host operations by page type, where they are counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_types: Option<page_types::PageTypes>,
     /// The write cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<cache::Cache>,

@@ -97,6 +97,35 @@ fn every_order_ends_the_same_work_at_the_same_time() {
     }
 }
 
+/// No program waits longer than the operation in service, the programs ahead of it, and `read_burst` reads before each of them.
+#[test]
+fn a_program_waits_for_a_bounded_number_of_reads() {
+    for burst in [1u32, 3, 16] {
+        let mut dut = Dut::new(&one_die(&format!("order = {{ die_queue = \"read-first\", read_burst = {burst} }}")));
+        let mut rng = stream(u64::from(burst), "bounds");
+        // More reads than the die can serve, and a program now and then.
+        for i in 0..600 {
+            let at = i * READ / 2 + below(&mut rng, READ / 2);
+            if below(&mut rng, 30) == 0 { dut.write(at, i * PAGE, PAGE) } else { dut.read(at, (1000 + i) * PAGE, PAGE) }
+        }
+        let done = dut.completed();
+        let writes: Vec<_> = done.iter().filter(|c| c.op == RequestOp::Write).collect();
+        let mut longest = 0;
+        for write in &writes {
+            let ahead = |other: &&&ssdlab_sim::Completed| {
+                let earlier = (other.arrival, other.request) < (write.arrival, write.request);
+                earlier && other.completion > write.arrival
+            };
+            let ahead = writes.iter().filter(ahead).count() as u64;
+            let latency = (write.completion - write.arrival).0;
+            let bound = WRITE + ahead * WRITE + (ahead + 1) * u64::from(burst) * READ + WRITE;
+            assert!(latency <= bound, "burst {burst}: {latency} of at most {bound} with {ahead} ahead");
+            longest = longest.max(latency);
+        }
+        assert!(writes.len() > 10 && longest > WRITE + u64::from(burst) * READ, "programs were overtaken");
+    }
+}
+
 /// Mean waits of two classes without preemption: W0 / (1 - r1) and W0 / ((1 - r1) (1 - r)).
 #[test]
 fn poisson_reads_and_writes_wait_as_cobham_says() {
@@ -155,7 +184,7 @@ fn rules_name_what_an_order_lacks() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(150), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Random small devices under the full oracle with power cuts; without a collection nothing is late.
     #[test]

@@ -180,6 +180,76 @@ fn parts_of_pages_on_the_move_change_no_byte() {
     compare_worlds(About::Parts, 100);
 }
 
+/// Every preset on a small device, with every collector and every path that its other keys allow.
+#[test]
+fn presets_are_told_the_same_with_every_collector_and_path() {
+    const PRESETS: [(&str, &str); 8] = [
+        ("brr", include_str!("../../../../presets/brr.toml")),
+        ("composed", include_str!("../../../../presets/composed.toml")),
+        ("default", include_str!("../../../../presets/default.toml")),
+        ("fastgc", include_str!("../../../../presets/fastgc.toml")),
+        ("idle-chip", include_str!("../../../../presets/idle-chip.toml")),
+        ("noc", include_str!("../../../../presets/noc.toml")),
+        ("nvme-tlc", include_str!("../../../../presets/nvme-tlc.toml")),
+        ("pagc", include_str!("../../../../presets/pagc.toml")),
+    ];
+    let collectors = ALONE.iter().skip(1).chain(&JOINT);
+    let paths = ["\"external\"", "\"copyback\"", "\"checked\"", "\"fastgc\"", "\"selective\""];
+    let pairs: Vec<_> = collectors.flat_map(|collector| paths.map(|path| (*collector, path))).collect();
+    let (mut ran, mut collected) = (std::collections::BTreeMap::new(), 0);
+    for (name, preset) in PRESETS {
+        for (seed, (collector, path)) in pairs.iter().enumerate() {
+            let config = shrunk(preset, collector, path);
+            if config.check().is_err() {
+                continue;
+            }
+            let mut rng = stream(seed as u64, name);
+            let (mut arrival, rate) = (0, config.timing.program.types()[0].0 / 2);
+            let requests: Vec<_> = (0..500)
+                .map(|_| {
+                    arrival += below(&mut rng, 3) * below(&mut rng, rate);
+                    let op = if below(&mut rng, 4) == 0 { RequestOp::Read } else { RequestOp::Write };
+                    let bytes = u64::from(config.geometry.page_size.0 as u32 / 512) * (1 + below(&mut rng, 2));
+                    Request { arrival: Nanos(arrival), op, offset: below(&mut rng, 1 << 20), bytes }
+                })
+                .collect();
+            let told = |fusing| run(&config, &requests, fusing, false, false).swap_remove(0);
+            let (fused, apart) = (told(true), told(false));
+            let differ: Vec<_> = fields(&fused).into_iter().zip(fields(&apart)).filter(|(a, b)| a != b).collect();
+            assert!(fused == apart, "{name}, {collector}, {path}: {differ:#?}\n{}", toml::to_string(&config).unwrap());
+            *ran.entry(name).or_insert(0) += 1;
+            collected += usize::from(!fused.contains("moved_pages: 0,"));
+        }
+    }
+    let total: usize = ran.values().sum();
+    assert!(ran.len() == PRESETS.len() && collected * 2 > total, "{ran:?}, {collected} with collections");
+}
+
+/// A preset's device with few and small blocks, and another collector and path.
+fn shrunk(preset: &str, collector: &str, path: &str) -> Config {
+    let mut device: toml::Table = preset.parse().unwrap();
+    let small = format!(
+        "geometry = {{ channels = 4, chips_per_channel = 1, blocks_per_plane = 16, pages_per_block = 12 }}
+        device = {{ over_provisioning = 0.4 }}
+        gc = {{ threshold = \"5 blocks\" }}
+        staging = {{ slots = 32 }}
+        precondition = {{ mode = \"random\" }}
+        schemes = {{ collector = {collector}, path = {path} }}"
+    );
+    for (section, keys) in small.parse::<toml::Table>().unwrap() {
+        let of = device.entry(section).or_insert_with(|| toml::Table::new().into()).as_table_mut().unwrap();
+        of.extend(keys.as_table().unwrap().clone());
+        for aged in ["valid", "invalid", "hard_threshold"] {
+            of.remove(aged);
+        }
+    }
+    if let Some(raid) = device.get_mut("raid") {
+        raid.as_table_mut().unwrap().insert("group".into(), 4.into());
+        device.remove("staging");
+    }
+    toml::to_string(&device).unwrap().parse().unwrap()
+}
+
 /// Runs random worlds with and without shortcuts; `seeds` unless the environment says how many.
 fn compare_worlds(about: About, seeds: u64) {
     let seeds = std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(seeds);

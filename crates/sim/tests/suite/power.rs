@@ -69,6 +69,27 @@ fn submit(ssd: &mut Ssd, draw: &mut Draw, from: u64, requests: u64) {
     }
 }
 
+/// A partial write over both planes reads the old pages in one command. A cut meanwhile tears no page.
+#[test]
+fn a_cut_during_a_multi_plane_merge_read_leaves_both_old_pages() {
+    for keep in [false, true] {
+        let toml = format!(
+            "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 12, pages_per_block = 6 }}
+timing = {{ read = \"30us\", program = \"600us\", erase = \"3ms\", transfer = \"10ns/B\" }}
+device = {{ multi_plane = true, over_provisioning = 0.4, power_loss_protection = false, keep_overwritten = {keep} }}
+gc.reserve = 2"
+        );
+        let mut ssd = Ssd::new(&config(&toml), 7, Check::Full).unwrap();
+        let write = |arrival, offset, bytes| Request { arrival: Nanos(arrival), op: RequestOp::Write, offset, bytes };
+        ssd.submit(write(0, 0, 8192));
+        ssd.submit(write(1_000_000, 512, 7168));
+        ssd.run_until(Nanos(1_010_000));
+        let cut = ssd.power_cut();
+        assert_eq!((cut.aborted_requests, cut.torn_pages), (1, 0), "{cut:?}");
+        assert_eq!((cut.kept_pages, cut.lost_pages, cut.stale_pages), (2, 0, 0), "{cut:?}");
+    }
+}
+
 /// Cuts power at `cuts` random times of each of `runs` runs. The cut happens in a copy, which then continues.
 fn campaign(config: &Config, runs: u64, cuts: u64, mut judge: impl FnMut(&PowerCut)) {
     for seed in 1..=runs {

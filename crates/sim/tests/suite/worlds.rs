@@ -602,16 +602,8 @@ fn cases_that_once_failed_are_kept_in_a_file_that_can_be_read() {
     assert!(kept > 0 && read == kept, "{read} of {kept} cases in {FOUND}");
 }
 
-/// The usual run has the same worlds every time; campaigns (`SSDLAB_CASES`) draw new ones.
-fn seed() -> proptest::test_runner::RngSeed {
-    match std::env::var_os("SSDLAB_CASES") {
-        Some(_) => proptest::test_runner::RngSeed::Random,
-        None => proptest::test_runner::RngSeed::Fixed(1),
-    }
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(600), failure_persistence: Some(Box::new(FileFailurePersistence::Direct(FOUND))), rng_seed: seed(), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(600), failure_persistence: Some(Box::new(FileFailurePersistence::Direct(FOUND))), ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_is_lost_and_everything_adds_up(toml in device(), requests in requests()) {

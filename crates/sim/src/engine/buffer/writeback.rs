@@ -138,13 +138,13 @@ impl Ssd {
             self.frees_slot();
         }
         let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
-        let offset = self.dev.geometry.offset(to);
+        let place = self.dev.place(to);
         let op = &mut self.kernel.ops[id];
         op.unit = unit;
         op.plane = plane;
         op.channel = self.dev.geometry.channel_of(plane);
         op.pages = PageSet::one(to);
-        op.legs = self.dev.timing.program(offset, burst);
+        op.legs = self.dev.timing.program(place, burst);
         op.leg = 0;
         self.start(id, unit, Holder::Writeback, plane);
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::order::{Command, Home, Order, Turn};
 use crate::units::{Lpn, Nanos, OpId};
 
 /// State of a line.
@@ -79,9 +80,6 @@ impl Line {
     }
 }
 
-/// A line in an order: by time, ties by page.
-type Turn = (Nanos, u32, u32);
-
 /// No line.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -100,9 +98,7 @@ pub(super) struct Lines {
     /// Clean lines in the order in which they make room.
     clean: BTreeSet<Turn>,
     /// Dirty lines whose data is in, and whose write-back has not been issued, in the order of write-back.
-    pub(super) ready: BTreeSet<Turn>,
-    /// The same by unit, where idle dies take their own lines.
-    pub(super) by_unit: Vec<BTreeSet<Turn>>,
+    pub(super) ready: Order,
     /// Whether clean lines make room by their last use; otherwise in the order in which they were taken.
     lru: bool,
     /// Whether lines are written back by their last write; otherwise in the order in which they became dirty.
@@ -113,7 +109,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(lines: u32, sectors: u32, mapped: u32, units: u32, lru: bool, by_write: bool) -> Self {
+    pub(super) fn new(lines: u32, sectors: u32, mapped: u32, ready: Order, lru: bool, by_write: bool) -> Self {
         let words = sectors.div_ceil(64) as usize;
         Lines {
             all: vec![Line::FREE; lines as usize],
@@ -123,8 +119,7 @@ impl Lines {
             of_page: vec![NONE; mapped as usize],
             free: (0..lines).rev().collect(),
             clean: BTreeSet::new(),
-            ready: BTreeSet::new(),
-            by_unit: vec![BTreeSet::new(); units as usize],
+            ready,
             lru,
             by_write,
             dirty: 0,
@@ -174,23 +169,21 @@ impl Lines {
         (if self.lru { of.used } else { of.taken }, of.lpn.0, line)
     }
 
-    fn ready_turn(&self, line: u32) -> Turn {
+    pub(super) fn ready_turn(&self, line: u32) -> Turn {
         let of = &self.all[line as usize];
         (if self.by_write { of.written } else { of.dirtied }, of.lpn.0, line)
     }
 
-    /// Orders follow other rules from now on. `by_unit`: dirty lines are also ordered by unit.
-    pub(super) fn reorder(&mut self, lru: bool, by_write: bool, by_unit: Option<(u32, &dyn Fn(Lpn) -> u32)>) {
-        let lines = |order: &mut BTreeSet<Turn>| -> Vec<u32> {
-            std::mem::take(order).into_iter().map(|(_, _, line)| line).collect()
-        };
-        let (clean, ready) = (lines(&mut self.clean), lines(&mut self.ready));
-        (self.lru, self.by_write) = (lru, by_write);
-        self.by_unit = vec![BTreeSet::new(); by_unit.map_or(0, |(units, _)| units as usize)];
+    /// Lines are in the orders of another cache from now on, which are empty. `home`: the place of a page.
+    pub(super) fn reorder(&mut self, other: &Lines, home: impl Fn(Lpn) -> Home) {
+        let line = |turn: &Turn| turn.2;
+        let (clean, ready): (Vec<u32>, Vec<u32>) =
+            (self.clean.iter().map(line).collect(), self.ready.iter().map(line).collect());
+        (self.clean, self.ready) = (other.clean.clone(), other.ready.clone());
+        (self.lru, self.by_write) = (other.lru, other.by_write);
         clean.into_iter().for_each(|line| self.rest(line));
         for line in ready {
-            let unit = by_unit.map_or(0, |(_, unit)| unit(self.all[line as usize].lpn));
-            self.get_ready(line, unit);
+            self.get_ready(line, home(self.all[line as usize].lpn));
         }
     }
 
@@ -253,22 +246,16 @@ impl Lines {
         }
     }
 
-    /// A dirty line may be written back. `unit`: the one of its page.
-    pub(super) fn get_ready(&mut self, line: u32, unit: u32) {
+    /// A dirty line may be written back. `home`: that of its page.
+    pub(super) fn get_ready(&mut self, line: u32, home: Home) {
         let turn = self.ready_turn(line);
-        self.ready.insert(turn);
-        if !self.by_unit.is_empty() {
-            self.by_unit[unit as usize].insert(turn);
-        }
+        self.ready.insert(turn, home);
     }
 
     /// It may no longer, or its place changes. Returns whether it might.
-    pub(super) fn leave_ready(&mut self, line: u32, unit: u32) -> bool {
+    pub(super) fn leave_ready(&mut self, line: u32, home: Home) -> bool {
         let turn = self.ready_turn(line);
-        if !self.by_unit.is_empty() {
-            self.by_unit[unit as usize].remove(&turn);
-        }
-        self.ready.remove(&turn)
+        self.ready.remove(turn, home)
     }
 
     /// Whether a line is free or clean.
@@ -276,9 +263,9 @@ impl Lines {
         !self.free.is_empty() || !self.clean.is_empty()
     }
 
-    /// The line that is written back next.
-    pub(super) fn first_ready(&self) -> Option<u32> {
-        self.ready.first().map(|(_, _, line)| *line)
+    /// The lines that are written back next: several if they fill a multi-plane command (`cache.order = "stripe"`).
+    pub(super) fn next_ready(&self) -> Option<Command> {
+        (!self.ready.is_empty()).then(|| self.ready.next())
     }
 
     /// A line holds nothing any more. It is in no order.
@@ -309,7 +296,6 @@ impl Lines {
         self.free = (0..self.all.len() as u32).rev().collect();
         self.clean.clear();
         self.ready.clear();
-        self.by_unit.iter_mut().for_each(BTreeSet::clear);
         (self.dirty, self.issued) = (0, 0);
     }
 }

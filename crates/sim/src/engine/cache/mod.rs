@@ -9,6 +9,7 @@
 
 mod flush;
 mod lines;
+mod order;
 mod reads;
 mod writeback;
 
@@ -24,6 +25,7 @@ use crate::sectors::Under;
 use crate::units::{Lpn, Nanos, OpId, Ppm, Ppn};
 use flush::Flush;
 use lines::{Lines, NONE, State};
+use order::{Home, Order, Stripes};
 
 /// Bytes per line: the line, and its entries in a free list and in two orders.
 pub(super) const BYTES_OF_LINE: u64 = size_of::<lines::Line>() as u64 + 4 + 2 * 24;
@@ -77,10 +79,12 @@ impl Cache {
         let units = if keys.writeback == config::Writeback::Idle { geometry.units } else { 0 };
         let (lru, by_write) = (keys.evict == CacheEvict::Lru, keys.order == CacheOrder::Lru);
         let sectors = geometry.page_size.div_ceil(512);
+        let stripes = (keys.order == CacheOrder::Stripe).then(|| Stripes::of(geometry));
+        let ready = Order::new(units, stripes);
         Some(Box::new(Cache {
             most_dirty: keys.plp_budget.unwrap_or(lines).min(lines),
             protected: config.device.power_loss_protection,
-            lines: Lines::new(lines, sectors, geometry.mapped, units, lru, by_write),
+            lines: Lines::new(lines, sectors, geometry.mapped, ready, lru, by_write),
             versions: vec![0; geometry.mapped as usize],
             waiting: Fifo::EMPTY,
             place: 0,
@@ -318,16 +322,16 @@ impl Ssd {
                     let held = self.kernel.ops.host[self.cache().lines.all[before as usize].op].tags[0];
                     under = Some(Under::Memory(LINES | before, held));
                 }
-                let unit = self.unit_of_line(lpn);
+                let home = self.home_of_line(lpn);
                 let cache = self.cache_mut();
                 cache.counts.absorbed += 1;
-                let ready = cache.lines.leave_ready(before, unit);
+                let ready = cache.lines.leave_ready(before, home);
                 let of = &mut cache.lines.all[before as usize];
                 of.written = now;
                 of.used = now;
                 of.oldest = of.oldest.min(place);
                 if ready {
-                    cache.lines.get_ready(before, unit);
+                    cache.lines.get_ready(before, home);
                 }
                 before
             }
@@ -458,7 +462,7 @@ impl Ssd {
         let cached = &self.kernel.ops.cached[op];
         let (line, period, fua, lpn) = (cached.line, cached.period, cached.fua, self.kernel.ops[op].lpn);
         if line != NO_LINE && self.cache().lines.all[line as usize].period == period {
-            let unit = self.unit_of_line(lpn);
+            let home = self.home_of_line(lpn);
             let (now, cache) = (self.now, self.cache_mut());
             let of = &mut cache.lines.all[line as usize];
             let first = !std::mem::replace(&mut of.inside, true);
@@ -469,7 +473,7 @@ impl Ssd {
                 of.waiting.push((op, now));
             }
             if first && dirty {
-                cache.lines.get_ready(line, unit);
+                cache.lines.get_ready(line, home);
             }
             if fua {
                 return;
@@ -480,9 +484,13 @@ impl Ssd {
         self.release(op);
     }
 
-    /// The unit of a line's page, for lines that idle dies take.
-    fn unit_of_line(&self, lpn: Lpn) -> u32 {
-        if self.rules.idle_lines { self.dev.geometry.unit_of(self.dev.geometry.static_plane(lpn)).0 } else { 0 }
+    /// The place of a line's page, where the order of write-backs asks for it.
+    fn home_of_line(&self, lpn: Lpn) -> Home {
+        if !self.rules.idle_lines && self.cache().keys.order != CacheOrder::Stripe {
+            return Home { unit: 0, plane: 0 };
+        }
+        let plane = self.dev.geometry.static_plane(lpn);
+        Home { unit: self.dev.geometry.unit_of(plane).0, plane: plane.0 }
     }
 
     /// A page is trimmed: its lines and the writes that wait for one hold nothing that must reach flash.
@@ -536,9 +544,9 @@ impl Ssd {
                 // The old page that it keeps is stale, too.
                 self.discard_kept(lpn);
                 self.flushes_lose(oldest);
-                let unit = self.unit_of_line(lpn);
+                let home = self.home_of_line(lpn);
                 let lines = &mut self.cache_mut().lines;
-                lines.leave_ready(line, unit);
+                lines.leave_ready(line, home);
                 lines.dirty -= 1;
                 lines.issued -= u32::from(state == State::Issued);
                 self.cache_mut().counts.trimmed += 1;
@@ -617,11 +625,13 @@ impl Ssd {
     /// The cache follows other rules from now on. Its lines, and what they hold, stay.
     pub(super) fn follow_cache(&mut self, new: &Cache) {
         let geometry = &self.dev.geometry;
-        let unit = |lpn| geometry.unit_of(geometry.static_plane(lpn)).0;
-        let by_unit: Option<(u32, &dyn Fn(Lpn) -> u32)> = self.rules.idle_lines.then_some((geometry.units, &unit));
+        let home = |lpn| {
+            let plane = geometry.static_plane(lpn);
+            Home { unit: geometry.unit_of(plane).0, plane: plane.0 }
+        };
         let Some(cache) = &mut self.features.cache else { return };
         let keys = &new.keys;
-        cache.lines.reorder(keys.evict == CacheEvict::Lru, keys.order == CacheOrder::Lru, by_unit);
+        cache.lines.reorder(&new.lines, home);
         if keys.read == CacheRead::None {
             cache.lines.drop_clean();
         }

@@ -1,14 +1,15 @@
 //! Write-backs: when dirty lines are issued, and how they reach flash.
 
 use super::LINES;
-use super::lines::State;
+use super::lines::{NONE, State};
+use super::order::Command;
 use crate::blame::{Blame, CAUSES, Cause, Extra};
 use crate::config::Writeback;
 use crate::device::mapping::Location;
 use crate::device::transaction::Need;
 use crate::engine::Ssd;
 use crate::engine::kernel::dies::Holder;
-use crate::units::{OpId, Ppn, UnitId};
+use crate::units::{Lpn, OpId, Ppn, UnitId};
 
 /// Why a line is written back.
 #[derive(Clone, Copy)]
@@ -36,8 +37,8 @@ impl Ssd {
         let cache = self.cache_mut();
         match cache.keys.writeback {
             Writeback::Eager => {
-                while let Some(line) = self.cache().lines.first_ready() {
-                    self.issue(line, Reason::Eager);
+                while let Some(lines) = self.cache().lines.next_ready() {
+                    self.issue_together(lines, Reason::Eager);
                 }
             }
             Writeback::Watermark | Writeback::Idle => {
@@ -49,9 +50,9 @@ impl Ssd {
                 while let cache = self.cache()
                     && cache.active
                     && cache.share(cache.lines.dirty - cache.lines.issued, cache.keys.low).is_gt()
-                    && let Some(line) = cache.lines.first_ready()
+                    && let Some(lines) = cache.lines.next_ready()
                 {
-                    self.issue(line, Reason::Watermark);
+                    self.issue_together(lines, Reason::Watermark);
                 }
             }
         }
@@ -62,26 +63,36 @@ impl Ssd {
     fn issue_urgent(&mut self) {
         self.cache_mut().urgent = false;
         let lines = &self.cache().lines;
-        let wanted = |line: &u32| lines.all[*line as usize].flushed || lines.all[*line as usize].forced;
-        let urgent: Vec<u32> = lines.ready.iter().map(|(_, _, line)| *line).filter(wanted).collect();
-        for line in urgent {
-            let forced = self.cache().lines.all[line as usize].forced;
-            self.issue(line, if forced { Reason::Fua } else { Reason::Flush });
+        let wanted = |line: u32| lines.all[line as usize].flushed || lines.all[line as usize].forced;
+        let urgent = lines.ready.iter().filter(|(_, _, line)| wanted(*line));
+        let mut urgent = lines.ready.of(urgent.map(|turn| (*turn, self.home_of_line(Lpn(turn.1)))));
+        while !urgent.is_empty() {
+            for line in urgent.next().into_iter().filter(|line| *line != NONE) {
+                let of = &self.cache().lines.all[line as usize];
+                let (forced, home) = (of.forced, self.home_of_line(of.lpn));
+                urgent.remove(self.cache().lines.ready_turn(line), home);
+                self.issue(line, if forced { Reason::Fua } else { Reason::Flush });
+            }
         }
+    }
+
+    /// Issues lines one after the other, so that a multi-plane command can carry them.
+    fn issue_together(&mut self, lines: Command, reason: Reason) {
+        lines.into_iter().filter(|line| *line != NONE).for_each(|line| self.issue(line, reason));
     }
 
     /// Whether the last request has completed, no more will arrive, and lines are left to write back. A request that is served from
     /// memory may complete after the write-backs of its nanosecond were decided.
     pub(super) fn drains(&self) -> bool {
-        self.cache().ending && self.host.is_empty() && self.cache().lines.first_ready().is_some()
+        self.cache().ending && self.host.is_empty() && !self.cache().lines.ready.is_empty()
     }
 
     /// At the end all lines are written back.
     fn drain_lines(&mut self) {
         while self.drains()
-            && let Some(line) = self.cache().lines.first_ready()
+            && let Some(lines) = self.cache().lines.next_ready()
         {
-            self.issue(line, Reason::Drain);
+            self.issue_together(lines, Reason::Drain);
         }
     }
 
@@ -95,19 +106,17 @@ impl Ssd {
             let idle = |unit: &UnitId| self.is_unwanted(*unit);
             let idle = (0..self.dev.geometry.units).map(UnitId).find(idle);
             if let Some(unit) = idle.filter(|_| self.host.anywhere.is_empty())
-                && let Some(line) = self.cache().lines.first_ready()
+                && let Some(lines) = self.cache().lines.next_ready()
             {
-                self.issue(line, Reason::Idle);
+                self.issue_together(lines, Reason::Idle);
                 self.mark_unit(unit);
             }
             return;
         }
         for unit in (0..self.dev.geometry.units).map(UnitId) {
-            let first = self.cache().lines.by_unit[unit.ix()].first().map(|(_, _, line)| *line);
-            if let Some(line) = first
-                && self.is_unwanted(unit)
-            {
-                self.issue(line, Reason::Idle);
+            if self.is_unwanted(unit) {
+                let lines = self.cache().lines.ready.next_of(unit.0);
+                self.issue_together(lines, Reason::Idle);
             }
         }
     }
@@ -115,10 +124,10 @@ impl Ssd {
     /// A line's write-back is issued: what it lacks is read first.
     fn issue(&mut self, line: u32, reason: Reason) {
         let op = self.cache().lines.all[line as usize].op;
-        let unit = self.unit_of_line(self.kernel.ops[op].lpn);
+        let home = self.home_of_line(self.kernel.ops[op].lpn);
         let age = self.age();
         let cache = self.cache_mut();
-        let ready = cache.lines.leave_ready(line, unit);
+        let ready = cache.lines.leave_ready(line, home);
         law!(ready, "law: a line that is written back is in its order");
         cache.lines.issued += 1;
         let of = &mut cache.lines.all[line as usize];

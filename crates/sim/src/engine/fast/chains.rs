@@ -94,12 +94,14 @@ impl Chains {
     pub(in crate::engine) fn new(geometry: &Geometry, timing: &Timing, journey: Option<Journey>) -> Self {
         let inside = journey.is_some_and(|journey| journey.out == Hop::Die);
         let transfer = if inside { Nanos::ZERO } else { timing.transfer(geometry.page_size) };
+        // Chains are formed only where all pages have these times.
+        let place = timing.place(0, || 0);
         let (read, program) = if inside {
-            let (_, read, program) = timing.copyback(&[0], &[0]);
+            let (_, read, program) = timing.copyback(&[place], &[place]);
             (read, program)
         } else {
-            let read = timing.read_one(0, transfer).get(0).map_or(Nanos::ZERO, |leg| leg.time);
-            (read, timing.program_time(0))
+            let read = timing.read_one(place, transfer).get(0).map_or(Nanos::ZERO, |leg| leg.time);
+            (read, timing.program_time(place))
         };
         let period = read + transfer + transfer + program;
         let units = geometry.units as usize;
@@ -117,7 +119,8 @@ impl Chains {
 
     /// Whether moves have the same length wherever their pages are.
     pub(in crate::engine) fn fit(config: &Config) -> bool {
-        config.timing.read.types().len() == 1 && config.timing.program.types().len() == 1
+        let times = &config.timing;
+        times.read.types().len() == 1 && times.program.types().len() == 1 && !times.variation.exists()
     }
 }
 

@@ -44,7 +44,8 @@ struct Moved {
 impl Joint {
     pub(in crate::engine) fn new(geometry: &Geometry, timing: &Timing) -> Self {
         let times = |from: &[u32]| {
-            let (_, read, program) = timing.copyback(from, &[0; 2][..from.len()]);
+            let from: Vec<_> = from.iter().map(|offset| timing.place(*offset, || 0)).collect();
+            let (_, read, program) = timing.copyback(&from, &[timing.place(0, || 0); 2][..from.len()]);
             (read, program)
         };
         let second = 1 % geometry.pages_per_block;

@@ -148,8 +148,8 @@ impl Ssd {
         state.queue.pop(&self.kernel.ops);
         let next = state.queue.head();
         self.kernel.dies.seize_free(unit, id, now);
-        let (geometry, page) = (&self.dev.geometry, &mut self.kernel.ops.host[id]);
-        let legs = self.dev.timing.read_one(geometry.offset(at), self.dev.timing.transfer(page.bytes));
+        let page = &mut self.kernel.ops.host[id];
+        let legs = self.dev.timing.read_one(self.dev.place(at), self.dev.timing.transfer(page.bytes));
         let array = legs.get(0).map_or(Nanos::ZERO, |leg| leg.time);
         page.first_start.get_or_insert(Moment::at(now));
         page.blame.add(Cause::Array, array.0);
@@ -188,7 +188,7 @@ impl Ssd {
         self.kernel.ops.host[id].first_start.get_or_insert(Moment::at(now));
         self.stats.count_programs(Class::Host, 1);
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
-        let legs = self.dev.timing.program(self.dev.geometry.offset(at), transfer);
+        let legs = self.dev.timing.program(self.dev.place(at), transfer);
         let op = &mut self.kernel.ops[id];
         op.pages = PageSet::one(at);
         op.legs = legs;

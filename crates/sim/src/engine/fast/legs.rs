@@ -35,7 +35,9 @@ impl Ssd {
             return false;
         }
         let Some(offset) = self.dev.flash.next_offset(plane, Stream::Gc) else { return false };
-        let legs = self.dev.timing.program(offset, self.dev.timing.transfer(self.dev.geometry.page_size));
+        // Moves are fused only where blocks do not differ.
+        let next = self.dev.timing.place(offset, || 0);
+        let legs = self.dev.timing.program(next, self.dev.timing.transfer(self.dev.geometry.page_size));
         let (Some(back), Some(array)) = (legs.get(0), legs.get(1)) else { return false };
         let state = &mut self.kernel.buses[bus];
         let half = state.until;
@@ -282,7 +284,7 @@ impl Ssd {
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
         self.stats.gc_time.read += read.get(0).map_or(0, |leg| leg.time.0);
         self.stats.gc_time.transfer += 2 * transfer.0;
-        self.stats.gc_time.program += self.dev.timing.program_time(self.dev.geometry.offset(to)).0;
+        self.stats.gc_time.program += self.dev.timing.program_time(self.dev.place(to)).0;
         self.land_one(from, to, tag, true);
         self.stats.count_moves(Journey::EXTERNAL, 1);
         // The block keeps its reader, since the next page is in the same block.

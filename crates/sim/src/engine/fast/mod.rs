@@ -17,8 +17,8 @@ pub(super) use legs::FUSED;
 use super::Ssd;
 use crate::config::{
     Arbitration, Cache, Config, Destination, Device, Ecc, Errors, Faults, Ftl, Gc, GcTime, Geometry, Noc, NocModel,
-    Nvme, OrderKnobs, Precondition, Programming, Raid, RaidLayout, Run, Schemes, Scope, Staging, Suspendable, Timing,
-    Wear, WriteAck, WritePoints,
+    Nvme, OrderKnobs, PageOrder, Precondition, Programming, Raid, RaidLayout, Run, Schemes, Scope, Staging,
+    Suspendable, Timing, Variation, Wear, WriteAck, WritePoints,
 };
 use crate::device::geometry;
 use crate::policy::Journey;
@@ -76,6 +76,7 @@ impl FastPaths {
                     blocks_per_plane: _,
                     pages_per_block: _,
                     page_size: _,
+                    page_order,
                 },
             timing:
                 Timing {
@@ -91,6 +92,7 @@ impl FastPaths {
                     resume: _,
                     suspendable,
                     copyback: _,
+                    variation: Variation { block, layer },
                 },
             device:
                 Device {
@@ -165,6 +167,7 @@ impl FastPaths {
         let no_copies = route.replicate().is_none();
         let (by_page, no_decoder) = (*programming == Programming::Page, *decode == Nanos::ZERO);
         let no_command = *command == Nanos::ZERO;
+        let steady = block.0 == 0 && layer.0 == 0;
         let takes_time = |times: &crate::config::PageTimes| !times.types().contains(&Nanos::ZERO);
 
         let legs = *noc == NocModel::None
@@ -179,6 +182,7 @@ impl FastPaths {
             && no_idle_time;
         // Pages of a collection travel alike, and stay in their plane.
         let alike = legs
+            && steady
             && path.always().is_some()
             && no_errors
             && no_decoder
@@ -235,6 +239,9 @@ impl FastPaths {
             && !path.separates()
             && !windowed
             && !config.schemes.reports_conflicts()
+            // Operations in the lane are not counted by page type.
+            && *page_order == PageOrder::Cyclic
+            && steady
             && takes_time(read);
         let writes = lane
             && *place != Place::Dynamic

@@ -97,6 +97,22 @@ impl Ssd {
         PageEnd { completed: self.now, lpn, plane, start: page.first_start, blame: page.blame }
     }
 
+    /// The record of a request that completes now.
+    fn completion_of(&self, id: RequestId, last: OpId, extras: ExtraBlame) -> Completed {
+        let record = &self.host.requests[id.0];
+        let end = if last.is_none() { record.best.clone() } else { self.page_end(last) };
+        let more = (extras, record.marks.tenant);
+        completed(&record.request, record.index, record.measured, record.uncorrectable, &end, more, self.now)
+    }
+
+    /// Keeps a request that may be among the slowest.
+    #[cold]
+    fn keep_slow(&mut self, id: RequestId, last: OpId, extras: ExtraBlame) {
+        let request = self.completion_of(id, last, extras);
+        let stats = if request.op == RequestOp::Read { &mut self.stats.read } else { &mut self.stats.write };
+        stats.slowest.iter_mut().for_each(|slowest| slowest.note(request.clone()));
+    }
+
     /// The last page of a request has completed: `last`, or none if an earlier completion counts as the last.
     #[inline(always)]
     pub(in crate::engine) fn request_done(&mut self, id: RequestId, last: OpId) {
@@ -111,6 +127,7 @@ impl Ssd {
         let extras = self.extras_of(id, last);
         let waits = blame.waits() + if self.rules.extras { extras.sum() } else { 0 };
         law_eq!(waits + blame.service(), latency, "causes sum to the latency of request {}", record.index);
+        let mut slow = false;
         if self.rules.caches && record.request.op == RequestOp::Flush {
             self.flush_done(id, latency);
         } else if record.measured {
@@ -131,6 +148,7 @@ impl Ssd {
             stats.spend(blame, latency);
             if let Some(histogram) = &mut stats.histogram {
                 histogram.record(blame, latency, waits);
+                slow = stats.slowest.as_ref().is_some_and(|slowest| slowest.takes(latency));
             }
             if self.rules.extras {
                 stats.spend_extras(&extras, latency);
@@ -156,12 +174,10 @@ impl Ssd {
             self.tenant_done(id, last, &blame, &extras, latency, waits);
             self.host.stirred |= self.host.queued > 0;
         }
-        self.watch_completion(|ssd| {
-            let record = &ssd.host.requests[id.0];
-            let end = if last.is_none() { record.best.clone() } else { ssd.page_end(last) };
-            let more = (extras, record.marks.tenant);
-            completed(&record.request, record.index, record.measured, record.uncorrectable, &end, more, ssd.now)
-        });
+        if slow {
+            self.keep_slow(id, last, extras);
+        }
+        self.watch_completion(|ssd| ssd.completion_of(id, last, extras));
         self.kernel.idle_rounds = 0;
         self.stats.completed += 1;
         self.host.outstanding -= 1;

@@ -82,7 +82,7 @@ impl Ssd {
         }
         self.assert_multi_plane(&to);
         self.stats.count_copybacks(to.len() as u64);
-        let (legs, program) = self.dev.timing.program_from_register(self.dev.geometry.offset(to[0]));
+        let (legs, program) = self.dev.timing.program_from_register(&self.dev.places(&to)[..to.len()]);
         self.stats.gc_time.program += program.0;
         let state = &mut self.kernel.ops[op];
         state.verb = Verb::Copyback;

@@ -135,24 +135,8 @@ impl Ssd {
             };
             self.host.last_unit = unit.0;
             let op = self.host.anywhere.pop(&self.kernel.ops);
-            let page = &mut self.kernel.ops[op];
-            page.unit = unit;
-            page.plane = plane;
-            page.channel = self.dev.geometry.channel_of(plane);
-            let wait = (self.now - page.waits_since).0;
-            // It did not wait for one particular die, so its wait is split like the time of all dies.
-            let before = &self.kernel.ops.anywhere[op];
-            let held = self.kernel.dies.held.total(self.now) as u64 - before.held;
-            let held_gc = self.kernel.dies.held_gc.total(self.now) as u64 - before.held_gc;
-            let gc = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_gc) / u128::from(held)) as u64 };
-            let held_back = self.kernel.dies.held_writeback.total(self.now) as u64 - before.held_writeback;
-            let back = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_back) / u128::from(held)) as u64 };
-            self.kernel.ops.host[op].blame.add(Cause::DieGcOther, gc);
-            self.kernel.ops.host[op].blame.add(Cause::DieWriteback, back);
-            self.kernel.ops.host[op].blame.add(Cause::DieHost, wait - gc - back);
-            if self.rules.tenants {
-                self.share_anywhere(op, wait - gc - back);
-            }
+            self.go_to(op, unit, plane);
+            let back = self.charge_anywhere(op);
             self.note_found(op, back);
             self.update_lag(op, unit);
             self.begin_write(op, unit);
@@ -163,6 +147,33 @@ impl Ssd {
         // If dies are idle but have no free page, full planes are due, whatever the threshold is. GC in no time has freed pages
         // by now.
         full && self.claim_full_planes() && self.start_anywhere()
+    }
+
+    /// A write that any die may serve gets its die and plane.
+    fn go_to(&mut self, op: OpId, unit: UnitId, plane: PlaneId) {
+        let page = &mut self.kernel.ops[op];
+        page.unit = unit;
+        page.plane = plane;
+        page.channel = self.dev.geometry.channel_of(plane);
+    }
+
+    /// Charges the wait of a write that any die may serve. It did not wait for one particular die, so its wait is split like the
+    /// time of all dies. Returns the part behind write-backs.
+    fn charge_anywhere(&mut self, op: OpId) -> u64 {
+        let wait = (self.now - self.kernel.ops[op].waits_since).0;
+        let before = &self.kernel.ops.anywhere[op];
+        let held = self.kernel.dies.held.total(self.now) as u64 - before.held;
+        let held_gc = self.kernel.dies.held_gc.total(self.now) as u64 - before.held_gc;
+        let gc = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_gc) / u128::from(held)) as u64 };
+        let held_back = self.kernel.dies.held_writeback.total(self.now) as u64 - before.held_writeback;
+        let back = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_back) / u128::from(held)) as u64 };
+        self.kernel.ops.host[op].blame.add(Cause::DieGcOther, gc);
+        self.kernel.ops.host[op].blame.add(Cause::DieWriteback, back);
+        self.kernel.ops.host[op].blame.add(Cause::DieHost, wait - gc - back);
+        if self.rules.tenants {
+            self.share_anywhere(op, wait - gc - back);
+        }
+        back
     }
 
     /// The next plane of a unit, round robin, with a free page for host data.
@@ -334,11 +345,10 @@ impl Ssd {
         }
         self.load(op, at);
         let burst = self.read_burst(op);
-        let offset = self.dev.geometry.offset(at);
         let (count, legs) = if self.rules.pairs {
             self.join_reads(op, at, unit, burst)
         } else {
-            (1, self.dev.timing.read_one(offset, burst))
+            (1, self.dev.timing.read_one(self.dev.place(at), burst))
         };
         self.count_host(op, count);
         let page = &mut self.kernel.ops[op];
@@ -364,13 +374,11 @@ impl Ssd {
             self.load(next, other);
             burst = burst + self.read_burst(next);
             pages.push(other);
-            self.kernel.ops[next].pages = PageSet::one(other);
+            let mate = &mut self.kernel.ops[next];
+            mate.verb = Verb::Read;
+            mate.pages = PageSet::one(other);
         }
-        let mut offsets = [0; MAX_PLANES];
-        for (offset, page) in offsets.iter_mut().zip(pages.iter()) {
-            *offset = self.dev.geometry.offset(*page);
-        }
-        (pages.len() as u64, self.dev.timing.read(&offsets[..pages.len()], burst))
+        (pages.len() as u64, self.dev.timing.read(&self.dev.places(&pages)[..pages.len()], burst))
     }
 
     /// Bus time of a read: the requested bytes, or the whole page for a merge.
@@ -491,35 +499,40 @@ impl Ssd {
         } else if self.oracle.tracks_sectors() {
             self.compose(id);
         }
-        let mut pages = 1;
-        if self.rules.pairs {
-            pages += self.mate_writes(id, at, unit);
-        }
-        let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages);
+        let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
+        let (pages, legs) = if self.rules.pairs {
+            let pages = self.mate_writes(id, at, unit);
+            let count = pages.len() as u64;
+            let places = &self.dev.places(&pages)[..pages.len()];
+            (count, self.dev.timing.program_all(places, Nanos(transfer.0 * count)))
+        } else {
+            (1, self.dev.timing.program(self.dev.place(at), transfer))
+        };
         self.count_host(id, pages);
-        let offset = self.dev.geometry.offset(at);
         let page = &mut self.kernel.ops[id];
         page.verb = Verb::Program;
         page.pages = PageSet::one(at);
-        page.legs = self.dev.timing.program(offset, burst);
+        page.legs = legs;
         self.begin(id, unit);
     }
 
-    /// Adds the following pages of the same request to a multi-plane program, as long as their planes' write points have the same
-    /// offset. Returns the number of added pages.
+    /// Adds pages to a multi-plane program, as long as their planes' write points have the same offset: the following pages of the
+    /// same request, or the next write-backs of the write cache. Returns all pages that are programmed.
     #[inline(never)]
-    fn mate_writes(&mut self, lead: OpId, at: Ppn, unit: UnitId) -> u64 {
+    fn mate_writes(&mut self, lead: OpId, at: Ppn, unit: UnitId) -> PageSet {
         let offset = self.dev.geometry.offset(at);
-        let (request, die) = (self.kernel.ops[lead].request, self.dev.geometry.die_of(self.kernel.ops[lead].plane));
-        let mut taken = [self.kernel.ops[lead].plane; MAX_PLANES];
-        let (mut count, mut last) = (1, lead);
-        while count < MAX_PLANES {
+        let request = self.kernel.ops[lead].request;
+        let die = self.dev.geometry.die_of(self.kernel.ops[lead].plane);
+        let lines = self.kernel.ops[lead].class == Class::Cache;
+        let class = if lines { Class::Cache } else { Class::Host };
+        let (mut pages, mut last) = (PageSet::one(at), lead);
+        while pages.len() < MAX_PLANES {
             let fits = |plane: PlaneId| {
                 self.dev.geometry.die_of(plane) == die
-                    && !taken[..count].contains(&plane)
+                    && pages.iter().all(|page| self.dev.geometry.plane_of(*page) != plane)
                     && self.dev.flash.next_offset(plane, Stream::Host) == Some(offset)
             };
-            let joins = |page: &Op| page.class == Class::Host && page.need == Need::Write && page.request == request;
+            let joins = |page: &Op| page.class == class && page.need == Need::Write && page.request == request;
             let mate = if self.rules.dynamic {
                 // Any plane can serve any of these pages, so the first one is used.
                 let next = self.host.anywhere.head();
@@ -530,47 +543,80 @@ impl Ssd {
                     .flatten()
                     .map(|p| (next, p))
             } else {
-                self.first_mate(unit, request, |next| {
+                let fitting = |next| {
                     let page = &self.kernel.ops[next];
                     (joins(page) && fits(page.plane)).then_some(page.plane)
-                })
+                };
+                if lines { self.first_line(unit, fits, fitting) } else { self.first_mate(unit, request, fitting) }
             };
             let Some((next, plane)) = mate else { break };
-            if self.rules.dynamic {
-                self.host.anywhere.pop(&self.kernel.ops);
-                // It has waited exactly as long as its lead, for the same dies.
-                self.kernel.ops.host[next].blame = self.kernel.ops.host[lead].blame;
-                if self.rules.tenants {
-                    self.kernel.ops.tenant[next].by = self.kernel.ops.tenant[lead].by;
-                }
-                self.kernel.ops[next].unit = unit;
-                self.kernel.ops[next].plane = plane;
-                self.kernel.ops[next].channel = self.dev.geometry.channel_of(plane);
-            } else {
-                self.leave_line(next, unit);
-                self.charge_wait(next, unit);
-            }
+            self.takes_along(next, lead, unit, plane);
             let at = self.dev.flash.take_page(plane, Stream::Host, false).expect("the offset was offered");
-            if self.oracle.tracks_sectors() {
+            if lines {
+                self.line_selected(next);
+            } else if self.oracle.tracks_sectors() {
                 self.compose(next);
             }
             self.kernel.ops[next].pages = PageSet::one(at);
             self.kernel.ops[next].verb = Verb::Program;
             self.kernel.ops[last].mate = next;
             last = next;
-            taken[count] = plane;
-            count += 1;
+            pages.push(at);
         }
-        count as u64 - 1
+        pages
+    }
+
+    /// A page leaves its queue for a multi-plane program, and its wait is charged.
+    fn takes_along(&mut self, next: OpId, lead: OpId, unit: UnitId, plane: PlaneId) {
+        let lines = self.kernel.ops[next].class == Class::Cache;
+        if self.rules.dynamic {
+            self.host.anywhere.pop(&self.kernel.ops);
+            self.go_to(next, unit, plane);
+            if lines {
+                self.charge_anywhere(next);
+                return;
+            }
+            // It has waited exactly as long as its lead, for the same dies.
+            self.kernel.ops.host[next].blame = self.kernel.ops.host[lead].blame;
+            if self.rules.tenants {
+                self.kernel.ops.tenant[next].by = self.kernel.ops.tenant[lead].by;
+            }
+        } else {
+            if lines {
+                self.kernel.dies[unit].queue.remove(&mut self.kernel.ops, next);
+            } else {
+                self.leave_line(next, unit);
+            }
+            self.charge_wait(next, unit);
+        }
+    }
+
+    /// The first write-back in a unit's queue that fits into its multi-plane program. Other operations are passed over. The queue
+    /// is searched only if a plane of the unit fits.
+    fn first_line<T>(
+        &self,
+        unit: UnitId,
+        plane_fits: impl Fn(PlaneId) -> bool,
+        fits: impl Fn(OpId) -> Option<T>,
+    ) -> Option<(OpId, T)> {
+        let mut planes = (0..self.dev.geometry.planes_per_unit).map(|k| self.dev.geometry.plane_of_unit(unit, k));
+        if !planes.any(plane_fits) {
+            return None;
+        }
+        let mut next = self.kernel.dies[unit].queue.head();
+        while next.is_some() {
+            if let Some(found) = fits(next) {
+                return Some((next, found));
+            }
+            next = self.kernel.ops[next].next;
+        }
+        None
     }
 
     /// Counts a host read or program as measured if its request is.
     #[inline(always)]
     fn count_host(&mut self, op: OpId, pages: u64) {
-        let page = &self.kernel.ops[op];
-        // An old page that is read although none of its data is needed is read for its parity group.
-        let for_parity = page.need == Need::Merge && page.class != Class::Cache && !self.lacks(op);
-        let class = if for_parity { Class::Parity } else { page.class };
+        let (page, class) = (&self.kernel.ops[op], self.class_counted(op));
         if page.class == Class::Host && !self.host.requests[page.request.0].measured {
             self.stats.count_unmeasured(class, page.need == Need::Write, pages);
         } else if page.need == Need::Write {
@@ -578,6 +624,15 @@ impl Ssd {
         } else {
             self.stats.count_reads(class, pages);
         }
+    }
+
+    /// The class under which a host operation is counted: an old page that is read although none of its data is needed is read
+    /// for its parity group.
+    #[inline(always)]
+    pub(in crate::engine) fn class_counted(&self, op: OpId) -> Class {
+        let page = &self.kernel.ops[op];
+        let for_parity = page.need == Need::Merge && page.class != Class::Cache && !self.lacks(op);
+        if for_parity { Class::Parity } else { page.class }
     }
 
     /// Service begins: the unit is taken, and the first leg runs.
@@ -593,6 +648,9 @@ impl Ssd {
         while mate.is_some() {
             self.kernel.ops.host[mate].first_start.get_or_insert(Moment::at(now));
             mate = self.kernel.ops[mate].mate;
+        }
+        if self.rules.page_types {
+            self.count_by_type(op);
         }
         self.kernel.dies[unit].enter(op);
         let holder = if self.rules.sorts_waits { self.begins_beside(op, unit) } else { Holder::Host };

@@ -434,28 +434,23 @@ impl Ssd {
         let running = &self.gc.jobs[job.0];
         let stream = running.stream;
         let journey = if running.fetches { Journey::EXTERNAL } else { self.journey_of(job, &pages, stream) };
-        let mut offsets = [0; MAX_PLANES];
         for (i, page) in pages.iter().enumerate() {
-            offsets[i] = self.dev.geometry.offset(*page);
             let block = self.dev.geometry.block_of(*page);
             self.array_reads(block);
             let lpn = self.dev.flash.lpn_of(*page);
             self.kernel.ops.host[op].tags[i] = self.oracle.load(*page, lpn);
         }
-        let offsets = &offsets[..pages.len()];
+        let from = &self.dev.places(&pages)[..pages.len()];
         self.gc.jobs[job.0].journey = journey;
         self.kernel.ops[op].from = pages;
         if journey.out == Hop::Die {
             let mut to = PageSet::EMPTY;
-            let mut targets = [0; MAX_PLANES];
-            for (page, target) in pages.iter().zip(&mut targets) {
+            for page in pages.iter() {
                 let plane = self.dev.geometry.plane_of(*page);
-                let page = self.gc_page(plane, stream, true);
-                to.push(page);
-                *target = self.dev.geometry.offset(page);
+                to.push(self.gc_page(plane, stream, true));
             }
-            let targets = &targets[..pages.len()];
-            if targets.iter().all(|target| *target == targets[0]) {
+            let offset = |page: &Ppn| self.dev.geometry.offset(*page);
+            if to.iter().all(|page| offset(page) == offset(&to[0])) {
                 self.assert_multi_plane(&to);
                 self.stats.count_copybacks(pages.len() as u64);
             } else {
@@ -464,14 +459,14 @@ impl Ssd {
             }
             self.kernel.ops[op].verb = Verb::Copyback;
             self.kernel.ops[op].pages = to;
-            let (legs, read, program) = self.dev.timing.copyback(offsets, targets);
+            let (legs, read, program) = self.dev.timing.copyback(from, &self.dev.places(&to)[..to.len()]);
             self.kernel.ops[op].legs = legs;
             self.stats.gc_time.read += read.0;
             self.stats.gc_time.program += program.0;
         } else {
             self.stats.count_reads(Class::Gc, pages.len() as u64);
             let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages.len() as u64);
-            self.kernel.ops[op].legs = self.dev.timing.read_and_decode(offsets, burst);
+            self.kernel.ops[op].legs = self.dev.timing.read_and_decode(from, burst);
         }
     }
 
@@ -480,7 +475,7 @@ impl Ssd {
     pub(in crate::engine) fn fetch_one(&mut self, id: OpId, page: Ppn) -> Nanos {
         self.kernel.ops.host[id].tags[0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
-        let legs = self.dev.timing.read_one(self.dev.geometry.offset(page), transfer);
+        let legs = self.dev.timing.read_one(self.dev.place(page), transfer);
         let op = &mut self.kernel.ops[id];
         op.verb = Verb::Read;
         op.pages = PageSet::one(page);
@@ -495,8 +490,7 @@ impl Ssd {
     pub(in crate::engine) fn copy_one(&mut self, id: OpId, page: Ppn) -> Nanos {
         let to = self.gc_page(self.kernel.ops[id].plane, Stream::Gc, true);
         self.kernel.ops.host[id].tags[0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
-        let offset = |page| self.dev.geometry.offset(page);
-        let (legs, read, program) = self.dev.timing.copyback(&[offset(page)], &[offset(to)]);
+        let (legs, read, program) = self.dev.timing.copyback(&[self.dev.place(page)], &[self.dev.place(to)]);
         self.stats.gc_time.read += read.0;
         self.stats.gc_time.program += program.0;
         let op = &mut self.kernel.ops[id];
@@ -514,7 +508,7 @@ impl Ssd {
         let to = self.gc_page(plane, Stream::Gc, false);
         self.stats.count_programs(Class::Gc, 1);
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
-        let legs = self.dev.timing.program(self.dev.geometry.offset(to), transfer);
+        let legs = self.dev.timing.program(self.dev.place(to), transfer);
         let op = &mut self.kernel.ops[id];
         op.pages = PageSet::one(to);
         op.legs = legs;
@@ -567,10 +561,9 @@ impl Ssd {
         self.assert_multi_plane(&to);
         self.stats.count_programs(Class::Gc, hand.len() as u64);
         let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * hand.len() as u64);
-        let offset = self.dev.geometry.offset(to[0]);
         self.kernel.ops[op].pages = to;
         self.kernel.ops[op].from = hand;
-        self.kernel.ops[op].legs = self.dev.timing.program(offset, burst);
+        self.kernel.ops[op].legs = self.dev.timing.program_all(&self.dev.places(&to)[..to.len()], burst);
     }
 
     /// Whether the write points for the pages in hand have different offsets.

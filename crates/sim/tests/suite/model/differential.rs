@@ -183,6 +183,7 @@ fn random_world(seed: u64, kinds: Kinds) -> World {
         place: ["CWDP", "PDWC", "DPCW"][pick(3)],
         read,
         program,
+        shadow: seed % 2 == 1,
         erase: 1_500_000,
         rate,
         command,

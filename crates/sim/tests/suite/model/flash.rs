@@ -226,7 +226,7 @@ impl Model<'_> {
                 collection.next = page + 1;
                 collection.moving = Some((Ppn { plane, block, page }, None));
                 self.outcome.gc_reads += 1;
-                let read = Leg::Array(world.read[page % world.read.len()]);
+                let read = Leg::Array(world.read[world.kind(page) % world.read.len()]);
                 (Verb::Read, [Leg::Bus(world.command), read, Leg::Bus(world.transfer(world.page_size))].to_vec())
             }
             None => (Verb::Erase, [Leg::Bus(world.command), Leg::Array(world.erase)].to_vec()),
@@ -243,7 +243,7 @@ impl Model<'_> {
                 self.units[unit].collection.as_mut().unwrap().moving = moving.map(|(from, _)| (from, Some(to)));
                 self.outcome.gc_programs += 1;
                 let data_in = Leg::Bus(world.command + world.transfer(world.page_size));
-                let legs = [data_in, Leg::Array(world.program[to.page % world.program.len()])];
+                let legs = [data_in, Leg::Array(world.program[world.kind(to.page) % world.program.len()])];
                 self.start(unit, Job { age, verb: Verb::Program, legs: legs.into(), ops: Vec::new() });
             }
             Verb::Program => {

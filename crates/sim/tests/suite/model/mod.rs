@@ -547,7 +547,7 @@ impl Model<'_> {
     /// Host reads and programs start: pages are taken, and the result of an array read is determined.
     fn host_job(&mut self, ops: Vec<Op>) -> Job {
         let (world, age) = (self.world, ops[0].age);
-        let by_type = |times: &[u64], page: usize| times[page % times.len()];
+        let by_type = |times: &[u64], page: usize| times[world.kind(page) % times.len()];
         let (mut verb, mut bytes, mut placed) = (Verb::Read, 0, Vec::new());
         for op in ops {
             self.begin(&op);

@@ -31,6 +31,8 @@ pub struct World {
     pub place: &'static str,
     /// By page type.
     pub read: Vec<u64>,
+    /// Whether word lines are programmed in shadow order, if blocks are whole word lines.
+    pub shadow: bool,
     pub program: Vec<u64>,
     pub erase: u64,
     /// Hundredths of a nanosecond per byte.
@@ -69,6 +71,7 @@ impl World {
             place: "CWDP",
             read: vec![50_000],
             program: vec![600_000],
+            shadow: false,
             erase: 3_500_000,
             rate: 125,
             command: 0,
@@ -104,6 +107,7 @@ impl World {
             World { exclusion: Exclusion::Die, ..here() },
             World { place: "CWDP", ..here() },
             World { read: vec![50_000], program: vec![600_000], ..here() },
+            World { shadow: false, ..here() },
             World { rate: 125, ..here() },
             World { command: 0, ..here() },
             World { suspendable: Suspendable::Nothing, suspend: 0, resume: 0, ..here() },
@@ -136,6 +140,23 @@ impl World {
 
     pub fn logical_pages(&self) -> u64 {
         (self.exported * self.all_planes()) as u64
+    }
+
+    /// Type of a page of a block.
+    pub fn kind(&self, page: usize) -> usize {
+        let types = self.read.len().max(self.program.len());
+        if !self.shadows() {
+            return page % types;
+        }
+        // Pages in the order of their steps, and in a step the lowest type first.
+        let mut pages: Vec<(usize, usize)> =
+            (0..self.pages).map(|cell| (cell / types + cell % types, cell % types)).collect();
+        pages.sort_unstable();
+        pages[page].1
+    }
+
+    pub fn shadows(&self) -> bool {
+        self.shadow && self.pages % self.read.len().max(self.program.len()) == 0
     }
 
     pub fn sectors(&self) -> usize {
@@ -184,7 +205,7 @@ impl World {
         let list = |times: &[u64]| times.iter().map(|t| format!("\"{t}ns\"")).collect::<Vec<_>>().join(", ");
         let spare = (self.blocks * self.pages - self.exported) as u64 * 1_000_000 / (self.blocks * self.pages) as u64;
         format!(
-            "geometry = {{ channels = {}, chips_per_channel = {}, dies_per_chip = {}, planes_per_die = {}, blocks_per_plane = {}, pages_per_block = {}, page_size = \"{}B\" }}\n\
+            "geometry = {{ channels = {}, chips_per_channel = {}, dies_per_chip = {}, planes_per_die = {}, blocks_per_plane = {}, pages_per_block = {}, page_size = \"{}B\"{} }}\n\
              timing = {{ read = [{}], program = [{}], erase = \"{}ns\", transfer = \"{}.{:02}ns/B\", command = \"{}ns\", suspendable = \"{}\", suspend = \"{}ns\", resume = \"{}ns\" }}\n\
              device = {{ exclusion = \"{}\", write_ack = \"{}\", queue_depth = {}, over_provisioning = 0.{spare:06}, unwritten_read = \"{}\", multi_plane = {}, partial_write = \"{}\" }}\n\
              gc = {{ threshold = \"{} pages\", time = \"{}\" }}\n\
@@ -197,6 +218,7 @@ impl World {
             self.blocks,
             self.pages,
             self.page_size,
+            if self.shadows() { ", page_order = \"shadow\"" } else { "" },
             list(&self.read),
             list(&self.program),
             self.erase,

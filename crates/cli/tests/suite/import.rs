@@ -1,0 +1,111 @@
+//! `ssdlab import`, and `--import` of other commands.
+
+use crate::common::Bench;
+
+const DRIVE: &str = include_str!("../../../lab/tests/import/mqsim-drive.xml");
+const LOAD: &str = include_str!("../../../lab/tests/import/mqsim-load.xml");
+const PARAMETERS: &str = include_str!("../../../lab/tests/import/page.parameters");
+
+/// MQSim's drive, small enough to run: 96 MiB with room for GC.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    let small = DRIVE
+        .replace(">2048</Block_No", ">24</Block_No")
+        .replace(">256</Page_No", ">32</Page_No")
+        .replace(">8192</Page_Cap", ">4096</Page_Cap")
+        .replace(">0.07</Over", ">0.25</Over")
+        .replace(">268435456</Data_Cache", ">1048576</Data_Cache");
+    std::fs::write(bench.path().join("ssdconfig.xml"), small).unwrap();
+    let short = LOAD.replace(">1000000000</Stop", ">2000000</Stop");
+    std::fs::write(bench.path().join("workload.xml"), short).unwrap();
+    std::fs::write(bench.path().join("page.parameters"), PARAMETERS).unwrap();
+    bench
+}
+
+#[test]
+fn importing_and_running_in_one_step_is_the_same_as_in_two() {
+    let bench = bench();
+    let direct = bench.good("run --import ssdconfig.xml --import workload.xml --json - --quiet");
+    bench.good("import ssdconfig.xml workload.xml -o drive.toml --workload-out load --notes notes.json --strict");
+    let indirect = bench.good("run drive.toml --workload load.toml --json - --quiet");
+    assert_eq!(direct, indirect);
+    let notes: serde_json::Value = serde_json::from_str(&bench.text("notes.json")).unwrap();
+    assert_eq!(notes["schema"], "ssdlab.import/1");
+    assert_eq!(notes["counts"]["unknown"], 0);
+    // Layers after it win, and its values show their lines.
+    let shown = bench.good("config show --import ssdconfig.xml --set gc.threshold=0.04");
+    let line = 1 + DRIVE[..DRIVE.find("<Flash_Channel_Count>").unwrap()].matches('\n').count();
+    let channels = shown.lines().find(|line| line.starts_with("channels = 8")).unwrap();
+    assert!(channels.ends_with(&format!("# ssdconfig.xml:{line}")), "{channels}");
+    assert!(shown.contains("threshold = 0.04                            # --set"), "{shown}");
+    let compared = bench.good("compare --import ssdconfig.xml --import workload.xml --limit 200 --vary schemes.victim=greedy,fifo --quiet --csv");
+    assert_eq!(
+        compared.lines().filter(|line| line.contains("greedy") || line.contains("fifo")).count(),
+        2,
+        "{compared}"
+    );
+}
+
+#[test]
+fn several_flows_are_files_of_their_own() {
+    let bench = bench();
+    let said =
+        bench.good("import ssdconfig.xml workload.xml --scenario 2 -o drive.toml --workload-out load --notes notes.md");
+    assert!(said.contains("2 flows run as one workload"), "{said}");
+    assert!(bench.text("load-1.toml").contains("read = 0.7") && bench.text("load-2.toml").contains("hot-cold"));
+    assert!(bench.text("notes.md").contains("| mqsim") || bench.text("notes.md").contains("| ssdconfig.xml:"));
+    bench.good("run drive.toml --workload load-1.toml --limit 50 --quiet");
+    assert_eq!(bench.text("load.toml").matches("[[stream]]").count(), 2);
+    // The configuration on standard output, the account beside it.
+    let output = bench.run("import page.parameters -o -");
+    let (toml, account) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(
+        toml.contains("[geometry]\nchannels = 2") && account.contains("unused by the original ("),
+        "{toml}{account}"
+    );
+}
+
+#[test]
+fn a_trace_takes_the_place_of_imported_requests() {
+    let bench = bench();
+    std::fs::write(bench.path().join("small.trace"), "0 0 8 8 1\n1000000 0 16 8 0\n").unwrap();
+    let traced = |more: &str| bench.good(&format!("run --import ssdconfig.xml --json - --quiet {more}"));
+    let own = traced("--trace small.trace --format mqsim");
+    assert!(own.contains("\"read\": 1"), "{own}");
+    // Only the third scenario names the trace; alone it is the first.
+    let third = format!(
+        "<MQSim_IO_Scenarios>{}",
+        LOAD.rsplit("<IO_Scenario>").next().map(|rest| format!("<IO_Scenario>{rest}")).unwrap()
+    );
+    std::fs::write(bench.path().join("third.xml"), third).unwrap();
+    let followed = traced("--import third.xml --follow-traces .");
+    assert!(followed.contains("\"read\": 2"), "{followed}");
+    let said = bench.bad("run --import ssdconfig.xml --import third.xml", 2);
+    assert!(said.contains("--follow-traces DIR"), "{said}");
+}
+
+#[test]
+fn mistakes_name_the_fix() {
+    let bench = bench();
+    for (arguments, status, message) in [
+        ("run --import ssdconfig.xml", 2, "give --trace FILE or --workload NAME"),
+        ("run --import ssdconfig.xml --import workload.xml --workload quickstart", 2, "leave one of them out"),
+        ("run --import - --workload quickstart", 2, "standard input can be read only once"),
+        ("run --import absent.xml --workload quickstart", 4, "cannot read the import absent.xml"),
+        ("run --workload quickstart --follow-traces .", 2, "--import"),
+        ("import ssdconfig.xml --notes notes.txt", 2, "end the name in .md or .json"),
+        ("import ssdconfig.xml -o ssdconfig.xml", 2, "would replace what the import reads"),
+        ("import ssdconfig.xml --workload-out load", 2, "describe no generated requests"),
+        ("import page.parameters --from mqsim", 2, "expected a configuration file in XML"),
+        ("import page.parameters --from qemu", 2, "expected auto, mqsim, ssdsim"),
+        ("import tiny.toml", 2, "not a configuration of a known simulator"),
+    ] {
+        let said = bench.bad(arguments, status);
+        assert!(said.contains(message), "{arguments}: {said}");
+    }
+    let odd = PARAMETERS.replace("t_R = 20000", "t_RR2 = 5;\nt_R = 20000");
+    std::fs::write(bench.path().join("odd.parameters"), odd).unwrap();
+    assert!(bench.good("import odd.parameters").contains("unknown (1)"));
+    let said = bench.bad("import odd.parameters --strict", 2);
+    assert!(said.contains("odd.parameters:21: t_RR2"), "{said}");
+}

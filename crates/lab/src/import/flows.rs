@@ -1,0 +1,183 @@
+//! The requests that files of other simulators describe: generated streams, and traces by name.
+
+use std::path::{Path, PathBuf};
+
+use ssdlab_trace::LbaPolicy;
+
+use crate::error::{Error, Result};
+use crate::names::clip;
+
+/// A source of requests of another simulator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Its name here, such as `flow1`.
+    pub name: String,
+    /// The original's name for it.
+    pub description: String,
+    /// Its requests.
+    pub source: Source,
+}
+
+/// Where its requests come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// They are generated.
+    Stream(Stream),
+    /// They are in a trace.
+    Recording(Recording),
+}
+
+/// A recorded trace that a file names; it is not opened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// As the file gives it.
+    pub path: String,
+    /// Its format.
+    pub format: &'static str,
+    /// How often it is replayed.
+    pub loops: u32,
+    /// How requests beyond the device are treated.
+    pub lba_policy: LbaPolicy,
+}
+
+/// A generated stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stream {
+    /// Millionths of the requests that are reads.
+    pub read: u64,
+    /// Sizes with weights in millionths.
+    pub sizes: Vec<(u64, u64)>,
+    /// Offsets are multiples of this many bytes.
+    pub align: u64,
+    /// The addresses, in millionths of the exported space.
+    pub range: (u64, u64),
+    /// The pattern, in TOML.
+    pub pattern: String,
+    /// When its requests arrive.
+    pub arrivals: Arrivals,
+    /// When it ends.
+    pub end: End,
+}
+
+/// When requests arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// So many are outstanding.
+    Closed(u32),
+    /// Independent exponential gaps of this mean in nanoseconds.
+    Poisson(u64),
+}
+
+/// When a stream ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// After so many requests.
+    Requests(u64),
+    /// After so many nanoseconds.
+    DurationNs(u64),
+}
+
+impl Recording {
+    /// The file of that name in a directory.
+    ///
+    /// # Errors
+    /// No directory is given, or the path ends in no name.
+    pub fn within(&self, directory: Option<&Path>) -> Result<PathBuf> {
+        let base = self.path.rsplit(['/', '\\']).next().unwrap_or(&self.path);
+        match directory {
+            // A name such as `..` would lead out of the directory.
+            Some(directory) if !["", ".", ".."].contains(&base) => Ok(directory.join(base)),
+            _ => {
+                let shown = clip(&self.path);
+                Err(Error::usage(format!("the file replays the trace {shown}, and paths in it are not followed"))
+                    .help(format!("give --trace FILE --format {}, or --follow-traces DIR", self.format)))
+            }
+        }
+    }
+}
+
+/// One workload of all flows.
+///
+/// # Errors
+/// There is a trace among them, or some flows keep a queue full and others do not.
+pub fn merged(flows: &[Flow]) -> Result<String> {
+    let streams: Option<Vec<(&Flow, &Stream)>> = flows
+        .iter()
+        .map(|flow| match &flow.source {
+            Source::Stream(stream) => Some((flow, stream)),
+            Source::Recording(_) => None,
+        })
+        .collect();
+    let Some(streams) = streams else {
+        return Err(Error::usage("generated flows and traces of one scenario do not make one workload")
+            .help("write a file for each with `ssdlab import --workload-out PREFIX`, and run them one by one"));
+    };
+    let closed = streams.iter().filter(|(_, stream)| matches!(stream.arrivals, Arrivals::Closed(_))).count();
+    if closed != 0 && closed != streams.len() {
+        return Err(Error::usage("flows that keep a queue full and flows with a rate do not make one workload")
+            .help("write a file for each with `ssdlab import --workload-out PREFIX`, and run them one by one"));
+    }
+    Ok(workload(&streams))
+}
+
+/// A workload file of one flow; none for a trace.
+pub fn alone(flow: &Flow) -> Option<String> {
+    match &flow.source {
+        Source::Stream(stream) => Some(workload(&[(flow, stream)])),
+        Source::Recording(_) => None,
+    }
+}
+
+fn workload(streams: &[(&Flow, &Stream)]) -> String {
+    let names: Vec<&str> = streams.iter().map(|(flow, _)| &*flow.name).collect();
+    let about: Vec<&str> = streams.iter().map(|(flow, _)| &*flow.description).collect();
+    let mut out = format!("name = {:?}\ndescription = {:?}\n", names.join("-"), about.join("; "));
+    let ends = || streams.iter().map(|(_, stream)| stream.end);
+    let requests: Option<u64> = ends().map(|end| if let End::Requests(n) = end { Some(n) } else { None }).sum();
+    match requests {
+        Some(requests) => out.push_str(&format!("requests = {requests}\n")),
+        None => {
+            let longest = ends().filter_map(|end| if let End::DurationNs(ns) = end { Some(ns) } else { None }).max();
+            out.push_str(&format!("duration = \"{}ns\"\n", longest.unwrap_or(0)));
+        }
+    }
+    let shared = streams.iter().all(|(_, stream)| matches!(stream.arrivals, Arrivals::Closed(_)));
+    if shared {
+        out.push_str("arrivals = \"closed\"\n");
+    }
+    for (flow, stream) in streams {
+        if streams.len() > 1 {
+            out.push_str(&format!("\n[[stream]]\nname = {:?}\n", flow.name));
+        }
+        if let (true, Arrivals::Closed(depth)) = (streams.len() > 1, stream.arrivals) {
+            out.push_str(&format!("share = {depth}\n"));
+        }
+        if let Arrivals::Poisson(gap) = stream.arrivals {
+            out.push_str(&format!("arrivals = {{ poisson = {{ gap = \"{gap}ns\" }} }}\n"));
+        }
+        out.push_str(&keys(stream));
+    }
+    out
+}
+
+/// Mix, sizes and addresses of a stream.
+fn keys(stream: &Stream) -> String {
+    let share = |millionths: u64| format!("{:?}", millionths as f64 / 1e6);
+    let sizes = match &stream.sizes[..] {
+        [(bytes, _)] => format!("\"{bytes}B\""),
+        many => {
+            let pairs: Vec<String> =
+                many.iter().map(|(bytes, weight)| format!("[\"{bytes}B\", {}]", share(*weight))).collect();
+            format!("[{}]", pairs.join(", "))
+        }
+    };
+    let (from, to) = stream.range;
+    format!(
+        "read = {}\nsize = {sizes}\nalign = \"{}B\"\nrange = [{}, {}]\npattern = {}\n",
+        share(stream.read),
+        stream.align,
+        share(from),
+        share(to),
+        stream.pattern
+    )
+}

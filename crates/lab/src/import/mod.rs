@@ -1,0 +1,341 @@
+//! Files of other simulators: a configuration, the requests, and an account of every key.
+//!
+//! One file a simulator holds its mapping table, as data, and the few values that several keys decide together. Every key that
+//! is read gets exactly one [`Verdict`](account::Verdict). Numbers are carried over exactly or refused, with the place in the
+//! user's own file. Paths in a file are never opened.
+
+pub mod account;
+mod common;
+mod disksim;
+mod femu;
+mod flashsim;
+pub mod flows;
+mod given;
+mod mqsim;
+mod mqsim_flows;
+mod pairs;
+mod simplessd;
+mod ssdsim;
+mod table;
+mod xml;
+
+use std::io::Read;
+use std::path::Path;
+use std::str::FromStr;
+
+use ssdlab_sim::config::Config;
+
+use crate::error::{Error, Result};
+use crate::files::Document;
+use crate::theory::{Outlook, expected};
+use account::{Account, Entry};
+use flows::Flow;
+use given::Given;
+use mqsim_flows::Workload;
+use table::{Drive, Setting};
+
+/// A simulator whose files can be imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Simulator {
+    /// MQSim: `ssdconfig.xml` and `workload.xml`.
+    Mqsim,
+    /// SSDsim: `page.parameters`.
+    Ssdsim,
+    /// SimpleSSD 2.0: INI files.
+    Simplessd,
+    /// FEMU: `-device femu,...`, scripts with it, and configuration files.
+    Femu,
+    /// FlashSim: `ssd.conf`.
+    Flashsim,
+    /// DiskSim with its SSD extension: `.parv`.
+    Disksim,
+}
+
+/// The names of options, in the order of help texts.
+pub const SIMULATORS: [(&str, Simulator); 6] = [
+    ("mqsim", Simulator::Mqsim),
+    ("ssdsim", Simulator::Ssdsim),
+    ("simplessd", Simulator::Simplessd),
+    ("femu", Simulator::Femu),
+    ("flashsim", Simulator::Flashsim),
+    ("disksim", Simulator::Disksim),
+];
+
+impl FromStr for Simulator {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Simulator, String> {
+        let found = SIMULATORS.iter().find(|(name, _)| *name == text);
+        let names = || SIMULATORS.map(|(name, _)| name).join(", ");
+        found.map(|(_, simulator)| *simulator).ok_or_else(|| format!("expected auto, {}", names()))
+    }
+}
+
+/// How files are imported.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// The simulator they are from; none: their content says.
+    pub from: Option<Simulator>,
+    /// Which scenario of a `workload.xml`, from 1.
+    pub scenario: usize,
+}
+
+impl Default for How {
+    fn default() -> How {
+        How { from: None, scenario: 1 }
+    }
+}
+
+/// What files of other simulators become.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// What became of every key.
+    pub account: Account,
+    /// Names and texts of the files.
+    pub(crate) texts: Vec<(String, String)>,
+    pub(crate) settings: Vec<Setting>,
+    flows: Vec<Flow>,
+}
+
+impl Imported {
+    /// Reads files of one device. Those of flows come after those of the device, whatever their order.
+    ///
+    /// # Errors
+    /// A file can't be read, its content is not that of a known simulator, or a value can't be carried over.
+    pub fn read(documents: &[Document], how: How) -> Result<Imported> {
+        let mut texts = Vec::new();
+        for document in documents {
+            texts.push(match document {
+                Document::File(path) => (path.display().to_string(), foreign_text(path)?),
+                Document::Text { name, text } => (name.clone(), text.clone()),
+            });
+        }
+        let mut files = Vec::new();
+        for (index, (name, text)) in texts.iter().enumerate() {
+            files.push((index, Parsed::read(name, text, how.from)?));
+        }
+        files.sort_by_key(|(index, parsed)| (matches!(parsed, Parsed::Flows(_)), *index));
+        let (mut drive, mut account, mut flows) = (Drive::default(), Account::default(), Vec::new());
+        for (index, parsed) in &files {
+            let shown = base_name(&texts[*index].0);
+            let (entries, assumed, more) = parsed.carry(*index, &shown, how.scenario, &mut drive)?;
+            if entries.is_empty() {
+                return Err(Error::usage(format!("{}: no key in it", crate::names::clip(&texts[*index].0)))
+                    .help("expected a configuration file of another simulator"));
+            }
+            account.entries.extend(entries);
+            account.assumed.extend(assumed);
+            flows.extend(more);
+            if let Parsed::Flows(workload) = parsed
+                && workload.scenarios() > 1
+            {
+                let all = workload.scenarios();
+                let remark = format!("scenario {} of {all} is imported; --scenario chooses another", how.scenario);
+                account.remarks.push(remark);
+            }
+        }
+        for entry in &mut account.entries {
+            let ours = |key: &String| Some(format!("{key} = {}", drive.get(key)?));
+            entry.becomes = entry.becomes.iter().filter_map(ours).collect();
+        }
+        let mut imported = Imported { account, texts, settings: drive.settings, flows };
+        imported.remark();
+        Ok(imported)
+    }
+
+    /// What to know of the result as a whole.
+    fn remark(&mut self) {
+        let config = self.toml().parse::<Config>().ok().filter(|config| config.check().is_ok());
+        self.account.remarks.extend(config.as_ref().and_then(expectation));
+        if self.flows.len() > 1 && flows::merged(&self.flows).is_ok() {
+            let remark = format!(
+                "{} flows run as one workload with a stream each: they have no queues and no priorities of their own",
+                self.flows.len()
+            );
+            self.account.remarks.push(remark);
+        }
+    }
+
+    /// The configuration as a TOML file, each value with the key that it comes from.
+    pub fn toml(&self) -> String {
+        let names: Vec<String> = self.texts.iter().map(|(name, _)| base_name(name)).collect();
+        let mut out = format!("# Imported from {} by ssdlab import.\n", crate::names::clip_line(&names.join(", ")));
+        for (section, keys) in crate::schema::keys() {
+            let inside = |leaf: &str| self.settings.iter().find(|setting| setting.key == format!("{section}.{leaf}"));
+            let found: Vec<(&String, &Setting)> =
+                keys.iter().filter_map(|(leaf, _)| Some((leaf, inside(leaf)?))).collect();
+            if !found.is_empty() {
+                out.push_str(&format!("\n[{section}]\n"));
+            }
+            for (leaf, setting) in found {
+                let line = format!("{leaf} = {}", setting.value);
+                let default = if setting.place.is_none() { ", the original's default" } else { "" };
+                out.push_str(&format!("{line:<43} # {}{default}\n", setting.from));
+            }
+        }
+        out
+    }
+
+    /// A name and a workload file for each generated flow.
+    pub fn workloads(&self) -> Vec<(String, String)> {
+        self.flows.iter().filter_map(|flow| Some((flow.name.clone(), flows::alone(flow)?))).collect()
+    }
+
+    /// The requests that the files describe, in order.
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+}
+
+/// A file by what is in it.
+enum Parsed {
+    Drive(Simulator, Given),
+    Flows(Workload),
+}
+
+impl Parsed {
+    fn read(name: &str, text: &str, from: Option<Simulator>) -> Result<Parsed> {
+        let simulator = match from {
+            Some(simulator) => simulator,
+            None => detect(name, text)?,
+        };
+        let given = match simulator {
+            Simulator::Mqsim if xml::root(text).as_deref() == Some("MQSim_IO_Scenarios") => {
+                return Ok(Parsed::Flows(Workload::read(name, text)?));
+            }
+            Simulator::Mqsim => xml::read(name, text, |_| String::new())?,
+            Simulator::Ssdsim => ssdsim::read(name, text)?,
+            Simulator::Simplessd => simplessd::read(name, text)?,
+            Simulator::Femu => femu::read(name, text)?,
+            Simulator::Flashsim => flashsim::read(name, text)?,
+            Simulator::Disksim => disksim::read(name, text)?,
+        };
+        Ok(Parsed::Drive(simulator, given))
+    }
+
+    /// Carries the file over; returns its account, the defaults that were used, and its flows.
+    fn carry(
+        &self,
+        file: usize,
+        shown: &str,
+        scenario: usize,
+        drive: &mut Drive,
+    ) -> Result<(Vec<Entry>, Vec<String>, Vec<Flow>)> {
+        let (simulator, given) = match self {
+            Parsed::Flows(workload) => {
+                let (entries, flows) = workload.carry(file, shown, scenario, drive)?;
+                return Ok((entries, Vec::new(), flows));
+            }
+            Parsed::Drive(simulator, given) => (simulator, given),
+        };
+        let (desk, flows) = match simulator {
+            Simulator::Mqsim => (mqsim::drive(given, file, drive)?, Vec::new()),
+            Simulator::Ssdsim => (ssdsim::drive(given, file, drive)?, Vec::new()),
+            Simulator::Simplessd => simplessd::drive(given, file, drive)?,
+            Simulator::Femu => (femu::drive(given, file, drive)?, Vec::new()),
+            Simulator::Flashsim => (flashsim::drive(given, file, drive)?, Vec::new()),
+            Simulator::Disksim => (disksim::drive(given, file, drive)?, Vec::new()),
+        };
+        let (entries, assumed) = desk.account(shown);
+        Ok((entries, assumed, flows))
+    }
+}
+
+/// The simulator that a text is for.
+fn detect(name: &str, text: &str) -> Result<Simulator> {
+    let refuse = |message: String, help: &str| {
+        Err(Error::usage(format!("{}: {message}", crate::names::clip(name))).help(help.to_string()))
+    };
+    let names = SIMULATORS.map(|(name, _)| name).join("|");
+    if let Some(root) = xml::root(text) {
+        return match root.as_str() {
+            "Execution_Parameter_Set" | "MQSim_IO_Scenarios" => Ok(Simulator::Mqsim),
+            "simplessd" => refuse(
+                "a configuration of SimpleSSD 2.1, which is XML".into(),
+                "only the INI files of SimpleSSD 2.0 are imported",
+            ),
+            other => refuse(
+                format!("XML with the root <{}>, which is of no known simulator", crate::names::clip(other)),
+                "expected Execution_Parameter_Set (ssdconfig.xml) or MQSim_IO_Scenarios (workload.xml) of MQSim",
+            ),
+        };
+    }
+    let any = |test: &dyn Fn(&str) -> bool| text.lines().map(str::trim).any(test);
+    let starts = |words: &'static [&'static str]| move |line: &str| words.iter().any(|word| line.starts_with(word));
+    let femu_keys = ["nchs", "luns_per_ch", "blks_per_pl", "pgs_per_blk"];
+    let femu_line = |line: &str| line.split_once('=').is_some_and(|(key, _)| femu_keys.contains(&key.trim()));
+    let simplessd = starts(&["[pal]", "[ftl]", "[icl]", "[generator]"]);
+    let flashsim =
+        starts(&["SSD_SIZE ", "SSD_SIZE\t", "PACKAGE_SIZE ", "PACKAGE_SIZE\t", "PLANE_SIZE ", "PLANE_SIZE\t"]);
+    let fits: Vec<Simulator> = [
+        (Simulator::Femu, femu::has_device(text) || any(&femu_line)),
+        (Simulator::Disksim, any(&starts(&["ssdmodel_ssd", "disksim_"]))),
+        (Simulator::Simplessd, any(&simplessd)),
+        (Simulator::Ssdsim, any(&starts(&["page capacity", "chip number["]))),
+        (Simulator::Flashsim, any(&flashsim)),
+    ]
+    .into_iter()
+    .filter_map(|(simulator, fits)| fits.then_some(simulator))
+    .collect();
+    match fits[..] {
+        [one] => Ok(one),
+        [] => refuse(
+            "not a configuration of a known simulator".into(),
+            &format!("name it with --from {names} if it is one of these"),
+        ),
+        _ => refuse("two simulators have such files".into(), &format!("name one with --from {names}")),
+    }
+}
+
+/// Limit on files of other simulators.
+const LONGEST: u64 = 4 << 20;
+
+/// The text of a file. Comments may be in any encoding; bytes that are not UTF-8 become replacement characters.
+pub(crate) fn foreign_text(path: &Path) -> Result<String> {
+    let cannot = |error: std::io::Error| Error::file("read the import", path, &error);
+    let mut bytes = Vec::new();
+    match path.as_os_str() == "-" {
+        true => std::io::stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes).map_err(cannot)?,
+        false => {
+            std::fs::File::open(path).map_err(cannot)?.take(LONGEST + 1).read_to_end(&mut bytes).map_err(cannot)?
+        }
+    };
+    let shown = path.display();
+    if bytes.len() as u64 > LONGEST {
+        return Err(Error::usage(format!("{shown} is longer than {} MiB", LONGEST >> 20))
+            .help("this is no configuration of a simulator; traces are given with --trace"));
+    }
+    if bytes.contains(&0) {
+        return Err(
+            Error::usage(format!("{shown} is not text")).help("expected a configuration file of another simulator")
+        );
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A file without its directory: results say nothing of the machine.
+fn base_name(name: &str) -> String {
+    Path::new(name).file_name().map_or_else(|| name.into(), |base| base.to_string_lossy().into_owned())
+}
+
+/// What over-provisioning and threshold lead to together, where that surprises.
+fn expectation(config: &Config) -> Option<String> {
+    let outlook = Outlook::new(config, false);
+    let (pages, exported) = (outlook.pages_per_plane as f64, outlook.exported_per_plane as f64);
+    let met = outlook.write_amplification?;
+    let hoped = expected(&config.schemes.victim, exported / pages, config.geometry.pages_per_block)?;
+    // Within a fifth nobody is surprised.
+    if met < 1.2 * hoped {
+        return None;
+    }
+    let percent = |share: f64| format!("{} %", (share * 1000.0).round() / 10.0);
+    let about = |wa: f64| if wa < 5.0 { format!("{wa:.1}") } else { format!("{wa:.0}") };
+    let range = if met < 10.0 { about(met) } else { format!("{:.0} to {:.0}", met.floor(), met.floor() + 1.0) };
+    Some(format!(
+        "{} spare with collection below {} free leaves {} in play: expect write amplification {range}, not {}",
+        percent(1.0 - exported / pages),
+        percent(outlook.kept_free as f64 / pages),
+        percent(outlook.effective_spare),
+        about(hoped)
+    ))
+}

@@ -1,0 +1,483 @@
+//! MQSim: `workload.xml`.
+
+use roxmltree::Node;
+use ssdlab_sim::units::{Bytes, Nanos, Rate};
+use ssdlab_trace::LbaPolicy;
+use toml::Value as Toml;
+
+use crate::error::{Error, Result};
+use crate::import::account::Entry;
+use crate::import::account::Verdict::{self, Near, NotModelled, Same, Unused};
+use crate::import::flows::{Arrivals, End, Flow, Recording, Source, Stream};
+use crate::import::given::Given;
+use crate::import::mqsim::NAME;
+use crate::import::table::{Desk, Drive, Rule, To, fraction, missing, near, same, text, unused};
+use crate::import::xml;
+
+const SECTOR: u64 = 512;
+
+/// What becomes of each key of a flow, with the defaults of the program.
+pub(super) const RULES: &[Rule] = &[
+    missing("Priority_Class", "flows have no priorities here; nvme.queues gives them some"),
+    near(
+        "Device_Level_Data_Caching_Mode",
+        Some("WRITE_CACHE"),
+        To::With("cache.write"),
+        "one mode for all flows: that of the first",
+    ),
+    same("Channel_IDs", None, To::Nothing),
+    same("Chip_IDs", None, To::Nothing),
+    same("Die_IDs", None, To::Nothing),
+    same("Plane_IDs", None, To::Nothing),
+    near("Initial_Occupancy_Percentage", Some("50"), To::With("precondition.valid"), FILLED),
+    unused("Type", "the program derives it from the element"),
+    // Generated flows.
+    same("Working_Set_Percentage", Some("85"), To::Nothing),
+    same("Synthetic_Generator_Type", Some("QUEUE_DEPTH"), To::Nothing),
+    same("Read_Percentage", Some("100"), To::Nothing),
+    same("Address_Distribution", Some("UNIFORM_RANDOM"), To::Nothing),
+    same("Percentage_of_Hot_Region", Some("0"), To::Nothing),
+    same("Generated_Aligned_Addresses", None, To::Nothing),
+    same("Address_Alignment_Unit", Some("16"), To::Nothing),
+    same("Request_Size_Distribution", Some("FIXED"), To::Nothing),
+    same("Average_Request_Size", Some("8"), To::Nothing),
+    near(
+        "Variance_Request_Size",
+        Some("0"),
+        To::Nothing,
+        "a list of sizes with the weights of the normal distribution",
+    ),
+    missing("Seed", "--seed sets the seed; the numbers drawn differ in any case"),
+    near(
+        "Average_No_of_Reqs_in_Queue",
+        Some("2"),
+        To::With("device.queue_depth"),
+        "the depth of the closed loop: of all flows together",
+    ),
+    same("Intensity", None, To::Nothing),
+    same("Bandwidth", None, To::Nothing),
+    same("Stop_Time", Some("1000000000"), To::Nothing),
+    same("Total_Requests_To_Generate", Some("0"), To::Nothing),
+    // Traces.
+    near(
+        "File_Path",
+        None,
+        To::Nothing,
+        "the trace is not opened: give it with --trace, or its directory with --follow-traces",
+    ),
+    same("Percentage_To_Be_Executed", Some("100"), To::Nothing),
+    near("Relay_Count", Some("1"), To::Nothing, "--loop, with the mean gap between two passes"),
+    unused("Time_Unit", "the program reads it, and takes times as nanoseconds"),
+];
+
+const FILLED: &str = "share of the exported pages that hold data; stale pages fill the planes up to the start of GC, as in MQSim's steady state, but are spread evenly over the blocks";
+
+/// The element of a flow, and whether it replays a trace.
+fn kind(node: Node) -> Option<bool> {
+    match node.tag_name().name() {
+        "IO_Flow_Parameter_Set_Synthetic" => Some(false),
+        "IO_Flow_Parameter_Set_Trace_Based" => Some(true),
+        _ => None,
+    }
+}
+
+/// The flows of a file: each with its scenario, whether it replays a trace, and its keys.
+pub(super) struct Workload {
+    given: Given,
+    flows: Vec<(usize, bool, std::ops::Range<usize>)>,
+}
+
+impl Workload {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It is not XML.
+    pub fn read(name: &str, text: &str) -> Result<Workload> {
+        let mut seen: Vec<(roxmltree::NodeId, usize, usize, bool)> = Vec::new();
+        let (mut scenario, mut scenarios) = (None, 0);
+        let given = xml::read(name, text, |parent| {
+            let Some(replays) = kind(parent) else { return parent.tag_name().name().to_string() };
+            let around = parent.parent().map(|node| node.id());
+            if seen.last().is_none_or(|(id, ..)| *id != parent.id()) {
+                if scenario != around || scenarios == 0 {
+                    (scenario, scenarios) = (around, scenarios + 1);
+                }
+                let before = seen.iter().rev().take_while(|flow| flow.1 == scenarios).count();
+                seen.push((parent.id(), scenarios, before + 1, replays));
+            }
+            let (_, scenario, flow, _) = seen[seen.len() - 1];
+            format!("scenario {scenario}/flow {flow}")
+        })?;
+        let mut flows = Vec::new();
+        let mut keys = 0;
+        for (_, scenario, flow, replays) in &seen {
+            let section = format!("scenario {scenario}/flow {flow}");
+            let start = keys + given.keys[keys..].iter().take_while(|key| key.section != section).count();
+            keys = start + given.keys[start..].iter().take_while(|key| key.section == section).count();
+            flows.push((*scenario, *replays, start..keys));
+        }
+        Ok(Workload { given, flows })
+    }
+
+    /// How many scenarios there are.
+    pub fn scenarios(&self) -> usize {
+        self.flows.last().map_or(0, |(scenario, ..)| *scenario)
+    }
+
+    /// Carries one scenario over; all keys get an entry.
+    ///
+    /// # Errors
+    /// There is no such scenario, or a value makes no sense.
+    pub fn carry(
+        &self,
+        file: usize,
+        shown: &str,
+        scenario: usize,
+        drive: &mut Drive,
+    ) -> Result<(Vec<Entry>, Vec<Flow>)> {
+        if self.flows.is_empty() {
+            return Err(self.given.refuse("", 0..0, "no flow in any scenario").help(
+                "expected IO_Flow_Parameter_Set_Synthetic or IO_Flow_Parameter_Set_Trace_Based in an IO_Scenario",
+            ));
+        }
+        if !(1..=self.scenarios()).contains(&scenario) {
+            let there = crate::text::plural(self.scenarios() as u64, "scenario");
+            return Err(Error::usage(format!("--scenario {scenario}: the file has {there}")).help("count from 1"));
+        }
+        let chosen = self.flows.iter().filter(|flow| flow.0 == scenario).count();
+        let (mut entries, mut flows, mut next, mut outstanding) = (Vec::new(), Vec::new(), 0, 0);
+        for (of, replays, keys) in &self.flows {
+            entries.extend(self.rest(next..keys.start, shown, Verdict::Unknown, ""));
+            next = keys.end;
+            if *of != scenario {
+                let note = format!("scenario {scenario} is imported; --scenario {of} imports this one");
+                entries.extend(self.rest(keys.clone(), shown, NotModelled, &note));
+                continue;
+            }
+            let mut desk = Desk::new(&self.given, file, keys.clone(), RULES, NAME, drive)?;
+            let place = (flows.len() as u64, chosen as u64);
+            partition(&mut desk)?;
+            if flows.is_empty() {
+                caching(&mut desk)?;
+                filling(&mut desk)?;
+            } else {
+                for name in ["Device_Level_Data_Caching_Mode", "Initial_Occupancy_Percentage"] {
+                    desk.say(name, NotModelled, "one for all flows: that of the first");
+                }
+            }
+            let name = format!("flow{}", flows.len() + 1);
+            let source = if *replays { trace(&mut desk)? } else { stream(&mut desk, place)? };
+            if let Source::Stream(Stream { arrivals: Arrivals::Closed(depth), .. }) = &source {
+                outstanding += i64::from(*depth);
+                desk.set("device.queue_depth", Toml::Integer(outstanding), "Average_No_of_Reqs_in_Queue");
+            }
+            let description = format!("MQSim flow {} of scenario {scenario}", flows.len() + 1);
+            flows.push(Flow { name, description, source });
+            entries.extend(desk.account(shown).0);
+        }
+        entries.extend(self.rest(next..self.given.keys.len(), shown, Verdict::Unknown, ""));
+        Ok((entries, flows))
+    }
+
+    /// Keys with one verdict.
+    fn rest<'w>(
+        &'w self,
+        keys: std::ops::Range<usize>,
+        shown: &'w str,
+        verdict: Verdict,
+        note: &'w str,
+    ) -> impl Iterator<Item = Entry> + 'w {
+        self.given.keys[keys].iter().map(move |key| Entry {
+            file: shown.into(),
+            simulator: NAME,
+            line: self.given.line(key.at.start),
+            key: key.path(),
+            value: key.value.clone(),
+            verdict,
+            becomes: Vec::new(),
+            note: note.into(),
+        })
+    }
+}
+
+/// Whether a flow may use the whole array.
+fn partition(desk: &mut Desk) -> Result<()> {
+    let lists = [
+        ("Channel_IDs", "geometry.channels"),
+        ("Chip_IDs", "geometry.chips_per_channel"),
+        ("Die_IDs", "geometry.dies_per_chip"),
+        ("Plane_IDs", "geometry.planes_per_die"),
+    ];
+    for (name, key) in lists {
+        let (Some(list), Some(all)) = (desk.value(name), desk.drive().whole(key)) else { continue };
+        let mut ids: Vec<u64> = Vec::new();
+        for id in list.text.split(',') {
+            let id =
+                id.trim().parse().map_err(|_| list.refuse("not a list of numbers", "expected for example 0,1,2,3"))?;
+            ids.push(id);
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        if ids.len() as u64 != all || ids.last().is_some_and(|last| *last >= all) {
+            desk.say(name, NotModelled, format!("the flow may use all {all}: flows are not partitioned here"));
+        }
+    }
+    Ok(())
+}
+
+/// The mode of the cache.
+fn caching(desk: &mut Desk) -> Result<()> {
+    let by = "Device_Level_Data_Caching_Mode";
+    let Some(mode) = desk.value(by) else { return Ok(()) };
+    let (write, read) = match mode.text.to_ascii_uppercase().as_str() {
+        "WRITE_CACHE" => ("back", "written"),
+        "WRITE_READ_CACHE" => ("back", "all"),
+        "READ_CACHE" => ("none", "all"),
+        "TURNED_OFF" => {
+            for key in ["cache.size", "cache.writeback", "cache.high", "cache.low", "cache.order"] {
+                desk.unset(key);
+            }
+            desk.say(by, Near, "no cache, for all flows");
+            return Ok(());
+        }
+        _ => {
+            let help = "expected TURNED_OFF, READ_CACHE, WRITE_CACHE or WRITE_READ_CACHE";
+            return Err(mode.refuse("not a mode that MQSim has", help));
+        }
+    };
+    if desk.drive().get("cache.size").is_some() {
+        desk.set("cache.write", text(write), by);
+        desk.set("cache.read", text(read), by);
+    } else {
+        desk.say(by, NotModelled, "no ssdconfig.xml with a cache was given");
+    }
+    Ok(())
+}
+
+/// How full the device is at the start.
+fn filling(desk: &mut Desk) -> Result<()> {
+    let by = "Initial_Occupancy_Percentage";
+    let Some(occupancy) = desk.value(by) else { return Ok(()) };
+    let occupied = occupancy.share(100)?.0;
+    if desk.drive().get("precondition.mode") == Some(&text("none")) {
+        desk.say(by, Unused, "Enabled_Preconditioning is false");
+        return Ok(());
+    }
+    let share =
+        |key, default| desk.drive().get(key).and_then(Toml::as_float).map_or(default, |x| (x * 1e6).round() as u64);
+    let (spare, floor) = (share("device.over_provisioning", 100_000), share("gc.threshold", 5_859));
+    let valid = (1_000_000 - spare) * occupied / 1_000_000;
+    // Three blocks a plane stay erased: two for the write points, and the reserve.
+    let blocks = desk.drive().whole("geometry.blocks_per_plane").unwrap_or(512).max(1);
+    let invalid = 1_000_000u64.saturating_sub(valid + floor + 3_000_000u64.div_ceil(blocks));
+    desk.set("precondition.mode", text("aged"), by);
+    desk.set("precondition.valid", fraction(valid), by);
+    desk.set("precondition.invalid", fraction(invalid), by);
+    Ok(())
+}
+
+fn trace(desk: &mut Desk) -> Result<Source> {
+    let loops = desk.value("Relay_Count").map_or(Ok(1), |value| value.count())?.max(1);
+    if let Some(share) = desk.value("Percentage_To_Be_Executed") {
+        if share.whole()? != 100 {
+            desk.say("Percentage_To_Be_Executed", NotModelled, "the whole trace is replayed; --limit ends it earlier");
+        }
+    }
+    let path = desk.value("File_Path").map_or(String::new(), |value| value.text.to_string());
+    Ok(Source::Recording(Recording { path, format: "mqsim", loops, lba_policy: LbaPolicy::Wrap }))
+}
+
+/// A generated flow: `place` is its number and how many there are, which share the address space equally.
+fn stream(desk: &mut Desk, (number, flows): (u64, u64)) -> Result<Source> {
+    let (sizes, unit) = sizes(desk)?;
+    let working = match desk.value("Working_Set_Percentage").map_or(Ok(100), |value| value.whole())? {
+        share @ 1..=100 => share,
+        _ => {
+            desk.say("Working_Set_Percentage", Same, "outside 1 to 100, so 100");
+            100
+        }
+    };
+    if flows > 1 {
+        desk.say("Working_Set_Percentage", Same, "of the flow's equal part of the address space");
+    }
+    let part = |number: u64| number * working * 10_000 / flows;
+    let read = desk.value("Read_Percentage").map_or(Ok(0), |value| value.share(100).map(|share| share.0))?;
+    let arrivals = arrivals(desk)?;
+    let end = end(desk, arrivals, read)?;
+    let (pattern, range) = (pattern(desk)?, (part(number), part(number + 1)));
+    Ok(Source::Stream(Stream { read, sizes, align: unit, range, pattern, arrivals, end }))
+}
+
+/// Sizes with weights, and the alignment of offsets.
+fn sizes(desk: &mut Desk) -> Result<(Vec<(u64, u64)>, u64)> {
+    let Some(average) = desk.value("Average_Request_Size") else { return Ok((vec![(4096, 1_000_000)], SECTOR)) };
+    let mean = average.whole()?;
+    // 64 MiB: no request of a trace is longer either.
+    if !(1..=1 << 17).contains(&mean) {
+        return Err(average.refuse(format!("requests of {mean} sectors"), "expected 1 to 131072 sectors of 512 bytes"));
+    }
+    let aligned = desk.value("Generated_Aligned_Addresses").is_some_and(|value| value.flag());
+    let unit = match desk.value("Address_Alignment_Unit").filter(|_| aligned) {
+        Some(unit) => unit.whole()?.clamp(1, 1 << 17),
+        None => {
+            desk.say("Address_Alignment_Unit", Unused, "addresses are not aligned");
+            1
+        }
+    };
+    let normal = desk.value("Request_Size_Distribution").is_some_and(|value| value.text.eq_ignore_ascii_case("NORMAL"));
+    let mut sizes = vec![(mean, 1_000_000)];
+    match desk.value("Variance_Request_Size").filter(|_| normal) {
+        Some(deviation) => {
+            let deviation = deviation.whole()?;
+            if deviation > 0 {
+                sizes = bell(mean, deviation);
+            }
+        }
+        None => desk.say("Variance_Request_Size", Unused, "all requests have one size"),
+    }
+    // Every size is a multiple of the alignment here.
+    let unit = if sizes.iter().all(|(size, _)| size.is_multiple_of(unit)) {
+        unit
+    } else {
+        desk.say("Address_Alignment_Unit", NotModelled, "sizes are no multiples of it, so offsets are not aligned");
+        1
+    };
+    Ok((sizes.into_iter().map(|(size, weight)| (size * SECTOR, weight)).collect(), unit * SECTOR))
+}
+
+/// Most different sizes of a distribution.
+const SIZES: u64 = 64;
+
+/// A normal distribution, in at most [`SIZES`] steps over four deviations each side. MQSim uses its variance as the standard
+/// deviation, rounds up, and takes 1 for less.
+fn bell(mean: u64, deviation: u64) -> Vec<(u64, u64)> {
+    let (low, high) = (mean.saturating_sub(4 * deviation).max(1), mean + 4 * deviation.min(1 << 17));
+    let step = (high - low + 1).div_ceil(SIZES).max(1);
+    let below = |size: f64| 0.5 * libm::erfc(-(size - mean as f64) / (deviation as f64 * std::f64::consts::SQRT_2));
+    let mut sizes = Vec::new();
+    let mut from = low;
+    while from <= high {
+        let to = (from + step - 1).min(high);
+        let start = if from == low { 0.0 } else { below((from - 1) as f64) };
+        let weight = libm::round((below(to as f64) - start) * 1e6) as u64;
+        if weight > 0 {
+            sizes.push((from.midpoint(to), weight));
+        }
+        from = to + 1;
+    }
+    sizes
+}
+
+fn pattern(desk: &mut Desk) -> Result<String> {
+    let name = "Address_Distribution";
+    let hot = desk.value("Percentage_of_Hot_Region").map_or(Ok(0), |value| value.share(100).map(|share| share.0))?;
+    let Some(value) = desk.value(name) else { return Ok("\"uniform\"".into()) };
+    let kind = value.text.to_ascii_uppercase();
+    if !kind.contains("HOTCOLD") {
+        desk.say("Percentage_of_Hot_Region", Unused, "addresses are not hot and cold");
+    }
+    match kind.as_str() {
+        "UNIFORM_RANDOM" | "RANDOM_UNIFORM" => Ok("\"uniform\"".into()),
+        "STREAMING" => {
+            desk.say(name, Near, "from the start of the range; MQSim starts at a random address");
+            Ok("\"sequential\"".into())
+        }
+        "HOTCOLD_RANDOM" | "RANDOM_HOTCOLD" => {
+            desk.say("Percentage_of_Hot_Region", Same, "the rest of the requests goes there");
+            let share = |millionths: u64| format!("{:?}", millionths as f64 / 1e6);
+            let (space, traffic) = (share(hot), share(1_000_000 - hot));
+            if hot == 0 || hot == 1_000_000 {
+                return Ok("\"uniform\"".into());
+            }
+            Ok(format!("{{ hot-cold = {{ hot_space = {space}, hot_traffic = {traffic} }} }}"))
+        }
+        "MIXED_STREAMING_RANDOM" => {
+            desk.say(name, NotModelled, "uniform in its place");
+            Ok("\"uniform\"".into())
+        }
+        _ => {
+            Err(value
+                .refuse("not a distribution that MQSim has", "expected STREAMING, UNIFORM_RANDOM or HOTCOLD_RANDOM"))
+        }
+    }
+}
+
+/// When requests arrive.
+fn arrivals(desk: &mut Desk) -> Result<Arrivals> {
+    let Some(kind) = desk.value("Synthetic_Generator_Type") else { return Ok(Arrivals::Closed(1)) };
+    let depth = "Average_No_of_Reqs_in_Queue";
+    let sectors = desk.value("Average_Request_Size").map_or(Ok(8), |value| value.whole())?.max(1);
+    match kind.text.to_ascii_uppercase().as_str() {
+        "QUEUE_DEPTH" => {
+            ["Intensity", "Bandwidth"].into_iter().for_each(|name| desk.say(name, Unused, "the queue is kept full"));
+            let Some(value) = desk.value(depth) else { return Ok(Arrivals::Closed(1)) };
+            let outstanding = value.count()?;
+            if outstanding == 0 {
+                return Err(value.refuse("the flow would never send a request", "use 1 or more"));
+            }
+            Ok(Arrivals::Closed(outstanding))
+        }
+        "ARRIVAL_RATE" | "BANDWIDTH" => {
+            desk.say(depth, Unused, "requests arrive at their own times");
+            // Sectors a second, or bytes a second in later versions; MQSim divides whole numbers.
+            let (value, sectors_per_s) = match (desk.value("Intensity"), desk.value("Bandwidth")) {
+                (Some(value), _) => (value, value.whole()?),
+                (None, Some(value)) => (value, value.whole()? / SECTOR),
+                (None, None) => {
+                    return Err(
+                        kind.refuse("no rate", "add Intensity (sectors a second) or Bandwidth (bytes a second)")
+                    );
+                }
+            };
+            let gap = 1_000_000_000u64.checked_div(sectors_per_s / sectors).filter(|gap| *gap > 0);
+            let gap = gap.ok_or_else(|| {
+                value.refuse("no usable mean gap between requests", "expected 1 to 10^9 requests a second")
+            })?;
+            Ok(Arrivals::Poisson(gap))
+        }
+        _ => Err(kind.refuse("not a generator that MQSim has", "expected QUEUE_DEPTH, ARRIVAL_RATE or BANDWIDTH")),
+    }
+}
+
+/// When the flow ends. A closed loop has no clock to end by, so its time is turned into a number of requests.
+fn end(desk: &mut Desk, arrivals: Arrivals, read: u64) -> Result<End> {
+    let (stop, total) = (desk.value("Stop_Time"), desk.value("Total_Requests_To_Generate"));
+    let stop_ns = stop.map_or(Ok(0), |value| value.nanos(1000))?;
+    let requests = total.map_or(Ok(0), |value| value.whole())?;
+    if stop_ns == 0 {
+        desk.say("Stop_Time", Same, "0: the number of requests decides");
+        return match (requests, stop.or(total)) {
+            (0, Some(value)) => {
+                Err(value.refuse("the flow would never send a request", "give Stop_Time or Total_Requests_To_Generate"))
+            }
+            _ => Ok(End::Requests(requests)),
+        };
+    }
+    desk.say("Total_Requests_To_Generate", Unused, "Stop_Time decides");
+    let Arrivals::Closed(depth) = arrivals else { return Ok(End::DurationNs(stop_ns)) };
+    let alone = lone_request_ns(desk.drive(), read);
+    let served = u128::from(stop_ns) * u128::from(depth) / u128::from(alone);
+    let served = u64::try_from(served).unwrap_or(u64::MAX).max(1);
+    desk.say(
+        "Stop_Time",
+        Near,
+        format!("a closed loop ends by requests here: {served}, as if each of the {depth} outstanding ones took {alone} ns; --limit sets another number"),
+    );
+    Ok(End::Requests(served))
+}
+
+/// The time of a page on an idle device: array and channel, of a read or a program in the mix of the flow.
+fn lone_request_ns(drive: &Drive, read: u64) -> u64 {
+    let first = |key: &str, default: u64| {
+        let value = drive.get(key);
+        let value = value.and_then(|value| value.as_array().and_then(|list| list.first()).or(Some(value)));
+        value.and_then(Toml::as_str).and_then(|text| text.parse::<Nanos>().ok()).map_or(default, |t| t.0)
+    };
+    let (array, program) = (first("timing.read", 50_000), first("timing.program", 600_000));
+    let texts = |key: &str, default: &str| drive.get(key).and_then(Toml::as_str).unwrap_or(default).to_string();
+    let page = texts("geometry.page_size", "4KiB").parse::<Bytes>().map_or(4096, |page| page.0);
+    let rate = texts("timing.transfer", "800MB/s").parse::<Rate>().ok();
+    let transfer = rate.and_then(|rate| rate.checked_time(page)).map_or(0, |time| time.0);
+    let mix = (u128::from(read) * u128::from(array) + u128::from(1_000_000 - read) * u128::from(program)) / 1_000_000;
+    (mix as u64 + transfer).max(1)
+}

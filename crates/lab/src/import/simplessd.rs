@@ -1,0 +1,393 @@
+//! SimpleSSD 2.0: the INI file of the device, and the one of its stand-alone program.
+
+use toml::Value as Toml;
+
+use crate::error::Result;
+use crate::import::account::Verdict::{Near, NotModelled, Same, Unused};
+use crate::import::common::{by_type, d_choices, flash_pages, full_first, threshold};
+use crate::import::flows::{Arrivals, End, Flow, Source, Stream};
+use crate::import::given::{Given, Value};
+use crate::import::pairs::{self, Form};
+use crate::import::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text};
+
+pub(super) const NAME: &str = "SimpleSSD";
+const PS: u64 = 1;
+
+/// What becomes of each key, with the defaults of the program. Times are picoseconds.
+pub(super) const RULES: &[Rule] = &[
+    same("pal/Channel", Some("8"), To::Count("geometry.channels")),
+    same("pal/Package", Some("4"), To::Count("geometry.chips_per_channel")),
+    same("pal/Die", Some("2"), To::Count("geometry.dies_per_chip")),
+    same("pal/Plane", Some("1"), To::Count("geometry.planes_per_die")),
+    same("pal/Block", Some("512"), To::Count("geometry.blocks_per_plane")),
+    same("pal/Page", Some("512"), To::Count("geometry.pages_per_block")),
+    same("pal/PageSize", Some("16384"), To::Bytes("geometry.page_size")),
+    near(
+        "pal/EnableMultiPlaneOperation",
+        Some("1"),
+        To::With("device.multi_plane"),
+        "pages of one request share a command; SimpleSSD makes one page of those of all planes",
+    ),
+    same("pal/NANDType", Some("1"), To::With("timing.read")),
+    same("pal/LSBRead", Some("40000000"), To::With("timing.read")),
+    same("pal/CSBRead", Some("0"), To::With("timing.read")),
+    same("pal/MSBRead", Some("65000000"), To::With("timing.read")),
+    same("pal/LSBWrite", Some("500000000"), To::With("timing.program")),
+    same("pal/CSBWrite", Some("0"), To::With("timing.program")),
+    same("pal/MSBWrite", Some("1300000000"), To::With("timing.program")),
+    same("pal/Erase", Some("3500000000"), To::Time("timing.erase", PS)),
+    near(
+        "pal/DMASpeed",
+        Some("400"),
+        To::With("timing.transfer"),
+        "commands and addresses take no bus time here (timing.command)",
+    ),
+    near("pal/DMAWidth", Some("8"), To::With("timing.bus_width"), "bits a transfer"),
+    near(
+        "pal/SuperblockSize",
+        Some(""),
+        To::Nothing,
+        "blocks are collected one by one; SimpleSSD collects all blocks of a superblock together, within one write",
+    ),
+    near(
+        "pal/PageAllocation",
+        Some("CWDP"),
+        To::With("schemes.place"),
+        "the first letter varies fastest; SimpleSSD leaves out the letters of a superblock",
+    ),
+    missing("pal/*", "current and power are not simulated"),
+    same("ftl/MappingMode", Some("0"), To::Nothing),
+    same("ftl/OverProvisioningRatio", Some("0.25"), To::Share("device.over_provisioning", 1)),
+    missing("ftl/EraseThreshold", "blocks do not wear out; wear reports their erases"),
+    missing(
+        "ftl/FillingMode",
+        "stale pages are spread evenly over the blocks; SimpleSSD draws random ones without a seed",
+    ),
+    near("ftl/FillRatio", Some("1"), To::With("precondition.valid"), "share of the exported pages"),
+    near("ftl/Warmup", None, To::With("precondition.valid"), "share of the exported pages"),
+    near("ftl/InvalidPageRatio", Some("0"), To::With("precondition.invalid"), "share of the exported pages"),
+    same("ftl/EvictPolicy", Some("0"), To::With("schemes.victim")),
+    same("ftl/DChoiceParam", Some("3"), To::With("schemes.victim")),
+    near(
+        "ftl/GCThreshold",
+        Some("0.05"),
+        To::With("gc.threshold"),
+        "free pages of each plane; SimpleSSD counts free superblocks of the device",
+    ),
+    near("ftl/GCMode", Some("0"), To::Nothing, "a plane is collected until it is above the threshold"),
+    near("ftl/GCReclaimBlocks", Some("1"), To::Nothing, "one block at a time"),
+    missing("ftl/GCReclaimThreshold", "a plane is collected until it is above gc.threshold"),
+    missing("ftl/Latency", "firmware takes no time; SimpleSSD adds this to each request"),
+    missing("ftl/RequestQueue", "firmware takes no time"),
+    missing(
+        "ftl/EnableRandomIOTweak",
+        "partial writes count sectors of 512 bytes here; SimpleSSD keeps a bit for each page of a superpage",
+    ),
+    near("icl/CacheSize", Some("536870912"), To::With("cache.size"), "lines of one page, fully associative"),
+    missing("icl/CacheWaySize", "the cache is fully associative here"),
+    near("icl/EnableReadCache", Some("0"), To::With("cache.read"), "reads stay in the cache"),
+    missing("icl/EnableReadPrefetch", "nothing is read ahead"),
+    missing("icl/ReadPrefetchMode", "nothing is read ahead"),
+    missing("icl/ReadPrefetchCount", "nothing is read ahead"),
+    missing("icl/ReadPrefetchRatio", "nothing is read ahead"),
+    near("icl/EnableWriteCache", Some("1"), To::With("cache.write"), "writes are acknowledged by the cache"),
+    near("icl/EvictPolicy", Some("2"), To::With("cache.evict"), ""),
+    missing("icl/EvictMode", "lines are written back one by one"),
+    missing("icl/CacheLatency", "the cache takes no time unless cache.time is set"),
+    missing("icl/*", "not part of the cache here"),
+    near(
+        "nvme/PCIEGeneration",
+        Some("3"),
+        To::With("timing.host_link"),
+        "the rate after line coding; SimpleSSD adds packet headers",
+    ),
+    near("nvme/PCIELane", Some("4"), To::With("timing.host_link"), "lanes of that rate"),
+    missing("nvme/WRRHigh", "nvme.queues has a weight for each queue"),
+    missing("nvme/WRRMedium", "nvme.queues has a weight for each queue"),
+    missing("nvme/*", "the controller's own work takes no time here"),
+    missing("dram/*", "the controller's memory takes no time unless cache.time is set; SimpleSSD adds each access"),
+    missing("cpu/*", "firmware takes no time here"),
+    missing("sata/*", "the host interface takes no time here"),
+    missing("ufs/*", "the host interface takes no time here"),
+    // The stand-alone program.
+    missing("global/*", "of the program around the device: ssdlab has its own options"),
+    same("generator/io_size", None, To::Nothing),
+    same("generator/readwrite", Some("read"), To::Nothing),
+    same("generator/rwmixread", Some("0.5"), To::Nothing),
+    same("generator/blocksize", Some("4K"), To::Nothing),
+    near("generator/blockalign", Some(""), To::Nothing, "offsets are multiples of the block size"),
+    same("generator/iomode", Some("sync"), To::Nothing),
+    same("generator/iodepth", Some("1"), To::With("device.queue_depth")),
+    missing("generator/offset", "the whole address space is used; range sets another part"),
+    missing("generator/size", "the whole address space is used; range sets another part"),
+    missing("generator/thinktime", "a closed loop sends the next request at once"),
+    missing("generator/randseed", "--seed sets the seed; the numbers drawn differ in any case"),
+    near("generator/time_based", Some("0"), To::Nothing, "a closed loop ends by requests here"),
+    missing("generator/runtime", "a closed loop ends by requests here: --limit"),
+    missing(
+        "trace/*",
+        "a regular expression describes the trace there; here --trace FILE with --format blkparse or columns:<map>",
+    ),
+];
+
+pub(super) fn read(name: &str, text: &str) -> Result<Given> {
+    pairs::read(name, text, Form::Ini)
+}
+
+/// Whether the file describes a device, rather than what the stand-alone program does with one.
+pub(super) fn describes_device(given: &Given) -> bool {
+    given.keys.iter().any(|key| ["pal", "ftl", "icl"].contains(&&*key.section))
+}
+
+/// Carries over a configuration. Defaults hold only in a file of the device.
+pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<(Desk<'a>, Vec<Flow>)> {
+    let whole = describes_device(given);
+    let mut desk = match whole {
+        true => Desk::new(given, file, 0..given.keys.len(), RULES, NAME, drive)?,
+        false => Desk::given_only(given, file, RULES, NAME, drive)?,
+    };
+    if whole {
+        arrays(&mut desk)?;
+        bus(&mut desk)?;
+        collection(&mut desk)?;
+        filling(&mut desk)?;
+        cache(&mut desk)?;
+        link(&mut desk)?;
+    }
+    let flows = generator(&mut desk, given)?;
+    Ok((desk, flows))
+}
+
+fn whole(desk: &Desk, name: &'static str) -> Result<u64> {
+    desk.value(name).map_or(Ok(0), |value| value.whole())
+}
+
+fn arrays(desk: &mut Desk) -> Result<()> {
+    let Some(kind) = desk.value("pal/NANDType") else { return Ok(()) };
+    let types: &[&str] = match kind.whole()? {
+        0 => &["LSB"],
+        1 => &["LSB", "MSB"],
+        2 => &["LSB", "CSB", "MSB"],
+        _ => return Err(kind.refuse("not a kind of flash that SimpleSSD has", "expected 0 (SLC), 1 (MLC) or 2 (TLC)")),
+    };
+    let reads = ["pal/LSBRead", "pal/CSBRead", "pal/MSBRead"];
+    let programs = ["pal/LSBWrite", "pal/CSBWrite", "pal/MSBWrite"];
+    for (key, names) in [("timing.read", reads), ("timing.program", programs)] {
+        let mut times = Vec::new();
+        for name in names {
+            let used = types.iter().any(|start| name["pal/".len()..].starts_with(start));
+            match desk.value(name).filter(|_| used) {
+                Some(value) => times.push(value.nanos(PS)?),
+                None => desk.say(name, Unused, "this kind of flash has no such pages"),
+            }
+        }
+        if times.len() > 1 {
+            names.into_iter().filter(|name| desk.gives(name)).collect::<Vec<_>>().into_iter().for_each(|name| {
+                if types.iter().any(|start| name["pal/".len()..].starts_with(start)) {
+                    desk.say(
+                        name,
+                        Near,
+                        "page p of a block is of type p mod the number of types; SimpleSSD pairs pages",
+                    );
+                }
+            });
+        }
+        desk.set(key, by_type(&times), names[0]);
+    }
+    Ok(())
+}
+
+fn bus(desk: &mut Desk) -> Result<()> {
+    let (speed, width) = (whole(desk, "pal/DMASpeed")?, whole(desk, "pal/DMAWidth")?);
+    desk.set("timing.transfer", text(format!("{speed}MT/s")), "pal/DMASpeed");
+    desk.set("timing.bus_width", Toml::Integer(i64::try_from(width).unwrap_or(i64::MAX)), "pal/DMAWidth");
+    let planes = desk.drive().whole("geometry.planes_per_die").unwrap_or(1);
+    let joint = whole(desk, "pal/EnableMultiPlaneOperation")? != 0 && planes > 1;
+    desk.set("device.multi_plane", Toml::Boolean(joint), "pal/EnableMultiPlaneOperation");
+    let Some(order) = desk.value("pal/PageAllocation") else { return Ok(()) };
+    let shown = order.text.to_ascii_uppercase();
+    let mut letters: Vec<char> = shown.chars().collect();
+    letters.sort_unstable();
+    if letters != ['C', 'D', 'P', 'W'] {
+        return Err(order.refuse("not an order of C, W, D and P", "expected for example CWDP"));
+    }
+    desk.set("schemes.place", text(shown), "pal/PageAllocation");
+    Ok(())
+}
+
+fn collection(desk: &mut Desk) -> Result<()> {
+    if whole(desk, "ftl/MappingMode")? != 0 {
+        desk.say("ftl/MappingMode", NotModelled, "pages are mapped");
+    }
+    if let Some(value) = desk.value("ftl/GCThreshold") {
+        threshold(desk, value.share(1)?.0, "ftl/GCThreshold");
+    }
+    let Some(policy) = desk.value("ftl/EvictPolicy") else { return Ok(()) };
+    let name = match policy.whole()? {
+        0 => "greedy",
+        1 => "cost-benefit",
+        2 => "random",
+        3 => {
+            let d = desk.value("ftl/DChoiceParam").map_or(Ok(3), |value| value.count())?;
+            desk.set("schemes.victim", d_choices(d), "ftl/DChoiceParam");
+            return Ok(());
+        }
+        _ => return Err(policy.refuse("not a policy that SimpleSSD has", "expected 0 to 3")),
+    };
+    desk.set("schemes.victim", text(name), "ftl/EvictPolicy");
+    desk.say("ftl/DChoiceParam", Unused, "the policy draws no candidates");
+    Ok(())
+}
+
+/// Valid and stale pages at the start, as shares of the exported ones.
+fn filling(desk: &mut Desk) -> Result<()> {
+    let by = if desk.gives("ftl/Warmup") && !desk.gives("ftl/FillRatio") { "ftl/Warmup" } else { "ftl/FillRatio" };
+    let share = |desk: &Desk, name| desk.value(name).map_or(Ok(0), |value| value.share(1).map(|share| share.0));
+    let spare = share(desk, "ftl/OverProvisioningRatio")?;
+    let exported = |share: u64| share * (1_000_000 - spare) / 1_000_000;
+    let (valid, stale) = (exported(share(desk, by)?), exported(share(desk, "ftl/InvalidPageRatio")?));
+    let blocks = desk.drive().whole("geometry.blocks_per_plane").unwrap_or(512).max(1);
+    // SimpleSSD, too, fills up to the start of GC at most. Three blocks a plane stay erased for write points and reserve.
+    let floor = share(desk, "ftl/GCThreshold")?;
+    let room = 1_000_000u64.saturating_sub(valid + floor + 3_000_000u64.div_ceil(blocks));
+    if valid + stale == 0 {
+        desk.set("precondition.mode", text("none"), by);
+        desk.say(by, Same, "");
+        desk.say("ftl/InvalidPageRatio", Same, "");
+        return Ok(());
+    }
+    if stale > room {
+        desk.say(
+            "ftl/InvalidPageRatio",
+            Near,
+            "less, so that the device starts above the GC threshold, as in SimpleSSD",
+        );
+    }
+    desk.set("precondition.mode", text("aged"), by);
+    desk.set("precondition.valid", fraction(valid), by);
+    desk.set("precondition.invalid", fraction(stale.min(room)), "ftl/InvalidPageRatio");
+    Ok(())
+}
+
+fn cache(desk: &mut Desk) -> Result<()> {
+    let (read, write) = (whole(desk, "icl/EnableReadCache")? != 0, whole(desk, "icl/EnableWriteCache")? != 0);
+    let page = whole(desk, "pal/PageSize")?.max(1);
+    let lines = (whole(desk, "icl/CacheSize")? / page).min(flash_pages(desk.drive()).unwrap_or(u64::MAX));
+    if lines == 0 || !(read || write) {
+        desk.say("icl/CacheSize", Unused, "neither reads nor writes use the cache");
+        desk.say("icl/EvictPolicy", Unused, "there is no cache");
+        return Ok(());
+    }
+    desk.set("cache.size", size(lines.saturating_mul(page)), "icl/CacheSize");
+    desk.set("cache.write", text(if write { "back" } else { "none" }), "icl/EnableWriteCache");
+    desk.set("cache.read", text(if read { "all" } else { "written" }), "icl/EnableReadCache");
+    let policy = whole(desk, "icl/EvictPolicy")?;
+    desk.set("cache.evict", text(if policy == 1 { "fifo" } else { "lru" }), "icl/EvictPolicy");
+    match policy {
+        0 => desk.say("icl/EvictPolicy", NotModelled, "the least recently used line instead of a random one"),
+        _ => desk.say("icl/EvictPolicy", Near, "of all lines, not of those of a set"),
+    }
+    if write {
+        full_first(desk, "icl/CacheSize");
+    }
+    Ok(())
+}
+
+/// Megabytes a second of a lane by PCIe generation, after line coding, in thousandths.
+const LANES: [u64; 3] = [250_000, 500_000, 984_615];
+
+fn link(desk: &mut Desk) -> Result<()> {
+    let (Some(generation), Some(lanes)) = (desk.value("nvme/PCIEGeneration"), desk.value("nvme/PCIELane")) else {
+        return Ok(());
+    };
+    if !desk.gives("nvme/PCIEGeneration") && !desk.gives("nvme/PCIELane") {
+        return Ok(());
+    }
+    // The program counts generations from 0.
+    let Some(lane) = LANES.get(usize::try_from(generation.whole()?).unwrap_or(usize::MAX)) else {
+        return Err(
+            generation.refuse("not a generation that SimpleSSD has", "expected 0, 1 or 2 for PCIe 1.x, 2.x, 3.x")
+        );
+    };
+    let rate = lane * u64::from(lanes.count()?);
+    if rate == 0 {
+        return Err(lanes.refuse("nothing would ever cross the link", "use 1 or more"));
+    }
+    desk.set("timing.host_link", text(format!("{}.{:03}MB/s", rate / 1000, rate % 1000)), "nvme/PCIEGeneration");
+    Ok(())
+}
+
+/// A number with the program's suffixes: k, m, g, t are powers of 1000, K, M, G, T of 1024.
+fn suffixed(value: &Value) -> Result<u64> {
+    let units = "kmgtKMGT";
+    let (digits, factor) = match value.text.char_indices().last() {
+        Some((at, unit)) if units.contains(unit) => {
+            let power = 1 + units.find(unit).unwrap_or(0) as u32 % 4;
+            let base: u64 = if unit.is_ascii_lowercase() { 1000 } else { 1024 };
+            (&value.text[..at], base.pow(power))
+        }
+        _ => (value.text, 1),
+    };
+    let number = Value { text: digits, ..*value }.whole()?;
+    number.checked_mul(factor).ok_or_else(|| value.refuse("beyond 64 bits", "use a smaller number"))
+}
+
+/// The request generator as a workload.
+fn generator(desk: &mut Desk, given: &Given) -> Result<Vec<Flow>> {
+    if !given.keys.iter().any(|key| key.section == "generator") {
+        return Ok(Vec::new());
+    }
+    // Mode 1 replays a trace, and ignores the generator.
+    let replays = given.keys.iter().any(|key| key.path() == "global/Mode" && key.value == "1");
+    if replays {
+        for rule in RULES.iter().filter(|rule| rule.key.starts_with("generator/")) {
+            desk.say(rule.key, Unused, "Mode = 1 replays a trace");
+        }
+        return Ok(Vec::new());
+    }
+    let Some(block) = desk.value("generator/blocksize") else { return Ok(Vec::new()) };
+    let bytes = suffixed(&block)?;
+    if bytes == 0 || bytes % 512 != 0 || bytes > 64 << 20 {
+        return Err(block.refuse(format!("requests of {bytes} bytes"), "expected a multiple of 512 bytes, up to 64M"));
+    }
+    let requests = match desk.value("generator/io_size") {
+        Some(value) => (suffixed(&value)? / bytes).max(1),
+        None => return Err(block.refuse("no io_size beside it", "give generator/io_size, the bytes to read and write")),
+    };
+    let depth = match desk.value("generator/iomode").is_some_and(|mode| mode.text == "async") {
+        true => desk.value("generator/iodepth").map_or(Ok(1), |value| value.count())?.max(1),
+        false => {
+            desk.say("generator/iodepth", Unused, "synchronous: one at a time");
+            1
+        }
+    };
+    desk.set("device.queue_depth", Toml::Integer(depth.into()), "generator/iodepth");
+    let Some(kind) = desk.value("generator/readwrite") else { return Ok(Vec::new()) };
+    let mix = desk.value("generator/rwmixread").map_or(Ok(0), |value| value.share(1).map(|share| share.0))?;
+    let (read, pattern) = match kind.text {
+        "read" => (1_000_000, "sequential"),
+        "write" => (0, "sequential"),
+        "randread" => (1_000_000, "uniform"),
+        "randwrite" => (0, "uniform"),
+        "readwrite" => (mix, "sequential"),
+        "randrw" => (mix, "uniform"),
+        _ => {
+            let help = "expected read, write, randread, randwrite, readwrite or randrw";
+            return Err(kind.refuse("not a pattern that SimpleSSD has", help));
+        }
+    };
+    if !["readwrite", "randrw"].contains(&kind.text) {
+        desk.say("generator/rwmixread", Unused, "the pattern is not mixed");
+    }
+    let stream = Stream {
+        read,
+        sizes: vec![(bytes, 1_000_000)],
+        align: bytes,
+        range: (0, 1_000_000),
+        pattern: format!("{pattern:?}"),
+        arrivals: Arrivals::Closed(depth),
+        end: End::Requests(requests),
+    };
+    let description = "SimpleSSD request generator".to_string();
+    Ok(vec![Flow { name: "generator".into(), description, source: Source::Stream(stream) }])
+}

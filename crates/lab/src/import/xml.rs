@@ -1,0 +1,78 @@
+//! XML as keys: an element without elements in it is one.
+
+use roxmltree::{Document, Node, ParsingOptions};
+
+use crate::error::{Error, Result};
+use crate::import::given::{Given, Key};
+
+/// Most elements, texts and attributes of a file.
+const NODES: u32 = 500_000;
+
+/// The keys of a document. `section` names the part of the file for the element around a key.
+///
+/// # Errors
+/// It is not XML, defines entities, or is too large.
+pub(super) fn read(name: &str, text: &str, mut section: impl FnMut(Node) -> String) -> Result<Given> {
+    let mut given = Given { name: name.into(), text: text.into(), keys: Vec::new() };
+    let options = ParsingOptions { allow_dtd: false, nodes_limit: NODES, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(text, options).map_err(|error| refuse(&given, &error))?;
+    for node in document.root_element().descendants().filter(Node::is_element) {
+        let section = match node.parent().filter(Node::is_element) {
+            Some(parent) => section(parent),
+            None => String::new(),
+        };
+        let tag = node.tag_name().name();
+        let start = node.range().start + 1;
+        let at = start..start + tag.len();
+        for attribute in node.attributes() {
+            given.keys.push(Key {
+                section: section.clone(),
+                name: format!("{tag}@{}", attribute.name()),
+                value: attribute.value().trim().into(),
+                at: attribute.range_qname(),
+                value_at: attribute.range_value(),
+            });
+        }
+        if node.children().any(|child| child.is_element()) || node.parent().is_none_or(|parent| !parent.is_element()) {
+            continue;
+        }
+        let value_at = node.first_child().map_or(at.end..at.end, |child| child.range());
+        let value = node.text().unwrap_or_default().trim().to_string();
+        given.keys.push(Key { section, name: tag.into(), value, at, value_at });
+    }
+    Ok(given)
+}
+
+/// The name of the outermost element, if the text is XML at all.
+pub(super) fn root(text: &str) -> Option<String> {
+    let mut rest = text.trim_start_matches('\u{feff}').trim_start();
+    for _ in 0..64 {
+        rest = match rest.as_bytes() {
+            [b'<', b'?', ..] => rest.split_once("?>")?.1.trim_start(),
+            [b'<', b'!', b'-', b'-', ..] => rest.split_once("-->")?.1.trim_start(),
+            // A document type, which may hold entities in brackets.
+            [b'<', b'!', ..] => rest.split_once("]>").or(rest.split_once('>'))?.1.trim_start(),
+            [b'<', ..] => {
+                let name = rest[1..].split(|c: char| c.is_whitespace() || c == '>' || c == '/').next()?;
+                return (!name.is_empty()).then(|| name.to_string());
+            }
+            _ => return None,
+        };
+    }
+    None
+}
+
+fn refuse(given: &Given, error: &roxmltree::Error) -> Error {
+    let place = error.pos();
+    let line = given.text.split_inclusive('\n').take((place.row as usize).saturating_sub(1));
+    let start = line.map(str::len).sum::<usize>();
+    let column = given.text[start..].chars().take((place.col as usize).saturating_sub(1)).map(char::len_utf8).sum();
+    let at = (start + usize::min(column, given.text.len() - start)).min(given.text.len());
+    let message = match error {
+        roxmltree::Error::DtdDetected => "a document type definition is not allowed here".to_string(),
+        roxmltree::Error::NodesLimitReached => format!("more than {NODES} elements"),
+        // The library ends its messages with the place, which is shown anyway.
+        other => other.to_string().split(" at ").next().unwrap_or("not XML").to_string(),
+    };
+    given.refuse("", at..at, message).help("expected a configuration file in XML, as the simulator reads it")
+}

@@ -1,0 +1,479 @@
+//! Files of other simulators: what becomes of every key, and that the result runs. The files in `tests/import` are our own, with
+//! the keys of the originals.
+
+use std::path::PathBuf;
+
+use ssdlab_lab::error::Error;
+use ssdlab_lab::import::account::{Entry, Verdict};
+use ssdlab_lab::import::{How, Imported, Simulator};
+use ssdlab_lab::input::{Origin, Requests};
+use ssdlab_lab::perf::Moment;
+use ssdlab_lab::run::{How as RunHow, Outputs, Run};
+use ssdlab_lab::settings::{Change, Document, Settings, Sources};
+use ssdlab_sim::Check;
+
+/// Every sample with a drive in it.
+const DRIVES: [&str; 7] =
+    ["mqsim-drive.xml", "page.parameters", "simplessd.cfg", "femu.sh", "femu.conf", "ssd.conf", "ssd.parv"];
+
+/// Keys that make MQSim's drive of 512 GiB small.
+const SMALL: [&str; 4] =
+    ["geometry.blocks_per_plane=24", "geometry.pages_per_block=32", "device.over_provisioning=0.25", "cache.size=1MiB"];
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/import").join(name)
+}
+
+fn text(name: &str) -> String {
+    std::fs::read_to_string(path(name)).unwrap()
+}
+
+fn document(name: &str, text: &str) -> Document {
+    Document::Text { name: name.into(), text: text.into() }
+}
+
+fn import(files: &[&str]) -> Imported {
+    scenario(files, 1)
+}
+
+fn scenario(files: &[&str], scenario: usize) -> Imported {
+    let documents: Vec<Document> = files.iter().map(|name| document(name, &text(name))).collect();
+    Imported::read(&documents, How { from: None, scenario }).unwrap()
+}
+
+/// An import of one text that is refused.
+fn refused(name: &str, text: &str) -> Error {
+    match Imported::read(&[document(name, text)], How::default()) {
+        Err(error) => error,
+        Ok(imported) => Settings::imported(&imported).map(|_| ()).expect_err(&imported.toml()),
+    }
+}
+
+fn entry<'i>(imported: &'i Imported, key: &str) -> &'i Entry {
+    imported.account.entries.iter().rev().find(|entry| entry.key.ends_with(key)).unwrap_or_else(|| panic!("{key}"))
+}
+
+fn sources(files: &[&str], sets: &[&str]) -> Sources {
+    let imports = files.iter().map(|name| document(name, &text(name))).collect();
+    Sources { imports, sets: sets.iter().map(ToString::to_string).collect(), ..Sources::default() }
+}
+
+/// Latency of one request of a page on the idle device.
+fn alone(sources: Sources, read: bool) -> u64 {
+    let settings = Settings::load(&sources).unwrap();
+    let page = settings.config.geometry.page_size.0;
+    let workload = format!(
+        "requests = 1\nread = {}\nsize = \"{page}B\"\nalign = \"{page}B\"\narrivals = {{ fixed = {{ gap = \"1s\" }} }}",
+        if read { "1.0" } else { "0.0" }
+    );
+    let summary = summary(settings, &Requests::new(Origin::Spec(workload)));
+    let all = summary.latency_ns.all;
+    assert_eq!(all.count, 1);
+    all.min.unwrap()
+}
+
+fn summary(settings: Settings, requests: &Requests) -> ssdlab_sim::report::Summary {
+    let how = RunHow { check: Check::Full, ..RunHow::default() };
+    let ready = Run::new(settings, how, Moment::now()).unwrap().open(requests).unwrap();
+    ready.simulate(&Outputs::default(), &mut ()).unwrap().outcome.summary
+}
+
+#[test]
+fn the_drive_of_mqsim_is_the_one_of_the_contract() {
+    let imported = import(&["mqsim-drive.xml"]);
+    let settings = Settings::imported(&imported).unwrap();
+    let config = &settings.config;
+    let g = &config.geometry;
+    assert_eq!((g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die), (8, 4, 2, 2));
+    assert_eq!((g.blocks_per_plane, g.pages_per_block, g.page_size.0), (2048, 256, 8192));
+    let planes = u64::from(g.channels * g.chips_per_channel * g.dies_per_chip * g.planes_per_die);
+    assert_eq!(planes * u64::from(g.blocks_per_plane * g.pages_per_block) * g.page_size.0, 512 << 30);
+    assert_eq!(config.timing.channel().time(8192).0, 24_601);
+    let value = |key: &str| settings.value(key).unwrap().to_string();
+    for (key, expected) in [
+        ("timing.read", "\"75us\""),
+        ("timing.program", "\"75us\""),
+        ("timing.erase", "\"3800us\""),
+        ("timing.transfer", "\"333MB/s\""),
+        ("timing.host_link", "\"400MB/s\""),
+        ("timing.suspendable", "\"erase\""),
+        ("timing.suspend", "\"700us\""),
+        ("schemes.victim", "{\"d-choices\":{\"d\":11}}"),
+        ("schemes.place", "\"CWDP\""),
+        ("device.over_provisioning", "0.07"),
+        ("device.queue_depth", "65535"),
+        ("gc.threshold", "0.05"),
+        ("gc.hard_threshold", "null"),
+        ("ftl.free_block", "\"least-erased\""),
+        ("ftl.wear_levelling", "\"static\""),
+        ("ftl.wear_spread", "100"),
+        ("cache.size", "\"256MiB\""),
+        ("order.die_queue", "\"read-first\""),
+    ] {
+        assert_eq!(value(key), expected, "{key}");
+    }
+    let note =
+        "7 % spare with collection below 5 % free leaves 2.1 % in play: expect write amplification 22 to 23, not 7";
+    assert!(imported.account.remarks.iter().any(|remark| remark == note), "{:?}", imported.account.remarks);
+}
+
+#[test]
+fn every_key_gets_one_verdict() {
+    // Keys counted without the importer: elements with a text, or lines with an equals sign outside comments.
+    let lines = |text: &str, counts: &dyn Fn(&str) -> bool| text.lines().filter(|line| counts(line.trim())).count();
+    let pairs = |line: &str| line.split('#').next().unwrap().contains('=');
+    let elements = |line: &str| line.contains("</") && line.starts_with('<') && !line.starts_with("</");
+    for (name, expected) in [
+        ("mqsim-drive.xml", lines(&text("mqsim-drive.xml"), &elements)),
+        ("mqsim-load.xml", lines(&text("mqsim-load.xml"), &elements)),
+        ("page.parameters", lines(&text("page.parameters"), &pairs)),
+        ("simplessd.cfg", lines(&text("simplessd.cfg"), &pairs)),
+        ("simplessd-load.cfg", lines(&text("simplessd-load.cfg"), &pairs)),
+        ("femu.sh", lines(&text("femu.sh"), &|line| line.contains("\",") && line.contains("FEMU_OPTIONS="))),
+        ("femu.conf", lines(&text("femu.conf"), &pairs)),
+        ("ssd.conf", lines(&text("ssd.conf"), &|line| line.starts_with(|c: char| c.is_ascii_uppercase()))),
+        // Two lines begin a block or a list.
+        ("ssd.parv", lines(&text("ssd.parv"), &pairs) - 2),
+    ] {
+        let account = import(&[name]).account;
+        assert_eq!(account.entries.len(), expected, "{name}");
+        let json: serde_json::Value = serde_json::from_str(&account.json()).unwrap();
+        let counts = json["counts"].as_object().unwrap();
+        let sum: u64 = counts.iter().filter(|(name, _)| *name != "total").map(|(_, n)| n.as_u64().unwrap()).sum();
+        assert_eq!((sum, &counts["total"]), (expected as u64, &json["counts"]["total"]), "{name}");
+        assert_eq!(json["keys"].as_array().unwrap().len(), expected, "{name}");
+        for entry in &account.entries {
+            // Whoever reads an account is told what differs, and what is missing.
+            let told = entry.verdict == Verdict::Same || entry.verdict == Verdict::Unknown || !entry.note.is_empty();
+            assert!(told, "{name}: {entry:?}");
+            assert_ne!(entry.verdict, Verdict::Unknown, "{name}: {entry:?}");
+            let line = text(name).lines().nth(entry.line - 1).unwrap().to_string();
+            assert!(line.contains(entry.key.rsplit('/').next().unwrap()), "{name}:{}: {entry:?}", entry.line);
+        }
+    }
+}
+
+#[test]
+fn accounts_are_those_of_the_golden_files() {
+    for (name, files) in DRIVES.map(|name| (name, vec![name])).into_iter().chain([
+        ("mqsim-load.xml", vec!["mqsim-drive.xml", "mqsim-load.xml"]),
+        ("simplessd-load.cfg", vec!["simplessd.cfg", "simplessd-load.cfg"]),
+    ]) {
+        let imported = import(&files);
+        let mut out = format!("{}\n{}", imported.account.text(), imported.toml());
+        for (name, workload) in imported.workloads() {
+            out.push_str(&format!("\n# {name}\n{workload}"));
+        }
+        let golden = path(&format!("golden/{name}.txt"));
+        if std::env::var_os("SSDLAB_GOLDENS").is_some_and(|mode| mode == "write") {
+            std::fs::create_dir_all(golden.parent().unwrap()).unwrap();
+            std::fs::write(&golden, &out).unwrap();
+        }
+        let expected = std::fs::read_to_string(&golden).unwrap_or_default();
+        assert!(out == expected, "{name} differs from its golden file; it is now:\n{out}");
+    }
+}
+
+#[test]
+fn every_drive_runs_and_its_file_says_the_same() {
+    for name in DRIVES {
+        let imported = import(&[name]);
+        let settings = Settings::imported(&imported).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let again = Settings::parse("drive.toml", &imported.toml()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(settings.digest(), again.digest(), "{name}");
+        let small: &[&str] = if name == "mqsim-drive.xml" { &SMALL } else { &[] };
+        let settings = Settings::load(&sources(&[name], small)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let page = settings.config.geometry.page_size.0;
+        let workload = format!("requests = 3000\nread = 0.3\nsize = \"{page}B\"\nrange = 0.02\narrivals = \"closed\"");
+        let summary = summary(settings, &Requests::new(Origin::Spec(workload)));
+        assert_eq!(summary.requests.read + summary.requests.write, 3000, "{name}");
+    }
+}
+
+#[test]
+fn lone_pages_take_the_original_time_without_what_the_notes_leave_out() {
+    // Read, program; the originals' own formulas beside them.
+    for (name, read, program) in [
+        // MQSim: 290 + 75,000 + 30 + 24,576, and 361 + 24,576 + 75,000, without the link.
+        ("mqsim-drive.xml", 75_000 + 24_601, 24_601 + 75_000),
+        // SSDsim: 7 x 25 + 20,000 + 2,048 x 25, and 7 x 25 + 2,048 x 25 + 200,000.
+        ("page.parameters", 20_000 + 51_200, 51_200 + 200_000),
+        // SimpleSSD: the lower page, 16 KiB at 400 MB/s, and commands.
+        ("simplessd.cfg", 40_000 + 40_960, 40_960 + 500_000),
+        // FEMU: the same.
+        ("femu.sh", 40_000 + 4_096, 4_096 + 200_000),
+        // FlashSim: 2 + 25 + 0.01 + 12 + 0.02 us, and 12 + 0.02 + 200 + 0.01 us.
+        ("ssd.conf", 2_000 + 25_000 + 10_000, 2_000 + 10_000 + 200_000),
+        // DiskSim: the same.
+        ("ssd.parv", 25_000 + 102_400, 102_400 + 200_000),
+    ] {
+        let small: &[&str] = if name == "mqsim-drive.xml" { &SMALL[..3] } else { &[] };
+        let mut sources = sources(&[name], small);
+        sources.changes = ["cache.size=0B", "precondition.mode=none"].map(|set| Change::Set(set.into())).to_vec();
+        sources.changes.push(Change::Unset("timing.host_link".into()));
+        assert_eq!((alone(sources.clone(), true), alone(sources, false)), (read, program), "{name}");
+    }
+}
+
+#[test]
+fn scenarios_become_requests() {
+    let files = ["mqsim-drive.xml", "mqsim-load.xml"];
+    // A queue kept full.
+    let first = scenario(&files, 1);
+    let [(_, workload)] = &first.workloads()[..] else { panic!("one flow") };
+    for line in
+        ["arrivals = \"closed\"", "requests = 160640", "size = \"8192B\"", "align = \"8192B\"", "range = [0.0, 0.5]"]
+    {
+        assert!(workload.contains(line), "{line} in\n{workload}");
+    }
+    let settings = Settings::imported(&first).unwrap();
+    assert_eq!(settings.config.device.queue_depth, 16);
+    let value = |key: &str| settings.value(key).unwrap().to_string();
+    assert_eq!((value("precondition.mode").as_str(), value("precondition.valid").as_str()), ("\"aged\"", "0.6975"));
+    // Keys of other scenarios are accounted for, and lead to nothing.
+    let others = first.account.entries.iter().filter(|entry| entry.key.starts_with("scenario 2"));
+    assert!(others.clone().count() > 40);
+    assert!(others.clone().all(|entry| entry.verdict == Verdict::NotModelled && entry.becomes.is_empty()));
+
+    // Two flows with rates: streams of one workload, each in its half of the addresses.
+    let second = scenario(&files, 2);
+    assert_eq!(second.workloads().len(), 2);
+    let requests = Requests::imported(&second, None).unwrap().unwrap();
+    let Origin::Spec(merged) = &requests.from else { panic!("a workload") };
+    for line in [
+        "requests = 800",
+        "range = [0.0, 0.25]",
+        "range = [0.25, 0.5]",
+        // 8,192,000 bytes a second are 16,000 sectors, 1,000 requests of 16 sectors.
+        "arrivals = { poisson = { gap = \"1000000ns\" } }",
+        "arrivals = { poisson = { gap = \"500000ns\" } }",
+        "pattern = { hot-cold = { hot_space = 0.2, hot_traffic = 0.8 } }",
+        "read = 0.7",
+    ] {
+        assert!(merged.contains(line), "{line} in\n{merged}");
+    }
+    let sources = sources(&["mqsim-drive.xml"], &SMALL);
+    let summary = summary(Settings::load(&sources).unwrap(), &requests);
+    assert_eq!(summary.requests.read + summary.requests.write, 800);
+
+    // A trace: never opened unless a directory is given, and then by its last part only.
+    let third = scenario(&files, 3);
+    let error = Requests::imported(&third, None).unwrap_err();
+    assert!(
+        error.to_string().contains("traces\\small.trace") && error.to_string().contains("--follow-traces"),
+        "{error}"
+    );
+    let requests = Requests::imported(&third, Some("/recordings".as_ref())).unwrap().unwrap();
+    let Origin::Trace(trace) = &requests.from else { panic!("a trace") };
+    assert_eq!((trace.name().as_str(), requests.loops), ("/recordings/small.trace", 2));
+    let none = Imported::read(&files.map(|name| document(name, &text(name))), How { from: None, scenario: 4 });
+    assert!(none.unwrap_err().to_string().contains("3 scenarios"));
+}
+
+#[test]
+fn sizes_of_a_normal_distribution_have_its_weights() {
+    let imported = scenario(&["mqsim-load.xml"], 2);
+    let workload = &imported.workloads()[1].1;
+    let sizes = workload.lines().find_map(|line| line.strip_prefix("size = ")).unwrap();
+    let table: toml::Table = format!("sizes = {sizes}").parse().unwrap();
+    let pairs: Vec<(u64, f64)> = table["sizes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|pair| {
+            let bytes: u64 = pair[0].as_str().unwrap().trim_end_matches('B').parse().unwrap();
+            (bytes / 512, pair[1].as_float().unwrap())
+        })
+        .collect();
+    // Mean 16 sectors, deviation 4; rounding up adds half a sector.
+    let total: f64 = pairs.iter().map(|(_, weight)| weight).sum();
+    let mean = pairs.iter().map(|(size, weight)| *size as f64 * weight).sum::<f64>() / total;
+    let square = pairs.iter().map(|(size, weight)| (*size as f64 - mean).powi(2) * weight).sum::<f64>() / total;
+    assert!((mean - 16.5).abs() < 0.01, "{mean}");
+    assert!((square.sqrt() - 4.0).abs() < 0.03, "{}", square.sqrt());
+}
+
+#[test]
+fn the_generator_of_simplessd_becomes_a_workload() {
+    let imported = import(&["simplessd.cfg", "simplessd-load.cfg"]);
+    let [(name, workload)] = &imported.workloads()[..] else { panic!("one") };
+    assert_eq!(name, "generator");
+    for line in ["requests = 256", "read = 0.7", "size = \"4096B\"", "pattern = \"uniform\"", "arrivals = \"closed\""] {
+        assert!(workload.contains(line), "{line} in\n{workload}");
+    }
+    assert_eq!(Settings::imported(&imported).unwrap().config.device.queue_depth, 8);
+    // By itself it says nothing of the device.
+    let alone = import(&["simplessd-load.cfg"]);
+    assert_eq!(Settings::imported(&alone).unwrap().config.geometry.channels, 8);
+}
+
+#[test]
+fn values_keep_their_place_in_the_users_file() {
+    let sources = Sources { imports: vec![path("page.parameters").into()], ..Sources::default() };
+    let settings = Settings::load(&sources).unwrap();
+    let origin = settings.origin("timing.erase");
+    assert!(origin.ends_with("page.parameters:17"), "{origin}");
+    // An original's default, and a later layer.
+    let mut sources = self::sources(&["femu.conf"], &["gc.threshold=0.01"]);
+    let settings = Settings::load(&sources).unwrap();
+    assert_eq!(settings.origin("timing.read"), "--import: the original's default of pg_rd_lat = 40000");
+    assert_eq!(settings.origin("gc.threshold"), "--set");
+    assert_eq!(settings.origin("geometry.channels"), "femu.conf:7");
+    // A preset comes before.
+    sources.preset = Some("nvme-tlc".into());
+    assert_eq!(Settings::load(&sources).unwrap().config.geometry.channels, 4);
+    // A rule that the file breaks is shown there.
+    let broken = text("page.parameters").replace("overprovide=0.25", "overprovide=0.001");
+    let error = refused("page.parameters", &broken);
+    assert_eq!(
+        error.spot.as_ref().map(|spot| (spot.name.as_str(), spot.line())),
+        Some(("page.parameters", 30)),
+        "{error}"
+    );
+}
+
+#[test]
+fn page_types_of_mqsim_are_lists() {
+    let tlc = text("mqsim-drive.xml")
+        .replace(">MLC<", ">TLC<")
+        .replace(">75000</Page_Read_Latency_MSB", ">110000</Page_Read_Latency_MSB");
+    let imported = Imported::read(&[document("tlc.xml", &tlc)], How::default()).unwrap();
+    let reads = entry(&imported, "Page_Read_Latency_CSB");
+    assert_eq!(reads.becomes, ["timing.read = [\"75us\", \"75us\", \"110us\"]"]);
+    assert!(reads.verdict == Verdict::Near && reads.note.contains("pages 0 to 5 as LSB"), "{reads:?}");
+    // Times that are all alike need no order.
+    let programs = entry(&imported, "Page_Program_Latency_CSB");
+    assert_eq!(
+        (programs.verdict, &programs.becomes[..]),
+        (Verdict::Same, &["timing.program = \"75us\"".to_string()][..])
+    );
+}
+
+#[test]
+fn repeated_keys_count_once_and_the_last_one_wins() {
+    let twice = text("page.parameters").replace("t_R = 20000;", "t_R = 1;\nt_R = 20000;");
+    let imported = Imported::read(&[document("p", &twice)], How::default()).unwrap();
+    let entries: Vec<&Entry> = imported.account.entries.iter().filter(|entry| entry.key == "t_R").collect();
+    let [first, last] = entries[..] else { panic!("{entries:?}") };
+    assert_eq!((first.verdict, last.verdict), (Verdict::Unused, Verdict::Same));
+    assert!(first.note.contains("given again on line 22"), "{}", first.note);
+    assert_eq!(last.becomes, ["timing.read = \"20us\""]);
+}
+
+#[test]
+fn unknown_keys_are_listed_with_what_was_meant() {
+    let odd = text("ssd.conf").replace("PAGE_READ_DELAY 25", "PAGE_READ_DELAYS 25");
+    let imported = Imported::read(&[document("ssd.conf", &odd)], How::default()).unwrap();
+    let entry = entry(&imported, "PAGE_READ_DELAYS");
+    assert_eq!((entry.verdict, entry.note.as_str()), (Verdict::Unknown, "is PAGE_READ_DELAY meant?"));
+}
+
+#[test]
+fn hostile_values_are_refused_at_their_place() {
+    // File, what is replaced, by what; the line if it is another, and a part of the message.
+    let cases: [(&str, &str, &str, &str, &str); 22] = [
+        ("mqsim-drive.xml", ">8192</Page_Cap", ">-8192</Page_Cap", "", "Page_Capacity: -8192 is negative"),
+        ("mqsim-drive.xml", ">8192</Page_Cap", ">8KiB</Page_Cap", "", "`8KiB` is not a whole number"),
+        ("mqsim-drive.xml", ">8192</Page_Cap", "></Page_Cap", "", "no value"),
+        ("mqsim-drive.xml", ">8</Flash_Channel", ">99999999999999999999</Flash_Channel", "", "beyond 64 bits"),
+        ("mqsim-drive.xml", ">8</Flash_Channel", ">4294967296</Flash_Channel", "", "beyond 32 bits"),
+        ("mqsim-drive.xml", ">0.07</Over", ">7</Over", "", "7 is not from 0 to 1"),
+        ("mqsim-drive.xml", ">0.07</Over", ">1e99</Over", "", "`1e99` is not a plain number"),
+        ("mqsim-drive.xml", ">CWDP</Plane", ">CWDX</Plane", "", "not an order of C, W, D and P"),
+        ("mqsim-drive.xml", ">RGA</GC", ">BEST</GC", "", "not a policy that MQSim has"),
+        ("mqsim-drive.xml", ">MLC</Flash", ">PLC</Flash", "", "not a kind of flash"),
+        ("mqsim-drive.xml", ">333</Channel", ">0</Channel", "", "nothing would ever cross the channel"),
+        ("mqsim-drive.xml", ">0.1</PCIe", ">0</PCIe", "", "the link has no usable rate"),
+        ("page.parameters", "chip number[1] = 2;", "chip number[1] = 3;", "", "3 chips, but channel 0 has 2"),
+        ("page.parameters", "chip number = 4;", "chip number = 5;", "", "5 chips in all"),
+        (
+            "page.parameters",
+            "subpage page = 4;",
+            "subpage page = 3;",
+            "",
+            "3 subpages of 512 bytes are not a page of 2048",
+        ),
+        ("page.parameters", "overprovide=0.25;", "overprovide=25;", "", "25 is not from 0 to 1"),
+        (
+            "simplessd.cfg",
+            "LSBRead = 40000000",
+            "LSBRead = 40000001",
+            "",
+            "40000001 ps is not a whole number of nanoseconds",
+        ),
+        ("simplessd.cfg", "Erase = 3500000000", "Erase = 99999999999999999999000", "", "beyond the simulator's clock"),
+        ("femu.sh", "nchs=4", "nchs=four", ",nchs=", "nchs: `four` is not a whole number"),
+        ("femu.conf", "mode     = bbssd", "mode     = znssd", "", "not a black-box drive"),
+        (
+            "ssd.parv",
+            "Elements per gang = 2",
+            "Elements per gang = 3",
+            "Flash chip elements",
+            "8 do not divide by Elements per gang = 3",
+        ),
+        ("ssd.parv", "Blocks per element = 512", "Blocks per element = 500", "", "500 blocks, but planes have 64 each"),
+    ];
+    for (name, from, to, place, message) in cases {
+        let original = text(name);
+        assert!(original.contains(from), "{name}: {from}");
+        let changed = original.replacen(from, to, 1);
+        let error = refused(name, &changed);
+        assert!(error.to_string().contains(message), "{name}: {error}");
+        let spot = error.spot.as_ref().unwrap_or_else(|| panic!("{name}: {error}"));
+        // The line with the value, unless another one is to blame.
+        let place = if place.is_empty() { to } else { place };
+        let line = 1 + changed[..changed.find(place).unwrap()].matches('\n').count();
+        assert_eq!(spot.line(), line, "{name}: {error}");
+        assert!(!error.help.is_empty(), "{name}: {error}");
+    }
+}
+
+#[test]
+fn hostile_texts_end_in_an_error() {
+    let deep = format!("<Execution_Parameter_Set>{}", "<a>".repeat(200_000));
+    let entity = "<!DOCTYPE a [<!ENTITY b \"c\">]>\n<Execution_Parameter_Set>&b;</Execution_Parameter_Set>";
+    let many = "[pal]\n".to_string() + &"a = 1\n".repeat(20_000);
+    let blocks = format!("ssdmodel_ssd SSD {{\n{}", "a { ".repeat(1000));
+    for (name, text, message) in [
+        ("deep.xml", deep.as_str(), ""),
+        ("entity.xml", entity, "document type definition is not allowed"),
+        ("open.xml", "<Execution_Parameter_Set><Seed>1</Seeds></Execution_Parameter_Set>", "expected"),
+        ("other.xml", "<plist></plist>", "the root <plist>"),
+        ("two.xml", "<simplessd version=\"2.1\"></simplessd>", "SimpleSSD 2.1, which is XML"),
+        ("many.cfg", many.as_str(), "more than 10000 keys"),
+        ("blocks.parv", blocks.as_str(), "more than 64 blocks inside each other"),
+        ("open.parv", "ssdmodel_ssd SSD {\n Page size = 8,", "the file ends inside a block"),
+        ("commas.parv", "ssdmodel_ssd SSD {\n Page size = 8\n Pages per block = 64 }", "a second = in one entry"),
+        ("closes.parv", "ssdmodel_ssd SSD { ] }", "closes nothing"),
+        ("disk.parv", "disksim_disk D {\n Model = dm_disk,\n Scheduler = 1\n}", "expected a block ssdmodel_ssd"),
+        ("word.conf", "SSD_SIZE 2\nPAGE_SIZE\n", "neither a comment nor a key with its value"),
+        ("empty", "", "not a configuration of a known simulator"),
+        ("text", "hello = world", "not a configuration of a known simulator"),
+        ("both", "[pal]\nPage = 1\npage capacity = 2048;", "two simulators have such files"),
+    ] {
+        let error = refused(name, text);
+        assert!(error.to_string().contains(message), "{name}: {error}");
+    }
+    let directory = std::env::temp_dir().join(format!("ssdlab-import-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let (long, binary) = (directory.join("long.cfg"), directory.join("binary.cfg"));
+    std::fs::write(&long, vec![b'#'; (4 << 20) + 1]).unwrap();
+    std::fs::write(&binary, b"[pal]\0").unwrap();
+    let read = |path: &PathBuf| Imported::read(&[path.clone().into()], How::default()).unwrap_err().to_string();
+    assert!(read(&long).contains("longer than 4 MiB"), "{}", read(&long));
+    assert!(read(&binary).contains("is not text"), "{}", read(&binary));
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert_eq!("femu".parse(), Ok(Simulator::Femu));
+    assert!("qemu".parse::<Simulator>().is_err());
+}
+
+#[test]
+fn comments_may_be_in_any_encoding() {
+    let mut bytes = text("page.parameters").into_bytes();
+    bytes.extend(b"# \xbc\xc7\xc2\xbc\n");
+    let file = std::env::temp_dir().join(format!("ssdlab-import-{}.parameters", std::process::id()));
+    std::fs::write(&file, bytes).unwrap();
+    let imported = Imported::read(&[file.clone().into()], How::default());
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(imported.unwrap().account.entries.len(), import(&["page.parameters"]).account.entries.len());
+}

@@ -1,0 +1,164 @@
+//! The order in which dirty lines are written back. With `cache.order = "stripe"`, lines that fill a multi-plane command go first.
+
+use std::collections::BTreeSet;
+
+use super::lines::NONE;
+use crate::device::geometry::Geometry;
+use crate::policy::MAX_PLANES;
+
+/// A line in an order: by time, ties by page.
+pub(super) type Turn = (crate::units::Nanos, u32, u32);
+
+/// Unit and plane of a line's page; zero where no order asks for them.
+#[derive(Clone, Copy)]
+pub(super) struct Home {
+    pub(super) unit: u32,
+    pub(super) plane: u32,
+}
+
+/// Lines that are written back next, together; the rest are `NONE`.
+pub(super) type Command = [u32; MAX_PLANES];
+
+/// No lines.
+const NOTHING: Command = [NONE; MAX_PLANES];
+
+/// Lines that may be written back, in their order.
+#[derive(Clone)]
+pub(super) struct Order {
+    turns: BTreeSet<Turn>,
+    /// The same by unit, where idle dies take their own lines.
+    by_unit: Vec<BTreeSet<Turn>>,
+    stripes: Option<Stripes>,
+}
+
+impl Order {
+    /// `units`: 0 if no idle die takes lines.
+    pub(super) fn new(units: u32, stripes: Option<Stripes>) -> Self {
+        Order { turns: BTreeSet::new(), by_unit: vec![BTreeSet::new(); units as usize], stripes }
+    }
+
+    pub(super) fn insert(&mut self, turn: Turn, home: Home) {
+        self.turns.insert(turn);
+        if !self.by_unit.is_empty() {
+            self.by_unit[home.unit as usize].insert(turn);
+        }
+        if let Some(stripes) = &mut self.stripes {
+            stripes.change(home.plane, |plane| plane.insert(turn));
+        }
+    }
+
+    /// Returns whether it was there.
+    pub(super) fn remove(&mut self, turn: Turn, home: Home) -> bool {
+        if !self.by_unit.is_empty() {
+            self.by_unit[home.unit as usize].remove(&turn);
+        }
+        if let Some(stripes) = &mut self.stripes {
+            stripes.change(home.plane, |plane| plane.remove(&turn));
+        }
+        self.turns.remove(&turn)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Turn> {
+        self.turns.iter()
+    }
+
+    /// The lines that are written back next: those of a full multi-plane command, or else the first line.
+    pub(super) fn next(&self) -> Command {
+        let full = self.stripes.as_ref().and_then(|stripes| stripes.full.first().map(|(_, die)| stripes.command(*die)));
+        full.unwrap_or_else(|| single(self.turns.first()))
+    }
+
+    /// The same for one unit.
+    pub(super) fn next_of(&self, unit: u32) -> Command {
+        let full = self.stripes.as_ref().and_then(|stripes| {
+            // Dies of a unit are as many apart as there are units.
+            let dies = (unit..stripes.dies).step_by(self.by_unit.len());
+            dies.filter_map(|die| Some((stripes.oldest(die)?, die))).min().map(|(_, die)| stripes.command(die))
+        });
+        full.unwrap_or_else(|| single(self.by_unit[unit as usize].first()))
+    }
+
+    /// An order like this one, of these lines only.
+    pub(super) fn of(&self, lines: impl Iterator<Item = (Turn, Home)>) -> Self {
+        let stripes = self.stripes.as_ref().map(|stripes| Stripes::new(stripes.dies, stripes.planes));
+        let mut order = Order::new(0, stripes);
+        lines.for_each(|(turn, home)| order.insert(turn, home));
+        order
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.turns.clear();
+        self.by_unit.iter_mut().for_each(BTreeSet::clear);
+        if let Some(stripes) = &mut self.stripes {
+            *stripes = Stripes::new(stripes.dies, stripes.planes);
+        }
+    }
+}
+
+fn single(turn: Option<&Turn>) -> Command {
+    let mut command = NOTHING;
+    command[0] = turn.map_or(NONE, |(_, _, line)| *line);
+    command
+}
+
+/// Lines by plane, and the dies with lines in as many planes as a command has.
+#[derive(Clone)]
+pub(super) struct Stripes {
+    dies: u32,
+    /// Planes per die.
+    planes: u32,
+    /// By die and plane in it.
+    of_plane: Vec<BTreeSet<Turn>>,
+    /// Dies whose lines fill a command, by the oldest of these lines.
+    full: BTreeSet<(Turn, u32)>,
+}
+
+impl Stripes {
+    fn new(dies: u32, planes: u32) -> Self {
+        Stripes { dies, planes, of_plane: vec![BTreeSet::new(); (dies * planes) as usize], full: BTreeSet::new() }
+    }
+
+    pub(super) fn of(geometry: &Geometry) -> Self {
+        Self::new(geometry.dies, geometry.planes / geometry.dies)
+    }
+
+    /// Changes the lines of a plane.
+    fn change(&mut self, plane: u32, change: impl FnOnce(&mut BTreeSet<Turn>) -> bool) {
+        // Planes of a die are `dies` apart.
+        let die = plane % self.dies;
+        if let Some(oldest) = self.oldest(die) {
+            self.full.remove(&(oldest, die));
+        }
+        change(&mut self.of_plane[(die * self.planes + plane / self.dies) as usize]);
+        if let Some(oldest) = self.oldest(die) {
+            self.full.insert((oldest, die));
+        }
+    }
+
+    /// The first line of each plane of a die that has one.
+    fn heads(&self, die: u32) -> impl Iterator<Item = &Turn> {
+        let first = (die * self.planes) as usize;
+        self.of_plane[first..first + self.planes as usize].iter().filter_map(BTreeSet::first)
+    }
+
+    /// The oldest line of a die whose lines fill a command.
+    fn oldest(&self, die: u32) -> Option<Turn> {
+        let width = (self.planes as usize).min(MAX_PLANES);
+        (self.heads(die).count() >= width).then(|| self.heads(die).min().copied()).flatten()
+    }
+
+    /// The lines that fill a command of a die, oldest first.
+    fn command(&self, die: u32) -> Command {
+        let mut heads: Vec<&Turn> = self.heads(die).collect();
+        heads.sort_unstable();
+        let mut command = NOTHING;
+        for (place, (_, _, line)) in command.iter_mut().zip(heads) {
+            *place = *line;
+        }
+        command
+    }
+}

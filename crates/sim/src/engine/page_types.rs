@@ -1,0 +1,54 @@
+//! Host operations by page type (`geometry.page_order`, `timing.variation`).
+
+use super::Ssd;
+use crate::device::timing::LegKind;
+use crate::device::transaction::{Class, Verb};
+use crate::report::page_types::{PageType, PageTypes, TypeTotals};
+use crate::units::OpId;
+
+impl Ssd {
+    /// A host operation, or one of the write cache, begins: counts its pages and its array time, if it is measured. All pages of
+    /// a multi-plane command have one type, and share one array time.
+    #[inline(never)]
+    pub(super) fn count_by_type(&mut self, op: OpId) {
+        let record = &self.kernel.ops[op];
+        let measured = match self.class_counted(op) {
+            Class::Host => self.host.requests[record.request.0].measured,
+            class => class == Class::Cache,
+        };
+        if !measured {
+            return;
+        }
+        let kind = self.dev.timing.types().of(self.dev.geometry.offset(record.pages[0]));
+        let legs = (0..record.legs.len()).filter_map(|i| record.legs.get(i));
+        let array: u64 = legs.filter(|leg| leg.kind == LegKind::Array).map(|leg| leg.time.0).sum();
+        let (mut pages, mut at) = (0, op);
+        while at.is_some() {
+            pages += 1;
+            at = self.kernel.ops[at].mate;
+        }
+        let totals = &mut self.stats.page_types[kind as usize];
+        let (count, ns) = match record.verb {
+            Verb::Read => (&mut totals.reads, &mut totals.read_ns),
+            _ => (&mut totals.programs, &mut totals.program_ns),
+        };
+        *count += pages;
+        *ns += array;
+    }
+
+    pub(super) fn page_types_report(&self) -> Option<PageTypes> {
+        let types = self.dev.timing.types();
+        let row = |(kind, name): (usize, String)| {
+            let totals = self.stats.page_types.get(kind).copied().unwrap_or_default();
+            (name, PageType { pages_per_block: types.pages_of(kind as u32), totals })
+        };
+        let names = || self.config.page_type_names().into_iter().enumerate();
+        self.rules.page_types.then(|| PageTypes(names().map(row).collect()))
+    }
+
+    /// Counters for the types of the device's pages; none where they are not reported. Filling counts nothing.
+    pub(super) fn prepare_page_types(&mut self) {
+        let types = if self.rules.page_types { self.dev.timing.types().count() } else { 0 };
+        self.stats.page_types = vec![TypeTotals::default(); types as usize];
+    }
+}
