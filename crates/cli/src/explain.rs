@@ -30,7 +30,7 @@ pub fn explain(args: &ExplainArgs, line: &str) -> Result<()> {
             let documents = args.files.iter().cloned().map(Document::File).collect();
             let (preset, sets) = (args.preset.clone(), args.sets.clone());
             let settings = Settings::load(&Sources { preset, files: documents, sets, ..Sources::default() })?;
-            let requests = needed(args.input.requests())?;
+            let requests = needed(args.input.requests()?)?;
             settings.sources().read_by(&mut files);
             input::open(&requests)?.read_by(&mut files);
             Some((settings, requests))

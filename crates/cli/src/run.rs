@@ -15,7 +15,7 @@ use crate::{blocks, chart, output, table};
 pub fn run(args: &RunArgs, line: &str) -> Result<()> {
     let start = Moment::now();
     let run = Run::new(Settings::load(&args.config.sources())?, args.how(), start)?;
-    let ready = run.open(&needed(args.input.requests())?)?;
+    let ready = run.open(&needed(args.input.requests()?)?)?;
     let to_stdout = args.json.as_deref() == Some(Path::new("-"));
     if to_stdout && args.timeline.as_deref() == Some(Path::new("-")) {
         return Err(Error::usage("--json - and --timeline -: standard output carries one result")

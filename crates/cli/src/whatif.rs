@@ -20,7 +20,7 @@ use crate::report::Begun;
 /// Simulates both futures and prints.
 pub fn whatif(args: &WhatifArgs, line: &str) -> Result<()> {
     let settings = Settings::load(&args.config.sources())?;
-    let requests = needed(args.input.requests())?;
+    let requests = needed(args.input.requests()?)?;
     let mut files = Files::new();
     settings.sources().read_by(&mut files);
     input::open(&requests)?.read_by(&mut files);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 119] = [
+const LAYERS: [&str; 126] = [
     "outside",
     "text",
     "names",
@@ -23,7 +23,11 @@ const LAYERS: [&str; 119] = [
     "input/reading",
     "input/workloads",
     "input/recordings",
+    "input/requests",
     "input/rows",
+    "input/source",
+    "input/feed",
+    "input/fit",
     "input",
     "results/histograms",
     "results/dies",
@@ -64,6 +68,7 @@ const LAYERS: [&str; 119] = [
     "run",
     "variants/axes",
     "variants/points",
+    "variants/tenants",
     "variants/comparison",
     "variants",
     "explain/at",
@@ -74,6 +79,7 @@ const LAYERS: [&str; 119] = [
     "explain/patterns/behind_programs",
     "explain/patterns/burst",
     "explain/patterns/bus",
+    "explain/patterns/cache_full",
     "explain/patterns/hot_die",
     "explain/patterns/late",
     "explain/patterns/one_collection",
@@ -82,6 +88,7 @@ const LAYERS: [&str; 119] = [
     "explain/patterns/parity",
     "explain/patterns/partial_write",
     "explain/patterns/queue_full",
+    "explain/patterns/tenant",
     "explain/patterns/two_collections",
     "explain/patterns",
     "explain/method",

@@ -12,6 +12,7 @@ mod refusals;
 mod reports;
 mod runs;
 mod sweeps;
+mod tenants;
 mod whatif;
 
 use std::path::{Path, PathBuf};

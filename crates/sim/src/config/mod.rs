@@ -130,7 +130,7 @@ macro_rules! choice {
 }
 
 mod nvme;
-pub use nvme::{Arbitration, ByteRange, MOST_QUEUES, Match, NvmeQueue, OpName, QueuePriority};
+pub use nvme::{Arbitration, ByteRange, MOST_QUEUES, Match, Names, NvmeQueue, OpName, QueuePriority};
 
 section! {
     /// The flash array: `channels x chips_per_channel x dies_per_chip x planes_per_die` planes.

@@ -40,7 +40,7 @@ pub(super) fn completed(
     measured: bool,
     uncorrectable: u32,
     end: &PageEnd,
-    (extras, tenant): (ExtraBlame, u8),
+    (extras, tenant, aggressor): (ExtraBlame, u8, Option<(u8, Nanos)>),
     now: Nanos,
 ) -> Completed {
     Completed {
@@ -57,6 +57,7 @@ pub(super) fn completed(
         blame: end.blame,
         extras,
         tenant,
+        aggressor,
     }
 }
 
@@ -159,7 +160,7 @@ impl Ssd {
         self.watch_completion(|ssd| {
             let record = &ssd.host.requests[id.0];
             let end = if last.is_none() { record.best.clone() } else { ssd.page_end(last) };
-            let more = (extras, record.marks.tenant);
+            let more = (extras, record.marks.tenant, ssd.aggressor(id, last));
             completed(&record.request, record.index, record.measured, record.uncorrectable, &end, more, ssd.now)
         });
         self.kernel.idle_rounds = 0;
