@@ -581,7 +581,7 @@ impl ReportOptions {
   ssdlab report summary.json run.pftrace -o slowest.html --sections verdict,timeline")]
 pub struct ReportArgs {
     /// Results of one run (--json, --histograms, --requests, --series, --blocks, --timeline), the JSON of `ssdlab compare`,
-    /// `reproduce`, `explain` or `whatif`, or a directory of summaries; what a file is shows in its content
+    /// `reproduce`, `explain` or `whatif`, a directory of summaries, or the store of a sweep; what a file is shows in its content
     #[arg(value_name = "INPUT", required = true)]
     pub inputs: Vec<PathBuf>,
     /// Where to write; `-` is standard output
@@ -632,13 +632,14 @@ pub enum ThemeArg {
   ssdlab plot --list                                            the figures, and what they are made of
   ssdlab plot percentiles run.histograms.csv -o fig.svg --width 3.5in --height 2.2in
   ssdlab plot series series.csv -o fig.svg --y read_p99_ns --theme light
-  ssdlab plot compare compare.json -o fig.csv                   the numbers behind it")]
+  ssdlab plot compare compare.json -o fig.csv                   the numbers behind it
+  ssdlab plot sweep-lines results -o fig.svg --x device.over_provisioning --hue schemes.victim")]
 pub struct PlotArgs {
     /// The figure, see --list
     #[arg(value_name = "FIGURE")]
     pub figure: Option<String>,
-    /// Results of one run (--json, --histograms, --requests, --series, --blocks, --timeline), or the JSON of `ssdlab compare` or
-    /// `ssdlab reproduce`; what a file is shows in its content
+    /// Results of one run (--json, --histograms, --requests, --series, --blocks, --timeline), the JSON of `ssdlab compare` or
+    /// `ssdlab reproduce`, or the store of a sweep; what a file is shows in its content
     #[arg(value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// Where to write: .svg, .pdf, .png, .csv (the numbers) or .json (the figure); `-` is SVG on standard output
@@ -673,9 +674,15 @@ pub struct PlotArgs {
     /// Which requests: read, write or all [default: reads and writes beside each other]
     #[arg(long, value_name = "OP", value_enum, help_heading = "Content")]
     pub op: Option<OpArg>,
-    /// A column of --series, or a measure of a comparison
+    /// A column of --series, a measure of a comparison, or one of a sweep, such as latency_ns.read.p99
     #[arg(long, value_name = "MEASURE", help_heading = "Content")]
     pub y: Option<String>,
+    /// The key of a sweep that is level; for pareto, a measure
+    #[arg(long, value_name = "KEY", help_heading = "Content")]
+    pub x: Option<String>,
+    /// The key of a sweep with a line a value; for sweep-heatmap, the upright key
+    #[arg(long, value_name = "KEY", help_heading = "Content")]
+    pub hue: Option<String>,
     /// Logarithmic axes: x, y or xy
     #[arg(long, value_name = "AXES", value_parser = ["x", "y", "xy"], help_heading = "Content")]
     pub log: Option<String>,

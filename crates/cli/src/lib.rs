@@ -134,8 +134,8 @@ pub fn quoted(arguments: &[OsString]) -> String {
 
 fn dispatch(command: Command, line: &str) -> Result<u8> {
     match command {
-        Command::Sweep(command) => return sweep::sweep(&command),
-        Command::Fleet(command) => return fleet::fleet(&command),
+        Command::Sweep(command) => return sweep::sweep(&command, line),
+        Command::Fleet(command) => return fleet::fleet(&command, line),
         Command::Merge { inputs, output } => sweep::merge(&inputs, &output),
         Command::Run(args) => run::run(&args, line),
         Command::Compare(args) => compare::compare(&args, line),

@@ -92,6 +92,8 @@ pub fn plot(args: &PlotArgs) -> Result<()> {
             OpArg::All => Op::All,
         }),
         measure: args.y.clone(),
+        x: args.x.clone(),
+        hue: args.hue.clone(),
         log_x: args.log.as_deref().is_some_and(|axes| axes.contains('x')),
         log_y: args.log.as_deref().is_some_and(|axes| axes.contains('y')),
         title: args.title.clone(),

@@ -15,6 +15,8 @@ use ssdlab_lab::files::Files;
 use ssdlab_lab::merge::Part;
 use ssdlab_lab::outcome::json;
 use ssdlab_lab::output::Output;
+use ssdlab_lab::report::inputs::Inputs;
+use ssdlab_lab::report::sweep::Sweep;
 use ssdlab_lab::results::histograms;
 use ssdlab_lab::sweep::clean::{self, Which};
 use ssdlab_lab::sweep::disk::Disk;
@@ -35,9 +37,10 @@ use ssdlab_lab::sweep::verify;
 use ssdlab_lab::text::{count, plural, size};
 use ssdlab_sim::Check;
 
-use crate::args::CheckLevel;
+use crate::args::{CheckLevel, ReportOptions};
 use crate::layout::{facts, grid};
 use crate::output;
+use crate::report::Begun;
 
 /// `ssdlab sweep`
 #[derive(Debug, Subcommand)]
@@ -157,6 +160,9 @@ pub struct RunArgs {
     /// Also keep tables of each run, such as requests,series,histograms,slowest
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',', hide_possible_values = true)]
     pub keep: Vec<KeepArg>,
+    /// The report.
+    #[command(flatten)]
+    pub report: ReportOptions,
     /// Suppress progress on standard error; errors and the closing line are still printed
     #[arg(long)]
     pub quiet: bool,
@@ -270,10 +276,12 @@ fn share(text: &str) -> std::result::Result<f64, String> {
 }
 
 /// Runs one of them; the exit status.
-pub fn sweep(command: &SweepCommand) -> Result<u8> {
+///
+/// `line` is the command as it was given.
+pub fn sweep(command: &SweepCommand, line: &str) -> Result<u8> {
     match command {
         SweepCommand::Plan(args) => plan(args, Study::open(&args.study)?, None),
-        SweepCommand::Run(args) => run(args, Study::open(&args.study.study)?, &[]),
+        SweepCommand::Run(args) => run(args, Study::open(&args.study.study)?, &[], line),
         SweepCommand::Status(args) => status(args, Study::open(&args.study.study)?),
         SweepCommand::Table(args) => table(args),
         SweepCommand::Submit(args) => submit(args, Study::open(&args.study.study)?, "sweep"),
@@ -552,12 +560,17 @@ impl RunArgs {
 }
 
 /// `ssdlab sweep run`; `keep` is kept beside what is asked for.
-pub fn run(args: &RunArgs, study: Study, keep: &[Keep]) -> Result<u8> {
+pub fn run(args: &RunArgs, study: Study, keep: &[Keep], line: &str) -> Result<u8> {
     let mut options = args.options()?;
     options.keep.extend(keep);
     options.keep.sort();
     options.keep.dedup();
     let (points, hashes) = points(study, Some(&args.study.store), args.study.rehash, options.check)?;
+    let mut files = Files::new();
+    files.reads("the study", &args.study.study);
+    points.inputs.iter().filter_map(|input| input.source.1.as_ref()).for_each(|path| files.reads("the study", path));
+    files.write_all(&[("--report", args.report.report.as_deref())])?;
+    let page = Begun::create(&args.report, line)?;
     let store = Store::create(&args.study.store, Disk::default())?;
     keep::keep(&points, &store, &hashes)?;
     let board = Board::new(&points, args.quiet);
@@ -578,6 +591,10 @@ pub fn run(args: &RunArgs, study: Study, keep: &[Keep]) -> Result<u8> {
     output::remark(line);
     if status.failed > 0 || status.left > 0 {
         failures(&points, &store, args.quiet)?;
+    }
+    if let Some(page) = page {
+        let inputs = Inputs { sweep: Some(Sweep::of(&points, &store)?), ..Inputs::default() };
+        page.finish(&inputs, args.quiet)?.publish()?;
     }
     Ok(ended.exit_status())
 }

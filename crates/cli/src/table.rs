@@ -377,7 +377,7 @@ pub(crate) fn tails(histograms: &Histograms) -> Vec<Vec<String>> {
             let causes = band
                 .largest(3)
                 .into_iter()
-                .map(|(cause, ns)| format!("{} {}", words::name(cause), percent(ns as f64 / band.sum.max(1) as f64)));
+                .map(|(cause, ns)| format!("{} {}", cause.name(), percent(ns as f64 / band.sum.max(1) as f64)));
             let share = percent_exact(1.0 - quantile.value());
             let head =
                 if i == 0 { format!("{name}, {share}") } else { format!("{:width$}  {share}", "", width = name.len()) };

@@ -49,7 +49,7 @@ const fn style(colour: [&'static str; 2], pattern: Pattern, dashes: &'static str
 }
 
 /// Styles by key: causes, kinds of requests, classes of operations, verbs.
-pub const STYLES: [(&str, Style); 43] = [
+pub const STYLES: [(&str, Style); 57] = [
     ("queue", style(YELLOW, Pattern::Solid, "")),
     ("order", style(YELLOW, Pattern::Rising, "")),
     ("space", style(YELLOW, Pattern::Level, "")),
@@ -69,6 +69,8 @@ pub const STYLES: [(&str, Style); 43] = [
     ("noc", style(GREEN, Pattern::Dots, "")),
     ("decode", style(GREEN, Pattern::Crossed, "")),
     ("memory", style(GREEN, Pattern::Level, "")),
+    ("arbitration", style(YELLOW, Pattern::Falling, "")),
+    ("cache", style(PURPLE, Pattern::Falling, "")),
     ("read", style(BLUE, Pattern::Solid, "")),
     ("write", style(VERMILLION, Pattern::Rising, "6 3")),
     ("all", style(BLACK, Pattern::Solid, "2 2")),
@@ -93,6 +95,18 @@ pub const STYLES: [(&str, Style); 43] = [
     ("mean", style(BLUE, Pattern::Solid, "")),
     ("p99", style(VERMILLION, Pattern::Solid, "6 3")),
     ("request", style(BLACK, Pattern::Solid, "")),
+    ("line-0", style(BLUE, Pattern::Solid, "")),
+    ("line-1", style(VERMILLION, Pattern::Rising, "6 3")),
+    ("line-2", style(GREEN, Pattern::Level, "2 2")),
+    ("line-3", style(PURPLE, Pattern::Falling, "8 3 2 3")),
+    ("line-4", style(BLACK, Pattern::Dots, "1 3")),
+    ("line-5", style(GREY, Pattern::Crossed, "10 4")),
+    ("line-6", style(BLUE, Pattern::Dots, "4 2 1 2")),
+    ("line-7", style(VERMILLION, Pattern::Level, "2 4")),
+    ("front", style(BLUE, Pattern::Solid, "")),
+    ("rest", style(GREY, Pattern::Solid, "")),
+    ("refused", style(GREY, Pattern::Rising, "")),
+    ("failed", style(VERMILLION, Pattern::Crossed, "")),
 ];
 
 /// Styles of series without a key, in the order in which they are taken.
@@ -229,8 +243,11 @@ mod tests {
             assert!(contrast(style.dark, DARK.page) >= 3.0, "{style:?}");
         }
         // Lines have no outline, so their colours stand out alone.
-        let lines = ["read", "write", "all", "mean", "p99", "lower", "higher", "noise", "same", "paper", "ours"];
-        for style in ORDER.iter().copied().chain(lines.map(|key| of(key, 0))) {
+        let lines = [
+            "read", "write", "all", "mean", "p99", "lower", "higher", "noise", "same", "paper", "ours", "front", "rest",
+        ];
+        let numbered = STYLES.iter().filter(|(key, _)| key.starts_with("line-")).map(|(_, style)| *style);
+        for style in ORDER.iter().copied().chain(lines.map(|key| of(key, 0))).chain(numbered) {
             assert!(contrast(style.light, LIGHT.page) >= 3.0, "{style:?}");
         }
     }
@@ -244,7 +261,7 @@ mod tests {
 
     #[test]
     fn no_two_causes_look_alike() {
-        for (i, (name, style)) in STYLES[..19].iter().enumerate() {
+        for (i, (name, style)) in STYLES[..21].iter().enumerate() {
             for (other, same) in &STYLES[..i] {
                 assert!(style.light != same.light || style.pattern != same.pattern, "{name} and {other}");
             }

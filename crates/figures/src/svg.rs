@@ -217,8 +217,8 @@ impl Drawing<'_> {
         let rows = panel.y.bands.len() as f64;
         if panel.y.scale == Scale::Band {
             let least = match rows {
-                _ if cells(panel).is_some() => 0.35,
                 rows if rows > 60.0 => 0.35,
+                rows if rows > 24.0 && cells(panel).is_some() => 0.35,
                 rows if rows > 16.0 => 1.25,
                 _ => 1.9,
             };
@@ -282,7 +282,10 @@ impl Drawing<'_> {
             } else if panel.x.scale != Scale::Band {
                 let _ = write!(lines, "M{} {}v{}", n(at), n(*bottom), n(size * 0.3));
             }
-            let text = fitted(&name(&text), small, (right - left) / 2.0);
+            // Few names are cut to their places; of many, some are left out.
+            let few = panel.x.scale == Scale::Band && panel.x.bands.len() <= 12;
+            let room = if few { x.band() - size * 0.5 } else { (right - left) / 2.0 };
+            let text = fitted(&name(&text), small, room);
             let half = width(&text, small) / 2.0;
             // Texts that would touch are left out.
             if at - half > last {
@@ -322,7 +325,7 @@ impl Drawing<'_> {
                 }
                 Mark::Stack => self.stack(panel, series, frame, style, &mut sums),
                 Mark::Area => self.area(series, frame, style),
-                Mark::Cell => self.cells(panel, series, frame),
+                Mark::Cell => self.cells(panel, series, frame, style),
                 Mark::Interval => self.intervals(series, frame, style),
                 Mark::Text => self.texts(series, frame, style),
             }
@@ -342,7 +345,8 @@ impl Drawing<'_> {
             self.body,
             "<path d=\"{path}\" stroke=\"{}\" stroke-width=\"{}\"{dashes} stroke-linejoin=\"round\" fill=\"none\"/>",
             self.colour(style),
-            self.stroke(1.8)
+            // Many lines that are only the ground for others.
+            self.stroke(if series.style == "rest" { 0.6 } else { 1.8 })
         );
         // A point alone has no line.
         if series.points.iter().filter(|point| finite(point)).count() == 1 {
@@ -437,37 +441,62 @@ impl Drawing<'_> {
         let upper = points.iter().map(|p| (frame.x.at(p[0]), frame.y.at(p[2])));
         let lower = points.iter().rev().map(|p| (frame.x.at(p[0]), frame.y.at(p[1])));
         let path: Vec<String> = upper.chain(lower).map(|(x, y)| format!("{} {}", n(x), n(y))).collect();
-        let fill = self.fill(style);
-        let _ = write!(self.body, "<path d=\"M{}z\" fill=\"{fill}\" fill-opacity=\"0.3\"/>", path.join("L"));
+        // Bands overlap: patterns would hide each other.
+        let fill = self.colour(style);
+        let _ = write!(self.body, "<path d=\"M{}z\" fill=\"{fill}\" fill-opacity=\"0.25\"/>", path.join("L"));
     }
 
-    fn cells(&mut self, panel: &Panel, series: &Series, frame: &Frame) {
-        let (low, high) = cell_range(series);
-        let ramp = palette::ramp(&series.style);
+    /// A heat map. Places are counted in cells and scaled: that takes half the bytes, and neighbours meet exactly.
+    fn cells(&mut self, panel: &Panel, series: &Series, frame: &Frame, style: Style) {
+        if series.value.is_none() {
+            return self.patterned(panel, series, frame, style);
+        }
+        let (range, ramp) = (cell_range(series), palette::ramp(&series.style));
+        let step_of = |point: &[f64]| cell_step(series, point[2], range);
         let width = series.width.unwrap_or(1.0);
         let mut paths: Vec<String> = vec![String::new(); STEPS];
-        let half = if panel.y.scale == Scale::Band { 0.5 } else { 0.0 };
+        let (left, top) = (corner(&panel.x, &frame.x), corner(&panel.y, &frame.y));
+        let most = (frame.x.high - frame.x.low) / width;
         let mut points = series.points.iter().filter(|point| finite(point)).peekable();
         while let Some(point) = points.next() {
-            let step = cell_step(point[2], low, high);
+            let step = step_of(point);
             let mut end = point[0] + width;
             // Equal neighbours are one rectangle.
-            while let Some(next) =
-                points.next_if(|next| next[1] == point[1] && next[0] == end && cell_step(next[2], low, high) == step)
+            while let Some(next) = points.next_if(|next| next[1] == point[1] && next[0] == end && step_of(next) == step)
             {
                 end = next[0] + width;
             }
-            let (from, to) = match panel.x.scale {
-                Scale::Band => (frame.x.at(point[0] - 0.5), frame.x.at(end - 0.5)),
-                _ => (frame.x.at(point[0]), frame.x.at(end)),
-            };
-            let (top, bottom) = (frame.y.at(point[1] - half), frame.y.at(point[1] + 1.0 - half));
-            rectangle(&mut paths[step], from, top, to, bottom);
+            let (from, to) = ((point[0] - left) / width, ((end - left) / width).min(most));
+            let wide = n(to - from);
+            let _ = write!(paths[step], "M{} {}h{wide}v1h-{wide}z", n(from), n(point[1] - top));
         }
+        let scale = |axis: &Placed| (axis.to - axis.from) / (axis.high - axis.low);
+        let exact = |value: f64| crate::scale::plain(value, 6).replace(',', "").replace('−', "-");
+        let _ = write!(
+            self.body,
+            "<g transform=\"translate({} {})scale({} {})\" shape-rendering=\"crispEdges\">",
+            n(frame.x.from),
+            n(frame.y.from),
+            exact(scale(&frame.x) * width),
+            exact(scale(&frame.y))
+        );
         for (step, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
             let colour = ramp.colour(step, self.look.theme == Theme::Dark);
-            let _ = write!(self.body, "<path d=\"{path}\" fill=\"{colour}\" shape-rendering=\"crispEdges\"/>");
+            let _ = write!(self.body, "<path d=\"{path}\" fill=\"{colour}\"/>");
         }
+        self.body.push_str("</g>");
+    }
+
+    /// Cells without a value have the paint of their style.
+    fn patterned(&mut self, panel: &Panel, series: &Series, frame: &Frame, style: Style) {
+        let (mut path, width) = (String::new(), series.width.unwrap_or(1.0));
+        let half = |axis: &Axis| if axis.scale == Scale::Band { 0.5 } else { 0.0 };
+        let (across, down) = (half(&panel.x), half(&panel.y));
+        for point in series.points.iter().filter(|point| finite(point)) {
+            let (from, top) = (point[0] - across, point[1] - down);
+            rectangle(&mut path, frame.x.at(from), frame.y.at(top), frame.x.at(from + width), frame.y.at(top + 1.0));
+        }
+        self.rectangles(&path, style, true);
     }
 
     /// Draws the ramp of a heat map with its ends; returns its width.
@@ -476,7 +505,8 @@ impl Drawing<'_> {
         let (low, high) = cell_range(series);
         let axis = series.value.clone().unwrap_or_default();
         let placed = Placed::new(&axis.clone().within(low, high), None, false);
-        let ends = Axis { ticks: vec![low, high], scale: Scale::Linear, ..axis.clone() };
+        let scale = if axis.scale == Scale::Log { Scale::Log } else { Scale::Linear };
+        let ends = Axis { ticks: vec![low, high], scale, ..axis.clone() };
         let texts = ticks(&ends, &placed, 2.0);
         let (first, last) = (texts.first().map_or("", |t| &t.1), texts.last().map_or("", |t| &t.1));
         let name = title(&axis, &placed);
@@ -591,7 +621,8 @@ impl Drawing<'_> {
         let mut entries: Vec<Entry> = Vec::new();
         for panel in &figure.panels {
             for (place, series) in panel.series.iter().enumerate() {
-                let shown = !matches!(series.mark, Mark::Cell | Mark::Text) && !series.name.is_empty();
+                let ramp = series.mark == Mark::Cell && series.value.is_some();
+                let shown = !ramp && series.mark != Mark::Text && !series.name.is_empty();
                 if shown && !entries.iter().any(|entry| entry.text == series.name) {
                     let style = palette::of(&series.style, place);
                     let mark = series.mark;
@@ -600,7 +631,9 @@ impl Drawing<'_> {
                 }
             }
         }
-        if entries.len() > 1 { entries } else { Vec::new() }
+        // One line needs no name; cells without a value do.
+        let told = entries.len() > 1 || entries.iter().any(|entry| entry.mark == Mark::Cell);
+        if told { entries } else { Vec::new() }
     }
 
     fn legend_rows<'e>(&self, entries: &'e [Entry], room: f64) -> Vec<Vec<&'e Entry>> {
@@ -716,7 +749,12 @@ struct Entry {
 
 /// The heat map of a panel.
 fn cells(panel: &Panel) -> Option<&Series> {
-    panel.series.iter().find(|series| series.mark == Mark::Cell)
+    panel.series.iter().find(|series| series.mark == Mark::Cell && series.value.is_some())
+}
+
+/// The value whose cell lies at the beginning of an axis; on one of names, cells lie around their values.
+fn corner(axis: &Axis, placed: &Placed) -> f64 {
+    if axis.scale == Scale::Band { placed.low + 0.5 } else { placed.low }
 }
 
 fn cell_range(series: &Series) -> (f64, f64) {
@@ -734,9 +772,11 @@ fn cell_range(series: &Series) -> (f64, f64) {
     }
 }
 
-fn cell_step(value: f64, low: f64, high: f64) -> usize {
-    let step = ((value - low) / (high - low) * STEPS as f64).floor();
-    (step.max(0.0) as usize).min(STEPS - 1)
+fn cell_step(series: &Series, value: f64, (low, high): (f64, f64)) -> usize {
+    let logarithmic = series.value.as_ref().is_some_and(|axis| axis.scale == Scale::Log);
+    let share =
+        if logarithmic { libm::log10(value / low) / libm::log10(high / low) } else { (value - low) / (high - low) };
+    ((share * STEPS as f64).floor().max(0.0) as usize).min(STEPS - 1)
 }
 
 fn finite(point: &[f64]) -> bool {

@@ -96,6 +96,66 @@ fn comparisons_and_papers_have_pages() {
     assert!(bench.good("plot reproduce:d-table-1 r.json -o -").contains("ours over the paper"));
 }
 
+/// Figures of a study have the means of `sweep table`, whether they are made from the run or from the store.
+#[cfg(unix)]
+#[test]
+fn studies_have_pages_and_figures() {
+    let bench = Bench::new();
+    std::fs::write(bench.path().join("study.toml"), crate::sweep::STUDY).unwrap();
+    bench.good("sweep run study.toml --store st --quiet --report a.html --report-lite");
+    bench.good("report st -o b.html --lite");
+    let figures = |name: &str| -> serde_json::Value {
+        let page = bench.text(name);
+        let data = page.split("id=\"ssdlab-data\">").nth(1).unwrap().split("</script>").next().unwrap();
+        serde_json::from_str(data).unwrap()
+    };
+    let (own, stored) = (figures("a.html"), figures("b.html"));
+    assert_eq!(
+        (&own["kind"], &own["figures"], &own["tables"]),
+        (&"sweep".into(), &stored["figures"], &stored["tables"])
+    );
+    assert!(bench.text("a.html").contains("8 points, 24 runs: 8 with results."));
+    assert!(bench.text("a.html").contains("sweep run study.toml --store st"), "the command that repeats it");
+    for figure in ["sweep-lines", "sweep-heatmap", "pareto", "sweep-parallel"] {
+        assert!(bench.text("a.html").contains(&format!("data-figure=\"{figure}\"")), "{figure}");
+        assert!(bench.good("plot --list st").lines().any(|line| line.starts_with(figure) && line.ends_with("yes")));
+    }
+    bench
+        .good("plot sweep-lines st -o l.csv --x device.over_provisioning --hue schemes.victim --y latency_ns.read.p99");
+    bench.good("sweep table study.toml --store st -o t.csv --no-perf");
+    let rows = |name: &str| -> Vec<Vec<String>> {
+        bench.text(name).lines().map(|line| line.split(',').map(String::from).collect()).collect()
+    };
+    let (lines, table) = (rows("l.csv"), rows("t.csv"));
+    assert_eq!(lines[0], ["device.over_provisioning", "schemes.victim", "mean", "low", "high"]);
+    assert_eq!(lines.len(), 9);
+    let column = |name: &str| table[0].iter().position(|head| head == name).unwrap();
+    let (spare, victim, p99) =
+        (column("device.over_provisioning"), column("schemes.victim"), column("latency_ns.read.p99"));
+    for line in &lines[1..] {
+        let own = table[1..].iter().filter(|row| row[spare] == line[0] && row[victim] == line[1]);
+        let values: Vec<f64> = own.map(|row| row[p99].parse().unwrap()).collect();
+        assert_eq!(values.len(), 3, "three seeds");
+        let mean: f64 = line[2].parse().unwrap();
+        assert!((mean - values.iter().sum::<f64>() / 3.0).abs() < 1e-6 * mean, "{line:?} {values:?}");
+        assert!(line[3].parse::<f64>().unwrap() <= mean && mean <= line[4].parse::<f64>().unwrap());
+    }
+    assert!(
+        bench
+            .bad("plot sweep-lines st -o x.svg --x device.over_provisionin", 2)
+            .contains("did you mean `device.over_provisioning`?")
+    );
+    assert!(bench.bad("sweep run study.toml --store st --report study.toml", 2).contains("would replace"));
+    // A store of several studies asks which.
+    std::fs::write(bench.path().join("other.toml"), crate::sweep::STUDY.replace("victim-by-spare", "other")).unwrap();
+    bench.good("sweep run other.toml --store st --quiet");
+    assert!(bench.bad("report st -o x.html", 3).contains("other, victim-by-spare"));
+    assert!(bench.good("plot sweep-heatmap st/studies/other -o -").contains("</svg>"));
+    std::fs::create_dir_all(bench.path().join("empty/studies")).unwrap();
+    std::fs::write(bench.path().join("empty/store.json"), "{\"schema\": \"ssdlab.store/1\"}").unwrap();
+    assert!(bench.bad("report empty -o x.html", 3).contains("no study"));
+}
+
 /// The tail is that of `--requests`; it is in no summary and costs no result.
 #[test]
 fn a_table_names_the_causes_of_the_tail_and_losses() {

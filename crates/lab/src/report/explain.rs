@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 use ssdlab_figures::figure::{Cell, Table};
-use ssdlab_sim::blame::{CAUSES, Cause};
 
 use crate::report::json::{number, text};
-use crate::report::told::{Told, stacked};
+use crate::report::told::{Told, by_cause, stacked};
 use crate::text::{count, duration, percent};
 
 fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
@@ -29,15 +28,10 @@ pub fn told(value: &Value) -> Told {
         duration(of("/threshold_ns")),
         duration(of("/middle_mean_ns"))
     ));
-    let mut bars = [vec![0.0; Cause::COUNT], vec![0.0; Cause::COUNT]];
     let mut causes = Table::new(&["cause", "tail", "excess over the middle", "share"]);
     for one in list(value, "causes") {
         let share = one["share"].as_f64().map_or(Cell::Null, |share| Cell::Text(percent(share)));
         causes.rows.push(vec![text(one, "/cause").into(), time(&one["total_ns"]), time(&one["excess_ns"]), share]);
-        if let Some(i) = CAUSES.iter().position(|(_, name)| *name == text(one, "/cause")) {
-            bars[0][i] = number(one, "/total_ns").unwrap_or(0.0) / tail.max(1.0);
-            bars[1][i] = number(one, "/middle_ns").unwrap_or(0.0) / of("/middle/count").max(1.0);
-        }
     }
     told.tables.push(("Excess by cause".into(), causes));
     let mut patterns = Table::new(&["pattern", "requests"]);
@@ -81,7 +75,13 @@ pub fn told(value: &Value) -> Told {
         ]);
     }
     told.tables.push(("Slowest requests".into(), slowest));
-    let [slow, middle] = bars;
+    let means = |field: &str, requests: f64| {
+        by_cause(|cause| {
+            let one = list(value, "causes").iter().find(|one| text(one, "/cause") == cause)?;
+            number(one, field).map(|ns| ns / requests.max(1.0))
+        })
+    };
+    let (slow, middle) = (means("/total_ns", tail), means("/middle_ns", of("/middle/count")));
     let caption = format!(
         "A request of the tail takes {} in the mean, one of the middle {}.",
         duration(slow.iter().sum()),

@@ -7,6 +7,7 @@ use ssdlab_sim::blame::{Blame, CAUSES, Cause, Extra, ExtraBlame};
 use ssdlab_sim::report::histogram::{Bucket, Histogram};
 
 use crate::error::Result;
+use crate::report::causes::{self, Any, Sums};
 use crate::report::table::{self, data, integer};
 use crate::results::histograms::{Histograms, OPS};
 
@@ -112,29 +113,24 @@ pub struct Band {
     pub count: u64,
     /// Sum of their latencies.
     pub sum: u128,
-    /// Sums by cause.
-    pub causes: [u128; Cause::COUNT],
+    /// Sums by cause; they sum to `sum`.
+    pub causes: Sums,
 }
 
 impl Band {
     fn of(name: String, buckets: &[Bucket]) -> Band {
-        let mut band = Band { name, from: 0, count: count(buckets), sum: 0, causes: [0; Cause::COUNT] };
+        let mut band = Band { name, from: 0, count: count(buckets), sum: 0, causes: [0; causes::COUNT] };
         band.from = buckets.first().map_or(0, |bucket| bucket.lower);
         for bucket in buckets {
             band.sum += bucket.sum;
-            band.causes.iter_mut().zip(bucket.causes).for_each(|(sum, ns)| *sum += ns);
+            causes::add(&mut band.causes, bucket);
         }
         band
     }
 
     /// The causes with the largest sums, largest first, without those that took no time.
-    pub fn largest(&self, most: usize) -> Vec<(Cause, u128)> {
-        let mut causes: Vec<(Cause, u128)> =
-            CAUSES.iter().map(|(cause, _)| (*cause, self.causes[*cause as usize])).filter(|(_, ns)| *ns > 0).collect();
-        // Equal ones stay in the order of the causes.
-        causes.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
-        causes.truncate(most);
-        causes
+    pub fn largest(&self, most: usize) -> Vec<(Any, u128)> {
+        causes::largest(&self.causes, most)
     }
 }
 

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use ssdlab_figures::escape;
 use ssdlab_figures::figure::{Source, Table};
-use ssdlab_sim::blame::CAUSES;
 
 use crate::error::{Error, Result};
+use crate::report::causes::{self, Sums};
 use crate::report::histogram;
 use crate::report::json::{number, text};
 use crate::report::summaries;
+use crate::report::sweep::{self, Sweep};
 use crate::report::table::{self, Columns, data};
 use crate::report::timeline::{self, Timeline};
 use crate::results::histograms::Histograms;
@@ -49,6 +50,8 @@ pub struct Inputs {
     pub whatif: Option<Value>,
     /// Papers beside ours, `ssdlab.reproduce/1`.
     pub reproduce: Option<Value>,
+    /// A study, from its store.
+    pub sweep: Option<Sweep>,
     /// Base names of the files.
     pub names: Vec<String>,
 }
@@ -67,6 +70,7 @@ enum Content {
     Blocks,
     Histograms,
     Timeline,
+    Sweep,
 }
 
 impl Run {
@@ -102,7 +106,11 @@ impl Inputs {
         let mut inputs = Inputs::default();
         let mut from: Vec<(Content, &Path)> = Vec::new();
         for path in paths {
-            let (content, parquet, value) = if path.is_dir() { directory(path)? } else { content(path)? };
+            let (content, parquet, value) = match path.is_dir() {
+                true if sweep::is_one(path) => (Content::Sweep, false, None),
+                true => directory(path)?,
+                false => content(path)?,
+            };
             // A file of requests has all that its histograms would have.
             let like = |other: Content| match (content, other) {
                 (Content::Requests, Content::Histograms) | (Content::Histograms, Content::Requests) => true,
@@ -124,6 +132,7 @@ impl Inputs {
                 Content::Dies => inputs.run.dies = Some(table::whole(path, parquet)?),
                 Content::Blocks => inputs.run.blocks = Some(table::whole(path, parquet)?),
                 Content::Timeline => inputs.run.timeline = Some(timeline::read(path, window)?),
+                Content::Sweep => inputs.sweep = Some(Sweep::read(path)?),
             }
             from.push((content, path));
         }
@@ -169,6 +178,8 @@ impl Run {
             let message = format!("not of {}: {what} {own}, the summary says {expected}", digest());
             Err(data(&path(wanted), message).help("give files of one run"))
         };
+        // Causes of optional features are only in summaries of devices that have them.
+        let has = |cause: causes::Any| summary.pointer(&format!("/breakdown_ns/all/{}", cause.name())).is_some();
         if let Some(histograms) = &self.histograms {
             let wanted = &[Content::Histograms, Content::Requests];
             for (buckets, op) in histograms.latency.iter().zip(crate::results::histograms::OPS) {
@@ -180,8 +191,10 @@ impl Run {
                         check(wanted, &format!("{field} of {op}s"), own as f64, &place)?;
                     }
                 }
-                for (cause, name) in CAUSES {
-                    let own: u128 = buckets.iter().map(|bucket| bucket.causes[cause as usize]).sum();
+                let mut sums: Sums = [0; causes::COUNT];
+                buckets.iter().for_each(|bucket| causes::add(&mut sums, bucket));
+                for cause in causes::all().filter(|cause| has(*cause) || sums[cause.place()] > 0) {
+                    let (name, own) = (cause.name(), sums[cause.place()]);
                     let place = format!("/breakdown_ns/{op}/{name}");
                     check(wanted, &format!("{name} of {op}s in ns"), own as f64, &place)?;
                 }
@@ -191,7 +204,7 @@ impl Run {
             let sum = |name: &str| Columns(series).total(name);
             let own = sum("requests").unwrap_or(0).saturating_sub(sum("warmup").unwrap_or(0));
             check(&[Content::Series], "measured requests", own as f64, "/latency_ns/all/count")?;
-            for (_, name) in CAUSES.into_iter().filter(|_| whole) {
+            for name in causes::all().filter(|_| whole).map(|cause| cause.name()) {
                 // A sum of a window that fits in no column is empty.
                 let Some(own) = sum(name) else { continue };
                 let place = format!("/breakdown_ns/all/{name}");
@@ -250,7 +263,7 @@ fn content(path: &Path) -> Result<(Content, bool, Option<Value>)> {
     (&file).take(4096).read_to_end(&mut head).map_err(cannot)?;
     let unknown = || {
         data(path, "no result of ssdlab").help(
-            "a report is made of a summary (--json), of files of --requests, --series, --blocks, --histograms or --timeline, or of the JSON of `ssdlab compare`, `reproduce`, `explain` or `whatif`",
+            "a report is made of a summary (--json), of files of --requests, --series, --blocks, --histograms or --timeline, of the JSON of `ssdlab compare`, `reproduce`, `explain` or `whatif`, or of the store of a sweep",
         )
     };
     let first = head.iter().copied().find(|byte| !byte.is_ascii_whitespace());

@@ -3,6 +3,7 @@
 //! [`inputs`] reads results and joins those of one run, [`charts`] turns them into figures, [`page`] into a page that needs nothing
 //! but itself.
 
+pub mod causes;
 pub mod charts;
 pub mod explain;
 pub mod histogram;
@@ -10,6 +11,7 @@ pub mod inputs;
 pub mod json;
 pub mod page;
 pub mod summaries;
+pub mod sweep;
 pub mod table;
 pub mod timeline;
 pub mod told;

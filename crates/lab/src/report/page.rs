@@ -20,10 +20,11 @@ use crate::report::charts::{self, Shown};
 use crate::report::explain;
 use crate::report::inputs::Inputs;
 use crate::report::json::{flat, number, text};
+use crate::report::sweep::{State, Sweep};
 use crate::report::told::Told;
 use crate::report::whatif;
 use crate::report::words;
-use crate::text::{count, percent};
+use crate::text::{count, percent, plural};
 
 const STYLE: &str = include_str!("../../assets/page.css");
 const SCRIPT: &str = include_str!("../../assets/page.js");
@@ -33,11 +34,15 @@ const ECHARTS: &str = include_str!("../../assets/echarts/echarts.min.js");
 /// Rows of a table that the page shows, and rows that it prints.
 const MOST_ROWS: usize = 500;
 const PRINTED_ROWS: usize = 40;
+/// Values of a key that the page lists.
+const MOST_VALUES: usize = 24;
+/// Figures of which one is shown at a time.
+const MOST_VIEWS: usize = 8;
 /// Columns of numbers up to this one are aligned to the right.
 const MOST_COLUMNS: usize = 24;
 
 /// The sections in their order: name, heading, and the options that make their results.
-pub const SECTIONS: [(&str, &str, &str); 13] = [
+pub const SECTIONS: [(&str, &str, &str); 14] = [
     ("verdict", "What happened", "--json"),
     ("latency", "Latency", "--histograms"),
     ("causes", "Where the time went", "--histograms"),
@@ -49,6 +54,7 @@ pub const SECTIONS: [(&str, &str, &str); 13] = [
     ("wear", "Wear", "--blocks"),
     ("gc", "Garbage collection", "--json"),
     ("compare", "Comparison", "`ssdlab compare`"),
+    ("sweep", "Study", "`ssdlab sweep`"),
     ("paper", "Papers and our results", "`ssdlab reproduce`"),
     ("method", "Method", "--json"),
 ];
@@ -129,7 +135,7 @@ struct Section {
 /// As [`Page::check`]; or the page would be longer than its limit after the last step.
 pub fn write(inputs: &Inputs, page: &Page) -> Result<Written> {
     page.check()?;
-    let (mut detail, mut remarks) = (Detail::default(), Vec::new());
+    let (mut detail, mut remarks) = (Detail::of(page), Vec::new());
     let mut html = assemble(inputs, page, &detail, &remarks);
     for (step, said) in THINNING {
         if html.len() as u64 <= page.most_bytes {
@@ -160,6 +166,12 @@ struct Detail {
 }
 
 impl Detail {
+    /// A page without scripts cannot be zoomed, so its maps and timelines have what can be told apart at their size.
+    fn of(page: &Page) -> Detail {
+        let lite = Shown { bars: 500, cells: 1_000, ..Shown::default() };
+        Detail { shown: if page.lite { lite } else { Shown::default() }, without: Vec::new() }
+    }
+
     fn without(mut self, figure: &'static str) -> Detail {
         self.without.push(figure);
         self
@@ -173,14 +185,23 @@ impl Detail {
 
 /// What a page that is too long loses, in this order. Summary, percentiles and comparison are never thinned.
 type Step = (fn(Detail) -> Detail, &'static str);
-const THINNING: [Step; 8] = [
+const THINNING: [Step; 11] = [
     (
         |detail| detail.showing(|shown| shown.used_rows = true),
         "the timeline shows only the buses and planes that the slowest request used",
     ),
-    (|detail| detail.showing(|shown| shown.bars = 1_000), "the timeline shows only its 1,000 longest operations"),
+    (
+        |detail| detail.showing(|shown| shown.bars = shown.bars.min(1_000)),
+        "the timeline shows only its 1,000 longest operations",
+    ),
+    (|detail| detail.showing(|shown| shown.bars = 250), "the timeline shows only its 250 longest operations"),
     (|detail| detail.showing(|shown| shown.windows = 200), "the windows of the series are merged to at most 200"),
-    (|detail| detail.showing(|shown| shown.cells = 600), "the maps of dies and blocks are merged to about 600 cells"),
+    (|detail| detail.showing(|shown| shown.cells = 600), "maps are merged to about 600 cells"),
+    (
+        |detail| detail.showing(|shown| shown.rows = MOST_ROWS),
+        "of a study's points, the table has only those that the page shows",
+    ),
+    (|detail| detail.showing(|shown| shown.points = 400), "of a study's points, figures show about 400 and the front"),
     (|detail| detail.without("gantt"), "the timeline is left out"),
     (|detail| detail.without("heatmap-die"), "the map of dies is left out"),
     (|detail| detail.without("wear"), "the map of blocks is left out"),
@@ -219,7 +240,7 @@ fn assemble(inputs: &Inputs, page: &Page, detail: &Detail, remarks: &[String]) -
     for (id, heading, needs) in SECTIONS.iter().filter(|(id, ..)| page.shows(id)) {
         if sections.iter().any(|section| section.id == *id) {
             let _ = write!(head, "<li><a href=\"#{id}\">{heading}</a></li>");
-        } else if kind(inputs) == "run" && !matches!(*id, "compare" | "paper" | "explain" | "whatif") {
+        } else if kind(inputs) == "run" && !matches!(*id, "compare" | "sweep" | "paper" | "explain" | "whatif") {
             let _ = write!(head, "<li><span>{heading} (add {})</span></li>", html(needs));
         }
     }
@@ -241,7 +262,7 @@ fn assemble(inputs: &Inputs, page: &Page, detail: &Detail, remarks: &[String]) -
         env!("CARGO_PKG_VERSION")
     );
     let figures: Vec<&Figure> = sections.iter().flat_map(|section| &section.figures).collect();
-    let data = json_in_script(&data(inputs, &title, &figures, page.lite));
+    let data = json_in_script(&data(inputs, &title, &figures, page.lite, &detail.shown));
     let _ = write!(out, "<script type=\"application/json\" id=\"ssdlab-data\">{data}</script>");
     if !page.lite {
         let _ = write!(out, "<script>{ECHARTS}</script><script>{SCRIPT}</script>");
@@ -255,6 +276,7 @@ fn kind(inputs: &Inputs) -> &'static str {
     match inputs {
         _ if inputs.reproduce.is_some() && inputs.run.is_empty() => "reproduce",
         _ if inputs.compare.is_some() && inputs.run.is_empty() => "compare",
+        _ if inputs.sweep.is_some() && inputs.run.is_empty() => "sweep",
         _ => "run",
     }
 }
@@ -263,6 +285,7 @@ fn title(inputs: &Inputs) -> String {
     match kind(inputs) {
         "reproduce" => "Papers and our results".into(),
         "compare" => "Comparison of SSD configurations".into(),
+        "sweep" => format!("Study {}", inputs.sweep.as_ref().map_or("", |sweep| &sweep.study)),
         _ => "What an SSD did".into(),
     }
 }
@@ -273,6 +296,10 @@ fn subtitle(inputs: &Inputs) -> String {
         "reproduce" => inputs.reproduce.as_ref(),
         _ => inputs.run.summary.as_ref(),
     };
+    if let ("sweep", Some(sweep)) = (kind(inputs), &inputs.sweep) {
+        let version = sweep.version.as_ref().map(|version| name(&format!("ssdlab {version}")));
+        return inputs.names.iter().map(|file| name(file)).chain(version).collect::<Vec<_>>().join(" · ");
+    }
     let Some(from) = from else { return name(&inputs.names.join(", ")) };
     let about = match &inputs.run.about[..] {
         [first, ..] => name(first),
@@ -314,6 +341,8 @@ fn style() -> String {
         );
     }
     out.push_str(STYLE);
+    let views = (1..=MOST_VIEWS).map(|i| format!(".views>input:nth-of-type({i}):checked~figure:nth-of-type({i})"));
+    let _ = write!(out, "{}{{display:block}}", views.collect::<Vec<_>>().join(","));
     let columns = |cell: &str| (1..=MOST_COLUMNS).map(|i| format!(".n{i} {cell}:nth-child({i})")).collect::<Vec<_>>();
     let _ = write!(out, "{},{}{{text-align:right}}", columns("td").join(","), columns("th").join(","));
     let _ = write!(out, "@media print{{tr:nth-child(n+{}){{display:none}}}}", PRINTED_ROWS + 1);
@@ -325,7 +354,7 @@ fn digest(text: &str) -> String {
 }
 
 /// The contract `ssdlab.report/1`, and the colours for the script.
-fn data(inputs: &Inputs, title: &str, figures: &[&Figure], lite: bool) -> Value {
+fn data(inputs: &Inputs, title: &str, figures: &[&Figure], lite: bool, shown: &Shown) -> Value {
     let figures: Vec<Value> = figures
         .iter()
         .map(|figure| {
@@ -344,6 +373,11 @@ fn data(inputs: &Inputs, title: &str, figures: &[&Figure], lite: bool) -> Value 
         .collect();
     let summary = inputs.run.summary.clone().unwrap_or_default();
     let mut tables = Vec::new();
+    if let Some(sweep) = &inputs.sweep {
+        let [points, best] = charts::study_tables(sweep, shown.rows);
+        tables.push(json!({ "id": "points", "table": points }));
+        tables.push(json!({ "id": "best", "table": best }));
+    }
     if let Some(compare) = &inputs.compare {
         tables.push(json!({ "id": "comparison", "table": charts::comparison_table(compare) }));
     }
@@ -397,27 +431,18 @@ fn section(id: &'static str, heading: &'static str, inputs: &Inputs, page: &Page
         "verdict" => verdict(&mut body, inputs)?,
         "method" => method(&mut body, inputs, page)?,
         "compare" => comparison(&mut body, inputs.compare.as_ref()?),
+        "sweep" => {
+            figures = study(&mut body, inputs, inputs.sweep.as_ref()?, &detail.shown);
+            repeat(&mut body, page);
+        }
         "paper" => figures = paper(&mut body, inputs)?,
         "explain" => figures = told(&mut body, explain::told(inputs.explain.as_ref()?)),
         "whatif" => figures = told(&mut body, whatif::told(inputs.whatif.as_ref()?)),
-        "latency" if figures.len() > 1 => {
-            body.push_str("<div class=\"views\">");
-            for (i, figure) in figures.iter().enumerate() {
-                let (checked, label) = (if i == 0 { " checked" } else { "" }, ["Percentiles", "CDF", "CCDF"][i.min(2)]);
-                let _ = write!(
-                    body,
-                    "<input type=\"radio\" name=\"view\" id=\"view-{0}\"{checked}><label for=\"view-{0}\">{label}</label>",
-                    figure.id
-                );
-            }
-        }
+        "latency" => views(&mut body, "view", &["Percentiles", "CDF", "CCDF"], &figures),
         _ => {}
     }
-    if id != "paper" {
+    if !matches!(id, "latency" | "paper" | "sweep") {
         figures.iter().for_each(|figure| place(&mut body, figure));
-    }
-    if id == "latency" && figures.len() > 1 {
-        body.push_str("</div>");
     }
     if body.is_empty() {
         return None;
@@ -425,9 +450,34 @@ fn section(id: &'static str, heading: &'static str, inputs: &Inputs, page: &Page
     Some(Section { id, heading, body, figures })
 }
 
+/// Figures of which a reader chooses one; without style sheets all of them are there.
+fn views(out: &mut String, group: &str, labels: &[&str], figures: &[Figure]) {
+    let choice = figures.len() > 1;
+    if choice {
+        out.push_str("<div class=\"views\">");
+        for (i, (figure, label)) in figures.iter().zip(labels).enumerate() {
+            let (checked, id) = (if i == 0 { " checked" } else { "" }, plain(&figure.id));
+            let _ = write!(
+                out,
+                "<input type=\"radio\" name=\"{group}\" id=\"view-{id}\"{checked}><label for=\"view-{id}\">{}</label>",
+                html(&name(label))
+            );
+        }
+    }
+    figures.iter().for_each(|figure| place(out, figure));
+    if choice {
+        out.push_str("</div>");
+    }
+}
+
+/// A name with letters, digits and dashes alone.
+fn plain(id: &str) -> String {
+    id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
+
 /// A name as an id of the page.
 fn anchor(id: &str) -> String {
-    format!("figure-{}", id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect::<String>())
+    format!("figure-{}", plain(id))
 }
 
 /// A figure with its caption and its numbers.
@@ -576,6 +626,62 @@ fn comparison(out: &mut String, compare: &Value) {
     table(out, &charts::comparison_table(compare), "Comparison", false);
 }
 
+/// A study: what became of its points, the best ones, and its figures.
+fn study(out: &mut String, inputs: &Inputs, sweep: &Sweep, shown: &Shown) -> Vec<Figure> {
+    let points = |state: State| sweep.points.iter().filter(|point| point.state == state).count() as u64;
+    let several = |n: u64, what: &str| (n > 0).then(|| format!("{} {what}", count(n)));
+    let [done, refused, failed, left] = [State::Done, State::Refused, State::Failed, State::Left].map(points);
+    let parts = [
+        several(done, "with results"),
+        several(refused, "refused"),
+        several(failed, "failed"),
+        several(left, "not run yet"),
+    ];
+    let _ = write!(
+        out,
+        "<p class=\"lead\">{}, {}: {}.</p>",
+        plural(sweep.points.len() as u64, "point"),
+        plural(sweep.runs.iter().sum(), "run"),
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    );
+    let mut keys = Table::new(&["key", "values"]);
+    for axis in &sweep.axes {
+        let all = axis.values.len();
+        let some = axis.values.iter().take(MOST_VALUES).cloned().collect::<Vec<_>>().join(", ");
+        let more = if all > MOST_VALUES { format!(", … ({} values)", count(all as u64)) } else { String::new() };
+        keys.rows.push(vec![axis.key.as_str().into(), Cell::Text(some + &more)]);
+    }
+    table(out, &keys, "Keys", true);
+    let [points, best] = charts::study_tables(sweep, MOST_ROWS);
+    if !best.rows.is_empty() {
+        out.push_str("<h3>Best points</h3>");
+        table(out, &best, "Best points", true);
+    }
+    let mut figures = Vec::new();
+    for (group, (heading, found)) in ["Lines", "Maps", ""].into_iter().zip(charts::of_study(inputs, shown)).enumerate()
+    {
+        let (labels, own): (Vec<String>, Vec<Figure>) = found.into_iter().unzip();
+        if heading.is_empty() {
+            own.iter().for_each(|figure| place(out, figure));
+        } else if !own.is_empty() {
+            let _ = write!(out, "<h3>{heading}</h3>");
+            views(out, &format!("view-{group}"), &labels.iter().map(String::as_str).collect::<Vec<_>>(), &own);
+        }
+        figures.extend(own);
+    }
+    out.push_str("<details><summary>Points</summary>");
+    table(out, &points, "Points", false);
+    if sweep.points.len() > MOST_ROWS {
+        let all = count(sweep.points.len() as u64);
+        let _ = write!(
+            out,
+            "<p class=\"note\">The first {MOST_ROWS} of {all} points; `ssdlab sweep table` writes all.</p>"
+        );
+    }
+    out.push_str("</details>");
+    figures
+}
+
 fn paper(out: &mut String, inputs: &Inputs) -> Option<Vec<Figure>> {
     let papers = inputs.reproduce.as_ref()?["papers"].as_array()?;
     let figures = charts::of_papers(inputs);
@@ -600,9 +706,7 @@ fn paper(out: &mut String, inputs: &Inputs) -> Option<Vec<Figure>> {
 fn method(out: &mut String, inputs: &Inputs, page: &Page) -> Option<()> {
     let summary = inputs.run.summary.as_ref()?;
     let _ = write!(out, "<p>{}</p>", html(&long(&words::method(summary, &inputs.run.about))));
-    if let Some(command) = &page.command {
-        let _ = write!(out, "<h3>Repeat it</h3><pre>{}</pre>", html(&long(command)));
-    }
+    repeat(out, page);
     let differences = words::differences(summary);
     out.push_str("<h3>Configuration</h3>");
     if differences.is_empty() {
@@ -624,8 +728,15 @@ fn method(out: &mut String, inputs: &Inputs, page: &Page) -> Option<()> {
     }
     out.push_str("<h3>Digests</h3>");
     table(out, &digests, "Digests", true);
-    out.push_str("<h3>Not modelled</h3><p>Firmware time, DRAM time (unless <code>device.memory</code>), NVMe queues and arbitration, demand-loaded mapping, SLC caching, read retry, energy. The model's page, <code>docs/model.md</code>, says exactly what happens when.</p>");
+    out.push_str("<h3>Not modelled</h3><p>Firmware time, DRAM time (unless <code>device.memory</code> or <code>cache.time</code>), demand-loaded mapping, SLC caching, read retry, energy. The model's page, <code>docs/model.md</code>, says exactly what happens when.</p>");
     Some(())
+}
+
+/// The command that made the page, if it is known.
+fn repeat(out: &mut String, page: &Page) {
+    if let Some(command) = &page.command {
+        let _ = write!(out, "<h3>Repeat it</h3><pre>{}</pre>", html(&long(command)));
+    }
 }
 
 /// A text of several sentences: only its longest words are cut.

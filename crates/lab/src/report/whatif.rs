@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 use ssdlab_figures::figure::{Cell, Table};
-use ssdlab_sim::blame::CAUSES;
 
 use crate::report::json::{number, text};
-use crate::report::told::{Told, stacked};
+use crate::report::told::{Told, by_cause, stacked};
 use crate::text::{count, duration};
 
 fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
@@ -76,10 +75,7 @@ pub fn told(value: &Value) -> Told {
         }
     }
     if let Some(chosen) = value["chosen"].as_object() {
-        let side = |name: &str| {
-            let causes = |cause: &str| number(&value["chosen"], &format!("/{name}/causes/{cause}")).unwrap_or(0.0);
-            CAUSES.iter().map(|(_, cause)| causes(cause)).collect::<Vec<f64>>()
-        };
+        let side = |name: &str| by_cause(|cause| number(&value["chosen"], &format!("/{name}/causes/{cause}")));
         let request = chosen["base"]["request"].as_u64().unwrap_or(0);
         let latency = |name: &str| chosen[name]["latency_ns"].as_f64().map_or("-".into(), duration);
         let caption = format!(

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 use ssdlab_sim::Config;
-use ssdlab_sim::blame::{BY_GC, CAUSES, Cause, Extra};
+use ssdlab_sim::blame::{CAUSES, Cause, Extra};
 
+use crate::report::causes::{Any, all};
 use crate::report::json::{number, shown, text};
 use crate::text::{count, duration, percent, percent_exact, size};
 
@@ -45,9 +46,19 @@ pub fn extra_meaning(extra: Extra) -> &'static str {
     }
 }
 
-/// Sums by cause of a kind of request, from a summary.
-fn causes(summary: &Value, op: &str) -> [f64; Cause::COUNT] {
-    CAUSES.map(|(_, name)| number(summary, &format!("/breakdown_ns/{op}/{name}")).unwrap_or(0.0))
+/// The name of any cause with its meaning.
+pub fn named(cause: Any) -> String {
+    let meaning = match cause {
+        Any::Usual(cause) => meaning(cause),
+        Any::Extra(extra) => extra_meaning(extra),
+    };
+    format!("{} ({meaning})", cause.name())
+}
+
+/// The sum of some causes of a kind of request, from a summary.
+fn spent(summary: &Value, op: &str, of: fn(Any) -> bool) -> f64 {
+    let ns = |cause: Any| number(summary, &format!("/breakdown_ns/{op}/{}", cause.name())).unwrap_or(0.0);
+    all().filter(|cause| of(*cause)).map(ns).sum()
 }
 
 /// What happened, and whether it can be trusted, in a few sentences.
@@ -60,9 +71,7 @@ pub fn verdict(summary: &Value) -> String {
         return "GC did not run, so these results say nothing about a full device (see precondition.mode)".into();
     }
     let share = |op: &str| {
-        let causes = causes(summary, op);
-        let inside = causes.iter().sum::<f64>() - causes[Cause::Queue as usize];
-        let gc: f64 = BY_GC.iter().map(|cause| causes[*cause as usize]).sum();
+        let (inside, gc) = (spent(summary, op, |cause| !cause.is_outside()), spent(summary, op, Any::is_by_gc));
         if inside == 0.0 { "none".into() } else { percent(gc / inside) }
     };
     let halves = |half: &str| number(summary, &format!("/write_amplification_halves/{half}"));
@@ -92,8 +101,7 @@ pub fn verdict(summary: &Value) -> String {
         })
     });
     let gc = format!("GC ran: {}. {steady}", waited.collect::<Vec<_>>().join(", "));
-    let all = causes(summary, "all");
-    let (total, outside) = (all.iter().sum::<f64>(), all[Cause::Queue as usize]);
+    let (total, outside) = (spent(summary, "all", |_| true), spent(summary, "all", Any::is_outside));
     if 2.0 * outside > total {
         format!(
             "{gc}. Overloaded: requests spend {} of their time waiting for one of {} queue slots, so latency grows with the length of the run",
@@ -217,9 +225,17 @@ pub fn method(summary: &Value, about: &[String]) -> String {
         Some(about) => format!("The workload was {about}. "),
         None => String::new(),
     };
+    // What the lines above say nothing of.
+    let said = ["geometry.", "timing.", "schemes.", "precondition.", "device.over_provisioning", "device.queue_depth"];
+    let others: Vec<String> = differences(summary)
+        .into_iter()
+        .filter(|[key, ..]| !said.iter().any(|known| key.starts_with(known)))
+        .map(|[key, _, value]| format!("{key} = {value}"))
+        .collect();
+    let others = if others.is_empty() { String::new() } else { format!("Other keys: {}. ", others.join(", ")) };
     let digest = |place: &str| text(summary, place).chars().take(16).collect::<String>();
     format!(
-        "We simulated an SSD with ssdlab {} (trace-driven, event-driven, exact to the nanosecond). Its geometry: {}. Flash times: {}. Policies: {}. Before the run the device was filled: {}. Rules: {}. {workload}{} reads and {} writes were measured over {} of simulated time, with seed {}. Percentiles are upper edges of buckets of three significant digits at rank ceil(q n). The configuration has digest {}…, the requests {}…; the same version, configuration, requests and seed give the same bytes.",
+        "We simulated an SSD with ssdlab {} (trace-driven, event-driven, exact to the nanosecond). Its geometry: {}. Flash times: {}. Policies: {}. Before the run the device was filled: {}. Rules: {}. {others}{workload}{} reads and {} writes were measured over {} of simulated time, with seed {}. Percentiles are upper edges of buckets of three significant digits at rank ceil(q n). The configuration has digest {}…, the requests {}…; the same version, configuration, requests and seed give the same bytes.",
         text(summary, "/version"),
         of("device"),
         of("timing"),

@@ -13,6 +13,7 @@ mod refusals;
 mod reports;
 mod runs;
 mod scale;
+mod studies;
 mod sweeps;
 mod whatif;
 

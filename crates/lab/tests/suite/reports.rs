@@ -8,6 +8,7 @@ use ssdlab_figures::svg::{Look, draw};
 use ssdlab_lab::error::{Class, Result};
 use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::output::Finished;
+use ssdlab_lab::report::causes::{self, Any};
 use ssdlab_lab::report::charts::{self, Shown, Wanted};
 use ssdlab_lab::report::histogram::{self, Quantile, SUMMARY, bands, percentile};
 use ssdlab_lab::report::inputs::Inputs;
@@ -15,6 +16,7 @@ use ssdlab_lab::report::page::{self, Page};
 use ssdlab_lab::report::summaries;
 use ssdlab_lab::report::table::{Columns, whole};
 use ssdlab_lab::report::timeline::Bar;
+use ssdlab_lab::report::words;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::results::timeline::To;
 use ssdlab_lab::run::{How, Outputs, Report};
@@ -203,6 +205,63 @@ fn figures_say_what_their_sources_say() {
     assert!(gantt.panels[0].series.iter().any(|series| series.name == "GC" && series.mark == Mark::Interval));
     let first = gantt.panels[0].series[0].points[0].clone();
     assert_eq!(first[2] - first[1], number("/latency_ns/all/max"), "the slowest request is the row above all others");
+}
+
+/// Causes of optional features are on pages like the others: stacks reach the mean, shares sum to 1, sums are the summary's.
+#[test]
+fn optional_causes_are_shown_and_summed() {
+    let directory = tempfile::tempdir().unwrap();
+    let queues = r#"nvme.queues=[{name="reads",match={op="read"}},{name="rest",match="rest"}]"#;
+    let device = tiny(&["cache.size=16KiB", "cache.time=1us", "nvme.arbitration=rr", queues, "device.queue_depth=2"]);
+    let files = results(directory.path(), &device, &workload("quickstart", 1_500), 20_000_000);
+    let inputs = read(&files);
+    let summary = inputs.run.summary.clone().unwrap();
+    let number = |place: &str| summary.pointer(place).and_then(Value::as_f64).unwrap();
+    for cause in ["cache", "arbitration"] {
+        assert!(number(&format!("/breakdown_ns/all/{cause}")) > 0.0, "the device waits for {cause}");
+    }
+    let stacks = figure("causes", &inputs);
+    let sums = |inputs: &Inputs| -> Vec<f64> {
+        let stacks = figure("causes", inputs);
+        (0..3).map(|row| stacks.panels[0].series.iter().map(|series| series.points[row][0]).sum()).collect()
+    };
+    for (op, total) in ["read", "write", "all"].iter().zip(sums(&inputs)) {
+        assert!((total - number(&format!("/latency_ns/{op}/mean"))).abs() < 1e-3, "{op}");
+    }
+    // The summary alone says the same.
+    let alone = read(&files[..1]);
+    assert!(sums(&alone).iter().zip(sums(&inputs)).all(|(a, b)| (a - b).abs() < 1e-3));
+    assert!(stacks.panels[0].series.iter().any(|series| series.name == "cache (no free cache line, or a flush)"));
+    for panel in figure("tail-causes", &inputs).panels {
+        for band in 0..panel.y.bands.len() {
+            let total: f64 = panel.series.iter().map(|series| series.points[band][0]).sum();
+            assert!((total - 1.0).abs() < 1e-9);
+        }
+    }
+    for buckets in &inputs.run.histograms.as_ref().unwrap().latency {
+        for band in bands(buckets) {
+            assert_eq!(band.causes.iter().sum::<u128>(), band.sum);
+        }
+    }
+    // The share of GC in the sentence is that of all time in the device, without waits for a slot.
+    let spent = |op: &str, causes: &mut dyn Iterator<Item = Any>| -> f64 {
+        causes.filter_map(|cause| summary.pointer(&format!("/breakdown_ns/{op}/{}", cause.name()))?.as_f64()).sum()
+    };
+    for op in ["read", "write"] {
+        let inside = spent(op, &mut causes::all().filter(|cause| !cause.is_outside()));
+        assert!(inside < number(&format!("/latency_ns/{op}/mean")) * number(&format!("/latency_ns/{op}/count")));
+        let gc = spent(op, &mut causes::all().filter(|cause| cause.is_by_gc()));
+        let share = format!("{:.1} % of the time that {op}s", 100.0 * gc / inside);
+        assert!(words::verdict(&summary).contains(&share), "{share}: {}", words::verdict(&summary));
+    }
+    // Results of another run are found out by these causes, too.
+    let mut other = summary.clone();
+    other["breakdown_ns"]["write"]["cache"] = json!(1);
+    let path = directory.path().join("other.json");
+    std::fs::write(&path, other.to_string()).unwrap();
+    let said = Inputs::read(&[path, files[1].clone()], None).unwrap_err().to_string();
+    assert!(said.contains("cache of writes in ns"), "{said}");
+    assert!(page::write(&inputs, &lite()).unwrap().html.contains("arbitration (slots went to other queues)"));
 }
 
 #[test]
@@ -507,7 +566,7 @@ fn pages_are_thinned_in_a_fixed_order() {
         (said, most) = (words, page.html.len() as u64 - 1);
     }
     let starts =
-        ["the timeline shows only the", "the timeline shows only its", "the windows", "the maps", "the timeline is"];
+        ["the timeline shows only the", "the timeline shows only its", "the windows", "maps", "the timeline is"];
     let mut rest = said.iter();
     for start in starts {
         assert!(rest.any(|remark| remark.starts_with(&format!("report: {start}"))), "{start}: {said:?}");

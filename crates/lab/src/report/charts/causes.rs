@@ -1,8 +1,8 @@
 //! Where the time went.
 
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
-use ssdlab_sim::blame::{CAUSES, Cause};
 
+use crate::report::causes::{self, Any, Sums, largest};
 use crate::report::charts::parts::{Op, Wanted, figure, plural, share, shown};
 use crate::report::histogram::{Band, bands, count as requests, merged};
 use crate::report::inputs::Inputs;
@@ -10,22 +10,15 @@ use crate::report::json::number;
 use crate::report::words;
 use crate::text::{count, duration, percent};
 
-/// The name of a cause with its meaning.
-fn named(cause: Cause) -> String {
-    format!("{} ({})", words::name(cause), words::meaning(cause))
-}
-
 /// Requests and sums by cause of each kind of request.
-fn totals(inputs: &Inputs) -> Vec<(&'static str, u64, [u128; Cause::COUNT])> {
+fn totals(inputs: &Inputs) -> Vec<(&'static str, u64, Sums)> {
     if let Some(histograms) = &inputs.run.histograms {
         let all = merged(&histograms.latency);
         let kinds = [("read", &histograms.latency[0]), ("write", &histograms.latency[1]), ("all", &all)];
         return kinds
             .map(|(op, buckets)| {
-                let mut sums = [0; Cause::COUNT];
-                for bucket in buckets {
-                    sums.iter_mut().zip(bucket.causes).for_each(|(sum, ns)| *sum += ns);
-                }
+                let mut sums = [0; causes::COUNT];
+                buckets.iter().for_each(|bucket| causes::add(&mut sums, bucket));
                 (op, requests(buckets), sums)
             })
             .to_vec();
@@ -37,7 +30,9 @@ fn totals(inputs: &Inputs) -> Vec<(&'static str, u64, [u128; Cause::COUNT])> {
             let value = summary.pointer(&format!("/breakdown_ns/{op}/{name}"));
             value.and_then(|v| v.as_u64().map(u128::from).or_else(|| v.as_f64().map(|v| v as u128))).unwrap_or(0)
         };
-        (op, all, CAUSES.map(|(_, name)| sum(name)))
+        let mut sums = [0; causes::COUNT];
+        causes::all().for_each(|cause| sums[cause.place()] = sum(cause.name()));
+        (op, all, sums)
     });
     kinds.to_vec()
 }
@@ -63,18 +58,18 @@ pub(super) fn causes(inputs: &Inputs, wanted: &Wanted) -> Figure {
     }
     let mut table = Table::new(&["op", "cause", "sum_ns", "mean_ns", "share"]);
     let mut series = Vec::new();
-    for (cause, name) in CAUSES {
-        let own = |sums: &[u128; Cause::COUNT]| sums[cause as usize];
+    for cause in causes::all() {
+        let own = |sums: &Sums| sums[cause.place()];
         if kinds.iter().all(|(_, _, sums)| own(sums) == 0) {
             continue;
         }
         let points = kinds.iter().enumerate().map(|(i, (_, all, sums))| vec![own(sums) as f64 / *all as f64, i as f64]);
-        series.push(Series { name: named(cause), ..Series::new(name, Mark::Stack, points.collect()) });
+        series.push(Series { name: words::named(cause), ..Series::new(cause.name(), Mark::Stack, points.collect()) });
         for (op, all, sums) in &kinds {
             let mean = Cell::Real(own(sums) as f64 / *all as f64);
             table.rows.push(vec![
                 (*op).into(),
-                name.into(),
+                cause.name().into(),
                 Cell::Whole(own(sums)),
                 mean,
                 share(own(sums), sums.iter().sum()),
@@ -87,16 +82,10 @@ pub(super) fn causes(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let mut figure = figure("causes", title, inputs, vec![panel], table);
     let said = kinds.iter().filter(|(op, ..)| *op != "all" || kinds.len() == 1).map(|(op, all, sums)| {
         let total: u128 = sums.iter().sum();
-        let largest =
-            CAUSES.iter().max_by_key(|(cause, _)| sums[*cause as usize]).map_or(Cause::Array, |(cause, _)| *cause);
-        format!(
-            "{} took {} in the mean, {} of it {} ({}).",
-            plural(op),
-            duration(total as f64 / *all as f64),
-            percent(sums[largest as usize] as f64 / total.max(1) as f64),
-            words::name(largest),
-            words::meaning(largest)
-        )
+        let most = largest(sums, 1).first().map_or(String::new(), |(cause, ns)| {
+            format!(", {} of it {}", percent(*ns as f64 / total.max(1) as f64), words::named(*cause))
+        });
+        format!("{} took {} in the mean{most}.", plural(op), duration(total as f64 / *all as f64))
     });
     figure.caption = said.map(|text| text[..1].to_uppercase() + &text[1..]).collect::<Vec<_>>().join(" ");
     figure
@@ -115,23 +104,23 @@ pub(super) fn tail_causes(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let mut table = Table::new(&["op", "band", "from_ns", "requests", "sum_ns", "cause", "cause_ns", "share"]);
     let (mut panels, mut said) = (Vec::new(), Vec::new());
     let bands: Vec<(&str, Vec<Band>)> = kinds.iter().map(|(op, buckets)| (*op, bands(buckets))).collect();
-    let used = |cause: Cause| bands.iter().flat_map(|(_, bands)| bands).any(|band| band.causes[cause as usize] > 0);
+    let used = |cause: &Any| bands.iter().flat_map(|(_, bands)| bands).any(|band| band.causes[cause.place()] > 0);
     for (op, bands) in &bands {
         let mut series = Vec::new();
-        for (cause, name) in CAUSES.into_iter().filter(|(cause, _)| used(*cause)) {
-            let part = |band: &Band| band.causes[cause as usize] as f64 / band.sum.max(1) as f64;
+        for cause in causes::all().filter(used) {
+            let part = |band: &Band| band.causes[cause.place()] as f64 / band.sum.max(1) as f64;
             let points = bands.iter().enumerate().map(|(i, band)| vec![part(band), i as f64]).collect();
-            series.push(Series { name: named(cause), ..Series::new(name, Mark::Stack, points) });
+            series.push(Series { name: words::named(cause), ..Series::new(cause.name(), Mark::Stack, points) });
         }
         for band in bands {
-            for (cause, ns) in band.largest(Cause::COUNT) {
+            for (cause, ns) in band.largest(causes::COUNT) {
                 table.rows.push(vec![
                     (*op).into(),
                     band.name.as_str().into(),
                     band.from.into(),
                     band.count.into(),
                     Cell::Whole(band.sum),
-                    words::name(cause).into(),
+                    cause.name().into(),
                     Cell::Whole(ns),
                     share(ns, band.sum),
                 ]);
@@ -145,7 +134,7 @@ pub(super) fn tail_causes(inputs: &Inputs, wanted: &Wanted) -> Figure {
             let causes: Vec<String> = last
                 .largest(3)
                 .into_iter()
-                .map(|(cause, ns)| format!("{} {}", words::name(cause), percent(ns as f64 / last.sum.max(1) as f64)))
+                .map(|(cause, ns)| format!("{} {}", cause.name(), percent(ns as f64 / last.sum.max(1) as f64)))
                 .collect();
             said.push(format!("The {} slowest {}: {}.", count(last.count), plural(op), causes.join(", ")));
         }

@@ -6,14 +6,16 @@ mod latency;
 mod over_time;
 mod parts;
 mod reproduce;
+mod sweep;
 mod timeline_text;
 mod wear;
 
-use ssdlab_figures::figure::{Axis, Figure, Scale};
+use ssdlab_figures::figure::{Axis, Figure, Scale, Table};
 
 use crate::error::{Error, Result};
 use crate::names::{clip, nearest};
 use crate::report::inputs::Inputs;
+use crate::report::sweep::Sweep;
 
 pub use compare::comparison_table;
 pub use latency::key_figures;
@@ -32,7 +34,7 @@ pub struct Kind {
 }
 
 /// All kinds of figures. Those of a paper have one name for each table or figure of the paper: see [`list`].
-pub const KINDS: [Kind; 13] = [
+pub const KINDS: [Kind; 17] = [
     kind("percentiles", "latency by percentile", "--histograms or --requests", has_latency, latency::percentiles),
     kind("cdf", "share of requests by latency", "--histograms or --requests", has_latency, latency::cdf),
     kind("ccdf", "share of slower requests by latency", "--histograms or --requests", has_latency, latency::ccdf),
@@ -94,7 +96,15 @@ pub const KINDS: [Kind; 13] = [
         |inputs| inputs.compare.is_some(),
         compare::compare,
     ),
+    study("sweep-lines", "a measure over a key, a line a value of another", sweep::lines),
+    study("sweep-heatmap", "a measure over two keys", sweep::heatmap),
+    study("pareto", "points that no other beats in both of two measures", sweep::pareto),
+    study("sweep-parallel", "all points over all keys", sweep::parallel),
 ];
+
+const fn study(name: &'static str, about: &'static str, draw: fn(&Inputs, &Wanted) -> Figure) -> Kind {
+    kind(name, about, "`ssdlab sweep run`", |inputs| inputs.sweep.is_some(), draw)
+}
 
 const fn kind(
     name: &'static str,
@@ -146,7 +156,11 @@ pub fn make(name: &str, inputs: &Inputs, wanted: &Wanted) -> Result<Figure> {
             return Err(Error::usage(format!("{name}: these inputs have nothing for it"))
                 .help(format!("it needs the results of {}", kind.needs)));
         }
-        if let Some(measure) = &wanted.measure {
+        if sweep::NAMES.contains(&name) {
+            sweep::known(name, inputs, wanted)?;
+        } else if let Some(option) = wanted.x.as_ref().map(|_| "--x").or(wanted.hue.as_ref().map(|_| "--hue")) {
+            return Err(Error::usage(format!("{name} has no key to choose")).help(format!("leave out {option}")));
+        } else if let Some(measure) = &wanted.measure {
             over_time::known(name, inputs, measure)?;
         }
         (kind.draw)(inputs, wanted)
@@ -175,6 +189,53 @@ pub fn make(name: &str, inputs: &Inputs, wanted: &Wanted) -> Result<Figure> {
 pub fn on_page(name: &str, inputs: &Inputs, shown: &Shown) -> Option<Figure> {
     let kind = KINDS.iter().find(|kind| kind.name == name).filter(|kind| (kind.has)(inputs))?;
     Some((kind.draw)(inputs, &Wanted { page: Some(shown.clone()), ..Wanted::default() }))
+}
+
+/// The figures of a study for a page: lines by measure; maps by measure, then by pair of keys; the others. Each with the label of its
+/// view.
+pub fn of_study(inputs: &Inputs, shown: &Shown) -> [Vec<(String, Figure)>; 3] {
+    let Some(study) = &inputs.sweep else { return Default::default() };
+    let figure = |name: &str, measure: &str, keys: [Option<usize>; 2]| {
+        let [x, hue] = keys.map(|key| key.map(|key| study.axes[key].key.clone()));
+        let page = Some(shown.clone());
+        let wanted = Wanted { measure: Some(measure.into()), x, hue, page, ..Wanted::default() };
+        KINDS.iter().find(|kind| kind.name == name).map(|kind| (kind.draw)(inputs, &wanted))
+    };
+    let (measures, keys) = (sweep::shown(study), sweep::varied(study));
+    let main = measures.first().map_or("", |column| column.measure.path.as_str());
+    let (mut lines, mut maps, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for column in &measures {
+        let own = |name: &str| {
+            figure(name, &column.measure.path, [None, None]).map(|one| (column.measure.label.clone(), one))
+        };
+        lines.extend(own("sweep-lines"));
+        maps.extend(own("sweep-heatmap"));
+    }
+    let few = &keys[..keys.len().min(MOST_KEYS)];
+    let pairs = few.iter().enumerate().flat_map(|(i, x)| few[i + 1..].iter().map(move |y| [*x, *y])).skip(1);
+    for [x, y] in pairs {
+        let label = format!("{} × {}", study.axes[x].key, study.axes[y].key);
+        maps.extend(figure("sweep-heatmap", main, [Some(x), Some(y)]).map(|one| (label, one)));
+    }
+    maps.retain(|(_, map)| map.empty.is_none());
+    for name in ["pareto", "sweep-parallel"] {
+        others.extend(on_page(name, inputs, shown).map(|one| (String::new(), one)));
+    }
+    // Names of figures are told apart by number.
+    for views in [&mut lines, &mut maps] {
+        for (i, (_, figure)) in views.iter_mut().enumerate().skip(1) {
+            figure.id = format!("{}:{}", figure.id, i + 1);
+        }
+    }
+    [lines, maps, others]
+}
+
+/// Keys whose pairs have a map on a page.
+const MOST_KEYS: usize = 3;
+
+/// The points of a study, and the best ones.
+pub fn study_tables(study: &Sweep, most: usize) -> [Table; 2] {
+    [sweep::points_table(study, most), sweep::best_points(study)]
 }
 
 /// Figures of papers for a page.

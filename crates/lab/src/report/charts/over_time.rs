@@ -4,13 +4,13 @@ use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Tab
 
 use crate::error::{Error, Result};
 use crate::names::{clip, nearest};
+use crate::report::causes::{self, Any};
 use crate::report::charts::parts::{Wanted, figure};
 use crate::report::inputs::Inputs;
 use crate::report::json::number as number_at;
 use crate::report::table::{Columns, integer, number};
 use crate::report::timeline::Bar;
 use crate::text::{count, duration, percent, plural};
-use ssdlab_sim::blame::{BY_GC, CAUSES};
 
 /// Checks the measure that a figure is asked for.
 ///
@@ -102,9 +102,11 @@ pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
         vec![panel("", y, vec![line(measure, "mean", get(measure))])]
     } else {
         let programs = sum(sum(get("flash_programs_host"), get("flash_programs_gc")), get("flash_copybacks"));
-        let causes = CAUSES.iter().map(|(_, name)| get(name));
-        let total = causes.reduce(&sum).unwrap_or_default();
-        let by_gc = BY_GC.iter().map(|cause| get(CAUSES[*cause as usize].1)).reduce(&sum).unwrap_or_default();
+        let spent = |of: fn(Any) -> bool| {
+            let known = causes::all().filter(|cause| of(*cause) && table.columns.iter().any(|c| c == cause.name()));
+            known.map(|cause| get(cause.name())).reduce(&sum).unwrap_or_default()
+        };
+        let (total, by_gc) = (spent(|_| true), spent(Any::is_by_gc));
         let mut panels = vec![panel(
             "",
             Axis::new("requests/s", Unit::RequestsPerSecond, Scale::Linear),

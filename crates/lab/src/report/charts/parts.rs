@@ -24,8 +24,12 @@ pub enum Op {
 pub struct Wanted {
     /// Which requests; by default all kinds beside each other.
     pub op: Option<Op>,
-    /// A column of the series, or a measure of the comparison.
+    /// A column of the series, or a measure of the comparison or study.
     pub measure: Option<String>,
+    /// A key of the study; a measure for `pareto`.
+    pub x: Option<String>,
+    /// A key of the study: lines, or rows of a map.
+    pub hue: Option<String>,
     /// Whether x is logarithmic in any case.
     pub log_x: bool,
     /// Whether y is logarithmic in any case.
@@ -47,15 +51,22 @@ pub struct Shown {
     pub windows: usize,
     /// Most cells of a heat map; neighbours are merged above it.
     pub cells: usize,
+    /// Most points of a study that no front has.
+    pub points: usize,
+    /// Most rows of the table of a study's points.
+    pub rows: usize,
 }
 
 /// Most bars of a timeline: a page with more would be slow.
 const MOST_BARS: usize = 20_000;
 
+/// Most rows of the table of a study's points: `ssdlab sweep table` writes all.
+const MOST_POINTS: usize = 20_000;
+
 impl Default for Shown {
     /// As much as can be seen.
     fn default() -> Self {
-        Shown { bars: MOST_BARS, used_rows: false, windows: 2_000, cells: 2_500 }
+        Shown { bars: MOST_BARS, used_rows: false, windows: 2_000, cells: 2_500, points: 2_000, rows: MOST_POINTS }
     }
 }
 
@@ -63,6 +74,11 @@ impl Wanted {
     /// How much of a timeline and of a series is shown.
     pub(super) fn shown(&self) -> Shown {
         self.page.clone().unwrap_or_default()
+    }
+
+    /// Most points of a study that no front has.
+    pub(super) fn most_points(&self) -> usize {
+        self.page.as_ref().map_or(usize::MAX, |page| page.points)
     }
 
     /// Most cells of a heat map.
