@@ -172,7 +172,8 @@ proptest! {
         let half_up = |exact: i128| (2 * exact + parts).div_euclid(2 * parts);
         let mut total = 0;
         for one in &found.causes {
-            let exact = excess[one.cause as usize];
+            // Causes of optional features are all 0 on this device.
+            let exact = excess.get(one.cause.place()).copied().unwrap_or(0);
             total += exact;
             prop_assert_eq!(found.excess_ns(one), half_up(exact));
         }

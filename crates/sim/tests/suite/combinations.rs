@@ -109,7 +109,7 @@ type Features<const N: usize> = [(&'static str, &'static str); N];
 const CACHES: Features<6> = [
     ("none", "{}"),
     ("eager", "{ size = \"24KiB\", time = \"1us\" }"),
-    ("watermark", "{ size = \"24KiB\", time = \"1us\", writeback = \"watermark\", order = \"stripe\" }"),
+    ("watermark", "{ size = \"24KiB\", time = \"1us\", writeback = \"watermark\" }"),
     ("idle", "{ size = \"24KiB\", time = \"1us\", writeback = \"idle\", order = \"lru\" }"),
     ("through", "{ size = \"24KiB\", time = \"1us\", write = \"through\", read = \"all\" }"),
     ("reads only", "{ size = \"24KiB\", time = \"1us\", write = \"none\", read = \"all\", evict = \"fifo\" }"),
