@@ -70,7 +70,7 @@ pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> 
         _ => "pages are mapped here; log-block and cached maps are not simulated",
     };
     desk.say("FTL_IMPLEMENTATION", NotModelled, note);
-    if desk.drive().get("timing.erase").and_then(Toml::as_str).is_some_and(|time| time.ends_with("s") && slow(time)) {
+    if desk.drive().get("timing.erase").and_then(Toml::as_str).is_some_and(slow) {
         let note =
             format!("{}the value looks like nanoseconds: an erase takes milliseconds", prefix("in microseconds"));
         desk.say("BLOCK_ERASE_DELAY", crate::import::account::Verdict::Near, note);
