@@ -26,7 +26,12 @@ pub enum FleetCommand {
     #[command(mut_arg("study", |arg| arg.value_name("FLEET.toml").help("The fleet")))]
     Plan(PlanArgs),
     /// Run what the store does not have
-    #[command(mut_arg("study", |arg| arg.value_name("FLEET.toml").help("The fleet")))]
+    #[command(mut_arg("study", |arg| arg.value_name("FLEET.toml").help("The fleet")), after_help = "Examples:
+  ssdlab fleet run fleet.toml --store results                      all of it, on all cores
+  ssdlab fleet run fleet.toml --store results --shard 3/8          the third of eight parts
+  ssdlab fleet run fleet.toml --store results --shard auto --time-limit 55m   in an array job
+
+The exit status is that of `ssdlab sweep run`.")]
     Run(Box<RunArgs>),
     /// Print what is done, failed and left
     #[command(mut_arg("study", |arg| arg.value_name("FLEET.toml").help("The fleet")))]
@@ -77,7 +82,8 @@ pub fn fleet(command: &FleetCommand, line: &str) -> Result<u8> {
     }
 }
 
-fn open(path: &Path, store: Option<&Path>, rehash: bool) -> Result<Fleet> {
+/// Opens a fleet with what a store knows of its traces.
+pub(crate) fn open(path: &Path, store: Option<&Path>, rehash: bool) -> Result<Fleet> {
     Fleet::open(path, Arc::new(Scans::open(store, rehash)))
 }
 

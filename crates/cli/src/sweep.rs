@@ -251,7 +251,7 @@ pub struct CleanArgs {
     /// Records that this version wrote; `other` is every version but the one that runs
     #[arg(long, value_name = "VERSION", group = "which")]
     pub version: Option<String>,
-    /// Records that none of these studies has
+    /// Records that none of these studies and fleets has
     #[arg(long, value_name = "STUDY.toml", num_args = 1.., group = "which")]
     pub not_in: Vec<PathBuf>,
     /// Failures, so that they are tried again
@@ -786,7 +786,11 @@ fn cleaned(args: &CleanArgs) -> Result<u8> {
         (None, [_, ..], _) => {
             let mut wanted = std::collections::BTreeSet::new();
             for path in &args.not_in {
-                let (points, _) = points(Study::open(path)?, Some(&args.store), false, Check::Sampled)?;
+                let study = match Fleet::is(path)? {
+                    true => crate::fleet::open(path, Some(&args.store), false)?.study,
+                    false => Study::open(path)?,
+                };
+                let (points, _) = points(study, Some(&args.store), false, Check::Sampled)?;
                 wanted.extend(clean::keys(&points));
             }
             Which::NotIn(wanted)

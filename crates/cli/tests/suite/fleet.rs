@@ -228,6 +228,9 @@ fn a_fleet_equals_the_computation_over_all_requests() {
     });
     bench.good("fleet table fleet.toml --store shards -o u.csv --slowest slow2.csv");
     assert_eq!((bench.text("t.csv"), bench.text("slow.csv")), (bench.text("u.csv"), bench.text("slow2.csv")));
+    // A fleet keeps its records when others are removed.
+    let removed = bench.good("sweep clean --store shards --not-in fleet.toml --yes");
+    assert!(removed.starts_with("removed: 0 records"), "{removed}");
     let status: Json = serde_json::from_str(&bench.good("fleet status fleet.toml --store shards --json -")).unwrap();
     assert_eq!((&status["done"], &status["left"]), (&Json::from(40), &Json::from(0)));
     let script = bench.good("fleet submit fleet.toml --store shards --slurm --print");
@@ -342,6 +345,8 @@ fn a_mistake_in_a_fleet_has_its_line_and_its_fix() {
         let said = said(from, to);
         assert!(said.contains(place) && said.contains(help), "{place}, {help}: {said}");
     }
+    std::fs::write(bench.path().join("fleet.toml"), FLEET).unwrap();
+    assert!(bench.bad("sweep plan fleet.toml", 2).contains("use `ssdlab fleet`"));
     // Two volumes with the same requests would count twice.
     std::fs::write(bench.path().join("twice.csv"), "name,trace\na,split/v00.parquet\nb,copy.parquet\n").unwrap();
     std::fs::copy(bench.path().join("split/v00.parquet"), bench.path().join("copy.parquet")).unwrap();

@@ -186,6 +186,15 @@ impl Fleet {
         Fleet::of(text, table, scans)
     }
 
+    /// Whether a file says that it is a fleet.
+    ///
+    /// # Errors
+    /// It can't be read, or is not TOML.
+    pub fn is(path: &Path) -> Result<bool> {
+        let (_, table) = Text::open("study", path)?;
+        Ok(table.get("schema").and_then(toml::Value::as_str) == Some(SCHEMA))
+    }
+
     fn of(text: Text, table: Table, scans: Arc<Scans>) -> Result<Fleet> {
         let file: File = text.read(table)?;
         heading(&text, &file.schema, SCHEMA, &file.name)?;

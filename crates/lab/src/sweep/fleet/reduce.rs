@@ -124,6 +124,8 @@ type Values = BTreeMap<(usize, u64), f64>;
 /// A group while it is added up.
 struct Sum {
     part: Part,
+    /// Volumes with a result.
+    volumes: BTreeSet<usize>,
     values: Vec<Values>,
     known: Vec<bool>,
 }
@@ -241,6 +243,7 @@ fn added(
     for sum in sums {
         let sum = sum?;
         whole.part = whole.part.merge(&sum.part)?;
+        whole.volumes.extend(sum.volumes);
         whole.known.iter_mut().zip(sum.known).for_each(|(known, own)| *known |= own);
         whole.values.iter_mut().zip(sum.values).for_each(|(values, own)| values.extend(own));
     }
@@ -249,7 +252,8 @@ fn added(
 
 fn empty(fleet: &Fleet) -> Sum {
     let measures = fleet.reduce.measures.len();
-    Sum { part: Part::default(), values: vec![Values::new(); measures], known: vec![false; measures] }
+    let values = vec![Values::new(); measures];
+    Sum { part: Part::default(), volumes: BTreeSet::new(), values, known: vec![false; measures] }
 }
 
 fn some(
@@ -267,6 +271,7 @@ fn some(
         let Some(read) = store.read::<Json>(&run.key)? else { continue };
         let summary = read.summary.unwrap_or_default();
         let volume = book.of[run.point].1;
+        sum.volumes.insert(volume);
         for (at, path) in measures.iter().enumerate() {
             sum.known[at] |= path.split('.').try_fold(&summary, |value, part| value.get(part)).is_some();
             if let Some(value) = measure(&summary, path) {
@@ -297,13 +302,12 @@ fn group(names: Vec<Name>, point: usize, counts: Counts, sum: &Sum) -> Group {
         });
         spread.quantiles(&quantiles)
     };
-    let volumes: BTreeSet<usize> = sum.values.iter().flat_map(BTreeMap::keys).map(|(volume, _)| *volume).collect();
     let part = &sum.part;
     Group {
         names,
         point,
         counts,
-        volumes: volumes.len() as u64,
+        volumes: sum.volumes.len() as u64,
         sums: part.sums.clone(),
         figures: [part.figures(0), part.figures(1)],
         write_amplification: part.write_amplification(),

@@ -16,8 +16,8 @@ use crate::input::Requests;
 use crate::names::{clip, nearest};
 use crate::settings::Sources;
 use crate::sweep::axis::{self, Axis, Item, Shown, Values};
-use crate::sweep::fleet::fit::Fit;
 use crate::sweep::fleet::scan::Scans;
+use crate::sweep::fleet::{self, fit::Fit};
 use crate::sweep::text::Text;
 
 pub(crate) use axes::axes;
@@ -96,9 +96,12 @@ pub(crate) struct Space {
 /// Checks the first two keys of a file.
 pub(crate) fn heading(text: &Text, schema: &str, expected: &str, name: &str) -> Result<()> {
     if schema != expected {
-        return Err(text
-            .error("schema", false, format!("schema: `{}` is not {expected}", clip(schema)))
-            .help(format!("write schema = \"{expected}\"")));
+        let error = text.error("schema", false, format!("schema: `{}` is not {expected}", clip(schema)));
+        return Err(match schema {
+            SCHEMA => error.help("the file is a study: use `ssdlab sweep`"),
+            fleet::SCHEMA => error.help("the file is a fleet: use `ssdlab fleet`"),
+            _ => error.help(format!("write schema = \"{expected}\"")),
+        });
     }
     let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
