@@ -244,12 +244,13 @@ fn variant_of(py: Python<'_>, axes: &[Axis], row: &Row) -> PyResult<Py<Variant>>
 /// Simulates the same requests on several configurations and compares each with the first.
 #[pyfunction]
 #[pyo3(signature = (cfg = None, *, vary = None, repeat = None, jobs = None, trace = None, workload = None, tenants = None,
-    format = "auto", device = None, limit = None, r#loop = None, time_scale = None, replay = None, lba_policy = "error", on_bad_line = "error",
+    format = "auto", device = None, limit = None, r#loop = None, time_scale = None, replay = None, lba_policy = "error",
+    on_bad_line = "error",
     time_order = "error", op_codes = None, within_second = "once", max_request = None, traces = None, seed = None,
     check = "sampled", count_only = false, memory_limit = None, progress = None))]
 #[pyo3(
-    text_signature = "(cfg=None, *, vary=None, repeat=1, jobs=None, trace=None, workload=None, tenants=None, format='auto', device=None, \
-    limit=None, loop=1, time_scale=1, replay=None, lba_policy='error', on_bad_line='error', time_order='error', \
+    text_signature = "(cfg=None, *, vary=None, repeat=1, jobs=None, trace=None, workload=None, tenants=None, format='auto', \
+    device=None, limit=None, loop=1, time_scale=1, replay=None, lba_policy='error', on_bad_line='error', time_order='error', \
     op_codes=None, within_second='once', max_request=None, traces=None, seed=1, check='sampled', count_only=False, \
     memory_limit=None, progress='auto')"
 )]

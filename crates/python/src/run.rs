@@ -595,15 +595,17 @@ fn rows_of(given: &Bound<'_, PyAny>, how: &How, config: &Config) -> PyResult<Opt
 /// Simulates a trace or a workload and returns what happened.
 #[pyfunction]
 #[pyo3(signature = (cfg = None, *, trace = None, workload = None, tenants = None, format = "auto", device = None,
-    limit = None, r#loop = None, time_scale = None, replay = None, lba_policy = "error", on_bad_line = "error", time_order = "error", op_codes = None,
+    limit = None, r#loop = None, time_scale = None, replay = None, lba_policy = "error", on_bad_line = "error",
+    time_order = "error", op_codes = None,
     within_second = "once", max_request = None, traces = None, seed = None, check = "sampled", count_only = false,
-    alone = false, requests = None, series = None, blocks = false, histograms = None, timeline = None, timeline_window = None, memory_limit = None,
+    alone = false, requests = None, series = None, blocks = false, histograms = None, timeline = None,
+    timeline_window = None, memory_limit = None,
     progress = None, victim = None, trigger = None))]
 #[pyo3(
-    text_signature = "(cfg=None, *, trace=None, workload=None, tenants=None, format='auto', device=None, limit=None, loop=1, time_scale=1, \
-    replay=None, lba_policy='error', on_bad_line='error', time_order='error', op_codes=None, within_second='once', \
-    max_request=None, traces=None, seed=1, check='sampled', count_only=False, alone=False, requests=False, series=None, blocks=False, \
-    histograms=False, timeline=None, timeline_window=None, memory_limit=None, progress='auto', victim=None, trigger=None)"
+    text_signature = "(cfg=None, *, trace=None, workload=None, tenants=None, format='auto', device=None, limit=None, loop=1, \
+    time_scale=1, replay=None, lba_policy='error', on_bad_line='error', time_order='error', op_codes=None, within_second='once', \
+    max_request=None, traces=None, seed=1, check='sampled', count_only=False, alone=False, requests=False, series=None, \
+    blocks=False, histograms=False, timeline=None, timeline_window=None, memory_limit=None, progress='auto', victim=None, trigger=None)"
 )]
 #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
 fn run<'py>(

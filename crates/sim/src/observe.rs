@@ -11,7 +11,7 @@ use crate::units::{Lpn, Nanos, PlaneId, Ppn};
 /// A completed host request.
 #[derive(Clone, Debug)]
 pub struct Completed {
-    /// Index of the request in order of submission, from 0.
+    /// Index of the request in order of arrival, from 0.
     pub request: u64,
     /// Whether it is measured: requests during the warm-up are not.
     pub measured: bool,

@@ -426,7 +426,8 @@ Written by the test that runs them: `SSDLAB_COMBINATIONS=write cargo test -p ssd
 
 {} orders, {} routes, {} placements, {} victims, {} collectors, {} paths and {} layouts make {} combinations. {} write caches, {} sets of
 queues of the host and {} die queues are combined with each other and with every {BESIDE} schemes beside the first of each slot, which adds
-{} combinations. Each is tried on {} small devices, and either a rule of the configuration refuses it, or it runs: 400 requests in bursts under the full oracle on a device that is full,
+{} combinations. Each is tried on {} small devices, and
+either a rule of the configuration refuses it, or it runs: 400 requests in bursts under the full oracle on a device that is full,
 down to the last operation, with collections, after which every page holds what the history says, the same whatever the schemes. {run}
 combinations run on some device, {} runs in all. `SSDLAB_COMBINATIONS=all` with the same command runs every one of them (some two
 minutes on two cores); the usual test command runs a sample in which every three choices meet that ever do.
