@@ -115,6 +115,33 @@ def test_a_live_device() -> None:
     assert len(snap) > 10**6 and d2.now == d3.now == dev.now
 
 
+def test_faults_of_a_live_device() -> None:
+    # Parity, and failures at times that are never reached, so that a chip may fail and power may be cut by hand.
+    cfg = sl.Config().set(
+        {
+            "geometry": {"channels": 2, "chips_per_channel": 4, "blocks_per_plane": 32, "pages_per_block": 32},
+            "device.over_provisioning": 0.4,
+            "raid": {"layout": "traditional", "group": 4},
+            "faults.chip_fails": [{"chip": 3, "at": "1h"}],
+        }
+    )
+    dev = sl.Device(cfg, check="full")
+    for page in range(64):
+        dev.submit("write", page * 4096, 4096, at=0)
+    dev.advance(until=10**9)
+    # Chip 3 is the second one of the second channel.
+    page = next(page for page in range(64) if dev.lookup(page * 4096)[:2] == (1, 1))
+    dev.submit("write", 0, 4096)
+    dev.advance(by=1000)
+    dev.power_cut()
+    dev.fail_chip(3)
+    assert dev.pending == 0 and dev.summary().power_cuts[0].at_ns == 10**9 + 1000
+    # The rest of its group restores the page of the failed chip.
+    dev.submit("read", page * 4096, 4096)
+    dev.run()
+    assert dev.pending == 0 and dev.summary().failures.lost_pages == 0
+
+
 class Oldest(sl.Victim):
     """FIFO over closed blocks."""
 

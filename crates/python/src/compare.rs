@@ -1,17 +1,12 @@
 //! `compare` and `reproduce`: many runs side by side.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread::ThreadId;
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyString};
+use pyo3::types::{PyDict, PyString};
 use ssdlab_cli::args::{CheckLevel, HowArgs, ReportOptions, ReproduceArgs, TableArgs};
 use ssdlab_cli::reproduce::Reproduction as Done;
-use ssdlab_lab::drive::Tick;
 use ssdlab_lab::error::Error;
 use ssdlab_lab::report::charts;
 use ssdlab_lab::report::inputs::Inputs;
@@ -19,101 +14,20 @@ use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::settings::argument;
 use ssdlab_lab::variants::axes::Axis;
 use ssdlab_lab::variants::comparison::{Planned, Row, Seeds, can_be_read_again};
-use ssdlab_lab::variants::points::{self, Plan};
+use ssdlab_lab::variants::points::Plan;
 
+use crate::arguments::{bytes_of, check_of, counted, seed_of};
 use crate::config::Config;
 use crate::errors::{engine, raised, usage};
 use crate::report;
-use crate::run::{Given, Watch, bytes_of, check_of, counted, seed_of};
+use crate::requests::Given;
 use crate::summary::Summary;
 use crate::table::Table;
 use crate::values::toml_of;
+use crate::watch::{Board, Follower};
 
 /// Most runs of a comparison, as on the command line.
 const MOST_POINTS: u64 = 1_000_000;
-
-/// Follows many runs from the thread that called.
-pub struct Board {
-    pub watch: Mutex<Watch>,
-    caller: ThreadId,
-    stop: AtomicBool,
-    pub ended: AtomicUsize,
-    pub runs: AtomicUsize,
-    pub now: AtomicU64,
-}
-
-impl Board {
-    /// A board of runs that this thread waits for.
-    pub fn new(watch: Watch) -> Board {
-        Board {
-            watch: Mutex::new(watch),
-            caller: std::thread::current().id(),
-            stop: AtomicBool::new(false),
-            ended: AtomicUsize::new(0),
-            runs: AtomicUsize::new(0),
-            now: AtomicU64::new(0),
-        }
-    }
-
-    /// Looks at signals, if this is the thread that called.
-    pub fn look(&self) -> ControlFlow<()> {
-        if self.stop.load(Ordering::Relaxed) {
-            return ControlFlow::Break(());
-        }
-        if std::thread::current().id() != self.caller {
-            return ControlFlow::Continue(());
-        }
-        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
-        let (ended, runs) = (self.ended.load(Ordering::Relaxed) as u64, self.runs.load(Ordering::Relaxed) as u64);
-        watch.set(ended, Some(runs), self.now.load(Ordering::Relaxed));
-        let flow = watch.look();
-        self.stop.fetch_or(flow.is_break(), Ordering::Relaxed);
-        flow
-    }
-
-    /// So many runs are to be made.
-    pub fn expect(&self, runs: usize) {
-        self.runs.store(runs, Ordering::Relaxed);
-    }
-
-    /// A run has ended.
-    pub fn ended(&self) {
-        self.ended.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// The result of all runs, or what was raised in place of it.
-    pub fn result<T>(&self, py: Python<'_>, done: PyResult<T>) -> PyResult<T> {
-        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
-        let raised = watch.raised();
-        let told = watch.end(py);
-        match raised {
-            Some(error) => Err(error),
-            None => done.and_then(|done| told.map(|()| done)),
-        }
-    }
-}
-
-/// A board of another thread's runs.
-struct Shared<'b>(&'b Board);
-
-impl points::Board for Shared<'_> {
-    fn at(&self, _point: usize, tick: Tick) -> ControlFlow<()> {
-        self.0.now.store(tick.now.0, Ordering::Relaxed);
-        ControlFlow::Continue(())
-    }
-
-    fn go_on(&self, _point: usize) -> ControlFlow<()> {
-        self.0.look()
-    }
-
-    fn waits(&self) -> ControlFlow<()> {
-        self.0.look()
-    }
-
-    fn ended(&self, _point: usize) {
-        self.0.ended.fetch_add(1, Ordering::Relaxed);
-    }
-}
 
 /// One variant of a comparison.
 #[pyclass(module = "ssdlab", frozen, get_all)]
@@ -206,7 +120,7 @@ impl Comparison {
         sections: Option<Vec<String>>,
         max_size: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let wanted = report::Wanted::of(py, path, lite, title, sections, None, max_size)?;
+        let wanted = report::Given { path, lite, title, sections, timeline_window: None, max_size }.wanted(py)?;
         report_of(py, "compare.json", &self.json, &wanted)
     }
 }
@@ -286,7 +200,6 @@ fn compare<'py>(
     let config = Config::or_default(py, cfg)?;
     let axes = vary.as_ref().map_or(Ok(Vec::new()), axes_of)?;
     let repeat = counted(py, "repeat", repeat.as_ref())?.unwrap_or(1);
-    let one = || PyInt::new(py, 1).into_any();
     let requests = Given {
         trace,
         workload,
@@ -294,8 +207,8 @@ fn compare<'py>(
         format,
         device,
         limit,
-        r#loop: r#loop.unwrap_or_else(one),
-        time_scale: time_scale.unwrap_or_else(one),
+        r#loop,
+        time_scale,
         replay,
         lba_policy,
         on_bad_line,
@@ -313,7 +226,7 @@ fn compare<'py>(
         memory_limit: memory_limit.as_ref().map(|limit| bytes_of("memory_limit", limit)).transpose()?,
     };
     let seeds = Seeds { first: seed.as_ref().map_or(Ok(1), |seed| seed_of(py, seed))?, count: repeat };
-    let board = Board::new(Watch::new(&progress.unwrap_or_else(|| PyString::new(py, "auto").into_any()))?);
+    let board = Board::new(py, progress)?;
     let done = engine(py, || {
         axes.iter().try_for_each(Axis::check)?;
         if axes.is_empty() && repeat == 1 {
@@ -324,8 +237,8 @@ fn compare<'py>(
         let planned = Planned::new(config.settings.sources(), axes, seeds, MOST_POINTS)?;
         let sheet = planned.sheet(&Place::MEMORY)?;
         let points = planned.points(&requests);
-        board.runs.store(points.len(), Ordering::Relaxed);
-        let done = planned.run(&points, &plan, &Shared(&board))?;
+        board.expect(points.len());
+        let done = planned.run(&points, &plan, &Follower(board.clone()))?;
         let (_, frame) = done.write(sheet)?.parts();
         Ok((done, frame))
     });
@@ -385,7 +298,7 @@ impl Reproduction {
         sections: Option<Vec<String>>,
         max_size: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let wanted = report::Wanted::of(py, path, lite, title, sections, None, max_size)?;
+        let wanted = report::Given { path, lite, title, sections, timeline_window: None, max_size }.wanted(py)?;
         report_of(py, "reproduce.json", &self.json, &wanted)
     }
 }
@@ -437,11 +350,11 @@ fn reproduce<'py>(
         table: TableArgs { markdown: false, csv: false, json: None },
         report: ReportOptions { report: None, report_lite: false, report_title: None },
     };
-    let board = Board::new(Watch::new(&progress.unwrap_or_else(|| PyString::new(py, "auto").into_any()))?);
+    let board = Board::new(py, progress)?;
     let done = engine(py, || {
         let done = Done::run(&args, &|runs| {
-            board.runs.fetch_add(runs, Ordering::Relaxed);
-            Box::new(Shared(&board))
+            board.expect_more(runs);
+            Box::new(Follower(board.clone()))
         })?;
         let frame = done.rows()?;
         Ok((done, frame))

@@ -13,11 +13,11 @@ use ssdlab_lab::results::requests;
 use ssdlab_sim::units::Nanos;
 use ssdlab_trace::Trace;
 
+use crate::arguments::{check_of, seed_of};
 use crate::config::Config;
 use crate::errors::{engine, raised, usage};
 use crate::policy;
 use crate::requests::trace_of;
-use crate::run::{check_of, seed_of};
 use crate::summary::Summary;
 use crate::table::Table;
 

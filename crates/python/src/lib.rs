@@ -3,8 +3,8 @@
 //! | name in Python | file |
 //! | --- | --- |
 //! | `Config` and the listings | `config.rs` |
-//! | `run`, `Run` | `run.rs`, `summary.rs` |
-//! | `explain`, `Explanation`, `WhatIf` | `why.rs` |
+//! | `run`, `Run`, `explain` | `run.rs`, `summary.rs` |
+//! | `Explanation`, `WhatIf` | `why.rs` |
 //! | `compare`, `reproduce` | `compare.rs` |
 //! | `Run.report` and the pictures of notebooks | `report.rs` |
 //! | `workload`, `read_trace`, traces of Python | `requests.rs` |
@@ -14,7 +14,9 @@
 //! | `VictimView`, `TriggerView` | `policy.rs` |
 //! | `_Game`, under `ssdlab.gym` | `game.rs` |
 //! | exceptions | `errors.rs` |
+//! | arguments of several functions, progress and signals | `arguments.rs`, `watch.rs` |
 
+mod arguments;
 mod arrow;
 mod compare;
 mod config;
@@ -30,6 +32,7 @@ mod summary;
 mod sweep;
 mod table;
 mod values;
+mod watch;
 mod why;
 
 use std::ffi::OsString;

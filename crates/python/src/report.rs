@@ -13,27 +13,30 @@ use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::report::page::{self, Page};
 use ssdlab_lab::results::timeline::Span;
 
+use crate::arguments::{bytes_of, parsed};
 use crate::errors::{engine, raised};
-use crate::run::{bytes_of, parsed};
 
-/// The arguments of a report.
-pub struct Wanted {
+/// The arguments of a method `report`.
+pub struct Given<'a, 'py> {
     pub path: PathBuf,
-    pub page: Page,
-    pub window: Option<Span>,
+    pub lite: bool,
+    pub title: Option<String>,
+    pub sections: Option<Vec<String>>,
+    pub timeline_window: Option<&'a str>,
+    pub max_size: Option<Bound<'py, PyAny>>,
 }
 
-impl Wanted {
-    /// From the arguments of a method `report`.
-    pub fn of(
-        py: Python<'_>,
-        path: PathBuf,
-        lite: bool,
-        title: Option<String>,
-        sections: Option<Vec<String>>,
-        timeline_window: Option<&str>,
-        max_size: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<Wanted> {
+/// A report that is to be written.
+pub struct Wanted {
+    path: PathBuf,
+    page: Page,
+    window: Option<Span>,
+}
+
+impl Given<'_, '_> {
+    /// The report.
+    pub fn wanted(self, py: Python<'_>) -> PyResult<Wanted> {
+        let Given { path, lite, title, sections, timeline_window, max_size } = self;
         let most = max_size.map(|given| bytes_of("max_size", &given)).transpose()?;
         let page = Page { lite, title, sections, most_bytes: most.unwrap_or(page::MOST_BYTES), command: None };
         page.check().map_err(|error| raised(py, &error))?;

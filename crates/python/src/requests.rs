@@ -11,13 +11,14 @@ use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use ssdlab_lab::error::Error;
-use ssdlab_lab::input::{Reading, Room, trace_rows, workload_rows};
+use ssdlab_lab::input::{self, Origin, Reading, Room, Tenant, When, trace_rows, workload_rows};
 use ssdlab_trace::{Code, Row, Rows, Trace, TraceError};
 
+use crate::arguments::{bytes_of, counted, parsed, scale_of};
 use crate::arrow;
 use crate::errors::{engine, keep, raised, usage};
-use crate::run::bytes_of;
 use crate::table::Table;
+use crate::values::toml_of;
 
 /// The name of a table of Python in messages.
 const NAME: &str = "table";
@@ -372,6 +373,119 @@ fn read_trace(py: Python<'_>, path: &Bound<'_, PyAny>, format: &str, limit: Opti
     let trace = trace_of(path)?;
     let reading = Reading { format: format.into(), ..Reading::default() };
     engine(py, || trace_rows(&trace, &reading, limit)).map(Table::of)
+}
+
+/// Tenants: a dict of names and texts such as `"workload:random-read,depth=4"`, or a list of `"NAME=..."`.
+fn tenants_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<Tenant>> {
+    let py = given.py();
+    let wrong = || {
+        let help = "give a dict such as {\"db\": \"workload:random-read,depth=4\"}, or a list of \"NAME=...\"";
+        usage(py, format!("tenants: {} is not one", given.get_type()), help)
+    };
+    let texts: Vec<String> = match given.cast::<PyDict>() {
+        Ok(by_name) => {
+            let text = |(name, rest): (Bound<'_, PyAny>, Bound<'_, PyAny>)| -> PyResult<String> {
+                let (name, rest): (String, String) = (name.extract()?, rest.extract()?);
+                Ok(format!("{name}={rest}"))
+            };
+            by_name.iter().map(text).collect::<PyResult<_>>().map_err(|_| wrong())?
+        }
+        Err(_) => given.extract().map_err(|_| wrong())?,
+    };
+    if texts.is_empty() {
+        return Err(wrong());
+    }
+    texts.iter().map(|text| Tenant::parse(text).map_err(|error| raised(py, &error))).collect()
+}
+
+/// Arguments that say which requests there are: those of `run` and `compare`.
+pub struct Given<'py> {
+    pub trace: Option<Bound<'py, PyAny>>,
+    pub workload: Option<Bound<'py, PyAny>>,
+    pub tenants: Option<Bound<'py, PyAny>>,
+    pub format: &'py str,
+    pub device: Option<Bound<'py, PyAny>>,
+    pub limit: Option<Bound<'py, PyAny>>,
+    pub r#loop: Option<Bound<'py, PyAny>>,
+    pub time_scale: Option<Bound<'py, PyAny>>,
+    pub replay: Option<&'py str>,
+    pub lba_policy: &'py str,
+    pub on_bad_line: &'py str,
+    pub time_order: &'py str,
+    pub op_codes: Option<&'py str>,
+    pub within_second: &'py str,
+    pub max_request: Option<Bound<'py, PyAny>>,
+    pub traces: Option<PathBuf>,
+}
+
+impl Given<'_> {
+    /// The requests.
+    pub fn requests(&self, py: Python<'_>) -> PyResult<input::Requests> {
+        let from = match (&self.trace, &self.workload) {
+            (Some(_), Some(_)) => return Err(usage(py, "both trace and workload are given", "give one of them")),
+            (trace, workload) if self.tenants.is_some() => {
+                if trace.is_some() || workload.is_some() || self.traces.is_some() {
+                    return Err(usage(py, "tenants are given, and other requests", "give one of them"));
+                }
+                Origin::Tenants(self.tenants.as_ref().map_or(Ok(Vec::new()), tenants_of)?)
+            }
+            (None, None) => return Err(usage(py, "no requests", "give trace=..., workload=... or tenants=...")),
+            (Some(_), None) if self.traces.is_some() => {
+                return Err(usage(py, "traces applies to workloads", "leave it out, or name a workload"));
+            }
+            (Some(trace), None) => Origin::Trace(trace_of(trace)?),
+            (None, Some(workload)) => match workload.cast::<PyDict>() {
+                Ok(spec) if self.traces.is_none() => {
+                    let spec = toml::to_string(&toml_of("workload", spec.as_any())?);
+                    Origin::Spec(spec.map_err(|error| usage(py, format!("workload: {error}"), ""))?)
+                }
+                Ok(_) => return Err(usage(py, "traces applies to named workloads", "leave it out")),
+                Err(_) => {
+                    let name: PathBuf = workload
+                        .extract()
+                        .map_err(|_| usage(py, "workload: expected a name, the path of a TOML file, or a dict", ""))?;
+                    Origin::Workload { name: name.to_string_lossy().into_owned(), recordings: self.traces.clone() }
+                }
+            },
+        };
+        let usual = Reading::default();
+        let device = self.device.as_ref().map(|device| Ok::<_, PyErr>(device.str()?.to_string())).transpose()?;
+        let loops = counted(py, "loop", self.r#loop.as_ref())?.unwrap_or(1);
+        let loops = u32::try_from(loops).map_err(|_| {
+            usage(py, format!("loop: {loops} is out of range"), "a run repeats its requests at most 4294967295 times")
+        })?;
+        Ok(input::Requests {
+            from,
+            reading: Reading {
+                format: self.format.into(),
+                device,
+                on_bad_line: parsed(py, "on_bad_line", self.on_bad_line)?,
+                time_order: parsed(py, "time_order", self.time_order)?,
+                op_codes: self.op_codes.map_or(Ok(usual.op_codes), |text| parsed(py, "op_codes", text))?,
+                within_second: parsed(py, "within_second", self.within_second)?,
+                max_request: self
+                    .max_request
+                    .as_ref()
+                    .map_or(Ok(usual.max_request), |given| bytes_of("max_request", given))?,
+            },
+            limit: counted(py, "limit", self.limit.as_ref())?,
+            loops,
+            time_scale: self.time_scale.as_ref().map_or(Ok(None), scale_of)?,
+            replay: match self.replay {
+                None => None,
+                Some("arrival") => Some(When::Arrival),
+                Some("closed") => Some(When::Closed),
+                Some(other) => {
+                    return Err(usage(
+                        py,
+                        format!("replay: `{other}` is not one of its values"),
+                        "the values are arrival, closed",
+                    ));
+                }
+            },
+            lba_policy: parsed(py, "lba_policy", self.lba_policy)?,
+        })
+    }
 }
 
 /// Adds the names of this file.

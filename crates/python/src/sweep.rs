@@ -23,11 +23,11 @@ use ssdlab_lab::sweep::table::{Rows, Shape};
 use ssdlab_lab::sweep::task::Task;
 use ssdlab_lab::variants::student::half_width;
 
-use crate::compare::Board;
+use crate::arguments::{bytes_of, check_of, counted};
 use crate::errors::{engine, usage};
-use crate::run::{Watch, bytes_of, check_of, counted};
 use crate::table::Table;
 use crate::values::python_of;
+use crate::watch::Board;
 
 /// A study with its points.
 #[pyclass(module = "ssdlab", name = "_Study", frozen)]
@@ -178,7 +178,7 @@ impl PyStudy {
             memory_limit: memory_limit.as_ref().map(|limit| bytes_of("memory_limit", limit)).transpose()?,
             ..Options::default()
         };
-        let board = Board::new(Watch::new(&progress)?);
+        let board = Board::new(py, Some(progress))?;
         let done = engine(py, || {
             let find = |name: &str| std::env::var(name).ok();
             let shard = shard.map(|text| Shard::parse(text, &find)).transpose()?.unwrap_or(Shard::WHOLE);
@@ -218,7 +218,11 @@ impl PyStudy {
                     _ => {}
                 }
                 let job = execute::job(&self.points, &run);
-                let file = self.points.inputs[self.points.points[run.point].input].source.1.as_deref();
+                let file = self.points.inputs[self.points.points[run.point].input]
+                    .source
+                    .1
+                    .first()
+                    .map(|(_, path)| path.as_path());
                 let task = Task::of(&job, file, &terms);
                 tasks.push(serde_json::to_string(&task).map_err(|error| Error::usage(error.to_string()))?);
             }

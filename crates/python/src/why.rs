@@ -1,32 +1,28 @@
 //! `explain` and `whatif`: why requests are slow, and what if something had not happened.
 
-use std::ops::ControlFlow;
-use std::path::PathBuf;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::path::Path;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
-use ssdlab_lab::drive::Tick;
+use pyo3::types::PyDict;
 use ssdlab_lab::error::Error;
 use ssdlab_lab::explain::at::At;
 use ssdlab_lab::explain::tries::Tries;
 use ssdlab_lab::explain::{self, explain_rows};
 use ssdlab_lab::input::Requests;
 use ssdlab_lab::results::sheet::Place;
-use ssdlab_lab::run::{How, Progress};
+use ssdlab_lab::run::How;
 use ssdlab_lab::settings::{Settings, argument};
 use ssdlab_lab::variants::points;
 use ssdlab_lab::whatif::moment::{Choice, Moment};
 use ssdlab_lab::whatif::{self, rows, what_if};
 use ssdlab_sim::units::Nanos;
 
-use crate::compare::Board;
+use crate::arguments::{counted, duration_of, parsed};
 use crate::errors::{engine, usage};
-use crate::run::{Run, Watch, counted, duration_of, parsed};
 use crate::summary::Section;
 use crate::table::Table;
 use crate::values::toml_of;
+use crate::watch::{Board, Follower};
 
 /// What a finished run was made of, to run it again.
 pub struct Made {
@@ -109,41 +105,6 @@ fn explanation(py: Python<'_>, done: &explain::Explained, top: usize) -> PyResul
     Py::new(py, section(py, &json)?.add_subclass(Explanation { text, json }))
 }
 
-/// Follows runs that own their board.
-struct Owned(Arc<Board>);
-
-impl points::Board for Owned {
-    fn at(&self, _point: usize, tick: Tick) -> ControlFlow<()> {
-        self.0.now.store(tick.now.0, Ordering::Relaxed);
-        ControlFlow::Continue(())
-    }
-
-    fn go_on(&self, _point: usize) -> ControlFlow<()> {
-        self.0.look()
-    }
-
-    fn waits(&self) -> ControlFlow<()> {
-        self.0.look()
-    }
-
-    fn ended(&self, _point: usize) {
-        self.0.ended.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-impl Progress for Owned {
-    fn at(&mut self, tick: Tick) -> ControlFlow<()> {
-        let mut watch = self.0.watch.lock().unwrap_or_else(PoisonError::into_inner);
-        watch.set(tick.requests, tick.total, tick.now.0);
-        ControlFlow::Continue(())
-    }
-
-    fn go_on(&mut self) -> ControlFlow<()> {
-        let mut watch = self.0.watch.lock().unwrap_or_else(PoisonError::into_inner);
-        watch.look()
-    }
-}
-
 /// Changes as `KEY=VALUE`: a dict, a text, or a list of these.
 fn changes_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     if let Ok(text) = given.extract::<String>() {
@@ -164,89 +125,99 @@ fn changes_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     Ok(all)
 }
 
-fn tries_of(given: Option<&Bound<'_, PyAny>>) -> PyResult<Tries> {
-    match given {
-        None => Ok(Tries::None),
-        Some(given) => match given.extract::<String>().as_deref() {
+/// What to explain: the arguments of `explain`.
+pub struct Wish<'a, 'py> {
+    pub at: Option<&'a str>,
+    /// `"auto"` by default.
+    pub tries: Option<Bound<'py, PyAny>>,
+    pub jobs: Option<Bound<'py, PyAny>>,
+    /// Causes to show.
+    pub top: usize,
+}
+
+impl Wish<'_, '_> {
+    fn at(&self, py: Python<'_>) -> PyResult<Option<At>> {
+        self.at.map(|at| parsed(py, "at", at)).transpose()
+    }
+
+    fn tries(&self) -> PyResult<Tries> {
+        let Some(given) = &self.tries else { return Ok(Tries::Auto) };
+        match given.extract::<String>().as_deref() {
             Ok("auto") => Ok(Tries::Auto),
             Ok("none") => Ok(Tries::None),
             _ => Ok(Tries::Given(changes_of("tries", given)?)),
-        },
+        }
     }
 }
 
-fn at_of(py: Python<'_>, at: Option<&str>) -> PyResult<Option<At>> {
-    at.map(|at| parsed(py, "at", at)).transpose()
+/// What does not happen: the arguments of `whatif`.
+pub struct Event<'a, 'py> {
+    pub at: &'a str,
+    pub change: Option<Bound<'py, PyAny>>,
+    pub without: Option<Bound<'py, PyAny>>,
+    pub before: Option<Bound<'py, PyAny>>,
+    pub after: Option<Bound<'py, PyAny>>,
+    /// Whether there is a row per request.
+    pub rows: bool,
 }
 
-fn progress_of<'py>(py: Python<'py>, given: Option<Bound<'py, PyAny>>) -> PyResult<Arc<Board>> {
-    let given = given.unwrap_or_else(|| PyString::new(py, "auto").into_any());
-    Ok(Arc::new(Board::new(Watch::new(&given)?)))
-}
-
-impl Run {
-    /// See `Run.explain` in Python.
-    pub fn explained(
-        &self,
-        py: Python<'_>,
-        at: Option<&str>,
-        tries: Option<&Bound<'_, PyAny>>,
-        jobs: Option<&Bound<'_, PyAny>>,
-        top: usize,
-        progress: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<Py<Explanation>> {
-        let jobs = counted(py, "jobs", jobs)?;
-        let wish = explain::Wish { at: at_of(py, at)?, tries: tries_of(tries)?, jobs };
-        let board = progress_of(py, progress)?;
-        let made = &self.made;
-        let done = engine(py, || {
-            let mut own = Owned(board.clone());
-            let mut boards = |runs: usize| {
-                board.runs.store(runs, Ordering::Relaxed);
-                Box::new(Owned(board.clone())) as Box<dyn points::Board>
-            };
-            explain::explain(&made.settings, &made.requests, made.how, &wish, &mut own, &mut boards)
-        });
-        explanation(py, &board.result(py, done)?, top)
-    }
-
-    /// See `Run.whatif` in Python.
-    #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
-    pub fn what_if(
-        &self,
-        py: Python<'_>,
-        at: &str,
-        change: Option<&Bound<'_, PyAny>>,
-        without: Option<&Bound<'_, PyAny>>,
-        before: Option<&Bound<'_, PyAny>>,
-        after: Option<&Bound<'_, PyAny>>,
-        with_rows: bool,
-        progress: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<Py<WhatIf>> {
+impl Event<'_, '_> {
+    fn wish(&self, py: Python<'_>) -> PyResult<whatif::Wish> {
         let usual = whatif::Wish::default();
-        let time = |name: &str, given: Option<&Bound<'_, PyAny>>, usual: Nanos| {
-            given.map_or(Ok(usual), |given| duration_of(name, given))
+        let time = |name: &str, given: &Option<Bound<'_, PyAny>>, usual: Nanos| {
+            given.as_ref().map_or(Ok(usual), |given| duration_of(name, given))
         };
-        let without = match without {
+        let without = match &self.without {
             None => Vec::new(),
             Some(given) => match given.extract::<String>() {
                 Ok(one) => vec![one],
                 Err(_) => given.extract::<Vec<String>>()?,
             },
         };
-        let without = without.iter().map(|one| parsed::<Choice>(py, "without", one)).collect::<PyResult<_>>()?;
-        let wish = whatif::Wish {
-            at: parsed::<Moment>(py, "at", at)?,
-            before: time("before", before, usual.before)?,
-            after: time("after", after, usual.after)?,
-            changes: change.map_or(Ok(Vec::new()), |change| changes_of("change", change))?,
-            without,
-        };
-        let board = progress_of(py, progress)?;
-        let made = &self.made;
+        Ok(whatif::Wish {
+            at: parsed::<Moment>(py, "at", self.at)?,
+            before: time("before", &self.before, usual.before)?,
+            after: time("after", &self.after, usual.after)?,
+            changes: self.change.as_ref().map_or(Ok(Vec::new()), |change| changes_of("change", change))?,
+            without: without.iter().map(|one| parsed::<Choice>(py, "without", one)).collect::<PyResult<_>>()?,
+        })
+    }
+}
+
+impl Made {
+    /// See `Run.explain` in Python.
+    pub fn explain(
+        &self,
+        py: Python<'_>,
+        wish: &Wish<'_, '_>,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Py<Explanation>> {
+        let asked =
+            explain::Wish { at: wish.at(py)?, tries: wish.tries()?, jobs: counted(py, "jobs", wish.jobs.as_ref())? };
+        let board = Board::new(py, progress)?;
         let done = engine(py, || {
-            let mut own = Owned(board.clone());
-            let found = what_if(&made.settings, &made.requests, made.how, &wish, None, &mut own)?;
+            let mut own = Follower(board.clone());
+            let mut boards = |runs: usize| {
+                board.expect(runs);
+                Box::new(Follower(board.clone())) as Box<dyn points::Board>
+            };
+            explain::explain(&self.settings, &self.requests, self.how, &asked, &mut own, &mut boards)
+        });
+        explanation(py, &board.result(py, done)?, wish.top)
+    }
+
+    /// See `Run.whatif` in Python.
+    pub fn what_if(
+        &self,
+        py: Python<'_>,
+        event: &Event<'_, '_>,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Py<WhatIf>> {
+        let (wish, with_rows) = (event.wish(py)?, event.rows);
+        let board = Board::new(py, progress)?;
+        let done = engine(py, || {
+            let mut own = Follower(board.clone());
+            let found = what_if(&self.settings, &self.requests, self.how, &wish, None, &mut own)?;
             let frame = match with_rows {
                 true => rows::write(rows::create(&Place::MEMORY)?, &found)?.parts().1,
                 false => None,
@@ -260,37 +231,18 @@ impl Run {
     }
 }
 
-/// Why requests are slow: of a `Run`, which is simulated again and watched, or of a file of its rows.
-#[pyfunction(name = "explain")]
-#[pyo3(signature = (source, at = None, *, tries = None, jobs = None, top = 5, progress = None))]
-#[pyo3(text_signature = "(source, at=None, *, tries='auto', jobs=None, top=5, progress='auto')")]
-fn explain_any<'py>(
-    py: Python<'py>,
-    source: &Bound<'py, PyAny>,
-    at: Option<&str>,
-    tries: Option<Bound<'py, PyAny>>,
-    jobs: Option<Bound<'py, PyAny>>,
-    top: usize,
-    progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<Py<Explanation>> {
-    if let Ok(run) = source.cast::<Run>() {
-        let tries = tries.unwrap_or_else(|| PyString::new(py, "auto").into_any());
-        return run.get().explained(py, at, Some(&tries), jobs.as_ref(), top, progress);
-    }
-    let path: PathBuf = source
-        .extract()
-        .map_err(|_| usage(py, "source: expected a Run, or the path of a file of requests=PATH", ""))?;
-    if tries.is_some_and(|given| given.extract::<String>().ok().as_deref() != Some("none")) {
+/// Why requests of a file of rows are slow.
+pub fn explain_file(py: Python<'_>, path: &Path, wish: &Wish<'_, '_>) -> PyResult<Py<Explanation>> {
+    if wish.tries.as_ref().is_some_and(|given| given.extract::<String>().ok().as_deref() != Some("none")) {
         return Err(usage(py, "tries: rows of a file can't be run again", "explain the Run, or leave tries out"));
     }
-    let at = at_of(py, at)?;
-    let done = engine(py, || -> Result<_, Error> { explain_rows(&path, at) })?;
-    explanation(py, &done, top)
+    let at = wish.at(py)?;
+    let done = engine(py, || -> Result<_, Error> { explain_rows(path, at) })?;
+    explanation(py, &done, wish.top)
 }
 
 /// Adds the names of this file.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Explanation>()?;
-    module.add_class::<WhatIf>()?;
-    module.add_function(wrap_pyfunction!(explain_any, module)?)
+    module.add_class::<WhatIf>()
 }
