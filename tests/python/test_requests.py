@@ -107,6 +107,42 @@ def test_skipped_rows_are_counted(table: sl.Table, small: sl.Config) -> None:
     assert sl.run(small, trace=pa.table({**as_buffers(table), "skip": skip})).summary == by_flag.summary
 
 
+def test_forced_unit_access_and_flushes_reach_a_device_with_a_cache(small: sl.Config) -> None:
+    cached = small.set({"cache.size": "64KiB", "cache.time": "1us"})
+    rows = {
+        "time_ns": np.array([0, 5_000_000, 10_000_000, 10_500_000], "u8"),
+        "op": ["write", "write", "write", "flush"],
+        "offset": np.array([0, 4096, 8192, 0], "u8"),
+        "bytes": np.array([4096, 4096, 4096, 0], "u8"),
+    }
+    fua = np.array([False, True, False, False])
+    for table in ({**rows, "fua": fua}, pa.table({**rows, "fua": fua})):
+        run = sl.run(cached, trace=table, requests=True)
+        assert run.requests["latency_ns"].to_list()[:3] == [1_000, 1_000 + 605_120, 1_000]
+        assert run.summary["requests"]["flush"] == 1
+    plain, forced = sl.run(cached, trace=rows).summary, sl.run(cached, trace={**rows, "fua": fua}).summary
+    assert plain["trace_digest"] == forced["trace_digest"] and plain["flush_digest"] != forced["flush_digest"]
+
+
+def test_tenants_are_those_of_the_command(small: sl.Config, command, tmp_path: Path) -> None:
+    tenants = {"db": "workload:random-read,depth=4,limit=500", "log": "workload:random-write,depth=8,limit=500"}
+    run = sl.run(small, tenants=tenants, alone=True, requests=True)
+    texts = [f"{name}={text}" for name, text in tenants.items()]
+    assert sl.run(small, tenants=texts, alone=True).summary == run.summary
+    sets = [item for key in ("geometry.blocks_per_plane=32", "precondition.mode=random", "device.over_provisioning=0.2") for item in ("--set", key)]
+    given = [item for text in texts for item in ("--tenant", text)]
+    command("run", *given, "--alone", *sets, "--json", tmp_path / "a.json", "--quiet")
+    assert sl.Summary.load(tmp_path / "a.json") == run.summary
+    assert run.summary["tenants"]["db"]["slowdown"] > 1
+    assert set(run.requests["tenant"].to_list()) == {"db", "log"}
+    compared = sl.compare(small, tenants=tenants, vary={"schemes.victim": ["greedy", "fifo"]})
+    assert len(compared.variants) == 2
+    with pytest.raises(sl.UsageError, match="other requests"):
+        sl.run(small, tenants=tenants, workload="quickstart")
+    with pytest.raises(sl.UsageError, match="neither"):
+        sl.run(small, tenants={"db": "quickstart"})
+
+
 BAD = {
     "missing": (lambda b: {k: v for k, v in b.items() if k != "op"}, "op", None),
     "float": (lambda b: {**b, "time_ns": b["time_ns"].astype("f8")}, "time_ns", None),

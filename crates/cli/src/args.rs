@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::explain::at::At;
 use ssdlab_lab::import::Simulator;
-use ssdlab_lab::input::{Origin, Reading, Requests, When};
+use ssdlab_lab::input::{Origin, Reading, Requests, Tenant, When};
 use ssdlab_lab::output::Output;
 use ssdlab_lab::report::page::Page;
 use ssdlab_lab::results::sheet::Place;
@@ -198,6 +198,11 @@ pub struct InputArgs {
     /// A generated workload: one of `ssdlab workloads`, or a TOML file
     #[arg(long, value_name = "NAME-or-FILE.toml")]
     pub workload: Option<String>,
+    /// Several workloads and traces on one device, each a tenant: NAME=trace:FILE or NAME=workload:NAME-or-FILE.toml, then options
+    /// such as ,lba=shared ,depth=8 ,limit=1000 ,format=msr ,time_scale=2; may be repeated. Each tenant has its own part of the
+    /// device unless lba= says otherwise
+    #[arg(long = "tenant", value_name = "NAME=...", conflicts_with_all = ["trace", "workload"])]
+    pub tenants: Vec<String>,
     /// Directory of recordings: a file such as DIR/hm_0.csv.gz replaces the workload that models it (hm_0, Financial1, ...);
     /// without such a file the model runs, and the output says that it is a model
     #[arg(long, value_name = "DIR", requires = "workload")]
@@ -229,13 +234,19 @@ pub struct InputArgs {
 
 impl InputArgs {
     /// The requests that are asked for, if any are.
-    pub fn requests(&self) -> Option<Requests> {
+    ///
+    /// # Errors
+    /// A tenant can't be read.
+    pub fn requests(&self) -> Result<Option<Requests>> {
         let from = match (&self.trace, &self.workload) {
             (Some(path), _) => Origin::Trace(path.clone().into()),
             (None, Some(name)) => Origin::Workload { name: name.clone(), recordings: self.traces.clone() },
-            (None, None) => return None,
+            (None, None) if self.tenants.is_empty() => return Ok(None),
+            (None, None) => {
+                Origin::Tenants(self.tenants.iter().map(|text| Tenant::parse(text)).collect::<Result<_>>()?)
+            }
         };
-        Some(Requests {
+        Ok(Some(Requests {
             from,
             reading: self.reading.reading(),
             limit: self.limit,
@@ -243,7 +254,7 @@ impl InputArgs {
             time_scale: self.time_scale,
             replay: self.replay.map(When::from),
             lba_policy: self.lba_policy,
-        })
+        }))
     }
 }
 
@@ -252,7 +263,7 @@ impl InputArgs {
 /// # Errors
 /// No requests were given.
 pub fn needed(requests: Option<Requests>) -> Result<Requests> {
-    requests.ok_or_else(|| Error::usage("no requests").help("give --trace FILE or --workload NAME"))
+    requests.ok_or_else(|| Error::usage("no requests").help("give --trace FILE, --workload NAME or --tenant NAME=..."))
 }
 
 /// How a recorded trace is read.
@@ -337,6 +348,9 @@ pub struct RunArgs {
     /// Memory limit of the device [default: 80 % of free memory]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Simulation")]
     pub memory_limit: Option<u64>,
+    /// Run each tenant with the device for itself, too, and print how much slower it is with the others
+    #[arg(long, help_heading = "Simulation")]
+    pub alone: bool,
     /// Write the summary as JSON; `-` means standard output, in place of the table
     #[arg(long, value_name = "FILE|-", help_heading = "Results")]
     pub json: Option<PathBuf>,
@@ -401,6 +415,7 @@ impl RunArgs {
             tail: self.json.as_deref() != Some(Path::new("-")) && !self.count_only,
             report: self.report.wanted(command),
             perf: self.perf.clone(),
+            alone: self.alone,
         }
     }
 }

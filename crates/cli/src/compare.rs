@@ -11,6 +11,7 @@ use ssdlab_lab::variants::axes;
 use ssdlab_lab::variants::comparison::{Comparison, Entry, Planned, Row, Seeds, can_be_read_again};
 use ssdlab_lab::variants::figures::{Figure, METRICS, Metric, Unit, Verdict};
 use ssdlab_lab::variants::student::half_width;
+use ssdlab_lab::variants::tenants;
 use ssdlab_sim::report::failure::Failed;
 use ssdlab_sim::report::power::PowerCut;
 
@@ -32,7 +33,7 @@ pub fn compare(args: &CompareArgs, line: &str) -> Result<()> {
     let sources = args.config.sources();
     axes::agree(&axes, &sources)?;
     let requests = match args.config.imports.is_empty() {
-        true => args.input.requests(),
+        true => args.input.requests()?,
         false => Some(import::requests(&args.config.imports, &args.input, args.how.quiet)?),
     };
     requests.as_ref().map_or(Ok(()), can_be_read_again)?;
@@ -167,6 +168,11 @@ fn render(args: &CompareArgs, done: &Comparison) -> String {
         out.push('\n');
         out.push_str(&group);
     }
+    let tenants = by_tenant(rows);
+    if tenants.len() > 1 {
+        out.push('\n');
+        layout::grid(&mut out, &tenants, false);
+    }
     if seeds.count > 1 {
         out.push('\n');
         layout::grid(&mut out, &deviations(rows), false);
@@ -252,6 +258,27 @@ fn packed(rows: &[Row]) -> Vec<String> {
         out
     };
     groups.into_iter().map(text).collect()
+}
+
+/// A line by variant and tenant, beside the tenant of that name in the first variant.
+fn by_tenant(rows: &[Row]) -> Vec<Vec<String>> {
+    let heads = tenants::METRICS.iter().flat_map(|metric| [metric.head.to_string(), String::new()]);
+    let mut lines: Vec<Vec<String>> = vec![["variant".into(), "tenant".into()].into_iter().chain(heads).collect()];
+    for (i, row) in rows.iter().enumerate() {
+        for tenant in &row.tenants {
+            let first = rows[0].tenants.iter().find(|first| first.name == tenant.name);
+            let cells = tenants::METRICS.iter().enumerate().flat_map(|(m, metric)| {
+                let base = first.and_then(|first| first.figures[m].as_ref());
+                match (&tenant.figures[m], base) {
+                    (Some(figure), Some(_)) if i == 0 => [cell(metric.unit, figure.mean), String::new()],
+                    (Some(figure), Some(base)) => [cell(metric.unit, figure.mean), beside(figure, base.mean)],
+                    _ => ["-".into(), String::new()],
+                }
+            });
+            lines.push([label(i, row), tenant.name.clone()].into_iter().chain(cells).collect());
+        }
+    }
+    lines
 }
 
 /// Half the interval of the first variant's own mean.
@@ -344,6 +371,18 @@ pub fn markdown(done: &Comparison) -> String {
         });
         let cells: Vec<String> = cells.collect();
         out.push_str(&format!("| {} | {} |\n", escape(&row.name), cells.join(" | ")));
+    }
+    let tenants = by_tenant(rows);
+    if tenants.len() > 1 {
+        let line = |cells: &Vec<String>| {
+            let pairs = cells[2..].chunks(2).map(|pair| pair.join(", ").trim_end_matches(", ").to_string());
+            let cells: Vec<String> = cells[..2].iter().map(|name| escape(name)).chain(pairs).collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        out.push('\n');
+        out.push_str(&line(&tenants[0]));
+        out.push_str(&format!("| --- | --- |{}\n", " ---: |".repeat(tenants::METRICS.len())));
+        tenants[1..].iter().for_each(|cells| out.push_str(&line(cells)));
     }
     let mut notes = refusals(rows);
     for line in losses(rows).iter().skip(1) {

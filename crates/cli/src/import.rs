@@ -145,7 +145,7 @@ fn next_step(args: &ImportArgs, imported: &Imported, workloads: &[(PathBuf, Stri
 /// # Errors
 /// Both are given, or neither.
 pub fn requests(imports: &[PathBuf], input: &InputArgs, quiet: bool) -> Result<Requests> {
-    let own = input.requests();
+    let own = input.requests()?;
     if imports.is_empty() {
         return needed(own);
     }
@@ -156,8 +156,9 @@ pub fn requests(imports: &[PathBuf], input: &InputArgs, quiet: bool) -> Result<R
         imported.account.remarks.iter().for_each(|remark| output::remark(format!("note: {remark}")));
     }
     match own {
-        Some(_) if !imported.flows().is_empty() && input.workload.is_some() => {
-            Err(Error::usage("--workload: the import describes requests, too").help("leave one of them out"))
+        Some(_) if !imported.flows().is_empty() && input.trace.is_none() => {
+            let option = if input.workload.is_some() { "--workload" } else { "--tenant" };
+            Err(Error::usage(format!("{option}: the import describes requests, too")).help("leave one of them out"))
         }
         // A trace takes the place of the one that an imported flow names.
         Some(requests) if input.trace.is_some() || imported.flows().is_empty() => Ok(requests),

@@ -568,7 +568,8 @@ pub fn run(args: &RunArgs, study: Study, keep: &[Keep], line: &str) -> Result<u8
     let (points, hashes) = points(study, Some(&args.study.store), args.study.rehash, options.check)?;
     let mut files = Files::new();
     files.reads("the study", &args.study.study);
-    points.inputs.iter().filter_map(|input| input.source.1.as_ref()).for_each(|path| files.reads("the study", path));
+    let traces = points.inputs.iter().flat_map(|input| &input.source.1);
+    traces.for_each(|(_, path)| files.reads("the study", path));
     files.write_all(&[("--report", args.report.report.as_deref())])?;
     let page = Begun::create(&args.report, line)?;
     let store = Store::create(&args.study.store, Disk::default())?;

@@ -222,6 +222,7 @@ fn latencies(latency: &Latencies) -> Vec<Vec<String>> {
 fn by_tenant(tenants: &Tenants) -> Vec<Vec<String>> {
     let header = ["tenant", "reads", "writes", "IOPS", "mean", "p99", "max", "write amplification"];
     let mut rows = vec![header.map(String::from).to_vec()];
+    rows[0].extend(tenants.0.iter().any(|(_, tenant)| tenant.slowdown.is_some()).then(|| "slowdown".into()));
     for (name, tenant) in &tenants.0 {
         let (all, dash) = (&tenant.latency_ns.all, || "-".to_string());
         let time = |ns: Option<u64>| ns.map_or_else(dash, |ns| duration(ns as f64));
@@ -235,6 +236,8 @@ fn by_tenant(tenants: &Tenants) -> Vec<Vec<String>> {
             time(all.max),
             tenant.write_amplification.map_or_else(dash, |wa| format!("{wa:.3}")),
         ]);
+        let slowdown = tenant.slowdown.map(|slowdown| slowdown.map_or_else(dash, |factor| format!("{factor:.3}x")));
+        rows.last_mut().expect("the one just added").extend(slowdown);
     }
     rows
 }

@@ -543,9 +543,7 @@ fn play(
     let target = device.target(config.device.queue_depth, seed);
     let mut input = input::open(&Requests { loops: u32::MAX, ..requests.clone() })?.fit(&target)?;
     input.set_writes(writes);
-    if input.closed() {
-        device.set_closed();
-    }
+    device.prepare(&input)?;
     let (_, input) = replay(&mut device, input, None, &mut Until(given_up))?;
     let summary = Outcome::new(&device, &input, config, own).summary;
     Ok(End { summary, now: device.now().0, load: device.load() })

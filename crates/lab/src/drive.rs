@@ -32,6 +32,8 @@ pub struct Device {
 #[derive(Default)]
 pub struct Watchers {
     keep: bool,
+    /// Numbers of the requests that have arrived, and of those that have completed, since they were last taken.
+    arrived: Vec<u64>,
     completed: Vec<Completed>,
     /// One row per window.
     pub series: Option<Series>,
@@ -74,6 +76,9 @@ impl Observer for Watch {
         let mut watchers = lock(&self.0);
         if let Some(also) = &mut watchers.also {
             also.arrived(number, request);
+        }
+        if watchers.keep && request.op != RequestOp::Trim {
+            watchers.arrived.push(number);
         }
         let done = watchers.timeline.as_mut().map(|timeline| timeline.arrived(number, request));
         watchers.note(done);
@@ -183,9 +188,20 @@ impl Device {
         }
     }
 
-    /// Switches to a closed loop: a request arrives when one completes.
-    pub fn set_closed(&mut self) {
-        self.ssd.set_closed(true);
+    /// Prepares the device for requests: whether they are a closed loop, and their tenants.
+    ///
+    /// # Errors
+    /// The device can't have tenants.
+    pub fn prepare(&mut self, input: &Input) -> Result<()> {
+        self.ssd.set_closed(input.closed());
+        if !self.timeless {
+            return name_tenants(&mut self.ssd, input);
+        }
+        match input.tenants().iter().any(|(_, _, depth)| depth.is_some()) {
+            false => Ok(()),
+            true => Err(Error::usage("--count-only has no times, but a tenant is a closed loop")
+                .help("leave it out, or give the tenant's requests arrival times")),
+        }
     }
 
     /// Switches to zero time: requests complete at once.
@@ -230,6 +246,11 @@ impl Device {
     /// Latencies and waits by bucket, if they were collected.
     pub fn histograms(&self) -> Option<Histograms> {
         self.ssd.histograms().map(Histograms::of)
+    }
+
+    /// Numbers of the reads, writes and flushes that arrived since the last call.
+    fn take_arrived(&mut self) -> Vec<u64> {
+        std::mem::take(&mut lock(&self.watchers).arrived)
     }
 
     /// Reads and writes that completed since the last call, in the order of completion.
@@ -334,6 +355,29 @@ impl Device {
     }
 }
 
+/// Names the tenants of requests on a device, with their parts of it and their closed loops.
+///
+/// # Errors
+/// The device can't have tenants.
+pub(crate) fn name_tenants(ssd: &mut Ssd, input: &Input) -> Result<()> {
+    let tenants = input.tenants();
+    if tenants.is_empty() {
+        return Ok(());
+    }
+    ssd.config()
+        .check_tenants("one trace or workload")
+        .map_err(|rule| Error::config(&*rule.key, format!("{}: {}", rule.key, rule.message)).help(rule.help))?;
+    ssd.set_tenants(tenants.iter().map(|(name, ..)| name.clone()).collect());
+    for (number, (_, range, _)) in (0..).zip(&tenants) {
+        ssd.set_owner(number, range.clone());
+    }
+    let depths: Vec<Option<u32>> = tenants.iter().map(|(_, _, depth)| *depth).collect();
+    if depths.iter().any(Option::is_some) {
+        ssd.set_loops(&depths);
+    }
+    Ok(())
+}
+
 /// The progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Tick {
@@ -377,7 +421,10 @@ pub fn replay(
     mut rows: Option<&mut Rows>,
     listener: &mut dyn Listener,
 ) -> Result<(u64, Input)> {
-    let submitted = input.feed(|feed| submit_all(device, feed, &mut rows, listener))?;
+    let submitted = input.feed(|feed| match feed.loops().iter().any(Option::is_some) {
+        false => submit_all(device, feed, &mut rows, listener),
+        true => submit_loops(device, feed, &mut rows, listener),
+    })?;
     (0..input.skipped()).for_each(|_| device.skip());
     go(device.run(&mut || listener.go_on()))?;
     stopped(device)?;
@@ -397,11 +444,6 @@ fn submit_all(
         match next {
             Next::Skip => device.skip(),
             Next::Request(request, marks) => {
-                if let Some(rows) = rows
-                    && request.op != RequestOp::Trim
-                {
-                    rows.expect(submitted);
-                }
                 while !device.accepts() {
                     go(device.make_room(&mut || listener.go_on()))?;
                 }
@@ -421,12 +463,64 @@ fn submit_all(
     Ok(submitted)
 }
 
+/// The same where tenants are closed loops: their requests arrive when others complete, so each loop is kept supplied.
+fn submit_loops(
+    device: &mut Device,
+    feed: &mut Feed<'_>,
+    rows: &mut Option<&mut Rows>,
+    listener: &mut dyn Listener,
+) -> Result<u64> {
+    let (mut submitted, mut ticked) = (0u64, 0u64);
+    let mut loops = feed.loops().iter().flatten().count();
+    let mut rest = true;
+    loop {
+        while let Some(tenant) = device.ssd.wants() {
+            match feed.pull_of(tenant)? {
+                Some(Next::Skip) => device.skip(),
+                Some(Next::Request(request, marks)) => {
+                    let extents = feed.extents().iter();
+                    let extents = extents.map(|extent| Extent { offset: extent.offset, bytes: extent.bytes });
+                    device.ssd.submit_next(request, marks, extents);
+                    submitted += 1;
+                }
+                None => {
+                    device.ssd.end_loop(tenant);
+                    loops -= 1;
+                }
+            }
+        }
+        while rest && device.accepts() {
+            match feed.pull()? {
+                Some(Next::Skip) => device.skip(),
+                Some(Next::Request(request, marks)) => {
+                    device.submit(request, marks, feed.extents());
+                    submitted += 1;
+                }
+                None => rest = false,
+            }
+        }
+        if loops == 0 && !rest {
+            return Ok(submitted);
+        }
+        while device.ssd.run_towards_wants(EVENTS, !rest) {
+            go(listener.go_on())?;
+        }
+        stopped(device)?;
+        go(listener.go_on())?;
+        if submitted / TICK > ticked {
+            ticked = submitted / TICK;
+            drain(device, rows)?;
+            let (share, total, now) = (feed.share(), feed.total, device.now());
+            go(listener.tick(Tick { requests: submitted, share, total, now }))?;
+        }
+    }
+}
+
 /// Writes the rows of the requests that completed.
 fn drain(device: &mut Device, rows: &mut Option<&mut Rows>) -> Result<()> {
-    match rows {
-        Some(rows) => device.take_completed().into_iter().try_for_each(|row| rows.completed(row)),
-        None => Ok(()),
-    }
+    let Some(rows) = rows else { return Ok(()) };
+    device.take_arrived().into_iter().for_each(|number| rows.expect(number));
+    device.take_completed().into_iter().try_for_each(|row| rows.completed(row))
 }
 
 /// An error if the listener stopped the run.

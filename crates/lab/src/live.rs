@@ -26,7 +26,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value as Json;
-use ssdlab_sim::config::{Config, ConfigError};
+use ssdlab_sim::config::{Config, ConfigError, Names};
 use ssdlab_sim::device::flash::Flash;
 use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::device::mapping::Location;
@@ -369,7 +369,7 @@ impl Device {
     /// The queue of a request; none if it matches none.
     fn queue_of(&self, op: RequestOp, offset: u64) -> Option<u8> {
         let nvme = &self.ssd.config().nvme;
-        if nvme.arbitrates() { nvme.queue_of(None, None, op, offset) } else { Some(0) }
+        if nvme.arbitrates() { nvme.queue_of(Names::default(), op, offset) } else { Some(0) }
     }
 
     /// Simulates everything before `until`, and nothing at it; the time is then `until`. Returns how many requests completed.

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use ssdlab_sim::Config;
 use ssdlab_sim::report::Summary;
+use ssdlab_sim::report::tenants::compare_alone;
 
 use crate::drive::Device;
 use crate::error::{Error, Result};
@@ -43,6 +44,13 @@ impl Outcome {
             chosen: input.chosen(),
             remarks: input.remarks(),
             capacity_bytes: device.capacity_bytes(),
+        }
+    }
+
+    /// Adds what tenants lost to each other, given their mean latencies with the device for themselves.
+    pub fn compare_alone(&mut self, alone: &[Option<f64>]) {
+        if let (Some(tenants), Some(fairness)) = (&mut self.summary.tenants, &mut self.summary.fairness) {
+            compare_alone(tenants, fairness, alone);
         }
     }
 

@@ -104,6 +104,8 @@ pub struct Outputs {
     pub report: Option<Report>,
     /// The cost of the simulation itself, as JSON.
     pub perf: Option<PathBuf>,
+    /// Whether each tenant is also run with the device for itself, for its slowdown. The device is built once more for each.
+    pub alone: bool,
 }
 
 /// Receives the progress of a run, in the thread that simulates.
@@ -281,7 +283,8 @@ impl Ready {
         opened.read_by(&mut files);
         outputs.register(&mut files)?;
         // Outputs are created before the run, so that a directory without write permission is reported at once.
-        let begun = Begun::create(outputs, &settings)?;
+        let tenants = opened.tenants().unwrap_or_else(|| settings.config.tenants());
+        let begun = Begun::create(outputs, &settings, &tenants)?;
         if let (Some(rows), Some(expected)) = (&begun.rows, opened.expected()) {
             rows.expects(expected)?;
         }
@@ -291,19 +294,19 @@ impl Ready {
         if how.count_only {
             config.check_count_only().map_err(|error| settings.refuse(&error))?;
         }
+        let alone = outputs.alone.then(|| alone(opened.requests(), &tenants, build, (config, how), progress));
+        let alone = alone.transpose()?;
         let mut device = build(&mut || progress.go_on())?;
         let mut input = opened.fit(&device.target(config.device.queue_depth, how.seed))?;
         if ahead {
             input.set_ahead();
         }
-        if input.closed() {
-            device.set_closed();
-        }
-        if let (Some(series), Some(span)) = (&begun.series, input.span()) {
-            series.lasts(span)?;
-        }
         if how.count_only {
             device.set_timeless();
+        }
+        device.prepare(&input)?;
+        if let (Some(series), Some(span)) = (&begun.series, input.span()) {
+            series.lasts(span)?;
         }
         if let Some(chosen) = input.chosen() {
             progress.chosen(&chosen);
@@ -339,7 +342,10 @@ impl Ready {
         let simulated_to = Moment::now();
         progress.simulated();
 
-        let outcome = Outcome::new(&device, &input, config, how.seed);
+        let mut outcome = Outcome::new(&device, &input, config, how.seed);
+        if let Some(alone) = &alone {
+            outcome.compare_alone(alone);
+        }
         let summary = if json_file.is_some() || report.is_some() { outcome.json() } else { String::new() };
         let histograms = device.histograms();
         let mut files = Vec::new();
@@ -466,7 +472,7 @@ struct Begun {
 }
 
 impl Begun {
-    fn create(outputs: &Outputs, settings: &Settings) -> Result<Begun> {
+    fn create(outputs: &Outputs, settings: &Settings, tenants: &[String]) -> Result<Begun> {
         fn begin<T>(path: &Option<PathBuf>, create: impl FnOnce(&Path) -> Result<T>) -> Result<Option<T>> {
             path.as_deref().map(create).transpose()
         }
@@ -475,15 +481,11 @@ impl Begun {
         let wanted = series.and_then(|(place, window)| Some((place.path()?, *window)));
         Ok(Begun {
             json: begin(&outputs.json, Output::create)?,
-            rows: outputs
-                .requests
-                .as_ref()
-                .map(|place| Rows::create(place, &extras, &settings.config.tenants()))
-                .transpose()?,
+            rows: outputs.requests.as_ref().map(|place| Rows::create(place, &extras, tenants)).transpose()?,
             series: outputs
                 .series
                 .as_ref()
-                .map(|(place, window)| Series::create(place, *window, &extras))
+                .map(|(place, window)| Series::create(place, *window, &extras, tenants))
                 .transpose()?,
             dies: wanted.map(|(path, window)| Dies::create(path, window)).transpose()?,
             timeline: outputs.timeline.as_ref().map(|(to, span)| Timeline::create(to, *span, geometry)).transpose()?,
@@ -497,6 +499,36 @@ impl Begun {
             perf: begin(&outputs.perf, Output::create)?,
         })
     }
+}
+
+/// Runs each tenant with the device for itself. Returns their mean latencies, none without any request.
+fn alone(
+    requests: &Requests,
+    tenants: &[String],
+    build: &mut Build<'_>,
+    (config, how): (&Config, How),
+    progress: &mut dyn Progress,
+) -> Result<Vec<Option<f64>>> {
+    let refuse = |why: &str, help: &str| Err(Error::usage(format!("--alone: {why}")).help(help));
+    if how.count_only {
+        return refuse("--count-only has no times, so nothing slows a tenant down", "leave one of them out");
+    }
+    if tenants.is_empty() {
+        return refuse("there are no tenants", "name them with --tenant, or give the device queues with nvme.queues");
+    }
+    if !requests.can_be_read_again() {
+        return refuse("the trace can be read only once, but every run reads it", "save the trace to a file");
+    }
+    let mut one = |tenant: u8| {
+        let mut device = build(&mut || progress.go_on())?;
+        let mut input = input::open(requests)?.fit(&device.target(config.device.queue_depth, how.seed))?;
+        input.set_only(tenant);
+        device.prepare(&input)?;
+        let (_, input) = replay(&mut device, input, None, &mut Heard(progress))?;
+        let own = Outcome::new(&device, &input, config, how.seed).summary.tenants;
+        Ok(own.and_then(|own| own.0[usize::from(tenant)].1.latency_ns.all.mean))
+    };
+    (0..tenants.len()).map(|tenant| one(tenant as u8)).collect()
 }
 
 /// The rows of a table that stay in memory; a file joins the others.

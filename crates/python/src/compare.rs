@@ -243,12 +243,12 @@ fn variant_of(py: Python<'_>, axes: &[Axis], row: &Row) -> PyResult<Py<Variant>>
 
 /// Simulates the same requests on several configurations and compares each with the first.
 #[pyfunction]
-#[pyo3(signature = (cfg = None, *, vary = None, repeat = None, jobs = None, trace = None, workload = None, format = "auto",
-    device = None, limit = None, r#loop = None, time_scale = None, replay = None, lba_policy = "error", on_bad_line = "error",
+#[pyo3(signature = (cfg = None, *, vary = None, repeat = None, jobs = None, trace = None, workload = None, tenants = None,
+    format = "auto", device = None, limit = None, r#loop = None, time_scale = None, replay = None, lba_policy = "error", on_bad_line = "error",
     time_order = "error", op_codes = None, within_second = "once", max_request = None, traces = None, seed = None,
     check = "sampled", count_only = false, memory_limit = None, progress = None))]
 #[pyo3(
-    text_signature = "(cfg=None, *, vary=None, repeat=1, jobs=None, trace=None, workload=None, format='auto', device=None, \
+    text_signature = "(cfg=None, *, vary=None, repeat=1, jobs=None, trace=None, workload=None, tenants=None, format='auto', device=None, \
     limit=None, loop=1, time_scale=1, replay=None, lba_policy='error', on_bad_line='error', time_order='error', \
     op_codes=None, within_second='once', max_request=None, traces=None, seed=1, check='sampled', count_only=False, \
     memory_limit=None, progress='auto')"
@@ -262,6 +262,7 @@ fn compare<'py>(
     jobs: Option<Bound<'py, PyAny>>,
     trace: Option<Bound<'py, PyAny>>,
     workload: Option<Bound<'py, PyAny>>,
+    tenants: Option<Bound<'py, PyAny>>,
     format: &str,
     device: Option<Bound<'py, PyAny>>,
     limit: Option<Bound<'py, PyAny>>,
@@ -288,6 +289,7 @@ fn compare<'py>(
     let requests = Given {
         trace,
         workload,
+        tenants,
         format,
         device,
         limit,

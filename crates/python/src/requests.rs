@@ -23,6 +23,8 @@ use crate::table::Table;
 const NAME: &str = "table";
 /// Any value that is no operation.
 const UNKNOWN: u8 = u8::MAX;
+/// A write.
+const WRITE: u8 = 1;
 /// A command that is skipped.
 const SKIPPED: u8 = 3;
 
@@ -71,6 +73,8 @@ struct Chunk {
     offset: Numbers,
     bytes: Numbers,
     device: Option<Numbers>,
+    /// Which writes have forced unit access.
+    fua: Option<Vec<bool>>,
 }
 
 /// A table of requests.
@@ -98,7 +102,8 @@ impl Rows for Requests {
             let ((time_ns, a), (offset, b), (bytes, c)) =
                 (chunk.time.get(row), chunk.offset.get(row), chunk.bytes.get(row));
             let device = chunk.device.as_ref().map_or(0, |device| device.get(row).0 as u32);
-            out.push(Row { time_ns, offset, bytes, negative: [a, b, c], device, op: chunk.op[row], fua: false });
+            let fua = chunk.fua.as_ref().is_some_and(|fua| fua[row]) && chunk.op[row] == WRITE;
+            out.push(Row { time_ns, offset, bytes, negative: [a, b, c], device, op: chunk.op[row], fua });
         }
     }
 }
@@ -111,14 +116,14 @@ fn wrong(py: Python<'_>, code: Code, column: &'static str, row: Option<u64>, tit
 }
 
 fn missing(py: Python<'_>, column: &'static str) -> PyErr {
-    let expected = "columns time_ns, op, offset and bytes; device and skip may be there";
+    let expected = "columns time_ns, op, offset and bytes; device, skip and fua may be there";
     wrong(py, Code::FieldCount, column, None, format!("The column {column} is missing"), expected)
 }
 
 fn of_type(py: Python<'_>, column: &'static str, of: &str) -> PyErr {
     let expected = match column {
         "op" => "uint8 (0 read, 1 write, 2 trim, 3 flush) or the words read, write, trim, flush",
-        "skip" => "booleans",
+        "skip" | "fua" => "booleans",
         "device" => "uint32",
         _ => "uint64 or int64",
     };
@@ -173,7 +178,7 @@ fn of_arrow(object: &Bound<'_, PyAny>) -> PyResult<Requests> {
     let place = |name: &'static str| schema.index_of(name).ok();
     let need = |name: &'static str| place(name).ok_or_else(|| missing(py, name));
     let (time, op, offset, bytes) = (need("time_ns")?, need("op")?, need("offset")?, need("bytes")?);
-    let (device, skip) = (place("device"), place("skip"));
+    let (device, skip, fua) = (place("device"), place("skip"), place("fua"));
     let mut requests = Requests { chunks: Vec::new(), rows: 0, devices: device.is_some() };
     for batch in batches {
         let filled = |name: &'static str, at: usize| -> PyResult<ArrayRef> {
@@ -202,11 +207,16 @@ fn of_arrow(object: &Bound<'_, PyAny>) -> PyResult<Requests> {
             offset: number("offset", offset)?,
             bytes: number("bytes", bytes)?,
             device: device.map(|at| number("device", at)).transpose()?,
+            fua: None,
         };
+        let flags = |name: &'static str, at: usize| -> PyResult<Vec<bool>> {
+            let array = filled(name, at)?;
+            let flags = array.as_boolean_opt().ok_or_else(|| of_type(py, name, &array.data_type().to_string()))?;
+            Ok(flags.iter().map(|flag| flag == Some(true)).collect())
+        };
+        chunk.fua = fua.map(|at| flags("fua", at)).transpose()?;
         if let Some(at) = skip {
-            let array = filled("skip", at)?;
-            let flags = array.as_boolean_opt().ok_or_else(|| of_type(py, "skip", &array.data_type().to_string()))?;
-            skip_rows(&mut chunk.op, flags.iter().map(|flag| flag == Some(true)));
+            skip_rows(&mut chunk.op, flags("skip", at)?.into_iter());
         }
         let rows = chunk.op.len() as u64;
         if rows > 0 {
@@ -262,13 +272,19 @@ fn of_buffers(table: &Bound<'_, PyDict>) -> PyResult<Requests> {
         offset: number("offset", &need("offset")?)?,
         bytes: number("bytes", &need("bytes")?)?,
         device: table.get_item("device")?.map(|value| number("device", &value)).transpose()?,
+        fua: None,
     };
     let rows = chunk.op.len();
     let mut lengths = vec![("time_ns", chunk.time.len()), ("offset", chunk.offset.len()), ("bytes", chunk.bytes.len())];
     lengths.extend(chunk.device.as_ref().map(|device| ("device", device.len())));
-    if let Some(flags) = table.get_item("skip")? {
+    let flags = |name: &'static str| -> PyResult<Option<Vec<bool>>> {
+        let Some(flags) = table.get_item(name)? else { return Ok(None) };
         let flags = flags.call_method0("tolist").unwrap_or_else(|_| flags.clone());
-        let flags: Vec<bool> = flags.extract().map_err(|_| of_type(py, "skip", "other than bool"))?;
+        flags.extract().map(Some).map_err(|_| of_type(py, name, "other than bool"))
+    };
+    chunk.fua = flags("fua")?;
+    lengths.extend(chunk.fua.as_ref().map(|flags| ("fua", flags.len())));
+    if let Some(flags) = flags("skip")? {
         lengths.push(("skip", flags.len()));
         skip_rows(&mut chunk.op, flags.into_iter());
     }

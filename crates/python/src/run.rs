@@ -11,7 +11,7 @@ use pyo3::types::{PyBool, PyDelta, PyDict, PyInt, PyString};
 use ssdlab_figures::figure::Figure;
 use ssdlab_lab::drive::Tick;
 use ssdlab_lab::error::{Error, Kind};
-use ssdlab_lab::input::{Origin, Reading, Requests, When};
+use ssdlab_lab::input::{Origin, Reading, Requests, Tenant, When};
 use ssdlab_lab::perf::Moment;
 use ssdlab_lab::report::charts;
 use ssdlab_lab::report::inputs::Inputs;
@@ -110,10 +110,34 @@ fn scale_of(given: &Bound<'_, PyAny>) -> PyResult<Option<ssdlab_trace::Scale>> {
     Ok((!scale.is_one()).then_some(scale))
 }
 
+/// Tenants: a dict of names and texts such as `"workload:random-read,depth=4"`, or a list of `"NAME=..."`.
+fn tenants_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<Tenant>> {
+    let py = given.py();
+    let wrong = || {
+        let help = "give a dict such as {\"db\": \"workload:random-read,depth=4\"}, or a list of \"NAME=...\"";
+        usage(py, format!("tenants: {} is not one", given.get_type()), help)
+    };
+    let texts: Vec<String> = match given.cast::<PyDict>() {
+        Ok(by_name) => {
+            let text = |(name, rest): (Bound<'_, PyAny>, Bound<'_, PyAny>)| -> PyResult<String> {
+                let (name, rest): (String, String) = (name.extract()?, rest.extract()?);
+                Ok(format!("{name}={rest}"))
+            };
+            by_name.iter().map(text).collect::<PyResult<_>>().map_err(|_| wrong())?
+        }
+        Err(_) => given.extract().map_err(|_| wrong())?,
+    };
+    if texts.is_empty() {
+        return Err(wrong());
+    }
+    texts.iter().map(|text| Tenant::parse(text).map_err(|error| raised(py, &error))).collect()
+}
+
 /// Arguments that say which requests there are; the same for `run` and `compare`.
 pub struct Given<'py> {
     pub trace: Option<Bound<'py, PyAny>>,
     pub workload: Option<Bound<'py, PyAny>>,
+    pub tenants: Option<Bound<'py, PyAny>>,
     pub format: &'py str,
     pub device: Option<Bound<'py, PyAny>>,
     pub limit: Option<Bound<'py, PyAny>>,
@@ -133,8 +157,14 @@ impl Given<'_> {
     /// The requests.
     pub fn requests(&self, py: Python<'_>) -> PyResult<Requests> {
         let from = match (&self.trace, &self.workload) {
+            (trace, workload) if self.tenants.is_some() => {
+                if trace.is_some() || workload.is_some() || self.traces.is_some() {
+                    return Err(usage(py, "tenants are given, and other requests", "give one of them"));
+                }
+                Origin::Tenants(self.tenants.as_ref().map_or(Ok(Vec::new()), tenants_of)?)
+            }
             (Some(_), Some(_)) => return Err(usage(py, "both trace and workload are given", "give one of them")),
-            (None, None) => return Err(usage(py, "no requests", "give trace=... or workload=...")),
+            (None, None) => return Err(usage(py, "no requests", "give trace=..., workload=... or tenants=...")),
             (Some(_), None) if self.traces.is_some() => {
                 return Err(usage(py, "traces applies to workloads", "leave it out, or name a workload"));
             }
@@ -564,15 +594,15 @@ fn rows_of(given: &Bound<'_, PyAny>, how: &How, config: &Config) -> PyResult<Opt
 
 /// Simulates a trace or a workload and returns what happened.
 #[pyfunction]
-#[pyo3(signature = (cfg = None, *, trace = None, workload = None, format = "auto", device = None, limit = None, r#loop = None,
-    time_scale = None, replay = None, lba_policy = "error", on_bad_line = "error", time_order = "error", op_codes = None,
+#[pyo3(signature = (cfg = None, *, trace = None, workload = None, tenants = None, format = "auto", device = None,
+    limit = None, r#loop = None, time_scale = None, replay = None, lba_policy = "error", on_bad_line = "error", time_order = "error", op_codes = None,
     within_second = "once", max_request = None, traces = None, seed = None, check = "sampled", count_only = false,
-    requests = None, series = None, blocks = false, histograms = None, timeline = None, timeline_window = None, memory_limit = None,
+    alone = false, requests = None, series = None, blocks = false, histograms = None, timeline = None, timeline_window = None, memory_limit = None,
     progress = None, victim = None, trigger = None))]
 #[pyo3(
-    text_signature = "(cfg=None, *, trace=None, workload=None, format='auto', device=None, limit=None, loop=1, time_scale=1, \
+    text_signature = "(cfg=None, *, trace=None, workload=None, tenants=None, format='auto', device=None, limit=None, loop=1, time_scale=1, \
     replay=None, lba_policy='error', on_bad_line='error', time_order='error', op_codes=None, within_second='once', \
-    max_request=None, traces=None, seed=1, check='sampled', count_only=False, requests=False, series=None, blocks=False, \
+    max_request=None, traces=None, seed=1, check='sampled', count_only=False, alone=False, requests=False, series=None, blocks=False, \
     histograms=False, timeline=None, timeline_window=None, memory_limit=None, progress='auto', victim=None, trigger=None)"
 )]
 #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
@@ -581,6 +611,7 @@ fn run<'py>(
     cfg: Option<&Config>,
     trace: Option<Bound<'py, PyAny>>,
     workload: Option<Bound<'py, PyAny>>,
+    tenants: Option<Bound<'py, PyAny>>,
     format: &str,
     device: Option<Bound<'py, PyAny>>,
     limit: Option<Bound<'py, PyAny>>,
@@ -597,6 +628,7 @@ fn run<'py>(
     seed: Option<Bound<'py, PyAny>>,
     check: &str,
     count_only: bool,
+    alone: bool,
     requests: Option<Bound<'py, PyAny>>,
     series: Option<Bound<'py, PyAny>>,
     blocks: bool,
@@ -614,6 +646,7 @@ fn run<'py>(
     let wanted = Given {
         trace,
         workload,
+        tenants,
         format,
         device,
         limit,
@@ -645,6 +678,7 @@ fn run<'py>(
         blocks: blocks.then_some(Place::MEMORY),
         histograms: histograms.map_or(Ok(None), |histograms| place_of("histograms", &histograms))?,
         tail: !count_only,
+        alone,
         timeline: timeline.clone().map(|path| (To::File(path), window)),
         ..Outputs::default()
     };

@@ -38,6 +38,8 @@ pub struct Completed {
     pub extras: ExtraBlame,
     /// Index of its tenant; 0 without tenants.
     pub tenant: u8,
+    /// Of the other tenants, the one for which it waited longest at dies and channels, and that time; none if it waited for none.
+    pub aggressor: Option<(u8, Nanos)>,
 }
 
 /// The resource of a leg.

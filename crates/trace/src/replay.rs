@@ -173,7 +173,7 @@ impl Digest {
 
     /// Adds the next record, whose bytes lie in these extents.
     #[inline]
-    fn add_scattered(&mut self, record: &Record, extents: &[Extent]) {
+    pub fn add_scattered(&mut self, record: &Record, extents: &[Extent]) {
         for (i, extent) in extents.iter().enumerate() {
             let mark = if i == 0 { 0 } else { Digest::CONTINUES };
             self.take(record.time_ns, extent.offset, extent.bytes, record.op, mark);

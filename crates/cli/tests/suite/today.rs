@@ -89,3 +89,39 @@ fn requests_go_to_the_queue_of_their_device() {
     let said = bench.bad(&format!("run --trace t.csv {COLUMNS} --set {one} --quiet"), 3);
     assert!(said.contains("line 2") && said.contains("device b") && said.contains("rest"), "{said}");
 }
+
+#[test]
+fn tenants_share_a_drive_and_know_what_it_costs_them() {
+    let bench = Bench::new();
+    let reads: String = (0..4).map(|i| format!("0,r,{},4096\n", i * 4096)).collect();
+    std::fs::write(bench.path().join("four.txt"), reads).unwrap();
+    let map = "format=columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes";
+    let die = ["channels", "chips_per_channel", "dies_per_chip", "planes_per_die"];
+    let die: String = die.iter().map(|key| format!("--set geometry.{key}=1 ")).collect();
+    let tenants = format!("--tenant a=trace:four.txt,{map} --tenant b=trace:four.txt,{map}");
+    let run = |arbitration: &str, more: &str| {
+        let queues = format!(
+            "'nvme={{arbitration=\"{arbitration}\",queues=[{{name=\"a\",class=\"high\",weight=3}},{{name=\"b\",class=\"low\"}}]}}'"
+        );
+        bench.good(&format!("run {tenants} {die}--set device.queue_depth=1 --set {queues} {more}"))
+    };
+    // Service order A A A B A B B B; alone each tenant takes 55,120 to 220,480.
+    let summary = json(&run("wrr", "--alone --quiet --json -"));
+    let mean = |summary: &Value, name: &str| summary["tenants"][name]["latency_ns"]["all"]["mean"].clone();
+    assert_eq!((mean(&summary, "a"), mean(&summary, "b")), (151_580.0.into(), 344_500.0.into()));
+    assert_eq!(summary["tenants"]["a"]["slowdown"], 151_580.0 / 137_800.0);
+    assert_eq!(summary["tenants"]["b"]["slowdown"], 2.5);
+    assert_eq!(summary["fairness"]["slowdown"], (151_580.0 / 137_800.0) / 2.5);
+    let rr = json(&run("rr", "--quiet --json -"));
+    assert_eq!((mean(&rr, "a"), mean(&rr, "b")), (220_480.0.into(), 275_600.0.into()));
+    assert!(rr["fairness"].get("slowdown").is_none());
+    let table = run("wrr", "--alone --quiet");
+    assert!(table.contains("2.500x") && table.contains("slowdown: 0.440"), "{table}");
+    let compared = bench.good(&format!("compare {tenants} {die}--vary timing.read=50us,25us --quiet"));
+    assert!(compared.contains("tenant") && compared.contains("a ") && compared.contains("b "), "{compared}");
+    // A tenant is refused where it can't be simulated, and so is --alone without tenants.
+    let parity = bench.bad(&format!("run {tenants} --set raid.layout=traditional --quiet"), 2);
+    assert!(parity.contains("raid.layout"), "{parity}");
+    let none = bench.bad("run --workload quickstart --alone --quiet", 2);
+    assert!(none.contains("there are no tenants"), "{none}");
+}

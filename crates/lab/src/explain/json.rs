@@ -1,12 +1,10 @@
 //! The findings as JSON: the contract `ssdlab.explain/1`.
 
 use serde_json::{Map, Value as Json, json};
-use ssdlab_sim::blame::CAUSES;
 
 use crate::explain::explained::Explained;
-use crate::explain::records::Record;
+use crate::explain::records::{Reason, Record};
 use crate::explain::watch::Known;
-use crate::report::words;
 
 /// The schema.
 pub const SCHEMA: &str = "ssdlab.explain/1";
@@ -25,14 +23,14 @@ pub fn value(explained: &Explained) -> Json {
     let (findings, known) = (&explained.findings, explained.known.as_ref());
     let causes = findings.causes.iter().filter(|one| one.total > 0 || one.middle > 0).map(|one| {
         json!({
-            "cause": words::name(one.cause),
+            "cause": one.cause.name(),
             "total_ns": exact(one.total as i128),
             "middle_ns": exact(one.middle as i128),
             "excess_ns": exact(findings.excess_ns(one)),
             "share": findings.share(one),
         })
     });
-    let patterns = findings.patterns.iter().map(|pattern| json!({ "name": pattern.of().name, "count": pattern.count }));
+    let patterns = findings.patterns.iter().map(|pattern| json!({ "name": pattern.name, "count": pattern.count }));
     let base = findings.value.filter(|base| *base > 0);
     let tries = explained.tried.iter().map(|one| {
         json!({
@@ -70,10 +68,10 @@ pub fn value(explained: &Explained) -> Json {
 }
 
 fn slow(record: &Record, known: Option<&Known>) -> Json {
-    let causes: Map<String, Json> = CAUSES
-        .iter()
-        .filter(|(cause, _)| record.of(*cause) > 0)
-        .map(|(cause, name)| (name.to_string(), json!(record.of(*cause))))
+    let causes: Map<String, Json> = Reason::all()
+        .map(|cause| (cause.name().to_string(), record.of_reason(cause)))
+        .filter(|(_, ns)| *ns > 0)
+        .map(|(name, ns)| (name, json!(ns)))
         .collect();
     let collections = known.map(|known| {
         let met = known.met_by(record).iter();

@@ -3,14 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use ssdlab_sim::blame::{CAUSES, Cause};
 use ssdlab_sim::report::histogram::Histogram;
 
 use crate::error::{Error, Result};
 use crate::explain::at::{At, Kind};
 use crate::explain::patterns::case::{Case, World};
 use crate::explain::patterns::{self, Pattern};
-use crate::explain::records::{Record, Records};
+use crate::explain::records::{Reason, Record, Records};
 use crate::explain::watch::Known;
 use crate::report::histogram::{Quantile, merged, percentile};
 use crate::results::histograms::Histograms;
@@ -29,14 +28,15 @@ pub struct Sums {
     /// Sum of their latencies.
     pub total: u128,
     /// By cause.
-    pub causes: [u128; Cause::COUNT],
+    pub causes: [u128; Reason::COUNT],
 }
 
 impl Sums {
     fn add(&mut self, record: &Record) {
         self.count += 1;
         self.total += u128::from(record.latency);
-        self.causes.iter_mut().zip(record.blame.0).for_each(|(sum, ns)| *sum += u128::from(ns));
+        let all = record.blame.0.iter().chain(&record.extras.0);
+        self.causes.iter_mut().zip(all).for_each(|(sum, ns)| *sum += u128::from(*ns));
     }
 
     /// Mean latency, rounded half up.
@@ -54,7 +54,7 @@ pub struct Excess(i128);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blamed {
     /// The cause.
-    pub cause: Cause,
+    pub cause: Reason,
     /// Its sum over the tail set.
     pub total: u128,
     /// Its sum over the middle.
@@ -179,7 +179,7 @@ pub fn find(records: &mut Records, at: Option<At>, known: Option<&Known>) -> Res
     let mut histograms = [Histogram::default(), Histogram::default()];
     let (mut wanted, mut first, mut last) = (None, None, 0);
     records.each(&mut |record| {
-        histograms[usize::from(record.write)].record(&record.blame, record.latency, record.blame.waits());
+        histograms[usize::from(record.write)].record(&record.blame, record.latency, record.waits());
         first.get_or_insert(record.arrival);
         last = record.arrival;
         if at == Some(At::Request(record.request)) {
@@ -277,7 +277,7 @@ pub fn find(records: &mut Records, at: Option<At>, known: Option<&Known>) -> Res
         recent.push_back(record.arrival);
     })?;
     findings.slowest.sort_by_key(|record| (Reverse(record.latency), record.request));
-    findings.patterns = counts.patterns(findings.tail.count);
+    findings.patterns = counts.patterns(&world);
     findings.value = match at {
         At::Tail(kind, rank) => {
             let buckets = match kind {
@@ -290,13 +290,12 @@ pub fn find(records: &mut Records, at: Option<At>, known: Option<&Known>) -> Res
         _ => findings.tail.mean(),
     };
     let (size, parts) = (i128::from(findings.tail.count), i128::from(findings.middle.count));
-    findings.causes = CAUSES
-        .iter()
-        .map(|(cause, _)| {
-            let (total, middle) = (findings.tail.causes[*cause as usize], findings.middle.causes[*cause as usize]);
-            Blamed { cause: *cause, total, middle, excess: Excess(total as i128 * parts - middle as i128 * size) }
+    findings.causes = Reason::all()
+        .map(|cause| {
+            let (total, middle) = (findings.tail.causes[cause.place()], findings.middle.causes[cause.place()]);
+            Blamed { cause, total, middle, excess: Excess(total as i128 * parts - middle as i128 * size) }
         })
         .collect();
-    findings.causes.sort_by_key(|one| (Reverse(one.excess), CAUSES[one.cause as usize].1));
+    findings.causes.sort_by_key(|one| (Reverse(one.excess), one.cause.name()));
     Ok(findings)
 }

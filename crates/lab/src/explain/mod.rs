@@ -87,7 +87,9 @@ pub fn watched(
     let watch = Watch::new(&config);
     let ready = Run::new(settings.clone(), how, Moment::now())?.open(requests)?;
     let done = ready.simulate_watched(outputs, progress, Some(Box::new(watch.clone())))?;
-    let (records, known) = watch.finish(done.geometry.clone(), &config, done.closed)?;
+    let tenants = done.outcome.summary.tenants.as_ref().map_or(&[][..], |tenants| &tenants.0);
+    let tenants = tenants.iter().map(|(name, _)| name.clone()).collect();
+    let (records, known) = watch.finish(done.geometry.clone(), &config, done.closed, tenants)?;
     Ok((records, known, done))
 }
 

@@ -3,10 +3,55 @@
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
-use ssdlab_sim::blame::{Blame, Cause};
+use ssdlab_sim::blame::{Blame, CAUSES, Cause, Extra, ExtraBlame};
 use tempfile::SpooledTempFile;
 
 use crate::error::{Error, Result};
+use crate::report::words;
+
+/// A cause of latency: one that every device has, or one of an optional feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Of every device.
+    Usual(Cause),
+    /// Of a feature.
+    Extra(Extra),
+}
+
+impl Reason {
+    /// Number of reasons.
+    pub const COUNT: usize = Cause::COUNT + Extra::COUNT;
+
+    /// All of them, in the order of results.
+    pub fn all() -> impl Iterator<Item = Reason> {
+        let usual = CAUSES.iter().map(|(cause, _)| Reason::Usual(*cause));
+        usual.chain(Extra::ALL.into_iter().map(Reason::Extra))
+    }
+
+    /// Its place among all.
+    pub fn place(self) -> usize {
+        match self {
+            Reason::Usual(cause) => cause as usize,
+            Reason::Extra(extra) => Cause::COUNT + extra as usize,
+        }
+    }
+
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Usual(cause) => words::name(cause),
+            Reason::Extra(extra) => extra.name(),
+        }
+    }
+
+    /// What it means, in a few words.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Reason::Usual(cause) => words::meaning(cause),
+            Reason::Extra(extra) => words::extra_meaning(extra),
+        }
+    }
+}
 
 /// A measured read or write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +74,10 @@ pub struct Record {
     pub plane: Option<u32>,
     /// Causes of the latency.
     pub blame: Blame,
+    /// Those of optional features.
+    pub extras: ExtraBlame,
+    /// Of the other tenants, the one for which it waited longest at dies and channels, and that time, if it is known.
+    pub aggressor: Option<(u8, u64)>,
 }
 
 impl Record {
@@ -37,16 +86,33 @@ impl Record {
         self.blame.0[cause as usize]
     }
 
+    /// Nanoseconds of a cause, which may be one of a feature.
+    pub fn of_reason(&self, reason: Reason) -> u64 {
+        match reason {
+            Reason::Usual(cause) => self.of(cause),
+            Reason::Extra(extra) => self.extras.0[extra as usize],
+        }
+    }
+
+    /// Its wait.
+    pub fn waits(&self) -> u64 {
+        self.blame.waits() + self.extras.sum()
+    }
+
+    /// Whether a time is over half of its wait.
+    pub fn is_mostly(&self, ns: u128) -> bool {
+        2 * ns > u128::from(self.waits())
+    }
+
     /// Whether these causes are over half of its wait.
     pub fn mostly(&self, causes: &[Cause]) -> bool {
-        let sum: u128 = causes.iter().map(|cause| u128::from(self.of(*cause))).sum();
-        2 * sum > u128::from(self.blame.waits())
+        self.is_mostly(causes.iter().map(|cause| u128::from(self.of(*cause))).sum())
     }
 }
 
 /// Numbers of a record before its causes.
-const HEAD: usize = 7;
-const WORDS: usize = HEAD + Cause::COUNT;
+const HEAD: usize = 8;
+const WORDS: usize = HEAD + Reason::COUNT;
 const BYTES: usize = 8 * WORDS;
 /// Bytes that stay in memory.
 const IN_MEMORY: usize = 32 << 20;
@@ -76,9 +142,13 @@ impl Spool {
     pub fn put(&mut self, record: &Record) -> Result<()> {
         let flags = u64::from(record.write) | record.plane.map_or(0, |plane| (u64::from(plane) + 1) << 1);
         let start = record.start.unwrap_or(u64::MAX);
-        let head = [record.request, record.arrival, flags, record.offset, record.bytes, start, record.latency];
+        // A wait for a tenant is above 0, and a request of 2^56 ns lasts two years.
+        let aggressor = record.aggressor.map_or(0, |(tenant, ns)| u64::from(tenant) << 56 | ns.min((1 << 56) - 1));
+        let head =
+            [record.request, record.arrival, flags, record.offset, record.bytes, start, record.latency, aggressor];
         let mut bytes = [0; BYTES];
-        for (place, word) in bytes.chunks_exact_mut(8).zip(head.iter().chain(&record.blame.0)) {
+        let words = head.iter().chain(&record.blame.0).chain(&record.extras.0);
+        for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());
         }
         self.file.write_all(&bytes).map_err(|error| failed("write", &error))?;
@@ -136,6 +206,8 @@ impl Records {
                 start: Some(word(5)).filter(|start| *start != u64::MAX),
                 latency: word(6),
                 blame: Blame(std::array::from_fn(|i| word(HEAD + i))),
+                extras: ExtraBlame(std::array::from_fn(|i| word(HEAD + Cause::COUNT + i))),
+                aggressor: (word(7) > 0).then(|| ((word(7) >> 56) as u8, word(7) & ((1 << 56) - 1))),
             });
         }
         Ok(())
@@ -158,6 +230,8 @@ mod tests {
             latency: 7,
             plane: (request != 4).then_some(request as u32),
             blame: Blame(std::array::from_fn(|i| request + i as u64)),
+            extras: ExtraBlame(std::array::from_fn(|i| 100 * request + i as u64)),
+            aggressor: (request != 5).then_some((15, 1 + request)),
         };
         let mut spool = Spool::new();
         (0..9).for_each(|request| spool.put(&record(request)).unwrap());

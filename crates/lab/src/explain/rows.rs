@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use ssdlab_figures::figure::Cell;
-use ssdlab_sim::blame::{Blame, CAUSES};
+use ssdlab_sim::blame::{Blame, CAUSES, Extra, ExtraBlame};
 
 use crate::error::{Error, Result};
 use crate::explain::records::{Record, Records, Spool};
@@ -24,6 +24,8 @@ pub fn read(path: &Path) -> Result<Records> {
     file.map_err(|error| Error::file("read", path, &error))?;
     let mut spool = Spool::new();
     let mut at: Vec<usize> = Vec::new();
+    // Causes of optional features have columns only on devices with them.
+    let mut extra_at = [None; Extra::COUNT];
     let (mut number, mut last) = (0u64, None::<u64>);
     table::rows(path, &head == b"PAR1", &mut |columns, row| {
         let Some(row) = row else {
@@ -34,12 +36,16 @@ pub fn read(path: &Path) -> Result<Records> {
                         .help("an explanation is made of the rows of --requests, with all their columns")
                 })?);
             }
+            extra_at = Extra::ALL.map(|extra| columns.iter().position(|column| column == extra.name()));
             return Ok(true);
         };
         number += 1;
         let bad = |what: String| data(path, format!("row {number}: {what}"));
         let whole = |i: usize| integer(&row[at[i]]).and_then(|value| u64::try_from(value).ok());
         let need = |i: usize, name: &str| whole(i).ok_or_else(|| bad(format!("`{name}` is not a whole number")));
+        if matches!(&row[at[2]], Cell::Text(op) if op == "flush") {
+            return Ok(true);
+        }
         let write = match &row[at[2]] {
             Cell::Text(op) if op == "read" => false,
             Cell::Text(op) if op == "write" => true,
@@ -48,6 +54,12 @@ pub fn read(path: &Path) -> Result<Records> {
         let mut blame = Blame::ZERO;
         for (i, (cause, name)) in CAUSES.iter().enumerate() {
             blame.add(*cause, need(COLUMNS.len() + i, name)?);
+        }
+        let mut extras = ExtraBlame::default();
+        for (extra, place) in Extra::ALL.into_iter().zip(extra_at) {
+            let Some(place) = place else { continue };
+            let ns = integer(&row[place]).and_then(|value| u64::try_from(value).ok());
+            extras.add(extra, ns.ok_or_else(|| bad(format!("`{}` is not a whole number", extra.name())))?);
         }
         let record = Record {
             request: need(0, COLUMNS[0])?,
@@ -59,8 +71,10 @@ pub fn read(path: &Path) -> Result<Records> {
             latency: need(7, COLUMNS[7])?,
             plane: None,
             blame,
+            extras,
+            aggressor: None,
         };
-        let sum: u128 = blame.0.iter().map(|ns| u128::from(*ns)).sum();
+        let sum: u128 = blame.0.iter().chain(&extras.0).map(|ns| u128::from(*ns)).sum();
         if sum != u128::from(record.latency) {
             return Err(bad("the causes do not sum to `latency_ns`".into()));
         }

@@ -5,8 +5,8 @@ use ssdlab_sim::blame::Cause;
 use crate::explain::at::At;
 use crate::explain::explained::Explained;
 use crate::explain::method::Findings;
-use crate::explain::patterns::{self, overloaded};
-use crate::explain::records::Record;
+use crate::explain::patterns::{Pattern, overloaded};
+use crate::explain::records::{Reason, Record};
 use crate::explain::tries::Tried;
 use crate::explain::watch::Known;
 use crate::report::words;
@@ -105,9 +105,8 @@ fn head(findings: &Findings) -> (String, String) {
 
 fn excess(findings: &Findings, top: usize) -> String {
     let shares = findings.causes.iter().filter(|one| findings.has_part(one, SHOWN)).take(top);
-    let mut parts: Vec<String> = shares
-        .filter_map(|one| Some(format!("{} {}", words::name(one.cause), percent(findings.share(one)?))))
-        .collect();
+    let mut parts: Vec<String> =
+        shares.filter_map(|one| Some(format!("{} {}", one.cause.name(), percent(findings.share(one)?)))).collect();
     let whole = findings.whole_excess_ns();
     if whole <= 0 {
         return "none: these requests take no longer than the middle".into();
@@ -119,40 +118,38 @@ fn excess(findings: &Findings, top: usize) -> String {
 fn shown(findings: &Findings, known: bool) -> String {
     let tail = findings.tail.count;
     let mut parts = Vec::new();
-    let mut explained: Vec<Cause> = Vec::new();
-    let label = |detector: &patterns::case::Detector| {
-        if detector.about.starts_with("over half") {
-            format!("{} {}", detector.name, detector.about)
-        } else {
-            format!("{} ({})", detector.name, detector.about)
-        }
+    let mut explained: Vec<Reason> = Vec::new();
+    let label = |pattern: &Pattern| {
+        let (name, about) = (&pattern.name, pattern.of().about);
+        if about.starts_with("over half") { format!("{name} {about}") } else { format!("{name} ({about})") }
     };
     for pattern in &findings.patterns {
         if let Some(some) = pattern.count.filter(|count| *count > 0) {
-            parts.push(format!("{}: {} of {}", label(pattern.of()), count(some), count(tail)));
-            explained.extend(pattern.of().causes);
+            parts.push(format!("{}: {} of {}", label(pattern), count(some), count(tail)));
+            explained.extend(pattern.of().reasons());
         }
     }
     // A cause that matters and that no pattern explains.
     for pattern in findings.patterns.iter().filter(|pattern| pattern.count == Some(0)) {
-        let matters = |cause: &Cause| {
+        let matters = |cause: &Reason| {
             let large = findings.causes.iter().any(|one| one.cause == *cause && findings.has_part(one, NAMED));
             large && !explained.contains(cause)
         };
-        if pattern.of().causes.iter().any(matters) {
-            parts.push(format!("{}: 0", label(pattern.of())));
+        if pattern.of().reasons().any(|cause| matters(&cause)) {
+            parts.push(format!("{}: 0", label(pattern)));
         }
     }
     if !known {
         let unknown = findings.patterns.iter().filter(|pattern| pattern.count.is_none());
-        let names: Vec<&str> = unknown.map(|pattern| pattern.of().name).collect();
+        let names: Vec<&str> = unknown.map(|pattern| pattern.name.as_str()).collect();
         parts.push(format!("not known from rows: {}", names.join(", ")));
     }
     if parts.is_empty() { "none".into() } else { parts.join(";  ") }
 }
 
 /// Who made a request wait.
-fn culprit(cause: Cause, after_gc: bool, planes: Option<u32>) -> String {
+fn culprit(cause: Reason, after_gc: bool, planes: Option<u32>) -> String {
+    let Reason::Usual(cause) = cause else { return cause.meaning().into() };
     match (cause, after_gc) {
         (Cause::DieGcOwn, false) => "own plane's GC".into(),
         (Cause::DieGcOwn, true) => "the own plane's".into(),
@@ -165,9 +162,8 @@ fn culprit(cause: Cause, after_gc: bool, planes: Option<u32>) -> String {
 }
 
 fn slow(record: &Record, known: Option<&Known>) -> String {
-    let is_gc = |cause: Cause| matches!(cause, Cause::DieGcOwn | Cause::DieGcOther);
-    let mut causes: Vec<(Cause, u64)> =
-        ssdlab_sim::blame::CAUSES.iter().map(|(cause, _)| (*cause, record.of(*cause))).collect();
+    let is_gc = |cause: Reason| matches!(cause, Reason::Usual(Cause::DieGcOwn | Cause::DieGcOther));
+    let mut causes: Vec<(Reason, u64)> = Reason::all().map(|cause| (cause, record.of_reason(cause))).collect();
     causes.retain(|(_, ns)| *ns > 0 && ns * 100 >= record.latency);
     causes.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
     // Other waits would stand between GC and its collections.

@@ -1,12 +1,13 @@
 //! What would help: changes of one key, each tried by a whole run with the same requests and the same seed.
 
-use ssdlab_sim::blame::Cause;
-use ssdlab_sim::config::{Config, Suspendable};
+use ssdlab_sim::blame::{Cause, Extra};
+use ssdlab_sim::config::{Arbitration, Config, Suspendable};
 use ssdlab_sim::schemes::{AnyTrigger, AnyVictim};
 use ssdlab_sim::units::{Nanos, Threshold};
 
 use crate::error::{Error, Result};
 use crate::explain::method::Findings;
+use crate::explain::records::Reason;
 use crate::settings::{self, Settings};
 use crate::variants::axes::cuts;
 
@@ -123,7 +124,7 @@ pub fn rank(tried: &mut [Tried]) {
 }
 
 /// The changes that are worth a try where a cause makes requests slow. The table of docs/explain.md says why.
-pub fn table(cause: Cause, config: &Config) -> Vec<String> {
+pub fn table(cause: Reason, config: &Config) -> Vec<String> {
     let spare = config.device.over_provisioning.0 + 50_000;
     let spare = format!("device.over_provisioning={}", f64::from(spare) / 1e6);
     let threshold = match config.gc.threshold {
@@ -137,6 +138,17 @@ pub fn table(cause: Cause, config: &Config) -> Vec<String> {
     const SUSPEND: &str = "timing.suspendable=program+erase";
     const REGISTER: &str = "timing.cache_register=true";
     const NO_GC: &str = "gc.time=none";
+    let cause = match cause {
+        Reason::Usual(cause) => cause,
+        Reason::Extra(Extra::Arbitration) => {
+            let other = if config.nvme.arbitration == Arbitration::Wrr { "rr" } else { "wrr" };
+            return vec![format!("nvme.arbitration={other}"), depth, SUSPEND.into(), REGISTER.into()];
+        }
+        Reason::Extra(Extra::Cache) => {
+            let size = format!("cache.size={}B", config.cache.size.0.saturating_mul(2));
+            return vec![size, "cache.writeback=eager".into(), SUSPEND.into(), NO_GC.into()];
+        }
+    };
     match cause {
         Cause::DieGcOwn | Cause::DieGcOther | Cause::DieLate => {
             let mut all = fixed(&[SUSPEND, NO_GC, "schemes.collector=preemptive"]);

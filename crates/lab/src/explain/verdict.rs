@@ -5,7 +5,6 @@ use crate::explain::method::Findings;
 use crate::explain::patterns::overloaded;
 use crate::explain::tries::Tried;
 use crate::explain::watch::Known;
-use crate::report::words;
 use crate::text::{count, duration, percent, plural};
 
 /// What the findings and the tries say together.
@@ -28,7 +27,7 @@ pub fn verdict(findings: &Findings, known: Option<&Known>, tried: &[Tried]) -> S
 fn shape(findings: &Findings) -> Option<String> {
     let pattern = findings.patterns.iter().find(|pattern| pattern.count.is_some_and(|count| count > 0))?;
     let (shown, all) = (pattern.count.unwrap_or(0), findings.tail.count);
-    let (says, name, about) = (pattern.of().says, pattern.of().name, pattern.of().about);
+    let (says, name, about) = (pattern.says(), &pattern.name, pattern.of().about);
     Some(match (shown, all) {
         (1, 1) => format!("The request shows {name}: {about}"),
         _ if shown == all => format!("All {} requests {says}", count(all)),
@@ -45,7 +44,7 @@ fn excess(findings: &Findings) -> String {
             break;
         }
         shares += findings.share(one).unwrap_or(0.0);
-        names.push(format!("{} ({})", words::name(one.cause), words::meaning(one.cause)));
+        names.push(format!("{} ({})", one.cause.name(), one.cause.meaning()));
     }
     let middle = findings.middle.mean().map_or("-".into(), |ns| duration(ns as f64));
     let who = match (findings.at, findings.tail.count) {

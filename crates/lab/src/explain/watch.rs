@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ssdlab_sim::blame::Cause;
+use ssdlab_sim::blame::{Cause, Extra};
 use ssdlab_sim::config::Config;
 use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::device::timing::LegKind;
@@ -39,6 +39,8 @@ pub struct Known {
     pub collections: Vec<Vec<Collection>>,
     /// What arrived, and the time that it took of dies, channels and queue slots.
     pub load: Load,
+    /// Names of the tenants; none without any.
+    pub tenants: Vec<String>,
 }
 
 /// Work of a run: arrivals, and the time that their service and GC took.
@@ -135,7 +137,13 @@ impl Watch {
     ///
     /// # Errors
     /// A record could not be written.
-    pub fn finish(self, geometry: Geometry, config: &Config, closed: bool) -> Result<(Records, Known)> {
+    pub fn finish(
+        self,
+        geometry: Geometry,
+        config: &Config,
+        closed: bool,
+        tenants: Vec<String>,
+    ) -> Result<(Records, Known)> {
         let Collector { mut spool, early, collections: seen, load, fault, .. } = std::mem::take(&mut *self.collector());
         fault.map_or(Ok(()), Err)?;
         early.into_values().flatten().try_for_each(|record| spool.put(&record))?;
@@ -149,7 +157,7 @@ impl Watch {
             }
         }
         collections.iter_mut().for_each(|of| of.sort_by_key(|one| (one.start, one.number)));
-        Ok((spool.finish()?, Known { geometry, config: config.clone(), closed, collections, load }))
+        Ok((spool.finish()?, Known { geometry, config: config.clone(), closed, collections, load, tenants }))
     }
 }
 
@@ -173,7 +181,8 @@ impl Observer for Watch {
         }
         let mut all = self.collector();
         let latency = (request.completion - request.arrival).0;
-        all.load.slot_ns += u128::from(latency - request.blame.0[Cause::Queue as usize]);
+        let outside = request.blame.0[Cause::Queue as usize] + request.extras.0[Extra::Arbitration as usize];
+        all.load.slot_ns += u128::from(latency - outside);
         let record = request.measured.then(|| Record {
             request: request.request,
             arrival: request.arrival.0,
@@ -184,6 +193,8 @@ impl Observer for Watch {
             latency,
             plane: request.plane.is_some().then_some(request.plane.0),
             blame: request.blame,
+            extras: request.extras,
+            aggressor: request.aggressor.map(|(tenant, ns)| (tenant, ns.0)),
         });
         if all.expected.front() != Some(&request.request) {
             all.early.insert(request.request, record);

@@ -120,12 +120,9 @@ pub fn merged(flows: &[Flow]) -> Result<String> {
     Ok(workload(&streams))
 }
 
-/// A workload file of one flow; none for a trace.
-pub fn alone(flow: &Flow) -> Option<String> {
-    match &flow.source {
-        Source::Stream(stream) => Some(workload(&[(flow, stream)])),
-        Source::Recording(_) => None,
-    }
+/// A workload file of one generated flow.
+pub fn alone(flow: &Flow, stream: &Stream) -> String {
+    workload(&[(flow, stream)])
 }
 
 fn workload(streams: &[(&Flow, &Stream)]) -> String {

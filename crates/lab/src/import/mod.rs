@@ -178,7 +178,11 @@ impl Imported {
 
     /// A name and a workload file for each generated flow.
     pub fn workloads(&self) -> Vec<(String, String)> {
-        self.flows.iter().filter_map(|flow| Some((flow.name.clone(), flows::alone(flow)?))).collect()
+        let generated = |flow: &Flow| match &flow.source {
+            flows::Source::Stream(stream) => Some((flow.name.clone(), flows::alone(flow, stream))),
+            flows::Source::Recording(_) => None,
+        };
+        self.flows.iter().filter_map(generated).collect()
     }
 
     /// The requests that the files describe, in order.

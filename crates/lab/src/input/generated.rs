@@ -82,6 +82,11 @@ impl Generated {
         (self.given, total.into_iter().chain(self.limit).min())
     }
 
+    /// The stream of the last record; none if it has no name.
+    pub(crate) fn stream(&self) -> Option<&str> {
+        Some(self.current.stream()).filter(|name| !name.is_empty())
+    }
+
     /// Digest of the records returned so far.
     pub(crate) fn digest(&self) -> String {
         self.digest.hex()

@@ -1,181 +1,38 @@
 //! Where requests come from: a recorded trace or a generated workload, fitted to the device.
 
 mod ahead;
+mod feed;
+mod fit;
 mod generated;
 mod reading;
 mod recordings;
+mod requests;
 mod rows;
+mod source;
 mod workloads;
 
-use std::path::{Path, PathBuf};
+use std::ops::Range;
 
 use ssdlab_sim::config::Nvme;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Marks, Request, RequestOp};
 use ssdlab_trace::workload::{Phase, Spec};
-use ssdlab_trace::{
-    Digest, Extent, Fit, LbaPolicy, Note, OnBadLine, Op, Options, Reader, Record, Replay, Scale, Trace,
-};
+use ssdlab_trace::{Digest, LbaPolicy, Options, Reader, Trace};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::files::Files;
-use crate::import::Imported;
-use crate::import::flows::{self, Flow};
 use crate::names::{clip, clip_line};
 use crate::text::count;
-use ahead::{Ahead, read_ahead};
-use generated::Generated;
+use ahead::read_ahead;
+use feed::Origins;
+pub(crate) use feed::{Feed, Next};
+use fit::{Fitted, recorded, workload};
 pub use reading::Reading;
 use recordings::find_recording;
 pub use recordings::{has_recording, read_recordings};
+pub use requests::{Origin, Place, Provenance, Requests, Target, Tenant, When};
 pub use rows::{Room, trace_rows, workload_rows};
+use source::{Merged, Part, Source};
 pub use workloads::{find_workload, parse_workload, read_workload, refuse};
-
-/// When requests arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
-    /// At the times of the trace or workload.
-    Arrival,
-    /// In a closed loop: a new one when one of `device.queue_depth` completes.
-    Closed,
-}
-
-/// The source of the requests.
-#[derive(Clone, Debug)]
-pub enum Origin {
-    /// A recorded trace.
-    Trace(Trace),
-    /// A workload that is generated.
-    Workload {
-        /// One that comes with the program, or a TOML file.
-        name: String,
-        /// A directory of recordings: the one that the workload models is replayed in its place, if it is there.
-        recordings: Option<PathBuf>,
-    },
-    /// A workload as the text of its file.
-    Spec(String),
-}
-
-/// Which requests a run serves.
-#[derive(Clone, Debug)]
-pub struct Requests {
-    /// Their source.
-    pub from: Origin,
-    /// How a recorded trace is read.
-    pub reading: Reading,
-    /// At most this many, over all loops.
-    pub limit: Option<u64>,
-    /// The trace or workload this many times, one after the other.
-    pub loops: u32,
-    /// Arrival times are multiplied by this.
-    pub time_scale: Option<Scale>,
-    /// When they arrive; by default at their times, or in a closed loop if the workload says so.
-    pub replay: Option<When>,
-    /// How to treat requests of a trace beyond the end of the device.
-    pub lba_policy: LbaPolicy,
-}
-
-impl Requests {
-    /// All requests of a trace or workload, once, as they are.
-    pub fn new(from: Origin) -> Requests {
-        let (reading, lba_policy) = (Reading::default(), LbaPolicy::default());
-        Requests { from, reading, limit: None, loops: 1, time_scale: None, replay: None, lba_policy }
-    }
-}
-
-impl Requests {
-    /// The requests that files of other simulators describe: one flow, or several generated ones as one workload; none if they
-    /// describe a device only. `follow` is a directory in which a trace is looked for by the last part of its path.
-    ///
-    /// # Errors
-    /// A trace is named and `follow` is missing, or the flows do not make one workload.
-    pub fn imported(imported: &Imported, follow: Option<&Path>) -> Result<Option<Requests>> {
-        match imported.flows() {
-            [] => Ok(None),
-            [Flow { source: flows::Source::Recording(recording), .. }] => {
-                let mut requests = Requests::new(Origin::Trace(recording.within(follow)?.into()));
-                requests.reading.format = recording.format.into();
-                (requests.loops, requests.lba_policy) = (recording.loops, recording.lba_policy);
-                Ok(Some(requests))
-            }
-            several => Ok(Some(Requests::new(Origin::Spec(flows::merged(several)?)))),
-        }
-    }
-
-    /// The arguments of the command line that ask for them. Requests in memory have no name there; they stand as `TABLE`.
-    pub fn arguments(&self) -> Vec<String> {
-        let mut all: Vec<String> = Vec::new();
-        let mut give = |name: &str, value: String| all.extend([name.to_string(), value]);
-        match &self.from {
-            Origin::Trace(Trace::Table(_)) => give("--trace", "TABLE.parquet".into()),
-            Origin::Trace(trace) => give("--trace", trace.name()),
-            Origin::Workload { name, recordings } => {
-                give("--workload", name.clone());
-                recordings.iter().for_each(|directory| give("--traces", directory.display().to_string()));
-            }
-            Origin::Spec(_) => give("--workload", "WORKLOAD.toml".into()),
-        }
-        let (reading, usual) = (&self.reading, Reading::default());
-        let lower = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
-        if reading.format != usual.format {
-            give("--format", reading.format.clone());
-        }
-        reading.device.iter().for_each(|device| give("--device", device.clone()));
-        if let OnBadLine::Skip(most) = reading.on_bad_line {
-            give("--on-bad-line", format!("skip={most}"));
-        }
-        if reading.time_order != usual.time_order {
-            give("--time-order", lower(&reading.time_order));
-        }
-        if reading.op_codes != usual.op_codes {
-            give("--op-codes", "read-is-zero".into());
-        }
-        if reading.within_second != usual.within_second {
-            give("--within-second", lower(&reading.within_second));
-        }
-        if reading.max_request != usual.max_request {
-            give("--max-request", format!("{}B", reading.max_request));
-        }
-        self.limit.iter().for_each(|limit| give("--limit", limit.to_string()));
-        if self.loops > 1 {
-            give("--loop", self.loops.to_string());
-        }
-        self.time_scale.iter().for_each(|scale| give("--time-scale", scale.to_string()));
-        self.replay.iter().for_each(|when| give("--replay", lower(when)));
-        if self.lba_policy != LbaPolicy::default() {
-            give("--lba-policy", lower(&self.lba_policy));
-        }
-        all
-    }
-}
-
-/// Where requests come from: results of a model are not results of the recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Provenance {
-    /// Recorded on a real machine.
-    Recording,
-    /// Generated to the published figures of a recording.
-    Model,
-    /// Generated, not modelled on any recording.
-    Generated,
-}
-
-/// The device that requests are fitted to.
-#[derive(Clone, Debug)]
-pub struct Target {
-    /// Bytes that the host may address.
-    pub capacity_bytes: u64,
-    /// Bytes of a page.
-    pub page_bytes: u64,
-    /// Most outstanding requests.
-    pub queue_depth: u32,
-    /// Seed of generated requests.
-    pub seed: u64,
-    /// Whether flushes are requests: the device has a write cache.
-    pub flushes: bool,
-    /// The queues that requests go to.
-    pub nvme: Nvme,
-}
 
 /// Requests that are found but not fitted to a device yet. All checks that need no device have passed.
 pub struct Opened {
@@ -189,6 +46,8 @@ enum What {
     /// A file, and the workload whose place it takes.
     Trace(Trace, Options, Option<String>),
     Workload(String, Spec),
+    /// Each with what it opened.
+    Tenants(Vec<(Tenant, Opened)>),
 }
 
 /// Opens a trace, or looks a workload up.
@@ -199,6 +58,14 @@ pub fn open(requests: &Requests) -> Result<Opened> {
     let mut remarks = Vec::new();
     let what = match &requests.from {
         Origin::Trace(trace) => recording(trace.clone(), requests, None)?,
+        Origin::Tenants(tenants) => {
+            requests::check(tenants)?;
+            let open = |tenant: &Tenant| {
+                let opened = open(&tenant.inherits(requests)).map_err(|error| of_tenant(&tenant.name, error))?;
+                Ok((tenant.clone(), opened))
+            };
+            What::Tenants(tenants.iter().map(open).collect::<Result<_>>()?)
+        }
         Origin::Spec(text) => {
             let (name, spec) = parse_workload("workload", text)?;
             generated(requests, &name)?;
@@ -236,6 +103,11 @@ pub fn open(requests: &Requests) -> Result<Opened> {
         }
     };
     Ok(Opened { requests: requests.clone(), what, remarks })
+}
+
+/// An error in the requests of a tenant.
+fn of_tenant(name: &str, error: Error) -> Error {
+    error.note(format!("in tenant {}", clip(name)))
 }
 
 /// An option for recordings that is given.
@@ -277,14 +149,11 @@ pub struct Input {
     /// Most writes, if limited.
     writes: Option<u64>,
     nvme: Nvme,
+    /// Only requests of this tenant, if given.
+    only: Option<u8>,
     about: Vec<String>,
     provenance: Provenance,
     remarks: Vec<String>,
-}
-
-enum Source {
-    Trace(Box<Replay>),
-    Generated(Box<Generated>),
 }
 
 impl Opened {
@@ -293,6 +162,7 @@ impl Opened {
         let once = match &self.what {
             What::Trace(Trace::Table(table), ..) => table.rows(),
             What::Trace(..) => return None,
+            What::Tenants(all) => return all.iter().map(|(_, opened)| opened.expected()).sum(),
             What::Workload(_, spec) => {
                 let phase = |phase: &Phase| phase.requests.filter(|_| phase.duration.is_none());
                 spec.phases.iter().map(phase).sum::<Option<u64>>()?
@@ -309,56 +179,84 @@ impl Opened {
             (What::Trace(Trace::File(path), _, Some(_)), _) => files.reads("--traces", path),
             (What::Trace(..), _) => {}
             (What::Workload(..), Origin::Workload { name, .. }) => read_workload(name, files),
-            (What::Workload(..), Origin::Trace(_) | Origin::Spec(_)) => {}
+            (What::Workload(..), Origin::Trace(_) | Origin::Spec(_) | Origin::Tenants(_)) => {}
+            (What::Tenants(all), _) => all.iter().for_each(|(_, opened)| opened.read_by(files)),
         }
     }
 
+    /// The names of its tenants, if it has any.
+    pub fn tenants(&self) -> Option<Vec<String>> {
+        match &self.what {
+            What::Tenants(all) => Some(all.iter().map(|(tenant, _)| tenant.name.clone()).collect()),
+            What::Trace(..) | What::Workload(..) => None,
+        }
+    }
+
+    /// The requests, to open them again.
+    pub fn requests(&self) -> &Requests {
+        &self.requests
+    }
+}
+
+impl Opened {
     /// Fits the requests to a device.
     ///
     /// # Errors
     /// The trace can't be read, or the workload does not fit on the device or to its queue depth.
     pub fn fit(self, target: &Target) -> Result<Input> {
+        let (limit, loops) = (self.requests.limit, self.requests.loops);
+        let fitted = match self.what {
+            What::Tenants(all) => return fit_tenants(all, target),
+            What::Trace(..) | What::Workload(..) => self.fit_one(target, None)?,
+        };
+        if let (Some(depth), Some(name)) = (fitted.depth, &fitted.workload)
+            && depth != target.queue_depth
+        {
+            let queue_depth = target.queue_depth;
+            return Err(Error::usage(format!(
+                "the workload {name} keeps {depth} requests outstanding, but device.queue_depth is {queue_depth}"
+            ))
+            .help(format!("use --set device.queue_depth={depth}")));
+        }
+        Ok(Input {
+            source: fitted.source,
+            limit,
+            loops,
+            closed: fitted.depth.is_some(),
+            ahead: false,
+            writes: None,
+            nvme: target.nvme.clone(),
+            only: None,
+            about: fitted.about,
+            provenance: fitted.provenance,
+            remarks: fitted.remarks,
+        })
+    }
+
+    /// Fits a single source; `depth` makes it a closed loop.
+    fn fit_one(self, target: &Target, depth: Option<u32>) -> Result<Fitted> {
         let requests = self.requests;
-        let (source, closed, mut about, provenance) = match self.what {
+        let (source, own, mut about, provenance, workload) = match self.what {
+            What::Tenants(_) => unreachable!("tenants are single sources"),
             What::Trace(trace, options, instead_of) => {
-                let fit = Fit {
-                    capacity_bytes: target.capacity_bytes,
-                    page_bytes: target.page_bytes,
-                    lba_policy: requests.lba_policy,
-                    limit: requests.limit,
-                    loops: u64::from(requests.loops),
-                    time_scale: requests.time_scale.unwrap_or_default(),
-                };
-                let options = Options { flushes: target.flushes, ..options };
-                let replay = Replay::of(&trace, &options, fit)?;
-                let about = match &trace {
-                    Trace::Table(table) => format!("a table of {} rows", count(table.rows())),
-                    Trace::File(_) | Trace::Stream(..) => {
-                        let name = trace.name();
-                        let file = Path::new(&name).file_name().map(|name| name.to_string_lossy().into_owned());
-                        let name = file.filter(|name| name != "-").unwrap_or_else(|| "standard input".into());
-                        format!("recorded trace {} ({})", clip(&name), clip(&replay.reader().format().to_string()))
-                    }
-                };
-                let mut about = vec![about];
-                about.extend(
-                    instead_of.map(|name| format!("the recording itself, in place of the model {}", clip(&name))),
-                );
-                let closed = requests.replay == Some(When::Closed);
-                (Source::Trace(Box::new(replay)), closed, about, Provenance::Recording)
+                let (source, about) = recorded(&requests, &trace, options, instead_of, target)?;
+                let depth = (requests.replay == Some(When::Closed)).then_some(target.queue_depth);
+                (source, depth, about, Provenance::Recording, None)
             }
             What::Workload(name, spec) => {
-                let (source, closed, about) = workload(&requests, &name, &spec, target)?;
-                (source, closed, about, if spec.model { Provenance::Model } else { Provenance::Generated })
+                let (source, depth, about) = workload(&requests, &name, &spec, target)?;
+                let provenance = if spec.model { Provenance::Model } else { Provenance::Generated };
+                (source, depth, about, provenance, Some(name))
             }
         };
+        let depth = depth.or(own);
         let mut how = Vec::new();
         let recorded = matches!(source, Source::Trace(_));
         if let Some(device) = requests.reading.device.as_ref().filter(|_| recorded) {
             how.push(format!("device {}", clip(device)));
         }
-        if closed {
-            how.push(format!("closed loop of {}", target.queue_depth));
+        if let Some(depth) = depth {
+            how.push(format!("closed loop of {depth}"));
         }
         if requests.loops > 1 {
             how.push(format!("{} times in a row", count(requests.loops)));
@@ -378,149 +276,49 @@ impl Opened {
         if !how.is_empty() {
             about.push(how.join(", "));
         }
-        let (limit, loops, remarks) = (requests.limit, requests.loops, self.remarks);
-        let nvme = target.nvme.clone();
-        Ok(Input { source, limit, loops, closed, ahead: false, writes: None, nvme, about, provenance, remarks })
+        Ok(Fitted { source, depth, workload, about, provenance, remarks: self.remarks })
     }
 }
 
-/// Builds a workload: its requests, whether it is a closed loop, and its description.
-fn workload(requests: &Requests, name: &str, spec: &Spec, target: &Target) -> Result<(Source, bool, Vec<String>)> {
-    let Target { capacity_bytes, page_bytes, queue_depth, seed, .. } = *target;
-    let generator = spec.build(capacity_bytes, page_bytes, seed, None).map_err(|error| refuse(name, &error))?;
-    let closed = match (generator.closed(), requests.replay) {
-        (Some(_), Some(When::Arrival)) => {
-            return Err(Error::usage(format!(
-                "--replay arrival: the workload {name} is a closed loop and has no arrival times"
-            ))
-            .help("leave --replay out, or give the workload arrivals"));
-        }
-        (Some(Some(depth)), _) if depth != queue_depth => {
-            return Err(Error::usage(format!(
-                "the workload {name} keeps {depth} requests outstanding, but device.queue_depth is {queue_depth}"
-            ))
-            .help(format!("use --set device.queue_depth={depth}")));
-        }
-        (Some(_), _) => true,
-        (None, when) => when == Some(When::Closed),
-    };
-    let (shown, description) = (clip(name), clip_line(&spec.description));
-    let mut about = vec![if spec.model {
-        format!("{shown}: {description} (generated to published figures, not the recording itself)")
-    } else {
-        format!("{shown} (generated): {description}")
-    }];
-    if !spec.source.is_empty() {
-        about.push(format!("source: {}", clip_line(&spec.source)));
-    }
-    let generated = Generated::new(generator, requests.loops, requests.limit, requests.time_scale.unwrap_or_default());
-    Ok((Source::Generated(Box::new(generated)), closed, about))
-}
-
-/// The next item of a stream.
-pub(crate) enum Next {
-    /// A request to simulate.
-    Request(Request, Marks),
-    /// A command that is only counted.
-    Skip,
-}
-
-/// Requests on their way to a device.
-pub(crate) struct Feed<'i> {
-    from: Origins<'i>,
-    nvme: &'i Nvme,
-    limit: Option<u64>,
-    /// Writes that are left, if limited.
-    writes: Option<u64>,
-    /// Bytes to read, if the position among them is the progress.
-    size: Option<u64>,
-    /// How many requests there will be at most, if known.
-    pub(crate) total: Option<u64>,
-}
-
-enum Origins<'i> {
-    Trace(&'i mut Replay),
-    Ahead(Ahead<'i>),
-    Generated(&'i mut Generated),
-}
-
-impl Feed<'_> {
-    /// The next one; none at the end.
-    ///
-    /// # Errors
-    /// The trace can't be read, or an arrival is beyond the simulator's clock.
-    #[inline]
-    pub(crate) fn pull(&mut self) -> Result<Option<Next>> {
-        if self.writes == Some(0) {
-            return Ok(None);
-        }
-        let record = match &mut self.from {
-            Origins::Trace(replay) => replay.next()?,
-            Origins::Ahead(ahead) => ahead.next()?,
-            Origins::Generated(generated) => generated.next()?,
+/// Fits each tenant to its part of the device.
+fn fit_tenants(all: Vec<(Tenant, Opened)>, target: &Target) -> Result<Input> {
+    /// Spreads seeds, so that no two tenants of runs with neighbouring seeds draw the same numbers.
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let tenants = all.len();
+    let (mut parts, mut about, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
+    let mut provenance = Provenance::Recording;
+    for (i, (tenant, opened)) in all.into_iter().enumerate() {
+        let range = tenant.range(i, tenants, target)?;
+        let own = Target {
+            capacity_bytes: range.end - range.start,
+            queue_depth: tenant.depth.unwrap_or(target.queue_depth),
+            seed: target.seed.wrapping_add(SPREAD.wrapping_mul(i as u64)),
+            ..target.clone()
         };
-        let Some(record) = record else { return Ok(None) };
-        let op = match record.op {
-            Op::Read => RequestOp::Read,
-            Op::Write => {
-                self.writes = self.writes.map(|left| left - 1);
-                RequestOp::Write
-            }
-            Op::Trim => RequestOp::Trim,
-            Op::Flush => RequestOp::Flush,
-            Op::Other => return Ok(Some(Next::Skip)),
-        };
-        let queue = self.queue_of(&record, op)?;
-        let request = Request { arrival: Nanos(record.time_ns), op, offset: record.offset, bytes: record.bytes };
-        Ok(Some(Next::Request(request, Marks { fua: record.fua, queue, tenant: queue })))
+        let fitted = opened.fit_one(&own, tenant.depth).map_err(|error| {
+            of_tenant(&tenant.name, error).help("lba=FROM..TO or lba=shared gives a tenant another part of the device")
+        })?;
+        about.push(format!("{}: {}", tenant.name, fitted.about[0]));
+        let mut place = format!("bytes {} to {}", count(range.start), count(range.end));
+        fitted.about[1..].iter().for_each(|more| place.push_str(&format!("; {more}")));
+        about.push(place);
+        provenance = provenance.max(fitted.provenance);
+        remarks.extend(fitted.remarks.iter().map(|remark| format!("{}: {remark}", tenant.name)));
+        parts.push(Part::new(tenant.name, fitted.source, range, fitted.depth, target.flushes));
     }
-
-    /// The queue of a request; 0 without queues.
-    fn queue_of(&self, record: &Record, op: RequestOp) -> Result<u8> {
-        if !self.nvme.arbitrates() {
-            return Ok(0);
-        }
-        let label = match &self.from {
-            Origins::Trace(replay) => replay.reader().volumes().get(record.volume as usize),
-            Origins::Ahead(_) | Origins::Generated(_) => None,
-        };
-        let device = label.map(|label| String::from_utf8_lossy(label));
-        self.nvme.queue_of(None, device.as_deref(), op, record.offset).ok_or_else(|| {
-            let place = match &self.from {
-                Origins::Trace(replay) => format!("line {}: ", replay.reader().line()),
-                Origins::Ahead(_) | Origins::Generated(_) => String::new(),
-            };
-            let device = device.map_or(String::new(), |device| format!(" of device {}", clip(&device)));
-            let message = format!("{place}a request at byte {}{device} matches no queue of nvme.queues", record.offset);
-            Error::new(Kind::Device, message).help("add a queue with match = \"rest\"")
-        })
-    }
-
-    /// The extents of the last request; one or none if its bytes are contiguous.
-    #[inline]
-    pub(crate) fn extents(&self) -> &[Extent] {
-        match &self.from {
-            Origins::Trace(replay) => replay.extents(),
-            Origins::Ahead(ahead) => ahead.extents(),
-            Origins::Generated(_) => &[],
-        }
-    }
-
-    /// Share of the requests returned so far, if known.
-    pub(crate) fn share(&self) -> Option<f64> {
-        let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
-        let (accepted, position) = match &self.from {
-            Origins::Trace(replay) => (replay.accepted(), replay.reader().progress().0),
-            Origins::Ahead(ahead) => (ahead.accepted(), ahead.position()),
-            Origins::Generated(generated) => {
-                let (given, total) = generated.progress();
-                return total.map(|total| ratio(given, total));
-            }
-        };
-        let by_limit = self.limit.map(|limit| ratio(accepted, limit));
-        let by_bytes = self.size.map(|size| ratio(position, size));
-        by_limit.into_iter().chain(by_bytes).reduce(f64::max)
-    }
+    Ok(Input {
+        source: Source::Tenants(Box::new(Merged::new(parts, target.flushes))),
+        limit: None,
+        loops: 1,
+        closed: false,
+        ahead: false,
+        writes: None,
+        nvme: target.nvme.clone(),
+        only: None,
+        about,
+        provenance,
+        remarks,
+    })
 }
 
 impl Input {
@@ -536,15 +334,37 @@ impl Input {
         self.writes = Some(most);
     }
 
+    /// Leaves out the requests of all other tenants.
+    pub(crate) fn set_only(&mut self, tenant: u8) {
+        self.only = Some(tenant);
+    }
+
+    /// Names of the tenants that have names of their own, with the parts of the device that they use and their closed loops.
+    pub(crate) fn tenants(&self) -> Vec<(String, Range<u64>, Option<u32>)> {
+        match &self.source {
+            Source::Tenants(merged) => {
+                let each = merged.parts.iter().zip(merged.depths());
+                each.map(|(part, depth)| (part.name.clone(), part.range.clone(), depth)).collect()
+            }
+            Source::Trace(_) | Source::Generated(_) => Vec::new(),
+        }
+    }
+
     /// Lets `take` pull the requests. Digest, remarks and counts are those of the requests taken if it takes all of them.
     pub(crate) fn feed<T>(&mut self, take: impl FnOnce(&mut Feed<'_>) -> T) -> T {
-        let Input { source, limit, loops, ahead, writes, nvme, .. } = self;
+        let Input { source, limit, loops, ahead, writes, nvme, only, .. } = self;
         let nvme = &*nvme;
-        let (limit, writes) = (*limit, *writes);
+        let (limit, writes, only, tenant) = (*limit, *writes, *only, 0);
         match source {
             Source::Generated(generated) => {
                 let total = generated.progress().1;
-                take(&mut Feed { from: Origins::Generated(generated), nvme, limit, writes, size: None, total })
+                let from = Origins::Generated(generated);
+                take(&mut Feed { from, nvme, tenant, only, limit, writes, size: None, total })
+            }
+            Source::Tenants(merged) => {
+                let total = merged.parts.iter().map(|part| part.source.total()).sum();
+                let from = Origins::Tenants(merged);
+                take(&mut Feed { from, nvme, tenant, only, limit, writes, size: None, total })
             }
             Source::Trace(replay) => {
                 let size = replay.reader().progress().1;
@@ -555,9 +375,13 @@ impl Input {
                 let total = rows.into_iter().chain(limit).min();
                 match ahead {
                     true => read_ahead(replay, |ahead| {
-                        take(&mut Feed { from: Origins::Ahead(ahead), nvme, limit, writes, size, total })
+                        let from = Origins::Ahead(ahead);
+                        take(&mut Feed { from, nvme, tenant, only, limit, writes, size, total })
                     }),
-                    false => take(&mut Feed { from: Origins::Trace(replay), nvme, limit, writes, size, total }),
+                    false => {
+                        let from = Origins::Trace(replay);
+                        take(&mut Feed { from, nvme, tenant, only, limit, writes, size, total })
+                    }
                 }
             }
         }
@@ -565,13 +389,7 @@ impl Input {
 
     /// Commands that the reader skipped because there is nothing to simulate.
     pub fn skipped(&self) -> u64 {
-        match &self.source {
-            Source::Trace(replay) => {
-                let notes = replay.notes();
-                [Note::OtherOp, Note::NoOp, Note::ChangesData].into_iter().map(|note| notes.count(note)).sum()
-            }
-            Source::Generated(_) => 0,
-        }
+        self.source.skipped()
     }
 
     /// Whether the device sets the arrival times.
@@ -581,10 +399,7 @@ impl Input {
 
     /// A lower bound of the last arrival, if known before the run.
     pub fn span(&self) -> Option<Nanos> {
-        match &self.source {
-            Source::Generated(generated) if !self.closed => generated.span().map(Nanos),
-            _ => None,
-        }
+        if self.closed { None } else { self.source.span().map(Nanos) }
     }
 
     /// A description of the requests, in a line or two.
@@ -602,6 +417,7 @@ impl Input {
         match &self.source {
             Source::Trace(replay) => replay.digest(),
             Source::Generated(generated) => generated.digest(),
+            Source::Tenants(merged) => merged.digest(),
         }
     }
 
@@ -610,25 +426,17 @@ impl Input {
         match &self.source {
             Source::Trace(replay) => replay.flush_digest(),
             Source::Generated(_) => flushes.then(|| Digest::new().hex()),
+            Source::Tenants(merged) => merged.flush_digest(),
         }
     }
 
     /// Choices that the options left open, such as the format; complete once the first requests were read.
     pub fn chosen(&self) -> Option<String> {
-        match &self.source {
-            Source::Trace(replay) => replay.reader().detection().map(|detection| format!("note: format {detection}")),
-            Source::Generated(_) => None,
-        }
+        self.source.chosen()
     }
 
     /// Remarks on the choice and on the trace, one per line.
     pub fn remarks(&self) -> Vec<String> {
-        let mut remarks = self.remarks.clone();
-        if let Source::Trace(replay) = &self.source {
-            remarks.extend(replay.notes().lines().map(|line| format!("note: {line}")));
-            let warnings = replay.warnings();
-            remarks.extend(warnings.iter().map(|lint| format!("warning[{}]: {}", lint.name, lint.text)));
-        }
-        remarks
+        self.remarks.iter().cloned().chain(self.source.remarks()).collect()
     }
 }

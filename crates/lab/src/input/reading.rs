@@ -54,6 +54,23 @@ impl Reading {
         table.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
     }
 
+    /// Takes over what is at its default here and not there.
+    pub(super) fn inherit(&mut self, other: &Reading) {
+        fn take<T: PartialEq + Clone>(own: &mut T, other: &T, usual: &T) {
+            if own == usual {
+                own.clone_from(other);
+            }
+        }
+        let usual = Reading::default();
+        take(&mut self.format, &other.format, &usual.format);
+        take(&mut self.device, &other.device, &usual.device);
+        take(&mut self.on_bad_line, &other.on_bad_line, &usual.on_bad_line);
+        take(&mut self.time_order, &other.time_order, &usual.time_order);
+        take(&mut self.op_codes, &other.op_codes, &usual.op_codes);
+        take(&mut self.within_second, &other.within_second, &usual.within_second);
+        take(&mut self.max_request, &other.max_request, &usual.max_request);
+    }
+
     /// The options in the form of the readers.
     ///
     /// # Errors

@@ -197,11 +197,8 @@ const THINNING: [Step; 11] = [
     (|detail| detail.showing(|shown| shown.bars = 250), "the timeline shows only its 250 longest operations"),
     (|detail| detail.showing(|shown| shown.windows = 200), "the windows of the series are merged to at most 200"),
     (|detail| detail.showing(|shown| shown.cells = 600), "maps are merged to about 600 cells"),
-    (
-        |detail| detail.showing(|shown| shown.rows = MOST_ROWS),
-        "of a study's points, the table has only those that the page shows",
-    ),
-    (|detail| detail.showing(|shown| shown.points = 400), "of a study's points, figures show about 400 and the front"),
+    (|detail| detail.showing(|shown| shown.rows = MOST_ROWS), "the table of points has only those that the page shows"),
+    (|detail| detail.showing(|shown| shown.points = 400), "figures of studies show about 400 points and the front"),
     (|detail| detail.without("gantt"), "the timeline is left out"),
     (|detail| detail.without("heatmap-die"), "the map of dies is left out"),
     (|detail| detail.without("wear"), "the map of blocks is left out"),

@@ -1,4 +1,4 @@
-//! One row per request in the order of submission, as CSV or Parquet.
+//! One row per request in the order of arrival, as CSV or Parquet.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -26,7 +26,7 @@ pub struct Rows {
     sheet: Sheet,
     extras: Vec<Extra>,
     tenants: Vec<String>,
-    /// Submitted reads and writes without a row yet, in order.
+    /// Reads and writes that have arrived and have no row yet, in order.
     expected: VecDeque<u64>,
     /// Completed ones that wait for an earlier one.
     early: BTreeMap<u64, Completed>,
@@ -55,7 +55,7 @@ impl Rows {
         self.sheet.expects(rows)
     }
 
-    /// A read or write was submitted under this number.
+    /// A read or write has arrived under this number.
     pub fn expect(&mut self, request: u64) {
         self.expected.push_back(request);
     }

@@ -56,14 +56,31 @@ pub struct Series {
     sums: [u128; 2],
     counts: [u64; 2],
     breakdown: Breakdown,
+    tenants: Vec<OfTenant>,
 }
 
+/// Requests of a tenant in the current window.
+struct OfTenant {
+    latency: Distribution,
+    sum: u128,
+    bytes: u64,
+}
+
+/// Columns of a tenant, after `tenants.NAME.`.
+const OF_TENANT: [(&str, Kind); 5] = [
+    ("requests", Kind::Number),
+    ("iops", Kind::Decimal),
+    ("bytes", Kind::Number),
+    ("mean_ns", Kind::Maybe),
+    ("p99_ns", Kind::Maybe),
+];
+
 impl Series {
-    /// Begins a table.
+    /// Begins a table, with columns for each of the tenants.
     ///
     /// # Errors
     /// The window has no length, or as [`Sheet::begin`].
-    pub fn create(place: &Place, window: Nanos, extras: &[Extra]) -> Result<Series> {
+    pub fn create(place: &Place, window: Nanos, extras: &[Extra], tenants: &[String]) -> Result<Series> {
         if window == Nanos::ZERO {
             return Err(Error::usage("--window 0ns: a window must have a length").help("for example --window 100ms"));
         }
@@ -75,7 +92,10 @@ impl Series {
         let caches = extras.contains(&Extra::Cache);
         let work = [("flash_reads_cache", Kind::Number), ("flash_programs_cache", Kind::Number)];
         let work = work.into_iter().filter(|_| caches);
-        let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).chain(terms).chain(work).collect();
+        let of = |name: &String| OF_TENANT.map(|(column, kind)| (format!("tenants.{name}.{column}"), kind));
+        let own: Vec<(String, Kind)> = tenants.iter().flat_map(of).collect();
+        let mut columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).chain(terms).chain(work).collect();
+        columns.extend(own.iter().map(|(name, kind)| (name.as_str(), *kind)));
         Ok(Series {
             sheet: Sheet::begin("--series", place, &columns)?,
             window: window.0,
@@ -87,6 +107,7 @@ impl Series {
             sums: [0; 2],
             counts: [0; 2],
             breakdown: Breakdown(Breakdown::ZERO.0, extras.iter().map(|extra| (*extra, 0)).collect()),
+            tenants: tenants.iter().map(|_| OfTenant { latency: Distribution::new(), sum: 0, bytes: 0 }).collect(),
         })
     }
 
@@ -127,6 +148,11 @@ impl Series {
         self.sums[kind] += u128::from(latency);
         self.counts[kind] += 1;
         self.warmup += u64::from(!request.measured);
+        if let Some(own) = self.tenants.get_mut(usize::from(request.tenant)) {
+            own.latency.record(latency);
+            own.sum += u128::from(latency);
+            own.bytes += request.bytes;
+        }
         self.breakdown.add(&request.blame);
         self.breakdown.1.iter_mut().for_each(|(extra, sum)| *sum += u128::from(request.extras.0[*extra as usize]));
     }
@@ -178,6 +204,8 @@ impl Series {
         } else {
             p99(&self.latencies[0], reads).or(p99(&self.latencies[1], writes))
         };
+        // In thousandths.
+        let by_second = |requests: u64| u128::from(requests) * 1_000_000_000_000 / u128::from(self.window);
         let (now, then) = (&sample.flash, &before.flash);
         let cells = [
             Cell::Number(start.0),
@@ -185,7 +213,7 @@ impl Series {
             Cell::Number(reads),
             Cell::Number(writes),
             Cell::Number(self.warmup),
-            Cell::Decimal(u128::from(requests) * 1_000_000_000_000 / u128::from(self.window)),
+            Cell::Decimal(by_second(requests)),
             Cell::Maybe(mean(self.sums[0], reads)),
             Cell::Maybe(p99(&self.latencies[0], reads)),
             Cell::Maybe(mean(self.sums[1], writes)),
@@ -209,7 +237,18 @@ impl Series {
         let caches = self.breakdown.1.iter().any(|(extra, _)| *extra == Extra::Cache);
         let work = [now.reads.cache - then.reads.cache, now.programs.cache - then.programs.cache];
         let work = work.into_iter().filter(|_| caches).map(Cell::Number);
-        self.sheet.row(cells.into_iter().chain(causes).chain(terms).chain(work))?;
+        let of = |own: &OfTenant| {
+            let requests = own.latency.count();
+            [
+                Cell::Number(requests),
+                Cell::Decimal(by_second(requests)),
+                Cell::Number(own.bytes),
+                Cell::Maybe(mean(own.sum, requests)),
+                Cell::Maybe(p99(&own.latency, requests)),
+            ]
+        };
+        let own: Vec<Cell<'_>> = self.tenants.iter().flat_map(of).collect();
+        self.sheet.row(cells.into_iter().chain(causes).chain(terms).chain(work).chain(own))?;
         self.start = Some(Nanos(start.0.saturating_add(self.window)));
         self.before = Some(sample.clone());
         self.latencies.iter_mut().for_each(Distribution::clear);
@@ -218,6 +257,10 @@ impl Series {
         self.warmup = 0;
         self.breakdown.0 = Breakdown::ZERO.0;
         self.breakdown.1.iter_mut().for_each(|(_, sum)| *sum = 0);
+        for own in &mut self.tenants {
+            own.latency.clear();
+            (own.sum, own.bytes) = (0, 0);
+        }
         Ok(())
     }
 }

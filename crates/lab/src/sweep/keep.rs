@@ -42,10 +42,8 @@ pub fn keep(points: &Points, store: &Store, computed: &Hashes) -> Result<()> {
     let files: BTreeMap<&String, PathBuf> = points
         .inputs
         .iter()
-        .filter_map(|input| {
-            let file = input.source.1.as_ref()?;
-            Some((&input.source.0, file.canonicalize().unwrap_or_else(|_| file.clone())))
-        })
+        .flat_map(|input| &input.source.1)
+        .map(|(source, file)| (source, file.canonicalize().unwrap_or_else(|_| file.clone())))
         .collect();
     write("inputs.json", json(&files).as_bytes())?;
     let same = std::fs::read(folder.join("study.toml")).is_ok_and(|old| old == points.study.text.text.as_bytes());

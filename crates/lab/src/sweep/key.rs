@@ -9,7 +9,7 @@ use ssdlab_trace::{LbaPolicy, OnBadLine, OpCodes, Scale, TimeOrder, Trace, Withi
 
 use crate::error::{Error, Result};
 use crate::files::resolved;
-use crate::input::{Origin, Reading, Requests, When};
+use crate::input::{Origin, Reading, Requests, Tenant, When};
 use crate::names::clip;
 
 /// Whether a run has time.
@@ -104,6 +104,10 @@ pub fn requests(identity: &str, find: &dyn Fn(&str) -> Option<PathBuf>) -> Resul
         }
         Some(("workload", name)) => Origin::Workload { name: name.into(), recordings: None },
         Some(("trace", _)) => Origin::Trace(file()?.into()),
+        Some(("tenants", list)) => {
+            let tenants = list.split(',').map(|one| tenant(one, find)).collect::<Result<_>>();
+            Origin::Tenants(tenants.map_err(|_| wrong())?)
+        }
         _ => return Err(wrong()),
     };
     let mut requests = Requests::new(from);
@@ -129,6 +133,22 @@ pub fn requests(identity: &str, find: &dyn Fn(&str) -> Option<PathBuf>) -> Resul
         }
     }
     Ok(requests)
+}
+
+/// A tenant from its part of an identity.
+fn tenant(text: &str, find: &dyn Fn(&str) -> Option<PathBuf>) -> Result<Tenant> {
+    let mut tenant = Tenant::parse(&plain(&text.replace("%2C", ",")))?;
+    let file = |source: String| {
+        find(&source).ok_or_else(|| Error::usage(format!("the file of {} is not known", clip(&source))))
+    };
+    match &mut tenant.requests.from {
+        Origin::Trace(trace) => *trace = file(format!("trace:{}", trace.name()))?.into(),
+        Origin::Workload { name, .. } if name.starts_with('@') => {
+            *name = file(format!("workload:{name}"))?.display().to_string();
+        }
+        _ => {}
+    }
+    Ok(tenant)
 }
 
 /// Files above this are hashed once; below it, looking the hash up costs as much.
@@ -197,27 +217,43 @@ impl Hashes {
         Ok(hash)
     }
 
-    /// The source of requests as their identity names it, and its file, if it has one.
+    /// The source of requests as their identity names it, and its files, each with the source that it is.
     ///
     /// # Errors
-    /// The file can't be read.
-    pub fn source(&self, from: &Origin) -> Result<(String, Option<PathBuf>)> {
+    /// A file can't be read.
+    pub fn source(&self, from: &Origin) -> Result<(String, Vec<(String, PathBuf)>)> {
+        let with = |source: String, path: &Path| (source.clone(), vec![(source, path.to_path_buf())]);
         match from {
-            Origin::Trace(Trace::File(path)) => Ok((format!("trace:{}", self.of("trace", path)?), Some(path.clone()))),
+            Origin::Trace(Trace::File(path)) => Ok(with(format!("trace:{}", self.of("trace", path)?), path)),
             Origin::Trace(trace) => {
                 Err(Error::usage(format!("{} can be read only once", clip(&trace.name())))
                     .help("save the trace to a file"))
             }
             Origin::Workload { name, .. } => match workload::named(name) {
-                Some(named) => Ok((format!("workload:{}", named.name), None)),
+                Some(named) => Ok((format!("workload:{}", named.name), Vec::new())),
                 None => {
                     // The usual message where it is neither a name nor a file.
                     crate::input::find_workload(name)?;
                     let path = PathBuf::from(name);
-                    Ok((format!("workload:@{}", self.of("workload", &path)?), Some(path)))
+                    Ok(with(format!("workload:@{}", self.of("workload", &path)?), &path))
                 }
             },
-            Origin::Spec(text) => Ok((format!("workload:@{}", blake3::hash(text.as_bytes()).to_hex()), None)),
+            Origin::Spec(text) => Ok((format!("workload:@{}", blake3::hash(text.as_bytes()).to_hex()), Vec::new())),
+            Origin::Tenants(tenants) => {
+                let (mut list, mut files) = (Vec::new(), Vec::new());
+                for tenant in tenants {
+                    let (source, own) = self.source(&tenant.requests.from)?;
+                    files.extend(own);
+                    let from = match source.split_once(':') {
+                        Some(("trace", hash)) => Origin::Trace(PathBuf::from(hash).into()),
+                        _ => Origin::Workload { name: source["workload:".len()..].into(), recordings: None },
+                    };
+                    let mut named = tenant.clone();
+                    named.requests.from = from;
+                    list.push(escaped(&named.text()).replace(',', "%2C"));
+                }
+                Ok((format!("tenants:{}", list.join(",")), files))
+            }
         }
     }
 }
@@ -245,8 +281,8 @@ mod tests {
     fn the_key_is_the_contract_s() {
         let quickstart = Origin::Workload { name: "quickstart".into(), recordings: None };
         let requests = Requests { limit: Some(20_000), ..Requests::new(quickstart) };
-        let (source, file) = Hashes::default().source(&requests.from).unwrap();
-        assert_eq!(file, None);
+        let (source, files) = Hashes::default().source(&requests.from).unwrap();
+        assert!(files.is_empty());
         let input = identity(&source, &requests);
         assert_eq!(input, "workload:quickstart limit=20000");
         let digest = "d2b86475cded1cf6fbad6be19cd8c42552f2b1bd8cba8166a35eb969b221a23d";
@@ -278,6 +314,27 @@ mod tests {
         let names: Vec<&str> = text.split(' ').skip(1).map(|word| word.split_once('=').unwrap().0).collect();
         assert!(names.is_sorted() && names.len() == 12, "{names:?}");
         assert!(requests("trace:cd", &|_| None).is_err());
+    }
+
+    #[test]
+    fn an_identity_of_tenants_reads_back() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "0 r 0 4096\n").unwrap();
+        let path = file.path().display();
+        let texts = [
+            "log=workload:sequential-write,lba=shared,depth=4".to_string(),
+            format!(
+                "db=trace:{path},lba=4096B..8192B,format=columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes,limit=7"
+            ),
+        ];
+        let tenants = texts.iter().map(|text| Tenant::parse(text).unwrap()).collect();
+        let given = Requests { loops: 2, ..Requests::new(Origin::Tenants(tenants)) };
+        let (source, files) = Hashes::default().source(&given.from).unwrap();
+        assert_eq!(files.len(), 1);
+        let identity = identity(&source, &given);
+        let find = |source: &str| files.iter().find(|(known, _)| known == source).map(|(_, path)| path.clone());
+        assert_eq!(requests(&identity, &find).unwrap().arguments(), given.arguments());
+        assert!(requests(&identity, &|_| None).is_err());
     }
 
     #[test]

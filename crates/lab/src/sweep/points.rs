@@ -50,8 +50,8 @@ pub struct Input {
     pub identity: String,
     /// Where they come from, and how they are read.
     pub requests: Requests,
-    /// The source alone, and its file.
-    pub source: (String, Option<PathBuf>),
+    /// The source alone, and its files, each with the source that it is.
+    pub source: (String, Vec<(String, PathBuf)>),
     /// How many there are, as far as that is known before any is read.
     pub count: u64,
 }
@@ -205,8 +205,9 @@ fn open(choice: &Choice, hashes: &Hashes) -> Result<Input> {
     let opened = input::open(requests)?;
     let count = opened.expected().unwrap_or_else(|| {
         // A line of a trace takes some 50 bytes, compressed a fifth of that.
-        let bytes = source.1.as_ref().and_then(|path| std::fs::metadata(path).ok()).map(|meta| meta.len());
-        let packed = source.1.as_ref().and_then(|path| path.extension()).is_some_and(|ending| ending != "csv");
+        let file = source.1.first().map(|(_, path)| path);
+        let bytes = file.and_then(|path| std::fs::metadata(path).ok()).map(|meta| meta.len());
+        let packed = file.and_then(|path| path.extension()).is_some_and(|ending| ending != "csv");
         let guess = || bytes.map_or(UNKNOWN, |bytes| (bytes / if packed { 10 } else { 50 }).max(1));
         let once = choice.counted.unwrap_or_else(guess);
         let all = once.saturating_mul(u64::from(requests.loops));
@@ -246,6 +247,9 @@ fn point(study: &Study, at: usize, choice: &Choice, place: usize, input: &Input,
     let mut broken = config.check().err();
     if choice.count_only {
         broken = broken.or_else(|| config.check_count_only().err());
+    }
+    if matches!(choice.requests.from, Origin::Tenants(_)) && !choice.count_only {
+        broken = broken.or_else(|| config.check_tenants("one workload").err());
     }
     let refused = broken.map(|error| format!("{}: {}", error.key, error.message));
     let mode = Mode::of(choice.count_only);

@@ -92,7 +92,8 @@ fn again(
     let requests = key::requests(input, &|source| files.get(source).cloned())?;
     let source = Hashes::default().source(&requests.from).map_err(|error| unknown(error.to_string()))?;
     if key::identity(&source.0, &requests) != input {
-        let file = source.1.map_or_else(String::new, |path| path.display().to_string());
+        let names: Vec<String> = source.1.iter().map(|(_, path)| path.display().to_string()).collect();
+        let file = names.join(", ");
         return Err(unknown(format!("{file} has changed since")));
     }
     let mut broken = config.check().err();

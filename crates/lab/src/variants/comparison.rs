@@ -18,6 +18,7 @@ use crate::settings::Sources;
 use crate::variants::axes::{self, Axis, Variant};
 use crate::variants::figures::{Figure, METRICS, Metric, overloaded};
 use crate::variants::points::{self, Board, Point, sweep};
+use crate::variants::tenants;
 
 /// Seeds that every variant is run with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +70,8 @@ pub struct Row {
     pub outcomes: Vec<Outcome>,
     /// By metric, in the order of [`METRICS`]; none where a run had nothing to count.
     pub figures: Vec<Option<Figure>>,
+    /// The same of its tenants.
+    pub tenants: Vec<tenants::Of>,
 }
 
 /// A caution with the variants that it concerns.
@@ -121,6 +124,7 @@ pub fn can_be_read_again(requests: &Requests) -> Result<()> {
             Err(Error::usage(format!("{what} can be read only once, and every variant reads the trace"))
                 .help("save the trace to a file"))
         }
+        Origin::Tenants(tenants) => tenants.iter().try_for_each(|tenant| can_be_read_again(&tenant.requests)),
         _ => Ok(()),
     }
 }
@@ -204,12 +208,16 @@ impl Planned {
             values.filter(|values| !values.is_empty())
         };
         let base: Vec<Option<Vec<f64>>> = METRICS.iter().map(|metric| values(&by_variant[0], metric)).collect();
+        let mut of_tenants =
+            by_variant.iter().map(|outcomes| tenants::of(outcomes, &by_variant[0])).collect::<Vec<_>>();
+        of_tenants.reverse();
         let rows = self.variants.into_iter().zip(self.names).zip(by_variant).map(|((variant, name), outcomes)| {
             let figure = |(metric, base): (&Metric, &Option<Vec<f64>>)| {
                 Some(Figure::new(values(&outcomes, metric)?, base.as_deref()?))
             };
             let figures = METRICS.iter().zip(&base).map(figure).collect();
-            Row { name, variant, outcomes, figures }
+            let tenants = of_tenants.pop().unwrap_or_default();
+            Row { name, variant, outcomes, figures, tenants }
         });
         Ok(Comparison { rows: rows.collect(), axes: self.axes, seeds: self.seeds })
     }
@@ -384,6 +392,9 @@ impl Comparison {
                 })
                 .collect();
             entry["figures"] = Json::Object(figures);
+            if !row.tenants.is_empty() {
+                entry["tenants"] = tenants::json(&row.tenants, several);
+            }
             entry
         };
         let varied = self.axes.iter().map(|axis| json!({ "key": axis.key, "values": axis.values }));

@@ -5,3 +5,4 @@ pub mod comparison;
 pub mod figures;
 pub mod points;
 pub mod student;
+pub mod tenants;

@@ -271,12 +271,10 @@ fn one(point: &Point, plan: &Plan, filling: Option<&Filling>, board: &dyn Board,
     };
     // Not read ahead: runs in parallel have the cores already.
     let input = opened.fit(&device.target(point.config.device.queue_depth, point.seed))?;
-    if input.closed() {
-        device.set_closed();
-    }
     if plan.count_only {
         device.set_timeless();
     }
+    device.prepare(&input)?;
     let named = |error: Error| error.note(format!("in {}", point.name));
     let (_, input) = replay(&mut device, input, None, &mut OnBoard(board, i)).map_err(named)?;
     Ok(Outcome::new(&device, &input, &point.config, point.seed))

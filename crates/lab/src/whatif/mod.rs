@@ -23,7 +23,7 @@ use ssdlab_sim::config::{Config, GcTime, Suspendable};
 use ssdlab_sim::units::{Nanos, PlaneId};
 use ssdlab_sim::{Postponement, PutOff, Ssd};
 
-use crate::drive::{Tick, interrupted};
+use crate::drive::{Tick, interrupted, name_tenants};
 use crate::error::{Error, Result};
 use crate::explain::at::Kind;
 use crate::explain::tries::keep_outside;
@@ -91,7 +91,7 @@ pub fn what_if(
     let opened = input::open(requests)?;
     progress.building();
     let ssd = Ssd::new_while(base_config, how.seed, how.check, &mut || progress.go_on());
-    let ssd = ssd.map_err(|broken| settings.refuse(&broken))?.ok_or_else(interrupted)?;
+    let mut ssd = ssd.map_err(|broken| settings.refuse(&broken))?.ok_or_else(interrupted)?;
     let target = Target {
         capacity_bytes: ssd.capacity_bytes(),
         page_bytes: ssd.page_bytes(),
@@ -102,6 +102,11 @@ pub fn what_if(
     };
     let mut input = opened.fit(&target)?;
     let closed = input.closed();
+    if input.tenants().iter().any(|(_, _, depth)| depth.is_some()) {
+        return Err(Error::usage("--tenant: the device of a what-if can't be copied within a closed loop of a tenant")
+            .help("give its requests arrival times"));
+    }
+    name_tenants(&mut ssd, &input)?;
     check_choices(wish, base_config, &ssd, closed)?;
     let from = Nanos(moment.0.saturating_sub(wish.before.0));
     let to = Nanos(moment.0.saturating_add(wish.after.0).min(ssdlab_trace::CLOCK_MAX_NS));

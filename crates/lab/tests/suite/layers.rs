@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 137] = [
+const LAYERS: [&str; 144] = [
     "outside",
     "text",
     "names",
@@ -38,7 +38,11 @@ const LAYERS: [&str; 137] = [
     "input/reading",
     "input/workloads",
     "input/recordings",
+    "input/requests",
     "input/rows",
+    "input/source",
+    "input/feed",
+    "input/fit",
     "input",
     "results/histograms",
     "results/dies",
@@ -91,6 +95,7 @@ const LAYERS: [&str; 137] = [
     "run",
     "variants/axes",
     "variants/points",
+    "variants/tenants",
     "variants/comparison",
     "variants",
     "explain/at",
@@ -101,6 +106,7 @@ const LAYERS: [&str; 137] = [
     "explain/patterns/behind_programs",
     "explain/patterns/burst",
     "explain/patterns/bus",
+    "explain/patterns/cache_full",
     "explain/patterns/hot_die",
     "explain/patterns/late",
     "explain/patterns/one_collection",
@@ -109,6 +115,7 @@ const LAYERS: [&str; 137] = [
     "explain/patterns/parity",
     "explain/patterns/partial_write",
     "explain/patterns/queue_full",
+    "explain/patterns/tenant",
     "explain/patterns/two_collections",
     "explain/patterns",
     "explain/method",

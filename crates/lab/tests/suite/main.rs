@@ -15,6 +15,7 @@ mod runs;
 mod scale;
 mod studies;
 mod sweeps;
+mod tenants;
 mod whatif;
 
 use std::path::{Path, PathBuf};

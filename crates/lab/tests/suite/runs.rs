@@ -27,6 +27,7 @@ fn outputs(directory: &Path) -> Outputs {
         tail: false,
         report: None,
         perf: file("perf.json"),
+        alone: false,
     }
 }
 

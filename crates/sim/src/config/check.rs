@@ -812,17 +812,22 @@ impl Config {
                 return refuse(key, message, "use at most device.queue_depth, or leave it out");
             }
         }
-        let others = [
-            (self.raid.layout != RaidLayout::None, "raid.layout", "\"none\""),
-            (self.noc.exists(), "noc.model", "\"none\""),
-        ];
-        for (used, other, value) in others {
-            if used {
+        self.check_tenants("nvme.arbitration = \"none\"")
+    }
+
+    /// Rejects what can't be simulated with tenants; `otherwise` is the way to do without them.
+    ///
+    /// # Errors
+    /// The first broken rule.
+    pub fn check_tenants(&self, otherwise: &str) -> Result<(), ConfigError> {
+        let others = [(self.raid.layout != RaidLayout::None, "raid.layout"), (self.noc.exists(), "noc.model")];
+        match others.into_iter().find(|(used, _)| *used) {
+            None => Ok(()),
+            Some((_, other)) => {
                 let message = "what tenants cost each other is not simulated with it".to_string();
-                return refuse(other, message, format!("use {value}, or nvme.arbitration = \"none\""));
+                refuse(other, message, format!("use \"none\", or {otherwise}"))
             }
         }
-        Ok(())
     }
 
     /// Checks the write cache.

@@ -131,7 +131,7 @@ macro_rules! choice {
 }
 
 mod nvme;
-pub use nvme::{Arbitration, ByteRange, MOST_QUEUES, Match, NvmeQueue, OpName, QueuePriority};
+pub use nvme::{Arbitration, ByteRange, MOST_QUEUES, Match, Names, NvmeQueue, OpName, QueuePriority};
 
 choice! {
     /// Order in which the pages of a block's word lines are programmed.

@@ -77,6 +77,11 @@ impl From<ByteRange> for String {
 }
 
 impl ByteRange {
+    /// The first byte, and the one after the last; none without an end.
+    pub fn bounds(&self) -> (u64, Option<u64>) {
+        (self.from.0, self.to.map(|to| to.0))
+    }
+
     fn contains(&self, byte: u64) -> bool {
         byte >= self.from.0 && self.to.is_none_or(|to| byte < to.0)
     }
@@ -98,6 +103,8 @@ pub enum Match {
     Tenant(Vec<String>),
     /// Those of these devices (disk, volume, unit or ASU) of the trace.
     Device(Vec<String>),
+    /// Those of these streams of a generated workload.
+    Stream(Vec<String>),
     /// Those whose first byte lies in a range.
     Lba(ByteRange),
     /// Those of a kind.
@@ -133,15 +140,26 @@ pub struct NvmeQueue {
     pub takes: Option<Match>,
 }
 
+/// The names that a request may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Names<'n> {
+    /// Its tenant.
+    pub tenant: Option<&'n str>,
+    /// Its device of the trace.
+    pub device: Option<&'n str>,
+    /// Its stream of the workload.
+    pub stream: Option<&'n str>,
+}
+
 impl Nvme {
     /// Whether there are queues.
     pub fn arbitrates(&self) -> bool {
         self.arbitration != Arbitration::None
     }
 
-    /// The queue of a request: the first one that it matches; none if it matches none. `tenant` and `device` are its names, if it has
-    /// any.
-    pub fn queue_of(&self, tenant: Option<&str>, device: Option<&str>, op: RequestOp, offset: u64) -> Option<u8> {
+    /// The queue of a request: the first one that it matches; none if it matches none.
+    pub fn queue_of(&self, names: Names<'_>, op: RequestOp, offset: u64) -> Option<u8> {
+        let Names { tenant, device, stream } = names;
         let of =
             |names: &[String], name: Option<&str>| name.is_some_and(|name| names.iter().any(|other| other == name));
         let takes = |queue: &NvmeQueue| match &queue.takes {
@@ -149,6 +167,7 @@ impl Nvme {
             Some(Match::Rest) => true,
             Some(Match::Tenant(names)) => of(names, tenant),
             Some(Match::Device(names)) => of(names, device),
+            Some(Match::Stream(names)) => of(names, stream),
             Some(Match::Lba(range)) => range.contains(offset),
             Some(Match::Op(kind)) => {
                 let kinds = [

@@ -22,9 +22,9 @@ impl Ssd {
         let kind = self.dev.timing.types().of(self.dev.geometry.offset(record.pages[0]));
         let legs = (0..record.legs.len()).filter_map(|i| record.legs.get(i));
         let array: u64 = legs.filter(|leg| leg.kind == LegKind::Array).map(|leg| leg.time.0).sum();
-        let (mut pages, mut at) = (0, op);
+        let (mut pages, mut at) = (0u64, op);
         while at.is_some() {
-            pages += 1;
+            pages += u64::from(self.dev.geometry.pages_per_entry);
             at = self.kernel.ops[at].mate;
         }
         let totals = &mut self.stats.page_types[kind as usize];

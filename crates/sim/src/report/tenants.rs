@@ -51,6 +51,9 @@ pub struct Tenant {
     pub gc_programs: u64,
     /// Both / its pages written.
     pub write_amplification: Option<f64>,
+    /// Its mean latency / that with the device for itself. Absent unless it also ran alone, null if either had nothing to measure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slowdown: Option<Option<f64>>,
 }
 
 /// Tenants by name, in order.
@@ -100,6 +103,24 @@ impl Serialize for Interference {
 pub struct Fairness {
     /// Jain's index of the tenants' bytes: (sum)^2 / (n x sum of squares).
     pub throughput: Option<f64>,
+    /// The least slowdown / the largest. Absent unless tenants also ran alone, null if one of them has no slowdown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slowdown: Option<Option<f64>>,
+}
+
+/// Adds the slowdowns of tenants, given their mean latencies with the device for themselves.
+pub fn compare_alone(tenants: &mut Tenants, fairness: &mut Fairness, alone: &[Option<f64>]) {
+    let ratio = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
+    for ((_, tenant), alone) in tenants.0.iter_mut().zip(alone) {
+        let both = tenant.latency_ns.all.mean.zip(*alone);
+        tenant.slowdown = Some(both.and_then(|(mean, alone)| ratio(mean, alone)));
+    }
+    let all: Option<Vec<f64>> = tenants.0.iter().map(|(_, tenant)| tenant.slowdown.flatten()).collect();
+    let ends = all.and_then(|all| {
+        let least = all.iter().copied().reduce(f64::min)?;
+        Some((least, all.iter().copied().reduce(f64::max)?))
+    });
+    fairness.slowdown = Some(ends.and_then(|(least, largest)| ratio(least, largest)));
 }
 
 /// Jain's index.

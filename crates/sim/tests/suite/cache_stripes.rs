@@ -99,7 +99,7 @@ fn rules_name_what_stripes_lack() {
 fn striped(toml: &str, keys: Keys) -> Config {
     let mut config = with_cache(toml, keys);
     config.device.multi_plane = true;
-    if config.geometry.planes_per_die > 1 && config.schemes.place != Place::Dynamic && keys.0 % 2 == 0 {
+    if config.geometry.planes_per_die > 1 && config.schemes.place != Place::Dynamic && keys.0.is_multiple_of(2) {
         config.cache.order = CacheOrder::Stripe;
     }
     config

@@ -1,5 +1,6 @@
 //! Every combination of orders, routes, placements, victims, collectors, paths and layouts on small devices. Either a rule of the
-//! configuration rejects it, or it runs to its end under the full oracle, and every page then has its expected content.
+//! configuration rejects it, or it runs to its end under the full oracle, and every page then has its expected content. Write caches,
+//! queues of the host and die queues are combined with each other, and with every two schemes beside the defaults.
 //!
 //! Schemes are taken from their slots' lists, so new ones are included. The usual test command runs a sample that contains every
 //! valid pair; `SSDLAB_COMBINATIONS=all cargo test -p ssdlab-sim --test suite combinations::` runs all combinations.
@@ -18,7 +19,7 @@ use ssdlab_sim::config::RaidLayout;
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyVictim};
 use ssdlab_sim::units::{Lpn, Nanos, Ppm};
-use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Config, Marks, Request, RequestOp, Ssd};
 
 /// Blocks of a plane, and their pages.
 const BLOCKS: u32 = 10;
@@ -26,8 +27,15 @@ const PER_BLOCK: u32 = 4;
 /// Host pages that every device has.
 const COMMON: u64 = 96;
 const REQUESTS: u64 = 400;
-/// Names of the slots.
-const SLOTS: [&str; 7] = ["order", "route", "place", "victim", "collector", "path", "layout"];
+/// Names of the slots: schemes, of which all combinations are tried, and features of the device around them.
+const SLOTS: [&str; 10] =
+    ["order", "route", "place", "victim", "collector", "path", "layout", "cache", "queues", "die queue"];
+/// Slots of schemes.
+const SCHEMES: usize = 7;
+/// Schemes that may differ from the first of their slot where the features do.
+const BESIDE: usize = 2;
+/// A choice for each slot.
+type Digits = [usize; SLOTS.len()];
 
 /// Two channels of four chips of one die of two planes: two parity groups of four chips.
 const BASE: &str = "geometry = { channels = 2, chips_per_channel = 4, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 10, pages_per_block = 4 }
@@ -61,7 +69,7 @@ struct Choice {
 
 /// Possible choices for each slot. A collector that wraps another one is combined with each of them; a switch that is off by
 /// default is also switched on.
-fn choices() -> [Vec<Choice>; 7] {
+fn choices() -> [Vec<Choice>; SLOTS.len()] {
     let slot = |key: &str, values: Vec<(String, String)>| -> Vec<Choice> {
         let choice = |(label, value): (String, String)| Choice { label, config: config(&format!("{key} = {value}")) };
         values.into_iter().map(choice).collect()
@@ -90,13 +98,50 @@ fn choices() -> [Vec<Choice>; 7] {
         slot("schemes.collector", collectors.collect()),
         slot("schemes.path", plain(AnyPath::NAMES)),
         slot("raid.layout", plain(&["none", "traditional", "lci"])),
+        slot("cache", named(&CACHES)),
+        slot("nvme", named(&QUEUES)),
+        slot("order", named(&DIE_QUEUES)),
     ]
+}
+
+/// Names of features, and their sections.
+type Features<const N: usize> = [(&'static str, &'static str); N];
+const CACHES: Features<6> = [
+    ("none", "{}"),
+    ("eager", "{ size = \"24KiB\", time = \"1us\" }"),
+    ("watermark", "{ size = \"24KiB\", time = \"1us\", writeback = \"watermark\" }"),
+    ("idle", "{ size = \"24KiB\", time = \"1us\", writeback = \"idle\", order = \"lru\" }"),
+    ("through", "{ size = \"24KiB\", time = \"1us\", write = \"through\", read = \"all\" }"),
+    ("reads only", "{ size = \"24KiB\", time = \"1us\", write = \"none\", read = \"all\", evict = \"fifo\" }"),
+];
+const QUEUES: Features<3> = [
+    ("none", "{}"),
+    (
+        "rr",
+        "{ arbitration = \"rr\", burst = 2, queues = [{ name = \"reads\", depth = 3, match = { op = \"read\" } }, { name = \"rest\", match = \"rest\" }] }",
+    ),
+    (
+        "wrr",
+        "{ arbitration = \"wrr\", queues = [{ name = \"reads\", class = \"low\", weight = 2, match = { op = \"read\" } }, { name = \"rest\", class = \"high\", weight = 3, match = \"rest\" }] }",
+    ),
+];
+const DIE_QUEUES: Features<3> = [
+    ("fifo", "{}"),
+    ("read-first", "{ die_queue = \"read-first\", read_burst = 2 }"),
+    ("by class", "{ die_queue = [\"cache\", \"rgc\", \"rhost\", \"wgc\"] }"),
+];
+
+fn named<const N: usize>(features: &Features<N>) -> Vec<(String, String)> {
+    features.iter().map(|(name, section)| (name.to_string(), section.to_string())).collect()
 }
 
 /// All combinations, and the rules' result for each on each device.
 struct Table {
-    choices: [Vec<Choice>; 7],
+    choices: [Vec<Choice>; SLOTS.len()],
     devices: Vec<Config>,
+    /// The combinations that are tried, and their numbers.
+    tried: Vec<Digits>,
+    numbers: BTreeMap<Digits, usize>,
     /// By combination and device: none, or the number of the rule that rejects it.
     told: Vec<[Option<u32>; DEVICES.len()]>,
     rules: Vec<String>,
@@ -106,7 +151,9 @@ impl Table {
     fn new() -> Table {
         let choices = choices();
         let devices: Vec<Config> = DEVICES.iter().map(|(_, more, _)| merged(BASE, more)).collect();
-        let mut table = Table { choices, devices, told: Vec::new(), rules: Vec::new() };
+        let tried = tried(&choices);
+        let numbers = tried.iter().enumerate().map(|(number, digits)| (*digits, number)).collect();
+        let mut table = Table { choices, devices, tried, numbers, told: Vec::new(), rules: Vec::new() };
         let mut numbers = BTreeMap::new();
         for combination in 0..table.len() {
             let told = std::array::from_fn(|device| {
@@ -125,35 +172,31 @@ impl Table {
     }
 
     fn len(&self) -> usize {
-        self.choices.iter().map(Vec::len).product()
+        self.tried.len()
     }
 
-    /// Which choice fills each slot; the last slot varies fastest.
-    fn digits(&self, combination: usize) -> [usize; 7] {
-        let mut rest = combination;
-        let mut digits = [0; 7];
-        for slot in (0..7).rev() {
-            digits[slot] = rest % self.choices[slot].len();
-            rest /= self.choices[slot].len();
-        }
-        digits
+    /// Which choice fills each slot.
+    fn digits(&self, combination: usize) -> Digits {
+        self.tried[combination]
     }
 
-    fn number(&self, digits: [usize; 7]) -> usize {
-        (0..7).fold(0, |number, slot| number * self.choices[slot].len() + digits[slot])
+    /// The number of a combination, if it is tried.
+    fn number(&self, digits: Digits) -> Option<usize> {
+        self.numbers.get(&digits).copied()
     }
 
     fn labels(&self, combination: usize) -> String {
         let digits = self.digits(combination);
-        let labels: Vec<&str> = (0..7).map(|slot| self.choices[slot][digits[slot]].label.as_str()).collect();
+        let labels = (0..SLOTS.len()).map(|slot| self.choices[slot][digits[slot]].label.as_str());
+        let labels: Vec<&str> = labels.collect();
         labels.join(" / ")
     }
 
     /// The device with these schemes, and the minimal spare for them.
     fn config(&self, combination: usize, device: usize) -> Config {
         let mut config = self.devices[device].clone();
-        let [order, route, place, victim, collector, path, layout] = self.digits(combination);
-        let [orders, routes, places, victims, collectors, paths, layouts] = &self.choices;
+        let [order, route, place, victim, collector, path, layout, cache, queue, die_queue] = self.digits(combination);
+        let [orders, routes, places, victims, collectors, paths, layouts, caches, queues, die_queues] = &self.choices;
         config.schemes.order = orders[order].config.schemes.order.clone();
         config.schemes.route = routes[route].config.schemes.route.clone();
         config.schemes.place = places[place].config.schemes.place;
@@ -161,6 +204,9 @@ impl Table {
         config.schemes.collector = collectors[collector].config.schemes.collector.clone();
         config.schemes.path = paths[path].config.schemes.path.clone();
         config.raid.layout = layouts[layout].config.raid.layout;
+        config.cache = caches[cache].config.cache.clone();
+        config.nvme = queues[queue].config.nvme.clone();
+        config.order = die_queues[die_queue].config.order.clone();
         // Per plane: as many reserved blocks as GC write points, as many open ones, and a page.
         let kept = (2 * config.reserve() + DEVICES[device].2).min(BLOCKS - 1);
         let data = (BLOCKS - kept) * (PER_BLOCK - config.metadata_pages()) - 1;
@@ -200,6 +246,25 @@ impl Table {
         };
         accepted.into_iter().filter(new).collect()
     }
+}
+
+/// The combinations to try: every one of schemes alone, with the last slot varying fastest; and those with a feature, where at most
+/// [`BESIDE`] schemes differ from the first of their slot.
+fn tried(choices: &[Vec<Choice>; SLOTS.len()]) -> Vec<Digits> {
+    let count: usize = choices.iter().map(Vec::len).product();
+    let digits = |combination: usize| {
+        let mut rest = combination;
+        let mut digits = [0; SLOTS.len()];
+        // Schemes vary fastest, so that those without features come first.
+        for slot in (0..SCHEMES).rev().chain((SCHEMES..SLOTS.len()).rev()) {
+            digits[slot] = rest % choices[slot].len();
+            rest /= choices[slot].len();
+        }
+        digits
+    };
+    let other = |of: &[usize]| of.iter().filter(|choice| **choice > 0).count();
+    let few = |digits: &Digits| other(&digits[SCHEMES..]) == 0 || other(&digits[..SCHEMES]) <= BESIDE;
+    (0..count).map(digits).filter(few).collect()
 }
 
 /// A choice in a slot; the slot after the last one is the device.
@@ -242,7 +307,7 @@ impl<'t> Pairs<'t> {
     }
 
     /// The choices of a combination, and its device.
-    fn all(&self, combination: usize, device: usize) -> [Of; 8] {
+    fn all(&self, combination: usize, device: usize) -> [Of; SLOTS.len() + 1] {
         let digits = self.table.digits(combination);
         std::array::from_fn(|slot| (slot, digits.get(slot).copied().unwrap_or(device)))
     }
@@ -252,7 +317,7 @@ impl<'t> Pairs<'t> {
         let mut digits = self.table.digits(combination);
         (0..self.table.choices[slot].len()).any(|choice| {
             digits[slot] = choice;
-            self.table.told[self.table.number(digits)][device].is_none()
+            self.table.number(digits).is_some_and(|number| self.table.told[number][device].is_none())
         })
     }
 
@@ -352,14 +417,16 @@ fn page(table: &Table) -> String {
     let pairs = Pairs::new(table);
     let name = |slot: usize| SLOTS.get(slot).copied().unwrap_or("device");
     let accepted = table.accepted();
+    let schemes: usize = table.choices[..SCHEMES].iter().map(Vec::len).product();
     let run = (0..table.len()).filter(|combination| table.told[*combination].contains(&None)).count();
     let mut out = format!(
         "# Which schemes go together
 
 Written by the test that runs them: `SSDLAB_COMBINATIONS=write cargo test -p ssdlab-sim --test suite combinations::`.
 
-{} orders, {} routes, {} placements, {} victims, {} collectors, {} paths and {} layouts make {} combinations. Each is tried on {} small
-devices, and either a rule of the configuration refuses it, or it runs: 400 requests in bursts under the full oracle on a device that is full,
+{} orders, {} routes, {} placements, {} victims, {} collectors, {} paths and {} layouts make {} combinations. {} write caches, {} sets of
+queues of the host and {} die queues are combined with each other and with every {BESIDE} schemes beside the first of each slot, which adds
+{} combinations. Each is tried on {} small devices, and either a rule of the configuration refuses it, or it runs: 400 requests in bursts under the full oracle on a device that is full,
 down to the last operation, with collections, after which every page holds what the history says, the same whatever the schemes. {run}
 combinations run on some device, {} runs in all. `SSDLAB_COMBINATIONS=all` with the same command runs every one of them (some two
 minutes on two cores); the usual test command runs a sample in which every three choices meet that ever do.
@@ -377,7 +444,11 @@ The devices have 2 channels, 4 chips a channel, a die of 2 planes, and as little
         table.choices[4].len(),
         table.choices[5].len(),
         table.choices[6].len(),
-        table.len(),
+        schemes,
+        table.choices[7].len(),
+        table.choices[8].len(),
+        table.choices[9].len(),
+        table.len() - schemes,
         DEVICES.len(),
         accepted.len(),
     );
@@ -385,6 +456,13 @@ The devices have 2 channels, 4 chips a channel, a die of 2 planes, and as little
         let more: Vec<String> = more.lines().map(|line| format!("`{line}`")).collect();
         let more = if more.is_empty() { "nothing".into() } else { more.join(", ") };
         writeln!(out, "- {device}: {more}").unwrap();
+    }
+    out.push_str("\nThe features:\n\n");
+    let features = CACHES.iter().map(|one| ("cache", one)).chain(QUEUES.iter().map(|one| ("nvme", one)));
+    for (section, (name, keys)) in features.chain(DIE_QUEUES.iter().map(|one| ("order", one))) {
+        if *keys != "{}" {
+            writeln!(out, "- {name}: `{section} = {keys}`").unwrap();
+        }
     }
     let mut notes = Notes::default();
     let mut never = String::new();
@@ -495,7 +573,10 @@ fn run(config: &Config, history: u64) {
         };
         // A third of the writes are partial.
         let part = if op == RequestOp::Trim || kind % 3 > 0 { 0 } else { part };
-        ssd.submit(Request { arrival: Nanos(arrival), op, offset: first * page + part, bytes: pages * page - part });
+        let request = Request { arrival: Nanos(arrival), op, offset: first * page + part, bytes: pages * page - part };
+        // Reads have a queue of their own; all that changes data is in one, so its order is that of the history.
+        let queue = u8::from(config.nvme.arbitrates() && op != RequestOp::Read);
+        ssd.submit_marked(request, Marks { queue, tenant: queue, ..Marks::default() }, std::iter::empty());
         // With parity, trims are ignored.
         if op == RequestOp::Write || op == RequestOp::Trim && config.raid.layout == RaidLayout::None {
             for lpn in (first..first + pages).filter(|lpn| *lpn < COMMON) {

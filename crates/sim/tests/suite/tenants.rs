@@ -2,7 +2,7 @@
 
 use crate::common::{Dut, array, causes, config, summary};
 use proptest::prelude::*;
-use ssdlab_sim::config::{NocModel, RaidLayout};
+use ssdlab_sim::config::{Names, NocModel, RaidLayout};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Completed, Config, Marks, Request, RequestOp, Ssd};
@@ -25,6 +25,10 @@ fn one_die(arbitration: &str, more: &str) -> Config {
 
 fn of(queue: u8) -> Marks {
     Marks { queue, tenant: queue, ..Marks::default() }
+}
+
+fn device(name: &str) -> Names<'_> {
+    Names { device: Some(name), ..Names::default() }
 }
 
 fn submit(dut: &mut Dut, queue: u8, at: u64, op: RequestOp, page: u64) {
@@ -127,6 +131,67 @@ fn one_queue_gives_today_s_results() {
     assert_eq!(run(&plain), run(&one));
 }
 
+/// Reads of pages by tenants with closed loops of these depths, handed in one tenant after the other.
+fn loops(config: &Config, tenants: &[(u32, &[u64])]) -> Vec<Completed> {
+    let mut dut = Dut::new(config);
+    dut.ssd.set_tenants((0..tenants.len()).map(|tenant| format!("t{tenant}")).collect());
+    dut.ssd.set_loops(&tenants.iter().map(|(depth, _)| Some(*depth)).collect::<Vec<_>>());
+    for (tenant, (_, pages)) in (0..).zip(tenants) {
+        assert_eq!(dut.ssd.wants(), Some(tenant));
+        for page in *pages {
+            let request = Request { arrival: Nanos(0), op: RequestOp::Read, offset: page * PAGE, bytes: PAGE };
+            dut.ssd.submit_next(request, Marks { tenant, ..Marks::default() }, std::iter::empty());
+        }
+        dut.ssd.end_loop(tenant);
+    }
+    assert_eq!(dut.ssd.wants(), None);
+    dut.completed()
+}
+
+#[test]
+fn the_next_request_of_a_loop_arrives_when_one_completes() {
+    let done = loops(&config(&array(1, 1, 1, 1)), &[(2, &[0, 1, 2]), (1, &[8, 9])]);
+    let seen: Vec<(u8, u64, u64)> = done.iter().map(|c| (c.tenant, c.arrival.0, c.completion.0)).collect();
+    // At 0 two of the first tenant and one of the second; then one for each that completes.
+    let want = [(0, 0, 55_120), (0, 0, 110_240), (1, 0, 165_360), (0, 55_120, 220_480), (1, 165_360, 275_600)];
+    assert_eq!(seen, want);
+    assert_eq!(causes(&done[4]), [("die_host", 55_120), ("array", 50_000), ("bus", 5_120)]);
+    assert_eq!(done[4].aggressor, Some((0, Nanos(55_120))));
+    assert_eq!(done[3].aggressor, Some((1, Nanos(55_120))));
+}
+
+#[test]
+fn one_tenant_in_a_loop_is_a_closed_replay() {
+    let device = config(&format!("{}device.queue_depth = 3", array(2, 1, 1, 1)));
+    let pages: Vec<u64> = (0..200).map(|i| i * i % 61).collect();
+    let mut dut = Dut::new(&device);
+    dut.ssd.set_closed(true);
+    pages.iter().for_each(|page| dut.read(0, page * PAGE, PAGE));
+    let times = |done: Vec<Completed>| done.iter().map(|c| (c.arrival, c.completion, c.blame)).collect::<Vec<_>>();
+    assert_eq!(times(dut.completed()), times(loops(&device, &[(3, &pages)])));
+}
+
+#[test]
+fn pages_that_were_there_before_belong_to_the_owner_of_their_range() {
+    let mut device = config(&format!("{}precondition.mode = \"sequential\"", array(1, 1, 1, 1)));
+    device.geometry.blocks_per_plane = 16;
+    device.device.over_provisioning = ssdlab_sim::units::Ppm(200_000);
+    let mut dut = Dut::new(&device);
+    let half = dut.ssd.capacity_bytes() / PAGE / 2;
+    dut.ssd.set_tenants(vec!["a".into(), "b".into()]);
+    dut.ssd.set_owner(1, half * PAGE..2 * half * PAGE);
+    // The first tenant writes every other page of the device, so that pages of both move.
+    for i in 0..half {
+        dut.write(i * 1_000_000, i * 2 * PAGE, PAGE);
+    }
+    dut.completed();
+    let all = summary(&dut.ssd);
+    let tenants = &all.tenants.as_ref().unwrap().0;
+    let moved = [tenants[0].1.gc_programs, tenants[1].1.gc_programs];
+    assert!(moved[0] > 0 && moved[1] > 0, "{moved:?}");
+    assert_eq!(moved[0] + moved[1], all.flash.programs.gc);
+}
+
 #[test]
 fn rules_name_what_queues_lack() {
     let queue = "{ name = \"a\", match = \"rest\" }";
@@ -142,12 +207,16 @@ fn rules_name_what_queues_lack() {
         assert_eq!(refusal.key, key, "{refusal}");
     }
     let nvme = one_die("wrr", "").nvme;
-    assert_eq!(nvme.queue_of(None, Some("0"), RequestOp::Read, 0), Some(0));
-    assert_eq!(nvme.queue_of(None, Some("1"), RequestOp::Read, 0), Some(1));
+    assert_eq!(nvme.queue_of(device("0"), RequestOp::Read, 0), Some(0));
+    assert_eq!(nvme.queue_of(device("1"), RequestOp::Read, 0), Some(1));
+    let streams =
+        config("nvme = { arbitration = \"rr\", queues = [{ name = \"a\", match = { stream = [\"hot\"] } }] }");
+    let of = |stream| streams.nvme.queue_of(Names { stream, ..Names::default() }, RequestOp::Write, 0);
+    assert_eq!((of(Some("hot")), of(Some("cold")), of(None)), (Some(0), None, None));
     let ranges = config(
         "nvme = { arbitration = \"rr\", queues = [{ name = \"a\", match = { lba = \"4KiB..8KiB\" } }, { name = \"b\", match = { op = \"write\" } }] }",
     );
-    let of = |op, offset| ranges.nvme.queue_of(None, None, op, offset);
+    let of = |op, offset| ranges.nvme.queue_of(Names::default(), op, offset);
     assert_eq!(
         (of(RequestOp::Read, 4096), of(RequestOp::Write, 8192), of(RequestOp::Read, 8192)),
         (Some(0), Some(1), None)
@@ -168,6 +237,7 @@ proptest! {
         burst in 1u32..4,
         cut in 0u64..90_000_000,
         lines in 0u64..4,
+        depth in 0u32..4,
     ) {
         let mut config: Config = toml.parse().unwrap();
         config.raid.layout = RaidLayout::None;
@@ -197,6 +267,11 @@ proptest! {
             let mut ssd = Ssd::new(&config, 7, check).unwrap();
             let capacity = ssd.capacity_bytes() / 512;
             let mut arrival = 0;
+            if depth > 0 {
+                // The first tenant is a closed loop.
+                let depths: Vec<Option<u32>> = (0..queues).map(|tenant| (tenant == 0).then_some(depth)).collect();
+                ssd.set_loops(&depths);
+            }
             for (gap, kind, place, length) in &requests {
                 arrival += if gap % 4 == 0 { 0 } else { *gap };
                 let first = u64::from(*place) * capacity / 1_000_000;
@@ -209,8 +284,12 @@ proptest! {
                     _ => RequestOp::Trim,
                 };
                 let request = Request { arrival: Nanos(arrival), op, offset: first * 512, bytes: sectors * 512 };
-                ssd.submit_marked(request, of((*gap % queues as u64) as u8), std::iter::empty());
+                match (*gap % queues as u64) as u8 {
+                    0 if depth > 0 => ssd.submit_next(request, of(0), std::iter::empty()),
+                    queue => ssd.submit_marked(request, of(queue), std::iter::empty()),
+                }
             }
+            ssd.end_loop(0);
             ssd.run();
             summary(&ssd)
         };

@@ -25,6 +25,8 @@ pub struct Generator {
     origin_ns: u64,
     closed: Option<Option<u32>>,
     total: Option<u64>,
+    /// The stream of the last record, in its phase.
+    stream: usize,
 }
 
 /// A phase as built: what does not change, and the state it starts from.
@@ -33,6 +35,8 @@ struct Plan {
     requests: u64,
     duration_ns: u64,
     start: State,
+    /// Names of its streams.
+    names: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -279,6 +283,12 @@ impl Generator {
         self.total
     }
 
+    /// The name of the stream of the last record; empty if it has none.
+    #[must_use]
+    pub fn stream(&self) -> &str {
+        &self.phases[self.phase].names[self.stream]
+    }
+
     /// Makes the first arrival the origin of time, as in a trace.
     fn start_at_zero(&mut self) {
         let (first_ns, _) = self.state.clone().advance(0);
@@ -318,6 +328,7 @@ impl Iterator for Generator {
                     self.now_ns = at;
                     self.phase_left -= 1;
                     self.left -= 1;
+                    self.stream = stream;
                     let (op, offset, bytes) = self.state.streams[stream].next();
                     return Some(Record { time_ns: at - self.origin_ns, offset, bytes, volume: 0, op, fua: false });
                 }
@@ -399,6 +410,7 @@ impl Spec {
             origin_ns: 0,
             closed,
             total: total.map(|t| t.min(left)),
+            stream: 0,
         };
         generator.enter(0);
         generator.start_at_zero();
@@ -486,6 +498,7 @@ impl Spec {
             requests: phase.requests.unwrap_or(u64::MAX),
             duration_ns: phase.duration.map_or(u64::MAX, |d| d.0),
             start: State { clock, streams, end_ns: u64::MAX },
+            names: phase.streams.iter().map(|stream| stream.name.clone()).collect(),
         })
     }
 

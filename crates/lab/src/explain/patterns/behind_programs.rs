@@ -10,6 +10,7 @@ pub const DETECTOR: Detector = Detector {
     about: "over half the wait",
     says: "waited mostly for other requests on the die",
     causes: &[Cause::DieHost],
+    extras: &[],
     from_rows: true,
     shows,
 };

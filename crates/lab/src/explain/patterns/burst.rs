@@ -8,6 +8,7 @@ pub const DETECTOR: Detector = Detector {
     about: "over 4 times the mean arrivals in the 10 ms before",
     says: "came in a burst: over 4 times the mean arrived in the 10 ms before",
     causes: &[],
+    extras: &[],
     from_rows: true,
     shows,
 };

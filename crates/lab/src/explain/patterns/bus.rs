@@ -10,6 +10,7 @@ pub const DETECTOR: Detector = Detector {
     about: "over half the wait",
     says: "waited mostly for a channel",
     causes: &[Cause::BusHost, Cause::BusGc, Cause::NocHost, Cause::NocGc],
+    extras: &[],
     from_rows: true,
     shows,
 };

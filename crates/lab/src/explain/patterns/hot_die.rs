@@ -10,6 +10,7 @@ pub const DETECTOR: Detector = Detector {
     about: "a die with over 4 times its share of the tail",
     says: "were served by dies that have over 4 times their share of the tail",
     causes: &[],
+    extras: &[],
     from_rows: false,
     shows,
 };

@@ -10,6 +10,7 @@ pub const DETECTOR: Detector = Detector {
     about: "over half the wait",
     says: "waited mostly for requests that GC had delayed",
     causes: &[Cause::DieLate],
+    extras: &[],
     from_rows: true,
     shows,
 };

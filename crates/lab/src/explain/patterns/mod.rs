@@ -3,6 +3,7 @@
 mod behind_programs;
 mod burst;
 mod bus;
+mod cache_full;
 pub mod case;
 mod hot_die;
 mod late;
@@ -12,14 +13,17 @@ mod overload;
 mod parity;
 mod partial_write;
 mod queue_full;
+mod tenant;
 mod two_collections;
+
+use std::collections::BTreeMap;
 
 pub use overload::{Resource as Overloaded, overloaded};
 
 use case::{Case, Detector, World};
 
 /// All detectors, in the order in which they are shown.
-pub const ALL: [Detector; 12] = [
+pub const ALL: [Detector; 14] = [
     overload::DETECTOR,
     two_collections::DETECTOR,
     one_collection::DETECTOR,
@@ -32,13 +36,19 @@ pub const ALL: [Detector; 12] = [
     bus::DETECTOR,
     parity::DETECTOR,
     partial_write::DETECTOR,
+    cache_full::DETECTOR,
+    tenant::DETECTOR,
 ];
+/// Its place: this one has a pattern by tenant.
+const TENANT: usize = ALL.len() - 1;
 
 /// A detector and how many requests show it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Pattern {
     /// Its place in [`ALL`].
     pub detector: usize,
+    /// Its name in results.
+    pub name: String,
     /// Requests of the tail set that show it; none if rows do not tell.
     pub count: Option<u64>,
 }
@@ -48,32 +58,62 @@ impl Pattern {
     pub fn of(&self) -> &'static Detector {
         &ALL[self.detector]
     }
+
+    /// What all requests that show it did.
+    pub fn says(&self) -> String {
+        match self.name.split_once(':') {
+            Some((_, tenant)) => format!("waited mostly for tenant {tenant}"),
+            None => self.of().says.into(),
+        }
+    }
 }
 
 /// Counts requests by pattern.
-pub struct Counts([Option<u64>; ALL.len()]);
+pub struct Counts {
+    /// In the order of [`ALL`].
+    by_detector: [Option<u64>; ALL.len()],
+    /// Of those that waited for another tenant, by that tenant; none if no tenant held a die or channel.
+    by_tenant: BTreeMap<Option<u8>, u64>,
+}
 
 impl Counts {
     /// None so far.
     pub fn new(world: &World<'_>) -> Counts {
-        Counts(ALL.each_ref().map(|detector| (detector.from_rows || world.known.is_some()).then_some(0)))
+        let none = |detector: &Detector| (detector.from_rows || world.known.is_some()).then_some(0);
+        Counts { by_detector: ALL.each_ref().map(none), by_tenant: BTreeMap::new() }
     }
 
     /// A request of the tail set.
     pub fn add(&mut self, case: &Case<'_>) {
-        for (detector, count) in ALL.iter().zip(&mut self.0) {
-            if let Some(count) = count {
-                *count += u64::from((detector.shows)(case));
+        for (place, (detector, count)) in ALL.iter().zip(&mut self.by_detector).enumerate() {
+            let Some(count) = count else { continue };
+            let shows = detector.applies(case.world) && (detector.shows)(case);
+            *count += u64::from(shows);
+            if shows && place == TENANT {
+                *self.by_tenant.entry(case.record.aggressor.map(|(tenant, _)| tenant)).or_default() += 1;
             }
         }
     }
 
-    /// All patterns, the most frequent first, equal ones in the order of [`ALL`]. In an overloaded run nothing else counts: waits grow
-    /// with its length, whatever they wait for.
-    pub fn patterns(&self, tail: u64) -> Vec<Pattern> {
-        let moot = self.0[0] == Some(tail);
-        let counts = self.0.iter().enumerate().filter(|(place, _)| *place == 0 || !moot);
-        let mut all: Vec<Pattern> = counts.map(|(detector, count)| Pattern { detector, count: *count }).collect();
+    /// All patterns that the run can show, the most frequent first, equal ones in the order of [`ALL`]. In an overloaded run nothing
+    /// else counts: waits grow with its length, whatever they wait for.
+    pub fn patterns(&self, world: &World<'_>) -> Vec<Pattern> {
+        let moot = self.by_detector[0] == Some(world.tail);
+        let counts = self.by_detector.iter().enumerate().filter(|(place, _)| *place == 0 || !moot);
+        let mut all: Vec<Pattern> = Vec::new();
+        for (detector, count) in counts.filter(|(place, _)| ALL[*place].applies(world)) {
+            let name = ALL[detector].name.to_string();
+            if detector == TENANT && !self.by_tenant.is_empty() {
+                all.extend(self.by_tenant.iter().map(|(tenant, count)| {
+                    let names = world.known.map_or(&[][..], |known| &known.tenants);
+                    let of = tenant.and_then(|tenant| names.get(usize::from(tenant)));
+                    let name = of.map_or(name.clone(), |of| format!("{name}:{of}"));
+                    Pattern { detector, name, count: Some(*count) }
+                }));
+                continue;
+            }
+            all.push(Pattern { detector, name, count: *count });
+        }
         all.sort_by_key(|pattern| std::cmp::Reverse(pattern.count.unwrap_or(0)));
         all
     }

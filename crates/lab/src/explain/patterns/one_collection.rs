@@ -10,6 +10,7 @@ pub const DETECTOR: Detector = Detector {
     about: "a single one on the die",
     says: "waited for a single collection of their die",
     causes: &[Cause::DieGcOwn, Cause::DieGcOther],
+    extras: &[],
     from_rows: false,
     shows,
 };

@@ -10,6 +10,7 @@ pub const DETECTOR: Detector = Detector {
     about: "over half the wait",
     says: "waited mostly for a free page or a buffer slot",
     causes: &[Cause::Space, Cause::Staging],
+    extras: &[],
     from_rows: true,
     shows,
 };

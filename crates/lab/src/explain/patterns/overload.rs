@@ -9,6 +9,7 @@ pub const DETECTOR: Detector = Detector {
     about: "more arrives than the device can serve; everything else is moot",
     says: "came while more arrived than the device can serve",
     causes: &[],
+    extras: &[],
     from_rows: false,
     shows,
 };

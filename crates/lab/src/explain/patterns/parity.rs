@@ -11,6 +11,7 @@ pub const DETECTOR: Detector = Detector {
     about: "the update of a parity group",
     says: "waited for updates of their parity group, or for the reads of their own",
     causes: &[Cause::Held],
+    extras: &[],
     from_rows: false,
     shows,
 };

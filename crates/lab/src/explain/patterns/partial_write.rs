@@ -10,6 +10,7 @@ pub const DETECTOR: Detector = Detector {
     about: "the read of a page that is written in part",
     says: "write a part of a page, and read the rest of it first",
     causes: &[],
+    extras: &[],
     from_rows: false,
     shows,
 };

@@ -10,6 +10,7 @@ pub const DETECTOR: Detector = Detector {
     about: "over half the wait",
     says: "waited mostly for one of the queue slots of the device",
     causes: &[Cause::Queue],
+    extras: &[],
     from_rows: true,
     shows,
 };

@@ -11,6 +11,7 @@ pub const DETECTOR: Detector = Detector {
     about: "both planes of the die, back to back",
     says: "met collections of both planes of their die in a row",
     causes: &[Cause::DieGcOwn, Cause::DieGcOther],
+    extras: &[],
     from_rows: false,
     shows,
 };

@@ -243,7 +243,7 @@ pub(crate) fn distinct(inputs: &[Input]) -> Result<()> {
     for input in inputs {
         if let Some(other) = seen.insert(&input.identity, input) {
             let name = |input: &Input| {
-                let file = input.source.1.as_ref().map_or_else(String::new, |path| path.display().to_string());
+                let file = input.source.1.first().map_or_else(String::new, |(_, path)| path.display().to_string());
                 input.requests.reading.device.iter().fold(file, |file, device| format!("{} in {file}", clip(device)))
             };
             let message = format!("two volumes have the same requests: {} and {}", name(other), name(input));

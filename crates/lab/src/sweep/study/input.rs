@@ -8,8 +8,8 @@ use ssdlab_trace::{LbaPolicy, Trace};
 use toml::{Table, Value};
 
 use super::axes::list;
-use crate::error::Result;
-use crate::input::{Origin, Reading, Requests, When};
+use crate::error::{Error, Result};
+use crate::input::{Origin, Reading, Requests, Tenant, When};
 use crate::names::clip;
 use crate::settings::{Document, Sources, argument};
 use crate::sweep::axis::{self, Axis, Change};
@@ -38,6 +38,7 @@ pub(crate) enum Several {
 pub(crate) struct Input {
     pub workload: Option<String>,
     pub workloads: Option<Vec<String>>,
+    pub tenants: Option<Vec<String>>,
     pub trace: Option<String>,
     pub traces: Several,
     pub limit: Option<u64>,
@@ -91,6 +92,7 @@ impl Input {
         let given: Vec<&str> = [
             ("input.workload", self.workload.is_some()),
             ("input.workloads", self.workloads.is_some()),
+            ("input.tenants", self.tenants.is_some()),
             ("input.trace", self.trace.is_some()),
             ("input.traces", several),
             ("axes.workload", gives(axes, |change| matches!(change, Change::Workload(_)))),
@@ -104,12 +106,12 @@ impl Input {
             [] => {
                 return Err(text
                     .error("input", true, "no requests")
-                    .help("give one of workload, workloads, trace and traces in [input]"));
+                    .help("give one of workload, workloads, trace, traces and tenants in [input]"));
             }
             [_, second, ..] => {
                 return Err(text
                     .error(second, true, format!("more than one source of requests: {}", given.join(", ")))
-                    .help("give exactly one of workload, workloads, trace and traces"));
+                    .help("give exactly one of workload, workloads, trace, traces and tenants"));
             }
         }
         let mut requests = Requests::new(Origin::Spec(String::new()));
@@ -118,6 +120,9 @@ impl Input {
         }
         if let Some(path) = &self.trace {
             requests.from = Origin::Trace(trace(text, "input.trace", path)?);
+        }
+        if let Some(list) = &self.tenants {
+            requests.from = Origin::Tenants(list.iter().map(|one| tenant(text, one)).collect::<Result<_>>()?);
         }
         let several = match (&self.workloads, &self.traces) {
             (Some(names), _) => Some(("workloads", "workload", names.clone())),
@@ -196,6 +201,21 @@ pub(crate) fn origin(text: &Text, name: &str) -> Origin {
         text.path(name).display().to_string()
     };
     Origin::Workload { name, recordings: None }
+}
+
+/// A tenant, whose file is beside the study.
+fn tenant(text: &Text, given: &str) -> Result<Tenant> {
+    let wrong = |error: Error| {
+        let message = error.message.replacen("--tenant", "input.tenants", 1);
+        error.help.iter().fold(text.error("input.tenants", false, message), |error, help| error.help(help.as_str()))
+    };
+    let mut tenant = Tenant::parse(given).map_err(wrong)?;
+    tenant.requests.from = match &tenant.requests.from {
+        Origin::Workload { name, .. } => origin(text, name),
+        Origin::Trace(file) => Origin::Trace(trace(text, "input.tenants", &file.name())?),
+        other => other.clone(),
+    };
+    Ok(tenant)
 }
 
 fn trace(text: &Text, at: &str, path: &str) -> Result<Trace> {

@@ -4,6 +4,7 @@
 //! nanosecond. Time outside the device is `queue` while the last grant went to the own queue, otherwise `arbitration`.
 
 mod arbiter;
+mod loops;
 mod shares;
 
 use std::collections::VecDeque;
@@ -20,6 +21,7 @@ use crate::request::{Extent, RequestOp};
 use crate::stats::OpStats;
 use crate::units::{Lpn, Nanos, OpId, RequestId};
 use arbiter::Arbiter;
+use loops::Loops;
 pub(super) use shares::Shares;
 
 /// Most tenants: each has a counter at every die and bus.
@@ -87,6 +89,8 @@ pub(super) struct Nvme {
     owners: Vec<u8>,
     /// Time that the request which is being admitted has waited for other queues.
     arbitration: u64,
+    /// Tenants whose requests arrive when others complete.
+    loops: Loops,
 }
 
 impl Nvme {
@@ -113,6 +117,7 @@ impl Nvme {
             shares: Shares::new(geometry.units as usize, buses),
             owners: vec![0; geometry.mapped as usize],
             arbitration: 0,
+            loops: Loops::default(),
         };
         nvme.name_tenants(tenants);
         nvme
@@ -164,6 +169,9 @@ impl Nvme {
     /// Power is cut: requests in service are lost.
     pub(super) fn power_cut(&mut self, now: Nanos) {
         self.queues.iter_mut().for_each(|queue| queue.inside = 0);
+        let outside = || self.queues.iter().flat_map(|queue| &queue.outside);
+        let of = |one: &Outside, tenant: usize| usize::from(one.waiting.marks.tenant) == tenant;
+        self.loops.power_cut(|tenant| outside().filter(|one| of(one, tenant)).count() as u32);
         self.shares.power_cut(now);
     }
 }
@@ -194,10 +202,23 @@ impl Ssd {
                 let nvme = Nvme::of(None, vec![depth], tenants, &self.dev.geometry, buses);
                 self.features.nvme = Some(Box::new(nvme));
                 self.rules.tenants = true;
+                self.rules.sorts_waits = true;
                 self.kernel.ops.count_tenants();
                 self.set_fusing(true);
             }
         }
+    }
+
+    /// Gives a tenant the pages of a range of bytes, whatever they hold: their moves count for it until another tenant writes them.
+    ///
+    /// # Panics
+    /// If there is no such tenant, or the range exceeds the device.
+    pub fn set_owner(&mut self, tenant: u8, bytes: std::ops::Range<u64>) {
+        let entry = self.entry_bytes();
+        let nvme = self.nvme_mut();
+        law!(usize::from(tenant) < nvme.tenants.len(), "a tenant that has a name");
+        let pages = (bytes.start / entry) as usize..bytes.end.div_ceil(entry) as usize;
+        nvme.owners[pages].fill(tenant);
     }
 
     /// Names of the tenants, if requests have any.
@@ -213,13 +234,19 @@ impl Ssd {
             self.take_arrivals();
             let granted = self.grant_slots();
             // In a closed loop, a request that completes at once makes room for another arrival.
-            if !(self.host.is_closed() && granted) {
+            let closed = self.host.is_closed() || self.nvme().loops.exist();
+            if !(closed && granted) {
                 return;
             }
         }
     }
 
     fn take_arrivals(&mut self) {
+        while let Some((mut next, extents)) = self.nvme_mut().loops.arrival() {
+            self.host.looped -= 1;
+            next.request.arrival = self.now;
+            self.joins_queue(next, extents);
+        }
         loop {
             let closed = self.host.is_closed();
             let outstanding = self.host.outstanding + self.host.queued;
@@ -236,17 +263,22 @@ impl Ssd {
                 next.request.arrival = self.now;
             }
             let extents = self.host.take_extents(&next);
-            let number = self.nvme().next_number;
-            self.watch_arrival(number, &next.request);
-            self.arrives();
-            self.host.queued += 1;
-            let now = self.now;
-            let nvme = self.nvme_mut();
-            nvme.next_number += 1;
-            let queue = usize::from(next.marks.queue);
-            let own = nvme.own_time(queue, now);
-            nvme.queues[queue].outside.push_back(Outside { waiting: next, extents, number, own });
+            self.joins_queue(next, extents);
         }
+    }
+
+    /// A request has arrived.
+    fn joins_queue(&mut self, waiting: Waiting, extents: Vec<Extent>) {
+        let number = self.nvme().next_number;
+        self.watch_arrival(number, &waiting.request);
+        self.arrives();
+        self.host.queued += 1;
+        let now = self.now;
+        let nvme = self.nvme_mut();
+        nvme.next_number += 1;
+        let queue = if nvme.arbiter.is_some() { usize::from(waiting.marks.queue) } else { 0 };
+        let own = nvme.own_time(queue, now);
+        nvme.queues[queue].outside.push_back(Outside { waiting, extents, number, own });
     }
 
     /// Grants slots while any is free. Returns whether any was granted.
@@ -266,11 +298,13 @@ impl Ssd {
             nvme.arbitration = wait - own;
             nvme.queues[queue].inside += 1;
             self.host.give_extents(next.extents);
-            let op = next.waiting.request.op;
+            let (op, tenant) = (next.waiting.request.op, next.waiting.marks.tenant);
             self.admit_numbered(next.waiting, next.number);
             if op == RequestOp::Trim {
                 // It takes a slot for no time.
-                self.nvme_mut().queues[queue].inside -= 1;
+                let nvme = self.nvme_mut();
+                nvme.queues[queue].inside -= 1;
+                nvme.loops.completed(tenant);
             }
         }
         granted
@@ -358,9 +392,12 @@ impl Ssd {
         let nvme = self.nvme_mut();
         let queue = if nvme.arbiter.is_some() { usize::from(marks.queue) } else { 0 };
         nvme.queues[queue].inside -= 1;
+        let arrives = nvme.loops.completed(marks.tenant);
+        self.host.regrant |= arrives;
         if !measured {
             return;
         }
+        let nvme = self.nvme_mut();
         let counts = &mut nvme.counts[usize::from(marks.tenant)];
         let stats = match op {
             RequestOp::Read => &mut counts.read,
@@ -420,13 +457,14 @@ impl Ssd {
                 programs: counts.programs[0],
                 gc_programs: counts.programs[1],
                 write_amplification: mean(u128::from(programs), counts.pages[1]),
+                slowdown: None,
             }
         };
         let list: Vec<(String, Tenant)> = nvme.tenants.iter().cloned().zip(nvme.counts.iter().map(tenant)).collect();
         let columns = |row: &[u128; MAX_TENANTS]| nvme.tenants.iter().cloned().zip(row.iter().copied()).collect();
         let matrix = nvme.tenants.iter().cloned().zip(nvme.matrix.iter().map(columns)).collect();
         let rates: Vec<u128> = nvme.counts.iter().map(|counts| u128::from(counts.bytes[0] + counts.bytes[1])).collect();
-        let fairness = Fairness { throughput: jain(&rates) };
+        let fairness = Fairness { throughput: jain(&rates), slowdown: None };
         Some((Tenants(list), Interference(matrix), fairness))
     }
 }

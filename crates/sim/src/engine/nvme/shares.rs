@@ -3,6 +3,7 @@
 
 use super::MAX_TENANTS;
 use crate::engine::Ssd;
+use crate::request::RequestOp;
 use crate::units::{Nanos, OpId, RequestId, UnitId};
 
 type ByTenant = [u64; MAX_TENANTS];
@@ -177,6 +178,20 @@ impl Ssd {
     /// What tenants cost a request whose last page has completed.
     pub(super) fn shares_of(&self, id: RequestId, last: OpId) -> ByTenant {
         if last.is_some() { self.kernel.ops.tenant[last].by } else { self.nvme().shares.best[id.0 as usize] }
+    }
+
+    /// Of the tenants other than its own, the one that cost a completed request most, and how much; none if none did.
+    pub(in crate::engine) fn aggressor(&self, id: RequestId, last: OpId) -> Option<(u8, Nanos)> {
+        let record = &self.host.requests[id.0];
+        if !self.rules.tenants || record.request.op == RequestOp::Flush {
+            return None;
+        }
+        let own = usize::from(record.marks.tenant);
+        let shares = self.shares_of(id, last).into_iter().enumerate();
+        let others = shares.filter(|(tenant, ns)| *tenant != own && *ns > 0);
+        others
+            .max_by_key(|(tenant, ns)| (*ns, std::cmp::Reverse(*tenant)))
+            .map(|(tenant, ns)| (tenant as u8, Nanos(ns)))
     }
 }
 

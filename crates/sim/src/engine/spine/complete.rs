@@ -40,7 +40,7 @@ pub(super) fn completed(
     measured: bool,
     uncorrectable: u32,
     end: &PageEnd,
-    (extras, tenant): (ExtraBlame, u8),
+    (extras, tenant, aggressor): (ExtraBlame, u8, Option<(u8, Nanos)>),
     now: Nanos,
 ) -> Completed {
     Completed {
@@ -57,6 +57,7 @@ pub(super) fn completed(
         blame: end.blame,
         extras,
         tenant,
+        aggressor,
     }
 }
 
@@ -101,7 +102,7 @@ impl Ssd {
     fn completion_of(&self, id: RequestId, last: OpId, extras: ExtraBlame) -> Completed {
         let record = &self.host.requests[id.0];
         let end = if last.is_none() { record.best.clone() } else { self.page_end(last) };
-        let more = (extras, record.marks.tenant);
+        let more = (extras, record.marks.tenant, self.aggressor(id, last));
         completed(&record.request, record.index, record.measured, record.uncorrectable, &end, more, self.now)
     }
 

@@ -106,6 +106,8 @@ pub(in crate::engine) struct Host {
     pub(in crate::engine) outstanding: u32,
     /// Requests that have arrived and wait in queues of their own, and whether one may have a slot by now.
     pub(in crate::engine) queued: u32,
+    /// Requests of closed loops of tenants that have not arrived.
+    pub(in crate::engine) looped: u64,
     /// See `queued`.
     pub(in crate::engine) regrant: bool,
     /// Outstanding flushes, which no order dispatches.
@@ -153,6 +155,7 @@ impl Host {
             window_stale: false,
             outstanding: 0,
             queued: 0,
+            looped: 0,
             regrant: false,
             flushing: 0,
             depth,
@@ -223,7 +226,7 @@ impl Host {
         self.decoding.clear();
         self.window_stale = false;
         (self.outstanding, self.flushing) = (0, 0);
-        self.regrant = self.queued > 0;
+        self.regrant = self.queued > 0 || self.looped > 0;
     }
 
     /// Whether a request arrives when another one completes.
@@ -239,6 +242,11 @@ impl Host {
     /// Takes the extents of the request that has just left the ring.
     pub(in crate::engine) fn take_extents(&mut self, next: &Waiting) -> Vec<Extent> {
         self.extents.drain(..next.extents as usize).collect()
+    }
+
+    /// Takes the extents of the request that was checked last.
+    pub(in crate::engine) fn take_last_extents(&mut self, last: &Waiting) -> Vec<Extent> {
+        self.extents.split_off(self.extents.len() - last.extents as usize).into()
     }
 
     /// Puts the extents of the request that is admitted next where they are looked for.
@@ -257,7 +265,7 @@ impl Host {
     }
 
     pub(in crate::engine) fn is_empty(&self) -> bool {
-        self.ring.is_empty() && self.outstanding + self.queued == 0
+        self.ring.is_empty() && self.outstanding + self.queued == 0 && self.looped == 0
     }
 }
 
@@ -293,9 +301,20 @@ impl Ssd {
     /// # Panics
     /// Like [`Ssd::submit_scattered`], and if it is a flush and the device has no write cache.
     pub fn submit_marked(&mut self, request: Request, marks: Marks, extents: impl Iterator<Item = Extent>) {
+        let waiting = self.checked(request, marks, extents);
+        self.hand_in(waiting);
+    }
+
+    /// A request that lies on the device, with its extents kept.
+    pub(in crate::engine) fn checked(
+        &mut self,
+        request: Request,
+        marks: Marks,
+        extents: impl Iterator<Item = Extent>,
+    ) -> Waiting {
         if request.op == RequestOp::Flush {
             law!(self.flushes(), "a device without a write cache has nothing to flush");
-            return self.hand_in(Waiting { marks, ..Waiting::together(request) });
+            return Waiting { marks, ..Waiting::together(request) };
         }
         let mut extents = extents.peekable();
         let waiting = if extents.peek().is_some() {
@@ -304,7 +323,7 @@ impl Ssd {
             self.check_extent(request.offset, request.bytes);
             Waiting::together(request)
         };
-        self.hand_in(Waiting { marks, ..waiting });
+        Waiting { marks, ..waiting }
     }
 
     /// Whether it has a write cache, so that flushes are requests like others. Otherwise they are skipped ([`Ssd::skip`]).
@@ -319,12 +338,17 @@ impl Ssd {
             law!(request.arrival >= self.host.last_arrival, "requests are submitted in order of arrival");
             self.host.last_arrival = request.arrival;
         }
+        self.count_submitted(&waiting.request);
+        self.host.ring.push_back(waiting);
+    }
+
+    #[inline(always)]
+    pub(in crate::engine) fn count_submitted(&mut self, request: &Request) {
         self.host.submitted += 1;
         if self.rules.buffers {
             self.more_arrivals();
         }
         self.host.only_reads &= request.op == RequestOp::Read;
-        self.host.ring.push_back(waiting);
     }
 
     pub(in crate::engine) fn check_extent(&self, offset: u64, bytes: u64) {
@@ -526,7 +550,7 @@ impl Ssd {
         self.count_trim(next.marks.tenant, measured);
         let end = PageEnd::now(self.now, (self.now - request.arrival).0 - arbitration);
         let tenant = next.marks.tenant;
-        self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, (extras, tenant), ssd.now));
+        self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, (extras, tenant, None), ssd.now));
     }
 
     fn admit_one(&mut self, next: Waiting) {

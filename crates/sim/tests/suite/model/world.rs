@@ -156,7 +156,7 @@ impl World {
     }
 
     pub fn shadows(&self) -> bool {
-        self.shadow && self.pages % self.read.len().max(self.program.len()) == 0
+        self.shadow && self.pages.is_multiple_of(self.read.len().max(self.program.len()))
     }
 
     pub fn sectors(&self) -> usize {

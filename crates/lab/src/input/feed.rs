@@ -1,0 +1,187 @@
+//! Requests on their way to a device: each with its queue and its tenant.
+
+use ssdlab_sim::config::{Names, Nvme};
+use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{Marks, Request, RequestOp};
+use ssdlab_trace::{Extent, Op, Record, Replay};
+
+use crate::error::{Error, Kind, Result};
+use crate::input::ahead::Ahead;
+use crate::input::generated::Generated;
+use crate::input::source::{Merged, Source};
+use crate::names::clip;
+
+/// The next item of a stream.
+pub(crate) enum Next {
+    /// A request to simulate.
+    Request(Request, Marks),
+    /// A command that is only counted.
+    Skip,
+}
+
+impl Next {
+    fn is_of(&self, tenant: u8) -> bool {
+        matches!(self, Next::Request(_, marks) if marks.tenant == tenant)
+    }
+}
+
+/// Requests on their way to a device.
+pub(crate) struct Feed<'i> {
+    pub(super) from: Origins<'i>,
+    pub(super) nvme: &'i Nvme,
+    /// The tenant of the last request, where tenants have names of their own.
+    pub(super) tenant: u8,
+    /// Only requests of this tenant, if given.
+    pub(super) only: Option<u8>,
+    pub(super) limit: Option<u64>,
+    /// Writes that are left, if limited.
+    pub(super) writes: Option<u64>,
+    /// Bytes to read, if the position among them is the progress.
+    pub(super) size: Option<u64>,
+    /// How many requests there will be at most, if known.
+    pub(crate) total: Option<u64>,
+}
+
+/// Where they come from.
+pub(super) enum Origins<'i> {
+    Trace(&'i mut Replay),
+    Ahead(Ahead<'i>),
+    Generated(&'i mut Generated),
+    Tenants(&'i mut Merged),
+}
+
+impl Feed<'_> {
+    /// The next one; none at the end. Requests of closed loops of tenants are not among them: see [`Feed::pull_of`].
+    ///
+    /// # Errors
+    /// The trace can't be read, or an arrival is beyond the simulator's clock.
+    #[inline]
+    pub(crate) fn pull(&mut self) -> Result<Option<Next>> {
+        loop {
+            if self.writes == Some(0) {
+                return Ok(None);
+            }
+            let record = match &mut self.from {
+                Origins::Trace(replay) => replay.next()?,
+                Origins::Ahead(ahead) => ahead.next()?,
+                Origins::Generated(generated) => generated.next()?,
+                Origins::Tenants(merged) => match merged.next()? {
+                    Some((tenant, record)) => {
+                        self.tenant = tenant;
+                        Some(record)
+                    }
+                    None => None,
+                },
+            };
+            let Some(record) = record else { return Ok(None) };
+            let next = self.marked(&record)?;
+            if self.only.is_none_or(|only| next.is_of(only)) {
+                return Ok(Some(next));
+            }
+        }
+    }
+
+    /// The next request of a tenant in a closed loop; none at its end.
+    ///
+    /// # Errors
+    /// As [`Feed::pull`].
+    pub(crate) fn pull_of(&mut self, tenant: u8) -> Result<Option<Next>> {
+        let Origins::Tenants(merged) = &mut self.from else { return Ok(None) };
+        if self.only.is_some_and(|only| only != tenant) {
+            return Ok(None);
+        }
+        self.tenant = tenant;
+        let record = merged.next_of(tenant)?;
+        record.map(|record| self.marked(&record)).transpose()
+    }
+
+    /// The request of a record, with its queue and its tenant.
+    #[inline]
+    fn marked(&mut self, record: &Record) -> Result<Next> {
+        let op = match record.op {
+            Op::Read => RequestOp::Read,
+            Op::Write => {
+                self.writes = self.writes.map(|left| left - 1);
+                RequestOp::Write
+            }
+            Op::Trim => RequestOp::Trim,
+            Op::Flush => RequestOp::Flush,
+            Op::Other => return Ok(Next::Skip),
+        };
+        let queue = self.queue_of(record, op)?;
+        let tenant = if matches!(self.from, Origins::Tenants(_)) { self.tenant } else { queue };
+        let request = Request { arrival: Nanos(record.time_ns), op, offset: record.offset, bytes: record.bytes };
+        Ok(Next::Request(request, Marks { fua: record.fua, queue, tenant }))
+    }
+
+    /// The queue of a request; 0 without queues.
+    fn queue_of(&self, record: &Record, op: RequestOp) -> Result<u8> {
+        if !self.nvme.arbitrates() {
+            return Ok(0);
+        }
+        let (mut replay, mut generated, mut tenant) = (None, None, None);
+        match &self.from {
+            Origins::Trace(own) => replay = Some(&**own),
+            Origins::Generated(own) => generated = Some(&**own),
+            Origins::Tenants(merged) => {
+                let part = &merged.parts[usize::from(self.tenant)];
+                tenant = Some(part.name.as_str());
+                match &part.source {
+                    Source::Trace(own) => replay = Some(own),
+                    Source::Generated(own) => generated = Some(own),
+                    Source::Tenants(_) => {}
+                }
+            }
+            // With queues it is not read ahead.
+            Origins::Ahead(_) => {}
+        }
+        let label = replay.and_then(|replay| replay.reader().volumes().get(record.volume as usize));
+        let device = label.map(|label| String::from_utf8_lossy(label));
+        let stream = generated.and_then(Generated::stream);
+        let names = Names { tenant, device: device.as_deref(), stream };
+        self.nvme.queue_of(names, op, record.offset).ok_or_else(|| {
+            let place = replay.map_or(String::new(), |replay| format!("line {}: ", replay.reader().line()));
+            let of = [("tenant", names.tenant), ("device", names.device), ("stream", names.stream)];
+            let of = of.into_iter().filter_map(|(what, name)| Some(format!(" of {what} {}", clip(name?))));
+            let of: String = of.collect();
+            let message = format!("{place}a request at byte {}{of} matches no queue of nvme.queues", record.offset);
+            Error::new(Kind::Device, message).help("add a queue with match = \"rest\"")
+        })
+    }
+
+    /// The extents of the last request; one or none if its bytes are contiguous.
+    #[inline]
+    pub(crate) fn extents(&self) -> &[Extent] {
+        match &self.from {
+            Origins::Trace(replay) => replay.extents(),
+            Origins::Ahead(ahead) => ahead.extents(),
+            Origins::Generated(_) => &[],
+            Origins::Tenants(merged) => merged.extents(),
+        }
+    }
+
+    /// By tenant: how many requests it keeps outstanding, if it is a closed loop. Empty if none is.
+    pub(crate) fn loops(&self) -> Vec<Option<u32>> {
+        match &self.from {
+            Origins::Tenants(merged) => merged.depths(),
+            Origins::Trace(_) | Origins::Ahead(_) | Origins::Generated(_) => Vec::new(),
+        }
+    }
+
+    /// Share of the requests returned so far, if known.
+    pub(crate) fn share(&self) -> Option<f64> {
+        let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        let (accepted, position) = match &self.from {
+            Origins::Trace(replay) => (replay.accepted(), replay.reader().progress().0),
+            Origins::Ahead(ahead) => (ahead.accepted(), ahead.position()),
+            Origins::Generated(generated) => {
+                let (given, total) = generated.progress();
+                return total.map(|total| ratio(given, total));
+            }
+            Origins::Tenants(merged) => return self.total.map(|total| ratio(merged.given, total)),
+        };
+        let by_limit = self.limit.map(|limit| ratio(accepted, limit));
+        let by_bytes = self.size.map(|size| ratio(position, size));
+        by_limit.into_iter().chain(by_bytes).reduce(f64::max)
+    }
+}

@@ -1,0 +1,112 @@
+//! Closed loops: a tenant keeps a number of requests outstanding, and its next one arrives when one of them completes.
+
+use std::collections::VecDeque;
+
+use crate::engine::Ssd;
+use crate::engine::spine::host::Waiting;
+use crate::request::{Extent, Marks, Request};
+use crate::units::Nanos;
+
+/// Requests submitted in advance, at least: more than arrive in one nanosecond, as a rule.
+const RING: usize = 64;
+
+/// The loop of a tenant.
+#[derive(Clone, Debug)]
+pub(super) struct Loop {
+    depth: u32,
+    /// Requests that have arrived and not completed.
+    outstanding: u32,
+    /// Requests that have not arrived.
+    ring: VecDeque<(Waiting, Vec<Extent>)>,
+    /// Whether there are no more than those of the ring.
+    ended: bool,
+}
+
+impl Loop {
+    fn has_room(&self) -> bool {
+        !self.ended && self.ring.len() < RING.max(2 * self.depth as usize)
+    }
+}
+
+/// The loops, by tenant.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Loops(Vec<Option<Loop>>);
+
+impl Loops {
+    pub(super) fn exist(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    fn of(&mut self, tenant: u8) -> Option<&mut Loop> {
+        self.0.get_mut(usize::from(tenant)).and_then(Option::as_mut)
+    }
+
+    /// The next request that arrives: tenants in turn of their numbers.
+    pub(super) fn arrival(&mut self) -> Option<(Waiting, Vec<Extent>)> {
+        let due = self.0.iter_mut().flatten().find(|one| one.outstanding < one.depth && !one.ring.is_empty())?;
+        due.outstanding += 1;
+        due.ring.pop_front()
+    }
+
+    /// A request of a tenant has completed. Returns whether another one arrives for it.
+    pub(super) fn completed(&mut self, tenant: u8) -> bool {
+        let Some(own) = self.of(tenant) else { return false };
+        own.outstanding -= 1;
+        !own.ring.is_empty()
+    }
+
+    /// Power is cut: of each tenant, only requests that wait outside are left.
+    pub(super) fn power_cut(&mut self, outside: impl Fn(usize) -> u32) {
+        let loops = self.0.iter_mut().enumerate();
+        loops.for_each(|(tenant, own)| own.iter_mut().for_each(|own| own.outstanding = outside(tenant)));
+    }
+}
+
+impl Ssd {
+    /// Tenants with a depth keep that many requests outstanding ([`Ssd::submit_next`]); requests of the others arrive at their times.
+    ///
+    /// # Panics
+    /// If tenants have no names, requests have been submitted, or a depth is 0.
+    pub fn set_loops(&mut self, depths: &[Option<u32>]) {
+        law!(self.next_event() == Nanos::NEVER && self.completed() == 0, "loops are set before the first request");
+        law!(depths.iter().all(|depth| *depth != Some(0)), "a loop of no requests never begins");
+        let new = |depth| Loop { depth, outstanding: 0, ring: VecDeque::new(), ended: false };
+        self.nvme_mut().loops = Loops(depths.iter().map(|depth| depth.map(new)).collect());
+    }
+
+    /// The first tenant whose loop takes another request before the simulation goes on.
+    pub fn wants(&self) -> Option<u8> {
+        let loops = &self.features.nvme.as_ref()?.loops.0;
+        loops.iter().position(|own| own.as_ref().is_some_and(Loop::has_room)).map(|tenant| tenant as u8)
+    }
+
+    /// Submits the next request of a tenant with a loop, whatever its arrival. Without extents it is contiguous.
+    ///
+    /// # Panics
+    /// As [`Ssd::submit_marked`], and if the tenant has no loop.
+    pub fn submit_next(&mut self, request: Request, marks: Marks, extents: impl Iterator<Item = Extent>) {
+        let waiting = self.checked(request, marks, extents);
+        let extents = self.host.take_last_extents(&waiting);
+        self.host.looped += 1;
+        self.count_submitted(&request);
+        let own = self.nvme_mut().loops.of(marks.tenant).expect("law: a tenant with a loop");
+        own.ring.push_back((waiting, extents));
+        let arrives = own.outstanding < own.depth;
+        self.host.regrant |= arrives;
+    }
+
+    /// A tenant with a loop has no more requests.
+    pub fn end_loop(&mut self, tenant: u8) {
+        let own = self.nvme_mut().loops.of(tenant);
+        own.into_iter().for_each(|own| own.ended = true);
+    }
+
+    /// Handles the events of at most `times` times, until a loop takes another request, or, unless all requests that arrive at their
+    /// times have been submitted, the ring is at most half full. False: that is so, or nothing is left to do.
+    pub fn run_towards_wants(&mut self, times: u32, all_submitted: bool) -> bool {
+        (0..times).all(|_| {
+            let room = !all_submitted && !self.host.crowded();
+            !room && self.wants().is_none() && self.advance(Nanos::NEVER)
+        })
+    }
+}
