@@ -487,7 +487,7 @@ pub struct ImportArgs {
     /// Write the configuration; `-` is standard output, in place of the account
     #[arg(short = 'o', long = "output", value_name = "DRIVE.toml", help_heading = "Results")]
     pub output: Option<PathBuf>,
-    /// Write the generated requests as a workload, PREFIX.toml; several flows also as one each, PREFIX-1.toml, PREFIX-2.toml, …
+    /// Write each generated flow as a workload: PREFIX.toml, or PREFIX-1.toml, PREFIX-2.toml, … if there are several
     #[arg(long, value_name = "PREFIX", help_heading = "Results")]
     pub workload_out: Option<PathBuf>,
     /// Write the account of every key

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::import::account::Verdict;
-use ssdlab_lab::import::flows::merged;
 use ssdlab_lab::import::{How, Imported};
 use ssdlab_lab::input::Requests;
 use ssdlab_lab::names::clip;
@@ -114,15 +113,9 @@ fn workloads(args: &ImportArgs, imported: &Imported) -> Result<Vec<(PathBuf, Str
         name.push(ending);
         PathBuf::from(name)
     };
-    let mut all = Vec::new();
-    if let Ok(together) = merged(imported.flows()) {
-        all.push((path(".toml".into()), together));
-    }
-    if workloads.len() > 1 || all.is_empty() {
-        let each = workloads.into_iter().enumerate();
-        all.extend(each.map(|(number, (_, text))| (path(format!("-{}.toml", number + 1)), text)));
-    }
-    Ok(all)
+    let many = workloads.len() > 1;
+    let ending = |number: usize| if many { format!("-{}.toml", number + 1) } else { ".toml".into() };
+    Ok(workloads.into_iter().enumerate().map(|(number, (_, text))| (path(ending(number)), text)).collect())
 }
 
 /// Says how to run what was written.
@@ -130,7 +123,7 @@ fn next_step(args: &ImportArgs, imported: &Imported, workloads: &[(PathBuf, Stri
     let Some(drive) = given(args.output.as_ref()) else { return };
     let requests = Requests::imported(imported, args.follow_traces.as_deref());
     let more = match (workloads, requests) {
-        ([(path, _), ..], _) => vec!["--workload".into(), path.display().to_string()],
+        ([(path, _)], _) => vec!["--workload".into(), path.display().to_string()],
         (_, Ok(Some(requests))) if imported.workloads().is_empty() => requests.arguments(),
         // Nothing was written that a command could name.
         _ => return,

@@ -96,65 +96,18 @@ impl Recording {
     }
 }
 
-/// One workload of all flows.
-///
-/// # Errors
-/// There is a trace among them, or some flows keep a queue full and others do not.
-pub fn merged(flows: &[Flow]) -> Result<String> {
-    let streams: Option<Vec<(&Flow, &Stream)>> = flows
-        .iter()
-        .map(|flow| match &flow.source {
-            Source::Stream(stream) => Some((flow, stream)),
-            Source::Recording(_) => None,
-        })
-        .collect();
-    let Some(streams) = streams else {
-        return Err(Error::usage("generated flows and traces of one scenario do not make one workload")
-            .help("write a file for each with `ssdlab import --workload-out PREFIX`, and run them one by one"));
-    };
-    let closed = streams.iter().filter(|(_, stream)| matches!(stream.arrivals, Arrivals::Closed(_))).count();
-    if closed != 0 && closed != streams.len() {
-        return Err(Error::usage("flows that keep a queue full and flows with a rate do not make one workload")
-            .help("write a file for each with `ssdlab import --workload-out PREFIX`, and run them one by one"));
-    }
-    Ok(workload(&streams))
-}
-
-/// A workload file of one generated flow.
+/// A workload file of one flow.
 pub fn alone(flow: &Flow, stream: &Stream) -> String {
-    workload(&[(flow, stream)])
-}
-
-fn workload(streams: &[(&Flow, &Stream)]) -> String {
-    let names: Vec<&str> = streams.iter().map(|(flow, _)| &*flow.name).collect();
-    let about: Vec<&str> = streams.iter().map(|(flow, _)| &*flow.description).collect();
-    let mut out = format!("name = {:?}\ndescription = {:?}\n", names.join("-"), about.join("; "));
-    let ends = || streams.iter().map(|(_, stream)| stream.end);
-    let requests: Option<u64> = ends().map(|end| if let End::Requests(n) = end { Some(n) } else { None }).sum();
-    match requests {
-        Some(requests) => out.push_str(&format!("requests = {requests}\n")),
-        None => {
-            let longest = ends().filter_map(|end| if let End::DurationNs(ns) = end { Some(ns) } else { None }).max();
-            out.push_str(&format!("duration = \"{}ns\"\n", longest.unwrap_or(0)));
-        }
-    }
-    let shared = streams.iter().all(|(_, stream)| matches!(stream.arrivals, Arrivals::Closed(_)));
-    if shared {
-        out.push_str("arrivals = \"closed\"\n");
-    }
-    for (flow, stream) in streams {
-        if streams.len() > 1 {
-            out.push_str(&format!("\n[[stream]]\nname = {:?}\n", flow.name));
-        }
-        if let (true, Arrivals::Closed(depth)) = (streams.len() > 1, stream.arrivals) {
-            out.push_str(&format!("share = {depth}\n"));
-        }
-        if let Arrivals::Poisson(gap) = stream.arrivals {
-            out.push_str(&format!("arrivals = {{ poisson = {{ gap = \"{gap}ns\" }} }}\n"));
-        }
-        out.push_str(&keys(stream));
-    }
-    out
+    let end = match stream.end {
+        End::Requests(requests) => format!("requests = {requests}"),
+        End::DurationNs(ns) => format!("duration = \"{ns}ns\""),
+    };
+    let arrivals = match stream.arrivals {
+        Arrivals::Closed(_) => "\"closed\"".to_string(),
+        Arrivals::Poisson(gap) => format!("{{ poisson = {{ gap = \"{gap}ns\" }} }}"),
+    };
+    let Flow { name, description, .. } = flow;
+    format!("name = {name:?}\ndescription = {description:?}\n{end}\narrivals = {arrivals}\n{}", keys(stream))
 }
 
 /// Mix, sizes and addresses of a stream.

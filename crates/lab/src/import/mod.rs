@@ -147,12 +147,11 @@ impl Imported {
     fn remark(&mut self) {
         let config = self.toml().parse::<Config>().ok().filter(|config| config.check().is_ok());
         self.account.remarks.extend(config.as_ref().and_then(expectation));
-        if self.flows.len() > 1 && flows::merged(&self.flows).is_ok() {
-            let remark = format!(
-                "{} flows run as one workload with a stream each: they have no queues and no priorities of their own",
-                self.flows.len()
-            );
-            self.account.remarks.push(remark);
+        if self.flows.len() > 1 {
+            let flows = self.flows.len();
+            self.account
+                .remarks
+                .push(format!("{flows} flows run as tenants; nvme.queues gives them queues and priorities"));
         }
     }
 

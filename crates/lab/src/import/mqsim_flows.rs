@@ -278,10 +278,10 @@ fn filling(desk: &mut Desk) -> Result<()> {
 
 fn trace(desk: &mut Desk) -> Result<Source> {
     let loops = desk.value("Relay_Count").map_or(Ok(1), |value| value.count())?.max(1);
-    if let Some(share) = desk.value("Percentage_To_Be_Executed") {
-        if share.whole()? != 100 {
-            desk.say("Percentage_To_Be_Executed", NotModelled, "the whole trace is replayed; --limit ends it earlier");
-        }
+    if let Some(share) = desk.value("Percentage_To_Be_Executed")
+        && share.whole()? != 100
+    {
+        desk.say("Percentage_To_Be_Executed", NotModelled, "the whole trace is replayed; --limit ends it earlier");
     }
     let path = desk.value("File_Path").map_or(String::new(), |value| value.text.to_string());
     Ok(Source::Recording(Recording { path, format: "mqsim", loops, lba_policy: LbaPolicy::Wrap }))

@@ -235,13 +235,12 @@ fn scenarios_become_requests() {
     assert!(others.clone().count() > 40);
     assert!(others.clone().all(|entry| entry.verdict == Verdict::NotModelled && entry.becomes.is_empty()));
 
-    // Two flows with rates: streams of one workload, each in its half of the addresses.
+    // Two flows with rates: tenants, each in its half of the addresses.
     let second = scenario(&files, 2);
-    assert_eq!(second.workloads().len(), 2);
-    let requests = Requests::imported(&second, None).unwrap().unwrap();
-    let Origin::Spec(merged) = &requests.from else { panic!("a workload") };
+    let both: String = second.workloads().into_iter().map(|(_, text)| text).collect();
     for line in [
-        "requests = 800",
+        "requests = 500",
+        "requests = 300",
         "range = [0.0, 0.25]",
         "range = [0.25, 0.5]",
         // 8,192,000 bytes a second are 16,000 sectors, 1,000 requests of 16 sectors.
@@ -250,8 +249,11 @@ fn scenarios_become_requests() {
         "pattern = { hot-cold = { hot_space = 0.2, hot_traffic = 0.8 } }",
         "read = 0.7",
     ] {
-        assert!(merged.contains(line), "{line} in\n{merged}");
+        assert!(both.contains(line), "{line} in\n{both}");
     }
+    let requests = Requests::imported(&second, None).unwrap().unwrap();
+    let Origin::Tenants(tenants) = &requests.from else { panic!("tenants") };
+    assert_eq!(tenants.iter().map(|tenant| tenant.name.as_str()).collect::<Vec<_>>(), ["flow1", "flow2"]);
     let sources = sources(&["mqsim-drive.xml"], &SMALL);
     let summary = summary(Settings::load(&sources).unwrap(), &requests);
     assert_eq!(summary.requests.read + summary.requests.write, 800);
