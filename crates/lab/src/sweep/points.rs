@@ -10,10 +10,10 @@ use ssdlab_sim::{Check, Filled};
 use crate::error::{Error, Result};
 use crate::files::read_text;
 use crate::input::{self, Origin, Requests};
+use crate::names::clip;
 use crate::settings::{Document, Settings, Sources};
 use crate::sweep::axis::{Change, Item};
 use crate::sweep::cost::{UNKNOWN, Work, filled_pages};
-use crate::sweep::fleet::distinct;
 use crate::sweep::key::{Hashes, Mode, identity, key};
 use crate::sweep::study::{Repeat, Study};
 use crate::theory::Outlook;
@@ -293,4 +293,23 @@ fn placed(study: &Study, error: Error) -> Error {
         Some(spot) => error.at(spot),
         None => error,
     }
+}
+
+/// Refuses volumes that have the same requests: their runs would have one key, and count twice.
+///
+/// # Errors
+/// There are two.
+fn distinct(inputs: &[Input]) -> Result<()> {
+    let mut seen: HashMap<&str, &Input> = HashMap::new();
+    for input in inputs {
+        if let Some(other) = seen.insert(&input.identity, input) {
+            let name = |input: &Input| {
+                let file = input.source.1.first().map_or_else(String::new, |(_, path)| path.display().to_string());
+                input.requests.reading.device.iter().fold(file, |file, device| format!("{} in {file}", clip(device)))
+            };
+            let message = format!("two volumes have the same requests: {} and {}", name(other), name(input));
+            return Err(Error::usage(message).help("leave one of them out: a run counts once"));
+        }
+    }
+    Ok(())
 }

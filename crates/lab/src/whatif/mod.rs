@@ -162,7 +162,10 @@ fn check_choices(wish: &Wish, config: &Config, ssd: &Ssd, closed: bool) -> Resul
             Choice::Tenant(name) if !ssd.tenants().unwrap_or_default().contains(name) => {
                 let known =
                     ssd.tenants().map_or("it has no tenants".into(), |all| format!("they are {}", all.join(", ")));
-                return refuse("this device has no such tenant", &format!("{known}; tenants are named by --tenant or nvme.queues"));
+                return refuse(
+                    "this device has no such tenant",
+                    &format!("{known}; tenants are named by --tenant or nvme.queues"),
+                );
             }
             Choice::Request(_) | Choice::Tenant(_) if closed => {
                 return refuse(

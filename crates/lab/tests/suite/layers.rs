@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 144] = [
+const LAYERS: [&str; 158] = [
     "outside",
     "text",
     "names",
@@ -141,13 +141,27 @@ const LAYERS: [&str; 144] = [
     "sweep/status",
     "sweep/execute",
     "sweep/plan",
+    "sweep/fleet/scan",
     "sweep/keep",
+    "sweep/parallel",
     "sweep/table",
     "sweep/verify",
     "sweep/clean",
     "sweep/submit",
     "sweep",
     "merge",
+    "merge/spread",
+    "sweep/fleet",
+    "merge/slowest",
+    "sweep/fleet/reduce",
+    "sweep/fleet/fit",
+    "sweep/fleet/volumes",
+    "sweep/fleet/table",
+    "sweep/study/axes",
+    "sweep/study/input",
+    "sweep/study/repeat",
+    "sweep/study/chosen",
+    "sweep/study/design",
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

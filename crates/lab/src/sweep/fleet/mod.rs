@@ -13,7 +13,6 @@ pub mod scan;
 pub mod table;
 pub mod volumes;
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,22 +21,21 @@ use ssdlab_sim::units::Bytes;
 use ssdlab_trace::LbaPolicy;
 use toml::Table;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::input::{Origin, Requests};
 use crate::names::clip;
 use crate::run::SLOWEST;
 use crate::settings::Sources;
 use crate::sweep::axis::{Axis, Change, Item, Shown, Values};
-use crate::sweep::points::Input;
-use crate::sweep::study::{Base, DesignFile, LimitsFile, MOST_RUNS, RepeatFile, Space, Study, axes, heading};
+use crate::sweep::study::{
+    Base, DesignFile, FLEET as SCHEMA, LimitsFile, MOST_RUNS, RepeatFile, Space, Study, axes, heading,
+};
 use crate::sweep::text::Text;
 use crate::text::count;
 use fit::{Fit, MILLION};
 use scan::{Look, Scans};
 use volumes::{LeftOut, Volume, VolumesFile};
 
-/// The schema of fleets.
-pub const SCHEMA: &str = "ssdlab.fleet/1";
 /// The name of the first axis.
 pub const VOLUME: &str = "volume";
 
@@ -241,25 +239,6 @@ impl Fleet {
         cross(&mut study, &volumes)?;
         Ok(Fleet { study, volumes, left_out, reduce })
     }
-}
-
-/// Refuses volumes that have the same requests: their runs would have one key, and count twice.
-///
-/// # Errors
-/// There are two.
-pub(crate) fn distinct(inputs: &[Input]) -> Result<()> {
-    let mut seen: HashMap<&str, &Input> = HashMap::new();
-    for input in inputs {
-        if let Some(other) = seen.insert(&input.identity, input) {
-            let name = |input: &Input| {
-                let file = input.source.1.first().map_or_else(String::new, |(_, path)| path.display().to_string());
-                input.requests.reading.device.iter().fold(file, |file, device| format!("{} in {file}", clip(device)))
-            };
-            let message = format!("two volumes have the same requests: {} and {}", name(other), name(input));
-            return Err(Error::usage(message).help("leave one of them out: a run counts once"));
-        }
-    }
-    Ok(())
 }
 
 impl DeviceFile {

@@ -4,12 +4,14 @@ use serde::Deserialize;
 use ssdlab_sim::units::{Bytes, Nanos};
 use toml::{Table, Value};
 
-use super::MOST_RUNS;
 use crate::error::Result;
 use crate::names::{clip, nearest};
 use crate::settings::known_keys;
 use crate::sweep::axis::{self, Axis, Cut, Grain, Item, OTHERS, Range, Shown, Values};
 use crate::sweep::text::Text;
+
+/// Most runs of a study.
+pub const MOST_RUNS: u64 = 1_000_000;
 use crate::text::count;
 
 /// An axis with a list of values.

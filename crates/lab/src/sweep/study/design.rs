@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::axes::known;
-use super::{MOST_RUNS, Study};
 use crate::error::{Error, Result};
 use crate::names::clip;
 use crate::settings::known_keys;
 use crate::sweep::axis::{self, Axis, Item, OTHERS, Values};
 use crate::sweep::draw::{Design, SOBOL_AXES, shares};
+use crate::sweep::study::axes::{MOST_RUNS, known};
+use crate::sweep::study::chosen::{Study, flat};
 use crate::sweep::text::Text;
 use crate::text::count;
 
@@ -210,12 +210,6 @@ pub(super) fn listed_axes(text: &Text, design: &DesignFile) -> Result<Vec<Axis>>
     Ok(axes)
 }
 
-/// Why values of an axis are named: each changes several keys.
-pub(super) fn several(axis: &Axis) -> Option<String> {
-    let named = axis.items().iter().any(|item| item.changes.len() != 1);
-    named.then(|| format!("`{}` has no such value", axis.key))
-}
-
 /// The rows of a list of points: tables, or a file of CSV.
 fn rows(text: &Text, list: &Value) -> Result<Vec<BTreeMap<String, Value>>> {
     match list {
@@ -254,18 +248,4 @@ fn rows(text: &Text, list: &Value) -> Result<Vec<BTreeMap<String, Value>>> {
 fn word(text: &str) -> Value {
     let table: std::result::Result<Table, _> = format!("v = {text}").parse();
     table.ok().and_then(|mut table| table.remove("v")).unwrap_or_else(|| Value::String(text.into()))
-}
-
-/// Dotted keys and values of a table; a table that `is_value` accepts, or that is not nested keys, is a value.
-pub(super) fn flat(table: &Table, is_value: &dyn Fn(&Table) -> bool) -> Vec<(String, Value)> {
-    let mut out = Vec::new();
-    for (key, value) in table {
-        match value {
-            Value::Table(inner) if !is_value(inner) && !key.contains('.') && key != "schemes" => {
-                out.extend(flat(inner, is_value).into_iter().map(|(leaf, value)| (format!("{key}.{leaf}"), value)));
-            }
-            value => out.push((key.clone(), value.clone())),
-        }
-    }
-    out
 }

@@ -7,12 +7,12 @@ use ssdlab_sim::units::Bytes;
 use ssdlab_trace::{LbaPolicy, Trace};
 use toml::{Table, Value};
 
-use super::axes::list;
 use crate::error::{Error, Result};
 use crate::input::{Origin, Reading, Requests, Tenant, When};
 use crate::names::clip;
 use crate::settings::{Document, Sources, argument};
 use crate::sweep::axis::{self, Axis, Change};
+use crate::sweep::study::axes::list;
 use crate::sweep::text::Text;
 
 #[derive(Deserialize, Default)]

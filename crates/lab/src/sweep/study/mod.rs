@@ -1,28 +1,28 @@
 //! The study file: a base configuration, requests, axes, and how points and seeds are chosen.
 
 mod axes;
+mod chosen;
 mod design;
 mod input;
 mod repeat;
 
 use std::path::Path;
-use std::sync::Arc;
 
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::input::Requests;
-use crate::names::{clip, nearest};
+use crate::names::clip;
 use crate::settings::Sources;
-use crate::sweep::axis::{self, Axis, Item, Shown, Values};
-use crate::sweep::fleet::scan::Scans;
-use crate::sweep::fleet::{self, fit::Fit};
+use crate::sweep::axis::{Axis, Values};
 use crate::sweep::text::Text;
 
+pub use axes::MOST_RUNS;
 pub(crate) use axes::axes;
+pub use chosen::Study;
 pub(crate) use design::DesignFile;
-use design::{Kind, flat, listed_axes, several};
+use design::{Kind, listed_axes};
 use input::whole;
 pub(crate) use input::{Base, Input, found, origin};
 pub use repeat::{Limits, Repeat, Until, duration_ns};
@@ -30,40 +30,8 @@ pub(crate) use repeat::{LimitsFile, RepeatFile};
 
 /// The schema of studies.
 pub const SCHEMA: &str = "ssdlab.study/1";
-/// Most runs of a study.
-pub const MOST_RUNS: u64 = 1_000_000;
-
-/// A study as read and checked, before any configuration is merged.
-#[derive(Clone, Debug)]
-pub struct Study {
-    /// Its name: `[a-z0-9-]{1,64}`.
-    pub name: String,
-    /// The file.
-    pub text: Text,
-    /// Configuration of every point.
-    pub base: Sources,
-    /// Requests of every point; the origin is what no axis gives.
-    pub requests: Requests,
-    /// Whether runs have no time.
-    pub count_only: bool,
-    /// In the order of the file, the first varying slowest.
-    pub axes: Vec<Axis>,
-    /// By point: one value an axis.
-    pub choices: Vec<Vec<Item>>,
-    /// Points that the design has and `exclude` takes out.
-    pub excluded: u64,
-    /// Seeds.
-    pub repeat: Repeat,
-    /// Limits of every run.
-    pub limits: Limits,
-    /// Axis and value of the baseline, if there is one.
-    pub baseline: Vec<(usize, Item)>,
-    /// How devices are sized by the volume on the first axis, in fleets.
-    pub fit: Option<Arc<Fit>>,
-    /// What is known of traces, in fleets.
-    pub scans: Option<Arc<Scans>>,
-}
-
+/// The schema of fleets.
+pub const FLEET: &str = "ssdlab.fleet/1";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -99,7 +67,7 @@ pub(crate) fn heading(text: &Text, schema: &str, expected: &str, name: &str) -> 
         let error = text.error("schema", false, format!("schema: `{}` is not {expected}", clip(schema)));
         return Err(match schema {
             SCHEMA => error.help("the file is a study: use `ssdlab sweep`"),
-            fleet::SCHEMA => error.help("the file is a fleet: use `ssdlab fleet`"),
+            FLEET => error.help("the file is a fleet: use `ssdlab fleet`"),
             _ => error.help(format!("write schema = \"{expected}\"")),
         });
     }
@@ -205,70 +173,5 @@ impl Study {
             }
         }
         Ok(())
-    }
-
-    /// The same study with other points: by point and axis, the place of a value in a list, or a number in a range.
-    ///
-    /// # Errors
-    /// A choice is beyond its axis.
-    pub fn at(&self, choices: &[Vec<f64>]) -> Result<Study> {
-        let point = |numbers: &Vec<f64>| -> Result<Vec<Item>> {
-            if numbers.len() != self.axes.len() {
-                return Err(Error::usage(format!("{} values for {} axes", numbers.len(), self.axes.len())));
-            }
-            let choose = |(axis, number): (&Axis, &f64)| {
-                let beyond = || Error::usage(format!("{}: {number} is beyond the axis", axis.label));
-                axis.chosen(*number).ok_or_else(beyond)
-            };
-            self.axes.iter().zip(numbers).map(choose).collect()
-        };
-        let choices = choices.iter().map(point).collect::<Result<_>>()?;
-        Ok(Study { choices, excluded: 0, ..self.clone() })
-    }
-
-    /// Most seeds of a point.
-    pub fn most_seeds(&self) -> u64 {
-        match &self.repeat {
-            Repeat::Seeds(seeds) => seeds.len() as u64,
-            Repeat::Until(until) => until.most,
-        }
-    }
-
-    /// Axis and value of each key of a table.
-    fn chosen(&self, path: &str, table: &Table) -> Result<Vec<(usize, Item)>> {
-        let mut chosen = Vec::new();
-        for (key, value) in flat(table, &|_| false) {
-            let at = format!("{path}.{key}");
-            let axis = self.place(&at, &key)?;
-            chosen.push((axis, self.value(&at, axis, &value)?));
-        }
-        Ok(chosen)
-    }
-
-    /// The axis of a key.
-    fn place(&self, at: &str, key: &str) -> Result<usize> {
-        let found = self.axes.iter().position(|axis| axis.key == key || axis.label == key);
-        found.ok_or_else(|| {
-            let known = || self.axes.iter().map(|axis| axis.key.as_str());
-            let help = match nearest(key, known()) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("the axes are {}", known().collect::<Vec<_>>().join(", ")),
-            };
-            self.text.error(at, true, format!("no axis is called `{}`", clip(key))).help(help)
-        })
-    }
-
-    /// A value of an axis: by name where values have names.
-    fn value(&self, at: &str, axis: usize, value: &Value) -> Result<Item> {
-        let axis = &self.axes[axis];
-        let named = |item: &&Item| matches!(&item.shown, Shown::Text(text) if value.as_str() == Some(text));
-        if let Some(item) = axis.items().iter().find(named) {
-            return Ok(item.clone());
-        }
-        if let Some(message) = several(axis) {
-            let names: Vec<String> = axis.items().iter().map(|item| item.shown.text()).collect();
-            return Err(self.text.error(at, false, message).help(format!("the values are {}", names.join(", "))));
-        }
-        axis::item(&axis.key, value).map_err(|message| self.text.error(at, false, format!("{}: {message}", axis.key)))
     }
 }

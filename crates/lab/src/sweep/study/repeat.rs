@@ -4,9 +4,9 @@ use serde::Deserialize;
 use ssdlab_sim::units::Bytes;
 use toml::Value;
 
-use super::MOST_RUNS;
 use crate::error::Result;
 use crate::names::clip;
+use crate::sweep::study::axes::MOST_RUNS;
 use crate::sweep::text::Text;
 
 /// Which seeds a point is run with.
