@@ -135,7 +135,7 @@ def test_faults_of_a_live_device() -> None:
     dev.advance(by=1000)
     dev.power_cut()
     dev.fail_chip(3)
-    assert dev.pending == 0 and dev.summary().power_cuts[0].at_ns == 10**9 + 1000
+    assert dev.pending == 0 and dev.summary().power_cuts[0]["at_ns"] == 10**9 + 1000
     # The rest of its group restores the page of the failed chip.
     dev.submit("read", page * 4096, 4096)
     dev.run()

@@ -38,4 +38,4 @@ def test_mistakes_are_errors_with_their_place(tmp_path) -> None:
     bad.write_text((SAMPLES / "page.parameters").read_text().replace("t_R = 20000", "t_R = -1"))
     with pytest.raises(sl.ConfigError, match="-1 is negative") as caught:
         sl.import_config(bad)
-    assert caught.value.line == 19
+    assert caught.value.line == 21

@@ -136,7 +136,7 @@ def test_tenants_are_those_of_the_command(small: sl.Config, command, tmp_path: P
     assert run.summary["tenants"]["db"]["slowdown"] > 1
     assert set(run.requests["tenant"].to_list()) == {"db", "log"}
     compared = sl.compare(small, tenants=tenants, vary={"schemes.victim": ["greedy", "fifo"]})
-    assert len(compared.variants) == 2
+    assert len(compared) == 2
     with pytest.raises(sl.UsageError, match="other requests"):
         sl.run(small, tenants=tenants, workload="quickstart")
     with pytest.raises(sl.UsageError, match="neither"):

@@ -8,7 +8,7 @@ use ssdlab_sim::device::flash::Flash;
 use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::policy::{Load, PolicyFault};
 use ssdlab_sim::report::Summary;
-use ssdlab_sim::report::slowest::Slowest;
+use ssdlab_sim::slowest::Slowest;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Completed, Extent, Filled, LegRecord, Marks, Observer, Request, RequestOp, Sample, Ssd};
 

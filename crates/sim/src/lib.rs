@@ -54,6 +54,7 @@ pub mod request;
 mod schema;
 pub mod schemes;
 mod sectors;
+pub mod slowest;
 mod stats;
 pub mod units;
 

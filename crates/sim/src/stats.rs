@@ -8,10 +8,10 @@ use crate::report::fastgc::CopyCounters;
 use crate::report::histogram::Histogram;
 use crate::report::pagc::{Moves, Parties};
 use crate::report::page_types::TypeTotals;
-use crate::report::slowest::Slowest;
 use crate::report::{
     Breakdown, BrrTotals, Distribution, FlashOps, GcTimes, Halves, HostBytes, Pages, RaidTotals, Requests, mean,
 };
+use crate::slowest::Slowest;
 use crate::units::Nanos;
 
 /// Latency, waits and causes of one kind of request.
@@ -90,6 +90,8 @@ impl OpStats {
 /// Counters of the measured part of a run.
 #[derive(Clone)]
 pub(crate) struct Stats {
+    /// Whether the slowest requests are collected.
+    pub keeps_slowest: bool,
     /// Flash pages per page: see `Geometry`.
     per_unit: u64,
     pub requests: Requests,
@@ -154,6 +156,7 @@ impl Stats {
     pub(crate) fn new(per_unit: u32) -> Self {
         let op = OpStats::new();
         Stats {
+            keeps_slowest: false,
             per_unit: per_unit.into(),
             requests: Requests::default(),
             pages: Pages::default(),

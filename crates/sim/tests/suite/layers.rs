@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up.
-const LAYERS: [&str; 15] = [
+const LAYERS: [&str; 16] = [
     "units", "random", "blame", "request", "device", "policy", "schema", "schemes", "config", "sectors", "oracle",
-    "report", "stats", "observe", "engine",
+    "report", "observe", "slowest", "stats", "engine",
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

@@ -28,7 +28,7 @@ use crate::run::SLOWEST;
 use crate::settings::Sources;
 use crate::sweep::axis::{Axis, Change, Item, Shown, Values};
 use crate::sweep::study::{
-    Base, DesignFile, FLEET as SCHEMA, LimitsFile, MOST_RUNS, RepeatFile, Space, Study, axes, heading,
+    Base, DesignFile, FLEET as SCHEMA, LimitsFile, MOST_RUNS, RepeatFile, Space, Study, axes, check_name, check_schema,
 };
 use crate::sweep::text::Text;
 use crate::text::count;
@@ -78,7 +78,8 @@ pub enum By {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    schema: String,
+    #[serde(rename = "schema")]
+    _schema: String,
     name: String,
     #[serde(default)]
     volumes: VolumesFile,
@@ -194,8 +195,9 @@ impl Fleet {
     }
 
     fn of(text: Text, table: Table, scans: Arc<Scans>) -> Result<Fleet> {
+        check_schema(&text, &table, SCHEMA)?;
         let file: File = text.read(table)?;
-        heading(&text, &file.schema, SCHEMA, &file.name)?;
+        check_name(&text, &file.name)?;
         let axes = axes(&text, &file.axes)?;
         if let Some(axis) = axes.iter().find(|axis| [VOLUME, "trace", "workload"].contains(&&*axis.key)) {
             let message = format!("axes.{}: the volumes of a fleet are its requests", axis.key);

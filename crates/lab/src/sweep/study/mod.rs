@@ -35,7 +35,8 @@ pub const FLEET: &str = "ssdlab.fleet/1";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    schema: String,
+    #[serde(rename = "schema")]
+    _schema: String,
     name: String,
     #[serde(default)]
     base: Base,
@@ -61,16 +62,20 @@ pub(crate) struct Space {
     pub baseline: Table,
 }
 
-/// Checks the first two keys of a file.
-pub(crate) fn heading(text: &Text, schema: &str, expected: &str, name: &str) -> Result<()> {
-    if schema != expected {
-        let error = text.error("schema", false, format!("schema: `{}` is not {expected}", clip(schema)));
-        return Err(match schema {
-            SCHEMA => error.help("the file is a study: use `ssdlab sweep`"),
-            FLEET => error.help("the file is a fleet: use `ssdlab fleet`"),
-            _ => error.help(format!("write schema = \"{expected}\"")),
-        });
-    }
+/// Checks the schema of a file, before its other keys: those of a study are unknown in a fleet.
+pub(crate) fn check_schema(text: &Text, table: &Table, expected: &str) -> Result<()> {
+    let schema = table.get("schema").and_then(Value::as_str);
+    let Some(schema) = schema.filter(|schema| *schema != expected) else { return Ok(()) };
+    let error = text.error("schema", false, format!("schema: `{}` is not {expected}", clip(schema)));
+    Err(match schema {
+        SCHEMA => error.help("the file is a study: use `ssdlab sweep`"),
+        FLEET => error.help("the file is a fleet: use `ssdlab fleet`"),
+        _ => error.help(format!("write schema = \"{expected}\"")),
+    })
+}
+
+/// Checks the name of a study or fleet.
+pub(crate) fn check_name(text: &Text, name: &str) -> Result<()> {
     let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
         return Err(text
@@ -100,11 +105,12 @@ impl Study {
     }
 
     fn of(text: Text, table: Table) -> Result<Study> {
+        check_schema(&text, &table, SCHEMA)?;
         if let Some(Value::Table(input)) = table.get("input") {
             whole(&text, input)?;
         }
         let file: File = text.read(table)?;
-        heading(&text, &file.schema, SCHEMA, &file.name)?;
+        check_name(&text, &file.name)?;
         let base = file.base.sources(&text, "base");
         let mut axes = axes(&text, &file.axes)?;
         let (requests, count_only) = file.input.requests(&text, &mut axes)?;

@@ -108,7 +108,16 @@ impl Ssd {
 
     /// Keeps a request that may be among the slowest.
     #[cold]
-    fn keep_slow(&mut self, id: RequestId, last: OpId, extras: ExtraBlame) {
+    fn keep_slow(&mut self, id: RequestId, last: OpId, extras: ExtraBlame, latency: u64) {
+        let record = &self.host.requests[id.0];
+        let stats = match record.request.op {
+            RequestOp::Read => &self.stats.read,
+            RequestOp::Write => &self.stats.write,
+            RequestOp::Trim | RequestOp::Flush => return,
+        };
+        if !record.measured || !stats.slowest.as_ref().is_some_and(|slowest| slowest.takes(latency)) {
+            return;
+        }
         let request = self.completion_of(id, last, extras);
         let stats = if request.op == RequestOp::Read { &mut self.stats.read } else { &mut self.stats.write };
         stats.slowest.iter_mut().for_each(|slowest| slowest.note(request.clone()));
@@ -128,7 +137,6 @@ impl Ssd {
         let extras = self.extras_of(id, last);
         let waits = blame.waits() + if self.rules.extras { extras.sum() } else { 0 };
         law_eq!(waits + blame.service(), latency, "causes sum to the latency of request {}", record.index);
-        let mut slow = false;
         if self.rules.caches && record.request.op == RequestOp::Flush {
             self.flush_done(id, latency);
         } else if record.measured {
@@ -149,7 +157,6 @@ impl Ssd {
             stats.spend(blame, latency);
             if let Some(histogram) = &mut stats.histogram {
                 histogram.record(blame, latency, waits);
-                slow = stats.slowest.as_ref().is_some_and(|slowest| slowest.takes(latency));
             }
             if self.rules.extras {
                 stats.spend_extras(&extras, latency);
@@ -175,8 +182,8 @@ impl Ssd {
             self.tenant_done(id, last, &blame, &extras, latency, waits);
             self.host.stirred |= self.host.queued > 0;
         }
-        if slow {
-            self.keep_slow(id, last, extras);
+        if self.stats.keeps_slowest {
+            self.keep_slow(id, last, extras, latency);
         }
         self.watch_completion(|ssd| ssd.completion_of(id, last, extras));
         self.kernel.idle_rounds = 0;
