@@ -491,7 +491,7 @@ fn a_trace_is_divided_by_volume() {
     assert!(said.contains("is in u.csv and in a trace before it"), "{said}");
 }
 
-/// The store of the repository has what this version gives for its study. `SSDLAB_GOLDENS=write` makes it anew.
+/// The store of the repository has what this version gives for its study. `SSDLAB_GOLDENS=write` replaces it.
 #[test]
 fn the_example_store_verifies() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sweep");

@@ -143,7 +143,7 @@ fn every_key_gets_one_verdict() {
         assert_eq!((sum, &counts["total"]), (expected as u64, &json["counts"]["total"]), "{name}");
         assert_eq!(json["keys"].as_array().unwrap().len(), expected, "{name}");
         for entry in &account.entries {
-            // Whoever reads an account is told what differs, and what is missing.
+            // The account says what differs and what is missing.
             let told = entry.verdict == Verdict::Same || entry.verdict == Verdict::Unknown || !entry.note.is_empty();
             assert!(told, "{name}: {entry:?}");
             assert_ne!(entry.verdict, Verdict::Unknown, "{name}: {entry:?}");

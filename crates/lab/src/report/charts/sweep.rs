@@ -614,7 +614,7 @@ pub(super) fn parallel(inputs: &Inputs, wanted: &Wanted) -> Figure {
         let line = if rank < all.div_ceil(5) { &mut best } else { &mut rest };
         line.extend(keys.iter().enumerate().map(|(i, key)| vec![i as f64, share(*key, *place)]));
         line.push(vec![keys.len() as f64, (column.means[*place] - low) / end]);
-        // A gap, so that the next point begins anew.
+        // A gap: the next point starts a new line.
         line.push(vec![keys.len() as f64, f64::NAN]);
         let point = &sweep.points[*place];
         let mut row: Vec<Cell> = vec![point.number.into()];

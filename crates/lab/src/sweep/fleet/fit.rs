@@ -23,7 +23,7 @@ pub enum Need {
 pub struct Fit {
     /// Exported pages for a million needed ones.
     pub headroom_ppm: u64,
-    /// Whether only touched pages need room: they are numbered anew.
+    /// Whether only touched pages need room: they get new, consecutive numbers.
     pub dense: bool,
     /// How traces are looked at.
     pub look: Look,
