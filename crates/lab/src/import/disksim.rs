@@ -190,8 +190,11 @@ impl Reader<'_> {
             }
             Some(b'[') => {
                 self.at = end;
-                self.until(b"]");
-                let value = self.content(equals + 1, (self.at + 1).min(self.bytes.len()));
+                if self.until(b"]").is_none() {
+                    let list = self.given.refuse(head, end..end + 1, "the file ends inside this list");
+                    return Err(list.help("close the ["));
+                }
+                let value = self.content(equals + 1, self.at + 1);
                 self.key(head, value, start..equals, equals + 1..self.at)
             }
             Some(b'=') => {
