@@ -12,7 +12,7 @@ use crate::units::{Moment, OpId, PlaneId, Ppn, Tag, UnitId};
 
 impl Ssd {
     /// Starts operations on every unit that may have become free.
-    #[inline]
+    #[inline(always)]
     pub(in crate::engine) fn dispatch(&mut self) {
         if self.host.window_stale {
             self.dispatch_window();
@@ -26,6 +26,10 @@ impl Ssd {
         {
             return;
         }
+        self.dispatch_units();
+    }
+
+    fn dispatch_units(&mut self) {
         // Units marked during this round are considered in the next one, after its collector decisions.
         std::mem::swap(&mut self.kernel.dies.dirty, &mut self.kernel.dies.looking);
         for i in 0..self.kernel.dies.looking.len() {

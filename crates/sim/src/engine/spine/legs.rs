@@ -121,8 +121,14 @@ impl Ssd {
     }
 
     /// Grants every bus that is free and requested.
-    #[inline]
+    #[inline(always)]
     pub(in crate::engine) fn grant(&mut self) {
+        if !self.kernel.buses.dirty.is_empty() {
+            self.grant_buses();
+        }
+    }
+
+    fn grant_buses(&mut self) {
         let mut rows = false;
         for i in 0..self.kernel.buses.dirty.len() {
             let bus = self.kernel.buses.dirty[i] as usize;
