@@ -756,12 +756,14 @@ pub struct CompareArgs {
 #[command(after_help = "Examples:
   ssdlab reproduce d \"Table 1\" \"text 2.2\"           parameters and exact values of paper D: a moment
   ssdlab reproduce idle-chip fig14a fig15a --quick    two figures on a smaller device
+  ssdlab reproduce a fig14a --quick --assumptions     the same claims under what the paper leaves open
   ssdlab reproduce all --quick --markdown > docs/reproduction.md
   ssdlab reproduce a --traces /recordings             on the recordings themselves, at full length
 
-Verdicts on measured rows compare effects (a factor minus 1): agrees means the same sign and
-at least half the size, weaker the same sign but less, opposite the other sign. Levels agree
-within a factor of two. Labels such as A2 or D1 are readings of a paper: see docs/papers.")]
+Verdicts on measured rows compare effects (a factor minus 1): agrees means the same sign and half
+to twice the size, stronger and weaker the same sign, opposite the other one; noise means that
+the interval over seeds holds no effect. Only steady runs are judged. Labels such as A2 or D1 are
+readings of a paper: see docs/papers.")]
 pub struct ReproduceArgs {
     /// A paper by letter or name: a (idle-chip), b (pagc), c (brr), d (fastgc), e (noc); or `all`
     #[arg(value_name = "PAPER")]
@@ -782,6 +784,15 @@ pub struct ReproduceArgs {
     /// At most this many requests of each workload
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Requests")]
     pub limit: Option<u64>,
+    /// Run everything under each of the paper's open assumptions too, and say under which a claim comes out
+    #[arg(long, help_heading = "Simulation")]
+    pub assumptions: bool,
+    /// Print how it is run, as text for the appendix of a paper, and run nothing
+    #[arg(long, conflicts_with_all = ["assumptions", "markdown", "csv", "json", "report"], help_heading = "Results")]
+    pub methods: bool,
+    /// Number of seeds of each run, from --seed on [default: 5; 1 with --quick or --assumptions]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100), help_heading = "Simulation")]
+    pub seeds: Option<u64>,
     /// How it is simulated.
     #[command(flatten)]
     pub how: HowArgs,

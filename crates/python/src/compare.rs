@@ -305,11 +305,11 @@ impl Reproduction {
 
 /// Computes a paper's tables and figures, or those that are named.
 #[pyfunction]
-#[pyo3(signature = (paper, ids = None, *, quick = false, traces = None, format = None, limit = None, seed = None,
-    check = "sampled", count_only = false, jobs = None, memory_limit = None, progress = None))]
+#[pyo3(signature = (paper, ids = None, *, quick = false, assumptions = false, traces = None, format = None, limit = None,
+    seed = None, seeds = None, check = "sampled", count_only = false, jobs = None, memory_limit = None, progress = None))]
 #[pyo3(
-    text_signature = "(paper, ids=None, *, quick=False, traces=None, format=None, limit=None, seed=1, check='sampled', \
-    count_only=False, jobs=None, memory_limit=None, progress='auto')"
+    text_signature = "(paper, ids=None, *, quick=False, assumptions=False, traces=None, format=None, limit=None, seed=1, \
+    seeds=None, check='sampled', count_only=False, jobs=None, memory_limit=None, progress='auto')"
 )]
 #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
 fn reproduce<'py>(
@@ -317,10 +317,12 @@ fn reproduce<'py>(
     paper: String,
     ids: Option<Vec<String>>,
     quick: bool,
+    assumptions: bool,
     traces: Option<PathBuf>,
     format: Option<Vec<String>>,
     limit: Option<Bound<'py, PyAny>>,
     seed: Option<Bound<'py, PyAny>>,
+    seeds: Option<Bound<'py, PyAny>>,
     check: &str,
     count_only: bool,
     jobs: Option<Bound<'py, PyAny>>,
@@ -339,6 +341,9 @@ fn reproduce<'py>(
         traces,
         format: format.unwrap_or_default(),
         limit: counted(py, "limit", limit.as_ref())?,
+        assumptions,
+        methods: false,
+        seeds: counted(py, "seeds", seeds.as_ref())?,
         how: HowArgs {
             seed: seed.as_ref().map_or(Ok(1), |seed| seed_of(py, seed))?,
             check,

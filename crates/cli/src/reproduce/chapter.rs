@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::input::{Origin, Provenance, Requests, find_workload, has_recording};
+use ssdlab_lab::input::{Origin, Provenance, Requests, When, find_workload, has_recording};
 use ssdlab_lab::names::clip_line;
 use ssdlab_lab::settings::{Settings, Sources};
 use ssdlab_lab::text::count;
@@ -12,11 +12,17 @@ use ssdlab_lab::variants::points::{Point, sweep};
 use ssdlab_sim::config::Config;
 use ssdlab_trace::LbaPolicy;
 
-use super::paper::{Item, Paper};
-use super::results::{Results, Run};
+use super::assumption::{Assumption, Search};
+use super::paper::{Item, Paper, Scheme};
+use super::results::{Keys, Results, Run};
 use super::row::Row;
 use super::{Boards, format_of};
 use crate::args::ReproduceArgs;
+
+/// Seeds of each run at full length.
+const SEEDS: u64 = 5;
+/// Seeds of a run are this far apart, so that the trials of a table differ too.
+const TRIALS: u64 = 1000;
 
 /// A paper with the items asked for.
 pub(super) struct Chapter {
@@ -24,8 +30,13 @@ pub(super) struct Chapter {
     /// How it was run.
     pub(super) facts: Vec<(&'static str, String)>,
     pub(super) items: Vec<(&'static Item, Vec<Row>)>,
+    /// With `--assumptions`: the claims under each.
+    pub(super) searches: Vec<Search>,
     pub(super) remarks: Vec<String>,
 }
+
+/// What is assumed besides the preset, in the order in which it applies.
+type Assumed = Vec<&'static Assumption>;
 
 /// Runs what the items need and fills in their rows.
 pub(super) fn chapter(
@@ -34,28 +45,51 @@ pub(super) fn chapter(
     args: &ReproduceArgs,
     boards: &Boards,
 ) -> Result<Chapter> {
-    let mut plan = Plan::new(paper, args)?;
-    let mut runs: Vec<Run> = items.iter().flat_map(|item| item.runs).flat_map(|grid| grid.runs()).collect();
-    runs.sort();
-    runs.dedup();
-    for run in runs {
-        plan.add(run)?;
+    let mut plan = Plan::new(paper, args);
+    for item in &items {
+        for tried in std::iter::once(None).chain(tries(paper, args).map(Some)) {
+            for seed in 0..seeds(args) {
+                plan.add(item, tried, seed)?;
+            }
+        }
     }
-    let Plan { points, planned, mut results, mut remarks, .. } = plan;
-    let board = boards(points.len());
-    let outcomes = sweep(&points, &args.how.plan(), &*board)?;
-    drop(board);
-    let mut sources = Sourced { runs: points.len(), models: 0, generated: 0 };
-    for (run, outcome) in planned.into_iter().zip(outcomes) {
-        let requests = outcome.summary.requests.read + outcome.summary.requests.write;
-        sources.models += usize::from(requests > 0 && outcome.provenance == Provenance::Model);
-        sources.generated += usize::from(outcome.provenance == Provenance::Generated);
-        outcome.chosen.into_iter().chain(outcome.remarks).for_each(|remark| once(&mut remarks, remark));
-        results.runs.insert(run, outcome.summary);
-    }
+    let sources = plan.run(boards)?;
+    plan.case(None, None, 0)?;
+    let usual =
+        |case: &&Case| case.seed == 0 && case.assumed.len() <= 1 && !tries(paper, args).any(|one| case.has(one));
+    let results: Vec<&Results> = plan.cases.iter().filter(usual).map(|case| &case.results).collect();
     let facts = facts(paper, args, &results, &sources);
-    let items = items.into_iter().map(|item| (item, item.fill(&results))).collect();
-    Ok(Chapter { paper, facts, items, remarks })
+    let mut chapter = Chapter { paper, facts, items: Vec::new(), searches: Vec::new(), remarks: Vec::new() };
+    for item in items {
+        let rows = plan.rows(item, None)?;
+        for usual in rows.iter().filter(|row| args.assumptions && row.is_claim()) {
+            let usual = usual.clone();
+            chapter.searches.push(Search { id: item.id, usual, tried: Vec::new() });
+        }
+        for tried in tries(paper, args) {
+            let rows = plan.rows(item, Some(tried))?;
+            for search in chapter.searches.iter_mut().filter(|search| search.id == item.id) {
+                let row = rows.iter().find(|row| row.what == search.usual.what && row.is_claim());
+                search.tried.push((tried, row.cloned()));
+            }
+        }
+        chapter.items.push((item, rows));
+    }
+    chapter.remarks = plan.remarks;
+    Ok(chapter)
+}
+
+/// The assumptions to try.
+fn tries(paper: &'static Paper, args: &ReproduceArgs) -> impl Iterator<Item = &'static Assumption> + use<> {
+    paper.assumptions.iter().filter({
+        let assumptions = args.assumptions;
+        move |_| assumptions
+    })
+}
+
+/// Seeds of each run. One is enough to look for an assumption.
+pub(super) fn seeds(args: &ReproduceArgs) -> u64 {
+    args.seeds.unwrap_or(if args.quick || args.assumptions { 1 } else { SEEDS })
 }
 
 /// A remark that several runs make appears once.
@@ -66,9 +100,16 @@ fn once(remarks: &mut Vec<String>, remark: String) {
 }
 
 /// The configuration of a scheme of a paper, with keys over it.
-fn load(paper: &Paper, scheme: &[&str], more: &[&str], quick: bool) -> Result<Config> {
+fn load(paper: &Paper, scheme: Option<&Scheme>, assumed: &Assumed, more: Keys, quick: bool) -> Result<Config> {
     let scaled = if quick { paper.quick } else { &[] };
-    let sets = [scheme, scaled, more].concat().into_iter().map(String::from).collect();
+    let mut sets: Vec<&str> = scheme.map_or(&[][..], |scheme| scheme.sets).to_vec();
+    sets.extend(scaled);
+    for assumption in assumed {
+        sets.extend(if quick { assumption.quick } else { &[] });
+        sets.extend(assumption.keys(scheme.map_or("", |scheme| scheme.name)));
+    }
+    sets.extend(more);
+    let sets = sets.into_iter().map(String::from).collect();
     let sources = Sources { preset: Some(paper.name.into()), sets, ..Sources::default() };
     Settings::load(&sources).map(|settings| settings.config)
 }
@@ -80,82 +121,171 @@ fn holds(config: &Config, workload: &str) -> bool {
 }
 
 /// Requests of each workload.
-fn limit(paper: &Paper, args: &ReproduceArgs) -> u64 {
+pub(super) fn limit(paper: &Paper, args: &ReproduceArgs) -> u64 {
     args.limit.unwrap_or(paper.limits[usize::from(!args.quick)])
 }
 
-/// The runs of a paper, before any of them begins.
+/// Runs under one set of assumptions with one seed, as the tables look at them.
+struct Case {
+    assumed: Assumed,
+    seed: u64,
+    results: Results,
+}
+
+impl Case {
+    fn has(&self, assumption: &Assumption) -> bool {
+        self.assumed.iter().any(|own| std::ptr::eq(*own, assumption))
+    }
+}
+
+/// The runs of a paper.
 struct Plan<'a> {
     paper: &'static Paper,
     args: &'a ReproduceArgs,
+    cases: Vec<Case>,
     points: Vec<Point>,
-    /// The runs of these points, in their order.
-    planned: Vec<Run>,
-    results: Results,
+    /// The cases and runs of these points, in their order.
+    planned: Vec<(usize, Run)>,
     remarks: Vec<String>,
 }
 
 impl<'a> Plan<'a> {
-    fn new(paper: &'static Paper, args: &'a ReproduceArgs) -> Result<Self> {
-        let config = |sets| load(paper, sets, &[], args.quick).map_err(|error: Error| error.message);
+    fn new(paper: &'static Paper, args: &'a ReproduceArgs) -> Self {
+        Plan { paper, args, cases: Vec::new(), points: Vec::new(), planned: Vec::new(), remarks: Vec::new() }
+    }
+
+    /// The place of the case of these assumptions and this seed.
+    fn case(
+        &mut self,
+        under: Option<&'static Assumption>,
+        tried: Option<&'static Assumption>,
+        seed: u64,
+    ) -> Result<usize> {
+        let assumed: Assumed = under.into_iter().chain(tried).collect();
+        let same = |other: &Assumed| {
+            other.len() == assumed.len() && other.iter().zip(&assumed).all(|(a, b)| std::ptr::eq(*a, *b))
+        };
+        if let Some(at) = self.cases.iter().position(|case| case.seed == seed && same(&case.assumed)) {
+            return Ok(at);
+        }
+        let (paper, quick) = (self.paper, self.args.quick);
+        let config =
+            |scheme: &Scheme| load(paper, Some(scheme), &assumed, &[], quick).map_err(|error: Error| error.message);
         let results = Results {
-            preset: load(paper, &[], &[], false)?,
-            schemes: paper.schemes.iter().map(|scheme| (scheme.name, config(scheme.sets))).collect(),
+            preset: load(paper, None, &Vec::new(), &[], false)?,
+            schemes: paper.schemes.iter().map(|scheme| (scheme.name, config(scheme))).collect(),
             runs: BTreeMap::new(),
             workloads: paper.workloads,
             left_out: Vec::new(),
+            looks: Default::default(),
         };
-        Ok(Plan { paper, args, points: Vec::new(), planned: Vec::new(), results, remarks: Vec::new() })
+        self.cases.push(Case { assumed, seed, results });
+        Ok(self.cases.len() - 1)
+    }
+
+    /// Plans the runs of an item.
+    fn add(&mut self, item: &'static Item, tried: Option<&'static Assumption>, seed: u64) -> Result<()> {
+        let case = self.case(self.paper.under(item), tried, seed)?;
+        for run in item.runs.iter().flat_map(|grid| grid.runs()) {
+            if !self.planned.contains(&(case, run)) {
+                self.add_run(case, run)?;
+            }
+        }
+        Ok(())
     }
 
     /// Plans a run, unless its scheme is refused or its device does not hold the workload.
-    fn add(&mut self, run: Run) -> Result<()> {
+    fn add_run(&mut self, case: usize, run: Run) -> Result<()> {
+        let workload = self.cases[case].assumed.iter().fold(run.workload, |name, one| one.workload(name));
         let mut traces = self.args.traces.clone();
         if let Some(directory) = &self.args.traces
-            && !has_recording(directory, run.workload)?
+            && !has_recording(directory, workload)?
         {
             traces = None;
             let place = clip_line(&directory.to_string_lossy());
-            once(
-                &mut self.remarks,
-                format!("note: no recording of {} in {place}: its model runs instead", run.workload),
-            );
+            once(&mut self.remarks, format!("note: no recording of {workload} in {place}: its model runs instead"));
         }
         let scheme = self.paper.schemes.iter().find(|scheme| scheme.name == run.scheme).expect("a scheme of the paper");
-        match load(self.paper, scheme.sets, run.more, self.args.quick) {
-            Ok(config) if traces.is_none() && !holds(&config, run.workload) => {
+        let Case { assumed, seed, results } = &mut self.cases[case];
+        match load(self.paper, Some(scheme), assumed, run.more, self.args.quick) {
+            Ok(config) if traces.is_none() && !holds(&config, workload) => {
                 // A run on a smaller array leaves out only itself.
-                if run.more.is_empty() && !self.results.left_out.contains(&run.workload) {
-                    self.results.left_out.push(run.workload);
+                if run.more.is_empty() && !results.left_out.contains(&run.workload) {
+                    results.left_out.push(run.workload);
                 }
             }
             Ok(config) => {
-                let name = format!("{} on {} {}", run.scheme, run.workload, run.more.join(" "));
-                let requests = self.requests(&run, traces)?;
-                let seed = self.args.how.seed.wrapping_add(run.trial);
+                let values: Vec<&str> = assumed.iter().map(|one| one.value).collect();
+                let name = format!("{} on {workload} {} {}", run.scheme, values.join(", "), run.more.join(" "));
+                let seed = self.args.how.seed.wrapping_add(*seed * TRIALS).wrapping_add(run.trial);
+                let requests = self.requests(workload, case, traces)?;
                 self.points.push(Point { name, config, requests, seed });
-                self.planned.push(run);
+                self.planned.push((case, run));
             }
             Err(error) => {
-                once(&mut self.remarks, format!("note: {} is left out: {}", run.scheme, error.message));
+                let under: String = assumed.iter().map(|one| format!(" with {}: {}", one.knob, one.value)).collect();
+                let text = format!("note: {}{under} is left out: {}", run.scheme, error.message);
+                once(&mut self.remarks, text);
             }
         }
         Ok(())
     }
 
     /// The requests of a run: of its workload's recording if there is a directory, or of its model.
-    fn requests(&self, run: &Run, traces: Option<std::path::PathBuf>) -> Result<Requests> {
+    fn requests(&self, workload: &str, case: usize, traces: Option<std::path::PathBuf>) -> Result<Requests> {
         let recorded = traces.is_some();
-        let origin = Origin::Workload { name: run.workload.into(), recordings: traces };
-        let mut requests = Requests { limit: Some(limit(self.paper, self.args)), ..Requests::new(origin) };
+        let origin = Origin::Workload { name: workload.into(), recordings: traces };
+        let assumed = &self.cases[case].assumed;
+        let own = assumed.iter().rev().find_map(|one| one.quick_limit).filter(|_| self.args.quick);
+        let limit = self.args.limit.or(own).unwrap_or(limit(self.paper, self.args));
+        let mut requests = Requests { limit: Some(limit), ..Requests::new(origin) };
         if recorded {
             requests.lba_policy = LbaPolicy::Wrap;
-            if let Some(format) = format_of(&self.args.format, &find_workload(run.workload)?.1.trace) {
+            if let Some(format) = format_of(&self.args.format, &find_workload(workload)?.1.trace) {
                 requests.reading.format = format.into();
             }
         }
-        requests.time_scale = self.paper.stretch.map(|factor| factor.parse().expect("a factor"));
+        for assumption in assumed {
+            requests.time_scale = match assumption.time_scale {
+                Some(factor) => Some(factor.parse().expect("a factor")),
+                None => requests.time_scale,
+            };
+            if assumption.closed {
+                requests.replay = Some(When::Closed);
+            }
+        }
         Ok(requests)
+    }
+
+    /// Runs all, and says what the requests came from.
+    fn run(&mut self, boards: &Boards) -> Result<Sourced> {
+        let board = boards(self.points.len());
+        let outcomes = sweep(&self.points, &self.args.how.plan(), &*board)?;
+        drop(board);
+        let mut sources = Sourced { runs: self.points.len(), models: 0, generated: 0 };
+        for ((case, run), outcome) in self.planned.iter().zip(outcomes) {
+            let requests = outcome.summary.requests.read + outcome.summary.requests.write;
+            sources.models += usize::from(requests > 0 && outcome.provenance == Provenance::Model);
+            sources.generated += usize::from(outcome.provenance == Provenance::Generated);
+            outcome.chosen.into_iter().chain(outcome.remarks).for_each(|remark| once(&mut self.remarks, remark));
+            self.cases[*case].results.runs.insert(*run, outcome.summary);
+        }
+        Ok(sources)
+    }
+
+    /// The rows of an item over all seeds.
+    fn rows(&mut self, item: &'static Item, tried: Option<&'static Assumption>) -> Result<Vec<Row>> {
+        let mut of_seeds = Vec::new();
+        for seed in 0..seeds(self.args) {
+            let case = self.case(self.paper.under(item), tried, seed)?;
+            of_seeds.push(item.fill(&self.cases[case].results));
+        }
+        let over_seeds = |first: &Row| {
+            let same =
+                |rows: &Vec<Row>| rows.iter().find(|row| row.what == first.what && row.paper == first.paper).cloned();
+            Row::over_seeds(&of_seeds.iter().filter_map(same).collect::<Vec<_>>())
+        };
+        Ok(of_seeds[0].iter().filter_map(over_seeds).collect())
     }
 }
 
@@ -167,7 +297,7 @@ struct Sourced {
 }
 
 /// How a chapter was run.
-fn facts(paper: &Paper, args: &ReproduceArgs, results: &Results, sources: &Sourced) -> Vec<(&'static str, String)> {
+fn facts(paper: &Paper, args: &ReproduceArgs, results: &[&Results], sources: &Sourced) -> Vec<(&'static str, String)> {
     let mut facts = vec![("paper", format!("{}: {}", paper.letter.to_uppercase(), paper.title))];
     let &Sourced { runs, models, generated } = sources;
     if runs > 0 {
@@ -183,32 +313,38 @@ fn facts(paper: &Paper, args: &ReproduceArgs, results: &Results, sources: &Sourc
                 if paper.quick.is_empty() { "the geometry of the preset".into() } else { paper.quick.join(", ") };
             facts.push(("quick", format!("device with {scaled}")));
         }
-        if let Some(factor) = paper.stretch {
-            let text = format!("stretched by {factor}: at the models' own rates the device is overloaded");
-            facts.push(("arrivals", text));
-        }
+        let text = match seeds(args) {
+            1 => args.how.seed.to_string(),
+            n => format!("{n} from {} on; ± is half of the 95 % interval of a mean over them", args.how.seed),
+        };
+        facts.push(("seeds", text));
     }
-    let overloaded: Vec<&Run> =
-        results.runs.iter().filter(|(_, summary)| overloaded(summary)).map(|(run, _)| run).collect();
+    let all = || results.iter().flat_map(|results| &results.runs);
+    let overloaded: Vec<&Run> = all().filter(|(_, summary)| overloaded(summary)).map(|(run, _)| run).collect();
     if !overloaded.is_empty() {
         let mut names: Vec<String> =
             overloaded.iter().map(|run| format!("{} on {}", run.scheme, run.workload)).collect();
         names.dedup();
         let text = format!(
-            "{} of {runs} runs are overloaded, so their latencies grow with the length of the run: {}",
+            "{} of {} runs are overloaded, so their latencies grow with the length of the run: {}",
             overloaded.len(),
+            all().count(),
             names.join(", ")
         );
         facts.push(("caution", text));
     }
-    if !results.left_out.is_empty() {
-        let names = results.left_out.join(", ");
+    let mut left_out: Vec<&str> = results.iter().flat_map(|results| &results.left_out).copied().collect();
+    left_out.sort_unstable();
+    left_out.dedup();
+    if !left_out.is_empty() {
+        let names = left_out.join(", ");
         facts.push(("left out", format!("{names}: the device is too small for them; means are over the others")));
     }
     let refused = |(name, config): (&&str, &std::result::Result<Config, String>)| {
         config.as_ref().err().map(|refusal| format!("{name}: {refusal}"))
     };
-    let refused: Vec<String> = results.schemes.iter().filter_map(refused).collect();
+    let mut refused: Vec<String> = results.iter().flat_map(|results| &results.schemes).filter_map(refused).collect();
+    refused.dedup();
     if !refused.is_empty() {
         facts.push(("not there", refused.join("; ")));
     }

@@ -5,17 +5,20 @@
 //! ones from runs of the workload models (or of recordings, with `--traces`). Rules judge them ([`row`]).
 
 mod a;
+mod assumption;
 mod b;
 mod bench;
 mod c;
 mod chapter;
 mod d;
 mod e;
+mod methods;
 mod over_time;
 mod paper;
 mod print;
 mod results;
 mod row;
+mod searches;
 
 use std::collections::BTreeSet;
 
@@ -40,6 +43,9 @@ fn papers() -> [&'static Paper; 5] {
 
 /// Reproduces and prints.
 pub fn reproduce(args: &ReproduceArgs, line: &str) -> Result<()> {
+    if args.methods {
+        return output::print(&methods::text(&choose(&args.paper)?, args)?);
+    }
     let mut files = Files::new();
     args.traces.iter().for_each(|directory| read_recordings(directory, &mut files));
     files.write_all(&[("--json", args.table.json_file()), ("--report", args.report.report.as_deref())])?;
@@ -60,7 +66,7 @@ pub fn reproduce(args: &ReproduceArgs, line: &str) -> Result<()> {
     if to_stdout {
         output::print(&done.json())
     } else if args.table.csv {
-        output::print(&print::csv(&done.chapters))
+        output::print(&if args.assumptions { searches::csv(&done.chapters) } else { print::csv(&done.chapters) })
     } else if args.table.markdown {
         output::print(&done.markdown())
     } else {
@@ -105,7 +111,7 @@ impl<'a> Reproduction<'a> {
 
     /// As Markdown.
     pub fn markdown(&self) -> String {
-        print::markdown(&self.chapters)
+        print::markdown(&self.chapters, self.args)
     }
 
     /// One row per value of the papers.

@@ -4,6 +4,7 @@
 //! rule that compares them. Lines that repeat for every workload, or that depend on what could be run, come from a function
 //! ([`rows`]).
 
+use super::assumption::Assumption;
 use super::results::{Figure, Keys, Results, Run};
 use super::row::Row;
 
@@ -22,9 +23,18 @@ pub(super) struct Paper {
     pub(super) quick: &'static [&'static str],
     /// Requests of each workload with `--quick`, and without.
     pub(super) limits: [u64; 2],
-    /// Factor by which arrival times are stretched, as `--time-scale` takes it, where the models' own rates overload the device all the time.
-    pub(super) stretch: Option<&'static str>,
     pub(super) items: &'static [Item],
+    /// Tables and figures that need something besides the preset, and what.
+    pub(super) under: &'static [(&'static [&'static str], &'static Assumption)],
+    /// What the paper leaves open, with the values to try.
+    pub(super) assumptions: &'static [Assumption],
+}
+
+impl Paper {
+    /// What an item assumes besides the preset.
+    pub(super) fn under(&self, item: &Item) -> Option<&'static Assumption> {
+        self.under.iter().find(|(ids, _)| ids.contains(&item.id)).map(|(_, assumption)| *assumption)
+    }
 }
 
 /// What a paper measures: a name of ours and the keys over the preset.
@@ -92,6 +102,19 @@ pub(super) struct Line {
     rule: Rule,
     /// Why they differ, or where ours comes from.
     note: &'static str,
+    /// How the paper's figure came about, if it isn't printed.
+    read_as: &'static str,
+    special: Special,
+}
+
+/// What is not measured though it looks so.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Special {
+    No,
+    /// A figure that the models were made to have.
+    Input,
+    /// The paper contradicts itself.
+    Unattainable,
 }
 
 /// The paper's number, the source of ours, and how the two are compared.
@@ -99,9 +122,11 @@ pub(super) struct Line {
 enum Rule {
     Parameter(&'static str, fn(&Results) -> String),
     Exact(&'static str, fn(&Results) -> Option<String>),
+    Formula(&'static str, fn(&Results) -> Option<String>),
     Factor(f64, Ours),
     Level(f64, Ours, Unit),
     Claim(&'static str, fn(&Results) -> Option<(String, bool)>),
+    Rank(&'static str, fn(&Results) -> Option<(String, f64)>),
     Rows(fn(&Results) -> Vec<Row>),
 }
 
@@ -149,24 +174,33 @@ pub(super) const MILLISECONDS: Unit = Unit { scale: 1.0, text: |ns| format!("{:.
 /// Millions of bytes a second.
 pub(super) const MB_PER_SECOND: Unit = Unit { scale: 1.0, text: |rate| format!("{rate:.1} MB/s") };
 
+const fn line(what: &'static str, rule: Rule) -> Line {
+    Line { what, rule, note: "", read_as: "", special: Special::No }
+}
+
 /// An input of the paper, as the preset or a scheme has it.
 pub(super) const fn parameter(what: &'static str, paper: &'static str, ours: fn(&Results) -> String) -> Line {
-    Line { what, rule: Rule::Parameter(paper, ours), note: "" }
+    line(what, Rule::Parameter(paper, ours))
 }
 
 /// A number that has to match to the printed digits; none of ours: the run was refused.
 pub(super) const fn exact(what: &'static str, paper: &'static str, ours: fn(&Results) -> Option<String>) -> Line {
-    Line { what, rule: Rule::Exact(paper, ours), note: "" }
+    line(what, Rule::Exact(paper, ours))
+}
+
+/// A number of the paper's own arithmetic, done again.
+pub(super) const fn formula(what: &'static str, paper: &'static str, ours: fn(&Results) -> Option<String>) -> Line {
+    line(what, Rule::Formula(paper, ours))
 }
 
 /// A factor over a baseline.
 pub(super) const fn factor(what: &'static str, paper: f64, ours: Ours) -> Line {
-    Line { what, rule: Rule::Factor(paper, ours), note: "" }
+    line(what, Rule::Factor(paper, ours))
 }
 
 /// A figure whose size is compared.
 pub(super) const fn level(what: &'static str, paper: f64, ours: Ours, unit: Unit) -> Line {
-    Line { what, rule: Rule::Level(paper, ours, unit), note: "" }
+    line(what, Rule::Level(paper, ours, unit))
 }
 
 /// A statement without a number: ours, and whether it holds.
@@ -175,12 +209,17 @@ pub(super) const fn claim(
     paper: &'static str,
     ours: fn(&Results) -> Option<(String, bool)>,
 ) -> Line {
-    Line { what, rule: Rule::Claim(paper, ours), note: "" }
+    line(what, Rule::Claim(paper, ours))
+}
+
+/// An order, as a list and its rank correlation with the paper's.
+pub(super) const fn rank(what: &'static str, paper: &'static str, ours: fn(&Results) -> Option<(String, f64)>) -> Line {
+    line(what, Rule::Rank(paper, ours))
 }
 
 /// Rows that repeat for each workload, or that depend on what could be run.
 pub(super) const fn rows(rows: fn(&Results) -> Vec<Row>) -> Line {
-    Line { what: "", rule: Rule::Rows(rows), note: "" }
+    line("", Rule::Rows(rows))
 }
 
 impl Line {
@@ -188,17 +227,43 @@ impl Line {
         Line { note, ..self }
     }
 
+    /// How the paper's figure came about, if it isn't printed.
+    pub(super) const fn read_as(self, read_as: &'static str) -> Line {
+        Line { read_as, ..self }
+    }
+
+    /// A figure that the models were made to have.
+    pub(super) const fn input(self) -> Line {
+        Line { special: Special::Input, ..self }
+    }
+
+    /// The paper contradicts itself.
+    pub(super) const fn unattainable(self) -> Line {
+        Line { special: Special::Unattainable, ..self }
+    }
+
     fn rows(&self, results: &Results) -> Vec<Row> {
         let row = match self.rule {
             Rule::Parameter(paper, ours) => Row::parameter(self.what, paper, ours(results)),
             Rule::Exact(paper, ours) => Row::exact(self.what, paper, ours(results).unwrap_or("-".into())),
+            Rule::Formula(paper, ours) => Row::formula(self.what, paper, ours(results).unwrap_or("-".into())),
             Rule::Factor(paper, ours) => Row::factor(self.what, paper, ours.of(results)),
             Rule::Level(paper, ours, unit) => {
                 Row::level(self.what, paper, ours.of(results).map(|ours| ours * unit.scale), unit.text)
             }
             Rule::Claim(paper, ours) => Row::claim(self.what, paper, ours(results)),
-            Rule::Rows(rows) => return rows(results),
+            Rule::Rank(paper, ours) => Row::rank(self.what, paper, ours(results)),
+            Rule::Rows(rows) => {
+                let rows = rows(results);
+                results.forget_looks();
+                return rows;
+            }
         };
-        vec![row.note(self.note)]
+        let row = row.note(self.note).read_as(self.read_as);
+        vec![match self.special {
+            Special::No => results.seal(row),
+            Special::Input => row.input(),
+            Special::Unattainable => row.unattainable(),
+        }]
     }
 }

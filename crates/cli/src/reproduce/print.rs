@@ -4,12 +4,20 @@ use serde_json::json;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::results::sheet::{Cell, Frame, Kind as Cells, Place, Sheet, quoted};
 
-use super::chapter::Chapter;
+use super::chapter::{Chapter, seeds};
 use super::row::{Kind, Row, Verdict};
+use super::searches;
 use crate::args::ReproduceArgs;
 use crate::layout::{WIDTH, facts, grid, wrap};
 
-const KINDS: [(Kind, &str); 3] = [(Kind::Parameter, "parameter"), (Kind::Exact, "exact"), (Kind::Measured, "measured")];
+const KINDS: [(Kind, &str); 6] = [
+    (Kind::Measured, "measured"),
+    (Kind::Exact, "exact"),
+    (Kind::Parameter, "parameter"),
+    (Kind::Formula, "formula"),
+    (Kind::Input, "input"),
+    (Kind::Construction, "by construction"),
+];
 
 fn kind(row: &Row) -> &'static str {
     KINDS.iter().find(|(kind, _)| *kind == row.kind).map_or("", |(_, name)| name)
@@ -22,16 +30,7 @@ pub(super) fn verdicts<'c>(
     let rows = || chapters.clone().flat_map(|chapter| &chapter.items).flat_map(|(_, rows)| rows);
     let part = |(of, name): (Kind, &'static str)| {
         let own = || rows().filter(|row| row.kind == of);
-        let verdicts = [
-            Verdict::Same,
-            Verdict::Agrees,
-            Verdict::Weaker,
-            Verdict::Opposite,
-            Verdict::Differs,
-            Verdict::Not,
-            Verdict::Stated,
-        ];
-        let counts = verdicts.map(|v| (v.word(), own().filter(|row| row.verdict == v).count()));
+        let counts = Verdict::ALL.map(|v| (v.word(), own().filter(|row| row.verdict == v).count()));
         let counts: Vec<_> = counts.into_iter().filter(|(_, n)| *n > 0).collect();
         (!counts.is_empty()).then_some((name, counts))
     };
@@ -75,11 +74,14 @@ pub(super) fn text(chapters: &[Chapter]) -> String {
         facts(&mut out, &chapter.facts);
         for (item, rows) in &chapter.items {
             out.push_str(&format!("\n{}: {}\n", item.id, item.title));
+            if let Some(under) = chapter.paper.under(item) {
+                out.push_str(&format!("  assumed: {}, {}\n", under.knob, under.value));
+            }
             let head = ["", "paper", "ours", ""].map(String::from).to_vec();
             let mut lines = vec![head];
             let mut notes: Vec<&str> = Vec::new();
             for row in rows {
-                let mut verdict = row.verdict.word().to_string();
+                let mut verdict = row.verdict();
                 if !row.note.is_empty() {
                     let at = notes.iter().position(|note| *note == row.note).unwrap_or_else(|| {
                         notes.push(&row.note);
@@ -99,19 +101,33 @@ pub(super) fn text(chapters: &[Chapter]) -> String {
         }
         out.push('\n');
         facts(&mut out, &[("verdicts", tally(chapter))]);
+        if !chapter.searches.is_empty() {
+            out.push_str(&format!(
+                "\nUnder which assumption do the claims come out?\n{}",
+                searches::text(&chapter.searches)
+            ));
+        }
     }
     out
 }
 
+/// What the words of the tables mean.
+const HEAD: &str = "Parameters come from the preset. Exact values come from small runs and have to match to the printed digits, or a note says why \
+    they do not. A formula is the paper's own arithmetic: nothing is simulated. An input is a figure that a workload model was made to have. What holds by \
+    construction follows from the definition of the scheme.\n\nMeasured values are compared as effects, a factor minus 1, or as levels. *Agrees*: the same sign and half to \
+    twice the size. *Stronger*, *weaker*: the same sign, more or less than that. *No effect*: less than 0.2 %. *Opposite*: the other sign. *Not met*: a claim without a \
+    number that does not hold. *Noise*: the interval over seeds holds no effect, or holds the paper's figure though its mean does not agree. *Not attainable*: the paper \
+    contradicts itself. *Not steady*: write amplification differs by more than 5 % between both halves of a run, so nothing is judged.\n\nThe workloads are models of the papers' \
+    traces unless a paper's facts say that recordings ran. Labels such as A2 are readings of a paper; its page in `papers/` explains them.\n\n";
+
 /// As Markdown.
-pub(super) fn markdown(chapters: &[Chapter]) -> String {
+pub(super) fn markdown(chapters: &[Chapter], args: &ReproduceArgs) -> String {
     let escape = |text: &str| text.replace('|', "\\|");
-    let mut out = String::from(
-        "# Papers and our results\n\nWritten by `ssdlab reproduce`. Parameters come from the preset. Exact values have to match to the printed digits, or a note says why \
-         they do not. Measured values are compared as effects, a factor minus 1: *agrees* means the same sign and at least half the size, *weaker* the same sign but less, \
-         *opposite* the other sign; levels agree within a factor of two. The workloads are models of the papers' traces unless a paper's facts say that recordings \
-         ran. Labels such as A2 are readings of a paper; its page in `papers/` explains them.\n\n",
-    );
+    let mut out = String::from("# Papers and our results\n\nWritten by `ssdlab reproduce`. ");
+    if args.quick {
+        out.push_str("**Quick**: smaller devices and short runs; `about` of each paper says which. ");
+    }
+    out.push_str(HEAD);
     for chapter in chapters {
         out.push_str(&format!("## Paper {}: {}\n\n", chapter.paper.letter.to_uppercase(), chapter.paper.title));
         for (label, text) in &chapter.facts[1..] {
@@ -120,12 +136,17 @@ pub(super) fn markdown(chapters: &[Chapter]) -> String {
         out.push_str(&format!("- verdicts: {}\n", tally(chapter)));
         for (item, rows) in &chapter.items {
             out.push_str(&format!("\n### {}: {}\n\n", item.id, item.title));
+            if let Some(under) = chapter.paper.under(item) {
+                out.push_str(&format!("Assumed: {}, {} (`{}`).\n\n", under.knob, under.value, under.settings()));
+            }
             out.push_str("| | paper | ours | kind | verdict | |\n| --- | --- | --- | --- | --- | --- |\n");
             for row in rows {
-                let cells = [row.what.as_str(), &row.paper, &row.ours, kind(row), row.verdict.word(), &row.note];
+                let verdict = row.verdict();
+                let cells = [row.what.as_str(), &row.paper, &row.ours, kind(row), &verdict, &row.note];
                 out.push_str(&format!("| {} |\n", cells.map(escape).join(" | ")));
             }
         }
+        out.push_str(&searches::markdown(&chapter.searches));
         out.push('\n');
     }
     out
@@ -158,7 +179,7 @@ pub(super) fn csv(chapters: &[Chapter]) -> String {
 pub(super) fn json(chapters: &[Chapter], args: &ReproduceArgs) -> String {
     let row = |row: &Row| {
         json!({ "what": row.what, "kind": kind(row), "paper": row.paper, "ours": row.ours, "ratio": row.ratio,
-            "verdict": row.verdict.word(), "note": row.note })
+            "verdict": row.verdict.word(), "unjudged": row.unjudged.map(Verdict::word), "note": row.note })
     };
     let papers: Vec<serde_json::Value> = chapters
         .iter()
@@ -166,15 +187,20 @@ pub(super) fn json(chapters: &[Chapter], args: &ReproduceArgs) -> String {
             let items: Vec<serde_json::Value> = chapter
                 .items
                 .iter()
-                .map(|(item, rows)| json!({ "id": item.id, "title": item.title, "rows": rows.iter().map(row).collect::<Vec<_>>() }))
+                .map(|(item, rows)| {
+                    let rows = rows.iter().map(row).collect::<Vec<_>>();
+                    let under = chapter.paper.under(item).map(|one| format!("{}: {}", one.knob, one.value));
+                    json!({ "id": item.id, "title": item.title, "assumed": under, "rows": rows })
+                })
                 .collect();
             let facts: serde_json::Map<String, serde_json::Value> =
                 chapter.facts.iter().map(|(label, text)| (label.to_string(), json!(text))).collect();
-            json!({ "letter": chapter.paper.letter, "name": chapter.paper.name, "about": facts, "items": items })
+            json!({ "letter": chapter.paper.letter, "name": chapter.paper.name, "about": facts, "items": items,
+                "assumptions": searches::json(&chapter.searches) })
         })
         .collect();
     let whole = json!({ "schema": "ssdlab.reproduce/1", "version": env!("CARGO_PKG_VERSION"), "quick": args.quick,
-        "seed": args.how.seed, "papers": papers });
+        "seed": args.how.seed, "seeds": seeds(args), "papers": papers });
     let mut text = serde_json::to_string_pretty(&whole).expect("figures are plain data");
     text.push('\n');
     text

@@ -1,6 +1,7 @@
 //! What ran, as the tables look at it.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ssdlab_lab::input::find_workload;
 use ssdlab_lab::text::percent_exact;
@@ -38,6 +39,8 @@ pub(super) struct Results {
     pub(super) workloads: &'static [&'static str],
     /// Workloads that the device does not hold.
     pub(super) left_out: Vec<&'static str>,
+    /// Runs that were looked at since the last row.
+    pub(super) looks: RefCell<BTreeSet<Run>>,
 }
 
 impl Results {
@@ -53,7 +56,22 @@ impl Results {
     /// With keys over the scheme's.
     pub(super) fn varied(&self, workload: &str, scheme: &str, more: &[&str]) -> Option<&Summary> {
         let wanted = |run: &Run| (run.workload, run.scheme, run.more, run.trial) == (workload, scheme, more, 0);
-        self.runs.iter().find(|(run, _)| wanted(run)).map(|(_, summary)| summary)
+        let (run, summary) = self.runs.iter().find(|(run, _)| wanted(run))?;
+        self.looks.borrow_mut().insert(*run);
+        Some(summary)
+    }
+
+    /// The row with whether the runs that were looked at for it were steady.
+    pub(super) fn seal(&self, row: Row) -> Row {
+        let looks = self.looks.take();
+        let unsteady =
+            |run: &&Run| self.runs[*run].write_amplification_halves.as_ref().is_some_and(|halves| !halves.steady);
+        row.unsteady(looks.iter().filter(unsteady).count(), looks.len())
+    }
+
+    /// The runs that were looked at belong to rows that are not judged by them.
+    pub(super) fn forget_looks(&self) {
+        self.looks.take();
     }
 
     /// A figure of one scheme over that of another on a workload.

@@ -1,12 +1,20 @@
 //! A row of the comparison, and the rules that judge it.
 
+use ssdlab_lab::variants::student::{half_width, mean};
+
 /// What a row compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// An input: printed from the preset.
+    /// An input of the paper: printed from the preset.
     Parameter,
-    /// Arithmetic: has to match to the printed digits.
+    /// Found by a small run: has to match to the printed digits.
     Exact,
+    /// Arithmetic of the paper, done again here: nothing is simulated.
+    Formula,
+    /// A figure that a workload model was made to have.
+    Input,
+    /// Holds whatever is measured, because of how the scheme is defined.
+    Construction,
     /// Measured by the authors: sign, order and magnitude are compared.
     Measured,
 }
@@ -18,12 +26,24 @@ pub(super) enum Verdict {
     Same,
     /// Not equal; the note says why.
     Differs,
-    /// The same sign, and at least half the size.
+    /// The same sign, and half to twice the size; a claim that holds.
     Agrees,
-    /// The same sign, less than half the size, or no difference at all.
+    /// The same sign, more than twice the size.
+    Stronger,
+    /// The same sign, less than half the size.
     Weaker,
+    /// No difference at all, where the paper has one.
+    NoEffect,
     /// The other sign.
     Opposite,
+    /// A claim without a number that does not hold.
+    NotMet,
+    /// The interval over seeds holds no effect, or holds the paper's figure though the mean does not agree.
+    Noise,
+    /// The paper contradicts itself: nothing could have this figure.
+    NotAttainable,
+    /// A run was not in a steady state, so nothing is judged.
+    NotSteady,
     /// What the paper did can't be done the same way; the note says why.
     Not,
     /// The paper states no number.
@@ -31,13 +51,36 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
+    /// All, the best first.
+    pub(super) const ALL: [Verdict; 13] = [
+        Verdict::Same,
+        Verdict::Agrees,
+        Verdict::Stronger,
+        Verdict::Weaker,
+        Verdict::NoEffect,
+        Verdict::Opposite,
+        Verdict::NotMet,
+        Verdict::Noise,
+        Verdict::Differs,
+        Verdict::NotAttainable,
+        Verdict::NotSteady,
+        Verdict::Not,
+        Verdict::Stated,
+    ];
+
     pub(super) fn word(self) -> &'static str {
         match self {
             Verdict::Same => "same",
             Verdict::Differs => "differs",
             Verdict::Agrees => "agrees",
+            Verdict::Stronger => "stronger",
             Verdict::Weaker => "weaker",
+            Verdict::NoEffect => "no effect",
             Verdict::Opposite => "opposite",
+            Verdict::NotMet => "not met",
+            Verdict::Noise => "noise",
+            Verdict::NotAttainable => "not attainable",
+            Verdict::NotSteady => "not steady",
             Verdict::Not => "not comparable",
             Verdict::Stated => "no number stated",
         }
@@ -49,10 +92,33 @@ const UNCHANGED: f64 = 0.005;
 const NO_CHANGE: f64 = 0.05;
 /// Effects of ours below this are none.
 const NO_EFFECT: f64 = 0.002;
-/// An effect agrees from this share of the paper's on.
+/// An effect agrees from this share of the paper's on, and up to this.
 const AGREES_FROM: f64 = 0.5;
-/// A level agrees within this factor, up and down.
-const LEVEL_FACTOR: f64 = 2.0;
+const AGREES_TO: f64 = 2.0;
+/// The least rank correlation of six values that chance exceeds one time in twenty.
+const RANKED: f64 = 0.829;
+
+/// A figure that is judged.
+#[derive(Clone, Copy, Debug)]
+enum Number {
+    /// A factor over a baseline; its effect is the factor less 1.
+    Factor { paper: f64, ours: f64 },
+    /// A figure whose size is compared, with its text in the paper's unit.
+    Level { paper: f64, ours: f64, text: fn(f64) -> String },
+    /// The rank correlation of an order with the paper's.
+    Rank(f64),
+    /// Whether a claim holds.
+    Holds(bool),
+}
+
+impl Number {
+    fn ours(self) -> f64 {
+        match self {
+            Number::Factor { ours, .. } | Number::Level { ours, .. } | Number::Rank(ours) => ours,
+            Number::Holds(holds) => f64::from(u8::from(holds)),
+        }
+    }
+}
 
 /// The rule for factors over a baseline: their effects, the factors less 1, are compared.
 fn judge(paper: f64, ours: f64) -> Verdict {
@@ -60,11 +126,43 @@ fn judge(paper: f64, ours: f64) -> Verdict {
     match () {
         () if theirs.abs() < UNCHANGED && own.abs() < NO_CHANGE => Verdict::Agrees,
         () if theirs.abs() < UNCHANGED => Verdict::Differs,
-        () if own.abs() < NO_EFFECT => Verdict::Weaker,
+        () if own.abs() < NO_EFFECT => Verdict::NoEffect,
         () if own * theirs < 0.0 => Verdict::Opposite,
         () if own.abs() < AGREES_FROM * theirs.abs() => Verdict::Weaker,
+        () if own.abs() > AGREES_TO * theirs.abs() => Verdict::Stronger,
         () => Verdict::Agrees,
     }
+}
+
+/// The rule for figures whose size is compared.
+fn judge_level(paper: f64, ours: f64) -> Verdict {
+    match ours / paper {
+        ratio if ratio < AGREES_FROM => Verdict::Weaker,
+        ratio if ratio > AGREES_TO => Verdict::Stronger,
+        _ => Verdict::Agrees,
+    }
+}
+
+fn judge_rank(correlation: f64) -> Verdict {
+    match correlation {
+        c if c >= RANKED => Verdict::Agrees,
+        c if c <= -RANKED => Verdict::Opposite,
+        _ => Verdict::NotMet,
+    }
+}
+
+/// Rank correlation (Spearman's) of two lists without equal values, from 1 (the same order) to -1 (reversed).
+pub(super) fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
+    let ranks = |values: &[f64]| -> Vec<f64> {
+        values.iter().map(|value| values.iter().filter(|other| *other > value).count() as f64).collect()
+    };
+    let n = a.len() as f64;
+    let squares: f64 = ranks(a).iter().zip(ranks(b)).map(|(a, b)| (a - b) * (a - b)).sum();
+    1.0 - 6.0 * squares / (n * (n * n - 1.0))
+}
+
+fn factor_text(factor: f64) -> String {
+    format!("{factor:.3}x ({:+.1} %)", (factor - 1.0) * 100.0)
 }
 
 /// A row of the comparison.
@@ -78,6 +176,9 @@ pub(super) struct Row {
     pub(super) ratio: Option<f64>,
     pub(super) verdict: Verdict,
     pub(super) note: String,
+    /// What the verdict would be if the runs had been steady.
+    pub(super) unjudged: Option<Verdict>,
+    number: Option<Number>,
 }
 
 impl Row {
@@ -85,7 +186,13 @@ impl Row {
     pub(super) fn exact(what: impl Into<String>, paper: impl Into<String>, ours: impl Into<String>) -> Row {
         let (what, paper, ours) = (what.into(), paper.into(), ours.into());
         let verdict = if paper == ours { Verdict::Same } else { Verdict::Differs };
-        Row { kind: Kind::Exact, what, paper, ours, ratio: None, verdict, note: String::new() }
+        let (note, unjudged, number) = (String::new(), None, None);
+        Row { kind: Kind::Exact, what, paper, ours, ratio: None, verdict, note, unjudged, number }
+    }
+
+    /// A number of the paper's own arithmetic.
+    pub(super) fn formula(what: impl Into<String>, paper: impl Into<String>, ours: impl Into<String>) -> Row {
+        Row { kind: Kind::Formula, ..Row::exact(what, paper, ours) }
     }
 
     /// An input, as the preset has it.
@@ -95,27 +202,31 @@ impl Row {
 
     /// A factor over a baseline (0.595: 40.5 % less).
     pub(super) fn factor(what: impl Into<String>, paper: f64, ours: Option<f64>) -> Row {
-        let text = |factor: f64| format!("{factor:.3}x ({:+.1} %)", (factor - 1.0) * 100.0);
-        let Some(ours) = ours else { return Row::missing(what, text(paper)) };
-        let ratio = (paper != 1.0).then(|| (ours - 1.0) / (paper - 1.0));
-        Row::measured(what, text(paper), text(ours), judge(paper, ours)).ratio(ratio)
+        let Some(ours) = ours else { return Row::missing(what, factor_text(paper)) };
+        Row::judged(what, factor_text(paper), factor_text(ours), Number::Factor { paper, ours })
     }
 
     /// A figure whose size is compared, with its text in the paper's unit.
     pub(super) fn level(what: impl Into<String>, paper: f64, ours: Option<f64>, text: fn(f64) -> String) -> Row {
         let Some(ours) = ours else { return Row::missing(what, text(paper)) };
-        let ratio = ours / paper;
-        let near = (1.0 / LEVEL_FACTOR..=LEVEL_FACTOR).contains(&ratio);
-        let verdict = if near { Verdict::Agrees } else { Verdict::Differs };
-        Row::measured(what, text(paper), text(ours), verdict).ratio(Some(ratio))
+        Row::judged(what, text(paper), text(ours), Number::Level { paper, ours, text })
+    }
+
+    /// An order: ours, and its rank correlation with the paper's.
+    pub(super) fn rank(what: impl Into<String>, paper: impl Into<String>, ours: Option<(String, f64)>) -> Row {
+        match ours {
+            None => Row::missing(what, paper),
+            Some((ours, rank)) => {
+                Row::judged(what, paper, format!("{ours} (rank correlation {rank:.2})"), Number::Rank(rank))
+            }
+        }
     }
 
     /// A statement of the paper without a number, and whether it holds of ours.
     pub(super) fn claim(what: impl Into<String>, paper: impl Into<String>, ours: Option<(String, bool)>) -> Row {
         match ours {
             None => Row::missing(what, paper),
-            Some((ours, true)) => Row::measured(what, paper, ours, Verdict::Agrees),
-            Some((ours, false)) => Row::measured(what, paper, ours, Verdict::Opposite),
+            Some((ours, holds)) => Row::judged(what, paper, ours, Number::Holds(holds)),
         }
     }
 
@@ -126,15 +237,109 @@ impl Row {
 
     /// A figure of the paper for which there is no run here.
     pub(super) fn missing(what: impl Into<String>, paper: impl Into<String>) -> Row {
-        Row::measured(what, paper, "-", Verdict::Not)
+        Row::incomparable(what, paper, "-")
+    }
+
+    /// What can't be done here as the paper did it.
+    pub(super) fn incomparable(what: impl Into<String>, paper: impl Into<String>, ours: impl Into<String>) -> Row {
+        Row::measured(what, paper, ours, Verdict::Not)
     }
 
     fn measured(what: impl Into<String>, paper: impl Into<String>, ours: impl Into<String>, verdict: Verdict) -> Row {
         Row { kind: Kind::Measured, verdict, ..Row::exact(what, paper, ours) }
     }
 
-    fn ratio(self, ratio: Option<f64>) -> Row {
-        Row { ratio, ..self }
+    fn judged(what: impl Into<String>, paper: impl Into<String>, ours: impl Into<String>, number: Number) -> Row {
+        let row = Row { number: Some(number), ..Row::measured(what, paper, ours, Verdict::Stated) };
+        row.judge(number.ours(), None)
+    }
+
+    /// The verdict on a mean of ours with half the width of its interval over seeds.
+    fn judge(self, ours: f64, half: Option<f64>) -> Row {
+        let Some(number) = self.number else { return self };
+        let (verdict, ratio, none, theirs) = match number {
+            Number::Factor { paper, .. } => {
+                let ratio = (paper != 1.0).then(|| (ours - 1.0) / (paper - 1.0));
+                (judge(paper, ours), ratio, Some(1.0), Some(paper))
+            }
+            Number::Level { paper, .. } => (judge_level(paper, ours), Some(ours / paper), None, Some(paper)),
+            Number::Rank(_) => (judge_rank(ours), None, None, None),
+            Number::Holds(_) if ours == 1.0 => (Verdict::Agrees, None, None, None),
+            Number::Holds(_) if ours == 0.0 => (Verdict::NotMet, None, None, None),
+            Number::Holds(_) => (Verdict::Noise, None, None, None),
+        };
+        let holds = |value: f64| half.is_some_and(|half| (ours - value).abs() <= half);
+        // Where the paper states no change, an interval around none is what it says.
+        let changes = theirs.zip(none).is_none_or(|(paper, none)| (paper - none).abs() >= UNCHANGED);
+        let noise = match verdict {
+            Verdict::NoEffect | Verdict::Agrees if !changes => false,
+            Verdict::NoEffect => half.is_some_and(|half| half > NO_EFFECT) && none.is_some_and(holds),
+            Verdict::Agrees => none.is_some_and(holds),
+            _ => none.is_some_and(holds) || theirs.is_some_and(holds),
+        };
+        Row { verdict: if noise { Verdict::Noise } else { verdict }, ratio, ..self }
+    }
+
+    /// One row of those of several seeds: the mean, its interval of 95 % and the verdict on them.
+    pub(super) fn over_seeds(rows: &[Row]) -> Option<Row> {
+        let first = rows.first()?.clone();
+        let numbers: Vec<Number> = rows.iter().filter_map(|row| row.number).collect();
+        if numbers.len() < 2 {
+            return Some(first);
+        }
+        let values: Vec<f64> = numbers.iter().map(|number| number.ours()).collect();
+        let (ours, half) = (mean(&values), half_width(&values).unwrap_or_default());
+        let text = match numbers[0] {
+            Number::Factor { .. } => format!("{} ± {half:.3}", factor_text(ours)),
+            Number::Level { text, .. } => format!("{} ± {}", text(ours), text(half)),
+            Number::Rank(_) => format!("{}; mean of {} seeds {ours:.2}", first.ours, values.len()),
+            Number::Holds(_) => {
+                let holds = values.iter().filter(|value| **value == 1.0).count();
+                format!("{} (holds for {holds} of {} seeds)", first.ours, values.len())
+            }
+        };
+        let unsteady = rows.iter().find(|row| row.verdict == Verdict::NotSteady).map(|row| row.note.clone());
+        let row = Row { ours: text, unjudged: None, ..first }.judge(ours, Some(half));
+        Some(match unsteady {
+            Some(note) => Row { verdict: Verdict::NotSteady, unjudged: Some(row.verdict), note, ..row },
+            None => row,
+        })
+    }
+
+    /// Some of the runs that the row looked at were not steady.
+    pub(super) fn unsteady(self, unsteady: usize, runs: usize) -> Row {
+        if unsteady == 0 || self.number.is_none() || self.kind != Kind::Measured {
+            return self;
+        }
+        let own = format!("{unsteady} of {runs} runs: write amplification is not steady");
+        let note = if self.note.is_empty() { own } else { format!("{own}; {}", self.note) };
+        Row { verdict: Verdict::NotSteady, note, unjudged: Some(self.verdict), ..self }
+    }
+
+    /// The verdict in words, and in brackets what it would be if the runs had been steady.
+    pub(super) fn verdict(&self) -> String {
+        let word = self.verdict.word();
+        self.unjudged.map_or(word.to_string(), |verdict| format!("{word} ({})", verdict.word()))
+    }
+
+    /// Whether the row can come out or not.
+    pub(super) fn is_claim(&self) -> bool {
+        self.number.is_some() && self.kind == Kind::Measured && self.verdict != Verdict::NotAttainable
+    }
+
+    /// A figure that a model was made to have.
+    pub(super) fn input(self) -> Row {
+        Row { kind: Kind::Input, ..self }
+    }
+
+    /// A figure that follows from the definition of the scheme.
+    pub(super) fn constructed(self) -> Row {
+        Row { kind: Kind::Construction, ..self }
+    }
+
+    /// The paper contradicts itself here.
+    pub(super) fn unattainable(self) -> Row {
+        Row { verdict: Verdict::NotAttainable, ..self }
     }
 
     /// Why they differ, or where ours comes from.
@@ -145,5 +350,73 @@ impl Row {
     /// The paper's figure, where ours is not judged by it.
     pub(super) fn said(self, paper: impl Into<String>) -> Row {
         Row { paper: paper.into(), ..self }
+    }
+
+    /// What the paper's figure is, if it isn't printed.
+    pub(super) fn read_as(self, how: &str) -> Row {
+        if how.is_empty() { self } else { Row { paper: format!("{} ({how})", self.paper), ..self } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn over(paper: f64, ours: &[f64]) -> Verdict {
+        let rows: Vec<Row> = ours.iter().map(|ours| Row::factor("", paper, Some(*ours))).collect();
+        Row::over_seeds(&rows).unwrap().verdict
+    }
+
+    #[test]
+    fn effects_have_one_class_each() {
+        assert_eq!(over(0.8, &[0.8]), Verdict::Agrees);
+        assert_eq!(over(0.8, &[0.9]), Verdict::Agrees);
+        assert_eq!(over(0.8, &[0.901]), Verdict::Weaker);
+        assert_eq!(over(0.8, &[0.6]), Verdict::Agrees);
+        assert_eq!(over(0.8, &[0.599]), Verdict::Stronger);
+        assert_eq!(over(0.8, &[1.1]), Verdict::Opposite);
+        assert_eq!(over(0.8, &[1.001]), Verdict::NoEffect);
+        assert_eq!(over(1.0, &[1.04]), Verdict::Agrees);
+        assert_eq!(over(1.0, &[1.06]), Verdict::Differs);
+    }
+
+    #[test]
+    fn intervals_that_hold_no_effect_are_noise() {
+        assert_eq!(over(0.8, &[0.79, 0.80, 0.81]), Verdict::Agrees);
+        assert_eq!(over(0.8, &[0.5, 0.8, 1.1]), Verdict::Noise);
+        assert_eq!(over(0.8, &[0.95, 1.05, 1.0]), Verdict::Noise);
+        assert_eq!(over(0.8, &[0.95, 0.951, 0.949]), Verdict::Weaker);
+        assert_eq!(over(0.8, &[1.0, 1.0, 1.0]), Verdict::NoEffect);
+        // It holds the paper's figure, and the mean is more than twice as strong.
+        assert_eq!(over(0.9, &[0.70, 0.78, 0.89]), Verdict::Noise);
+        assert_eq!(over(1.0, &[0.99, 1.02]), Verdict::Agrees);
+    }
+
+    #[test]
+    fn claims_hold_for_all_seeds_or_for_none() {
+        let over = |holds: &[bool]| {
+            let rows: Vec<Row> = holds.iter().map(|holds| Row::claim("", "", Some((String::new(), *holds)))).collect();
+            Row::over_seeds(&rows).unwrap().verdict
+        };
+        assert_eq!(over(&[true, true]), Verdict::Agrees);
+        assert_eq!(over(&[false, false]), Verdict::NotMet);
+        assert_eq!(over(&[true, false]), Verdict::Noise);
+    }
+
+    #[test]
+    fn runs_that_are_not_steady_are_not_judged() {
+        let row = |ours, unsteady| Row::factor("", 0.8, Some(ours)).unsteady(unsteady, 2);
+        assert_eq!(row(0.8, 0).verdict, Verdict::Agrees);
+        assert_eq!(row(0.8, 1).verdict(), "not steady (agrees)");
+        let of_seeds = Row::over_seeds(&[row(0.8, 0), row(1.2, 1)]).unwrap();
+        assert_eq!(of_seeds.verdict(), "not steady (noise)");
+        assert_eq!(Row::factor("", 0.8, Some(0.8)).input().unsteady(1, 2).verdict, Verdict::Agrees);
+    }
+
+    #[test]
+    fn ranks_correlate_from_one_to_minus_one() {
+        assert_eq!(rank_correlation(&[3.0, 2.0, 1.0], &[30.0, 20.0, 10.0]), 1.0);
+        assert_eq!(rank_correlation(&[3.0, 2.0, 1.0], &[1.0, 2.0, 3.0]), -1.0);
+        assert_eq!(rank_correlation(&[4.0, 3.0, 2.0, 1.0], &[3.0, 4.0, 1.0, 2.0]), 0.6);
     }
 }

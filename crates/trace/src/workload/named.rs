@@ -41,6 +41,7 @@ const BUNDLED: &[(&str, &str)] = bundled! {
     "a.wdev_0"
     "b.fin1"
     "b.proj0"
+    "b.proj0-16k"
     "b.prxy0"
     "b.src20"
     "b.stg0"
@@ -48,7 +49,9 @@ const BUNDLED: &[(&str, &str)] = bundled! {
     "b.usr0"
     "b.usr1"
     "b.hm0"
+    "b.hm0-16k"
     "b.msnfs0"
+    "b.msnfs0-16k"
     "b.msnfs1"
     "b.msnfs4"
     "b.msnfs5"
@@ -77,6 +80,7 @@ const BUNDLED: &[(&str, &str)] = bundled! {
     "e.sqlite"
     "e.mongodb"
     "e.rocksdb"
+    "e.rocksdb-journal"
 };
 
 static ALL: LazyLock<Vec<Named>> = LazyLock::new(|| {

@@ -35,8 +35,8 @@ pub(super) fn ids(inputs: &Inputs) -> Vec<String> {
 fn symbol(verdict: &str) -> &'static str {
     match verdict {
         "same" | "agrees" => "=",
-        "weaker" => "~",
-        "differs" | "opposite" => "!",
+        "weaker" | "stronger" => "~",
+        "differs" | "opposite" | "not met" | "no effect" => "!",
         _ => "?",
     }
 }

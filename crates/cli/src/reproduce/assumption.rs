@@ -1,0 +1,116 @@
+//! What the papers leave open. An assumption is a value for it: keys over a scheme's own, a rate of arrivals, other workloads.
+//!
+//! `--assumptions` runs a paper's claims under each of them, one at a time, and marks those under which a claim comes out.
+
+use super::results::Keys;
+use super::row::{Row, Verdict};
+
+/// A value for something that a paper does not state.
+#[derive(Debug)]
+pub(super) struct Assumption {
+    /// What is left open.
+    pub(super) knob: &'static str,
+    /// The value, in words.
+    pub(super) value: &'static str,
+    pub(super) sets: Keys,
+    /// More keys, and a number of requests, with `--quick`.
+    pub(super) quick: Keys,
+    pub(super) quick_limit: Option<u64>,
+    /// The schemes that the keys are for; all if none is named.
+    schemes: &'static [&'static str],
+    /// Arrival times are multiplied by this, as by `--time-scale`.
+    pub(super) time_scale: Option<&'static str>,
+    /// The next request comes when one completes.
+    pub(super) closed: bool,
+    /// Workloads in place of others.
+    workloads: &'static [(&'static str, &'static str)],
+}
+
+/// A value for what a paper leaves open.
+pub(super) const fn assume(knob: &'static str, value: &'static str, sets: Keys) -> Assumption {
+    let (quick, quick_limit) = (&[], None);
+    Assumption { knob, value, sets, quick, quick_limit, schemes: &[], time_scale: None, closed: false, workloads: &[] }
+}
+
+impl Assumption {
+    /// The keys are for these schemes only.
+    pub(super) const fn of(self, schemes: &'static [&'static str]) -> Assumption {
+        Assumption { schemes, ..self }
+    }
+
+    /// With `--quick`: these keys too, and this many requests.
+    pub(super) const fn quick(self, quick: Keys, limit: u64) -> Assumption {
+        Assumption { quick, quick_limit: Some(limit), ..self }
+    }
+
+    /// With arrival times multiplied by this.
+    pub(super) const fn times(self, time_scale: &'static str) -> Assumption {
+        Assumption { time_scale: Some(time_scale), ..self }
+    }
+
+    /// With as many outstanding requests as the device takes, at all times.
+    pub(super) const fn closed(self) -> Assumption {
+        Assumption { closed: true, ..self }
+    }
+
+    /// With these workloads in place of others.
+    pub(super) const fn on(self, workloads: &'static [(&'static str, &'static str)]) -> Assumption {
+        Assumption { workloads, ..self }
+    }
+
+    /// The keys for a scheme.
+    pub(super) fn keys(&self, scheme: &str) -> Keys {
+        if self.schemes.is_empty() || self.schemes.contains(&scheme) { self.sets } else { &[] }
+    }
+
+    /// The workload that runs in place of another.
+    pub(super) fn workload(&self, name: &'static str) -> &'static str {
+        self.workloads.iter().find(|(usual, _)| *usual == name).map_or(name, |(_, other)| other)
+    }
+
+    /// All that it changes, as the command line takes it.
+    pub(super) fn settings(&self) -> String {
+        let mut parts: Vec<String> = self.sets.iter().map(|key| format!("--set {key}")).collect();
+        if !self.schemes.is_empty() && !self.sets.is_empty() {
+            parts.push(format!("(for {})", self.schemes.join(", ")));
+        }
+        parts.extend(self.time_scale.map(|factor| format!("--time-scale {factor}")));
+        parts.extend(self.closed.then(|| "--replay closed".to_string()));
+        parts.extend(self.workloads.iter().map(|(usual, other)| format!("{other} for {usual}")));
+        parts.join(" ")
+    }
+}
+
+/// A claim under a paper's assumptions.
+pub(super) struct Search {
+    /// The table or figure, and what is compared.
+    pub(super) id: &'static str,
+    /// As it runs without any of them.
+    pub(super) usual: Row,
+    /// Under each; none where it could not be run.
+    pub(super) tried: Vec<(&'static Assumption, Option<Row>)>,
+}
+
+impl Search {
+    /// The names of the assumptions under which a row is as wanted.
+    fn named(&self, wanted: impl Fn(&Row) -> bool) -> Vec<String> {
+        let tried = self.tried.iter().filter(|(_, row)| row.as_ref().is_some_and(&wanted));
+        tried.map(|(assumption, _)| format!("{}: {}", assumption.knob, assumption.value)).collect()
+    }
+
+    /// In a sentence, under what the claim comes out.
+    pub(super) fn finding(&self) -> String {
+        let found = self.named(|row| row.verdict == Verdict::Agrees);
+        let nearly = self.named(|row| row.unjudged == Some(Verdict::Agrees));
+        let list = |names: &[String]| names.join("; ");
+        match (self.usual.verdict, found.is_empty(), nearly.is_empty()) {
+            (Verdict::Agrees, true, _) => "comes out as it is".into(),
+            (Verdict::Agrees, false, _) => format!("comes out as it is, and with {}", list(&found)),
+            (_, false, _) => format!("comes out with {}", list(&found)),
+            (_, true, false) => {
+                format!("not found in steady runs; in others, it would come out with {}", list(&nearly))
+            }
+            (_, true, true) => format!("not found: {} assumptions were tried in vain", self.tried.len()),
+        }
+    }
+}
