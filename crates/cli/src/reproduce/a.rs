@@ -94,21 +94,29 @@ const ARRAYS: [(u32, Keys); 3] = [
 const DERIVED: &str = "derived";
 
 const HARD: &str = "gap of preemptive GC";
+/// The hard threshold that goes with a narrow gap.
+const NARROW: &[(&str, Keys)] = &[("preemptive", &["gc.hard_threshold=0.0499"])];
+/// With static places pages of the buffer return to their own planes.
+const HOME: &str = "schemes.collector.idle-chip.to=own_plane";
+const BOUND: &[(&str, Keys)] = &[("proposed", &[HOME])];
+const BOUND_AND_NARROW: &[(&str, Keys)] = &[("proposed", &[HOME]), ("preemptive", &["gc.hard_threshold=0.0499"])];
+const ON_CHANNELS: Keys = &["schemes.place=CWDP", "device.exclusion=channel"];
 const RATE: &str = "arrival rate";
 /// What the paper leaves open.
 const ASSUMPTIONS: &[Assumption] = &[
-    assume(HARD, "0.1 points below the trigger", &["gc.hard_threshold=0.049"]).of(&["preemptive"]),
-    assume(HARD, "0.01 points below the trigger", &["gc.hard_threshold=0.0499"]).of(&["preemptive"]),
+    assume(HARD, "0.1 points below the trigger", &[]).own(&[("preemptive", &["gc.hard_threshold=0.049"])]),
+    assume(HARD, "0.01 points below the trigger", &[]).own(NARROW),
     assume(RATE, "5 times", &[]).times("0.2"),
     assume(RATE, "10 times", &[]).times("0.1"),
     assume(RATE, "50 times", &[]).times("0.02"),
-    assume("gap and rate", "0.01 points, 5 times", &["gc.hard_threshold=0.0499"]).of(&["preemptive"]).times("0.2"),
-    assume("gap and rate", "0.01 points, 50 times", &["gc.hard_threshold=0.0499"]).of(&["preemptive"]).times("0.02"),
+    assume("gap and rate", "0.01 points, 5 times", &[]).own(NARROW).times("0.2"),
+    assume("gap and rate", "0.01 points, 50 times", &[]).own(NARROW).times("0.02"),
     assume("arrivals", "closed loop of 64", &[]).closed(),
     assume("unit of exclusion", "channel", &["device.exclusion=channel"]),
-    assume("placement of writes", "CWDP", &["schemes.place=CWDP"]),
-    assume("placement and exclusion", "CWDP, channel, 5 times", &["schemes.place=CWDP", "device.exclusion=channel"])
-        .times("0.2"),
+    assume("bound host writes", "CWDP", &["schemes.place=CWDP"]).own(BOUND),
+    assume("bound host writes", "CWDP, 5 times", &["schemes.place=CWDP"]).own(BOUND).times("0.2"),
+    assume("bound host writes", "CWDP, channel, 5 times", ON_CHANNELS).own(BOUND).times("0.2"),
+    assume("bound host writes", "CWDP, channel, 0.01 points, 5 times", ON_CHANNELS).own(BOUND_AND_NARROW).times("0.2"),
     assume("where free pages count", "device", &["gc.scope=device"]),
     assume("write points", "shared", &["ftl.write_points=shared"]),
     assume("wear levelling", "static", &["ftl.wear_levelling=static"]),

@@ -16,8 +16,8 @@ pub(super) struct Assumption {
     /// More keys, and a number of requests, with `--quick`.
     pub(super) quick: Keys,
     pub(super) quick_limit: Option<u64>,
-    /// The schemes that the keys are for; all if none is named.
-    schemes: &'static [&'static str],
+    /// More keys, for some schemes only.
+    own: &'static [(&'static str, Keys)],
     /// Arrival times are multiplied by this, as by `--time-scale`.
     pub(super) time_scale: Option<&'static str>,
     /// The next request comes when one completes.
@@ -29,13 +29,13 @@ pub(super) struct Assumption {
 /// A value for what a paper leaves open.
 pub(super) const fn assume(knob: &'static str, value: &'static str, sets: Keys) -> Assumption {
     let (quick, quick_limit) = (&[], None);
-    Assumption { knob, value, sets, quick, quick_limit, schemes: &[], time_scale: None, closed: false, workloads: &[] }
+    Assumption { knob, value, sets, quick, quick_limit, own: &[], time_scale: None, closed: false, workloads: &[] }
 }
 
 impl Assumption {
-    /// The keys are for these schemes only.
-    pub(super) const fn of(self, schemes: &'static [&'static str]) -> Assumption {
-        Assumption { schemes, ..self }
+    /// With more keys for some schemes.
+    pub(super) const fn own(self, own: &'static [(&'static str, Keys)]) -> Assumption {
+        Assumption { own, ..self }
     }
 
     /// With `--quick`: these keys too, and this many requests.
@@ -59,8 +59,9 @@ impl Assumption {
     }
 
     /// The keys for a scheme.
-    pub(super) fn keys(&self, scheme: &str) -> Keys {
-        if self.schemes.is_empty() || self.schemes.contains(&scheme) { self.sets } else { &[] }
+    pub(super) fn keys(&self, scheme: &str) -> impl Iterator<Item = &'static str> {
+        let own = self.own.iter().filter(move |(name, _)| *name == scheme).flat_map(|(_, keys)| keys.iter());
+        self.sets.iter().chain(own).copied()
     }
 
     /// The workload that runs in place of another.
@@ -71,8 +72,9 @@ impl Assumption {
     /// All that it changes, as the command line takes it.
     pub(super) fn settings(&self) -> String {
         let mut parts: Vec<String> = self.sets.iter().map(|key| format!("--set {key}")).collect();
-        if !self.schemes.is_empty() && !self.sets.is_empty() {
-            parts.push(format!("(for {})", self.schemes.join(", ")));
+        for (scheme, keys) in self.own {
+            let keys: Vec<String> = keys.iter().map(|key| format!("--set {key}")).collect();
+            parts.push(format!("({} for {scheme})", keys.join(" ")));
         }
         parts.extend(self.time_scale.map(|factor| format!("--time-scale {factor}")));
         parts.extend(self.closed.then(|| "--replay closed".to_string()));

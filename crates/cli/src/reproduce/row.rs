@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(over(0.8, &[0.8]), Verdict::Agrees);
         assert_eq!(over(0.8, &[0.9]), Verdict::Agrees);
         assert_eq!(over(0.8, &[0.901]), Verdict::Weaker);
-        assert_eq!(over(0.8, &[0.6]), Verdict::Agrees);
+        assert_eq!(over(0.8, &[0.601]), Verdict::Agrees);
         assert_eq!(over(0.8, &[0.599]), Verdict::Stronger);
         assert_eq!(over(0.8, &[1.1]), Verdict::Opposite);
         assert_eq!(over(0.8, &[1.001]), Verdict::NoEffect);

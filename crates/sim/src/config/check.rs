@@ -503,7 +503,8 @@ impl Config {
                 "place = \"{}\" fixes the plane of every page, but buffered pages go to any idle chip",
                 self.schemes.place
             );
-            return refuse("schemes.place", message, "use \"dynamic\", or staging.slots = 0");
+            let help = "use \"dynamic\", staging.slots = 0, or to = \"own_plane\" of idle-chip";
+            return refuse("schemes.place", message, help);
         }
         if plan.queue_empty && !plan.erase_first {
             let message =

@@ -29,7 +29,7 @@ impl Victim for FirstClosed {
 }
 
 /// Collectors of one plane.
-const ALONE: [&str; 10] = [
+const ALONE: [&str; 11] = [
     "\"serial\"",
     "\"serial\"",
     "\"queued\"",
@@ -39,6 +39,7 @@ const ALONE: [&str; 10] = [
     "{ idle-chip = { inner = \"preemptive\" } }",
     "{ idle-chip = { inner = \"queued\", absorb = false } }",
     "{ idle-chip = { erase = \"after_writeback\", absorb = false } }",
+    "{ idle-chip = { to = \"own_plane\" } }",
     "{ preemptive = { inner = \"idle-chip\" } }",
 ];
 
@@ -101,7 +102,11 @@ run = {{ {} }}
         if slow { "" } else { pick(&["", "", ", hard_threshold = \"2 pages\""]) },
         pick(&["separate", "separate", "shared"]),
         if joint { "copyback" } else { pick(&["external", "external", "external", "copyback"]) },
-        if collector.contains("idle-chip") { "dynamic" } else { pick(&["CWDP", "PDWC", "dynamic"]) },
+        if collector.contains("idle-chip") && !collector.contains("own_plane") {
+            "dynamic"
+        } else {
+            pick(&["CWDP", "PDWC", "dynamic"])
+        },
         // Such victims have valid pages.
         if slow { pick(&["random", "fifo"]) } else { pick(&["greedy", "random", "fifo"]) },
         collector,

@@ -8,7 +8,7 @@ use crate::common::{Dut, causes, config, summary};
 use ssdlab_sim::device::timing::LegKind;
 use ssdlab_sim::device::transaction::Class;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Completed, Config, LegRecord, Observer, RequestOp, Ssd};
+use ssdlab_sim::{Check, Completed, Config, LegRecord, Observer, RequestOp, Ssd};
 
 const PAGE: u64 = 4096;
 const WRITE: u64 = 640_960;
@@ -102,6 +102,26 @@ fn buffered_pages_go_to_idle_chips_in_turn() {
     let (start, end) = (due + 2 * FETCH + 40_960, due + 782_880);
     // (Their sixth pages make chips 1 and 2 due; that does not matter here.)
     assert_eq!(legs[..2], [(start, end, 1), (start, end, 2)]);
+}
+
+/// With static places, buffered pages wait for their own chip: the erase, then the read that waited for the chip.
+#[test]
+fn buffered_pages_go_to_their_own_plane_if_places_are_static() {
+    let (mut dut, due) = two_valid_pages("{ idle-chip = { to = \"own_plane\" } }", "staging.slots = 2");
+    dut.read(due - 1, 0, PAGE);
+    let legs = legs_of(&mut dut.ssd, Class::Writeback);
+    let free = due + 3_141_920 + FETCH;
+    let program = free + 40_960;
+    assert_eq!(legs[..2], [(program, program + 600_000, 0), (program + 640_960, program + 1_240_960, 0)]);
+    let refused = |toml: &str| Ssd::new(&config(toml), 1, Check::Full).map(drop).unwrap_err().to_string();
+    let preset = "device.exclusion = \"chip\"\nstaging.slots = 2\nschemes.place = \"CWDP\"\n";
+    let told = refused(&format!("{preset}schemes.collector = \"idle-chip\""));
+    assert!(told.contains("own_plane"), "{told}");
+    let both = "{ idle-chip = { to = \"own_plane\", erase = \"after_writeback\", absorb = false } }";
+    let told = refused(&format!("{preset}device.keep_overwritten = true\nschemes.collector = {both}"));
+    assert!(told.contains("use erase"), "{told}");
+    let own = format!("{preset}schemes.collector = {{ idle-chip = {{ to = \"own_plane\" }} }}");
+    assert!(Ssd::new(&config(&own), 1, Check::Full).is_ok());
 }
 
 /// The only slot: its page is in the buffer at 70,960, and on flash 640,960 later.

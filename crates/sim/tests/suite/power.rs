@@ -120,13 +120,14 @@ fn runs() -> (u64, u64) {
     (cuts / 20, 20)
 }
 
-const COLLECTORS: [&str; 6] = [
+const COLLECTORS: [&str; 7] = [
     "\"serial\"",
     "\"preemptive\"",
     "\"idle-chip\"",
     "{ idle-chip = { stream_rule = \"always\" } }",
     "{ idle-chip = { stream_rule = \"always\", release = \"issue\", writeback = \"queue_empty\" } }",
     "{ idle-chip = { stream_rule = \"always\", erase = \"after_writeback\" } }",
+    "{ idle-chip = { stream_rule = \"always\", to = \"own_plane\" } }",
 ];
 
 /// A capacitor saves everything, for every scheme.

@@ -86,6 +86,8 @@ fn schemes() -> impl Strategy<Value = Schemes> {
             "idle-chip",
             "{ idle-chip = { stream_rule = \"always\", writeback = \"queue_empty\", release = \"issue\" } }",
             "{ idle-chip = { stream_rule = \"always\", erase = \"after_writeback\" } }",
+            "{ idle-chip = { stream_rule = \"always\", to = \"own_plane\" } }",
+            "{ idle-chip = { to = \"own_plane\", release = \"issue\", inner = \"preemptive\" } }",
             "{ idle-chip = { inner = \"preemptive\", erase = \"after_writeback\", absorb = false } }",
             "{ preemptive = { inner = { idle-chip = { stream_rule = \"always\", inner = { pagc = { when = \"always\" } } } } } }",
             "{ idle-chip = { stream_rule = \"always\", inner = \"queued\", erase = \"after_writeback\" } }",

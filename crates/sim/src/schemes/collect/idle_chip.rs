@@ -26,6 +26,17 @@ pub enum When {
     QueueEmpty,
 }
 
+/// Where buffered pages return to flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum To {
+    /// Idle chips in turn (section 4.2.2).
+    IdleChips,
+    /// The plane from which each page was read, while its chip is idle: what static placement allows.
+    OwnPlane,
+}
+
 /// When a slot of the buffer becomes free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -66,7 +77,8 @@ scheme! {
     /// It helps where requests are delayed by GC while other chips are idle, and as long as the buffer has room: watch
     /// `idle_chip.buffered_share`. The victim is erased before its pages are durable, so the buffer must survive a power cut
     /// (`device.power_loss_protection`), or use `erase = "after_writeback"`, `absorb = false` and `device.keep_overwritten`.
-    /// Needs `schemes.place = "dynamic"`. With `staging.slots = 0` it equals `inner`, event for event, with this scheme's report.
+    /// Needs `schemes.place = "dynamic"`, which places writes when a chip is idle, so that they wait for no collection while others
+    /// are. With `to = "own_plane"` buffered pages return to their own planes, and host writes may have static places. With `staging.slots = 0` it equals `inner`, event for event, with this scheme's report.
     ///
     /// Gao et al., "Exploiting Chip Idleness for Minimizing Garbage Collection Induced Chip Access Conflict on SSDs", section 4:
     /// rules 1 and 2, Fig. 9 to 11, Algorithm 1.
@@ -75,6 +87,8 @@ scheme! {
         stream_rule: StreamRule = StreamRule::OnConflict,
         /// When pages are written back: `"chip_idle"` or `"queue_empty"`.
         writeback: When = When::ChipIdle,
+        /// Where pages are written back: to `"idle_chips"`, or each to its `"own_plane"`.
+        [since "0.1.1"] to: To = To::IdleChips,
         /// When a slot becomes free: at `"completion"` or at `"issue"` of its write-back.
         release: Release = Release::Completion,
         /// When a victim is erased: `"first"`, or `"after_writeback"`.
@@ -116,7 +130,10 @@ impl Collector for IdleChip {
     }
     fn writes_back(&self) -> Option<WriteBack> {
         Some(WriteBack {
-            to: BackTo::IdleChips,
+            to: match self.to {
+                To::IdleChips => BackTo::IdleChips,
+                To::OwnPlane => BackTo::OwnPlane,
+            },
             queue_empty: self.writeback == When::QueueEmpty,
             free_at_issue: self.release == Release::Issue,
             absorb: self.absorb,
@@ -142,6 +159,10 @@ impl Collector for IdleChip {
                 "use \"serial\", or device.mapping_unit = \"page\"",
             ),
         ];
+        if self.to == To::OwnPlane && self.erase == Erase::AfterWriteback {
+            let why = "idle-chip: a victim that waits for its pages would need room in their own plane";
+            needs.push(Need::new(Requirement::OtherKnobs, key, why, "use erase = \"first\", or to = \"idle_chips\""));
+        }
         if inner.policy_ref().writes_back().is_some() {
             let why = format!("idle-chip around {}: both would use the buffer", inner.name());
             needs.push(Need::new(Requirement::OtherKnobs, key, why, "disable the buffer in one of them"));
