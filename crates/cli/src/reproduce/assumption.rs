@@ -94,25 +94,45 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// The names of the assumptions under which a row is as wanted.
-    fn named(&self, wanted: impl Fn(&Row) -> bool) -> Vec<String> {
-        let tried = self.tried.iter().filter(|(_, row)| row.as_ref().is_some_and(&wanted));
-        tried.map(|(assumption, _)| format!("{}: {}", assumption.knob, assumption.value)).collect()
+    /// Those of the assumptions under which a row is as wanted, the nearest to the paper's figure first.
+    fn those(&self, wanted: impl Fn(&Row) -> bool) -> Vec<&'static Assumption> {
+        let far = |row: &Row| row.ratio.map_or(0.0, |ratio| (ratio - 1.0).abs());
+        let rows = self.tried.iter().filter_map(|(assumption, row)| Some((*assumption, row.as_ref()?)));
+        let mut those: Vec<_> = rows.filter(|(_, row)| wanted(row)).map(|(one, row)| (far(row), one)).collect();
+        those.sort_by(|a, b| a.0.total_cmp(&b.0));
+        those.into_iter().map(|(_, one)| one).collect()
     }
 
     /// In a sentence, under what the claim comes out.
     pub(super) fn finding(&self) -> String {
-        let found = self.named(|row| row.verdict == Verdict::Agrees);
-        let nearly = self.named(|row| row.unjudged == Some(Verdict::Agrees));
-        let list = |names: &[String]| names.join("; ");
+        let found = self.those(|row| row.verdict == Verdict::Agrees);
+        let nearly = self.those(|row| row.unjudged == Some(Verdict::Agrees));
+        let all = self.tried.len();
+        let some = |those: &[&Assumption]| {
+            let nearest = those.first().map_or(String::new(), |one| format!("{}: {}", one.knob, one.value));
+            format!("with {} of {all} assumptions, nearest with {nearest}", those.len())
+        };
         match (self.usual.verdict, found.is_empty(), nearly.is_empty()) {
-            (Verdict::Agrees, true, _) => "comes out as it is".into(),
-            (Verdict::Agrees, false, _) => format!("comes out as it is, and with {}", list(&found)),
-            (_, false, _) => format!("comes out with {}", list(&found)),
-            (_, true, false) => {
-                format!("not found in steady runs; in others, it would come out with {}", list(&nearly))
-            }
-            (_, true, true) => format!("not found: {} assumptions were tried in vain", self.tried.len()),
+            (Verdict::Agrees, true, _) => format!("comes out as it is, and with none of {all} assumptions"),
+            (Verdict::Agrees, false, _) => format!("comes out as it is, and {}", some(&found)),
+            (_, false, _) => format!("comes out {}", some(&found)),
+            (_, true, false) => format!("comes out in no steady run; in others {}", some(&nearly)),
+            (_, true, true) => format!("not found: {all} assumptions were tried in vain"),
         }
     }
+}
+
+/// By assumption, how many of the claims come out in steady runs, and how many in others; as it is, first.
+pub(super) fn tally(searches: &[Search]) -> Vec<(Option<&'static Assumption>, usize, usize)> {
+    let count = |rows: Vec<&Row>| {
+        let steady = rows.iter().filter(|row| row.verdict == Verdict::Agrees).count();
+        (steady, rows.iter().filter(|row| row.unjudged == Some(Verdict::Agrees)).count())
+    };
+    let (steady, others) = count(searches.iter().map(|search| &search.usual).collect());
+    let mut tally = vec![(None, steady, others)];
+    for (at, (assumption, _)) in searches.first().map_or(&[][..], |search| &search.tried).iter().enumerate() {
+        let (steady, others) = count(searches.iter().filter_map(|search| search.tried[at].1.as_ref()).collect());
+        tally.push((Some(*assumption), steady, others));
+    }
+    tally
 }

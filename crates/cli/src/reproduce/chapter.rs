@@ -350,3 +350,26 @@ fn facts(paper: &Paper, args: &ReproduceArgs, results: &[&Results], sources: &So
     }
     facts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::papers;
+    use super::*;
+
+    #[test]
+    fn every_assumption_is_a_device_that_can_be_built() {
+        for paper in papers() {
+            let under = paper.under.iter().map(|(_, assumption)| *assumption);
+            for assumption in paper.assumptions.iter().chain(under) {
+                for scheme in paper.schemes {
+                    let loaded = load(paper, Some(scheme), &vec![assumption], &[], true);
+                    let refusal = loaded.err().map(|error| error.message);
+                    assert_eq!(refusal, None, "{} {}: {}", scheme.name, assumption.knob, assumption.value);
+                }
+                for workload in paper.workloads {
+                    assert!(find_workload(assumption.workload(workload)).is_ok());
+                }
+            }
+        }
+    }
+}

@@ -66,7 +66,6 @@ const ASSUMPTIONS: &[Assumption] = &[
     assume("arrival rate", "a quarter", &[]).times("4"),
     assume("arrival rate", "a sixteenth", &[]).times("16"),
     assume("queue depth", "32", &["device.queue_depth=32"]),
-    assume("write points", "shared", &["ftl.write_points=shared"]),
     assume("placement of writes", "CWDP", &["schemes.place=CWDP"]),
     assume("fill", "in sequence", &["precondition.mode=sequential"]),
     assume("unit of exclusion", "channel", &["device.exclusion=channel"]),
@@ -74,8 +73,8 @@ const ASSUMPTIONS: &[Assumption] = &[
     assume("GC threshold", "10 %", &["gc.threshold=0.1"]),
     assume(
         "its simulator's ways",
-        "bus held in GC, shared write point, trigger of the device",
-        &["device.exclusion=channel", "ftl.write_points=shared", "gc.scope=device"],
+        "bus held in GC, trigger of the device",
+        &["device.exclusion=channel", "gc.scope=device"],
     ),
 ];
 

@@ -2,7 +2,7 @@
 
 use ssdlab_lab::error::Result;
 use ssdlab_lab::presets;
-use ssdlab_lab::text::{count, plural};
+use ssdlab_lab::text::count;
 
 use super::chapter::{limit, seeds};
 use super::paper::Paper;
@@ -57,15 +57,17 @@ fn paragraph(paper: &Paper, args: &ReproduceArgs) -> Result<String> {
         .collect();
     let under = if under.is_empty() { String::new() } else { format!(" Other settings: {}.", under.join("; ")) };
     Ok(format!(
-        "We reproduced {} with ssdlab {} (trace-driven, event-driven, exact to the nanosecond). The device is its preset `{}`{scaled}. The schemes, as settings over it: {}. The workloads ({}) are {requests}; a run serves at most {} requests, and each row is the mean over {} from {} on, with the 95 % interval of Student's t.{under} Effects are compared with the paper's: they agree with the same sign and half to twice the size, and only if both halves of each run have the same write amplification within 5 %. Not stated by the paper, and chosen: {}. `ssdlab reproduce {} --assumptions` repeats all under {} other assumptions. The same version, settings and seeds give the same bytes.",
+        "We reproduced {} with ssdlab {} (trace-driven, event-driven, exact to the nanosecond). The device is its preset `{}`{scaled}. The schemes, as settings over it: {}. The workloads ({}) are {requests}; a run serves at most {} requests, and each row {}.{under} Effects are compared with the paper's: they agree with the same sign and half to twice the size, and only if both halves of each run have the same write amplification within 5 %. Not stated by the paper, and chosen: {}. `ssdlab reproduce {} --assumptions` repeats all under {} other assumptions. The same version, settings and seeds give the same bytes.",
         paper.title,
         env!("CARGO_PKG_VERSION"),
         paper.name,
         schemes.join("; "),
         paper.workloads.join(", "),
         count(limit(paper, args)),
-        plural(seeds(args), "seed"),
-        args.how.seed,
+        match seeds(args) {
+            1 => format!("is of seed {}", args.how.seed),
+            n => format!("is the mean over {n} seeds from {} on, with the 95 % interval of Student's t", args.how.seed),
+        },
         open(paper)?,
         paper.letter,
         paper.assumptions.len(),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use ssdlab_lab::results::sheet::quoted;
 
-use super::assumption::{Assumption, Search};
+use super::assumption::{Assumption, Search, tally};
 use super::chapter::Chapter;
 use super::row::{Row, Verdict};
 use crate::layout::{WIDTH, grid, wrap};
@@ -24,9 +24,22 @@ fn lines(search: &Search) -> Vec<[String; 4]> {
     std::iter::once(line("as it is".into(), Some(&search.usual))).chain(search.tried.iter().map(own)).collect()
 }
 
+/// By assumption, how many claims come out.
+fn tallies(searches: &[Search]) -> Vec<Vec<String>> {
+    let head = ["assumption".into(), format!("of {} claims", searches.len()), "and in runs that are not steady".into()];
+    let line = |(assumption, steady, others): (Option<&Assumption>, usize, usize)| {
+        let name = assumption.map_or("as it is".into(), |one| format!("{}: {}", one.knob, one.value));
+        vec![name, steady.to_string(), others.to_string()]
+    };
+    std::iter::once(head.to_vec()).chain(tally(searches).into_iter().map(line)).collect()
+}
+
 /// As text for a terminal.
 pub(super) fn text(searches: &[Search]) -> String {
     let mut out = String::new();
+    if !searches.is_empty() {
+        grid(&mut out, &tallies(searches), true);
+    }
     for search in searches {
         out.push_str(&format!("\n{}: {}; the paper: {}\n", search.id, search.usual.what, search.usual.paper));
         let rows: Vec<Vec<String>> = lines(search).into_iter().map(Vec::from).collect();
@@ -42,6 +55,10 @@ pub(super) fn markdown(searches: &[Search]) -> String {
     let mut out = String::new();
     if !searches.is_empty() {
         out.push_str("\n### Under which assumption do the claims come out?\n");
+        for (at, line) in tallies(searches).into_iter().enumerate() {
+            out.push_str(&format!("{}| {} |\n", if at == 0 { "\n" } else { "" }, line.join(" | ")));
+            out.push_str(if at == 0 { "| --- | ---: | ---: |\n" } else { "" });
+        }
     }
     for search in searches {
         let Row { what, paper, .. } = &search.usual;
