@@ -82,25 +82,30 @@ def browser() -> Iterator:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory, command) -> Path:
-    """Pages of a run with all that a run can write, of a comparison, a study and a paper; the results that they are made of."""
+    """Pages of a run with all that a run can write, of a comparison, a study, a paper, an explanation and an experiment; the results
+    that they are made of."""
     place = tmp_path_factory.mktemp("pages")
     (place / "tiny.toml").write_text(TINY)
     (place / "study.toml").write_text(STUDY)
     run = "run tiny.toml --workload mixed-70-30 --limit 4000 --quiet"
     files = "--json s.json --histograms h.csv --blocks b.csv --series se.csv --series-dies --window 20ms --timeline t.pftrace"
+    some = "tiny.toml --workload mixed-70-30 --limit 1000 --quiet"
     vary = "--vary gc.time=real,none --vary schemes.victim=greedy,fifo --repeat 3"
     for line in [
         f"{run} {files} --report run.html",
         f"{run} --report lite.html --report-lite",
-        f"compare tiny.toml --workload mixed-70-30 --limit 1000 --quiet {vary} --json c.json --report compare.html",
+        f"compare {some} {vary} --json c.json --report compare.html",
         "sweep run study.toml --store store --quiet --report sweep.html",
-        "reproduce d --quiet --quick --json r.json --report paper.html",
+        "reproduce d --quiet --quick --limit 5000 --json r.json --report paper.html",
+        f"explain {some} --try gc.time=none --report explain.html",
+        f"whatif {some} --at slowest:read --without gc --report whatif.html",
     ]:
         command(*line.split(), cwd=place)
     return place
 
 
-PAGES = ["run", "compare", "sweep", "paper"]
+# The pages, and how many figures each has.
+PAGES = {"run": 11, "compare": 1, "sweep": 10, "paper": 14, "explain": 7, "whatif": 1}
 
 
 class Watched:
@@ -171,16 +176,19 @@ DRAWN = """() => JSON.parse(document.getElementById('ssdlab-data').textContent).
 })"""
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("name", PAGES)
+# Each page in both themes and at both widths; all pairs of these with the page that has all kinds of charts.
+SEEN = [(name, theme, width) for name in PAGES for theme, width in zip(THEMES, reversed(WIDTHS), strict=True)]
+SEEN += [("run", theme, width) for theme, width in zip(THEMES, WIDTHS, strict=True)]
+
+
+@pytest.mark.parametrize(("name", "theme", "width"), SEEN)
 def test_every_figure_is_drawn_and_nothing_else_happens(made, opened, name, theme, width) -> None:
     path = made / f"{name}.html"
     watched = opened(path, width, theme)
     page = watched.page
     all_in_view(page)
     figures = page.evaluate(DRAWN)
-    assert len(figures) == {"run": 11, "compare": 1, "sweep": 10, "paper": 14}[name]
+    assert len(figures) == PAGES[name]
     for figure in figures:
         if figure["empty"]:
             assert not figure["canvas"] and page.get_by_text(figure["empty"]).count(), figure
@@ -300,8 +308,10 @@ def test_a_page_without_scripts_is_complete(made, opened, name) -> None:
     page = opened(made / f"{name}.html", java_script_enabled=False).page
     assert visible_figures(page) == (made / f"{name}.html").read_text().count("<figure ")
     assert page.locator(".tools").count() == 0, "buttons need scripts"
-    page.locator("figure summary:visible").first.click()
-    assert page.locator("figure table:visible").count() == 1
+    # Tables of figures without a drawing are open.
+    tables = page.locator("figure table:visible").count()
+    page.locator("figure details:not([open]) summary:visible").first.click()
+    assert page.locator("figure table:visible").count() == tables + 1
 
 
 @pytest.fixture(scope="module")
@@ -333,32 +343,33 @@ def test_a_page_is_readable_where_jenkins_serves_it(made, opened, jenkins, name)
     assert fills > 3
 
 
-@pytest.mark.parametrize("theme", THEMES)
-def test_a_printed_page_has_every_figure(made, opened, theme, tmp_path) -> None:
+@pytest.mark.parametrize(("name", "theme"), [("run", "dark"), *((name, "light") for name in PAGES)])
+def test_a_printed_page_has_every_figure(made, opened, name, theme, tmp_path) -> None:
     pdfium = pytest.importorskip("pypdfium2")
-    watched = opened(made / "run.html", theme=theme)
+    watched = opened(made / f"{name}.html", theme=theme)
     page = watched.page
     # Some charts are drawn and some are not, as when a reader prints.
     page.mouse.wheel(0, 3000)
     page.wait_for_selector("figure.live")
     titles = page.evaluate("[...document.querySelectorAll('figure[data-figure] h3')].map(h => h.textContent)")
-    target = tmp_path / "run.pdf"
+    target = tmp_path / "page.pdf"
     page.pdf(path=target, format="A4")
     document = pdfium.PdfDocument(target)
     assert len(document) > 1
-    texts = [sheet.get_textpage().get_text_range() for sheet in document]
-    for title in titles:
-        at = [i for i, text in enumerate(texts) if title in text]
-        assert at, title
+    # Long titles are on several lines.
+    text = " ".join(" ".join(sheet.get_textpage().get_text_range() for sheet in document).split())
+    assert len(titles) == PAGES[name] and [title for title in titles if title not in text] == []
     # Paths of the drawings are on the pages, and the ground is white in either theme.
     shapes = sum(1 for sheet in document for _ in sheet.get_objects(filter=[pdfium.raw.FPDF_PAGEOBJ_PATH], max_depth=6))
-    assert shapes > 20 * len(titles)
+    drawn = page.locator("figure .plot > svg").count()
+    assert drawn > 0 and shapes > 20 * drawn
     image = document[0].render(scale=0.5).to_numpy()
     assert (image[2, 2] == 255).all()
     page.emulate_media(media="print")
     for figure in page.locator("figure[data-figure]").all():
-        box = figure.locator(".plot > *").bounding_box()
-        assert box is not None and box["height"] > 40, figure.get_attribute("data-figure")
+        drawing = figure.locator(".plot > *")
+        box, least = drawing.bounding_box(), 40 if drawing.evaluate("e => e.tagName") == "svg" else 12
+        assert box is not None and box["height"] > least, figure.get_attribute("data-figure")
         assert not figure.locator(".tools").is_visible() and figure.locator("table").first.is_visible()
         if figure.locator(".chart").count():
             assert not figure.locator(".chart").is_visible()
@@ -455,6 +466,24 @@ def test_choices_of_a_study_need_no_script(made, opened) -> None:
         page.keyboard.press("ArrowLeft")
         assert second.is_visible() and not first.is_visible(), scripts
         assert "write amplification" in second.locator("h3").inner_text()
+
+
+def test_figures_of_papers_are_chosen_by_verdict(made, opened) -> None:
+    verdicts = json.loads((made / "r.json").read_text())["papers"][0]["items"]
+    other = [item for item in verdicts if any(row["verdict"] in ("differs", "opposite") for row in item["rows"])]
+    assert 0 < len(other) < len(verdicts)
+    for scripts in [True, False]:
+        page = opened(made / "paper.html", java_script_enabled=scripts).page
+        figures = page.locator("#paper figure:visible")
+        assert figures.count() == len(verdicts)
+        page.locator("#verdict-all").focus()
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("ArrowLeft")
+        assert page.locator("#verdict-other").is_checked(), "the last but one, by the keyboard"
+        assert figures.count() == len(other), scripts
+        assert f"! other ({len(other)})" in page.locator(".verdicts").inner_text()
+        page.emulate_media(media="print")
+        assert figures.count() == len(verdicts), "paper has all of them"
 
 
 FIRST = ["run", "--workload", "quickstart", "--set", "precondition.mode=random", "--quiet"]

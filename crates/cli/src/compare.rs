@@ -9,7 +9,7 @@ use ssdlab_lab::results::sheet::{Ended, quoted};
 use ssdlab_lab::text::{clip_to, count, duration, rate};
 use ssdlab_lab::variants::axes;
 use ssdlab_lab::variants::comparison::{Comparison, Entry, Planned, Row, Seeds, can_be_read_again};
-use ssdlab_lab::variants::figures::{Figure, METRICS, Metric, Unit, Verdict};
+use ssdlab_lab::variants::figures::{self, Figure, METRICS, Metric, Unit, Verdict};
 use ssdlab_lab::variants::student::half_width;
 use ssdlab_lab::variants::tenants;
 use ssdlab_sim::report::failure::Failed;
@@ -287,21 +287,10 @@ fn own_interval(base: Option<&Figure>, metric: &Metric) -> String {
     half.map_or(String::new(), |half| format!("±{}", cell(metric.unit, half)))
 }
 
-/// The variants with the best mean of a measure, by their places. None where all are equal, or where the best one does not differ
-/// significantly from the first.
+/// The variants with the best mean of a measure, by their places.
 fn best(rows: &[Row], m: usize) -> Vec<usize> {
-    let more = matches!(METRICS[m].unit, Unit::Rate | Unit::Megabytes);
-    let figures: Vec<(usize, &Figure)> =
-        rows.iter().enumerate().filter_map(|(i, row)| row.figures[m].as_ref().map(|figure| (i, figure))).collect();
-    let means = figures.iter().map(|(_, figure)| figure.mean);
-    let Some(mean) = means.reduce(|a, b| if more { a.max(b) } else { a.min(b) }) else { return Vec::new() };
-    let found: Vec<usize> = figures.iter().filter(|(_, figure)| figure.mean == mean).map(|(i, _)| *i).collect();
-    let differs = |i: &usize| *i == 0 || !matches!(figures_of(rows, *i, m), Some(Verdict::Noise | Verdict::Same));
-    if found.len() < figures.len() && found.iter().all(differs) { found } else { Vec::new() }
-}
-
-fn figures_of(rows: &[Row], i: usize, m: usize) -> Option<Verdict> {
-    rows[i].figures[m].as_ref().map(Figure::verdict)
+    let figures = rows.iter().map(|row| row.figures[m].as_ref().map(|figure| (figure.mean, figure.verdict())));
+    figures::best(METRICS[m].unit, &figures.collect::<Vec<_>>())
 }
 
 /// What power cuts and failed chips cost each variant, in the mean over seeds; nothing without faults.
@@ -393,7 +382,7 @@ pub fn markdown(done: &Comparison) -> String {
     notes.extend(done.cautions().iter().map(ToString::to_string));
     if done.seeds.count > 1 {
         let count = done.seeds.count;
-        notes.push(format!("means over {count} seeds; ± half the 95 % confidence interval of the paired difference; in parentheses: not significant"));
+        notes.push(format!("means over {count} seeds; ± half the 95 % confidence interval of the first variant's own mean, for the others of the paired difference; in parentheses: not significant"));
     }
     if !notes.is_empty() {
         out.push('\n');

@@ -138,14 +138,15 @@ function rangeOf(series) {
 // The ramp of a heat map with its ends.
 function colourBar(series, light, ground, top, width) {
   var ramp = rampOf(series, light), range = rangeOf(series), value = series.value, out = [];
+  var most = tick(value, range[1]), from = 34 + 6.7 * most.length;
   function text(words, right) {
     out.push({ type: "text", right: right, top: top, silent: true, style: { text: words, fill: ground[2], fontSize: 12 } });
   }
-  text(tick(value, range[1]), 26);
+  text(most, 26);
   ramp.forEach((colour, i) => {
-    out.push({ type: "rect", right: 66 + 8 * (ramp.length - 1 - i), top: top + 1, silent: true, shape: { width: 8, height: 10 }, style: { fill: colour } });
+    out.push({ type: "rect", right: from + 8 * (ramp.length - 1 - i), top: top + 1, silent: true, shape: { width: 8, height: 10 }, style: { fill: colour } });
   });
-  text(titled(value) + "  " + tick(value, range[0]), 74 + 8 * ramp.length);
+  text(titled(value) + "  " + tick(value, range[0]), from + 8 + 8 * ramp.length);
   return out;
 }
 

@@ -340,6 +340,9 @@ fn style() -> String {
     out.push_str(STYLE);
     let views = (1..=MOST_VIEWS).map(|i| format!(".views>input:nth-of-type({i}):checked~figure:nth-of-type({i})"));
     let _ = write!(out, "{}{{display:block}}", views.collect::<Vec<_>>().join(","));
+    for (id, ..) in VERDICTS {
+        let _ = write!(out, "@media screen{{#paper:has(#verdict-{id}:checked) .item:not(.has-{id}){{display:none}}}}");
+    }
     let columns = |cell: &str| (1..=MOST_COLUMNS).map(|i| format!(".n{i} {cell}:nth-child({i})")).collect::<Vec<_>>();
     let _ = write!(out, "{},{}{{text-align:right}}", columns("td").join(","), columns("th").join(","));
     let _ = write!(out, "@media print{{tr:nth-child(n+{}){{display:none}}}}", PRINTED_ROWS + 1);
@@ -498,7 +501,9 @@ fn place(out: &mut String, figure: &Figure) {
     }
     out.push_str("</figcaption>");
     if !figure.table.rows.is_empty() {
-        let _ = write!(out, "<details><summary>Table</summary>");
+        // Where nothing is drawn, the table is all there is to see.
+        let open = if figure.empty.is_some() { " open" } else { "" };
+        let _ = write!(out, "<details{open}><summary>Table</summary>");
         table(out, &figure.table, &title, false);
         out.push_str("</details>");
     }
@@ -684,6 +689,7 @@ fn paper(out: &mut String, inputs: &Inputs) -> Option<Vec<Figure>> {
     let figures = charts::of_papers(inputs);
     let mut each = figures.iter();
     out.push_str("<p>Signs: = the same or in agreement, ~ weaker, ! other than the paper, ? nothing to compare.</p>");
+    choose_verdicts(out, papers);
     for paper in papers {
         let about = &paper["about"];
         let _ = write!(out, "<p class=\"lead\">{}</p>", html(&name(text(about, "/paper"))));
@@ -691,13 +697,49 @@ fn paper(out: &mut String, inputs: &Inputs) -> Option<Vec<Figure>> {
             let said = said.as_str().unwrap_or_default();
             let _ = write!(out, "<p class=\"note\">{}: {}</p>", html(&name(label)), html(&name(said)));
         }
-        for _ in paper["items"].as_array().into_iter().flatten() {
+        for item in paper["items"].as_array().into_iter().flatten() {
             if let Some(figure) = each.next() {
+                let kinds = VERDICTS.iter().filter(|(id, ..)| has(item, id)).map(|(id, ..)| format!(" has-{id}"));
+                let _ = write!(out, "<div class=\"item{}\">", kinds.collect::<String>());
                 place(out, figure);
+                out.push_str("</div>");
             }
         }
     }
     Some(figures)
+}
+
+/// Kinds of verdicts: name, sign, and what a reader chooses.
+const VERDICTS: [(&str, &str, &str); 4] =
+    [("same", "=", "agree"), ("weaker", "~", "weaker"), ("other", "!", "other"), ("none", "?", "nothing to compare")];
+
+/// Whether a figure of a paper has a row with a verdict of this kind.
+fn has(item: &Value, kind: &str) -> bool {
+    let sign = VERDICTS.iter().find(|(id, ..)| *id == kind).map_or("", |(_, sign, _)| *sign);
+    item["rows"].as_array().into_iter().flatten().any(|row| charts::symbol(text(row, "/verdict")) == sign)
+}
+
+/// A choice of figures by verdict; it needs no script.
+fn choose_verdicts(out: &mut String, papers: &[Value]) {
+    let items = || papers.iter().flat_map(|paper| paper["items"].as_array().into_iter().flatten());
+    let all = items().count();
+    let found =
+        VERDICTS.iter().map(|(id, sign, label)| (*id, *sign, *label, items().filter(|item| has(item, id)).count()));
+    let found: Vec<_> = found.filter(|(.., count)| *count > 0).collect();
+    if found.len() < 2 {
+        return;
+    }
+    let _ = write!(
+        out,
+        "<fieldset class=\"verdicts\"><legend>Figures by verdict</legend><label><input type=\"radio\" name=\"verdict\" id=\"verdict-all\" checked>All figures ({all})</label>"
+    );
+    for (id, sign, label, count) in found {
+        let _ = write!(
+            out,
+            "<label><input type=\"radio\" name=\"verdict\" id=\"verdict-{id}\">{sign} {label} ({count})</label>"
+        );
+    }
+    out.push_str("</fieldset>");
 }
 
 fn method(out: &mut String, inputs: &Inputs, page: &Page) -> Option<()> {

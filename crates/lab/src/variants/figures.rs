@@ -1,6 +1,6 @@
 //! The figures that variants are compared by, and how those of a variant differ from the baseline's.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use ssdlab_sim::blame::{BY_GC, Cause};
 use ssdlab_sim::report::{Breakdown, Figures, Summary};
@@ -83,7 +83,7 @@ pub const METRICS: &[Metric] = metrics! {
 };
 
 /// How a variant differs from the first one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Not at all.
@@ -151,8 +151,40 @@ impl Figure {
     }
 }
 
+/// The variants with the best mean of a measure, by their places: the least mean, or the largest of a rate. None where all are
+/// equal, or where the best one does not differ significantly from the first.
+pub fn best(unit: Unit, figures: &[Option<(f64, Verdict)>]) -> Vec<usize> {
+    let more = matches!(unit, Unit::Rate | Unit::Megabytes);
+    let means = figures.iter().flatten().map(|(mean, _)| *mean);
+    let Some(best) = means.reduce(|a, b| if more { a.max(b) } else { a.min(b) }) else { return Vec::new() };
+    let found = figures.iter().enumerate().filter_map(|(i, figure)| Some((i, (*figure)?)));
+    let found: Vec<(usize, Verdict)> =
+        found.filter(|(_, (mean, _))| *mean == best).map(|(i, (_, of))| (i, of)).collect();
+    let differs = |(i, of): &(usize, Verdict)| *i == 0 || !matches!(of, Verdict::Noise | Verdict::Same);
+    let some = found.len() < figures.iter().flatten().count() && found.iter().all(differs);
+    if some { found.into_iter().map(|(i, _)| i).collect() } else { Vec::new() }
+}
+
 /// Whether requests spend most of their time waiting for a queue slot.
 pub fn overloaded(summary: &Summary) -> bool {
     let causes = &summary.breakdown_ns.all.0;
     2 * causes[Cause::Queue as usize] > causes.iter().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_mean_is_marked_where_it_is_significant() {
+        let of = |mean: f64, verdict: Verdict| Some((mean, verdict));
+        let first = of(10.0, Verdict::Same);
+        let (less, more) = (of(8.0, Verdict::Lower), of(12.0, Verdict::Higher));
+        assert_eq!(best(Unit::Time, &[first, less, None, more, less]), [1, 4], "equal ones are all marked");
+        assert_eq!(best(Unit::Rate, &[first, less, None, more]), [3]);
+        assert_eq!(best(Unit::Time, &[first, more]), [0]);
+        assert_eq!(best(Unit::Time, &[first, of(9.9, Verdict::Noise), more]), [0usize; 0], "noise is not better");
+        assert_eq!(best(Unit::Time, &[first, of(10.0, Verdict::Same)]), [0usize; 0], "all are equal");
+        assert_eq!(best(Unit::Time, &[None, None]), [0usize; 0]);
+    }
 }

@@ -7,7 +7,8 @@ use crate::report::charts::parts::Wanted;
 use crate::report::inputs::Inputs;
 use crate::report::json::{number, text};
 use crate::text::{count, duration, rate};
-use crate::variants::figures::{METRICS, Metric, Unit as Of};
+use crate::variants::figures::{METRICS, Metric, Unit as Of, Verdict, best};
+use crate::variants::student::half_width;
 
 /// Points of a series.
 type Points = Vec<Vec<f64>>;
@@ -187,33 +188,62 @@ pub(super) fn compare(inputs: &Inputs, wanted: &Wanted) -> Figure {
     figure
 }
 
-/// The table that `ssdlab compare` prints: variants, and for each measure its mean and what it is of the first one's.
+/// The table that `ssdlab compare` prints: variants, and for each measure its mean and what it is of the first one's, with intervals
+/// and marks as there.
 pub fn comparison_table(compare: &Value) -> Table {
     let mut table = Table { columns: vec!["variant".into()], rows: Vec::new() };
     table.columns.extend(printed().map(|metric| metric.head.to_string()));
-    for variant in compare["variants"].as_array().map_or(&[][..], Vec::as_slice) {
+    let variants = compare["variants"].as_array().map_or(&[][..], Vec::as_slice);
+    let columns: Vec<Vec<String>> = printed().map(|metric| column(metric, variants)).collect();
+    for (i, variant) in variants.iter().enumerate() {
         let mut row = vec![Cell::Text(name(variant))];
-        if let Some(rule) = variant.pointer("/refused/rule").and_then(Value::as_str) {
-            row.push(Cell::Text(format!("refused: {rule}")));
-            row.resize(table.columns.len(), Cell::Null);
-            table.rows.push(row);
-            continue;
+        match variant.pointer("/refused/rule").and_then(Value::as_str) {
+            Some(rule) => row.push(Cell::Text(format!("refused: {rule}"))),
+            None => row.extend(columns.iter().map(|cells| Cell::Text(cells[i].clone()))),
         }
-        for metric in printed() {
-            let figure = &variant["figures"][metric.key];
-            let Some(mean) = number(figure, "/mean") else {
-                row.push("-".into());
-                continue;
-            };
-            let value = shown(metric.unit, mean);
-            let ratio = number(figure, "/ratio").map_or("-".into(), |ratio| format!("{ratio:.3}x"));
-            row.push(Cell::Text(match (variant["variant"] == 1, text(figure, "/verdict")) {
-                (true, _) => value,
-                (_, "noise") => format!("{value} ({ratio}, noise)"),
-                _ => format!("{value} {ratio}"),
-            }));
-        }
+        row.resize(table.columns.len(), Cell::Null);
         table.rows.push(row);
     }
     table
+}
+
+/// A measure of all variants.
+fn column(metric: &Metric, variants: &[Value]) -> Vec<String> {
+    let figure = |variant: &Value| variant["figures"][metric.key].clone();
+    let verdict = |figure: &Value| serde_json::from_value(figure["verdict"].clone()).unwrap_or(Verdict::Same);
+    let means = variants.iter().map(figure).map(|figure| Some((number(&figure, "/mean")?, verdict(&figure))));
+    let means: Vec<Option<(f64, Verdict)>> = means.collect();
+    let best = best(metric.unit, &means);
+    let base = means.first().copied().flatten().map_or(0.0, |(mean, _)| mean);
+    let cell = |(i, variant): (usize, &Value)| {
+        let Some((mean, verdict)) = means[i] else { return "-".to_string() };
+        let mut parts = vec![shown(metric.unit, mean)];
+        parts.extend(if i == 0 {
+            own_interval(metric, &figure(variant))
+        } else {
+            beside(&figure(variant), base, verdict)
+        });
+        parts.extend(best.contains(&i).then(|| "best".to_string()));
+        parts.join(" ")
+    };
+    variants.iter().enumerate().map(cell).collect()
+}
+
+/// Half the interval of the first variant's own mean.
+fn own_interval(metric: &Metric, figure: &Value) -> Option<String> {
+    let values: Vec<f64> = figure["values"].as_array()?.iter().filter_map(Value::as_f64).collect();
+    let half = if values.len() > 1 { half_width(&values)? } else { return None };
+    // Half of a count's interval is no count.
+    Some(if metric.unit == Of::Count { format!("±{half:.1}") } else { format!("±{}", shown(metric.unit, half)) })
+}
+
+/// What a variant is of the first, with the interval of a difference that is significant.
+fn beside(figure: &Value, base: f64, verdict: Verdict) -> Option<String> {
+    let ratio = format!("{:.3}x", number(figure, "/ratio")?);
+    let half = number(figure, "/difference/high").zip(number(figure, "/difference/mean"));
+    Some(match (verdict, half) {
+        (Verdict::Noise, _) => format!("({ratio}, noise)"),
+        (Verdict::Same, _) | (_, None) => ratio,
+        (_, Some((high, mean))) => format!("{ratio} ±{:.3}", (high - mean) / base.abs()),
+    })
 }

@@ -20,6 +20,7 @@ use crate::report::sweep::Sweep;
 pub use compare::comparison_table;
 pub use latency::key_figures;
 pub use parts::{Op, Shown, Wanted};
+pub use reproduce::symbol;
 
 /// A figure that can be drawn.
 pub struct Kind {

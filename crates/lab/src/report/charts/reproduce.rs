@@ -32,7 +32,7 @@ pub(super) fn ids(inputs: &Inputs) -> Vec<String> {
 }
 
 /// What a reader sees at once.
-fn symbol(verdict: &str) -> &'static str {
+pub fn symbol(verdict: &str) -> &'static str {
     match verdict {
         "same" | "agrees" => "=",
         "weaker" | "stronger" => "~",
