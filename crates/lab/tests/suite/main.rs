@@ -4,6 +4,7 @@
 mod comparisons;
 mod decisions;
 mod explain;
+mod fillings;
 mod import;
 mod layers;
 mod live;
