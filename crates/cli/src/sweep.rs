@@ -21,6 +21,7 @@ use ssdlab_lab::results::histograms;
 use ssdlab_lab::sweep::clean::{self, Which};
 use ssdlab_lab::sweep::disk::Disk;
 use ssdlab_lab::sweep::execute::{self, Options, Retry};
+use ssdlab_lab::sweep::fillings::Fillings;
 use ssdlab_lab::sweep::fleet::Fleet;
 use ssdlab_lab::sweep::job::{End, Keep};
 use ssdlab_lab::sweep::keep;
@@ -139,7 +140,8 @@ pub struct RunArgs {
     /// Runs in parallel; results do not depend on it [default: one per core, as far as memory allows]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub jobs: Option<u64>,
-    /// Begin no run that is not expected to end within this time, such as 55m
+    /// Begin no unit (runs that share a filling, or all seeds of a point under `until`) that is not expected to end within this
+    /// time, such as 55m
     #[arg(long, value_name = "T", value_parser = time)]
     pub time_limit: Option<u64>,
     /// Try failures again: failed, or all
@@ -160,6 +162,9 @@ pub struct RunArgs {
     /// Also keep tables of each run, such as requests,series,histograms,slowest
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',', hide_possible_values = true)]
     pub keep: Vec<KeepArg>,
+    /// Keep fillings that take longer than 5 s in this folder, for other processes; results do not depend on it
+    #[arg(long, value_name = "DIR")]
+    pub fill_cache: Option<PathBuf>,
     /// The report.
     #[command(flatten)]
     pub report: ReportOptions,
@@ -555,6 +560,7 @@ impl RunArgs {
             check: self.check.into(),
             memory_limit: self.memory_limit,
             keep: keep.collect(),
+            fillings: self.fill_cache.as_deref().map(|dir| Fillings::open(dir, Fillings::LEAST)).transpose()?,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! A device under test: fed through its bounded ring, observed, and run to the end.
 
+use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -168,6 +169,28 @@ impl Device {
     /// The state after filling, for other devices.
     pub fn filled(&self) -> Filled {
         self.ssd.filled()
+    }
+
+    /// Writes the state after filling: see [`Ssd::write_filling`].
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_filling(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.ssd.write_filling(out)
+    }
+
+    /// The device that [`Device::new`] builds, from the bytes of a filling: see [`Ssd::read_filling`].
+    ///
+    /// # Errors
+    /// The rule that the configuration breaks, or what is wrong with the bytes.
+    pub fn read_filling(
+        config: &Config,
+        seed: u64,
+        check: Check,
+        input: &mut dyn Read,
+    ) -> std::result::Result<io::Result<Device>, ConfigError> {
+        let ssd = Ssd::read_filling(config, seed, check, input)?;
+        Ok(ssd.map(|ssd| Device { ssd, timeless: false, watchers: Arc::default() }))
     }
 
     /// Bytes that the host may address.

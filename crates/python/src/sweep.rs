@@ -205,7 +205,7 @@ impl PyStudy {
             let survey = Survey::of(&self.points, Some(&store))?;
             let limits = self.points.study.limits;
             let memory_bytes = limits.memory_bytes.into_iter().chain(limit).min();
-            let terms = Terms { check, wall_ns: limits.wall_ns, memory_bytes, keep: Vec::new() };
+            let terms = Terms { check, wall_ns: limits.wall_ns, memory_bytes, keep: Vec::new(), fillings: None };
             let mut tasks = Vec::new();
             for run in survey.runs() {
                 match survey.standing(&run, &store) {

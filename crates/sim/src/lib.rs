@@ -41,6 +41,7 @@ macro_rules! law_eq {
 }
 
 pub mod blame;
+mod carry;
 pub mod config;
 pub mod device;
 pub mod engine;

@@ -11,10 +11,12 @@
 //! Not checked: timing (tests do that) and wear limits. With `full`, acknowledgements to the host are recorded as well, for power
 //! cuts.
 
+use std::io;
 use std::ops::Range;
 
 use ssdlab_memory::prefetch;
 
+use crate::carry::Carrier;
 use crate::random;
 use crate::sectors::{Sectors, Under};
 pub use crate::units::Tag;
@@ -90,6 +92,25 @@ impl Oracle {
             flushed: (flushes && check == Check::Full).then(|| Box::new(Flushed::new(logical as usize))),
             acknowledged: vec![(0, true); if check == Check::Full { logical as usize } else { 0 }],
         }
+    }
+
+    /// Carries versions and tags. Filling writes whole pages and completes no flush.
+    pub(crate) fn carry_tags(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
+        let Oracle { check: _, latest, stored, acknowledged, parity, sectors: _, flushed: _ } = self;
+        carrier.table(latest)?;
+        carrier.table(stored)?;
+        carrier.table(acknowledged)?;
+        carrier.list(parity)
+    }
+
+    /// From now on the host may flush, or not, after a filling that did not depend on it. The first flush covers every page that was
+    /// written.
+    pub(crate) fn restart_flushes(&mut self, flushes: bool) {
+        let logical = self.acknowledged.len();
+        self.flushed = (flushes && self.check == Check::Full).then(|| {
+            let recent = (0..logical as u32).map(Lpn).filter(|lpn| self.latest[lpn.ix()] > 0).collect();
+            Box::new(Flushed { recent, ..Flushed::new(logical) })
+        });
     }
 
     /// Extent of the checks.

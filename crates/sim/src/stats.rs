@@ -1,6 +1,9 @@
 //! Counters of the measured part of a run.
 
+use std::io;
+
 use crate::blame::{Blame, Extra, ExtraBlame};
+use crate::carry::Carrier;
 use crate::device::transaction::Class;
 use crate::policy::{Hop, Journey};
 use crate::report::ecc::EccCounters;
@@ -197,6 +200,12 @@ impl Stats {
             distance: 1,
             next_checkpoint: 1,
         }
+    }
+
+    /// Carries what filling leaves: [`Stats::start_measuring`] resets all but the work that is not measured.
+    pub(crate) fn carry(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
+        self.forgotten.carry(carrier)?;
+        carrier.value(&mut self.forgotten_collections)
     }
 
     /// Resets the counters of flash work: measuring starts.

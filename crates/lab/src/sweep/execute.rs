@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::perf;
 use crate::sweep::attempt::{attempt, bury};
 use crate::sweep::cost::{Cost, Rates};
+use crate::sweep::fillings::Fillings;
 use crate::sweep::job::{End, Follow, Job, Keep, Terms, this_machine};
 use crate::sweep::key::Mode;
 use crate::sweep::points::{Points, Run};
@@ -57,6 +58,8 @@ pub struct Options {
     pub memory_limit: Option<u64>,
     /// What is kept beside records.
     pub keep: Vec<Keep>,
+    /// Where fillings are kept, for other processes.
+    pub fillings: Option<Fillings>,
 }
 
 impl Default for Options {
@@ -71,6 +74,7 @@ impl Default for Options {
             check: ssdlab_sim::Check::Sampled,
             memory_limit: None,
             keep: Vec::new(),
+            fillings: None,
         }
     }
 }
@@ -472,6 +476,7 @@ pub fn terms(points: &Points, options: &Options) -> Terms {
         wall_ns: limits.wall_ns,
         memory_bytes: memory.into_iter().flatten().min(),
         keep: options.keep.clone(),
+        fillings: options.fillings.clone(),
     }
 }
 

@@ -20,6 +20,7 @@ use crate::results::sheet::Place;
 use crate::run::{self, How, Outputs};
 use crate::settings::Settings;
 use crate::sweep::cost::{Cost, filled_pages, machine};
+use crate::sweep::fillings::Fillings;
 use crate::sweep::key::Mode;
 use crate::sweep::points::{VERSION, collector};
 use crate::sweep::store::{Failed, RUN, Record, Status, host, now_s};
@@ -89,6 +90,8 @@ pub struct Terms {
     pub memory_bytes: Option<u64>,
     /// What is kept.
     pub keep: Vec<Keep>,
+    /// Where fillings are kept.
+    pub fillings: Option<Fillings>,
 }
 
 /// How a run ended.
@@ -248,6 +251,8 @@ impl Job<'_> {
                 return Ok(End::Failure { status: Failed::Failed, exit_status: 5, message });
             }
         };
+        let folders = folder.into_iter().chain(terms.fillings.iter().map(Fillings::folder));
+        let own = |path: &Path| folders.clone().any(|folder| path.starts_with(folder));
         let failure =
             |status: Failed, exit_status: u8, message: String| Ok(End::Failure { status, exit_status, message });
         match (&error.kind, error.class()) {
@@ -257,7 +262,7 @@ impl Job<'_> {
             }
             (Kind::Stopped, _) => Ok(End::Stopped),
             (Kind::Memory { .. }, _) => failure(Failed::Memory, 2, error.message),
-            (Kind::File { path, .. }, _) if folder.is_some_and(|folder| path.starts_with(folder)) => Err(error),
+            (Kind::File { path, .. }, _) if own(path) => Err(error),
             (_, Class::Usage) => failure(Failed::Failed, 2, error.to_string()),
             (_, Class::Trace) => failure(Failed::Failed, 3, error.to_string()),
             (_, Class::File) => failure(Failed::Failed, 4, error.to_string()),
@@ -295,12 +300,19 @@ impl Job<'_> {
         }
         let refuse = |error: ConfigError| Error::config(&*error.key, format!("{}: {}", error.key, error.message));
         let mut build = |go_on: &mut dyn FnMut() -> ControlFlow<()>| {
-            let mut fill = || {
-                let before = thread_cpu();
-                let device = Device::new_while(self.config, self.seed, terms.check, go_on).map_err(refuse)?;
-                *fill_cpu = thread_cpu().saturating_sub(before);
+            let mut new = |go_on: &mut dyn FnMut() -> ControlFlow<()>| {
                 *filled = filled_pages(self.config);
-                device.ok_or_else(interrupted)
+                Device::new_while(self.config, self.seed, terms.check, go_on).map_err(refuse)?.ok_or_else(interrupted)
+            };
+            let fill = || {
+                let before = thread_cpu();
+                // A device that is not filled needs no file.
+                let device = match terms.fillings.as_ref().filter(|_| filled_pages(self.config) > 0) {
+                    None => new(go_on),
+                    Some(kept) => kept.device(self.config, (self.seed, terms.check), go_on, refuse, new),
+                };
+                *fill_cpu = thread_cpu().saturating_sub(before);
+                device
             };
             match filling {
                 None => fill(),

@@ -46,10 +46,7 @@ pub fn keep(points: &Points, store: &Store, computed: &Hashes) -> Result<()> {
         .map(|(source, file)| (source, file.canonicalize().unwrap_or_else(|_| file.clone())))
         .collect();
     write("inputs.json", json(&files).as_bytes())?;
-    let same = std::fs::read(folder.join("study.toml")).is_ok_and(|old| old == points.study.text.text.as_bytes());
-    if !same || !folder.join(POINTS).exists() {
-        table(points, &folder)?;
-    }
+    table(points, &folder)?;
     write("study.toml", points.study.text.text.as_bytes())?;
     if let Some(text) = points.study.scans.as_ref().and_then(|scans| scans.changed()) {
         disk.write(&Scans::path(store.root()), text.as_bytes())?;
@@ -60,7 +57,7 @@ pub fn keep(points: &Points, store: &Store, computed: &Hashes) -> Result<()> {
     }
 }
 
-/// Axes and key of each run.
+/// Axes and key of each run. Keys change with the program's version and with what inputs hold, while the study stays the same.
 fn table(points: &Points, folder: &Path) -> Result<()> {
     let mut columns: Vec<(&str, Kind)> = vec![("point", Kind::Number), ("seed", Kind::Number), ("key", Kind::Text)];
     columns.extend(points.study.axes.iter().map(|axis| (axis.label.as_str(), Kind::Text)));
@@ -72,5 +69,10 @@ fn table(points: &Points, folder: &Path) -> Result<()> {
         let own = [Cell::Number(point.number), Cell::Number(run.seed), Cell::Text(&run.key)];
         sheet.row(own.into_iter().chain(texts.iter().map(|text| Cell::Text(text))))?;
     }
-    sheet.finish()?.publish().map_err(|error: Error| error.note("the points of the study"))
+    let table = sheet.finish()?.file();
+    let read = |path: &Path| std::fs::read(path).ok();
+    if table.content().and_then(read).is_some_and(|new| Some(new) == read(&path)) {
+        return Ok(());
+    }
+    table.publish().map_err(|error: Error| error.note("the points of the study"))
 }

@@ -143,7 +143,7 @@ pub fn pilot(points: &Points, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Res
         let run = points.run(place, points.seeds()[0]);
         let job = Job { requests: &requests, ..job(points, &run) };
         let wall_ns = points.study.limits.wall_ns;
-        let terms = Terms { check: Check::Sampled, wall_ns, memory_bytes: None, keep: Vec::new() };
+        let terms = Terms { check: Check::Sampled, wall_ns, memory_bytes: None, keep: Vec::new(), fillings: None };
         match job.perform(&terms, None, None, 1, &mut || go_on())? {
             End::Record { cost: Some(cost), .. } => costs.push((*cost, point.mode)),
             End::Stopped => return Err(crate::drive::interrupted()),

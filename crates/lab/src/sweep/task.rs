@@ -113,6 +113,9 @@ impl Task {
             mode: self.mode,
             memory_bytes: if refused.is_some() { 0 } else { memory },
         };
-        then(&job, &Terms { check, wall_ns: self.wall_ns, memory_bytes: self.memory_bytes, keep: Vec::new() })
+        then(
+            &job,
+            &Terms { check, wall_ns: self.wall_ns, memory_bytes: self.memory_bytes, keep: Vec::new(), fillings: None },
+        )
     }
 }

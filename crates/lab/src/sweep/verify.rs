@@ -104,7 +104,7 @@ fn again(
     let memory_bytes = if refused.is_some() { 0 } else { Outlook::new(&config, false).memory.total() };
     let refused = refused.as_deref();
     let job = Job { key, config: &config, refused, requests: &requests, input, seed, mode, memory_bytes };
-    let terms = Terms { check: Check::Sampled, wall_ns: None, memory_bytes: None, keep: Vec::new() };
+    let terms = Terms { check: Check::Sampled, wall_ns: None, memory_bytes: None, keep: Vec::new(), fillings: None };
     match job.perform(&terms, None, None, 1, &mut || ControlFlow::Continue(()))? {
         End::Record { record, .. } => Ok(record),
         // A record of a run that now fails differs from it.

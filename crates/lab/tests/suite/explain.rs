@@ -154,7 +154,7 @@ fn asks() -> impl Strategy<Value = Vec<(u64, char, u64, u64)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::cases(24), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Nothing is left over: excesses sum to the tail's total less the middle's. A naive method finds the same.
     #[test]

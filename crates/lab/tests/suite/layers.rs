@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 158] = [
+const LAYERS: [&str; 159] = [
     "outside",
     "text",
     "names",
@@ -135,6 +135,7 @@ const LAYERS: [&str; 158] = [
     "whatif/json",
     "whatif",
     "sweep/shards",
+    "sweep/fillings",
     "sweep/job",
     "sweep/attempt",
     "sweep/task",

@@ -4,6 +4,7 @@
 mod comparisons;
 mod decisions;
 mod explain;
+mod fillings;
 mod import;
 mod layers;
 mod live;
@@ -24,6 +25,11 @@ use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::perf::Moment;
 use ssdlab_lab::run::{How, Run};
 use ssdlab_lab::settings::{Settings, Sources};
+
+/// Cases of a property test: some, or as many as a campaign wants.
+fn cases(usual: u32) -> u32 {
+    std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
+}
 
 /// 8 MiB in four planes, all of it written: GC starts at once.
 const TINY: [&str; 8] = [

@@ -8,11 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ssdlab_lab::error::{Class, Error};
+use ssdlab_lab::report;
 use ssdlab_lab::results::sheet::{Frame, Place, Values};
 use ssdlab_lab::sweep::axis::Shown;
 use ssdlab_lab::sweep::disk::{Disk, Step};
 use ssdlab_lab::sweep::execute::{self, Ended, Options, Retry, Watch, job, terms};
 use ssdlab_lab::sweep::job::{End, Terms};
+use ssdlab_lab::sweep::keep;
 use ssdlab_lab::sweep::key::Hashes;
 use ssdlab_lab::sweep::points::{Point, Points, Run};
 use ssdlab_lab::sweep::shards::{Shard, assign, units};
@@ -39,7 +41,7 @@ fn study(rest: &str) -> Result<Study, Error> {
     Study::parse("study.toml", &format!("{HEAD}{rest}"), Path::new("."))
 }
 
-fn points(rest: &str) -> Points {
+pub fn points(rest: &str) -> Points {
     let study = study(rest).unwrap_or_else(|error| panic!("{error}"));
     Points::of(study, &Hashes::default(), Check::Sampled).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -230,11 +232,11 @@ impl Watch for Crash {
     }
 }
 
-fn one_job() -> Options {
+pub fn one_job() -> Options {
     Options { jobs: Some(1), memory_limit: Some(1 << 30), ..Options::default() }
 }
 
-fn create(root: &Path) -> Store {
+pub fn create(root: &Path) -> Store {
     Store::create(root, Disk::default()).unwrap()
 }
 
@@ -243,7 +245,7 @@ fn sweep(points: &Points, store: &Store, options: &Options) -> Ended {
 }
 
 /// Records by name: the files that are the same on every machine.
-fn tree(store: &Store) -> BTreeMap<String, Vec<u8>> {
+pub fn tree(store: &Store) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for folder in std::fs::read_dir(store.root().join("runs")).into_iter().flatten() {
         for entry in std::fs::read_dir(folder.unwrap().path()).unwrap() {
@@ -361,7 +363,7 @@ fn shards_and_threads_give_the_same_bytes() {
     let alone = create(&folder.path().join("alone"));
     for run in &runs {
         let job = execute::job(&points, run);
-        let terms = Terms { check: Check::Off, wall_ns: None, memory_bytes: None, keep: Vec::new() };
+        let terms = Terms { check: Check::Off, wall_ns: None, memory_bytes: None, keep: Vec::new(), fillings: None };
         let text = serde_json::to_string(&Task::of(&job, None, &terms)).unwrap();
         assert!(text.len() < 4096, "{}", text.len());
         let task: Task = serde_json::from_str(&text).unwrap();
@@ -544,6 +546,34 @@ fn a_store_survives_every_fault_of_the_disk() {
         assert_eq!(store.tidy(false).unwrap(), 0, "{step:?}: no temporary file is left");
     }
     assert!(faults > 25, "{faults} steps");
+}
+
+/// A page of a store shows the runs of the study as it is now: keys change with inputs (and with the program's version), while the
+/// file of the study does not.
+#[test]
+fn the_points_that_a_store_keeps_are_those_of_the_last_sweep() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = "trace = \"trace.csv\"\nformat = \"columns:time=0:ns,op=1:'r'r'w'w,offset=2:bytes,size=3:bytes\"\n";
+    let text = HEAD.replace("workload = \"random-write\"\nlimit = 300\n", trace);
+    let points = |trace: &str| {
+        std::fs::write(folder.path().join("trace.csv"), trace).unwrap();
+        let study = Study::parse("study.toml", &text, folder.path()).unwrap_or_else(|error| panic!("{error}"));
+        Points::of(study, &Hashes::default(), Check::Sampled).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let store = create(&folder.path().join("store"));
+    let kept = |points: &Points| {
+        keep::keep(points, &store, &Hashes::default()).unwrap_or_else(|error| panic!("{error}"));
+        report::sweep::Sweep::read(store.root()).unwrap_or_else(|error| panic!("{error}")).runs
+    };
+    let first = points("0,r,0,4096\n");
+    sweep(&first, &store, &one_job());
+    assert_eq!(kept(&first), [1, 0, 0, 0], "done, refused, failed, left");
+    let written = |name: &str| std::fs::metadata(store.study("tiny").join(name)).unwrap().modified().unwrap();
+    let table = if cfg!(feature = "parquet") { "points.parquet" } else { "points.csv" };
+    let before = written(table);
+    assert_eq!(kept(&first), [1, 0, 0, 0]);
+    assert_eq!(written(table), before, "what is the same is left alone");
+    assert_eq!(kept(&points("0,r,0,8192\n")), [0, 0, 0, 1], "the trace has changed");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use ssdlab_lab::error::Result;
 use ssdlab_lab::explain::watched;
-use ssdlab_lab::input::Requests;
+use ssdlab_lab::input::{Origin, Requests, Tenant};
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::settings::{Settings, Sources};
@@ -130,13 +130,8 @@ const WORLDS: [&[&str]; 8] = [
     &["schemes.order=piq", "run.warmup=20 requests"],
 ];
 
-/// 40, or as many as a campaign wants.
-fn cases() -> u32 {
-    std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(40)
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::cases(40), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Without a change both futures are the same, and the base is always the plain run.
     #[test]
@@ -357,6 +352,10 @@ fn what_cannot_be_is_refused_with_the_reason() {
     closed.replay = Some(ssdlab_lab::input::When::Closed);
     let error = asked(&tiny(&[]), &closed, &wish("request:1", "1s", "1s", &[], &["request:1"])).err().unwrap();
     assert!(error.message.contains("closed loop"), "{error}");
+    let looped = Tenant::parse("log=workload:random-write,lba=shared,depth=4").unwrap();
+    let looped = Requests { limit: Some(20), ..Requests::new(Origin::Tenants(vec![looped])) };
+    let error = asked(&tiny(&[]), &looped, &wish("time:1ms", "1s", "1s", &[], &[])).err().unwrap();
+    assert!(error.message.contains("within a closed loop of a tenant"), "{error}");
     // A closed loop is the same sequence.
     let same =
         asked(&tiny(&["device.queue_depth=1"]), &closed, &wish("request:1", "1s", "1s", &["timing.program=1ms"], &[]))

@@ -3,11 +3,14 @@
 //! Amounts are expected bit errors per MiB of the page; 1,024 of them are one error per KiB, the usual unit of ECC strength. The
 //! arithmetic is integer. A page that the controller has decoded starts without errors; a copied page keeps those of its source.
 
+use std::io;
+
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 
 use super::geometry::Geometry;
 use super::spec::{ErrorSpec, PageErrorSpec};
+use crate::carry::Carrier;
 use crate::random;
 use crate::units::{BlockId, Nanos, Ppm, Ppn};
 
@@ -40,6 +43,13 @@ impl ErrorModel {
             programmed: vec![(0, Nanos::ZERO); blocks * geometry.pages_per_block as usize],
             reads: vec![0; blocks],
         }
+    }
+
+    /// Carries the errors of all pages.
+    pub(crate) fn carry(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
+        let ErrorModel { spec: _, seed: _, limit: _, programmed, reads } = self;
+        carrier.table(programmed)?;
+        carrier.table(reads)
     }
 
     /// Errors that a program leaves in a page, for a block with this many P/E cycles.
@@ -143,6 +153,12 @@ impl PageErrors {
             PageErrorSpec::BitErrorRate(rate) => (page_errors(rate, 8 * u64::from(flash_page)) * TWO_64) as u128,
         };
         PageErrors { rng: random::stream(seed, "page errors"), below }
+    }
+
+    /// Carries the generator.
+    pub(crate) fn carry(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
+        let PageErrors { rng, below: _ } = self;
+        carrier.generator(rng)
     }
 
     /// Whether a checked page has errors: one draw per page.

@@ -4,9 +4,12 @@
 //! of a block are programmed in order and once per erase; a block is erased only without valid pages and without programs or
 //! reads in flight; validity and the reverse map agree.
 
+use std::io;
+
 use ssdlab_memory::{Table, prefetch};
 
 use super::geometry::Geometry;
+use crate::carry::Carrier;
 use crate::units::{BlockId, Lpn, Nanos, PlaneId, Ppn};
 
 /// Set in the valid count of a block that is not closed, so that a plain minimum over counts finds a victim.
@@ -153,6 +156,52 @@ impl Flash {
             records: false,
             changes: Vec::new(),
         }
+    }
+
+    /// Carries what filling leaves: all that is not fixed by the configuration. Records are for policies from outside, whose fillings
+    /// are not kept.
+    pub(crate) fn carry(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
+        let Flash {
+            lpn_of,
+            valid,
+            use_of,
+            erases,
+            closed_at,
+            free,
+            free_words: _,
+            planes,
+            blocks_per_plane: _,
+            pages_per_block: _,
+            data_pages: _,
+            least_erased: _,
+            shared: _,
+            reserve: _,
+            free_total,
+            programmed,
+            reclaimed,
+            closed: _,
+            undated: _,
+            records: _,
+            changes: _,
+        } = self;
+        carrier.table(lpn_of)?;
+        carrier.table(valid)?;
+        for Use { written, unlanded, readers } in use_of {
+            carrier.value(written)?;
+            carrier.value(unlanded)?;
+            carrier.value(readers)?;
+        }
+        carrier.table(erases)?;
+        carrier.table(closed_at)?;
+        carrier.table(free)?;
+        for Plane { free_pages, free_blocks, cursor, closings, collecting, debt, promised, open } in planes {
+            [free_pages, free_blocks, cursor, closings, debt, promised]
+                .into_iter()
+                .try_for_each(|n| carrier.value(n))?;
+            carrier.value(collecting)?;
+            carrier.table(open)?;
+        }
+        [free_total, programmed, reclaimed].into_iter().try_for_each(|n| carrier.value(n))
     }
 
     /// Ends all records for victim policies.

@@ -72,6 +72,17 @@ struct Spot {
 }
 
 impl Geometry {
+    /// The same array with one block per plane, and one logical page per plane.
+    pub(crate) fn of_one_block(&self) -> Self {
+        Geometry {
+            blocks_per_plane: 1,
+            pages_per_plane: self.pages_per_block,
+            exported: self.planes,
+            mapped: self.planes,
+            ..self.clone()
+        }
+    }
+
     pub(crate) fn new(spec: &ArraySpec) -> Self {
         let chips = spec.channels * spec.chips_per_channel;
         let dies = chips * spec.dies_per_chip;

@@ -1,9 +1,12 @@
 //! Page map: location of the newest version of each logical page.
 
+use std::io;
+
 use ssdlab_memory::{Table, prefetch};
 
 use super::flash::Flash;
 use super::geometry::Geometry;
+use crate::carry::Carrier;
 use crate::units::{Lpn, OpId, Ppn};
 
 /// Location of the newest version of a logical page.
@@ -29,6 +32,12 @@ pub struct Mapping {
 impl Mapping {
     pub(crate) fn new(geometry: &Geometry) -> Self {
         Mapping { entries: Table::filled(geometry.mapped as usize, NOWHERE) }
+    }
+
+    /// Carries all entries.
+    pub(crate) fn carry(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
+        let Mapping { entries } = self;
+        carrier.table(entries)
     }
 
     /// Location of the newest version of `lpn`.

@@ -1,8 +1,11 @@
 //! Wear: P/E cycles of blocks, copyback thresholds, and copyback counts of pages.
 
+use std::io;
+
 use super::flash::Flash;
 use super::geometry::Geometry;
 use super::spec::WearSpec;
+use crate::carry::Carrier;
 use crate::units::{BlockId, Ppn};
 
 /// Count of a page whose block's metadata did not survive a power cut: above every threshold.
@@ -23,6 +26,12 @@ impl Wear {
     pub(crate) fn new(spec: WearSpec, geometry: &Geometry) -> Self {
         let pages = geometry.planes as usize * geometry.pages_per_plane as usize;
         Wear { initial: spec.pe_cycles, steps: spec.thresholds, counts: vec![0; if spec.counted { pages } else { 0 }] }
+    }
+
+    /// Carries the copyback counts.
+    pub(crate) fn carry(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
+        let Wear { initial: _, steps: _, counts } = self;
+        carrier.table(counts)
     }
 
     /// P/E cycles of a block: its initial ones, and its erases.

@@ -83,15 +83,32 @@ impl Ssd {
 
     /// Builds the device without filling it.
     pub(super) fn unfilled(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
+        Self::assembled(config, seed, check, Geometry::clone)
+    }
+
+    /// What a configuration decides beside the state of pages, whose tables have one block per plane: building those of a large device
+    /// takes longer than all else. It serves no request.
+    pub(super) fn outline(config: &Config, seed: u64) -> Result<Self, ConfigError> {
+        Self::assembled(config, seed, Check::Off, Geometry::of_one_block)
+    }
+
+    /// Builds the device with tables of pages for the geometry that `stored` makes of its own.
+    fn assembled(
+        config: &Config,
+        seed: u64,
+        check: Check,
+        stored: impl Fn(&Geometry) -> Geometry,
+    ) -> Result<Self, ConfigError> {
         config.check()?;
         // Recovery needs the content of every page.
         let check = if config.faults.power_cut.is_empty() { check } else { Check::Full };
         let array = config.array_spec();
         let geometry = Geometry::new(&array);
+        let stored = stored(&geometry);
         let reserve = config.reserve();
         let shared = config.ftl.write_points == crate::config::WritePoints::Shared;
         let least_erased = config.ftl.free_block == FreeBlock::LeastErased;
-        let flash = Flash::new(&geometry, least_erased, shared, reserve);
+        let flash = Flash::new(&stored, least_erased, shared, reserve);
         let mut schemes = Policies {
             order: config.schemes.order.clone(),
             trigger: config.schemes.trigger.clone(),
@@ -104,7 +121,7 @@ impl Ssd {
         schemes.collector.policy().prepare(&geometry, config.gc.threshold);
         schemes.trigger.policy().prepare(&geometry);
         let patience = schemes.trigger.policy_ref().patience();
-        let physical = geometry.planes * geometry.pages_per_plane;
+        let physical = stored.planes * stored.pages_per_plane;
         let plane = PlaneState { claimed: false, levelled: false, stalled: Fifo::EMPTY };
         let plan = config.schemes.collector.policy_ref().writes_back();
         let staging = Staging::new(config.staging.slots, plan, geometry.units);
@@ -166,14 +183,14 @@ impl Ssd {
                 power_cuts: Vec::new(),
                 partner_chips: Vec::new(),
             },
-            oracle: Oracle::new(check, geometry.mapped, physical, config.cache.exists()),
+            oracle: Oracle::new(check, stored.mapped, physical, config.cache.exists()),
             stats: Stats::new(geometry.pages_per_entry),
             observer: crate::observe::Slot::default(),
             dev: Device {
                 timing,
-                map: Mapping::new(&geometry),
-                wear: Wear::new(config.wear_spec(), &geometry),
-                errors: config.error_spec().map(|spec| Box::new(ErrorModel::new(spec, &geometry, seed))),
+                map: Mapping::new(&stored),
+                wear: Wear::new(config.wear_spec(), &stored),
+                errors: config.error_spec().map(|spec| Box::new(ErrorModel::new(spec, &stored, seed))),
                 page_errors: PageErrors::new(config.page_error_spec(), array.flash_page, seed),
                 flash,
                 staging,

@@ -58,7 +58,7 @@ impl Ssd {
     /// # Errors
     /// The configuration cannot work ([`Config::check`]), or the state of the device rules the change out: the message says why.
     pub fn changed(&self, config: &Config) -> Result<Ssd, ConfigError> {
-        let mut new = Ssd::unfilled(config, self.seed, self.oracle.check())?;
+        let mut new = Ssd::outline(config, self.seed)?;
         self.allows(&new)?;
         let (busy, redispatches) = (!self.rests(), self.dispatches_otherwise(&new));
         let mut ssd = self.clone();

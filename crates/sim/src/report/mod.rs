@@ -22,9 +22,12 @@ pub mod page_types;
 pub mod power;
 pub mod tenants;
 
+use std::io;
+
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::blame::{Blame, CAUSES, Cause, Extra};
+use crate::carry::Carrier;
 use crate::config::Config;
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Verb};
@@ -298,6 +301,18 @@ pub struct FlashOps {
 }
 
 impl FlashOps {
+    /// Carries all counts.
+    pub(crate) fn carry(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
+        let FlashOps { reads, programs, erases, copybacks, multi_plane } = self;
+        for ByCause { host, gc, metadata, parity, replica, cache, wasted, total } in [reads, programs] {
+            let counts = [host, gc, metadata, parity, replica, cache, wasted, total];
+            counts.into_iter().try_for_each(|count| carrier.value(count))?;
+        }
+        let MultiPlane { reads, programs, erases: blocks, copybacks: copies } = multi_plane;
+        let counts = [erases, copybacks, reads, programs, blocks, copies];
+        counts.into_iter().try_for_each(|count| carrier.value(count))
+    }
+
     /// Sum of both.
     pub fn plus(&self, other: &FlashOps) -> FlashOps {
         let (m, n) = (&self.multi_plane, &other.multi_plane);

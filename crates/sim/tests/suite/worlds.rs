@@ -668,4 +668,32 @@ proptest! {
         let told = |ssd: &Ssd| format!("{:?} {:?}", ssd.summary(7, String::new(), String::new()), ssd.sample());
         prop_assert_eq!(told(&shared), told(&apart));
     }
+
+    /// The bytes of a filling start every device that fills alike, and only whole ones start any.
+    #[test]
+    fn bytes_of_a_filling_are_the_filling(toml in device(), requests in requests(), check in prop::sample::select(vec![Check::Off, Check::Sampled, Check::Full]), cut in 0f64..1.0) {
+        let config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
+        let other = Filled::relevant(&config);
+        if config.check().is_err() || other.check().is_err() {
+            return Ok(());
+        }
+        prop_assert_eq!(Filled::kept_key(&config, 7, check), Filled::kept_key(&other, 7, check));
+        let mut bytes = Vec::new();
+        Ssd::new(&other, 7, check).unwrap_or_else(|error| panic!("{error}")).write_filling(&mut bytes).unwrap();
+        let read = |bytes: &[u8]| {
+            let mut input = bytes;
+            Ssd::read_filling(&config, 7, check, &mut input).unwrap_or_else(|error| panic!("{error}")).map(|ssd| (ssd, input.len()))
+        };
+        let (mut kept, left) = read(&bytes).unwrap_or_else(|error| panic!("{error}"));
+        prop_assert_eq!(left, 0);
+        let mut again = Vec::new();
+        kept.write_filling(&mut again).unwrap();
+        prop_assert!(again == bytes, "the state read is not the state written");
+        prop_assert!(read(&bytes[..(bytes.len() as f64 * cut) as usize]).is_err(), "an end that is missing");
+        let apart = run(&config, &requests, check, true);
+        submit_all(&mut kept, &requests);
+        kept.run();
+        let told = |ssd: &Ssd| format!("{:?} {:?}", ssd.summary(7, String::new(), String::new()), ssd.sample());
+        prop_assert_eq!(told(&kept), told(&apart));
+    }
 }

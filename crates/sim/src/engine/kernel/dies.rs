@@ -3,9 +3,11 @@
 //! Only this file writes the array, the cache register and the holder of a die.
 
 use std::hint::select_unpredictable;
+use std::io;
 use std::ops::{Index, IndexMut};
 
 use super::occupancy::Occupancy;
+use crate::carry::Carrier;
 use crate::device::geometry::Geometry;
 use crate::device::transaction::Fifo;
 use crate::observe::Held;
@@ -126,6 +128,11 @@ impl Unit {
             token: planes - 1,
             dirty: false,
         }
+    }
+
+    /// Carries what filling leaves: it takes no time, so no operation is in service or waits.
+    pub(in crate::engine) fn carry(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
+        carrier.value(&mut self.token)
     }
 
     /// The operation that occupies the array, or none.

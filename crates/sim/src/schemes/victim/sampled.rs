@@ -4,8 +4,20 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::policy::{Need, Requirement, Victim, View};
 use crate::random;
-use crate::schemes::scheme;
+use crate::schemes::{AnyVictim, scheme};
 use crate::units::{BlockId, PlaneId};
+
+impl AnyVictim {
+    /// The generator that the policy draws from; none if it draws nothing.
+    pub(crate) fn generator(&mut self) -> Option<&mut Xoshiro256PlusPlus> {
+        match self {
+            AnyVictim::DChoices(policy) => Some(&mut policy.rng),
+            AnyVictim::Random(policy) => Some(&mut policy.rng),
+            AnyVictim::RandomPlus(policy) => Some(&mut policy.rng),
+            AnyVictim::Greedy(_) | AnyVictim::Fifo(_) | AnyVictim::CostBenefit(_) | AnyVictim::Outside(_) => None,
+        }
+    }
+}
 
 /// A closed block of the plane, uniformly at random; none if no block is closed.
 fn draw(rng: &mut Xoshiro256PlusPlus, view: &View, plane: PlaneId, frees: bool) -> Option<BlockId> {

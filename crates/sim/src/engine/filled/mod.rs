@@ -3,6 +3,8 @@
 //! Filling a large device often takes longer than a run on it. The result depends on some keys only, so devices that agree in
 //! these may start from one filling. Results equal those of filling each device.
 
+mod kept;
+
 use super::noc::Noc;
 use super::{Device, Features, Gc, Kernel, PlaneState, Policies, Ssd};
 use crate::config::{Config, ConfigError};
@@ -78,13 +80,13 @@ impl Ssd {
     /// # Panics
     /// If the device has been used.
     pub fn filled(&self) -> Filled {
-        // Every field is named, so that a new one is a compile error here. If filling changes the field, add it to `Filled` and
-        // `from_filled`.
+        // Every field is named, so that a new one is a compile error here. If filling changes the field, add it to `Filled`,
+        // `from_filled` and `carry_filling`.
         let Ssd {
             config,
             rules: _,
             seed,
-            now,
+            now: _,
             dev: Device { geometry: _, timing: _, flash, map, wear, errors, page_errors, staging: _ },
             schemes: Policies { order: _, trigger: _, victim, collector, path, route: _ },
             fast: _,
@@ -94,18 +96,18 @@ impl Ssd {
             kernel:
                 Kernel {
                     timers: _,
-                    ops,
+                    ops: _,
                     dies,
                     buses: _,
                     batch: _,
-                    next_age,
+                    next_age: _,
                     decided_at: _,
                     granted_at: _,
                     idle_rounds: _,
                     events_since_scan: _,
                 },
             host,
-            gc: Gc { jobs, ready: _, planes, target, moving: _, postponed: _ },
+            gc: Gc { jobs: _, ready: _, planes, target, moving: _, postponed: _ },
             features:
                 Features {
                     conflict: _,
@@ -127,9 +129,7 @@ impl Ssd {
             stats,
             observer: _,
         } = self;
-        let idle = host.is_empty() && ops.in_use() == 0 && jobs.in_use() == 0;
-        let unused = stats.completed == 0 && *now == Nanos::ZERO && *next_age == 0;
-        law!(idle && unused, "a filling is kept before the first request");
+        law!(self.is_unused(), "a filling is kept before the first request");
         Filled {
             key: Filled::key(config),
             seed: *seed,
@@ -149,6 +149,12 @@ impl Ssd {
             noc: noc.clone(),
             stats: stats.clone(),
         }
+    }
+
+    /// Whether it has served nothing.
+    fn is_unused(&self) -> bool {
+        let idle = self.host.is_empty() && self.kernel.ops.in_use() == 0 && self.gc.jobs.in_use() == 0;
+        idle && self.stats.completed == 0 && self.now == Nanos::ZERO && self.kernel.next_age == 0
     }
 
     /// The device that [`Ssd::new`] builds for a configuration with the same seed and check level, without filling it again.
@@ -195,10 +201,16 @@ impl Ssd {
         ssd.gc.target = gc_target;
         ssd.features.noc = noc;
         ssd.stats = stats;
-        ssd.prepare_page_types();
         ssd.watch_pages();
-        ssd.settle_groups();
-        ssd.restart_conflicts();
+        ssd.starts_filled();
         Ok(ssd)
+    }
+
+    /// What follows from the state of a filled device.
+    fn starts_filled(&mut self) {
+        self.oracle.restart_flushes(self.config.cache.exists());
+        self.prepare_page_types();
+        self.settle_groups();
+        self.restart_conflicts();
     }
 }
