@@ -125,7 +125,7 @@ pub(super) fn markdown(chapters: &[Chapter], args: &ReproduceArgs) -> String {
     let escape = |text: &str| text.replace('|', "\\|");
     let mut out = String::from("# Papers and our results\n\nWritten by `ssdlab reproduce`. ");
     if args.quick {
-        out.push_str("**Quick**: smaller devices and short runs; `about` of each paper says which. ");
+        out.push_str("**Quick**: smaller devices and short runs, as the list under each paper says. ");
     }
     out.push_str(HEAD);
     for chapter in chapters {
