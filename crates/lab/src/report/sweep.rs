@@ -143,7 +143,7 @@ pub struct Sweep {
     pub points: Vec<Point>,
     /// The measures that some point has.
     pub columns: Vec<Column>,
-    /// Runs by what became of them: done, refused, failed, left.
+    /// Runs by what became of them: left, done, refused, failed, as [`State`] has them.
     pub runs: [u64; 4],
 }
 

@@ -38,7 +38,7 @@ pub fn told(value: &Value) -> Told {
         duration(of("/to_ns"))
     ));
     told.said.push(match &value["parting"] {
-        Value::Null => "They never part: both do the same.".into(),
+        Value::Null => "They never part: both do the same at the same times.".into(),
         one => format!(
             "They part at {} ns on {}: {} in the base, {} in the what-if.",
             of("/parting/at_ns"),

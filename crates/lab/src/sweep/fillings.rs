@@ -44,8 +44,8 @@ impl Fillings {
     /// # Errors
     /// It can't be made.
     pub fn open(folder: &Path, least: Duration) -> Result<Fillings> {
-        std::fs::create_dir_all(folder).map_err(|error| Error::file("write", folder, &error))?;
-        Ok(Fillings { folder: folder.into(), least })
+        let made = std::fs::create_dir_all(folder).and_then(|()| folder.canonicalize());
+        Ok(Fillings { folder: made.map_err(|error| Error::file("write", folder, &error))?, least })
     }
 
     /// The folder.
@@ -77,7 +77,7 @@ impl Fillings {
             match read(file, &key, config, (seed, check), go_on) {
                 Ok(Ok(device)) => return Ok(device),
                 Ok(Err(error)) => return Err(refuse(error)),
-                Err(error) if error.kind() == STOPPED => return Err(interrupted()),
+                Err(error) if stopped(&error) => return Err(interrupted()),
                 // The file is of no use, whatever is wrong with it.
                 Err(_) => drop(std::fs::remove_file(&path)),
             }
@@ -91,8 +91,21 @@ impl Fillings {
     }
 }
 
-/// What a read or write ends with that is stopped; `Interrupted` would be tried again.
-const STOPPED: io::ErrorKind = io::ErrorKind::TimedOut;
+/// What a read or write ends with that is stopped.
+#[derive(Debug)]
+struct Stopped;
+
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("stopped")
+    }
+}
+
+impl std::error::Error for Stopped {}
+
+fn stopped(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<Stopped>())
+}
 
 /// Bytes that pass through: each part asks whether to go on, and is hashed.
 struct Passing<'p, T> {
@@ -107,7 +120,7 @@ impl<'p, T> Passing<'p, T> {
     }
 
     fn ask(&mut self) -> io::Result<()> {
-        if (self.go_on)().is_break() { Err(STOPPED.into()) } else { Ok(()) }
+        if (self.go_on)().is_break() { Err(io::Error::other(Stopped)) } else { Ok(()) }
     }
 }
 
@@ -145,7 +158,7 @@ fn write(path: &Path, key: &str, device: &mut Device, go_on: GoOn<'_>) -> Result
     let hash = passing.hasher.finalize();
     match written.and_then(|()| file.write_all(hash.as_bytes())) {
         Ok(()) => file.finish()?.publish(),
-        Err(error) if error.kind() == STOPPED => Err(interrupted()),
+        Err(error) if stopped(&error) => Err(interrupted()),
         Err(error) => Err(Error::file("write", path, &error)),
     }
 }

@@ -7,7 +7,8 @@
 //! | Which points and runs are there, and what is the key of a run? | [`points`], [`key`] |
 //! | What does a store have? | [`store`], written through [`disk`]; [`status`] |
 //! | What will it cost? | [`cost`] |
-//! | Who runs what? | [`shards`], [`execute`]; one run is [`job`], [`attempt`]; fillings on disk, [`fillings`]; as a text for other processes, [`task`] |
+//! | Who runs what? | [`shards`], [`execute`]; one run is [`job`], [`attempt`]; as a text for other processes, [`task`] |
+//! | How do processes share filled devices? | [`fillings`] |
 //! | Which results are there? | [`table`] |
 //! | What do many volumes say together? | [`fleet`] |
 //! | Are they right, and which may go? | [`verify`], [`clean`] |

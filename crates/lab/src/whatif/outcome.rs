@@ -95,6 +95,12 @@ impl WhatIf {
         self.pairs.iter().find(|pair| pair.base.request == number)
     }
 
+    /// Whether the causes of some request differ.
+    pub fn waits_elsewhere(&self) -> bool {
+        let causes = |one: &Completed| (one.blame, one.extras);
+        self.pairs.iter().any(|pair| pair.whatif.as_ref().is_some_and(|other| causes(other) != causes(&pair.base)))
+    }
+
     /// Requests that gain most, or lose most; equal ones by number.
     pub fn extremes(&self, gain: bool) -> Vec<&Pair> {
         let value = |pair: &Pair| pair.gain().map_or(0, |value| if gain { value } else { -value });

@@ -34,6 +34,9 @@ pub fn text(whatif: &WhatIf) -> String {
     }
     let parting = match &whatif.parting {
         Some(one) => format!("at {} ns, {}: {} | {}", count(one.at.0), one.resource, one.does[0], one.does[1]),
+        None if whatif.waits_elsewhere() => {
+            "never: both do the same at the same times; only causes of waits differ".into()
+        }
         None => "never: both do the same".into(),
     };
     lines.push(("they part".into(), parting));

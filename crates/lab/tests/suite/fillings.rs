@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ssdlab_lab::drive::Device;
-use ssdlab_lab::error::Error;
+use ssdlab_lab::error::{Error, Kind};
 use ssdlab_lab::sweep::execute::{self, Options};
 use ssdlab_lab::sweep::fillings::Fillings;
 use ssdlab_lab::sweep::points::Points;
@@ -92,6 +92,13 @@ fn a_damaged_file_is_made_again() {
         assert_eq!(std::fs::read(&file).unwrap(), good, "{what}: the file is made again");
         assert_eq!(device(&fillings, config, 1, Check::Sampled), (state.clone(), false), "{what}");
     }
+
+    // A stop while a file is read is a stop, and the file stays.
+    let refuse = |error: ssdlab_sim::ConfigError| -> Error { panic!("{error}") };
+    let stop = &mut || std::ops::ControlFlow::Break(());
+    let stopped = fillings.device(config, (1, Check::Sampled), stop, refuse, |_| panic!("it has a file"));
+    assert_eq!(stopped.err().map(|error| error.kind), Some(Kind::Stopped));
+    assert_eq!(std::fs::read(&file).unwrap(), good);
 
     // Another seed, level of checks or device has a file of its own; one under the name of another is not believed.
     let other = &points.points[2].config;
