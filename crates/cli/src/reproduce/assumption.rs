@@ -76,6 +76,11 @@ impl Assumption {
             let keys: Vec<String> = keys.iter().map(|key| format!("--set {key}")).collect();
             parts.push(format!("({} for {scheme})", keys.join(" ")));
         }
+        let mut quick: Vec<String> = self.quick.iter().map(|key| format!("--set {key}")).collect();
+        quick.extend(self.quick_limit.map(|limit| format!("--limit {limit}")));
+        if !quick.is_empty() {
+            parts.push(format!("(with --quick: {})", quick.join(" ")));
+        }
         parts.extend(self.time_scale.map(|factor| format!("--time-scale {factor}")));
         parts.extend(self.closed.then(|| "--replay closed".to_string()));
         parts.extend(self.workloads.iter().map(|(usual, other)| format!("{other} for {usual}")));
