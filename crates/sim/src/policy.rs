@@ -57,6 +57,8 @@ pub enum Requirement {
     MoreThanThreshold(Threshold),
     /// A map of single pages, not of super pages.
     SinglePages,
+    /// Static places of host writes (`schemes.place`), if the controller has a buffer.
+    StaticPlaces,
     /// An interconnect.
     Interconnect,
     /// A path without a separate write point. The error starts with the path's name.

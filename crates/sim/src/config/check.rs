@@ -73,6 +73,7 @@ impl Config {
             Requirement::MovesInPlane => self.gc.destination == Destination::Plane,
             Requirement::PlanesPerDie(planes) => self.geometry.planes_per_die == planes,
             Requirement::PlaneScope => self.gc.scope == Scope::Plane,
+            Requirement::StaticPlaces => self.staging.slots == 0 || self.schemes.place != Place::Dynamic,
             Requirement::TimedCollections => self.gc.time == GcTime::Real,
             Requirement::SoundChips => self.faults.chip_fails.is_empty(),
             Requirement::MoreThanThreshold(free) => self.free_pages(&free) > self.free_pages(&self.gc.threshold),

@@ -105,7 +105,7 @@ run = {{ {} }}
         if collector.contains("idle-chip") && !collector.contains("own_plane") {
             "dynamic"
         } else {
-            pick(&["CWDP", "PDWC", "dynamic"])
+            pick(if collector.contains("own_plane") { &["CWDP", "PDWC"] } else { &["CWDP", "PDWC", "dynamic"] })
         },
         // Such victims have valid pages.
         if slow { pick(&["random", "fifo"]) } else { pick(&["greedy", "random", "fifo"]) },

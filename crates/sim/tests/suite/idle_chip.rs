@@ -107,7 +107,16 @@ fn buffered_pages_go_to_idle_chips_in_turn() {
 /// With static places, buffered pages wait for their own chip: the erase, then the read that waited for the chip.
 #[test]
 fn buffered_pages_go_to_their_own_plane_if_places_are_static() {
-    let (mut dut, due) = two_valid_pages("{ idle-chip = { to = \"own_plane\" } }", "staging.slots = 2");
+    let own = "{ idle-chip = { to = \"own_plane\" } }";
+    let mut device = device(3, 6, "\"serial\"", "staging.slots = 2");
+    device.schemes.place = "CWDP".parse().unwrap();
+    device.schemes.collector = config(&format!("schemes.collector = {own}")).schemes.collector;
+    let mut dut = Dut::new(&device);
+    // Pages 0 and 3 are overwritten on chip 0, whose sixth page makes it due.
+    for (i, lpn) in (0..12).chain([0, 3]).enumerate() {
+        dut.write(i as u64 * 1_000_000, lpn * PAGE, PAGE);
+    }
+    let due = 13 * 1_000_000 + WRITE;
     dut.read(due - 1, 0, PAGE);
     let legs = legs_of(&mut dut.ssd, Class::Writeback);
     let free = due + 3_141_920 + FETCH;
@@ -120,8 +129,10 @@ fn buffered_pages_go_to_their_own_plane_if_places_are_static() {
     let both = "{ idle-chip = { to = \"own_plane\", erase = \"after_writeback\", absorb = false } }";
     let told = refused(&format!("{preset}device.keep_overwritten = true\nschemes.collector = {both}"));
     assert!(told.contains("use erase"), "{told}");
-    let own = format!("{preset}schemes.collector = {{ idle-chip = {{ to = \"own_plane\" }} }}");
-    assert!(Ssd::new(&config(&own), 1, Check::Full).is_ok());
+    let own = format!("schemes.collector = {own}");
+    assert!(Ssd::new(&config(&format!("{preset}{own}")), 1, Check::Full).is_ok());
+    let told = refused(&format!("{}{own}", preset.replace("CWDP", "dynamic")));
+    assert!(told.contains("use a static order"), "{told}");
 }
 
 /// The only slot: its page is in the buffer at 70,960, and on flash 640,960 later.

@@ -17,6 +17,7 @@ fn device(collector: &str, protected: bool) -> Config {
 
 /// The same with `more` about the device, and other keys changed.
 fn device_with(collector: &str, more: &str, changed: &str) -> Config {
+    let place = if collector.contains("own_plane") { "CWDP" } else { "dynamic" };
     let text = format!(
         "geometry = {{ channels = 4, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 1, blocks_per_plane = 12, pages_per_block = 6 }}
 timing = {{ read = \"30us\", program = \"600us\", erase = \"3ms\", transfer = \"10ns/B\" }}
@@ -24,7 +25,7 @@ device = {{ exclusion = \"chip\", over_provisioning = 0.34, memory = \"50ns\", {
 gc = {{ threshold = \"16 pages\" }}
 staging = {{ slots = 8 }}
 precondition = {{ mode = \"aged\", valid = 0.6, invalid = 0.1 }}
-schemes = {{ place = \"dynamic\", collector = {collector} }}"
+schemes = {{ place = \"{place}\", collector = {collector} }}"
     );
     let mut table: toml::Table = text.parse().unwrap();
     for (section, keys) in changed.parse::<toml::Table>().unwrap() {

@@ -365,7 +365,14 @@ impl World {
         let World { schemes, ftl, noc, .. } = self;
         let wraps = schemes.collector.contains("preemptive") || schemes.collector.contains("idle-chip");
         if schemes.collector.contains("idle-chip") && ftl.staging > 0 && self.raid.is_none() {
-            schemes.place = "dynamic";
+            let home = schemes.collector.contains("own_plane");
+            schemes.place = if !home {
+                "dynamic"
+            } else if schemes.place == "dynamic" {
+                "PDWC"
+            } else {
+                schemes.place
+            };
         }
         let urgent = schemes.collector.contains("preemptive") || noc.model != "none" && !noc.priority.contains("[]");
         ftl.hard = ftl.hard.filter(|_| urgent);

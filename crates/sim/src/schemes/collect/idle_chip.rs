@@ -78,7 +78,7 @@ scheme! {
     /// `idle_chip.buffered_share`. The victim is erased before its pages are durable, so the buffer must survive a power cut
     /// (`device.power_loss_protection`), or use `erase = "after_writeback"`, `absorb = false` and `device.keep_overwritten`.
     /// Needs `schemes.place = "dynamic"`, which places writes when a chip is idle, so that they wait for no collection while others
-    /// are. With `to = "own_plane"` buffered pages return to their own planes, and host writes may have static places. With `staging.slots = 0` it equals `inner`, event for event, with this scheme's report.
+    /// are. With `to = "own_plane"` buffered pages return to their own planes, and places must be static. With `staging.slots = 0` it equals `inner`, event for event, with this scheme's report.
     ///
     /// Gao et al., "Exploiting Chip Idleness for Minimizing Garbage Collection Induced Chip Access Conflict on SSDs", section 4:
     /// rules 1 and 2, Fig. 9 to 11, Algorithm 1.
@@ -159,6 +159,11 @@ impl Collector for IdleChip {
                 "use \"serial\", or device.mapping_unit = \"page\"",
             ),
         ];
+        if self.to == To::OwnPlane {
+            let why = "idle-chip: dynamic placement may have filled the plane that a buffered page returns to";
+            let help = "use a static order, or to = \"idle_chips\"";
+            needs.push(Need::new(Requirement::StaticPlaces, "schemes.place", why, help));
+        }
         if self.to == To::OwnPlane && self.erase == Erase::AfterWriteback {
             let why = "idle-chip: a victim that waits for its pages would need room in their own plane";
             needs.push(Need::new(Requirement::OtherKnobs, key, why, "use erase = \"first\", or to = \"idle_chips\""));
