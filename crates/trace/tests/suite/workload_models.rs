@@ -179,7 +179,9 @@ impl Stats {
 #[test]
 fn models_meet_the_published_figures() {
     let published = published();
-    for w in all().iter().filter(|w| w.spec.model) {
+    // Variants for assumptions differ from what is published on purpose.
+    let variant = |name: &str| name.ends_with("-16k") || name.ends_with("-journal");
+    for w in all().iter().filter(|w| w.spec.model && !variant(w.name)) {
         let row = published.iter().find(|p| p.name == w.name);
         // The four models of paper B whose rows are not readable take all figures from elsewhere.
         let unreadable = ["b.prxy0", "b.src20", "b.ts0", "b.usr0"].contains(&w.name);
