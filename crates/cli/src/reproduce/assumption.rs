@@ -122,7 +122,7 @@ impl Search {
             (Verdict::Agrees, false, _) => format!("comes out as it is, and {}", some(&found)),
             (_, false, _) => format!("comes out {}", some(&found)),
             (_, true, false) => format!("comes out in no steady run; in others {}", some(&nearly)),
-            (_, true, true) => format!("not found: {all} assumptions were tried in vain"),
+            (_, true, true) => format!("not found under any of {all} assumptions"),
         }
     }
 }
