@@ -439,7 +439,7 @@ pub(crate) fn submit_all(ssd: &mut Ssd, requests: &[(u64, u8, u32, u32)]) -> u64
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(600), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::common::worlds(600))]
 
     /// Random devices under the full oracle: nothing is lost, and programs are what was accepted and not absorbed or trimmed.
     #[test]
