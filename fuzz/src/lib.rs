@@ -134,6 +134,7 @@ fn small_parquet() -> Option<Vec<u8>> {
             volume: i as u32 % 2,
             op,
             fua: false,
+            stream: 0,
         };
         writer.write(&record, Some(if i % 2 == 0 { b"a" } else { b"b" })).ok()?;
     }

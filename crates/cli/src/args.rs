@@ -6,7 +6,7 @@ use crate::report::Length;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::explain::at::At;
-use ssdlab_lab::import::Simulator;
+use ssdlab_lab::import::{How as HowImported, Simulator};
 use ssdlab_lab::input::{Origin, Reading, Requests, Tenant, When};
 use ssdlab_lab::output::Output;
 use ssdlab_lab::report::page::Page;
@@ -122,6 +122,9 @@ pub struct ConfigArgs {
     /// A configuration of another simulator, which overrides the preset, or its workload; may be repeated. See `ssdlab import`
     #[arg(long = "import", value_name = "FILE")]
     pub imports: Vec<PathBuf>,
+    /// How it is imported.
+    #[command(flatten)]
+    pub imported: ImportedAs,
     /// Set one key, overriding everything else, such as gc.threshold=0.05 or schemes.victim=fifo
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
@@ -132,7 +135,27 @@ impl ConfigArgs {
     pub fn sources(&self) -> Sources {
         let documents = |paths: &[PathBuf]| paths.iter().cloned().map(Document::File).collect();
         let (imports, files) = (documents(&self.imports), documents(&self.files));
-        Sources { preset: self.preset.clone(), imports, files, sets: self.sets.clone(), ..Sources::default() }
+        let (preset, sets) = (self.preset.clone(), self.sets.clone());
+        Sources { preset, imports, imported: self.imported.how(), files, sets, ..Sources::default() }
+    }
+}
+
+/// How the files of `--import` are read.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct ImportedAs {
+    /// The simulator that the imported files are from, where their content does not say: mqsim, ssdsim, simplessd, femu, flashsim
+    /// or disksim
+    #[arg(long, value_name = "SIMULATOR", requires = "imports", value_parser = simulator, help_heading = "Configuration")]
+    pub from: Option<From>,
+    /// Which scenario of an imported MQSim workload, from 1 [default: 1]
+    #[arg(long, value_name = "N", requires = "imports", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Configuration")]
+    pub scenario: Option<u32>,
+}
+
+impl ImportedAs {
+    /// As the library takes it.
+    pub fn how(self) -> HowImported {
+        HowImported { from: self.from.and_then(|from| from.0), scenario: self.scenario.unwrap_or(1) as usize }
     }
 }
 
@@ -437,6 +460,9 @@ pub struct ExplainArgs {
     /// A configuration of another simulator, which overrides the preset, or its workload; may be repeated. See `ssdlab import`
     #[arg(long = "import", value_name = "FILE", help_heading = "Configuration")]
     pub imports: Vec<PathBuf>,
+    /// How it is imported.
+    #[command(flatten)]
+    pub imported: ImportedAs,
     /// Set one key, overriding everything else, such as gc.threshold=0.05 or schemes.victim=fifo
     #[arg(long = "set", value_name = "KEY=VALUE", help_heading = "Configuration")]
     pub sets: Vec<String>,

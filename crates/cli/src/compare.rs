@@ -34,12 +34,13 @@ pub fn compare(args: &CompareArgs, line: &str) -> Result<()> {
     axes::agree(&axes, &sources)?;
     let requests = match args.config.imports.is_empty() {
         true => args.input.requests()?,
-        false => Some(import::requests(&args.config.imports, &args.input, args.how.quiet)?),
+        false => Some(import::requests(&args.config.imports, args.config.imported.how(), &args.input, args.how.quiet)?),
     };
     requests.as_ref().map_or(Ok(()), can_be_read_again)?;
     let seeds = Seeds { first: args.how.seed, count: args.repeat };
     let planned = Planned::new(&sources, axes, seeds, args.max_points)?;
     let requests = needed(requests)?;
+    let planned = planned.of(&requests);
     let mut files = Files::new();
     planned.read_by(&input::open(&requests)?, &mut files);
     files.write_all(&[
@@ -136,7 +137,7 @@ fn pair(figure: Option<&Figure>, base: Option<&Figure>, metric: &Metric) -> [Str
 
 /// The table as text.
 fn render(args: &CompareArgs, done: &Comparison) -> String {
-    let Comparison { axes, seeds, rows } = done;
+    let Comparison { axes, seeds, rows, .. } = done;
     let first = &rows[0].outcomes[0];
     let preset = axes.iter().position(|axis| axis.key == "preset").map(|i| rows[0].variant.values[i].clone());
     let context = table::Context {

@@ -31,8 +31,10 @@ pub fn explain(args: &ExplainArgs, line: &str) -> Result<()> {
             let documents = |paths: &[PathBuf]| paths.iter().cloned().map(Document::File).collect();
             let (imports, configs) = (documents(&args.imports), documents(&args.files));
             let (preset, sets) = (args.preset.clone(), args.sets.clone());
-            let settings = Settings::load(&Sources { preset, imports, files: configs, sets, ..Sources::default() })?;
-            let requests = import::requests(&args.imports, &args.input, args.how.quiet)?;
+            let imported = args.imported.how();
+            let sources = Sources { preset, imports, imported, files: configs, sets, ..Sources::default() };
+            let settings = Settings::load(&sources)?;
+            let requests = import::requests(&args.imports, imported, &args.input, args.how.quiet)?;
             settings.sources().read_by(&mut files);
             input::open(&requests)?.read_by(&mut files);
             Some((settings, requests))

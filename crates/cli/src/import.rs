@@ -6,7 +6,7 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::import::account::Verdict;
 use ssdlab_lab::import::{How, Imported};
-use ssdlab_lab::input::Requests;
+use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::names::clip;
 use ssdlab_lab::output::{Finished, Output};
 use ssdlab_lab::settings::{Document, Settings};
@@ -125,6 +125,9 @@ fn next_step(args: &ImportArgs, imported: &Imported, workloads: &[(PathBuf, Stri
     let more = match (workloads, requests) {
         ([(path, _)], _) => vec!["--workload".into(), path.display().to_string()],
         (_, Ok(Some(requests))) if imported.workloads().is_empty() => requests.arguments(),
+        (_, Ok(Some(requests))) if workloads.len() == imported.flows().len() => {
+            written(requests, workloads).arguments()
+        }
         // Nothing was written that a command could name.
         _ => return,
     };
@@ -133,17 +136,27 @@ fn next_step(args: &ImportArgs, imported: &Imported, workloads: &[(PathBuf, Stri
     output::remark(format!("to run it: {}", crate::quoted(&words)));
 }
 
-/// The requests of a command: of its own options, or those that its imports describe.
+/// The requests of flows, from the files that their workloads were written to.
+fn written(mut requests: Requests, workloads: &[(PathBuf, String)]) -> Requests {
+    if let Origin::Tenants(tenants) = &mut requests.from {
+        for (tenant, (path, _)) in tenants.iter_mut().zip(workloads) {
+            tenant.requests.from = Origin::Workload { name: path.display().to_string(), recordings: None };
+        }
+    }
+    requests
+}
+
+/// The requests of a command: of its own options, or those that its imports, read in this way, describe.
 ///
 /// # Errors
 /// Both are given, or neither.
-pub fn requests(imports: &[PathBuf], input: &InputArgs, quiet: bool) -> Result<Requests> {
+pub fn requests(imports: &[PathBuf], how: How, input: &InputArgs, quiet: bool) -> Result<Requests> {
     let own = input.requests()?;
     if imports.is_empty() {
         return needed(own);
     }
     let documents: Vec<Document> = imports.iter().cloned().map(Document::File).collect();
-    let imported = Imported::read(&documents, How::default())?;
+    let imported = Imported::read(&documents, how)?;
     if !quiet {
         output::remark(format!("note: {}; `ssdlab import` lists them", imported.account.summary()));
         imported.account.remarks.iter().for_each(|remark| output::remark(format!("note: {remark}")));

@@ -16,7 +16,7 @@ use crate::{blocks, chart, output, table};
 pub fn run(args: &RunArgs, line: &str) -> Result<()> {
     let start = Moment::now();
     let run = Run::new(Settings::load(&args.config.sources())?, args.how(), start)?;
-    let requests = import::requests(&args.config.imports, &args.input, args.quiet)?;
+    let requests = import::requests(&args.config.imports, args.config.imported.how(), &args.input, args.quiet)?;
     let ready = run.open(&requests)?;
     let to_stdout = args.json.as_deref() == Some(Path::new("-"));
     if to_stdout && args.timeline.as_deref() == Some(Path::new("-")) {

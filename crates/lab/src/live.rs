@@ -308,7 +308,7 @@ impl Device {
             };
             self.last_arrival = at;
             let (offset, bytes) = (ask.offset, ask.bytes);
-            self.digest.add(&Record { time_ns: at.0, offset, bytes, volume: 0, op: kind, fua: false });
+            self.digest.add(&Record { time_ns: at.0, offset, bytes, volume: 0, op: kind, fua: false, stream: 0 });
             self.waiting.push_back(Request { arrival: at, op, offset, bytes });
             self.submitted += 1;
         }

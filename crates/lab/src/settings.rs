@@ -52,6 +52,8 @@ pub struct Sources {
     pub preset: Option<String>,
     /// Files of other simulators; they override the preset.
     pub imports: Vec<Document>,
+    /// How these are read.
+    pub imported: How,
     /// Configuration files, in order.
     pub files: Vec<Document>,
     /// `KEY=VALUE` arguments, in order.
@@ -156,7 +158,7 @@ impl Settings {
             return Err(Error::usage("--import -: standard input can be read only once").help("give a file"));
         }
         if !sources.imports.is_empty() {
-            merge.import(Imported::read(&sources.imports, How::default())?);
+            merge.import(Imported::read(&sources.imports, sources.imported)?);
         }
         for document in &sources.files {
             match document {

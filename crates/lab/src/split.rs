@@ -94,7 +94,7 @@ fn unpacked(bytes: &[u8; BYTES]) -> Placed {
         _ => Op::Other,
     };
     let fua = bytes[37] != 0;
-    (word(24), Record { time_ns: word(0), offset: word(8), bytes: word(16), volume, op, fua })
+    (word(24), Record { time_ns: word(0), offset: word(8), bytes: word(16), volume, op, fua, stream: 0 })
 }
 
 /// A number that follows from a name alone: it stays when volumes are added.

@@ -234,7 +234,7 @@ fn compare<'py>(
                 .help("give vary={KEY: [V1, V2, ...]}, or repeat=N for the spread over seeds of one configuration"));
         }
         can_be_read_again(&requests)?;
-        let planned = Planned::new(config.settings.sources(), axes, seeds, MOST_POINTS)?;
+        let planned = Planned::new(config.settings.sources(), axes, seeds, MOST_POINTS)?.of(&requests);
         let sheet = planned.sheet(&Place::MEMORY)?;
         let points = planned.points(&requests);
         board.expect(points.len());

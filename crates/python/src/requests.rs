@@ -104,7 +104,7 @@ impl Rows for Requests {
                 (chunk.time.get(row), chunk.offset.get(row), chunk.bytes.get(row));
             let device = chunk.device.as_ref().map_or(0, |device| device.get(row).0 as u32);
             let fua = chunk.fua.as_ref().is_some_and(|fua| fua[row]) && chunk.op[row] == WRITE;
-            out.push(Row { time_ns, offset, bytes, negative: [a, b, c], device, op: chunk.op[row], fua });
+            out.push(Row { time_ns, offset, bytes, negative: [a, b, c], device, op: chunk.op[row], fua, stream: None });
         }
     }
 }

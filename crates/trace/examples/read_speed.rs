@@ -28,7 +28,7 @@ fn generate(format: &Format) -> Result<PathBuf, Box<dyn std::error::Error>> {
         let op = if state & 3 == 0 { Op::Read } else { Op::Write };
         let offset = (state >> 20) % (1 << 28) * 512;
         let bytes = 512 * (1 + (state >> 8) % 128);
-        writer.write(&Record { time_ns, offset, bytes, volume: 0, op, fua: false }, None)?;
+        writer.write(&Record { time_ns, offset, bytes, volume: 0, op, fua: false, stream: 0 }, None)?;
     }
     writer.finish()?;
     Ok(path)

@@ -205,6 +205,7 @@ pub struct Measure {
 /// | `offset`, `size` | `COLUMN:UNIT` with `bytes sectors pages` (512 and 4096 bytes) or a number of bytes such as `256` |
 /// | `op` | `COLUMN` (the usual words), `COLUMN:0r1w` (values and what they mean: `r` read, `w` write, `t` trim, `f` flush, `x` skip; words in quotes: `2:'get'r'put'w`), or `read` / `write` for all |
 /// | `fua` | a column with 1 (or `true`, `yes`, `fua`) for writes with forced unit access, and 0 (`false`, `no`, empty) for others |
+/// | `stream` | a column that names the stream, for `nvme.queues`; empty or `-` for none |
 /// | `vol` | a column that names the volume; may be given several times |
 /// | `sep` | `comma` (default), `space` (any run of blanks and tabs), `tab`, `semicolon`, `pipe`, `colon` |
 /// | `skip`, `header` | lines to pass over at the start; both are added |
@@ -223,6 +224,8 @@ pub struct Columns {
     pub op: OpColumn,
     /// Whether writes have forced unit access.
     pub fua: Option<usize>,
+    /// Name of the stream.
+    pub stream: Option<usize>,
     /// Columns that together name the volume.
     pub volume: Vec<usize>,
     /// Separator.
@@ -338,7 +341,7 @@ impl FromStr for Columns {
 
     fn from_str(map: &str) -> Result<Columns, FormatError> {
         let (mut time, mut offset, mut size, mut op, mut separator) = (None, None, None, None, None);
-        let (mut skip, mut header, mut fua) = (None, None, None);
+        let (mut skip, mut header, mut fua, mut stream) = (None, None, None, None);
         let (mut volume, mut filters) = (Vec::new(), Vec::new());
         fn once<T>(slot: &mut Option<T>, key: &str, value: T) -> Result<(), FormatError> {
             match slot.replace(value) {
@@ -361,6 +364,7 @@ impl FromStr for Columns {
                 "size" => once(&mut size, key, measure("size", value)?)?,
                 "op" => once(&mut op, key, op_column(value)?)?,
                 "fua" => once(&mut fua, key, column(key, value)?)?,
+                "stream" => once(&mut stream, key, column(key, value)?)?,
                 "vol" => {
                     let column = column(key, value)?;
                     if volume.len() >= 8 || volume.contains(&column) {
@@ -397,8 +401,8 @@ impl FromStr for Columns {
                     filters.push((column(key, number)?, wanted.as_bytes().to_vec()));
                 }
                 _ => {
-                    const KEYS: [&str; 10] =
-                        ["time", "offset", "size", "op", "fua", "vol", "sep", "skip", "header", "where"];
+                    const KEYS: [&str; 11] =
+                        ["time", "offset", "size", "op", "fua", "stream", "vol", "sep", "skip", "header", "where"];
                     let near = KEYS
                         .iter()
                         .map(|known| (strsim::damerau_levenshtein(known, key.get(..16).unwrap_or(key)), *known))
@@ -422,6 +426,7 @@ impl FromStr for Columns {
             size: size.ok_or_else(|| missing("size"))?,
             op: op.ok_or_else(|| missing("op"))?,
             fua,
+            stream,
             volume,
             separator: separator.unwrap_or(Separator::Byte(b',')),
             skip: skip.unwrap_or(0),
@@ -480,6 +485,9 @@ impl fmt::Display for Columns {
         }
         if let Some(column) = self.fua {
             write!(f, ",fua={column}")?;
+        }
+        if let Some(column) = self.stream {
+            write!(f, ",stream={column}")?;
         }
         for column in &self.volume {
             write!(f, ",vol={column}")?;

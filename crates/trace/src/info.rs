@@ -463,7 +463,8 @@ mod tests {
 
     #[test]
     fn figures_of_a_small_trace() {
-        let record = |time_ns, op, offset, bytes| Record { time_ns, offset, bytes, volume: 0, op, fua: false };
+        let record =
+            |time_ns, op, offset, bytes| Record { time_ns, offset, bytes, volume: 0, op, fua: false, stream: 0 };
         let mut collector = Collector::new();
         collector.add(&record(0, Op::Write, 0, 8192));
         collector.add(&record(100, Op::Write, 8192, 4096));

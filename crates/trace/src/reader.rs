@@ -288,7 +288,8 @@ impl Reader {
         let time_ns = self.place(raw.time_ns, line)?;
         self.line = line;
         self.given += 1;
-        Ok(Some(Record { time_ns, offset: raw.offset, bytes: raw.bytes, volume: raw.volume, op: raw.op, fua: raw.fua }))
+        let Raw { offset, bytes, volume, op, fua, stream, .. } = raw;
+        Ok(Some(Record { time_ns, offset, bytes, volume, op, fua, stream }))
     }
 
     /// The arrival as nanoseconds since the first request.
@@ -627,6 +628,11 @@ impl Reader {
     /// A volume's label, safe to print; `None` if the trace names none.
     pub fn volume_name(&self, volume: u32) -> Option<String> {
         self.volumes().get(volume as usize).map(|label| crate::shown::escape(label))
+    }
+
+    /// Names of the streams met so far: [`Record::stream`] counts them from 1.
+    pub fn streams(&self) -> &[Vec<u8>] {
+        self.cx.streams.names()
     }
 
     pub(crate) fn volume_list(&self) -> String {

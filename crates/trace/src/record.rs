@@ -31,6 +31,8 @@ pub struct Record {
     pub op: Op,
     /// A write that is complete only when it is on flash (force unit access).
     pub fua: bool,
+    /// Number of its stream in the order of first appearance, from 1; 0 if the trace names none.
+    pub stream: u16,
 }
 
 /// Bytes of a request that lie together on the device.

@@ -7,10 +7,12 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 /// Bytes of a row in a stream of records: time, offset, size; volume; operation; a bit for each of the first three that is
-/// negative, and one ([`FUA`]) for forced unit access.
-pub(crate) const ROW_BYTES: usize = 30;
+/// negative, one ([`FUA`]) for forced unit access, and one ([`STREAM`]) for a stream; number of the stream.
+pub(crate) const ROW_BYTES: usize = 34;
 /// See [`ROW_BYTES`].
 pub(crate) const FUA: u8 = 1 << 7;
+/// See [`ROW_BYTES`].
+pub(crate) const STREAM: u8 = 1 << 6;
 /// Rows that are fetched at a time.
 const BATCH: usize = 1 << 12;
 
@@ -31,6 +33,8 @@ pub struct Row {
     pub op: u8,
     /// Whether a write is complete only when it is on flash (force unit access).
     pub fua: bool,
+    /// Number of its stream, if it has one.
+    pub stream: Option<u32>,
 }
 
 impl Row {
@@ -42,7 +46,8 @@ impl Row {
         out.extend_from_slice(&self.device.to_le_bytes());
         out.push(self.op);
         let negative: u8 = self.negative.iter().enumerate().map(|(bit, negative)| u8::from(*negative) << bit).sum();
-        out.push(negative | if self.fua { FUA } else { 0 });
+        out.push(negative | if self.fua { FUA } else { 0 } | if self.stream.is_some() { STREAM } else { 0 });
+        out.extend_from_slice(&self.stream.unwrap_or(0).to_le_bytes());
     }
 }
 

@@ -156,6 +156,27 @@ fn a_refused_variant_says_so_and_a_refused_baseline_stops() {
 }
 
 #[test]
+fn tenants_have_columns() {
+    let bench = Bench::new();
+    let what = "compare tiny.toml --tenant a=workload:random-read,depth=2,limit=200 --tenant b=workload:random-write,depth=2,limit=100 --vary schemes.victim=greedy,fifo --quiet";
+    let csv = bench.good(&format!("{what} --csv --rows rows.csv"));
+    assert_eq!(bench.text("rows.csv"), csv);
+    let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let column = |name: &str| {
+        let at = lines[0].iter().position(|head| *head == name).unwrap_or_else(|| panic!("{name} in {csv}"));
+        lines[1..].iter().map(|line| line[at]).collect::<Vec<_>>()
+    };
+    assert_eq!(column("tenants.b.all_mean_ns_ratio")[0], "1");
+    assert_eq!(column("tenants.a.write_mean_ns"), ["", ""], "it writes nothing");
+    let means = column("tenants.a.read_mean_ns");
+    assert!(means.iter().all(|mean| mean.parse::<f64>().unwrap() >= 50_000.0), "{means:?}");
+    assert_eq!(lines[0].len(), lines[2].len());
+    let none = bench
+        .good("compare tiny.toml --workload random-read --limit 50 --vary schemes.victim=greedy,fifo --quiet --csv");
+    assert!(!none.contains("tenants."), "{none}");
+}
+
+#[test]
 fn every_form_has_every_variant() {
     let bench = Bench::new();
     let what = format!(

@@ -55,6 +55,20 @@ fn several_flows_are_files_of_their_own() {
     assert!(bench.text("load-1.toml").contains("read = 0.7") && bench.text("load-2.toml").contains("hot-cold"));
     assert!(bench.text("notes.md").contains("| mqsim") || bench.text("notes.md").contains("| ssdconfig.xml:"));
     bench.good("run drive.toml --workload load-1.toml --limit 50 --quiet");
+    // The command that is printed gives what one step does.
+    let printed = String::from_utf8(
+        bench.run("import ssdconfig.xml workload.xml --scenario 2 -o again.toml --workload-out again").stderr,
+    )
+    .unwrap();
+    let command =
+        printed.lines().find_map(|line| line.split_once("to run it: ssdlab ")).unwrap_or_else(|| panic!("{printed}")).1;
+    assert!(command.contains("--tenant flow2=workload:again-2.toml,lba=shared"), "{command}");
+    let two = bench.good(&format!("{command} --limit 200 --json - --quiet"));
+    let one = bench.good(
+        "run --import ssdconfig.xml --import workload.xml --from mqsim --scenario 2 --limit 200 --json - --quiet",
+    );
+    assert_eq!(one, two);
+    assert!(one.contains("\"flow2\": {"), "{one}");
     // The configuration on standard output, the account beside it.
     let output = bench.run("import page.parameters -o -");
     let (toml, account) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
@@ -95,6 +109,9 @@ fn mistakes_name_the_fix() {
         ("import ssdconfig.xml --notes notes.txt", 2, "end the name in .md or .json"),
         ("import ssdconfig.xml -o ssdconfig.xml", 2, "would replace what the import reads"),
         ("import ssdconfig.xml --workload-out load", 2, "describe no generated requests"),
+        ("run --workload quickstart --scenario 2", 2, "--import"),
+        ("run --import ssdconfig.xml --import workload.xml --scenario 4", 2, "--scenario 4: the file has 3 scenarios"),
+        ("run --import page.parameters --from mqsim --workload quickstart", 2, "expected a configuration file in XML"),
         ("import page.parameters --from mqsim", 2, "expected a configuration file in XML"),
         ("import page.parameters --from qemu", 2, "expected auto, mqsim, ssdsim"),
         ("import tiny.toml", 2, "not a configuration of a known simulator"),

@@ -149,9 +149,7 @@ impl Imported {
         self.account.remarks.extend(config.as_ref().and_then(expectation));
         if self.flows.len() > 1 {
             let flows = self.flows.len();
-            self.account
-                .remarks
-                .push(format!("{flows} flows run as tenants; nvme.queues gives them queues and priorities"));
+            self.account.remarks.push(format!("{flows} flows run as tenants, each with a queue of its class"));
         }
     }
 

@@ -11,14 +11,19 @@ use crate::import::account::Verdict::{self, Near, NotModelled, Same, Unused};
 use crate::import::flows::{Arrivals, End, Flow, Recording, Source, Stream};
 use crate::import::given::Given;
 use crate::import::mqsim::NAME;
-use crate::import::table::{Desk, Drive, Rule, To, fraction, missing, near, same, text, unused};
+use crate::import::table::{Desk, Drive, Rule, To, fraction, missing, near, same, text, unused, word};
 use crate::import::xml;
 
 const SECTOR: u64 = 512;
 
 /// What becomes of each key of a flow, with the defaults of the program.
 pub(super) const RULES: &[Rule] = &[
-    missing("Priority_Class", "flows have no priorities here; nvme.queues gives them some"),
+    near(
+        "Priority_Class",
+        Some("HIGH"),
+        To::With("nvme.queues"),
+        "the class of the flow's queue, which decides who gets a free slot of the device; MQSim also orders the transactions of a chip by it",
+    ),
     near(
         "Device_Level_Data_Caching_Mode",
         Some("WRITE_CACHE"),
@@ -146,6 +151,7 @@ impl Workload {
         }
         let chosen = self.flows.iter().filter(|flow| flow.0 == scenario).count();
         let (mut entries, mut flows, mut next, mut outstanding) = (Vec::new(), Vec::new(), 0, 0);
+        let mut queues = Vec::new();
         for (of, replays, keys) in &self.flows {
             entries.extend(self.rest(next..keys.start, shown, Verdict::Unknown, ""));
             next = keys.end;
@@ -166,6 +172,12 @@ impl Workload {
                 }
             }
             let name = format!("flow{}", flows.len() + 1);
+            if chosen > 1 {
+                queues.push(queue_of(&desk, &name)?);
+                arbitrate(&mut desk, &queues);
+            } else {
+                desk.say("Priority_Class", Unused, "there is no other flow");
+            }
             let source = if *replays { trace(&mut desk)? } else { stream(&mut desk, place)? };
             if let Source::Stream(Stream { arrivals: Arrivals::Closed(depth), .. }) = &source {
                 outstanding += i64::from(*depth);
@@ -198,6 +210,27 @@ impl Workload {
             note: note.into(),
         })
     }
+}
+
+/// A queue with its name and another key.
+fn queue(name: &str, key: &str, value: Toml) -> Toml {
+    Toml::Table([("name".to_string(), text(name)), (key.to_string(), value)].into_iter().collect())
+}
+
+/// The queue of a flow, which takes the tenant of its name.
+fn queue_of(desk: &Desk, name: &str) -> Result<Toml> {
+    const CLASSES: [(&str, &str); 4] = [("URGENT", "urgent"), ("HIGH", "high"), ("MEDIUM", "medium"), ("LOW", "low")];
+    let class = desk.value("Priority_Class").map_or(Ok(text("high")), |value| word(&value, &CLASSES))?;
+    Ok(queue(name, "class", class))
+}
+
+/// Gives the device these queues, and one for other requests, so that its file also runs with other workloads. MQSim takes commands
+/// of flows of one class in turn.
+fn arbitrate(desk: &mut Desk, queues: &[Toml]) {
+    let others = queue("others", "match", text("rest"));
+    let queues = queues.iter().cloned().chain([others]).collect();
+    desk.set("nvme.arbitration", text("wrr"), "Priority_Class");
+    desk.set("nvme.queues", Toml::Array(queues), "Priority_Class");
 }
 
 /// Whether a flow may use the whole array.

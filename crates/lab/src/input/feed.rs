@@ -137,7 +137,10 @@ impl Feed<'_> {
         }
         let label = replay.and_then(|replay| replay.reader().volumes().get(record.volume as usize));
         let device = label.map(|label| String::from_utf8_lossy(label));
-        let stream = generated.and_then(Generated::stream);
+        let place = usize::from(record.stream).checked_sub(1);
+        let recorded = replay.zip(place).and_then(|(replay, place)| replay.reader().streams().get(place));
+        let recorded = recorded.map(|name| String::from_utf8_lossy(name));
+        let stream = recorded.as_deref().or(generated.and_then(Generated::stream));
         let names = Names { tenant, device: device.as_deref(), stream };
         self.nvme.queue_of(names, op, record.offset).ok_or_else(|| {
             let place = replay.map_or(String::new(), |replay| format!("line {}: ", replay.reader().line()));

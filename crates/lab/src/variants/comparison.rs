@@ -47,6 +47,8 @@ pub struct Planned {
     variants: Vec<Variant>,
     /// By variant.
     names: Vec<String>,
+    /// Names of tenants of any variant.
+    tenants: Vec<String>,
     sources: Sources,
 }
 
@@ -58,6 +60,8 @@ pub struct Comparison {
     pub seeds: Seeds,
     /// One row per variant, the baseline first; the baseline is never refused.
     pub rows: Vec<Row>,
+    /// Names of tenants of any variant: those that have columns.
+    pub tenants: Vec<String>,
 }
 
 /// A variant and its figures.
@@ -147,7 +151,21 @@ impl Planned {
             return Err(variants[0].settings.refuse(error).note("the first variant is the baseline of all others"));
         }
         let names = variants.iter().map(|variant| name(variant, &axes)).collect();
-        Ok(Planned { axes, seeds, variants, names, sources: sources.clone() })
+        let mut tenants: Vec<String> = Vec::new();
+        for variant in variants.iter().filter(|variant| variant.refused.is_none()) {
+            let new: Vec<String> =
+                variant.settings.config.tenants().into_iter().filter(|name| !tenants.contains(name)).collect();
+            tenants.extend(new);
+        }
+        Ok(Planned { axes, seeds, variants, names, tenants, sources: sources.clone() })
+    }
+
+    /// Takes the names of tenants from the requests, if they name any; otherwise tenants are the queues of the variants.
+    pub fn of(mut self, requests: &Requests) -> Planned {
+        if let Origin::Tenants(tenants) = &requests.from {
+            self.tenants = tenants.iter().map(|tenant| tenant.name.clone()).collect();
+        }
+        self
     }
 
     /// Registers the files that the variants and the requests are read from.
@@ -168,7 +186,7 @@ impl Planned {
     /// # Errors
     /// As [`Sheet::begin`].
     pub fn sheet(&self, place: &Place) -> Result<Sheet> {
-        let columns = columns(&self.axes, self.seeds);
+        let columns = columns(&self.axes, self.seeds, &self.tenants);
         let columns: Vec<(&str, Kind)> = columns.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
         Sheet::begin("--rows", place, &columns)
     }
@@ -219,7 +237,7 @@ impl Planned {
             let tenants = of_tenants.pop().unwrap_or_default();
             Row { name, variant, outcomes, figures, tenants }
         });
-        Ok(Comparison { rows: rows.collect(), axes: self.axes, seeds: self.seeds })
+        Ok(Comparison { rows: rows.collect(), axes: self.axes, seeds: self.seeds, tenants: self.tenants })
     }
 }
 
@@ -240,19 +258,20 @@ fn summary_name(variant: usize, seed: u64) -> String {
     format!("{variant}-{seed}.json")
 }
 
-/// Columns of CSV and Parquet: the variant, then each figure with its ratio, and its spread where there is one.
-fn columns(axes: &[Axis], seeds: Seeds) -> Vec<(String, Kind)> {
+/// Columns of CSV and Parquet: the variant, then each figure with its ratio, and its spread where there is one. The figures of
+/// tenants follow.
+fn columns(axes: &[Axis], seeds: Seeds, tenants: &[String]) -> Vec<(String, Kind)> {
     let mut columns = vec![("variant".to_string(), Kind::Number)];
     columns.extend(axes.iter().map(|axis| (plain(&axis.key), Kind::Text)));
     columns.extend(["config_digest", "refused"].map(|name| (name.to_string(), Kind::Text)));
-    for metric in METRICS {
-        columns.push((metric.key.into(), Kind::Real));
-        columns.push((format!("{}_ratio", metric.key), Kind::Real));
-        if seeds.count > 1 {
-            columns.push((format!("{}_deviation", metric.key), Kind::Real));
-            columns.push((format!("{}_difference", metric.key), Kind::Real));
-            columns.push((format!("{}_half_width", metric.key), Kind::Real));
-        }
+    let mut keys: Vec<String> = METRICS.iter().map(|metric| metric.key.to_string()).collect();
+    for name in tenants {
+        keys.extend(tenants::METRICS.iter().map(|metric| format!("tenants.{name}.{}", metric.key)));
+    }
+    for key in keys {
+        let several: &[&str] = if seeds.count > 1 { &["_deviation", "_difference", "_half_width"] } else { &[] };
+        let endings = ["", "_ratio"].iter().chain(several);
+        columns.extend(endings.map(|ending| (format!("{key}{ending}"), Kind::Real)));
     }
     columns
 }
@@ -287,7 +306,7 @@ impl Entry {
 impl Comparison {
     /// Names of the columns of [`Comparison::entries`].
     pub fn columns(&self) -> Vec<String> {
-        columns(&self.axes, self.seeds).into_iter().map(|(name, _)| name).collect()
+        columns(&self.axes, self.seeds, &self.tenants).into_iter().map(|(name, _)| name).collect()
     }
 
     /// A row's figures, one per column. `number` counts rows from 0.
@@ -297,8 +316,11 @@ impl Comparison {
         entries.extend(row.variant.values.iter().cloned().map(Entry::Text));
         entries.push(Entry::Text(row.variant.settings.digest()));
         entries.push(Entry::Text(row.variant.refused.as_ref().map_or(String::new(), ToString::to_string)));
-        for figure in &row.figures {
-            let figure = figure.as_ref();
+        let of_tenant = |name: &String| {
+            let tenant = row.tenants.iter().find(|tenant| tenant.name == *name);
+            (0..tenants::METRICS.len()).map(move |m| tenant.and_then(|tenant| tenant.figures[m].as_ref()))
+        };
+        for figure in row.figures.iter().map(Option::as_ref).chain(self.tenants.iter().flat_map(of_tenant)) {
             entries.push(Entry::Real(figure.map(|f| f.mean)));
             entries.push(Entry::Real(figure.and_then(|f| f.ratio)));
             if self.seeds.count > 1 {

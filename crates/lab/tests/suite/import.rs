@@ -11,6 +11,7 @@ use ssdlab_lab::perf::Moment;
 use ssdlab_lab::run::{How as RunHow, Outputs, Run};
 use ssdlab_lab::settings::{Change, Document, Settings, Sources};
 use ssdlab_sim::Check;
+use ssdlab_sim::config::QueuePriority;
 
 /// Every sample with a drive in it.
 const DRIVES: [&str; 7] =
@@ -254,6 +255,15 @@ fn scenarios_become_requests() {
     let requests = Requests::imported(&second, None).unwrap().unwrap();
     let Origin::Tenants(tenants) = &requests.from else { panic!("tenants") };
     assert_eq!(tenants.iter().map(|tenant| tenant.name.as_str()).collect::<Vec<_>>(), ["flow1", "flow2"]);
+    // Each has a queue of its class.
+    let queues = &Settings::imported(&second).unwrap().config.nvme.queues;
+    let classes: Vec<_> = queues.iter().map(|queue| (queue.name.as_str(), queue.class)).collect();
+    assert_eq!(
+        classes,
+        [("flow1", QueuePriority::High), ("flow2", QueuePriority::Low), ("others", QueuePriority::Medium)]
+    );
+    let class = entry(&second, "scenario 2/flow 2/Priority_Class");
+    assert!(class.verdict == Verdict::Near && class.becomes[0].contains("nvme.queues"), "{class:?}");
     let sources = sources(&["mqsim-drive.xml"], &SMALL);
     let summary = summary(Settings::load(&sources).unwrap(), &requests);
     assert_eq!(summary.requests.read + summary.requests.write, 800);

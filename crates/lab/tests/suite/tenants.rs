@@ -219,6 +219,25 @@ fn a_series_has_columns_for_each_tenant() {
     assert_eq!(column("tenants.a.mean_ns"), ["55120", "", "55120"]);
 }
 
+/// The example of docs/nvme.md, with streams: A A A B A B B B.
+#[test]
+fn queues_match_the_stream_column_of_a_trace() {
+    let lines: String = (0..8).map(|i| format!("0 r {} 4096 {}\n", i * 4096, ["b", "a"][i % 2])).collect();
+    let file = recording(&lines);
+    let mut requests = Requests::new(Origin::Trace(file.path().into()));
+    requests.reading.format = format!("{},stream=4", &COLUMNS["format=".len()..]);
+    let queues = "nvme={ arbitration = \"wrr\", queues = [{ name = \"A\", class = \"high\", weight = 3, match = { stream = [\"a\"] } }, { name = \"B\", class = \"low\", match = { stream = [\"b\"] } }] }";
+    let device = sources(&[&ONE_DIE[..], &["device.queue_depth=1", queues]].concat());
+    let seen = summary(&device, &requests, false);
+    let mean = |tenant: &str| seen["tenants"][tenant]["latency_ns"]["read"]["mean"].as_f64();
+    assert_eq!((mean("A"), mean("B")), (Some(151_580.0), Some(344_500.0)));
+    // A stream without a queue is named.
+    let one = "nvme={ arbitration = \"rr\", queues = [{ name = \"A\", match = { stream = [\"a\"] } }] }";
+    let error = run(&sources(&[&ONE_DIE[..], &[one]].concat()), How::default()).open(&requests).unwrap();
+    let error = error.simulate(&Outputs::default(), &mut ()).map(drop).unwrap_err();
+    assert!(error.to_string().contains("line 1") && error.to_string().contains("of stream b"), "{error}");
+}
+
 // Signs of published contention studies, with the settings of docs/validation.md.
 
 /// A small drive that is full.

@@ -103,7 +103,7 @@ pub enum Match {
     Tenant(Vec<String>),
     /// Those of these devices (disk, volume, unit or ASU) of the trace.
     Device(Vec<String>),
-    /// Those of these streams of a generated workload.
+    /// Those of these streams of the trace, or of a generated workload.
     Stream(Vec<String>),
     /// Those whose first byte lies in a range.
     Lba(ByteRange),
@@ -147,7 +147,7 @@ pub struct Names<'n> {
     pub tenant: Option<&'n str>,
     /// Its device of the trace.
     pub device: Option<&'n str>,
-    /// Its stream of the workload.
+    /// Its stream of the trace or the workload.
     pub stream: Option<&'n str>,
 }
 

@@ -336,18 +336,23 @@ impl Ssd {
 
     /// Writes a page from the memory to flash, with GC if there is no room. Returns false if there is no victim left.
     pub(super) fn bring_back(&mut self, plane: PlaneId, tag: Tag, lost: bool) -> bool {
+        let page = self.room(plane, &mut 0);
+        page.inspect(|page| self.bring_back_to(*page, tag, lost)).is_some()
+    }
+
+    /// A free page outside the reserves for data of a plane, with GC if there is none; `held` counts the pages that GC held in the
+    /// memory. None if there is no victim left.
+    fn room(&mut self, plane: PlaneId, held: &mut u64) -> Option<Ppn> {
         let data = self.dev.geometry.data_pages as u16;
         loop {
             let found = self.homes(plane).find_map(|plane| self.dev.flash.take_page(plane, Stream::Host, false));
-            if let Some(page) = found {
-                self.bring_back_to(page, tag, lost);
-                return true;
+            if found.is_some() {
+                return found;
             }
             let flash = &self.dev.flash;
             let closed = self.homes(plane).flat_map(|plane| flash.closed_blocks(plane, &self.dev.geometry));
-            let victim = closed.min_by_key(|block| flash.valid(*block)).filter(|block| flash.valid(*block) < data);
-            let Some(victim) = victim else { return false };
-            self.finish_collection(victim);
+            let victim = closed.min_by_key(|block| flash.valid(*block)).filter(|block| flash.valid(*block) < data)?;
+            *held += self.finish_collection(victim);
         }
     }
 
@@ -409,14 +414,8 @@ impl Ssd {
             if flash.valid(victim) < data {
                 held += self.finish_collection(victim);
             } else if self.rules.dynamic {
-                // Pages whose overwrites went to other planes are valid again, and the plane has too many: some move to other
-                // planes, too.
-                self.dev.flash.begin_collection(victim);
-                let pages = self.hold(victim, 0);
-                held += pages.len() as u64;
-                for (tag, lost) in pages {
-                    law!(self.bring_back(plane, tag, lost), "law: what is exported fits");
-                }
+                // Pages whose overwrites went to other planes are valid again, and the plane has too many.
+                held += self.move_to_any_plane(victim);
             } else {
                 break;
             }
@@ -444,18 +443,42 @@ impl Ssd {
                 }
                 return held;
             };
-            let tag = self.oracle.load(from, lpn);
-            let block = self.dev.geometry.block_of(to);
-            self.dev.flash.invalidate(from, victim, lpn);
-            self.dev.flash.land(to, block, lpn);
-            self.dev.map.set(lpn, Location::Flash(to));
-            self.oracle.store(to, tag);
-            self.follow_errors(from, to, block, true);
-            self.write_metadata_now(block);
+            self.move_recovered(from, to, lpn);
         }
         self.dev.flash.erase_now(victim);
         self.forget_block(victim);
         0
+    }
+
+    /// Moves the pages of a full block to wherever there is room, and erases it. What is exported fits outside the reserves of all
+    /// planes, so there is room. Returns the number of pages that GC for it held in the memory.
+    fn move_to_any_plane(&mut self, victim: BlockId) -> u64 {
+        let plane = self.dev.geometry.plane_of_block(victim);
+        let mut held = 0;
+        self.dev.flash.begin_collection(victim);
+        for offset in 0..self.dev.geometry.pages_per_block {
+            let from = self.dev.geometry.page(victim, offset);
+            let lpn = self.dev.flash.lpn_of(from);
+            if lpn.is_some() {
+                let to = self.room(plane, &mut held).expect("law: what is exported fits outside the reserves");
+                self.move_recovered(from, to, lpn);
+            }
+        }
+        self.dev.flash.erase_now(victim);
+        self.forget_block(victim);
+        held
+    }
+
+    /// Moves a page of a victim in no time.
+    fn move_recovered(&mut self, from: Ppn, to: Ppn, lpn: Lpn) {
+        let tag = self.oracle.load(from, lpn);
+        let (victim, block) = (self.dev.geometry.block_of(from), self.dev.geometry.block_of(to));
+        self.dev.flash.invalidate(from, victim, lpn);
+        self.dev.flash.land(to, block, lpn);
+        self.dev.map.set(lpn, Location::Flash(to));
+        self.oracle.store(to, tag);
+        self.follow_errors(from, to, block, true);
+        self.write_metadata_now(block);
     }
 
     /// A free page of a plane for recovery.

@@ -439,7 +439,7 @@ pub(crate) fn submit_all(ssd: &mut Ssd, requests: &[(u64, u8, u32, u32)]) -> u64
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(600), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::common::worlds(600))]
 
     /// Random devices under the full oracle: nothing is lost, and programs are what was accepted and not absorbed or trimmed.
     #[test]
@@ -473,6 +473,43 @@ proptest! {
         prop_assert!((one.breakdown_ns.all.sum() as f64 - total).abs() <= 1e-9 * total + 1.0);
         let (other, _) = run(Check::Off, true);
         prop_assert_eq!(format!("{one:?}"), format!("{other:?}"));
+    }
+
+    /// Overwrites under dynamic placement go to other planes. A cut undoes them, and a plane may then hold more valid pages than it
+    /// has room for: recovery moves them to other planes, and needs no memory for that.
+    #[test]
+    fn overfull_planes_need_no_memory_at_a_cut(
+        keys in keys(),
+        requests in crate::worlds::requests(),
+        cuts in prop::collection::vec(0u64..80_000_000, 1..6),
+        blocks in 8u32..30,
+        per_block in 2u32..6,
+        victim in prop::sample::select(vec!["random", "greedy", "fifo"]),
+    ) {
+        let planes = "geometry = { channels = 2, chips_per_channel = 2, dies_per_chip = 1, planes_per_die = 2";
+        let toml = format!(
+            "{planes}, blocks_per_plane = {blocks}, pages_per_block = {per_block} }}
+            device.power_loss_protection = false
+            gc.threshold = \"1 pages\"
+            precondition.mode = \"random\"
+            ftl = {{ write_points = \"separate\", wear_levelling = \"static\" }}
+            schemes = {{ place = \"dynamic\", path = \"checked\", order = \"piq\", victim = \"{victim}\" }}"
+        );
+        let mut config = with_cache(&toml, keys);
+        config.cache.write = CacheWrite::Back;
+        // As little spare as there may be: blocks that GC fills, as many reserved ones and one more, and a page.
+        let kept = 2 * config.reserve() + 1;
+        let data = (blocks - kept) * (per_block - config.metadata_pages()) - 1;
+        config.gc.reserve = Some(config.reserve() + 1);
+        config.device.over_provisioning = Ppm(1_000_000 - data * 1_000_000 / (blocks * per_block));
+        config.faults.power_cut = cuts.into_iter().map(Nanos).collect();
+        config.check().unwrap();
+        let mut ssd = Ssd::new(&config, 7, Check::Full).unwrap();
+        submit_all(&mut ssd, &requests);
+        ssd.run();
+        for cut in summary(&ssd).power_cuts {
+            prop_assert_eq!(cut.held_pages, 0, "{:?}", cut);
+        }
     }
 
     /// After a completed flush and a power cut, no flushed version is missing (the oracle panics); with a capacitor none is.

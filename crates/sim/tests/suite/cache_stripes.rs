@@ -106,7 +106,7 @@ fn striped(toml: &str, keys: Keys) -> Config {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::common::worlds(300))]
 
     /// Random devices under the full oracle, some with power cuts: nothing is lost, and shortcuts change no byte.
     #[test]

@@ -1,6 +1,6 @@
 //! Every combination of orders, routes, placements, victims, collectors, paths and layouts on small devices. Either a rule of the
 //! configuration rejects it, or it runs to its end under the full oracle, and every page then has its expected content. Write caches,
-//! queues of the host and die queues are combined with each other, and with every two schemes beside the defaults.
+//! queues of the host, die queues and page types are combined with each other, and with every two schemes beside the defaults.
 //!
 //! Schemes are taken from their slots' lists, so new ones are included. The usual test command runs a sample that contains every
 //! valid pair; `SSDLAB_COMBINATIONS=all cargo test -p ssdlab-sim --test suite combinations::` runs all combinations.
@@ -28,8 +28,8 @@ const PER_BLOCK: u32 = 4;
 const COMMON: u64 = 96;
 const REQUESTS: u64 = 400;
 /// Names of the slots: schemes, of which all combinations are tried, and features of the device around them.
-const SLOTS: [&str; 10] =
-    ["order", "route", "place", "victim", "collector", "path", "layout", "cache", "queues", "die queue"];
+const SLOTS: [&str; 11] =
+    ["order", "route", "place", "victim", "collector", "path", "layout", "cache", "queues", "die queue", "page types"];
 /// Slots of schemes.
 const SCHEMES: usize = 7;
 /// Schemes that may differ from the first of their slot where the features do.
@@ -101,6 +101,7 @@ fn choices() -> [Vec<Choice>; SLOTS.len()] {
         slot("cache", named(&CACHES)),
         slot("nvme", named(&QUEUES)),
         slot("order", named(&DIE_QUEUES)),
+        PAGE_TYPES.map(|(label, keys)| Choice { label: label.into(), config: config(keys) }).into(),
     ]
 }
 
@@ -129,6 +130,13 @@ const DIE_QUEUES: Features<3> = [
     ("fifo", "{}"),
     ("read-first", "{ die_queue = \"read-first\", read_burst = 2 }"),
     ("by class", "{ die_queue = [\"cache\", \"rgc\", \"rhost\", \"wgc\"] }"),
+];
+
+/// Names, and lines of the configuration.
+const PAGE_TYPES: Features<3> = [
+    ("cyclic", ""),
+    ("shadow", "geometry.page_order = \"shadow\""),
+    ("varied", "timing.variation = { block = 0.2, layer = 0.1 }"),
 ];
 
 fn named<const N: usize>(features: &Features<N>) -> Vec<(String, String)> {
@@ -195,8 +203,10 @@ impl Table {
     /// The device with these schemes, and the minimal spare for them.
     fn config(&self, combination: usize, device: usize) -> Config {
         let mut config = self.devices[device].clone();
-        let [order, route, place, victim, collector, path, layout, cache, queue, die_queue] = self.digits(combination);
-        let [orders, routes, places, victims, collectors, paths, layouts, caches, queues, die_queues] = &self.choices;
+        let [order, route, place, victim, collector, path, layout, cache, queue, die_queue, kind] =
+            self.digits(combination);
+        let [orders, routes, places, victims, collectors, paths, layouts, caches, queues, die_queues, kinds] =
+            &self.choices;
         config.schemes.order = orders[order].config.schemes.order.clone();
         config.schemes.route = routes[route].config.schemes.route.clone();
         config.schemes.place = places[place].config.schemes.place;
@@ -207,6 +217,8 @@ impl Table {
         config.cache = caches[cache].config.cache.clone();
         config.nvme = queues[queue].config.nvme.clone();
         config.order = die_queues[die_queue].config.order.clone();
+        config.geometry.page_order = kinds[kind].config.geometry.page_order;
+        config.timing.variation = kinds[kind].config.timing.variation.clone();
         // Per plane: as many reserved blocks as GC write points, as many open ones, and a page.
         let kept = (2 * config.reserve() + DEVICES[device].2).min(BLOCKS - 1);
         let data = (BLOCKS - kept) * (PER_BLOCK - config.metadata_pages()) - 1;
@@ -425,11 +437,11 @@ fn page(table: &Table) -> String {
 Written by the test that runs them: `SSDLAB_COMBINATIONS=write cargo test -p ssdlab-sim --test suite combinations::`.
 
 {} orders, {} routes, {} placements, {} victims, {} collectors, {} paths and {} layouts make {} combinations. {} write caches, {} sets of
-queues of the host and {} die queues are combined with each other and with every {BESIDE} schemes beside the first of each slot, which adds
+queues of the host, {} die queues and {} sets of page types are combined with each other and with every {BESIDE} schemes beside the first of each slot, which adds
 {} combinations. Each is tried on {} small devices, and
 either a rule of the configuration refuses it, or it runs: 400 requests in bursts under the full oracle on a device that is full,
 down to the last operation, with collections, after which every page holds what the history says, the same whatever the schemes. {run}
-combinations run on some device, {} runs in all. `SSDLAB_COMBINATIONS=all` with the same command runs every one of them (some two
+combinations run on some device, {} runs in all. `SSDLAB_COMBINATIONS=all` with the same command runs every one of them (some
 minutes on two cores); the usual test command runs a sample in which every three choices meet that ever do.
 
 `a (b)` is `a` with `inner = \"b\"`; `a, b` is `a` with its switch `b` on. Other knobs have their defaults; random ones are tried in
@@ -449,6 +461,7 @@ The devices have 2 channels, 4 chips a channel, a die of 2 planes, and as little
         table.choices[7].len(),
         table.choices[8].len(),
         table.choices[9].len(),
+        table.choices[10].len(),
         table.len() - schemes,
         DEVICES.len(),
         accepted.len(),
@@ -464,6 +477,9 @@ The devices have 2 channels, 4 chips a channel, a die of 2 planes, and as little
         if *keys != "{}" {
             writeln!(out, "- {name}: `{section} = {keys}`").unwrap();
         }
+    }
+    for (name, keys) in PAGE_TYPES.iter().filter(|(_, keys)| !keys.is_empty()) {
+        writeln!(out, "- {name}: `{keys}`").unwrap();
     }
     let mut notes = Notes::default();
     let mut never = String::new();

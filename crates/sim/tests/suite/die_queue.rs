@@ -184,7 +184,7 @@ fn rules_name_what_an_order_lacks() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(150), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::common::worlds(150))]
 
     /// Random small devices under the full oracle with power cuts; without a collection nothing is late.
     #[test]

@@ -203,7 +203,7 @@ fn rules_name_what_page_types_lack() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::common::worlds(300))]
 
     /// Random devices under the full oracle, some with power cuts: shortcuts change no byte, types count what the flash counts,
     /// and word lines differ from cyclic pages by their report alone.

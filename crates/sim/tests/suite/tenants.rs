@@ -224,7 +224,7 @@ fn rules_name_what_queues_lack() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::common::worlds(300))]
 
     /// Random devices under the full oracle, with power cuts: sums over tenants are the totals, and rows of the matrix sum to the
     /// waits for dies and channels.

@@ -29,6 +29,6 @@ impl Parser for Alibaba {
         let Some(volume) = cx.volume(device)? else {
             return Ok(Parsed::Pass);
         };
-        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op, fua: false }))
+        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op, fua: false, stream: 0 }))
     }
 }

@@ -91,7 +91,7 @@ impl Parser for Ascii {
         self.total += 1;
         self.reads += u64::from(read);
         let op = if read { Op::Read } else { Op::Write };
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua: false }))
+        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua: false, stream: 0 }))
     }
 
     fn finish(&mut self, cx: &mut Context) -> Result<(), Box<Bad>> {

@@ -171,7 +171,15 @@ impl Parser for Blkparse {
                 let (first, sectors) = extent.unwrap_or((0, 0));
                 let (offset, bytes) = (first.saturating_mul(512), sectors.saturating_mul(512));
                 check_end(line, offset, bytes, count)?;
-                return Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op: Op::Flush, fua: false }));
+                return Ok(Parsed::Record(Raw {
+                    time_ns,
+                    offset,
+                    bytes,
+                    volume,
+                    op: Op::Flush,
+                    fua: false,
+                    stream: 0,
+                }));
             }
             cx.note(Note::OtherOp);
             return Ok(Parsed::Pass);
@@ -195,7 +203,7 @@ impl Parser for Blkparse {
         };
         self.records += 1;
         let fua = op == Op::Write && kind.contains(&b'F');
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua }))
+        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua, stream: 0 }))
     }
 
     fn finish(&mut self, cx: &mut Context) -> Result<(), Box<Bad>> {

@@ -56,6 +56,6 @@ impl Parser for Blkreplay {
             _ => return Err(bad_op(line, kind, "op", &["R", "W", "RA", "D"])),
         };
         check_end(line, offset, bytes, length)?;
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume: 0, op, fua: false }))
+        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume: 0, op, fua: false, stream: 0 }))
     }
 }

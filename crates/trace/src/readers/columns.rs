@@ -26,6 +26,7 @@ impl Mapped {
             .chain([map.offset.column, map.size.column])
             .chain(op)
             .chain(map.fua)
+            .chain(map.stream)
             .chain(map.volume.iter().copied())
             .chain(map.filters.iter().map(|(column, _)| *column))
             .max()
@@ -146,6 +147,7 @@ impl Mapped {
         let Some(volume) = volume else {
             return Ok(Parsed::Pass);
         };
-        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op, fua }))
+        let stream = self.map.stream.map_or(Ok(0), |column| cx.streams.number(fields[column]))?;
+        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op, fua, stream }))
     }
 }

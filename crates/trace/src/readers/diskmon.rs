@@ -37,6 +37,6 @@ impl Parser for Diskmon {
         let Some(volume) = cx.volume(disk)? else {
             return Ok(Parsed::Pass);
         };
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua: false }))
+        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua: false, stream: 0 }))
     }
 }

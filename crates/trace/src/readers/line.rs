@@ -12,6 +12,8 @@ use std::ops::Range;
 pub(crate) const FIELD_BYTES: usize = 4 << 10;
 /// Distinct volumes that are kept apart.
 pub(crate) const MAX_VOLUMES: usize = 4096;
+/// Distinct streams that are kept apart.
+const MAX_STREAMS: usize = 4096;
 
 /// A request as written in the line: absolute time, nothing rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +24,7 @@ pub(crate) struct Raw {
     pub volume: u32,
     pub op: Op,
     pub fua: bool,
+    pub stream: u16,
 }
 
 /// The result of parsing a line.
@@ -81,13 +84,15 @@ pub(crate) struct Context {
     pub first: bool,
     pub notes: Notes,
     pub volumes: Volumes,
+    pub streams: Streams,
     /// Are flushes records? Otherwise they are noted and skipped.
     pub flushes: bool,
 }
 
 impl Context {
     pub fn new(device: Option<&str>) -> Context {
-        Context { line: 0, first: true, notes: Notes::new(), volumes: Volumes::new(device), flushes: false }
+        let (notes, volumes) = (Notes::new(), Volumes::new(device));
+        Context { line: 0, first: true, notes, volumes, streams: Streams::default(), flushes: false }
     }
 
     pub fn note(&mut self, note: Note) {
@@ -169,6 +174,38 @@ impl Context {
             self.volumes.names.push(name);
         }
         Ok(id)
+    }
+}
+
+/// The streams of a trace in the order of first appearance.
+#[derive(Default)]
+pub(crate) struct Streams {
+    names: Vec<Vec<u8>>,
+    numbers: FxHashMap<Vec<u8>, u16>,
+}
+
+impl Streams {
+    pub fn names(&self) -> &[Vec<u8>] {
+        &self.names
+    }
+
+    /// The number of a stream, from 1; 0 for an empty label and for `-`.
+    pub fn number(&mut self, label: &[u8]) -> Result<u16, Box<Bad>> {
+        if label.is_empty() || label == b"-" {
+            return Ok(0);
+        }
+        if let Some(number) = self.numbers.get(label) {
+            return Ok(*number);
+        }
+        if self.names.len() >= MAX_STREAMS || label.len() > FIELD_BYTES {
+            return Err(Bad::new(Code::Volumes, format!("More than {MAX_STREAMS} streams in one trace"), label)
+                .expected(format!("at most {MAX_STREAMS} distinct streams, with names of at most 4 KiB"))
+                .fix("leave the column of the stream out"));
+        }
+        self.names.push(label.to_vec());
+        let number = self.names.len() as u16;
+        self.numbers.insert(label.to_vec(), number);
+        Ok(number)
     }
 }
 

@@ -86,6 +86,6 @@ impl Parser for Msr {
         let Some(volume) = cx.volume_of(raw, |_| [host, b"_", disk].concat())? else {
             return Ok(Parsed::Pass);
         };
-        Ok(Parsed::Record(Raw { time_ns, offset: first_byte, bytes, volume, op, fua: false }))
+        Ok(Parsed::Record(Raw { time_ns, offset: first_byte, bytes, volume, op, fua: false, stream: 0 }))
     }
 }

@@ -1,7 +1,8 @@
 //! Parquet, as `ssdlab trace convert` writes it: one row per request, columns by name.
 //!
 //! `time_ns` (int64, since the first request), `op` (text: `read`, `write`, `trim`, `flush`), `offset` and `bytes` (64-bit), and
-//! optionally `volume` (int32, in the order of first appearance) and `fua` (boolean: force unit access). The names of the volumes are in the file's metadata
+//! optionally `volume` (int32, in the order of first appearance) and `fua` (boolean: force unit access)
+//! and `stream` (int32: number of the stream). The names of the volumes are in the file's metadata
 //! under `ssdlab.volumes`, percent-encoded between commas: any bytes come back as they were.
 //!
 //! The file's own library unpacks rows batch by batch into the fixed-size records that the parser below reads, so that
@@ -11,7 +12,7 @@
 use crate::error::Code;
 use crate::readers::line::*;
 use crate::record::Op;
-use crate::table::{FUA, ROW_BYTES};
+use crate::table::{FUA, ROW_BYTES, STREAM};
 
 /// Operations by their number in a row; any other value is unknown.
 const OPS: [(&str, Op); 4] = [("read", Op::Read), ("write", Op::Write), ("trim", Op::Trim), ("flush", Op::Flush)];
@@ -67,7 +68,15 @@ impl Parser for Rows {
                 None => return Ok(Parsed::Pass),
             }
         }
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op: *op, fua: row[29] & FUA != 0 && *op == Op::Write }))
+        let stream = match row[29] & STREAM {
+            0 => 0,
+            _ => {
+                let number = u32::from_le_bytes(std::array::from_fn(|i| row[30 + i]));
+                cx.streams.number(number.to_string().as_bytes())?
+            }
+        };
+        let fua = row[29] & FUA != 0 && *op == Op::Write;
+        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op: *op, fua, stream }))
     }
 }
 
@@ -170,7 +179,7 @@ mod file {
         fn need(file: &SerializedFileReader<File>, name: &str, kind: Type) -> io::Result<Column<T>> {
             Column::find(file, name, kind)?.ok_or_else(|| {
                 broken(format!(
-                    "it has no column {name}; needed are time_ns, op, offset and bytes, volume and fua may be there"
+                    "it has no column {name}; needed are time_ns, op, offset and bytes, volume, fua and stream may be there"
                 ))
             })
         }
@@ -213,6 +222,7 @@ mod file {
         bytes: Column<Int64Type>,
         volume: Option<Column<Int32Type>>,
         fua: Option<Column<BoolType>>,
+        stream: Option<Column<Int32Type>>,
         out: Vec<u8>,
         given: usize,
     }
@@ -235,12 +245,14 @@ mod file {
                 self.bytes.start(&self.file, group)?;
                 self.volume.iter_mut().try_for_each(|column| column.start(&self.file, group))?;
                 self.fua.iter_mut().try_for_each(|column| column.start(&self.file, group))?;
+                self.stream.iter_mut().try_for_each(|column| column.start(&self.file, group))?;
             }
             let rows = self.time.batch()?;
             let others = [self.op.batch()?, self.offset.batch()?, self.bytes.batch()?];
             let volumes = self.volume.as_mut().map_or(Ok(rows), Column::batch)?;
             let forced = self.fua.as_mut().map_or(Ok(rows), Column::batch)?;
-            if rows == 0 || others.iter().chain([&volumes, &forced]).any(|other| *other != rows) {
+            let streams = self.stream.as_mut().map_or(Ok(rows), Column::batch)?;
+            if rows == 0 || others.iter().chain([&volumes, &forced, &streams]).any(|other| *other != rows) {
                 return Err(broken("its columns end at different rows"));
             }
             self.left = self.left.saturating_sub(rows as u64);
@@ -252,7 +264,8 @@ mod file {
                 let device = self.volume.as_ref().map_or(0, |column| column.values[row] as u32);
                 let op = op.map_or(u8::MAX, |op| op as u8);
                 let fua = self.fua.as_ref().is_some_and(|column| column.values[row]);
-                Row { time_ns, offset, bytes, negative, device, op, fua }.put(&mut self.out);
+                let stream = self.stream.as_ref().map(|column| column.values[row] as u32);
+                Row { time_ns, offset, bytes, negative, device, op, fua, stream }.put(&mut self.out);
             }
             Ok(())
         }
@@ -279,6 +292,7 @@ mod file {
         let bytes = Column::need(&file, "bytes", Type::INT64)?;
         let volume = Column::find(&file, "volume", Type::INT32)?;
         let fua = Column::find(&file, "fua", Type::BOOLEAN)?;
+        let stream = Column::find(&file, "stream", Type::INT32)?;
         let pairs = file.metadata().file_metadata().key_value_metadata();
         let labels = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == LABELS)?.value.clone());
         let labels = match (labels, &volume) {
@@ -293,7 +307,7 @@ mod file {
             (_, None) => Vec::new(),
         };
         let (group, left) = (0, 0);
-        let rows = Rows { file, group, left, time, op, offset, bytes, volume, fua, out: Vec::new(), given: 0 };
+        let rows = Rows { file, group, left, time, op, offset, bytes, volume, fua, stream, out: Vec::new(), given: 0 };
         Ok(Open { rows: Box::new(rows), labels })
     }
 

@@ -52,7 +52,7 @@ impl Parser for Spc {
         if volume as usize >= self.units.len() {
             self.units.push(asu);
         }
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua: false }))
+        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua: false, stream: 0 }))
     }
 
     fn finish(&mut self, cx: &mut Context) -> Result<(), Box<Bad>> {

@@ -45,6 +45,6 @@ impl Parser for Systor {
         let Some(volume) = cx.volume(lun)? else {
             return Ok(Parsed::Pass);
         };
-        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op, fua: false }))
+        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op, fua: false, stream: 0 }))
     }
 }

@@ -37,6 +37,6 @@ impl Parser for Tencent {
         let Some(volume) = cx.volume(volume)? else {
             return Ok(Parsed::Pass);
         };
-        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op, fua: false }))
+        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op, fua: false, stream: 0 }))
     }
 }

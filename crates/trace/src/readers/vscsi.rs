@@ -115,6 +115,6 @@ impl Parser for Vscsi {
         let offset = block.checked_mul(512).ok_or_else(|| range("lbn", &record[16..24]))?;
         let time_ns = time_us.checked_mul(1_000).ok_or_else(|| range("ts", &record[24..32]))?;
         check_end(record, offset, u64::from(bytes), &record[16..24])?;
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes: u64::from(bytes), volume: 0, op, fua: false }))
+        Ok(Parsed::Record(Raw { time_ns, offset, bytes: u64::from(bytes), volume: 0, op, fua: false, stream: 0 }))
     }
 }

@@ -330,7 +330,15 @@ impl Iterator for Generator {
                     self.left -= 1;
                     self.stream = stream;
                     let (op, offset, bytes) = self.state.streams[stream].next();
-                    return Some(Record { time_ns: at - self.origin_ns, offset, bytes, volume: 0, op, fua: false });
+                    return Some(Record {
+                        time_ns: at - self.origin_ns,
+                        offset,
+                        bytes,
+                        volume: 0,
+                        op,
+                        fua: false,
+                        stream: 0,
+                    });
                 }
                 self.now_ns = self.state.end_ns;
             }

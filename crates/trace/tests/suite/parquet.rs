@@ -36,7 +36,8 @@ fn what_is_written_reads_back() {
             let volume = i % 4;
             let offset = if i % 7 == 0 { u64::MAX - 512 - i } else { i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 8 };
             let (bytes, op) = (1 + i % 511, ops[(i % 3) as usize]);
-            let record = Record { time_ns: i * 333_333, offset, bytes, volume: volume as u32, op, fua: false };
+            let record =
+                Record { time_ns: i * 333_333, offset, bytes, volume: volume as u32, op, fua: false, stream: 0 };
             (record, Some(labels[volume as usize].to_vec()))
         })
         .collect();
@@ -56,7 +57,9 @@ fn what_is_written_reads_back() {
 
 #[test]
 fn a_negative_time_is_called_so() {
-    let at = |time_ns: u64| (Record { time_ns, offset: 0, bytes: 512, volume: 0, op: Op::Read, fua: false }, None);
+    let at = |time_ns: u64| {
+        (Record { time_ns, offset: 0, bytes: 512, volume: 0, op: Op::Read, fua: false, stream: 0 }, None)
+    };
     let file = write(&vec![at(0), at(7), at(-5i64 as u64), at(9)]);
     let error = read(file.path(), &Options::default()).expect_err("is negative");
     assert_eq!((error.code(), error.report().line), (Code::Negative, Some(3)));
@@ -66,7 +69,9 @@ fn a_negative_time_is_called_so() {
 #[test]
 fn what_is_no_parquet_and_what_is_damaged() {
     let records: Labelled = (0..3_000u64)
-        .map(|i| (Record { time_ns: i, offset: i * 512, bytes: 512, volume: 0, op: Op::Read, fua: false }, None))
+        .map(|i| {
+            (Record { time_ns: i, offset: i * 512, bytes: 512, volume: 0, op: Op::Read, fua: false, stream: 0 }, None)
+        })
         .collect();
     let whole = std::fs::read(write(&records).path()).expect("reads");
     let refused = |bytes: &[u8], format: Option<Format>| {

@@ -67,7 +67,15 @@ fn records(units: &'static Units) -> impl Strategy<Value = Vec<Record>> {
                     _ => Op::Write,
                 };
                 let bytes = bytes.next_multiple_of(units.size);
-                Record { time_ns: time, offset: offset / units.offset * units.offset, bytes, volume, op, fua: false }
+                Record {
+                    time_ns: time,
+                    offset: offset / units.offset * units.offset,
+                    bytes,
+                    volume,
+                    op,
+                    fua: false,
+                    stream: 0,
+                }
             })
             .collect()
     })
@@ -165,7 +173,8 @@ impl PickOne for &'static [u8] {
 
 #[test]
 fn what_a_format_cannot_carry_is_counted() {
-    let record = |time_ns, op, offset, bytes, volume| Record { time_ns, offset, bytes, volume, op, fua: false };
+    let record =
+        |time_ns, op, offset, bytes, volume| Record { time_ns, offset, bytes, volume, op, fua: false, stream: 0 };
     let list =
         [record(0, Op::Write, 100, 100, 0), record(150, Op::Trim, 0, 512, 0), record(1_550, Op::Read, 0, 512, 0)];
     let (bytes, losses) = write("ssdsim", &list);
@@ -181,7 +190,7 @@ fn what_a_format_cannot_carry_is_counted() {
 
 #[test]
 fn labels_survive_where_they_can() {
-    let record = |volume| Record { time_ns: 0, offset: 0, bytes: 512, volume, op: Op::Read, fua: false };
+    let record = |volume| Record { time_ns: 0, offset: 0, bytes: 512, volume, op: Op::Read, fua: false, stream: 0 };
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes, "out", Format::Spc).expect("writer");
     for (volume, label) in [(0, &b"1"[..]), (1, b"hm,\x1b"), (2, b"7")] {
@@ -204,6 +213,7 @@ fn formats_are_told_by_what_they_write() {
             volume: 0,
             op: if i % 3 == 0 { Op::Read } else { Op::Write },
             fua: false,
+            stream: 0,
         })
         .collect();
     for units in FORMATS.iter().filter(|units| !units.format.starts_with("columns")) {

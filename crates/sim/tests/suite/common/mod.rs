@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, Once};
 
+use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use ssdlab_sim::blame::{CAUSES, Cause, Extra};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
@@ -12,6 +13,14 @@ use ssdlab_sim::{Check, Completed, Config, Marks, Observer, Request, RequestOp, 
 /// A configuration from TOML.
 pub fn config(toml: &str) -> Config {
     toml.parse().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Random worlds: the same ones in every run, and so many of them. `SSDLAB_CASES` sets another number, `SSDLAB_SEED` draws others.
+pub fn worlds(usual: u32) -> ProptestConfig {
+    let given = |name: &str| std::env::var(name).ok();
+    let cases = given("SSDLAB_CASES").and_then(|n| n.parse().ok()).unwrap_or(usual);
+    let rng_seed = RngSeed::Fixed(given("SSDLAB_SEED").and_then(|n| n.parse().ok()).unwrap_or(1));
+    ProptestConfig { cases, rng_seed, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 /// Records completed requests.

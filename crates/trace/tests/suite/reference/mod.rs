@@ -203,6 +203,7 @@ fn records(rows: Vec<Row>) -> Vec<Record> {
                 volume: at as u32,
                 op,
                 fua: false,
+                stream: 0,
             }
         })
         .collect()
