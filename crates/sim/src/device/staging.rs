@@ -5,7 +5,7 @@
 //! of staging; segments are ordered by that time.
 
 use super::transaction::{Fifo, Slab};
-use crate::units::{JobId, Nanos};
+use crate::units::{JobId, Nanos, PlaneId};
 
 /// Pages of one collection in the buffer.
 #[derive(Clone, Debug)]
@@ -101,6 +101,8 @@ pub struct Staging {
     pub(crate) stale: bool,
     /// The unit of the last page from `ready`.
     pub(crate) last_unit: u32,
+    /// A plane that had room for host data at the last search for free dies.
+    pub(crate) roomy: PlaneId,
     pub(crate) segments: Slab<Segment>,
     /// Filled slots.
     pub(crate) filled: Level,
@@ -120,6 +122,7 @@ impl Staging {
             waiting: 0,
             stale: false,
             last_unit: units - 1,
+            roomy: PlaneId(0),
             segments: Slab::with_capacity(slots as usize),
             filled: Level::default(),
             exposed: Level::default(),

@@ -41,7 +41,9 @@ impl Ssd {
                 }
             }
             BackTo::IdleChips => {
-                if stale || self.kernel.dies.looking.iter().any(|unit| self.is_idle(*unit)) {
+                // As long as a plane has room, a page waits for a die that becomes idle. Without room, full planes are due.
+                let roomy = self.dev.flash.next_offset(self.dev.staging.roomy, Stream::Host).is_some();
+                if stale || !roomy || self.kernel.dies.looking.iter().any(|unit| self.is_idle(*unit)) {
                     while self.write_back_anywhere() {}
                 }
             }
@@ -79,7 +81,8 @@ impl Ssd {
             return true;
         }
         let room = |plane| self.dev.flash.next_offset(plane, Stream::Host).is_some();
-        if (0..self.dev.geometry.planes).map(PlaneId).any(room) {
+        if let Some(plane) = (0..self.dev.geometry.planes).map(PlaneId).find(|plane| room(*plane)) {
+            self.dev.staging.roomy = plane;
             return false;
         }
         // No plane has room. A collection that waits for this page has a reserved page for it.
