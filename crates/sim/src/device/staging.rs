@@ -5,7 +5,7 @@
 //! of staging; segments are ordered by that time.
 
 use super::transaction::{Fifo, Slab};
-use crate::units::{JobId, Nanos, PlaneId};
+use crate::units::{JobId, Nanos};
 
 /// Pages of one collection in the buffer.
 #[derive(Clone, Debug)]
@@ -97,12 +97,10 @@ pub struct Staging {
     pub(crate) own: Vec<Fifo>,
     /// Number of pages in `ready` and `own`.
     pub(crate) waiting: u32,
-    /// Whether pages have been added since the last search for free dies.
+    /// Whether there is cause for another search for free dies: pages have been added, or a full plane may be due.
     pub(crate) stale: bool,
     /// The unit of the last page from `ready`.
     pub(crate) last_unit: u32,
-    /// A plane that had room for host data at the last search for free dies.
-    pub(crate) roomy: PlaneId,
     pub(crate) segments: Slab<Segment>,
     /// Filled slots.
     pub(crate) filled: Level,
@@ -122,7 +120,6 @@ impl Staging {
             waiting: 0,
             stale: false,
             last_unit: units - 1,
-            roomy: PlaneId(0),
             segments: Slab::with_capacity(slots as usize),
             filled: Level::default(),
             exposed: Level::default(),

@@ -63,6 +63,7 @@ impl Ssd {
         let old = std::mem::replace(&mut self.kernel.ops.host[op].old, Ppn::NONE);
         if old.is_some() {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.kernel.ops[op].lpn);
+            self.stirs_buffer(self.dev.geometry.plane_of(old));
         }
     }
 }

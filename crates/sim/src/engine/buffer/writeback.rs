@@ -41,12 +41,19 @@ impl Ssd {
                 }
             }
             BackTo::IdleChips => {
-                // As long as a plane has room, a page waits for a die that becomes idle. Without room, full planes are due.
-                let roomy = self.dev.flash.next_offset(self.dev.staging.roomy, Stream::Host).is_some();
-                if stale || !roomy || self.kernel.dies.looking.iter().any(|unit| self.is_idle(*unit)) {
+                if stale || self.kernel.dies.looking.iter().any(|unit| self.is_idle(*unit)) {
                     while self.write_back_anywhere() {}
                 }
             }
+        }
+    }
+
+    /// Host data have taken a page of a plane, or one of its pages has become stale. If the plane is full, it may be due now: pages
+    /// of the buffer wait for room, and perhaps no die becomes idle soon.
+    #[inline(always)]
+    pub(in crate::engine) fn stirs_buffer(&mut self, plane: PlaneId) {
+        if self.rules.stages && self.dev.staging.waiting > 0 {
+            self.dev.staging.stale |= self.dev.flash.next_offset(plane, Stream::Host).is_none();
         }
     }
 
@@ -81,8 +88,7 @@ impl Ssd {
             return true;
         }
         let room = |plane| self.dev.flash.next_offset(plane, Stream::Host).is_some();
-        if let Some(plane) = (0..self.dev.geometry.planes).map(PlaneId).find(|plane| room(*plane)) {
-            self.dev.staging.roomy = plane;
+        if (0..self.dev.geometry.planes).map(PlaneId).any(room) {
             return false;
         }
         // No plane has room. A collection that waits for this page has a reserved page for it.
@@ -130,6 +136,7 @@ impl Ssd {
             self.dev.flash.keep_promise(plane);
         }
         let to = self.dev.flash.take_page(plane, stream, reserve).expect("a plane with room");
+        self.stirs_buffer(plane);
         self.stats.count_programs(Class::Writeback, 1);
         let waited = (self.now - self.kernel.ops[id].waits_since).0;
         self.count_conflict(|counters| {

@@ -498,6 +498,7 @@ impl Ssd {
             self.gc.planes[plane.ix()].stalled.push(&mut self.kernel.ops, id);
             return self.claim(plane);
         };
+        self.stirs_buffer(plane);
         if self.kernel.ops[id].class == Class::Cache {
             self.line_selected(id);
         } else if self.oracle.tracks_sectors() {
@@ -556,6 +557,7 @@ impl Ssd {
             let Some((next, plane)) = mate else { break };
             self.takes_along(next, lead, unit, plane);
             let at = self.dev.flash.take_page(plane, Stream::Host, false).expect("the offset was offered");
+            self.stirs_buffer(plane);
             if lines {
                 self.line_selected(next);
             } else if self.oracle.tracks_sectors() {

@@ -816,12 +816,16 @@ impl Ssd {
     pub(in crate::engine) fn forget(&mut self, lpn: Lpn) {
         match self.dev.map.get(lpn) {
             Location::Nowhere => {}
-            Location::Flash(page) => self.dev.flash.invalidate(page, self.dev.geometry.block_of(page), lpn),
+            Location::Flash(page) => {
+                self.dev.flash.invalidate(page, self.dev.geometry.block_of(page), lpn);
+                self.stirs_buffer(self.dev.geometry.plane_of(page));
+            }
             Location::Staged(op) => {
                 // The page that it would be merged with is no longer needed.
                 let old = std::mem::replace(&mut self.kernel.ops.host[op].old, Ppn::NONE);
                 if old.is_some() {
                     self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
+                    self.stirs_buffer(self.dev.geometry.plane_of(old));
                 }
             }
         }
