@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,27 @@ def absent(what: str) -> None:
     if os.environ.get("SSDLAB_PYTHON") == "1":
         pytest.fail(what)
     pytest.skip(what)
+
+
+def once(temporary: pytest.TempPathFactory, name: str, fill: Callable[[Path], None]) -> Path:
+    """A directory that one process of the session fills; the others wait until it has."""
+    parallel = "PYTEST_XDIST_WORKER" in os.environ
+    place = (temporary.getbasetemp().parent if parallel else temporary.getbasetemp()) / name
+    full, failed = place.with_suffix(".full"), place.with_suffix(".failed")
+    try:
+        place.mkdir()
+    except FileExistsError:
+        while not full.exists():
+            assert not failed.exists(), f"{name}: another process failed to fill it"
+            time.sleep(0.05)
+        return place
+    try:
+        fill(place)
+    except BaseException:
+        failed.touch()
+        raise
+    full.touch()
+    return place
 
 
 @pytest.fixture(scope="session")

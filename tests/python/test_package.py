@@ -102,13 +102,13 @@ def test_stubs_are_true() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_scripts_of_users_are_typed() -> None:
+@pytest.mark.parametrize("checker", [["mypy", "--strict"], ["pyright", "--pythonpath", sys.executable]], ids=["mypy", "pyright"])
+def test_scripts_of_users_are_typed(checker: list[str]) -> None:
     pytest.importorskip("mypy")
     scripts = sorted(map(str, TESTS.glob("typing_*.py")))
     assert scripts
-    for checker in (["-m", "mypy", "--strict"], ["-m", "pyright", "--pythonpath", sys.executable]):
-        done = python(*checker, *scripts, cwd=TESTS)
-        assert done.returncode == 0, done.stdout + done.stderr
+    done = python("-m", *checker, *scripts, cwd=TESTS)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_no_path_of_the_build_is_in_the_stubs() -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, timing
+from conftest import once, timing
 
 HERE = Path(__file__).parent
 WIDTHS = [360, 1440]
@@ -84,7 +84,10 @@ def browser() -> Iterator:
 def made(tmp_path_factory, command) -> Path:
     """Pages of a run with all that a run can write, of a comparison, a study, a paper, an explanation and an experiment; the results
     that they are made of."""
-    place = tmp_path_factory.mktemp("pages")
+    return once(tmp_path_factory, "pages", lambda place: write_pages(place, command))
+
+
+def write_pages(place: Path, command) -> None:
     (place / "tiny.toml").write_text(TINY)
     (place / "study.toml").write_text(STUDY)
     run = "run tiny.toml --workload mixed-70-30 --limit 4000 --quiet"
@@ -101,7 +104,6 @@ def made(tmp_path_factory, command) -> Path:
         f"whatif {some} --at slowest:read --without gc --report whatif.html",
     ]:
         command(*line.split(), cwd=place)
-    return place
 
 
 # The pages, and how many figures each has.

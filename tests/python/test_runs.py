@@ -178,6 +178,8 @@ def test_progress_is_reported_and_may_stop_the_run(small: sl.Config, tmp_path: P
 INTERRUPTED = """
 import os, signal, sys, threading, time
 import ssdlab as sl
+# Parallel workers of the tests ignore interrupts, and so would what they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sent = []
 def send():
     sent.append(time.monotonic())
@@ -212,9 +214,12 @@ def test_the_command_ends_with_130(tmp_path: Path) -> None:
 
     arguments = ["run", "--workload", "quickstart", "--loop", "2000", "--requests", "rows.csv"]
     process = subprocess.Popen([sys.executable, "-m", "ssdlab", *arguments], cwd=tmp_path, stderr=subprocess.DEVNULL)
-    time.sleep(1.0)
+    # The run has begun once it writes.
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    assert process.wait(10) == 130
+    assert process.wait(60) == 130
     assert not list(tmp_path.iterdir())
 
 

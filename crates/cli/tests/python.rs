@@ -1,5 +1,6 @@
 //! The Python package: builds the wheel into a scratch environment and runs `tests/python` there.
 //!
+//! The wheel is built while the libraries of the tests are installed, and two tests run at a time.
 //! Without a Python that can do so the test says what is missing and passes; with `SSDLAB_PYTHON=1` it fails.
 
 use std::path::{Path, PathBuf};
@@ -29,14 +30,32 @@ fn interpreter() -> Option<&'static str> {
     NAMES.into_iter().find(|name| run(Command::new(name).args(["-c", FITS])).is_ok())
 }
 
-/// A scratch environment with the tools and libraries of the tests: its interpreter.
-fn environment(python: &str, root: &Path, scratch: &Path) -> Result<PathBuf, String> {
+/// A scratch environment with maturin: its interpreter.
+fn environment(python: &str, scratch: &Path) -> Result<PathBuf, String> {
     let home = scratch.join("environment");
     run(Command::new(python).args(["-m", "venv"]).arg(&home))?;
     let own = if cfg!(windows) { home.join("Scripts/python.exe") } else { home.join("bin/python") };
-    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", MATURIN, "--requirement"];
-    run(Command::new(&own).args(pip).arg(root.join("tests/python/requirements.txt")))?;
+    run(install(&own).arg(MATURIN))?;
     Ok(own)
+}
+
+/// Installs into an environment. Tests import a small part of it, which Python compiles then.
+fn install(python: &Path) -> Command {
+    let mut pip = Command::new(python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]);
+    pip
+}
+
+/// Installs the tools and libraries of the tests, and the wheel that is built meanwhile: its path.
+fn prepare(python: &Path, root: &Path, scratch: &Path) -> Result<PathBuf, String> {
+    let libraries = || run(install(python).arg("--requirement").arg(root.join("tests/python/requirements.txt")));
+    let (wheel, installed) = std::thread::scope(|threads| {
+        let installed = threads.spawn(libraries);
+        (wheel(python, root, scratch), installed.join().expect("pip runs"))
+    });
+    installed?;
+    run(install(python).arg("--no-deps").arg(&wheel)).unwrap_or_else(|error| panic!("{error}"));
+    Ok(wheel)
 }
 
 /// The wheel, compiled as the tests are, so that what they compiled is not compiled again.
@@ -50,20 +69,22 @@ fn wheel(python: &Path, root: &Path, scratch: &Path) -> PathBuf {
     wheels.next().expect("a wheel")
 }
 
-/// Builds the wheel and runs the tests with it, in an environment of their own.
-fn test(python: &Path, root: &Path, scratch: &Path, variables: &[(&str, &str)]) {
-    let wheel = wheel(python, root, scratch);
-    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"];
-    run(Command::new(python).args(pip).arg(&wheel)).unwrap_or_else(|error| panic!("{error}"));
+/// Runs the tests with the wheel, in an environment of their own: two at a time, or one where they measure times.
+fn test(python: &Path, root: &Path, scratch: &Path, variables: &[(&str, &str)]) -> Result<(), String> {
+    let wheel = prepare(python, root, scratch)?;
+    let alone = std::env::var_os("SSDLAB_TIMING").is_some_and(|value| value == "1");
+    let parallel: &[&str] = if alone { &["-p", "no:xdist"] } else { &["-n", "2", "--dist", "worksteal"] };
     // The sources of the package are next to the tests: they must not be found in place of the wheel.
     let mut tests = Command::new(python);
-    tests.args(["-P", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]).arg(root.join("tests/python"));
-    tests.current_dir(scratch).env("PYTHONDONTWRITEBYTECODE", "1").envs(variables.iter().copied());
+    tests.args(["-P", "-m", "pytest", "-q", "-rs", "--durations=20", "-p", "no:cacheprovider"]).args(parallel);
+    tests.arg(root.join("tests/python")).current_dir(scratch).envs(variables.iter().copied());
+    tests.env("PYTHONPYCACHEPREFIX", scratch.join("bytecode"));
     tests.env("SSDLAB_BINARY", env!("CARGO_BIN_EXE_ssdlab")).env("SSDLAB_WHEEL", &wheel);
     match run(&mut tests) {
         Ok(done) => println!("{}", String::from_utf8_lossy(&done.stdout)),
         Err(error) => panic!("{error}"),
     }
+    Ok(())
 }
 
 fn root() -> PathBuf {
@@ -75,8 +96,9 @@ fn the_python_package_passes_its_tests() {
     let required = std::env::var_os("SSDLAB_PYTHON").is_some_and(|value| value == "1");
     let scratch = tempfile::tempdir().expect("a scratch directory");
     let found = interpreter().ok_or_else(|| "no Python 3.11 or newer with venv".to_string());
-    match found.and_then(|python| environment(python, &root(), scratch.path())) {
-        Ok(python) => test(&python, &root(), scratch.path(), &[]),
+    let ready = found.and_then(|python| environment(python, scratch.path()));
+    match ready.and_then(|python| test(&python, &root(), scratch.path(), &[])) {
+        Ok(()) => {}
         Err(missing) if required => panic!("SSDLAB_PYTHON=1: {missing}"),
         Err(missing) => {
             println!("the Python package is not tested: {}", missing.lines().next().unwrap_or_default());
@@ -89,8 +111,9 @@ fn the_python_package_passes_its_tests() {
 fn the_package_passes_its_tests_without_the_global_lock() {
     let scratch = tempfile::tempdir().expect("a scratch directory");
     let found = run(Command::new(FREE).args(["-c", FITS])).map_err(|_| format!("no {FREE} with venv"));
-    match found.and_then(|_| environment(FREE, &root(), scratch.path())) {
-        Ok(python) => test(&python, &root(), scratch.path(), &[("PYTHON_GIL", "0")]),
+    let ready = found.and_then(|_| environment(FREE, scratch.path()));
+    match ready.and_then(|python| test(&python, &root(), scratch.path(), &[("PYTHON_GIL", "0")])) {
+        Ok(()) => {}
         Err(missing) => println!("free-threaded Python is not tested: {}", missing.lines().next().unwrap_or_default()),
     }
 }
